@@ -1,0 +1,297 @@
+"""The equivalence classes of a table: the currency of models, searches, risks and utilities.
+
+A *class* is the set of records that share their quasi-identifiers. Each class has one packed key: every column
+owns a few bits of one or more 64-bit words. A coarser table is a roll-up of a finer one, so a search works on
+classes and never goes back to the rows.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from sfumato.core.hierarchy import Ladder, bind
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from sfumato.core.dataset import Dataset
+    from sfumato.core.encoding import Encoded
+
+WORD = 64
+
+
+@dataclasses.dataclass(frozen=True)
+class Layout:
+    """Where each column lies in a key: ``word``, ``shift`` and ``width`` in bits, one entry a column."""
+
+    words: NDArray[np.int64]
+    shifts: NDArray[np.int64]
+    widths: NDArray[np.int64]
+
+    @classmethod
+    def of(cls, sizes: Sequence[int]) -> Layout:
+        """Lay out columns with these numbers of codes; a column never crosses a word."""
+        import numpy as np
+
+        words, shifts, widths = [], [], []
+        word = used = 0
+        for size in sizes:
+            width = max(1, (size - 1).bit_length())
+            if used + width > WORD:
+                word, used = word + 1, 0
+            words.append(word)
+            shifts.append(used)
+            widths.append(width)
+            used += width
+        return cls(*(np.array(part, dtype=np.int64) for part in (words, shifts, widths)))
+
+    @property
+    def length(self) -> int:
+        """Number of words of a key."""
+        return int(self.words.max()) + 1 if self.words.size else 1
+
+
+@dataclasses.dataclass(frozen=True)
+class Counts:
+    """How often each value of one column occurs in each class, as compressed rows.
+
+    Class *i* holds ``codes[starts[i]:starts[i+1]]`` with the same slice of ``counts``; ``labels[code]`` is the
+    value (None: missing).
+    """
+
+    starts: NDArray[np.int64]
+    codes: NDArray[np.int64]
+    counts: NDArray[np.int64]
+    labels: tuple[str | None, ...]
+
+    def merged(self, ids: NDArray[np.int64], groups: int) -> Counts:
+        """Counts after class *i* went to group ``ids[i]``."""
+        from sfumato.kernels.keys import merge_counts
+
+        merged = merge_counts(self.starts, self.codes, self.counts, ids, groups, max(1, len(self.labels)))
+        return Counts(*merged, self.labels)
+
+    def taken(self, keep: NDArray[np.bool_]) -> Counts:
+        """Counts of some of the classes."""
+        import numpy as np
+
+        sizes = np.diff(self.starts)
+        inside = np.repeat(keep, sizes)
+        starts = np.concatenate([[0], np.cumsum(sizes[keep])])
+        return Counts(starts, self.codes[inside], self.counts[inside], self.labels)
+
+    def distinct(self) -> NDArray[np.int64]:
+        """Number of distinct values per class."""
+        import numpy as np
+
+        return np.diff(self.starts)
+
+    def total(self) -> NDArray[np.int64]:
+        """How often each value occurs in all classes together."""
+        import numpy as np
+
+        return np.bincount(self.codes, weights=self.counts, minlength=len(self.labels)).astype(np.int64)
+
+
+@dataclasses.dataclass(frozen=True)
+class ClassTable:
+    """Equivalence classes of a table at given levels of its hierarchies.
+
+    ``records`` are rows per class; ``sizes`` are what models count: distinct persons where the schema names a
+    person column, rows otherwise, never weights. ``weights`` are sums of survey weights, or None.
+    """
+
+    columns: tuple[str, ...]
+    ladders: tuple[Ladder, ...]
+    levels: tuple[int, ...]
+    layout: Layout
+    keys: NDArray[np.uint64]
+    records: NDArray[np.int64]
+    counts: Mapping[str, Counts] = dataclasses.field(default_factory=dict)
+    weights: NDArray[np.float64] | None = None
+    person: str | None = None
+
+    def __len__(self) -> int:
+        return len(self.records)
+
+    @property
+    def sizes(self) -> NDArray[np.int64]:
+        """Size of each class as models count it."""
+        return self.records if self.person is None else self.counts[self.person].distinct()
+
+    @property
+    def total(self) -> int:
+        """Number of records in all classes."""
+        return int(self.records.sum())
+
+    def codes(self, column: str) -> NDArray[np.int64]:
+        """Code of one column in every class, at the column's level."""
+        from sfumato.kernels.keys import field_codes
+
+        a = self.columns.index(column)
+        return field_codes(self.keys, self.layout.words[a], self.layout.shifts[a], self.layout.widths[a])  # type: ignore[no-any-return]
+
+    def roll_up(self, levels: Mapping[str, int]) -> ClassTable:
+        """Classes after some columns climbed to higher levels (never below the present ones)."""
+        from sfumato.kernels.keys import add_up
+        from sfumato.kernels.lattice import roll_up
+
+        moved = [a for a, name in enumerate(self.columns) if levels.get(name, self.levels[a]) != self.levels[a]]
+        if not moved:
+            return self
+        climbs, offsets = self._climbs(moved, levels)
+        place = self.layout
+        keys, records, ids = roll_up(
+            self.keys, self.records, place.words[moved], place.shifts[moved], place.widths[moved], climbs, offsets
+        )
+        return dataclasses.replace(
+            self,
+            levels=tuple(levels.get(name, level) for name, level in zip(self.columns, self.levels, strict=True)),
+            keys=keys,
+            records=records,
+            counts={name: c.merged(ids, len(records)) for name, c in self.counts.items()} if self.counts else {},
+            weights=None if self.weights is None else add_up(self.weights, ids, len(records)),
+        )
+
+    def _climbs(self, moved: Sequence[int], levels: Mapping[str, int]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        import numpy as np
+
+        maps = [self.ladders[a].climb(self.levels[a], levels[self.columns[a]]) for a in moved]
+        offsets = np.cumsum([0, *(len(m) for m in maps[:-1])]).astype(np.int64)
+        return (maps[0] if len(maps) == 1 else np.concatenate(maps)), offsets
+
+    def take(self, keep: NDArray[np.bool_]) -> ClassTable:
+        """Some of the classes."""
+        return dataclasses.replace(
+            self,
+            keys=self.keys[keep],
+            records=self.records[keep],
+            counts={name: c.taken(keep) for name, c in self.counts.items()},
+            weights=None if self.weights is None else self.weights[keep],
+        )
+
+
+def ladder_of(dataset: Dataset, column: str, encoded: Encoded) -> Ladder:
+    """The hierarchy of a column bound to the values it holds."""
+    attribute = dataset.schema.attributes.get(column)
+    hierarchy = attribute.hierarchy if attribute else None
+    return bind(hierarchy, encoded.labels, encoded.counts.tolist())
+
+
+def remap_to(ladder: Ladder, encoded: Encoded, level: int = 0) -> NDArray[np.int64]:
+    """Map from the codes of an encoding to the codes of a ladder's level."""
+    import numpy as np
+
+    position = {name: i for i, name in enumerate(ladder.labels[0])}
+    base = np.array([position[name] for name in encoded.labels], dtype=np.int64)
+    return ladder.climb(0, level)[base] if base.size else base
+
+
+def count_classes(
+    dataset: Dataset,
+    columns: Sequence[str] | None = None,
+    *,
+    counted: Sequence[str] = (),
+    weight: str | None = None,
+) -> ClassTable:
+    """Count the classes of a table: the one pass over the rows that everything else lives on.
+
+    ``counted`` names columns whose values are counted per class (sensitive columns, a class label); a person
+    column of the schema is always counted.
+    """
+    return count_rows(dataset, columns, counted=counted, weight=weight)[0]
+
+
+def count_rows(
+    dataset: Dataset,
+    columns: Sequence[str] | None = None,
+    *,
+    counted: Sequence[str] = (),
+    weight: str | None = None,
+) -> tuple[ClassTable, NDArray[np.int64]]:
+    """Like :func:`count_classes`, and the class of every row. Classes are in key order, whatever the row order."""
+    import numpy as np
+
+    from sfumato.kernels.keys import add_up, group
+
+    names = tuple(dataset.schema.quasi if columns is None else columns)
+    dataset.require([*names, *counted])
+    keys, ladders, layout = pack_rows(dataset, names)
+    ids, first = group(keys)
+    order = np.lexsort(keys[first].T) if len(first) else np.empty(0, np.int64)
+    rank = np.empty(len(first), dtype=np.int64)
+    rank[order] = np.arange(len(first))
+    ids = rank[ids] if len(first) else ids
+    person = dataset.schema.person
+    wanted = dict.fromkeys([*counted, *([person] if person else [])])
+    table = ClassTable(
+        columns=names,
+        ladders=ladders,
+        levels=(0,) * len(names),
+        layout=layout,
+        keys=keys[first][order],
+        records=np.bincount(ids, minlength=len(first)),
+        counts={name: _count_values(dataset, name, ids, len(first)) for name in wanted},
+        weights=None if weight is None else add_up(_weights(dataset, weight), ids, len(first)),
+        person=person,
+    )
+    return table, ids
+
+
+def pack_rows(
+    dataset: Dataset, names: Sequence[str], ladders: Sequence[Ladder] | None = None, levels: Sequence[int] | None = None
+) -> tuple[NDArray[np.uint64], tuple[Ladder, ...], Layout]:
+    """Pack every row's columns into its key, one column at a time (at given ladders and levels, if any)."""
+    import numpy as np
+
+    from sfumato.core.encoding import encode
+    from sfumato.kernels.keys import pack
+
+    bound: list[Ladder] = []
+    codes: list[NDArray[np.int64]] = []
+    for a, name in enumerate(names):
+        encoded = encode(dataset.column(name))
+        bound.append(ladders[a] if ladders else ladder_of(dataset, name, encoded))
+        remap = remap_to(bound[a], encoded, levels[a] if levels else 0)
+        smallest = np.min_scalar_type(max(1, len(remap)))
+        codes.append(remap.astype(np.int64)[encoded.codes].astype(smallest) if remap.size else encoded.codes)
+    layout = Layout.of([len(ladder.labels[0]) for ladder in bound])
+    keys = np.zeros((len(dataset), layout.length), dtype=np.uint64)
+    for a, column in enumerate(codes):
+        pack(keys, column, layout.words[a], layout.shifts[a])
+    return keys, tuple(bound), layout
+
+
+def _count_values(dataset: Dataset, name: str, ids: NDArray[np.int64], groups: int) -> Counts:
+    import numpy as np
+
+    from sfumato.core.encoding import encode
+    from sfumato.kernels.keys import group
+
+    encoded = encode(dataset.column(name))
+    pairs = ((ids.astype(np.uint64) << np.uint64(32)) | encoded.codes.astype(np.uint64)).reshape(-1, 1)
+    members, first = group(pairs)
+    amounts = np.bincount(members, minlength=len(first))
+    order = np.argsort(pairs[first, 0], kind="stable")
+    distinct = pairs[first[order], 0]
+    starts = np.searchsorted(distinct >> np.uint64(32), np.arange(groups + 1, dtype=np.uint64))
+    codes = (distinct & np.uint64(0xFFFFFFFF)).astype(np.int64)
+    return Counts(starts.astype(np.int64), codes, amounts[order], encoded.labels)
+
+
+def _weights(dataset: Dataset, name: str) -> NDArray[np.float64]:
+    import numpy as np
+
+    from sfumato.errors import SchemaError
+
+    column = dataset.column(name)
+    if not column.dtype.is_numeric():
+        raise SchemaError(f"weight column {name!r} is not numeric")
+    values = column.to_numpy().astype(np.float64)
+    bad = int((~(values >= 0)).sum())
+    if bad:
+        raise SchemaError(f"weight column {name!r} has {bad} missing or negative value(s); weights must be zero or more")
+    return values

@@ -1,0 +1,179 @@
+"""A table about people: one frame of the user's choice and what its columns are."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, Any
+
+from sfumato.core.schema import Attribute, Kind, Missing, Role, Schema
+from sfumato.core.source import Source
+from sfumato.errors import SchemaError, did_you_mean
+
+if TYPE_CHECKING:
+    import narwhals as nw
+    import numpy as np
+    import polars as pl
+    from numpy.typing import NDArray
+
+    from sfumato.core.hierarchy import Hierarchy
+
+
+@dataclasses.dataclass(frozen=True, eq=False, repr=False)
+class Dataset:
+    """An eager frame (polars, pandas or Arrow) with a schema. Immutable: every change gives a new one.
+
+    ``origin`` holds, per row, the number of the row of the table it was derived from; None means the rows are
+    the original ones in their order.
+    """
+
+    frame: nw.DataFrame[Any]
+    schema: Schema = dataclasses.field(default_factory=lambda: Schema({}))
+    source: Source = dataclasses.field(default_factory=Source)
+    origin: NDArray[np.int64] | None = None
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "frame", _eager(self.frame))
+
+    @property
+    def columns(self) -> list[str]:
+        """Names of the columns."""
+        return list(self.frame.columns)
+
+    def __len__(self) -> int:
+        return len(self.frame)
+
+    def __repr__(self) -> str:
+        roles = [f"  {n}: {' + '.join(a.roles)} ({a.kind})" for n, a in self.schema.attributes.items()]
+        head = f"Dataset {self.source.name!r}: {len(self):,} rows, {len(self.columns)} columns"
+        return "\n".join([head, *roles[:30], *(["  …"] if len(roles) > 30 else [])])
+
+    def to_native(self) -> Any:
+        """The frame in the user's own kind."""
+        return self.frame.to_native()
+
+    def to_polars(self) -> pl.DataFrame:
+        """The frame as polars, whatever it is."""
+        return self.frame.to_polars()
+
+    def column(self, name: str) -> pl.Series:
+        """One column as a polars series."""
+        self.require([name])
+        return self.frame.get_column(name).to_polars()
+
+    def require(self, names: Iterable[str]) -> None:
+        """Raise one error that lists every named column the table lacks."""
+        known = self.columns
+        problems = [
+            f"{self.source.name} has no column {n!r}.{did_you_mean(n, known)}" for n in names if n not in known
+        ]
+        if problems:
+            raise SchemaError(problems)
+
+    def checked(self) -> Dataset:
+        """The same dataset, or one error that lists all that does not fit: roles missing, columns unknown."""
+        self.schema.check(self.columns, self.source.name)
+        return self
+
+    def with_schema(self, schema: Schema) -> Dataset:
+        """A dataset with another schema; columns the table lacks are refused."""
+        self.require(schema.attributes)
+        ordered = {n: schema.attributes[n] for n in self.columns if n in schema.attributes}
+        return dataclasses.replace(self, schema=Schema(ordered))
+
+    def with_roles(self, **roles: str | Sequence[str]) -> Dataset:
+        """Give columns roles: ``with_roles(direct=["name"], quasi=["age", "zip"], plain="year")``.
+
+        A column named under two roles has both. Columns not named keep the roles they had.
+        """
+        given = Schema.from_roles(roles)
+        old = self.schema.attributes
+        merged = {
+            n: dataclasses.replace(old[n], roles=a.roles) if n in old else dataclasses.replace(a, kind=self._kind(n))
+            for n, a in given.attributes.items()
+            if n in self.columns or self.require([n]) is None
+        }
+        return self.with_schema(Schema({**old, **merged}))
+
+    def with_hierarchies(self, **hierarchies: Hierarchy) -> Dataset:
+        """Give columns hierarchies: ``with_hierarchies(age=sf.intervals(5, 10), sex=sf.suppress())``."""
+        return self._with("hierarchy", hierarchies)
+
+    def with_kinds(self, **kinds: str) -> Dataset:
+        """Say how columns compare: ``with_kinds(age="numeric", stage="ordinal")``."""
+        return self._with("kind", {n: Kind(k) for n, k in kinds.items()})
+
+    def with_missing(self, **rules: str) -> Dataset:
+        """Say what missing values equal: ``with_missing(zip="wildcard")``."""
+        return self._with("missing", {n: Missing(r) for n, r in rules.items()})
+
+    def _with(self, field: str, values: dict[str, Any]) -> Dataset:
+        self.require(values)
+        schema = self.schema
+        for name, value in values.items():
+            if name not in schema.attributes:
+                raise SchemaError(f"column {name!r} has no role yet; call with_roles first")
+            schema = schema.replace(name, **{field: value})
+        return self.with_schema(schema)
+
+    def _kind(self, name: str) -> Kind:
+        """The kind a column's type suggests."""
+        dtype = self.frame.schema[name]
+        if dtype.is_numeric():
+            return Kind.NUMERIC
+        return Kind.DATE if dtype.is_temporal() else Kind.NOMINAL
+
+    def take(self, rows: NDArray[np.int64]) -> Dataset:
+        """The rows with these positions, in this order."""
+        origin = rows if self.origin is None else self.origin[rows]
+        return dataclasses.replace(self, frame=self.frame[rows], origin=origin)
+
+    def drop(self, names: Iterable[str]) -> Dataset:
+        """A dataset without these columns."""
+        gone = [n for n in names if n in self.columns]
+        return dataclasses.replace(self, frame=self.frame.drop(gone), schema=self.schema.without(gone))
+
+    def with_columns(self, columns: dict[str, pl.Series]) -> Dataset:
+        """A dataset in which some columns hold other values, of the same length."""
+        fresh = [_series_like(self.frame, name, values) for name, values in columns.items()]
+        return dataclasses.replace(self, frame=self.frame.with_columns(*fresh))
+
+    def with_attribute(self, name: str, attribute: Attribute) -> Dataset:
+        """A dataset in which one column is described otherwise."""
+        return self.with_schema(Schema({**self.schema.attributes, name: attribute}))
+
+    def named(self, role: Role) -> tuple[str, ...]:
+        """Names of the columns that play a role."""
+        return self.schema.columns(role)
+
+
+def _series_like(frame: nw.DataFrame[Any], name: str, values: pl.Series) -> nw.Series[Any]:
+    """A polars series as a series of the frame's own kind."""
+    import narwhals as nw
+
+    if frame.implementation.is_polars():
+        return nw.from_native(values, series_only=True).alias(name)
+    if frame.implementation.is_pyarrow():
+        import pyarrow as pa
+
+        return nw.from_native(pa.chunked_array([values.to_arrow()]), series_only=True).alias(name)
+    return nw.new_series(name, values.to_list(), backend=frame.implementation)
+
+
+def _eager(frame: Any) -> nw.DataFrame[Any]:
+    import narwhals as nw
+
+    if isinstance(frame, nw.DataFrame):
+        return frame
+    names = getattr(frame, "columns", None)
+    if names is not None and type(frame).__module__.startswith("pandas"):
+        repeated = [str(n) for n in names[names.duplicated()]]
+        if repeated:
+            raise SchemaError(f"{len(repeated)} column name(s) occur twice: {', '.join(sorted(set(repeated))[:5])}; rename them")
+        if not all(isinstance(n, str) for n in names):
+            raise SchemaError("column names must be text; rename the columns of the frame, e.g. frame.columns.astype(str)")
+    try:
+        return nw.from_native(frame, eager_only=True)
+    except TypeError:
+        kind = f"{type(frame).__module__.split('.')[0]}.{type(frame).__name__}"
+        raise SchemaError(f"a table must be a polars, pandas or Arrow frame, or a path; got {kind}") from None

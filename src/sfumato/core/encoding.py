@@ -1,0 +1,86 @@
+"""Dictionary encoding: a column as integer codes and the labels they stand for."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    import numpy as np
+    import polars as pl
+    from numpy.typing import NDArray
+
+DIRECT_RANGE = 1 << 20
+"""Whole numbers that span less than this are encoded by subtraction instead of hashing."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Encoded:
+    """``labels[codes[i]]`` is the label of row *i* (None: missing); ``counts`` says how often each occurs."""
+
+    codes: NDArray[np.int64]
+    labels: tuple[str | None, ...]
+    counts: NDArray[np.int64]
+
+
+def label(value: Any) -> str:
+    """The text under which hierarchies and reports know a value.
+
+    Whole floats lose their ``.0`` so that a column read as 33.0 meets a hierarchy that says 33.
+
+    >>> label(33.0), label("07"), label(True)
+    ('33', '07', 'true')
+    """
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, float):
+        return str(int(value)) if value.is_integer() and abs(value) < 1e15 else repr(value)
+    return str(value)
+
+
+def encode(column: pl.Series) -> Encoded:
+    """Encode a column; labels are sorted, missing (null, NaN) comes last. Row order does not matter."""
+    import numpy as np
+    import polars as pl
+
+    if column.dtype.is_float():
+        column = column.fill_nan(None)
+    direct = _encode_whole(column)
+    if direct is not None:
+        return direct
+    if isinstance(column.dtype, pl.Categorical | pl.Enum):
+        column = column.cast(pl.String)
+    distinct = column.drop_nulls().unique()
+    names = [label(v) for v in distinct.to_list()]
+    labels: list[str | None] = list(sorted(set(names)))
+    position = {name: i for i, name in enumerate(labels)}
+    missing = len(labels)
+    if column.null_count():
+        labels.append(None)
+    replaced = column.replace_strict(
+        distinct, pl.Series([position[name] for name in names], dtype=pl.Int64), default=missing, return_dtype=pl.Int64
+    )
+    codes = replaced.fill_null(missing).to_numpy()
+    return Encoded(codes, tuple(labels), np.bincount(codes, minlength=len(labels)))
+
+
+def _encode_whole(column: pl.Series) -> Encoded | None:
+    """Encode whole numbers of a small range without hashing, or return None."""
+    import numpy as np
+
+    if not column.dtype.is_integer() or column.len() == column.null_count():
+        return None
+    low, high = int(column.min()), int(column.max())  # type: ignore[arg-type]
+    if high - low >= DIRECT_RANGE:
+        return None
+    missing = high - low + 1
+    shifted = column.fill_null(low).to_numpy().astype(np.int64) - low
+    if column.null_count():
+        shifted[column.is_null().to_numpy()] = missing
+    counts = np.bincount(shifted, minlength=missing + 1)
+    used = np.flatnonzero(counts)
+    names = [None if u == missing else str(u + low) for u in used.tolist()]
+    order = sorted(range(len(used)), key=lambda i: (names[i] is None, names[i] or ""))
+    dense = np.zeros(missing + 1, dtype=np.int64)
+    dense[used[order]] = np.arange(len(used))
+    return Encoded(dense[shifted], tuple(names[i] for i in order), counts[used[order]])

@@ -1,0 +1,169 @@
+"""Generalization hierarchies: a value, and the coarser values above it.
+
+A *hierarchy* is a rule or a table that gives every value a path from itself (level 0) to one single top
+value. A *ladder* is a hierarchy bound to the values that occur in one column: per level the labels and an
+integer map to the level above, which is all that counting and searching need.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Protocol
+
+from sfumato.errors import SchemaError
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+TOP = "*"
+"""The label of the top of a built hierarchy."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Paths:
+    """What a hierarchy says about a list of values.
+
+    ``rows[i]`` is the path of value *i*: its label at level 0, 1, …, top; all rows have the same length and
+    the same last label. A value that is itself an inner node of level *j* repeats itself on levels 0…j.
+    ``leaves[level][label]`` counts the leaf values the hierarchy has below a node (1 for a leaf);
+    ``loss[level][label]`` is Iyengar's loss of the node: 0 for a leaf, 1 for the top,
+    ``(leaves−1)/(all leaves−1)`` for categories and ``width/range`` for numbers and dates.
+    """
+
+    rows: tuple[tuple[str, ...], ...]
+    leaves: tuple[Mapping[str, float], ...]
+    loss: tuple[Mapping[str, float], ...]
+
+    @classmethod
+    def from_leaf_rows(cls, rows: Sequence[tuple[str, ...]], leaf_rows: Sequence[tuple[str, ...]]) -> Paths:
+        """Paths of values under an explicit tree; ``leaf_rows`` has one path per leaf of the hierarchy."""
+        depth = len(leaf_rows[0]) if leaf_rows else len(rows[0])
+        leaves: list[dict[str, float]] = [{} for _ in range(depth)]
+        for row in leaf_rows:
+            for level, label in enumerate(row):
+                leaves[level][label] = leaves[level].get(label, 0.0) + 1.0
+        for row in rows:  # an inner node that stands below its own level covers what it covers there
+            for level in range(depth - 1, -1, -1):
+                if row[level] not in leaves[level]:
+                    above = leaves[level + 1].get(row[level], 1.0) if level + 1 < depth else 1.0
+                    leaves[level][row[level]] = above
+        return cls(tuple(rows), tuple(leaves), _share_of(leaves, float(len(leaf_rows))))
+
+
+def _share_of(leaves: Sequence[Mapping[str, float]], total: float) -> tuple[dict[str, float], ...]:
+    return tuple({label: (n - 1.0) / (total - 1.0) if total > 1 else 0.0 for label, n in level.items()} for level in leaves)
+
+
+class Hierarchy(Protocol):
+    """A rule that gives values their paths. Frozen, validated, written in a recipe under its ``name``."""
+
+    name: Any
+
+    def paths(self, values: Sequence[str], counts: Sequence[int]) -> Paths:
+        """Paths of the distinct values of a column (``counts``: how often each occurs).
+
+        Raises :class:`SchemaError` when a value is not covered; the message counts the values and never
+        shows one.
+        """
+        ...
+
+
+@dataclasses.dataclass(frozen=True)
+class Ladder:
+    """A hierarchy bound to the values of one column.
+
+    ``labels[level][code]`` is what is released (None for missing); ``up[level][code]`` is the code one level
+    higher; ``leaves`` and ``loss`` are per level and code as in :class:`Paths`. Codes are ordered so that
+    every ``up`` is non-decreasing: values under one node are neighbours on every level. A missing value stays
+    missing below the top and is generalised to the top with the others.
+    """
+
+    labels: tuple[tuple[str | None, ...], ...]
+    up: tuple[NDArray[np.int64], ...]
+    leaves: tuple[NDArray[np.float64], ...]
+    loss: tuple[NDArray[np.float64], ...]
+
+    @property
+    def depth(self) -> int:
+        """Number of levels, the original values included."""
+        return len(self.labels)
+
+    @property
+    def top(self) -> int:
+        """The highest level."""
+        return len(self.labels) - 1
+
+    def climb(self, start: int, end: int) -> NDArray[np.int64]:
+        """Map from the codes of level ``start`` to those of level ``end``."""
+        import numpy as np
+
+        codes = np.arange(len(self.labels[start]), dtype=np.int64)
+        for level in range(start, end):
+            codes = self.up[level][codes]
+        return codes
+
+
+def bind(hierarchy: Hierarchy | None, values: Sequence[str | None], counts: Sequence[int]) -> Ladder:
+    """Bind a hierarchy to the distinct values of a column, given in any order (None: missing).
+
+    Without a hierarchy the ladder has one level: the column can be judged but not generalised. Code *i* of
+    level 0 is **not** value *i*: look it up in ``labels[0]``.
+    """
+    present = [(v, c) for v, c in zip(values, counts, strict=True) if v is not None]
+    known = [v for v, _ in present]
+    if hierarchy is None:
+        rows: Sequence[tuple[str, ...]] = [(v,) for v in known]
+        paths = Paths(tuple(rows), ({v: 1.0 for v in known},), ({v: 0.0 for v in known},))
+    else:
+        paths = hierarchy.paths(known, [c for _, c in present])
+    return _ladder(paths, missing=len(known) < len(values))
+
+
+def _ladder(paths: Paths, *, missing: bool) -> Ladder:
+    import numpy as np
+
+    depth = len(paths.leaves)
+    rows: list[tuple[str | None, ...]] = sorted(paths.rows, key=lambda row: row[::-1])
+    top = rows[0][-1] if rows and depth > 1 else TOP
+    if missing:
+        rows.append((None,) * (depth - 1) + (top,) if depth > 1 else (None,))
+    codes: list[dict[str | None, int]] = [{} for _ in range(depth)]
+    for row in rows:
+        for level, label in enumerate(row):
+            codes[level].setdefault(label, len(codes[level]))
+    ups = [np.zeros(len(codes[level]), dtype=np.int64) for level in range(depth - 1)]
+    for row in rows:
+        for level in range(depth - 1):
+            ups[level][codes[level][row[level]]] = codes[level + 1][row[level + 1]]
+    missing_loss = [0.0] * (depth - 1) + [1.0 if depth > 1 else 0.0]
+
+    def column(table: Sequence[Mapping[str, float]], absent: Sequence[float]) -> tuple[Any, ...]:
+        return tuple(
+            np.array([absent[level] if label is None else table[level].get(label, 1.0) for label in codes[level]], dtype=np.float64)
+            for level in range(depth)
+        )
+
+    return Ladder(
+        labels=tuple(tuple(level) for level in codes),
+        up=tuple(ups),
+        leaves=column(paths.leaves, [1.0] * depth),
+        loss=column(paths.loss, missing_loss),
+    )
+
+
+def require_single_parents(rows: Sequence[tuple[str, ...]], what: str) -> None:
+    """Raise when a node has two different parents, or when there is more than one top."""
+    problems = []
+    depth = len(rows[0]) if rows else 0
+    for level in range(depth - 1):
+        parents: dict[str, str] = {}
+        torn = {row[level] for row in rows if parents.setdefault(row[level], row[level + 1]) != row[level + 1]}
+        if torn:
+            problems.append(f"{what}: {len(torn)} node(s) of level {level} have more than one parent on level {level + 1}")
+    tops = {row[-1] for row in rows}
+    if len(tops) > 1:
+        problems.append(f"{what}: the top level must be one single value, it has {len(tops)}")
+    if problems:
+        raise SchemaError(problems)

@@ -1,0 +1,144 @@
+"""Promises: what a model needs to see, and what it says."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Protocol, runtime_checkable
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from sfumato.core.classes import ClassTable
+    from sfumato.core.schema import Schema
+
+TOLERANCE = 1e-9
+"""Slack with which a computed quantity is compared with a threshold."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Facts:
+    """What kind of promise a model makes (after Torra, Sandhu and Gerl).
+
+    ``against`` names the disclosure it limits; ``measure`` tells a yes/no property from a quantity; ``truthful``
+    whether released values stay true; ``protects`` whose privacy; ``setting`` what is shared.
+    """
+
+    against: Literal["identity", "attribute", "both", "membership"]
+    measure: Literal["boolean", "quantitative"] = "boolean"
+    truthful: bool = True
+    protects: Literal["respondent", "owner", "user"] = "respondent"
+    setting: Literal["publish", "share result", "compute result"] = "publish"
+
+
+@dataclasses.dataclass(frozen=True)
+class Needs:
+    """What a model must be shown besides the classes.
+
+    ``counts``: columns whose values are counted per class. ``reference``: whether their distribution in the
+    original table is needed. ``population``, ``pairs`` and ``posteriors`` name the rarer kinds of evidence.
+    """
+
+    counts: tuple[str, ...] = ()
+    reference: bool = False
+    population: bool = False
+    pairs: bool = False
+    posteriors: bool = False
+
+
+@dataclasses.dataclass(frozen=True)
+class Evidence:
+    """What a model judges: the classes of what is released, and the table they came from.
+
+    ``frequencies`` says, per class, how many records an intruder must confuse: the class size, or the number of
+    compatible records where missing values are wildcards. ``reference`` maps a column to its counts in the
+    original table, in the code order of ``classes.counts[column].labels``.
+    """
+
+    classes: ClassTable
+    schema: Schema
+    reference: Mapping[str, NDArray[np.int64]] = dataclasses.field(default_factory=dict)
+    wildcard: NDArray[np.int64] | None = None
+
+    @property
+    def frequencies(self) -> NDArray[np.int64]:
+        """Per class, the number of records an intruder must confuse."""
+        return self.classes.sizes if self.wildcard is None else self.wildcard
+
+
+@dataclasses.dataclass(frozen=True)
+class Verdict:
+    """What a model says about a table.
+
+    ``attained`` is the strongest parameter that holds (k today, the largest l, the smallest t);
+    ``per_class`` the value of each class; ``failing`` the indices of the classes that break the promise and
+    ``records`` how many records they hold; ``sentence`` what a data steward reads.
+    """
+
+    model: str
+    promise: str
+    holds: bool
+    attained: float | None
+    required: float | None
+    sentence: str
+    per_class: NDArray[Any]
+    failing: NDArray[np.int64]
+    failing_sizes: NDArray[np.int64]
+    records: int
+    missing_rule: str = "category"
+
+    def __bool__(self) -> bool:
+        return self.holds
+
+    def __repr__(self) -> str:
+        return f"{'✓' if self.holds else '✗'} {self.promise}: {self.sentence}"
+
+    def to_dict(self) -> dict[str, Any]:
+        """The verdict as plain data, without anything per class or per record."""
+        return {
+            "model": self.model,
+            "promise": self.promise,
+            "holds": self.holds,
+            "attained": self.attained,
+            "required": self.required,
+            "failing_classes": len(self.failing),
+            "failing_records": self.records,
+            "missing_rule": self.missing_rule,
+            "sentence": self.sentence,
+        }
+
+
+@runtime_checkable
+class Model(Protocol):
+    """A promise about a table. Frozen, validated, written in a recipe under its ``name``.
+
+    ``monotone``: merging classes never breaks it, so a search may prune. ``shrinking``: every record suppressed
+    at a coarser node is also suppressed at each finer one, so bounds on suppression are valid too.
+    """
+
+    name: ClassVar[str]
+    facts: ClassVar[Facts]
+    monotone: ClassVar[bool]
+    shrinking: ClassVar[bool]
+
+    @property
+    def promise(self) -> str:
+        """The promise in a few words: ``5-anonymity``."""
+        ...
+
+    def needs(self, schema: Schema) -> Needs:
+        """What must be counted to judge it; raises :class:`SchemaError` when the schema does not fit."""
+        ...
+
+    def failing(self, evidence: Evidence) -> NDArray[np.bool_]:
+        """Which classes break the promise."""
+        ...
+
+    def judge(self, evidence: Evidence) -> Verdict:
+        """Judge a table and say by how much."""
+        ...
+
+    def implies(self, other: Model) -> bool:
+        """Whether a table that keeps this promise surely keeps the other one."""
+        ...

@@ -1,0 +1,132 @@
+"""What a search makes small: scores of a node of the generalization lattice.
+
+A node is scored from a *tally*: how many classes and records it keeps, the squares of their sizes, and per column
+the mean cost of a cell, where the cell of a suppressed record costs 1.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
+
+from sfumato.errors import ParameterError, did_you_mean
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from sfumato.core.hierarchy import Ladder
+
+
+@dataclasses.dataclass(frozen=True)
+class Tally:
+    """What a node keeps. ``cells[a]`` is the mean cost of column *a*'s cells, ``weights`` sum to 1."""
+
+    levels: tuple[int, ...]
+    tops: tuple[int, ...]
+    records: int
+    suppressed: int
+    classes: int
+    squares: float
+    cells: Sequence[float]
+    weights: Sequence[float]
+
+
+CellCosts = Callable[["Ladder", "NDArray[np.int64]"], "list[NDArray[np.float64]]"]
+
+
+@dataclasses.dataclass(frozen=True)
+class Objective:
+    """A score to be made small.
+
+    ``costs(ladder, counts)`` gives the cell cost of each level and code; ``score(tally)`` the number. ``bounded``
+    tells that the score never falls when a cell cost or the suppressed count rises, so that a search may cut off
+    by bounds. ``minimal`` restricts the choice to k-minimal nodes (Samarati's preferences make no sense otherwise:
+    the top of the lattice suppresses nothing).
+    """
+
+    name: str
+    meaning: str
+    costs: CellCosts
+    score: Callable[[Tally], float]
+    bounded: bool = True
+    minimal: bool = False
+
+
+def _loss_costs(ladder: Ladder, counts: NDArray[np.int64]) -> list[NDArray[np.float64]]:
+    return list(ladder.loss)
+
+
+def _height_costs(ladder: Ladder, counts: NDArray[np.int64]) -> list[NDArray[np.float64]]:
+    import numpy as np
+
+    top = max(1, ladder.top)
+    return [np.full(len(labels), level / top) for level, labels in enumerate(ladder.labels)]
+
+
+def _entropy_costs(ladder: Ladder, counts: NDArray[np.int64]) -> list[NDArray[np.float64]]:
+    """Share of the column's entropy that a cell loses, up to a constant that no choice can change.
+
+    A record with value *v* released as node *g* loses ``−log2(n_v/n_g)`` bits; summed over records this is
+    ``Σ log2 n_g − Σ log2 n_v``, whose second part is fixed. Costs are therefore ``log2 n_g`` rescaled so that an
+    unchanged column sums to 0 and a suppressed one to 1.
+    """
+    import numpy as np
+
+    n = max(1, int(counts.sum()))
+    fixed = float((counts * np.log2(np.maximum(counts, 1))).sum()) / n
+    span = math.log2(n) - fixed
+    levels = []
+    for level, labels in enumerate(ladder.labels):
+        size = np.bincount(ladder.climb(0, level), weights=counts, minlength=len(labels))
+        levels.append((np.log2(np.maximum(size, 1)) - fixed) / span if span > 0 else np.zeros(len(labels)))
+    return levels
+
+
+def _mean(tally: Tally) -> float:
+    return sum(w * c for w, c in zip(tally.weights, tally.cells, strict=True))
+
+
+def _geometric(tally: Tally) -> float:
+    return math.exp(sum(w * math.log1p(c) for w, c in zip(tally.weights, tally.cells, strict=True))) - 1.0
+
+
+def _height(tally: Tally) -> float:
+    return sum(w * level / max(1, top) for w, level, top in zip(tally.weights, tally.levels, tally.tops, strict=True))
+
+
+def _class_size(tally: Tally) -> float:
+    return (tally.records - tally.suppressed) / tally.classes if tally.classes else float(tally.records)
+
+
+def _discernibility(tally: Tally) -> float:
+    return tally.squares + tally.suppressed * tally.records
+
+
+def _relative(tally: Tally) -> float:
+    return sum(level / max(1, top) for level, top in zip(tally.levels, tally.tops, strict=True))
+
+
+OBJECTIVES: tuple[Objective, ...] = (
+    Objective("loss", "mean loss of a cell (Iyengar 2002, doi:10.1145/775047.775089)", _loss_costs, _mean),
+    Objective("loss_geometric", "geometric mean of the columns' losses, prod(1+l)^w − 1, as ARX scores", _loss_costs, _geometric),
+    Objective("precision", "1 − Sweeney's precision: mean level of a cell over the height of its hierarchy", _height_costs, _mean),
+    Objective("height", "mean level of the columns over the heights of their hierarchies; ignores suppression", _height_costs, _height, bounded=False),
+    Objective("entropy", "non-uniform entropy lost, as a share of all entropy (Gionis & Tassa 2009)", _entropy_costs, _mean),
+    Objective("class_size", "average size of the released classes", _loss_costs, _class_size, bounded=False),
+    Objective("discernibility", "sum of squared class sizes, a suppressed record costs N (Bayardo & Agrawal 2005)", _loss_costs, _discernibility, bounded=False),
+    Objective("minimum_absolute_distance", "sum of levels, among k-minimal nodes (Samarati 2001)", _height_costs, lambda t: float(sum(t.levels)), bounded=False, minimal=True),
+    Objective("minimum_relative_distance", "sum of levels over heights, among k-minimal nodes (Samarati 2001)", _height_costs, _relative, bounded=False, minimal=True),
+    Objective("maximum_distribution", "most distinct released tuples, among k-minimal nodes (Samarati 2001)", _height_costs, lambda t: -float(t.classes), bounded=False, minimal=True),
+    Objective("minimum_suppression", "fewest suppressed records, among k-minimal nodes (Samarati 2001)", _height_costs, lambda t: float(t.suppressed), bounded=False, minimal=True),
+)
+
+
+def objective_named(name: str) -> Objective:
+    """Look up an objective."""
+    for objective in OBJECTIVES:
+        if objective.name == name:
+            return objective
+    raise ParameterError(f"objective {name!r} is not known.{did_you_mean(name, [o.name for o in OBJECTIVES])}")

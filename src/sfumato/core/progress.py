@@ -1,0 +1,15 @@
+"""How long work tells how far it is."""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+
+class Progress(Protocol):
+    """Called now and then with the share of the work that is done (0–1) and a few words."""
+
+    def __call__(self, share: float, words: str = "") -> None: ...  # noqa: D102
+
+
+def silent(share: float, words: str = "") -> None:
+    """Tell nobody."""

@@ -1,0 +1,170 @@
+"""What the columns of a table are: their roles, kinds, hierarchies and missing-value rule."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterable, Mapping, Sequence
+from enum import StrEnum
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from sfumato.errors import ParameterError, SchemaError, did_you_mean
+
+if TYPE_CHECKING:
+    from sfumato.core.hierarchy import Hierarchy
+
+
+class Role(StrEnum):
+    """What an intruder, an analyst or the survey design does with a column."""
+
+    DIRECT = "direct"
+    QUASI = "quasi"
+    SENSITIVE = "sensitive"
+    WEIGHT = "weight"
+    UNIT = "unit"
+    STRATUM = "stratum"
+    PLAIN = "plain"
+
+
+class Kind(StrEnum):
+    """How the values of a column compare."""
+
+    NOMINAL = "nominal"
+    ORDINAL = "ordinal"
+    NUMERIC = "numeric"
+    DATE = "date"
+    TEXT = "text"
+
+
+class Missing(StrEnum):
+    """What a missing value equals: only another missing one, or everything."""
+
+    CATEGORY = "category"
+    WILDCARD = "wildcard"
+
+
+COMBINABLE = frozenset({Role.QUASI, Role.SENSITIVE, Role.STRATUM})
+"""Roles a column may have together: an attribute can be known to an intruder and worth protecting."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Attribute:
+    """One column: its roles, kind, hierarchy and missing-value rule.
+
+    ``order`` lists the values of an ordinal column from low to high. ``unit`` says what a column with
+    role ``unit`` identifies.
+    """
+
+    roles: tuple[Role, ...]
+    kind: Kind = Kind.NOMINAL
+    hierarchy: Hierarchy | None = None
+    missing: Missing = Missing.CATEGORY
+    order: tuple[str, ...] | None = None
+    unit: str = "person"
+
+    def __post_init__(self) -> None:
+        roles = tuple(sorted({_member(Role, r, "role") for r in self.roles}, key=list(Role).index))
+        if not roles:
+            raise ParameterError("a column needs at least one role: " + ", ".join(Role))
+        if len(roles) > 1 and not set(roles) <= COMBINABLE:
+            raise ParameterError(f"roles {' and '.join(roles)} cannot go together; only quasi, sensitive and stratum can")
+        if self.unit not in ("person", "household"):
+            raise ParameterError(f"unit must be person or household, not {self.unit!r}")
+        object.__setattr__(self, "roles", roles)
+        object.__setattr__(self, "kind", _member(Kind, self.kind, "kind"))
+        object.__setattr__(self, "missing", _member(Missing, self.missing, "missing"))
+
+    def has(self, role: Role) -> bool:
+        """Whether the column plays this role."""
+        return role in self.roles
+
+
+_E = TypeVar("_E", bound=StrEnum)
+
+
+def _member(enum: type[_E], value: str, what: str) -> _E:
+    try:
+        return enum(value)
+    except ValueError:
+        raise ParameterError(f"{what} {str(value)!r} is not known.{did_you_mean(str(value), enum)}") from None
+
+
+@dataclasses.dataclass(frozen=True)
+class Schema:
+    """Column name → :class:`Attribute`, in the order of the table."""
+
+    attributes: Mapping[str, Attribute]
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "attributes", dict(self.attributes))
+
+    @classmethod
+    def from_roles(cls, roles: Mapping[str, str | Iterable[str]]) -> Schema:
+        """Build from ``{role: column or columns}``; a column named under several roles has them all."""
+        found: dict[str, list[Role]] = {}
+        for role, columns in roles.items():
+            for column in [columns] if isinstance(columns, str) else columns:
+                found.setdefault(column, []).append(_member(Role, role, "role"))
+        return cls({column: Attribute(tuple(given)) for column, given in found.items()})
+
+    def columns(self, role: Role) -> tuple[str, ...]:
+        """Names of the columns that play a role, in table order."""
+        return tuple(name for name, attribute in self.attributes.items() if attribute.has(role))
+
+    @property
+    def quasi(self) -> tuple[str, ...]:
+        """Names of the quasi-identifiers."""
+        return self.columns(Role.QUASI)
+
+    @property
+    def sensitive(self) -> tuple[str, ...]:
+        """Names of the sensitive columns."""
+        return self.columns(Role.SENSITIVE)
+
+    @property
+    def direct(self) -> tuple[str, ...]:
+        """Names of the direct identifiers."""
+        return self.columns(Role.DIRECT)
+
+    def only(self, role: Role) -> str | None:
+        """Name of the one column with a role, or None; several are refused."""
+        names = self.columns(role)
+        if len(names) > 1:
+            raise SchemaError(f"only one column can have role {role}; {len(names)} have it: {', '.join(names)}")
+        return names[0] if names else None
+
+    @property
+    def person(self) -> str | None:
+        """Name of the column that identifies persons with several rows, or None."""
+        names = [n for n in self.columns(Role.UNIT) if self.attributes[n].unit == "person"]
+        if len(names) > 1:
+            raise SchemaError(f"only one column can identify the person; {len(names)} do: {', '.join(names)}")
+        return names[0] if names else None
+
+    def __getitem__(self, column: str) -> Attribute:
+        try:
+            return self.attributes[column]
+        except KeyError:
+            raise SchemaError(f"the schema has no column {column!r}.{did_you_mean(column, self.attributes)}") from None
+
+    def replace(self, column: str, **changes: Any) -> Schema:
+        """A schema with some fields of one column changed."""
+        changed = dataclasses.replace(self[column], **changes)
+        return Schema({**self.attributes, column: changed})
+
+    def without(self, columns: Iterable[str]) -> Schema:
+        """A schema that lacks some columns."""
+        gone = set(columns)
+        return Schema({n: a for n, a in self.attributes.items() if n not in gone})
+
+    def check(self, columns: Sequence[str], table: str) -> None:
+        """Raise one :class:`SchemaError` with everything that does not fit the columns of a table."""
+        problems = [
+            f"{table} has no column {name!r}.{did_you_mean(name, columns)}" for name in self.attributes if name not in columns
+        ]
+        problems += [
+            f"column {name!r} of {table} has no role; give it one ({', '.join(Role)}), 'plain' if it is none of the others"
+            for name in columns
+            if name not in self.attributes
+        ]
+        if problems:
+            raise SchemaError(problems)

@@ -1,0 +1,28 @@
+"""Where a table came from, and what is needed to write one of the same form."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping
+from typing import Any
+
+
+@dataclasses.dataclass(frozen=True)
+class Source:
+    """The form of a table as it was read.
+
+    ``format`` is one of ``csv, parquet, arrow, jsonl, excel, spss, stata, sas, frame``; ``notes`` are
+    decisions worth telling (a delimiter sniffed, a column kept as text and why), never data values;
+    ``labels`` is what the format knows besides the values (variable and value labels, user-missing codes)
+    and what a writer of the same format needs back; ``digest`` is the SHA-256 of the file's bytes, or None.
+    """
+
+    name: str = "the table"
+    format: str = "frame"
+    delimiter: str = ","
+    encoding: str = "utf-8"
+    decimal: str = "."
+    header: bool = True
+    labels: Mapping[str, Any] = dataclasses.field(default_factory=dict)
+    notes: tuple[str, ...] = ()
+    digest: str | None = None

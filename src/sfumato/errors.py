@@ -1,0 +1,108 @@
+"""Everything that can go wrong, and the exit code each ends with.
+
+::
+
+    SfumatoError
+    ├── ParameterError     2  a value of a model, step or option is out of its range
+    ├── SchemaError        2  roles, kinds or hierarchies do not fit the table
+    ├── RecipeError        2  the recipe file cannot be understood
+    ├── OutputError        2  the release cannot be written where it was asked for
+    ├── MissingExtra       2  an optional package is not installed
+    ├── BudgetExceeded     1  a differential-privacy budget would be overspent
+    ├── ReleaseRefused     1  the output was judged and a promise or limit does not hold
+    ├── Unsatisfiable      4  nothing reachable satisfies the recipe (``.closest`` is the nearest miss)
+    ├── UnreadableInput    5  a file is not what it says it is
+    └── InternalError      3  our bug
+
+A message says who, the rule, what was given and what to do next. It never holds a data value of a
+direct, quasi or sensitive column: names and counts only.
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable, Sequence
+from typing import Any, ClassVar
+
+
+class SfumatoError(Exception):
+    """Base of all errors sfumato raises on purpose."""
+
+    exit_code: ClassVar[int] = 2
+
+
+class ParameterError(SfumatoError, ValueError):
+    """A parameter of a model, step or option is out of its range."""
+
+
+class SchemaError(SfumatoError, ValueError):
+    """Roles, kinds or hierarchies do not fit the table. ``problems`` lists every one found."""
+
+    def __init__(self, problems: str | Sequence[str]) -> None:
+        self.problems: tuple[str, ...] = (problems,) if isinstance(problems, str) else tuple(problems)
+        super().__init__("\n".join(self.problems))
+
+
+class RecipeError(SfumatoError, ValueError):
+    """The recipe cannot be understood. ``problems`` lists every one found."""
+
+    def __init__(self, problems: str | Sequence[str]) -> None:
+        self.problems: tuple[str, ...] = (problems,) if isinstance(problems, str) else tuple(problems)
+        super().__init__("\n".join(self.problems))
+
+
+class OutputError(SfumatoError, OSError):
+    """The release cannot be written where it was asked for."""
+
+
+class MissingExtra(SfumatoError, ImportError):
+    """An optional package is needed and not installed."""
+
+
+class BudgetExceeded(SfumatoError):
+    """A differential-privacy budget would be overspent."""
+
+    exit_code: ClassVar[int] = 1
+
+
+class ReleaseRefused(SfumatoError):
+    """The output was judged and a promise or a limit does not hold."""
+
+    exit_code: ClassVar[int] = 1
+
+
+class Unsatisfiable(SfumatoError):
+    """Nothing reachable satisfies the recipe; ``closest`` describes the nearest miss."""
+
+    exit_code: ClassVar[int] = 4
+
+    def __init__(self, message: str, *, closest: Any = None) -> None:
+        self.closest = closest
+        super().__init__(message)
+
+
+class UnreadableInput(SfumatoError):
+    """A file cannot be read as what it says it is."""
+
+    exit_code: ClassVar[int] = 5
+
+
+class InternalError(SfumatoError):
+    """A state that cannot happen did: our bug."""
+
+    exit_code: ClassVar[int] = 3
+
+
+def did_you_mean(name: str, known: Iterable[str]) -> str:
+    """Return `` Did you mean 'zip'?`` for the nearest known name, or the list of all, or nothing.
+
+    >>> did_you_mean("zipcode", ["zip", "age"])
+    " Did you mean 'zip'?"
+    """
+    names = list(known)
+    near = difflib.get_close_matches(name, names, n=1, cutoff=0.5)
+    if near:
+        return f" Did you mean {near[0]!r}?"
+    if names and len(names) <= 12:
+        return f" There are: {', '.join(names)}."
+    return ""

@@ -1,0 +1,162 @@
+"""Loops over packed keys: pack, group, look up, roll up.
+
+A key is ``words`` unsigned 64-bit integers; a column owns ``width`` bits at ``shift`` of one word. All loops take
+keys as an array of shape ``(n, words)``.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+Keys = NDArray[np.uint64]
+Ids = NDArray[np.int64]
+
+_EMPTY = np.int64(-1)
+
+
+@njit(cache=True, nogil=True)
+def pack(keys, codes, word, shift):  # type: ignore[no-untyped-def]
+    """Write the codes of one column into its bit field, for every row."""
+    for i in range(codes.size):
+        keys[i, word] |= np.uint64(codes[i]) << np.uint64(shift)
+
+
+@njit(cache=True, nogil=True, inline="always")
+def _hash(keys, i):  # type: ignore[no-untyped-def]
+    h = np.uint64(0x9E3779B97F4A7C15)
+    for w in range(keys.shape[1]):
+        h = (h ^ keys[i, w]) * np.uint64(0xFF51AFD7ED558CCD)
+        h ^= h >> np.uint64(32)
+    return h
+
+
+@njit(cache=True, nogil=True, inline="always")
+def _same(left, i, right, j):  # type: ignore[no-untyped-def]
+    for w in range(left.shape[1]):
+        if left[i, w] != right[j, w]:
+            return False
+    return True
+
+
+@njit(cache=True, nogil=True)
+def _rehash(first, keys, count, slots):  # type: ignore[no-untyped-def]
+    table = np.full(slots, _EMPTY, np.int64)
+    mask = np.uint64(slots - 1)
+    for g in range(count):
+        h = _hash(keys, first[g]) & mask
+        while table[h] != _EMPTY:
+            h = (h + np.uint64(1)) & mask
+        table[h] = g
+    return table
+
+
+@njit(cache=True, nogil=True)
+def group(keys):  # type: ignore[no-untyped-def]
+    """Number equal keys alike, in order of first appearance.
+
+    Returns the group of every row and, per group, the first row that has it.
+    """
+    n = keys.shape[0]
+    ids = np.empty(n, np.int64)
+    first = np.empty(min(n, 1024) + 1, np.int64)
+    slots = 4096
+    table = np.full(slots, _EMPTY, np.int64)
+    count = 0
+    for i in range(n):
+        mask = np.uint64(slots - 1)
+        h = _hash(keys, i) & mask
+        while table[h] != _EMPTY and not _same(keys, first[table[h]], keys, i):
+            h = (h + np.uint64(1)) & mask
+        g = table[h]
+        if g == _EMPTY:
+            if count == first.size:
+                bigger = np.empty(2 * first.size, np.int64)
+                bigger[:count] = first
+                first = bigger
+            g = count
+            table[h] = g
+            first[g] = i
+            count += 1
+            if 2 * count > slots:
+                slots *= 4
+                table = _rehash(first, keys, count, slots)
+        ids[i] = g
+    return ids, first[:count].copy()
+
+
+@njit(cache=True, nogil=True)
+def look_up(known, keys):  # type: ignore[no-untyped-def]
+    """Index of every key among the distinct ``known`` keys, −1 where it is not there."""
+    slots = 16
+    while slots < 2 * known.shape[0] + 1:
+        slots *= 2
+    table = _rehash(np.arange(known.shape[0]), known, known.shape[0], slots)
+    mask = np.uint64(slots - 1)
+    found = np.empty(keys.shape[0], np.int64)
+    for i in range(keys.shape[0]):
+        h = _hash(keys, i) & mask
+        while table[h] != _EMPTY and not _same(known, table[h], keys, i):
+            h = (h + np.uint64(1)) & mask
+        found[i] = table[h]
+    return found
+
+
+@njit(cache=True, nogil=True)
+def field_codes(keys, word, shift, width):  # type: ignore[no-untyped-def]
+    """The code of one column in every key."""
+    mask = (np.uint64(1) << np.uint64(width)) - np.uint64(1)
+    codes = np.empty(keys.shape[0], np.int64)
+    for i in range(keys.shape[0]):
+        codes[i] = np.int64((keys[i, word] >> np.uint64(shift)) & mask)
+    return codes
+
+
+@njit(cache=True, nogil=True)
+def add_up(values, ids, groups):  # type: ignore[no-untyped-def]
+    """Sum of ``values`` per group."""
+    sums = np.zeros(groups, values.dtype)
+    for i in range(ids.size):
+        sums[ids[i]] += values[i]
+    return sums
+
+
+@njit(cache=True, nogil=True)
+def merge_counts(starts, codes, counts, ids, groups, domain):  # type: ignore[no-untyped-def]
+    """Sparse counts of merged classes: class ``i`` goes to group ``ids[i]``.
+
+    ``starts, codes, counts`` hold one class after the other (compressed rows). Codes come out sorted only when
+    every merged class had them in an order; callers must not rely on the order.
+    """
+    members = np.zeros(groups + 1, np.int64)
+    for i in range(ids.size):
+        members[ids[i] + 1] += 1
+    for g in range(groups):
+        members[g + 1] += members[g]
+    order = np.empty(ids.size, np.int64)
+    cursor = members[:-1].copy()
+    for i in range(ids.size):
+        order[cursor[ids[i]]] = i
+        cursor[ids[i]] += 1
+    new_starts = np.empty(groups + 1, np.int64)
+    new_codes = np.empty(codes.size, codes.dtype)
+    new_counts = np.empty(counts.size, counts.dtype)
+    place = np.full(domain, -1, np.int64)
+    end = 0
+    for g in range(groups):
+        begin = end
+        new_starts[g] = begin
+        for position in range(members[g], members[g + 1]):
+            i = order[position]
+            for j in range(starts[i], starts[i + 1]):
+                p = place[codes[j]]
+                if p >= begin:
+                    new_counts[p] += counts[j]
+                else:
+                    place[codes[j]] = end
+                    new_codes[end] = codes[j]
+                    new_counts[end] = counts[j]
+                    end += 1
+    new_starts[groups] = end
+    return new_starts, new_codes[:end].copy(), new_counts[:end].copy()

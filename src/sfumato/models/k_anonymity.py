@@ -1,0 +1,89 @@
+"""k-anonymity: nobody stands in a crowd smaller than k."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated, ClassVar
+
+from pydantic import ConfigDict, Field
+from pydantic.dataclasses import dataclass
+
+from sfumato.core.model import Evidence, Facts, Model, Needs, Verdict
+from sfumato.errors import SchemaError
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from sfumato.core.schema import Schema
+
+
+@dataclass(frozen=True, config=ConfigDict(extra="forbid", hide_input_in_errors=True))
+class KAnonymity:
+    r"""Every class of equal quasi-identifiers holds at least k records (or persons).
+
+    .. math:: \min_E |E| \ge k
+
+    *E* runs over the equivalence classes. Where the schema names a person column, :math:`|E|` counts distinct
+    persons; weights never count. A missing value equals only another missing one, unless the schema says
+    ``missing: wildcard``: then :math:`|E|` is the number of records compatible with the class, as sdcMicro counts.
+    An empty table keeps every promise: there is nobody to protect.
+
+    Reference: Samarati & Sweeney 1998; Samarati 2001, doi:10.1109/69.971193.
+    """
+
+    k: Annotated[int, Field(ge=1, description="smallest class size that is acceptable")]
+
+    name: ClassVar[str] = "k_anonymity"
+    facts: ClassVar[Facts] = Facts(against="identity")
+    monotone: ClassVar[bool] = True
+    shrinking: ClassVar[bool] = True
+
+    @property
+    def promise(self) -> str:
+        """The promise in a few words."""
+        return f"{self.k}-anonymity"
+
+    def needs(self, schema: Schema) -> Needs:
+        """Nothing but the classes; but there must be quasi-identifiers."""
+        if not schema.quasi:
+            raise SchemaError("k-anonymity needs at least one column with role quasi")
+        return Needs()
+
+    def failing(self, evidence: Evidence) -> NDArray[np.bool_]:
+        """Classes smaller than k."""
+        return evidence.frequencies < self.k
+
+    def judge(self, evidence: Evidence) -> Verdict:
+        """The k of the table, and the classes below the promised one."""
+        import numpy as np
+
+        sizes = evidence.frequencies
+        failing = np.flatnonzero(sizes < self.k)
+        attained = int(sizes.min()) if len(sizes) else None
+        return Verdict(
+            model=self.name,
+            promise=self.promise,
+            holds=not len(failing),
+            attained=attained,
+            required=self.k,
+            sentence=_sentence(self.k, attained, evidence, int(evidence.classes.records[failing].sum())),
+            per_class=sizes,
+            failing=failing,
+            failing_sizes=sizes[failing],
+            records=int(evidence.classes.records[failing].sum()),
+            missing_rule="category" if evidence.wildcard is None else "wildcard",
+        )
+
+    def implies(self, other: Model) -> bool:
+        """A larger k implies a smaller one."""
+        return isinstance(other, KAnonymity) and self.k >= other.k
+
+
+def _sentence(k: int, attained: int | None, evidence: Evidence, short: int) -> str:
+    if attained is None:
+        return "the table is empty, there is nobody to protect"
+    who = "persons" if evidence.classes.person else "records"
+    if attained >= k:
+        return f"everyone shares the quasi-identifiers with at least {attained - 1} other {who}"
+    total = evidence.classes.total
+    return f"{short:,} of {total:,} records ({short / total:.1%}) stand in a class of fewer than {k} {who}; the smallest has {attained}"

@@ -1,0 +1,202 @@
+"""The generalization lattice of a table: its nodes, what a node keeps, and whether it is good enough.
+
+A node gives every quasi-identifier a level. All searches share this file: they differ only in which nodes they look
+at, and in what order.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from collections.abc import Mapping, Sequence
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+from sfumato.core.model import Evidence, Model
+from sfumato.core.objective import Objective, Tally
+from sfumato.errors import ParameterError, SchemaError, did_you_mean
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from sfumato.core.classes import ClassTable
+    from sfumato.core.schema import Schema
+
+Node = tuple[int, ...]
+
+
+@dataclasses.dataclass(frozen=True)
+class Judged:
+    """A node that was looked at: what it keeps, its score, and whether it may be released."""
+
+    node: Node
+    tally: Tally
+    score: float
+    feasible: bool
+
+
+@dataclasses.dataclass(frozen=True)
+class Lattice:
+    """All nodes between two levels per column, over the classes of one table.
+
+    ``budget`` is the number of records that may be suppressed; ``models`` decide which classes are.
+    """
+
+    base: ClassTable
+    schema: Schema
+    models: tuple[Model, ...]
+    objective: Objective
+    low: Node
+    high: Node
+    budget: int
+    weights: tuple[float, ...]
+    reference: Mapping[str, NDArray[np.int64]]
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The quasi-identifiers, in the order of node tuples."""
+        return self.base.columns
+
+    @cached_property
+    def records(self) -> int:
+        """Number of records of the table."""
+        return self.base.total
+
+    @cached_property
+    def size(self) -> int:
+        """Number of nodes."""
+        return math.prod(h - lo + 1 for lo, h in zip(self.low, self.high, strict=True))
+
+    @cached_property
+    def tops(self) -> Node:
+        """The highest level of each hierarchy."""
+        return tuple(ladder.top for ladder in self.base.ladders)
+
+    @cached_property
+    def shrinking_models(self) -> tuple[Model, ...]:
+        """Models under which a record suppressed at a node is suppressed at every finer one."""
+        return tuple(m for m in self.models if m.shrinking)
+
+    @cached_property
+    def monotone_at_zero(self) -> tuple[Model, ...]:
+        """Models that a coarser node keeps whenever a finer one keeps them without suppression."""
+        return tuple(m for m in self.models if m.monotone)
+
+    @cached_property
+    def totals(self) -> tuple[tuple[float, ...], ...]:
+        """Per column and level, the summed cell cost of all records when nothing is suppressed."""
+        import numpy as np
+
+        sums = []
+        for a, name in enumerate(self.columns):
+            per_code = self._records_per_code(a, name)
+            ladder = self.base.ladders[a]
+            sums.append(
+                tuple(
+                    float(per_code @ self._cell_costs[a][level][ladder.climb(0, level)]) if per_code.size else 0.0
+                    for level in range(ladder.depth)
+                )
+            )
+        return tuple(sums) if sums else tuple(np.zeros((0, 0)))
+
+    def _records_per_code(self, a: int, name: str) -> NDArray[np.int64]:
+        import numpy as np
+
+        base = self.base
+        codes = np.bincount(base.codes(name), weights=base.records, minlength=len(base.ladders[a].labels[base.levels[a]]))
+        return codes.astype(np.int64)
+
+    @cached_property
+    def _cell_costs(self) -> list[list[NDArray[np.float64]]]:
+        return [
+            self.objective.costs(ladder, self._records_per_code(a, self.columns[a]))
+            for a, ladder in enumerate(self.base.ladders)
+        ]
+
+    @cached_property
+    def _flat_costs(self) -> tuple[NDArray[np.float64], list[list[int]]]:
+        """All cell costs in one array, and where each column's level begins."""
+        import numpy as np
+
+        flat, offsets, position = [], [], 0
+        for levels in self._cell_costs:
+            starts = []
+            for costs in levels:
+                starts.append(position)
+                flat.append(costs)
+                position += len(costs)
+            offsets.append(starts)
+        return (np.concatenate(flat) if flat else np.zeros(1)), offsets
+
+    def at(self, node: Node, base: ClassTable | None = None) -> ClassTable:
+        """The classes of a node, rolled up from a finer table."""
+        return (base or self.base).roll_up(dict(zip(self.columns, node, strict=True)))
+
+    def failing(self, classes: ClassTable, models: Sequence[Model] | None = None) -> NDArray[np.bool_]:
+        """Which classes break any of the models."""
+        import numpy as np
+
+        evidence = Evidence(classes, self.schema, self.reference)
+        failing = np.zeros(len(classes), dtype=np.bool_)
+        for model in self.models if models is None else models:
+            failing |= model.failing(evidence)
+        return failing
+
+    def tally(self, classes: ClassTable, failing: NDArray[np.bool_], fixed: int | None = None) -> Tally:
+        """What remains when the failing classes go.
+
+        With ``fixed``, only the first so many columns of the node are decided and the others stand at their
+        highest level: the tally is then a lower bound for every node below.
+        """
+        import numpy as np
+
+        from sfumato.kernels.lattice import tally
+
+        place, n = classes.layout, self.records
+        known = len(self.columns) if fixed is None else fixed
+        flat, starts = self._flat_costs
+        offsets = np.array([starts[a][classes.levels[a]] for a in range(known)], dtype=np.int64)
+        lost = np.zeros(known)
+        kept_classes, kept, squares = tally(
+            classes.keys, classes.records, failing, place.words[:known], place.shifts[:known], place.widths[:known], flat, offsets, lost
+        )
+        gone = n - kept
+        cells = [(self.totals[a][classes.levels[a]] - lost[a] + gone) / n if n else 0.0 for a in range(known)]
+        cells += [max(gone, self.totals[a][self.low[a]]) / n if n else 0.0 for a in range(known, len(self.columns))]
+        levels = classes.levels[:known] + self.low[known:]
+        return Tally(levels, self.tops, n, gone, kept_classes, squares, cells, self.weights)
+
+    def judge(self, classes: ClassTable) -> Judged:
+        """Judge a node by its classes."""
+        tally = self.tally(classes, self.failing(classes))
+        feasible = tally.suppressed <= self.budget and (tally.classes > 0 or self.records == 0)
+        return Judged(classes.levels, tally, self.objective.score(tally), feasible)
+
+
+def level_bounds(columns: Sequence[str], tops: Sequence[int], bounds: Mapping[str, tuple[int, int]]) -> tuple[Node, Node]:
+    """The lowest and highest level of each column, from the caps of a recipe."""
+    problems = [f"level bounds name a column {name!r} that is no quasi-identifier.{did_you_mean(name, columns)}" for name in bounds if name not in columns]
+    low, high = [], []
+    for name, top in zip(columns, tops, strict=True):
+        first, last = bounds.get(name, (0, top))
+        if not 0 <= first <= last:
+            problems.append(f"level bounds of {name!r} must be 0 ≤ lowest ≤ highest; got {first} and {last}")
+        elif first > top:
+            problems.append(f"level bounds of {name!r} start at {first}, but its hierarchy ends at level {top}")
+        low.append(first)
+        high.append(min(last, top))
+    if problems:
+        raise SchemaError(problems)
+    return tuple(low), tuple(high)
+
+
+def normalised_weights(columns: Sequence[str], weights: Mapping[str, float]) -> tuple[float, ...]:
+    """Importance of each column, summing to 1; columns not named weigh 1 before that."""
+    unknown = [name for name in weights if name not in columns]
+    if unknown:
+        raise SchemaError([f"weights name a column {n!r} that is no quasi-identifier.{did_you_mean(n, columns)}" for n in unknown])
+    raw = [float(weights.get(name, 1.0)) for name in columns]
+    if any(w < 0 or not math.isfinite(w) for w in raw) or (raw and sum(raw) <= 0):
+        raise ParameterError("weights must be zero or more, finite, and not all zero")
+    return tuple(w / sum(raw) for w in raw)

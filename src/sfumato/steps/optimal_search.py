@@ -1,0 +1,144 @@
+"""The optimal node of a generalization lattice, by depth-first branch and bound.
+
+Columns are decided one after the other. At each depth two class tables are at hand: the *fine* one, in which the
+columns not yet decided stand at their lowest level, and the *coarse* one, in which they stand at their highest. Fine
+tables are what deeper nodes are rolled up from. Coarse tables bound them: a record that must be suppressed there
+must be suppressed in every node below (for models that shrink, see ``Model.shrinking``), so a subtree is cut off when
+the coarse table already suppresses too much, or when its cells already cost more than the best node found.
+
+With suppression the optimum need not be k-minimal (a coarser node may lose fewer records than it costs), so nothing is
+cut off merely because a finer node is feasible.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from sfumato.core.progress import Progress, silent
+from sfumato.steps.lattice import Judged, Lattice, Node
+
+if TYPE_CHECKING:
+    from sfumato.core.classes import ClassTable
+
+SLACK = 1e-12
+"""Scores closer than this are equal; the node with the smaller sum of levels wins, then the smaller tuple."""
+
+
+@dataclasses.dataclass
+class Search:
+    """One walk over a lattice. ``best`` is the optimum so far, ``closest`` the infeasible node that lacks least."""
+
+    lattice: Lattice
+    progress: Progress = silent
+    best: Judged | None = None
+    closest: Judged | None = None
+    looked_at: int = 0
+    decided: int = 0
+    feasible: list[Judged] = dataclasses.field(default_factory=list)
+
+    def run(self) -> Search:
+        """Walk the whole lattice."""
+        lattice = self.lattice
+        fine = lattice.at(lattice.low)
+        self._keep(lattice.judge(lattice.at(lattice.high, fine)))
+        if lattice.columns:
+            self._visit(0, fine)
+        if lattice.objective.minimal:
+            self._choose_minimal()
+        return self
+
+    def _visit(self, depth: int, fine: ClassTable) -> None:
+        lattice = self.lattice
+        last = depth == len(lattice.columns) - 1
+        branches = list(self._branches(depth, fine))
+        if last:
+            return
+        name = lattice.columns[depth]
+        width = math.prod(h - lo + 1 for lo, h in zip(lattice.low[depth + 1 :], lattice.high[depth + 1 :], strict=True))
+        for bound, level in sorted(branches):
+            if self._hopeless(bound):
+                self._settle(width)
+                continue
+            self._visit(depth + 1, fine.roll_up({name: level}))
+
+    def _branches(self, depth: int, fine: ClassTable) -> Iterator[tuple[float, int]]:
+        """The levels of one column that may lead to something, each with the least score below it."""
+        lattice = self.lattice
+        name = lattice.columns[depth]
+        coarse = fine.roll_up(dict(zip(lattice.columns[depth + 1 :], lattice.high[depth + 1 :], strict=True)))
+        below = math.prod(h - lo + 1 for lo, h in zip(lattice.low[depth + 1 :], lattice.high[depth + 1 :], strict=True))
+        for level in range(lattice.low[depth], lattice.high[depth] + 1):
+            coarse = coarse.roll_up({name: level})
+            self.looked_at += 1
+            if depth == len(lattice.columns) - 1:
+                self._keep(lattice.judge(coarse))
+                self._settle(1)
+                continue
+            bound = self._bound(coarse, depth + 1)
+            if bound is None:
+                self._settle(below)
+            else:
+                yield bound, level
+
+    def _bound(self, coarse: ClassTable, fixed: int) -> float | None:
+        """Least score of any node below, or None when none can be feasible."""
+        lattice = self.lattice
+        tally = lattice.tally(coarse, lattice.failing(coarse, lattice.shrinking_models), fixed)
+        if tally.suppressed > lattice.budget:
+            return None
+        if lattice.budget == 0 and lattice.failing(coarse, lattice.monotone_at_zero).any():
+            return None
+        return lattice.objective.score(tally) if lattice.objective.bounded else -math.inf
+
+    def _hopeless(self, bound: float) -> bool:
+        return self.best is not None and not self.lattice.objective.minimal and bound > self.best.score + SLACK
+
+    def _keep(self, judged: Judged) -> None:
+        if not judged.feasible:
+            if self.closest is None or judged.tally.suppressed < self.closest.tally.suppressed:
+                self.closest = judged
+            return
+        if self.lattice.objective.minimal:
+            self.feasible.append(judged)
+        elif self.best is None or better(judged, self.best):
+            self.best = judged
+
+    def _settle(self, nodes: int) -> None:
+        before = self.decided
+        self.decided += nodes
+        if before * 100 // self.lattice.size != self.decided * 100 // self.lattice.size:
+            self.progress(self.decided / self.lattice.size, "searching the lattice")
+
+    def _choose_minimal(self) -> None:
+        minimal = k_minimal(self.feasible)
+        self.best = min(minimal, key=lambda j: (j.score, *_preferences(j), j.node), default=None)
+
+
+def better(one: Judged, other: Judged) -> bool:
+    """Whether a node is to be preferred: smaller score, then fewer levels in all, then the smaller tuple."""
+    if abs(one.score - other.score) > SLACK * max(1.0, abs(other.score)):
+        return one.score < other.score
+    return (sum(one.node), one.node) < (sum(other.node), other.node)
+
+
+def k_minimal(feasible: list[Judged]) -> list[Judged]:
+    """The feasible nodes that have no feasible node strictly below them: Samarati's antichain."""
+    found: dict[Node, Judged] = {}
+    for judged in sorted(feasible, key=lambda j: (sum(j.node), j.node)):
+        if not any(_below(node, judged.node) for node in found):
+            found[judged.node] = judged
+    return list(found.values())
+
+
+def _below(one: Node, other: Node) -> bool:
+    return all(a <= b for a, b in zip(one, other, strict=True))
+
+
+def _preferences(judged: Judged) -> tuple[float, float, float, float]:
+    """Samarati's four preferences in their order, to break ties."""
+    t = judged.tally
+    relative = sum(level / max(1, top) for level, top in zip(t.levels, t.tops, strict=True))
+    return float(sum(t.levels)), relative, -float(t.classes), float(t.suppressed)
