@@ -12,6 +12,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from sfumato.core.hierarchy import Ladder, bind
+from sfumato.errors import SchemaError
 
 if TYPE_CHECKING:
     import numpy as np
@@ -143,25 +144,58 @@ class ClassTable:
         if not moved:
             return self
         climbs, offsets = self._climbs(moved, levels)
+        chosen = slice(moved[0], moved[0] + 1) if len(moved) == 1 else moved
         place = self.layout
         keys, records, ids = roll_up(
-            self.keys, self.records, place.words[moved], place.shifts[moved], place.widths[moved], climbs, offsets
+            self.keys, self.records, place.words[chosen], place.shifts[chosen], place.widths[chosen], climbs, offsets
         )
-        return dataclasses.replace(
-            self,
-            levels=tuple(levels.get(name, level) for name, level in zip(self.columns, self.levels, strict=True)),
+        return ClassTable(
+            columns=self.columns,
+            ladders=self.ladders,
+            levels=tuple([levels.get(name, level) for name, level in zip(self.columns, self.levels, strict=True)]),
+            layout=place,
             keys=keys,
             records=records,
             counts={name: c.merged(ids, len(records)) for name, c in self.counts.items()} if self.counts else {},
             weights=None if self.weights is None else add_up(self.weights, ids, len(records)),
+            person=self.person,
         )
 
     def _climbs(self, moved: Sequence[int], levels: Mapping[str, int]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """The maps of the columns that climb, one after the other, and where each begins."""
         import numpy as np
 
         maps = [self.ladders[a].climb(self.levels[a], levels[self.columns[a]]) for a in moved]
+        if len(maps) == 1:
+            return maps[0], np.zeros(1, dtype=np.int64)
         offsets = np.cumsum([0, *(len(m) for m in maps[:-1])]).astype(np.int64)
-        return (maps[0] if len(maps) == 1 else np.concatenate(maps)), offsets
+        return np.concatenate(maps), offsets
+
+    def reordered(self, columns: Sequence[str]) -> ClassTable:
+        """The same classes with the columns in another order; the keys stay as they are."""
+        order = [self.columns.index(name) for name in columns]
+        place = self.layout
+        return dataclasses.replace(
+            self,
+            columns=tuple(columns),
+            ladders=tuple(self.ladders[a] for a in order),
+            levels=tuple(self.levels[a] for a in order),
+            layout=Layout(place.words[order], place.shifts[order], place.widths[order]),
+        )
+
+    def project(self, columns: Sequence[str]) -> NDArray[np.int64]:
+        """Group the classes by some of their columns only: the group of each class."""
+        import numpy as np
+
+        from sfumato.kernels.keys import group
+
+        seen = np.zeros(self.keys.shape[1], dtype=np.uint64)
+        for name in columns:
+            a = self.columns.index(name)
+            width, shift = int(self.layout.widths[a]), int(self.layout.shifts[a])
+            seen[int(self.layout.words[a])] |= np.uint64(((1 << width) - 1) << shift)
+        ids, _ = group(self.keys & seen)
+        return ids  # type: ignore[no-any-return]
 
     def take(self, keep: NDArray[np.bool_]) -> ClassTable:
         """Some of the classes."""
@@ -186,6 +220,9 @@ def remap_to(ladder: Ladder, encoded: Encoded, level: int = 0) -> NDArray[np.int
     import numpy as np
 
     position = {name: i for i, name in enumerate(ladder.labels[0])}
+    unknown = sum(1 for name in encoded.labels if name not in position)
+    if unknown:
+        raise SchemaError(f"{unknown} value(s) were not there when the recoding was planned; plan it again on this table")
     base = np.array([position[name] for name in encoded.labels], dtype=np.int64)
     return ladder.climb(0, level)[base] if base.size else base
 
@@ -219,7 +256,7 @@ def count_rows(
 
     names = tuple(dataset.schema.quasi if columns is None else columns)
     dataset.require([*names, *counted])
-    keys, ladders, layout = pack_rows(dataset, names)
+    keys, place = pack_rows(dataset, names)
     ids, first = group(keys)
     order = np.lexsort(keys[first].T) if len(first) else np.empty(0, np.int64)
     rank = np.empty(len(first), dtype=np.int64)
@@ -229,9 +266,9 @@ def count_rows(
     wanted = dict.fromkeys([*counted, *([person] if person else [])])
     table = ClassTable(
         columns=names,
-        ladders=ladders,
-        levels=(0,) * len(names),
-        layout=layout,
+        ladders=place.ladders,
+        levels=place.levels,
+        layout=place.layout,
         keys=keys[first][order],
         records=np.bincount(ids, minlength=len(first)),
         counts={name: _count_values(dataset, name, ids, len(first)) for name in wanted},
@@ -241,28 +278,34 @@ def count_rows(
     return table, ids
 
 
-def pack_rows(
-    dataset: Dataset, names: Sequence[str], ladders: Sequence[Ladder] | None = None, levels: Sequence[int] | None = None
-) -> tuple[NDArray[np.uint64], tuple[Ladder, ...], Layout]:
-    """Pack every row's columns into its key, one column at a time (at given ladders and levels, if any)."""
+@dataclasses.dataclass(frozen=True)
+class Placement:
+    """How rows are packed: the ladder and level of each column and where its bits lie."""
+
+    ladders: tuple[Ladder, ...]
+    levels: tuple[int, ...]
+    layout: Layout
+
+
+def pack_rows(dataset: Dataset, names: Sequence[str], at: Placement | None = None) -> tuple[NDArray[np.uint64], Placement]:
+    """Pack every row's columns into its key, one column at a time: at a given placement, or at level 0 of a new one."""
     import numpy as np
 
     from sfumato.core.encoding import encode
     from sfumato.kernels.keys import pack
 
-    bound: list[Ladder] = []
+    ladders: list[Ladder] = []
     codes: list[NDArray[np.int64]] = []
     for a, name in enumerate(names):
         encoded = encode(dataset.column(name))
-        bound.append(ladders[a] if ladders else ladder_of(dataset, name, encoded))
-        remap = remap_to(bound[a], encoded, levels[a] if levels else 0)
-        smallest = np.min_scalar_type(max(1, len(remap)))
-        codes.append(remap.astype(np.int64)[encoded.codes].astype(smallest) if remap.size else encoded.codes)
-    layout = Layout.of([len(ladder.labels[0]) for ladder in bound])
-    keys = np.zeros((len(dataset), layout.length), dtype=np.uint64)
+        ladders.append(at.ladders[a] if at else ladder_of(dataset, name, encoded))
+        remap = remap_to(ladders[a], encoded, at.levels[a] if at else 0)
+        codes.append(remap.astype(np.min_scalar_type(max(1, len(remap))))[encoded.codes] if remap.size else encoded.codes)
+    place = at or Placement(tuple(ladders), (0,) * len(names), Layout.of([len(ladder.labels[0]) for ladder in ladders]))
+    keys = np.zeros((len(dataset), place.layout.length), dtype=np.uint64)
     for a, column in enumerate(codes):
-        pack(keys, column, layout.words[a], layout.shifts[a])
-    return keys, tuple(bound), layout
+        pack(keys, column, place.layout.words[a], place.layout.shifts[a])
+    return keys, place
 
 
 def _count_values(dataset: Dataset, name: str, ids: NDArray[np.int64], groups: int) -> Counts:
@@ -284,8 +327,6 @@ def _count_values(dataset: Dataset, name: str, ids: NDArray[np.int64], groups: i
 
 def _weights(dataset: Dataset, name: str) -> NDArray[np.float64]:
     import numpy as np
-
-    from sfumato.errors import SchemaError
 
     column = dataset.column(name)
     if not column.dtype.is_numeric():

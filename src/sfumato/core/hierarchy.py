@@ -84,6 +84,9 @@ class Ladder:
     up: tuple[NDArray[np.int64], ...]
     leaves: tuple[NDArray[np.float64], ...]
     loss: tuple[NDArray[np.float64], ...]
+    _climbs: dict[tuple[int, int], NDArray[np.int64]] = dataclasses.field(
+        default_factory=dict, init=False, repr=False, compare=False
+    )
 
     @property
     def depth(self) -> int:
@@ -97,12 +100,14 @@ class Ladder:
 
     def climb(self, start: int, end: int) -> NDArray[np.int64]:
         """Map from the codes of level ``start`` to those of level ``end``."""
-        import numpy as np
+        if (start, end) not in self._climbs:
+            import numpy as np
 
-        codes = np.arange(len(self.labels[start]), dtype=np.int64)
-        for level in range(start, end):
-            codes = self.up[level][codes]
-        return codes
+            codes = np.arange(len(self.labels[start]), dtype=np.int64)
+            for level in range(start, end):
+                codes = self.up[level][codes]
+            self._climbs[start, end] = codes
+        return self._climbs[start, end]
 
 
 def bind(hierarchy: Hierarchy | None, values: Sequence[str | None], counts: Sequence[int]) -> Ladder:

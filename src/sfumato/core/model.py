@@ -114,13 +114,20 @@ class Model(Protocol):
     """A promise about a table. Frozen, validated, written in a recipe under its ``name``.
 
     ``monotone``: merging classes never breaks it, so a search may prune. ``shrinking``: every record suppressed
-    at a coarser node is also suppressed at each finer one, so bounds on suppression are valid too.
+    at a coarser node is also suppressed at each finer one, so bounds on suppression are valid too. ``scope`` is
+    ``class`` when a class fails or holds whatever the others do, and ``table`` when it depends on which classes
+    are kept (an average, a distribution of the release itself): then suppression is repeated until nothing fails.
     """
 
     name: ClassVar[str]
     facts: ClassVar[Facts]
     monotone: ClassVar[bool]
     shrinking: ClassVar[bool]
+
+    @property
+    def scope(self) -> Literal["class", "table"]:
+        """Whether a class can be judged without knowing which others are kept."""
+        ...
 
     @property
     def promise(self) -> str:
@@ -132,7 +139,7 @@ class Model(Protocol):
         ...
 
     def failing(self, evidence: Evidence) -> NDArray[np.bool_]:
-        """Which classes break the promise."""
+        """Which classes must go for the promise to hold on the rest (``table`` scope: given that these are there)."""
         ...
 
     def judge(self, evidence: Evidence) -> Verdict:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, ClassVar
+from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
 
-from pydantic import ConfigDict, Field
-from pydantic.dataclasses import dataclass
+from pydantic import Field
 
 from sfumato.core.model import Evidence, Facts, Model, Needs, Verdict
+from sfumato.core.parameters import parameters
 from sfumato.errors import SchemaError
 
 if TYPE_CHECKING:
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from sfumato.core.schema import Schema
 
 
-@dataclass(frozen=True, config=ConfigDict(extra="forbid", hide_input_in_errors=True))
+@parameters
 class KAnonymity:
     r"""Every class of equal quasi-identifiers holds at least k records (or persons).
 
@@ -37,6 +37,7 @@ class KAnonymity:
     facts: ClassVar[Facts] = Facts(against="identity")
     monotone: ClassVar[bool] = True
     shrinking: ClassVar[bool] = True
+    scope: ClassVar[Literal["class", "table"]] = "class"
 
     @property
     def promise(self) -> str:

@@ -134,13 +134,22 @@ class Lattice:
         return (base or self.base).roll_up(dict(zip(self.columns, node, strict=True)))
 
     def failing(self, classes: ClassTable, models: Sequence[Model] | None = None) -> NDArray[np.bool_]:
-        """Which classes break any of the models."""
+        """Which classes must be suppressed for the models (all of them by default) to hold on the rest."""
         import numpy as np
 
+        models = self.models if models is None else models
         evidence = Evidence(classes, self.schema, self.reference)
         failing = np.zeros(len(classes), dtype=np.bool_)
-        for model in self.models if models is None else models:
-            failing |= model.failing(evidence)
+        for model in models:
+            if model.scope == "class":
+                failing |= model.failing(evidence)
+        relative = [m for m in models if m.scope == "table"]
+        while relative and not failing.all():
+            kept = Evidence(classes.take(~failing), self.schema, self.reference)
+            more = np.logical_or.reduce([m.failing(kept) for m in relative])
+            if not more.any():
+                break
+            failing[np.flatnonzero(~failing)[more]] = True
         return failing
 
     def tally(self, classes: ClassTable, failing: NDArray[np.bool_], fixed: int | None = None) -> Tally:

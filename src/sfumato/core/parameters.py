@@ -1,0 +1,87 @@
+"""Frozen, validated values: what models, steps and hierarchies are.
+
+A field is declared once, with its type and limits; validation, recipe syntax, ``sfumato list`` and the contract tests
+all read the declaration.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+from collections.abc import Mapping
+from typing import Any, TypeVar, dataclass_transform
+
+from pydantic import ConfigDict, Field, ValidationError
+from pydantic.dataclasses import dataclass
+
+from sfumato.errors import ParameterError
+
+T = TypeVar("T")
+
+
+@dataclass_transform(frozen_default=True, field_specifiers=(Field, dataclasses.field))
+def parameters(cls: type[T]) -> type[T]:
+    """Make a class a frozen dataclass whose fields are validated; wrong values raise :class:`ParameterError`.
+
+    >>> from typing import Annotated
+    >>> @parameters
+    ... class Crowd:
+    ...     k: Annotated[int, Field(ge=1)]
+    >>> Crowd(0)
+    Traceback (most recent call last):
+    ...
+    sfumato.errors.ParameterError: Crowd: k should be greater than or equal to 1
+    """
+    made: Any = dataclass(frozen=True, config=ConfigDict(extra="forbid", hide_input_in_errors=True))(cls)
+    validated = made.__init__
+    names = [field.name for field in dataclasses.fields(made)]
+
+    @functools.wraps(validated)
+    def init(self: Any, *args: Any, **kwargs: Any) -> None:
+        if len(args) > len(names):
+            raise ParameterError(f"{cls.__name__}: at most {len(names)} parameters, {len(args)} given")
+        try:
+            validated(self, **dict(zip(names, args, strict=False)), **kwargs)
+        except ValidationError as error:
+            raise ParameterError(f"{cls.__name__}: {'; '.join(problems_of(error))}") from None
+
+    made.__init__ = init
+    return made  # type: ignore[no-any-return]
+
+
+def problems_of(error: ValidationError) -> list[str]:
+    """What a validation found, one sentence each, without the values given."""
+    found = []
+    for issue in error.errors(include_url=False, include_input=False, include_context=False):
+        where = ".".join(str(part) for part in issue["loc"])
+        message = issue["msg"].removeprefix("Value error, ").replace("Input should be", "should be", 1)
+        found.append(f"{where} {message}".strip() if message.startswith("should") else f"{where}: {message}".lstrip(": "))
+    return found
+
+
+def values_of(value: Any) -> dict[str, Any]:
+    """Fields of a value that differ from their defaults, as plain data for a recipe."""
+    plain = {}
+    for field in dataclasses.fields(value):
+        current = getattr(value, field.name)
+        if _default(field) != current:
+            plain[field.name] = plain_data(current)
+    return plain
+
+
+def _default(field: dataclasses.Field[Any]) -> Any:
+    default, factory = field.default, field.default_factory
+    if hasattr(default, "get_default"):  # pydantic keeps its own Field as the dataclass default
+        return default.get_default(call_default_factory=True)
+    if default is not dataclasses.MISSING:
+        return default
+    return factory() if factory is not dataclasses.MISSING else dataclasses.MISSING
+
+
+def plain_data(value: Any) -> Any:
+    """Tuples as lists and mappings as dicts, all the way down."""
+    if isinstance(value, Mapping):
+        return {k: plain_data(v) for k, v in value.items()}
+    if isinstance(value, list | tuple | frozenset | set):
+        return [plain_data(v) for v in value]
+    return value if value is None or isinstance(value, bool | int | float | str) else str(value)

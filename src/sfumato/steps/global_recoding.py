@@ -1,0 +1,184 @@
+"""Global recoding: one level a column for the whole table, chosen optimally, and some records suppressed."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
+
+from pydantic import Field
+
+from sfumato.core.classes import ClassTable, Placement, count_classes, pack_rows
+from sfumato.core.evidence import counted_columns
+from sfumato.core.objective import OBJECTIVES, objective_named
+from sfumato.core.parameters import parameters
+from sfumato.core.schema import Kind
+from sfumato.core.step import Goal
+from sfumato.errors import ParameterError, Unsatisfiable
+from sfumato.steps.lattice import Judged, Lattice, level_bounds, normalised_weights
+from sfumato.steps.optimal_search import Search
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from sfumato.core.dataset import Dataset
+
+
+@dataclasses.dataclass(frozen=True)
+class Recoding:
+    """What global recoding decided: a level for every quasi-identifier and the classes to drop.
+
+    ``dropped`` holds the packed keys, at the released levels, of the classes whose records are suppressed.
+    """
+
+    levels: dict[str, int]
+    tops: dict[str, int]
+    placement: Placement
+    dropped: NDArray[np.uint64]
+    suppressed: int
+    records: int
+    score: float
+    objective: str
+    lattice_nodes: int
+    looked_at: int
+
+    def describe(self) -> dict[str, Any]:
+        """The plan as plain data: no data values."""
+        return {
+            "kind": "column recoding",
+            "levels": {c: {"level": level, "top": self.tops[c]} for c, level in self.levels.items()},
+            "suppressed_records": self.suppressed,
+            "suppressed_classes": len(self.dropped),
+        }
+
+    def effort(self) -> dict[str, Any]:
+        """How the plan was found, for the owner."""
+        return {
+            "objective": self.objective,
+            "score": self.score,
+            "lattice_nodes": self.lattice_nodes,
+            "nodes_looked_at": self.looked_at,
+        }
+
+
+@parameters
+class GlobalRecoding:
+    """Give each quasi-identifier one level of its hierarchy so that the promises hold at the least cost.
+
+    The result is the optimum of ``objective`` over the whole lattice of levels, subject to the models and to a
+    ``budget`` of suppressed records (a share, 0–1: at most ``floor(budget·N)`` records, those of failing classes).
+    ``weights`` make columns more or less precious (default 1 each); ``levels`` bounds the levels of a column:
+    ``{"age": [1, 3]}`` or just the highest, ``{"zip": 2}``. Columns without a hierarchy stay as they are.
+
+    Missing values are planned as a category of their own, which is never weaker than counting them as wildcards.
+    Equal scores: the node with the smaller sum of levels wins, then the smaller tuple of levels.
+
+    Follows Samarati 2001 for what a node is, ARX (Prasser & Kohlmayer 2015) for when it is feasible.
+    """
+
+    suppress: Annotated[Literal["tuple", "none"], Field(description="what may be suppressed")] = "tuple"
+    budget: Annotated[float, Field(ge=0, le=1, description="share of records that may be suppressed")] = 0.02
+    objective: Annotated[str, Field(description="what is made small: " + ", ".join(o.name for o in OBJECTIVES))] = "loss"
+    weights: Annotated[dict[str, float], Field(description="importance of columns")] = Field(default_factory=dict)
+    levels: Annotated[dict[str, int | tuple[int, int]], Field(description="highest level, or lowest and highest")] = Field(
+        default_factory=dict
+    )
+
+    name: ClassVar[str] = "global_recoding"
+
+    def __post_init__(self) -> None:
+        objective_named(self.objective)
+
+    def plan(self, dataset: Dataset, goal: Goal) -> Recoding:
+        """Search the lattice for the best levels."""
+        if not goal.models:
+            raise ParameterError("global recoding needs a promise to reach; add one under 'meet'")
+        lattice = self.lattice(dataset, goal)
+        search = Search(lattice, goal.progress).run()
+        if search.best is None:
+            raise Unsatisfiable(_why_not(lattice, search.closest), closest=search.closest)
+        return _recoding(lattice, search.best, search)
+
+    def lattice(self, dataset: Dataset, goal: Goal) -> Lattice:
+        """The lattice of a table under this step's bounds; columns with few values come first."""
+        counted = counted_columns(goal.models, dataset.schema)
+        classes = count_classes(dataset, counted=counted)
+        order = sorted(classes.columns, key=lambda c: (_codes(classes, c), c))
+        classes = classes.reordered(order)
+        tops = [ladder.top for ladder in classes.ladders]
+        bounds = {c: (0, b) if isinstance(b, int) else b for c, b in self.levels.items()}
+        low, high = level_bounds(classes.columns, tops, bounds)
+        share = self.budget if self.suppress == "tuple" else 0.0
+        return Lattice(
+            base=classes,
+            schema=dataset.schema,
+            models=goal.models,
+            objective=objective_named(self.objective),
+            low=low,
+            high=high,
+            budget=math.floor(share * classes.total + 1e-9),
+            weights=normalised_weights(classes.columns, self.weights),
+            reference={c: classes.counts[c].total() for c in counted},
+        )
+
+    def apply(self, dataset: Dataset, plan: Recoding) -> Dataset:
+        """Recode the columns and drop the suppressed records."""
+        import numpy as np
+        import polars as pl
+
+        from sfumato.core.classes import remap_to
+        from sfumato.core.encoding import encode
+        from sfumato.kernels.keys import look_up
+
+        names = list(plan.levels)
+        if len(plan.dropped):
+            keys, _ = pack_rows(dataset, names, plan.placement)
+            dataset = dataset.take(np.flatnonzero(look_up(plan.dropped, keys) < 0))
+        for name, ladder in zip(names, plan.placement.ladders, strict=True):
+            level = plan.levels[name]
+            if level == 0:
+                continue
+            encoded = encode(dataset.column(name))
+            labels = pl.Series(name, ladder.labels[level], dtype=pl.String)
+            codes = remap_to(ladder, encoded, level)[encoded.codes]
+            dataset = dataset.with_columns({name: labels.gather(codes)})
+            dataset = dataset.with_schema(dataset.schema.replace(name, kind=_kind_after(dataset.schema[name].kind)))
+        return dataset
+
+
+def _codes(classes: ClassTable, column: str) -> int:
+    return len(classes.ladders[classes.columns.index(column)].labels[0])
+
+
+def _kind_after(kind: Kind) -> Kind:
+    return Kind.ORDINAL if kind in (Kind.NUMERIC, Kind.DATE, Kind.ORDINAL) else Kind.NOMINAL
+
+
+def _recoding(lattice: Lattice, best: Judged, search: Search) -> Recoding:
+    classes = lattice.at(best.node)
+    return Recoding(
+        levels=dict(zip(lattice.columns, best.node, strict=True)),
+        tops=dict(zip(lattice.columns, lattice.tops, strict=True)),
+        placement=Placement(lattice.base.ladders, best.node, lattice.base.layout),
+        dropped=classes.keys[lattice.failing(classes)],
+        suppressed=best.tally.suppressed,
+        records=lattice.records,
+        score=best.score,
+        objective=lattice.objective.name,
+        lattice_nodes=lattice.size,
+        looked_at=search.looked_at,
+    )
+
+
+def _why_not(lattice: Lattice, closest: Judged | None) -> str:
+    promises = " and ".join(m.promise for m in lattice.models)
+    fixed = [c for c, top in zip(lattice.columns, lattice.tops, strict=True) if top == 0]
+    near = ""
+    if closest is not None:
+        t = closest.tally
+        near = f" The nearest miss would suppress {t.suppressed:,} of {t.records:,} records; the budget allows {lattice.budget:,}."
+    advice = " Raise the budget, lower the promise, or allow higher levels."
+    if fixed:
+        advice += f" Column(s) without a hierarchy cannot be generalised: {', '.join(fixed)}."
+    return f"no generalization keeps {promises} within the suppression budget.{near}{advice}"
