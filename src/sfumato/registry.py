@@ -11,7 +11,7 @@ from typing import Any
 from sfumato.core.parameters import values_of
 from sfumato.errors import ParameterError, RecipeError, did_you_mean
 
-FAMILIES = ("models", "steps", "hierarchies", "risk", "utility")
+FAMILIES = ("models", "steps", "hierarchies", "risk")
 
 
 @cache
@@ -79,7 +79,7 @@ def _split(spec: Any, place: str) -> tuple[str, Any]:
 
 
 def _singular(name: str) -> str:
-    return {"hierarchies": "hierarchy", "risk": "risk", "utility": "utility"}.get(name, name.rstrip("s"))
+    return {"hierarchies": "hierarchy", "risk": "risk"}.get(name, name.rstrip("s"))
 
 
 def _said(error: TypeError) -> str:

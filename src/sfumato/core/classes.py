@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from sfumato.core.hierarchy import Ladder, bind
 from sfumato.errors import SchemaError
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from sfumato.core.dataset import Dataset
-    from sfumato.core.encoding import Encoded
+    from sfumato.core.encoding import Column, Encoded
 
 WORD = 64
 
@@ -57,23 +57,26 @@ class Layout:
 
 @dataclasses.dataclass(frozen=True)
 class Counts:
-    """How often each value of one column occurs in each class, as compressed rows.
+    """How often each value of one column (or combination of values of several) occurs in each class.
 
-    Class *i* holds ``codes[starts[i]:starts[i+1]]`` with the same slice of ``counts``; ``labels[code]`` is the
-    value (None: missing).
+    Compressed rows: class *i* holds ``codes[starts[i]:starts[i+1]]`` with the same slice of ``counts``;
+    ``labels[code]`` is the value (None: missing). ``worked_out`` keeps what depends on the labels alone, such as
+    their order or their tree, for all counts that were merged or taken from the same ones.
     """
 
     starts: NDArray[np.int64]
     codes: NDArray[np.int64]
     counts: NDArray[np.int64]
     labels: tuple[str | None, ...]
+    worked_out: dict[Any, Any] = dataclasses.field(default_factory=dict, repr=False, compare=False)
 
     def merged(self, ids: NDArray[np.int64], groups: int) -> Counts:
         """Counts after class *i* went to group ``ids[i]``."""
         from sfumato.kernels.keys import merge_counts
 
-        merged = merge_counts(self.starts, self.codes, self.counts, ids, groups, max(1, len(self.labels)))
-        return Counts(*merged, self.labels)
+        domain = max(1, len(self.labels))
+        starts, codes, counts = merge_counts(self.starts, self.codes, self.counts, ids, groups, domain)
+        return Counts(starts, codes, counts, self.labels, self.worked_out)
 
     def taken(self, keep: NDArray[np.bool_]) -> Counts:
         """Counts of some of the classes."""
@@ -82,7 +85,7 @@ class Counts:
         sizes = np.diff(self.starts)
         inside = np.repeat(keep, sizes)
         starts = np.concatenate([[0], np.cumsum(sizes[keep])])
-        return Counts(starts, self.codes[inside], self.counts[inside], self.labels)
+        return Counts(starts, self.codes[inside], self.counts[inside], self.labels, self.worked_out)
 
     def distinct(self) -> NDArray[np.int64]:
         """Number of distinct values per class."""
@@ -111,7 +114,7 @@ class ClassTable:
     layout: Layout
     keys: NDArray[np.uint64]
     records: NDArray[np.int64]
-    counts: Mapping[str, Counts] = dataclasses.field(default_factory=dict)
+    counts: Mapping[Column, Counts] = dataclasses.field(default_factory=dict)
     weights: NDArray[np.float64] | None = None
     person: str | None = None
 
@@ -231,13 +234,13 @@ def count_classes(
     dataset: Dataset,
     columns: Sequence[str] | None = None,
     *,
-    counted: Sequence[str] = (),
+    counted: Sequence[Column] = (),
     weight: str | None = None,
 ) -> ClassTable:
     """Count the classes of a table: the one pass over the rows that everything else lives on.
 
-    ``counted`` names columns whose values are counted per class (sensitive columns, a class label); a person
-    column of the schema is always counted.
+    ``counted`` names columns whose values are counted per class (sensitive columns, a class label), a tuple of names
+    a combination of them; a person column of the schema is always counted.
     """
     return count_rows(dataset, columns, counted=counted, weight=weight)[0]
 
@@ -246,16 +249,17 @@ def count_rows(
     dataset: Dataset,
     columns: Sequence[str] | None = None,
     *,
-    counted: Sequence[str] = (),
+    counted: Sequence[Column] = (),
     weight: str | None = None,
 ) -> tuple[ClassTable, NDArray[np.int64]]:
     """Like :func:`count_classes`, and the class of every row. Classes are in key order, whatever the row order."""
     import numpy as np
 
+    from sfumato.core.encoding import parts_of
     from sfumato.kernels.keys import add_up, group
 
     names = tuple(dataset.schema.quasi if columns is None else columns)
-    dataset.require([*names, *counted])
+    dataset.require([*names, *(part for column in counted for part in parts_of(column))])
     keys, place = pack_rows(dataset, names)
     ids, first = group(keys)
     order = np.lexsort(keys[first].T) if len(first) else np.empty(0, np.int64)
@@ -263,7 +267,7 @@ def count_rows(
     rank[order] = np.arange(len(first))
     ids = rank[ids] if len(first) else ids
     person = dataset.schema.person
-    wanted = dict.fromkeys([*counted, *([person] if person else [])])
+    wanted: dict[Column, None] = dict.fromkeys([*counted, *([person] if person else [])])
     table = ClassTable(
         columns=names,
         ladders=place.ladders,
@@ -308,13 +312,13 @@ def pack_rows(dataset: Dataset, names: Sequence[str], at: Placement | None = Non
     return keys, place
 
 
-def _count_values(dataset: Dataset, name: str, ids: NDArray[np.int64], groups: int) -> Counts:
+def _count_values(dataset: Dataset, column: Column, ids: NDArray[np.int64], groups: int) -> Counts:
     import numpy as np
 
-    from sfumato.core.encoding import encode
+    from sfumato.core.encoding import encode_column
     from sfumato.kernels.keys import group
 
-    encoded = encode(dataset.column(name))
+    encoded = encode_column(dataset, column)
     pairs = ((ids.astype(np.uint64) << np.uint64(32)) | encoded.codes.astype(np.uint64)).reshape(-1, 1)
     members, first = group(pairs)
     amounts = np.bincount(members, minlength=len(first))

@@ -10,6 +10,14 @@ if TYPE_CHECKING:
     import polars as pl
     from numpy.typing import NDArray
 
+    from sfumato.core.dataset import Dataset
+
+Column = str | tuple[str, ...]
+"""A column by name, or several whose values are taken together."""
+
+SEPARATOR = "\x1f"
+"""Stands between the parts of a combined label."""
+
 DIRECT_RANGE = 1 << 20
 """Whole numbers that span less than this are encoded by subtraction instead of hashing."""
 
@@ -84,3 +92,35 @@ def _encode_whole(column: pl.Series) -> Encoded | None:
     dense = np.zeros(missing + 1, dtype=np.int64)
     dense[used[order]] = np.arange(len(used))
     return Encoded(dense[shifted], tuple(names[i] for i in order), counts[used[order]])
+
+
+def parts_of(column: Column) -> tuple[str, ...]:
+    """Names of the columns that a column or a combination is made of.
+
+    >>> parts_of("illness"), parts_of(("illness", "income"))
+    (('illness',), ('illness', 'income'))
+    """
+    return (column,) if isinstance(column, str) else column
+
+
+def encode_column(dataset: Dataset, column: Column) -> Encoded:
+    """Encode a column of a table, or the combination of several: the values that occur together are one value."""
+    import numpy as np
+
+    encoded = [encode(dataset.column(name)) for name in parts_of(column)]
+    if isinstance(column, str):
+        return encoded[0]
+    codes = np.zeros(len(dataset), dtype=np.int64)
+    labels: list[tuple[str | None, ...]] = [()]
+    for part in encoded:  # numbered anew after each part: the product of all domains may not fit a word
+        used, codes = np.unique(codes * max(1, len(part.labels)) + part.codes, return_inverse=True)
+        before = [divmod(pair, max(1, len(part.labels))) for pair in used.tolist()]
+        labels = [(*labels[left], part.labels[right]) for left, right in before]
+    return Encoded(codes, tuple(joint_label(parts) for parts in labels), np.bincount(codes, minlength=len(labels)))
+
+
+def joint_label(parts: tuple[str | None, ...]) -> str | None:
+    """The label of a combination, different for different parts; missing where every part is."""
+    if all(part is None for part in parts):
+        return None
+    return SEPARATOR.join("-" if part is None else "=" + part.replace(SEPARATOR, 2 * SEPARATOR) for part in parts)

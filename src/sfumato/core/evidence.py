@@ -16,13 +16,14 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from sfumato.core.dataset import Dataset
+    from sfumato.core.encoding import Column
     from sfumato.core.schema import Schema
 
 
-def counted_columns(models: Sequence[Model], schema: Schema) -> tuple[str, ...]:
+def counted_columns(models: Sequence[Model], schema: Schema) -> tuple[Column, ...]:
     """Columns that must be counted per class for these models; all schema problems are raised at once."""
     problems: list[str] = []
-    columns: dict[str, None] = {}
+    columns: dict[Column, None] = {}
     for model in models:
         try:
             columns.update(dict.fromkeys(model.needs(schema).counts))
@@ -40,7 +41,7 @@ def gather(dataset: Dataset, models: Sequence[Model], *, original: Dataset | Non
     """
     columns = counted_columns(models, dataset.schema)
     classes = count_classes(dataset, counted=columns)
-    reference: dict[str, NDArray[np.int64]] = {}
+    reference: dict[Column, NDArray[np.int64]] = {}
     for name in columns:
         if original is None:
             reference[name] = classes.counts[name].total()
@@ -52,11 +53,11 @@ def gather(dataset: Dataset, models: Sequence[Model], *, original: Dataset | Non
     return Evidence(classes, dataset.schema, reference, wildcard_frequencies(classes, dataset.schema))
 
 
-def value_counts(dataset: Dataset, column: str) -> dict[str | None, int]:
-    """How often each value of a column occurs."""
-    from sfumato.core.encoding import encode
+def value_counts(dataset: Dataset, column: Column) -> dict[str | None, int]:
+    """How often each value of a column, or each combination of values of several, occurs."""
+    from sfumato.core.encoding import encode_column
 
-    encoded = encode(dataset.column(column))
+    encoded = encode_column(dataset, column)
     return dict(zip(encoded.labels, encoded.counts.tolist(), strict=True))
 
 
@@ -88,5 +89,5 @@ def _in_order(base: Mapping[str | None, int], labels: Sequence[str | None]) -> N
     return np.array([base.get(name, 0) for name in labels], dtype=np.int64)
 
 
-def _with_counts(classes: ClassTable, name: str, counts: Counts) -> ClassTable:
+def _with_counts(classes: ClassTable, name: Column, counts: Counts) -> ClassTable:
     return dataclasses.replace(classes, counts={**classes.counts, name: counts})

@@ -8,8 +8,9 @@ integer map to the level above, which is all that counting and searching need.
 from __future__ import annotations
 
 import dataclasses
+from collections import Counter
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
 from sfumato.errors import SchemaError
 
@@ -38,28 +39,35 @@ class Paths:
 
     @classmethod
     def from_leaf_rows(cls, rows: Sequence[tuple[str, ...]], leaf_rows: Sequence[tuple[str, ...]]) -> Paths:
-        """Paths of values under an explicit tree; ``leaf_rows`` has one path per leaf of the hierarchy."""
+        """Paths of values under an explicit tree; ``leaf_rows`` has one path per leaf of the hierarchy.
+
+        A label the leaves do not have on a level is an inner node below its own level (or a suppressed cell): it
+        covers what stands above it in its row. A leaf listed twice counts twice above level 0, as in ARX. Without
+        any leaf all is lost.
+        """
         depth = len(leaf_rows[0]) if leaf_rows else len(rows[0])
-        leaves: list[dict[str, float]] = [{} for _ in range(depth)]
-        for row in leaf_rows:
-            for level, label in enumerate(row):
-                leaves[level][label] = leaves[level].get(label, 0.0) + 1.0
-        for row in rows:  # an inner node that stands below its own level covers what it covers there
-            for level in range(depth - 1, -1, -1):
+        leaves: list[dict[str, float]] = [dict(Counter(row[level] for row in leaf_rows)) for level in range(depth)]
+        leaves[0] = dict.fromkeys(leaves[0], 1.0)
+        for row in rows:
+            if row[0] in leaves[0]:
+                continue
+            leaves[-1].setdefault(row[-1], 1.0)
+            for level in range(depth - 2, -1, -1):
                 if row[level] not in leaves[level]:
-                    above = leaves[level + 1].get(row[level], 1.0) if level + 1 < depth else 1.0
-                    leaves[level][row[level]] = above
-        return cls(tuple(rows), tuple(leaves), _share_of(leaves, float(len(leaf_rows))))
+                    leaves[level][row[level]] = leaves[level + 1][row[level + 1]]
+        return cls(tuple(rows), tuple(leaves), _share_of(leaves, len(leaf_rows)))
 
 
-def _share_of(leaves: Sequence[Mapping[str, float]], total: float) -> tuple[dict[str, float], ...]:
-    return tuple({label: (n - 1.0) / (total - 1.0) if total > 1 else 0.0 for label, n in level.items()} for level in leaves)
+def _share_of(leaves: Sequence[Mapping[str, float]], total: int) -> tuple[dict[str, float], ...]:
+    if total > 1:
+        return tuple({label: (n - 1.0) / (total - 1.0) for label, n in level.items()} for level in leaves)
+    return tuple(dict.fromkeys(level, 0.0 if total else 1.0) for level in leaves)
 
 
 class Hierarchy(Protocol):
     """A rule that gives values their paths. Frozen, validated, written in a recipe under its ``name``."""
 
-    name: Any
+    name: ClassVar[str]
 
     def paths(self, values: Sequence[str], counts: Sequence[int]) -> Paths:
         """Paths of the distinct values of a column (``counts``: how often each occurs).
@@ -120,7 +128,7 @@ def bind(hierarchy: Hierarchy | None, values: Sequence[str | None], counts: Sequ
     known = [v for v, _ in present]
     if hierarchy is None:
         rows: Sequence[tuple[str, ...]] = [(v,) for v in known]
-        paths = Paths(tuple(rows), ({v: 1.0 for v in known},), ({v: 0.0 for v in known},))
+        paths = Paths(tuple(rows), (dict.fromkeys(known, 1.0),), (dict.fromkeys(known, 0.0),))
     else:
         paths = hierarchy.paths(known, [c for _, c in present])
     return _ladder(paths, missing=len(known) < len(values))
@@ -131,7 +139,7 @@ def _ladder(paths: Paths, *, missing: bool) -> Ladder:
 
     depth = len(paths.leaves)
     rows: list[tuple[str | None, ...]] = sorted(paths.rows, key=lambda row: row[::-1])
-    top = rows[0][-1] if rows and depth > 1 else TOP
+    top = next(iter(paths.leaves[-1]), TOP)
     if missing:
         rows.append((None,) * (depth - 1) + (top,) if depth > 1 else (None,))
     codes: list[dict[str | None, int]] = [{} for _ in range(depth)]

@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from sfumato.core.classes import ClassTable
+    from sfumato.core.encoding import Column
     from sfumato.core.schema import Schema
 
 TOLERANCE = 1e-9
@@ -36,11 +37,11 @@ class Facts:
 class Needs:
     """What a model must be shown besides the classes.
 
-    ``counts``: columns whose values are counted per class. ``reference``: whether their distribution in the
+    ``counts``: columns whose values are counted per class; a tuple of names is counted as one. ``reference``: whether their distribution in the
     original table is needed. ``population``, ``pairs`` and ``posteriors`` name the rarer kinds of evidence.
     """
 
-    counts: tuple[str, ...] = ()
+    counts: tuple[Column, ...] = ()
     reference: bool = False
     population: bool = False
     pairs: bool = False
@@ -58,7 +59,7 @@ class Evidence:
 
     classes: ClassTable
     schema: Schema
-    reference: Mapping[str, NDArray[np.int64]] = dataclasses.field(default_factory=dict)
+    reference: Mapping[Column, NDArray[np.int64]] = dataclasses.field(default_factory=dict)
     wildcard: NDArray[np.int64] | None = None
 
     @property
@@ -121,8 +122,16 @@ class Model(Protocol):
 
     name: ClassVar[str]
     facts: ClassVar[Facts]
-    monotone: ClassVar[bool]
-    shrinking: ClassVar[bool]
+
+    @property
+    def monotone(self) -> bool:
+        """Whether merging classes never breaks it."""
+        ...
+
+    @property
+    def shrinking(self) -> bool:
+        """Whether a record suppressed at a node is suppressed at every finer one."""
+        ...
 
     @property
     def scope(self) -> Literal["class", "table"]:

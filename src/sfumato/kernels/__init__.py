@@ -35,3 +35,9 @@ def _choose_cache_folder() -> None:
 
 
 _choose_cache_folder()
+
+
+def compiled_before() -> bool:
+    """Whether machine code of these loops is in the cache, so that the first call will be quick."""
+    folder = Path(os.environ.get("NUMBA_CACHE_DIR") or Path(__file__).parent / "__pycache__")
+    return next(folder.rglob("*.nbi"), None) is not None

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from sfumato.core.classes import ClassTable
+    from sfumato.core.encoding import Column
     from sfumato.core.schema import Schema
 
 Node = tuple[int, ...]
@@ -51,7 +52,7 @@ class Lattice:
     high: Node
     budget: int
     weights: tuple[float, ...]
-    reference: Mapping[str, NDArray[np.int64]]
+    reference: Mapping[Column, NDArray[np.int64]]
 
     @property
     def columns(self) -> tuple[str, ...]:

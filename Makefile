@@ -1,0 +1,47 @@
+# Everything below needs make and Python 3.11+; the rest is installed into .venv on first use.
+# Another Python: make PYTHON=/path/to/python test        Arguments for pytest: make test ARGS='-k hierarchy -x'
+
+BIN := .venv/bin
+ARGS ?=
+WORKERS ?= auto
+
+export PYTHON
+
+.DEFAULT_GOAL := help
+.NOTPARALLEL:
+.PHONY: help demo test check format bench docs clean
+
+help:  ## Show this list
+	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
+
+demo:  ## Anonymize a bundled hospital table: assessment, release, verdict, report
+	@sh tools/install.sh
+	@$(BIN)/sfumato demo $(ARGS)
+
+test:  ## Run all tests, doctests and documentation examples
+	@sh tools/install.sh test
+	@$(BIN)/python -m pytest --numprocesses $(WORKERS) --dist worksteal $(ARGS)
+
+check:  ## Check format, lint and types
+	@sh tools/install.sh test lint
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/mypy --strict src
+
+format:  ## Format the code and apply the safe fixes
+	@sh tools/install.sh test lint
+	$(BIN)/ruff check --fix-only .
+	$(BIN)/ruff format .
+
+bench:  ## Measure the search and the whole run on tables of growing size
+	@sh tools/install.sh test
+	@$(BIN)/python benchmarks/search.py $(ARGS)
+
+docs:  ## Build the documentation into docs/_build/html, fully offline
+	@sh tools/install.sh docs
+	@$(BIN)/sphinx-build -W --keep-going -q -b html docs docs/_build/html $(ARGS)
+	@$(BIN)/python tools/check_offline.py docs/_build/html
+
+clean:  ## Remove what was built or cached, and .venv
+	rm -rf .venv docs/_build build dist .pytest_cache .hypothesis .mypy_cache .ruff_cache
+	find . -name __pycache__ -type d -not -path './.git/*' -prune -exec rm -rf {} +

@@ -1,0 +1,43 @@
+"""Blur the people, keep the picture, and prove it.
+
+Names are loaded when they are first used, so that ``import sfumato`` stays light.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import Any
+
+__version__ = "0.1.0"
+
+_HOMES = {
+    "sfumato.core.dataset": ("Dataset",),
+    "sfumato.core.recipe": ("Recipe",),
+    "sfumato.core.schema": ("Attribute", "Schema"),
+    "sfumato.core.model": ("Verdict",),
+    "sfumato.release.release": ("Release",),
+    "sfumato.verbs": ("anonymize", "assess", "check", "judge", "profile", "read", "run", "verify"),
+    "sfumato.models": ("KAnonymity",),
+    "sfumato.steps": ("GlobalRecoding",),
+    "sfumato.hierarchies": (
+        "dates", "frequency", "hierarchy_file", "intervals", "mask_left", "mask_right", "order", "suppress", "tree",
+        "read_hierarchy", "write_hierarchy",
+    ),
+    "sfumato": ("examples",),
+}  # fmt: skip
+_HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
+
+__all__ = sorted([*_HOME_OF, "__version__"])  # noqa: PLE0605
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOME_OF:
+        raise AttributeError(f"module 'sfumato' has no attribute {name!r}")
+    home = _HOME_OF[name]
+    value = importlib.import_module(f"{home}.{name}") if home == "sfumato" else getattr(importlib.import_module(home), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return __all__

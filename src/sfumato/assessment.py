@@ -1,0 +1,96 @@
+"""What an intruder can do with a table today."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import TYPE_CHECKING, Any
+
+from sfumato.core.evidence import judge_all, wildcard_frequencies
+from sfumato.core.metric import Measure
+from sfumato.core.model import Evidence, Model, Verdict
+from sfumato.core.schema import Role
+from sfumato.errors import SchemaError
+
+if TYPE_CHECKING:
+    from sfumato.core.dataset import Dataset
+    from sfumato.risk.singling_out import Exposure
+
+DEFAULT_THRESHOLD = 0.2
+"""Risk above which a record counts as at risk: a class of fewer than five."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Assessment:
+    """Frequency risks of a table, the columns that cause them and the verdicts of any promises asked about."""
+
+    name: str
+    records: int
+    persons: int | None
+    classes: int
+    smallest_class: int | None
+    unique_records: int
+    measures: tuple[Measure, ...]
+    contributions: dict[str, float]
+    exposing_sets: tuple[Exposure, ...]
+    class_sizes: dict[int, int]
+    missing_rule: str
+    verdicts: tuple[Verdict, ...] = ()
+
+    def measure(self, name: str) -> float:
+        """Value of one risk."""
+        return next(m.value for m in self.measures if m.name == name)
+
+    def to_dict(self) -> dict[str, Any]:
+        """The assessment as plain data: names and counts, no data values."""
+        plain = {f.name: getattr(self, f.name) for f in dataclasses.fields(self)}
+        plain["measures"] = [m.to_dict() for m in self.measures]
+        plain["exposing_sets"] = [dataclasses.asdict(e) for e in self.exposing_sets]
+        plain["class_sizes"] = {str(size): count for size, count in self.class_sizes.items()}
+        plain["verdicts"] = [v.to_dict() for v in self.verdicts]
+        return plain
+
+    def __str__(self) -> str:
+        lines = [
+            f"{self.name}: {self.records:,} records in {self.classes:,} classes; missing values as {self.missing_rule}",
+            f"  k = {self.smallest_class}, {self.unique_records:,} records are unique",
+            *(f"  {m.name.replace('_', ' ')}: {m.value:.2%} ({m.meaning})" for m in self.measures),
+        ]
+        if self.exposing_sets:
+            best = self.exposing_sets[0]
+            lines.append(f"  {' + '.join(best.columns)} alone single out {best.unique_records:,} records")
+        return "\n".join([*lines, *(f"  {v!r}" for v in self.verdicts)])
+
+
+def assess(dataset: Dataset, models: tuple[Model, ...] = (), *, threshold: float = DEFAULT_THRESHOLD) -> Assessment:
+    """Assess a table on its quasi-identifiers: one pass over the rows."""
+    import numpy as np
+
+    from sfumato.core.classes import count_classes
+    from sfumato.core.evidence import counted_columns
+    from sfumato.risk.reidentification import JournalistRisk, MarketerRisk, ProsecutorRisk, RecordsAtRisk, UniqueRecords
+    from sfumato.risk.singling_out import contributions, smallest_exposing_sets
+
+    schema = dataset.checked().schema
+    if not schema.quasi:
+        raise SchemaError("no column has role quasi; an intruder must know something to be assessed")
+    counted = counted_columns(models, schema)
+    classes = count_classes(dataset, counted=counted, weight=schema.only(Role.WEIGHT))
+    reference = {c: classes.counts[c].total() for c in counted}
+    evidence = Evidence(classes, schema, reference, wildcard_frequencies(classes, schema))
+    metrics = (ProsecutorRisk(), JournalistRisk(), MarketerRisk(), RecordsAtRisk(threshold), UniqueRecords())
+    sizes, amounts = np.unique(evidence.frequencies, return_counts=True)
+    persons = None if classes.person is None else len(classes.counts[classes.person].labels)
+    return Assessment(
+        name=dataset.source.name,
+        records=len(dataset),
+        persons=persons,
+        classes=len(classes),
+        smallest_class=int(evidence.frequencies.min()) if len(classes) else None,
+        unique_records=int(classes.records[evidence.frequencies == 1].sum()),
+        measures=tuple(metric.measure(evidence) for metric in metrics),
+        contributions=contributions(classes),
+        exposing_sets=smallest_exposing_sets(classes),
+        class_sizes={int(s): int(n) for s, n in zip(sizes, amounts, strict=True)},
+        missing_rule="category" if evidence.wildcard is None else "wildcard",
+        verdicts=judge_all(evidence, models),
+    )

@@ -1,0 +1,56 @@
+"""The command line: one file a command."""
+
+from __future__ import annotations
+
+import os
+import sys
+
+from sfumato.errors import SfumatoError
+
+INTERRUPTED = 130
+INTERNAL = 3
+
+
+def main() -> None:
+    """Run the command line and leave with the right exit code."""
+    from sfumato.cli.app import build_app
+
+    try:
+        build_app()()
+    except SfumatoError as error:
+        _fail(str(error), error.exit_code)
+    except KeyboardInterrupt:
+        _fail("interrupted; nothing was written", INTERRUPTED)
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        sys.exit(1)
+    except Exception as error:
+        if os.environ.get("SFUMATO_DEBUG"):
+            raise
+        _fail(_bug(error), INTERNAL)
+
+
+def _fail(message: str, code: int) -> None:
+    from sfumato.cli.talk import tell
+
+    for line in message.split("\n"):
+        tell(f"[bold red]error:[/] {_escaped(line)}")
+    sys.exit(code)
+
+
+def _escaped(text: str) -> str:
+    from rich.markup import escape
+
+    return escape(text)
+
+
+def _bug(error: Exception) -> str:
+    """Where it broke, without the message: it could hold a data value."""
+    trace = error.__traceback__
+    while trace is not None and trace.tb_next is not None:
+        trace = trace.tb_next
+    place = f"{os.path.basename(trace.tb_frame.f_code.co_filename)}, line {trace.tb_lineno}" if trace else "unknown place"
+    return (
+        f"this is a bug in sfumato ({type(error).__name__} in {place}); nothing was written.\n"
+        "Set SFUMATO_DEBUG=1 to see the details (they may show data values) and report it."
+    )

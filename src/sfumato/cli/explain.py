@@ -1,0 +1,84 @@
+"""``sfumato explain``: a name of the recipe language, or a release, in plain words."""
+
+from __future__ import annotations
+
+import inspect
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from sfumato.cli.options import Json
+
+
+def explain(
+    what: Annotated[str, typer.Argument(help="a name that 'sfumato list' shows, or the folder of a release")],
+    json: Json = False,
+) -> None:
+    """Explain a model, step, hierarchy or objective, or tell what a release did and why."""
+    from sfumato.cli.talk import give_json
+
+    folder = Path(what)
+    if folder.is_dir():
+        document = _release(folder)
+        give_json(document) if json else _show_release(document)
+        return
+    found = _described(what)
+    give_json(found) if json else _show_name(found)
+
+
+def _described(name: str) -> dict[str, Any]:
+    from sfumato import registry
+    from sfumato.core.objective import OBJECTIVES
+    from sfumato.errors import ParameterError, did_you_mean
+
+    known = {n: cls for family in registry.FAMILIES for n, cls in registry.family(family).items()}
+    if name in known:
+        described = registry.describe(known[name])
+        return {**described, "doc": inspect.cleandoc(known[name].__doc__ or "")}
+    objectives = {o.name: o for o in OBJECTIVES}
+    if name in objectives:
+        return {"name": name, "meaning": objectives[name].meaning, "doc": objectives[name].meaning, "fields": []}
+    raise ParameterError(f"nothing is called {name!r}.{did_you_mean(name, [*known, *objectives])}")
+
+
+def _show_name(found: dict[str, Any]) -> None:
+    from rich.markup import escape
+
+    from sfumato.cli.talk import out
+
+    out().print(f"[bold]{escape(found['name'])}[/]\n\n{escape(found['doc'])}", soft_wrap=False)
+    if found["fields"]:
+        out().print("\n[bold]Parameters[/]")
+    for field in found["fields"]:
+        out().print(f"  {field['name']}{' (required)' if field['required'] else ''}: {escape(field['meaning'])}", soft_wrap=True)
+
+
+def _release(folder: Path) -> dict[str, Any]:
+    from sfumato.release.verify import read_certificate
+
+    share = folder / "share" if (folder / "share").is_dir() else folder
+    return read_certificate(share)
+
+
+def _show_release(certificate: dict[str, Any]) -> None:
+    from rich.markup import escape
+
+    from sfumato.cli.talk import out, share
+
+    console = out()
+    for verdict in certificate["verdicts"]:
+        console.print(f"{'✓' if verdict['holds'] else '✗'} {escape(verdict['promise'])}: {escape(verdict['sentence'])}", soft_wrap=True)
+    rows, gone = certificate["data"]["rows"], certificate["suppressed_records"]
+    console.print(f"{rows:,} records are shared; {gone:,} ({share(gone / max(1, rows + gone))}) were suppressed, because their classes stayed too small.")
+    for step in certificate["plan"]:
+        for column, place in step.get("levels", {}).items():
+            console.print(f"  {escape(column)}: {_told(place['level'], place['top'])}", soft_wrap=True)
+    for column in certificate["dropped_columns"]:
+        console.print(f"  {escape(column)}: dropped, it identifies people directly", soft_wrap=True)
+
+
+def _told(level: int, top: int) -> str:
+    if level == 0:
+        return "exact" if top else "exact; it has no hierarchy"
+    return "nothing is left of it" if level == top else f"level {level} of {top}: the least that keeps the promises at the lowest total cost"

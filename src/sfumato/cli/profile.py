@@ -1,0 +1,33 @@
+"""``sfumato profile``: propose a recipe."""
+
+from __future__ import annotations
+
+import dataclasses
+import sys
+
+from sfumato.cli.options import Data, Decimal, Delimiter, Encoding, Json, Quiet, read_data
+
+
+def profile(
+    data: Data,
+    json: Json = False,
+    quiet: Quiet = False,
+    delimiter: Delimiter = None,
+    encoding: Encoding = None,
+    decimal: Decimal = None,
+) -> None:
+    """Look at a table and propose a recipe: roles, kinds and hierarchies, every guess marked with its reason.
+
+    The recipe goes to stdout: [bold]sfumato profile visits.csv > visits.yaml[/]. No value of a person is printed.
+    """
+    from sfumato.cli.talk import give_json, tell
+    from sfumato.profile.yaml_text import recipe_text
+    from sfumato.verbs import profile as propose
+
+    dataset = read_data(data, quiet=quiet, delimiter=delimiter, encoding=encoding, decimal=decimal)
+    proposal = propose(dataset)
+    if json:
+        give_json(dataclasses.asdict(proposal))
+        return
+    sys.stdout.write(recipe_text(proposal))
+    tell(f"{len(dataset):,} rows, {len(dataset.columns)} columns looked at; check every line marked 'guess'", quiet=quiet)

@@ -1,0 +1,122 @@
+"""``sfumato run``: make a release."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from sfumato.cli.options import Data, Decimal, Delimiter, Encoding, Json, Quiet, RecipeFile, read_data
+
+if TYPE_CHECKING:
+    from sfumato.release.release import Release
+
+
+def run(
+    data: Data,
+    recipe: RecipeFile,
+    output: Annotated[str, typer.Option("--output", "-o", help="folder to make; '-' prints the data only")],
+    force: Annotated[bool, typer.Option("--force", help="replace an earlier release in that folder")] = False,
+    format: Annotated[str | None, typer.Option(help="format of the data, when it should differ from the input")] = None,
+    sign: Annotated[Path | None, typer.Option(help="Ed25519 private key (PEM) to sign the certificate with")] = None,
+    seed: Annotated[str | None, typer.Option(help="hexadecimal seed, to repeat a run; short ones mark a rehearsal")] = None,
+    shuffle: Annotated[bool, typer.Option(help="shuffle the released rows: order identifies people too")] = True,
+    json: Json = False,
+    quiet: Quiet = False,
+    delimiter: Delimiter = None,
+    encoding: Encoding = None,
+    decimal: Decimal = None,
+) -> None:
+    """Anonymize a table as a recipe says, judge the output again, and write what may be shared and what may not."""
+    from sfumato import recipes
+    from sfumato.cli.talk import give_json, progress, tell
+    from sfumato.release.publish import refuse_existing
+    from sfumato.verbs import run as make
+
+    made = recipes.load(recipe)
+    if output != "-":
+        refuse_existing(Path(output), force=force)
+    dataset = read_data(data, quiet=quiet, delimiter=delimiter, encoding=encoding, decimal=decimal)
+    with progress("searching", quiet=quiet) as told:
+        release = make(dataset, made, seed=seed, shuffle=shuffle, progress=told)
+    if output == "-":
+        _to_stdout(release, format)
+        return
+    folder = release.write(output, format=format, force=force, sign=sign)
+    if json:
+        give_json({**_summary(release), "folder": str(folder)})
+    else:
+        show(release)
+    tell(f"share  {folder / 'share'}: data, certificate, report\nkeep   {folder / 'owner'}: lock, alignment, owner's report", quiet=quiet)
+
+
+def _to_stdout(release: Release, format: str | None) -> None:  # noqa: A002
+    import sys
+
+    from sfumato.io.write import write_table
+
+    chosen = format or "csv"
+    write_table(release.dataset.to_polars(), sys.stdout.buffer, release.original.source, format=chosen)
+
+
+def _summary(release: Release) -> dict[str, object]:
+    return {
+        "holds": release.holds,
+        "records": len(release.dataset),
+        "suppressed": release.suppressed,
+        "verdicts": [v.to_dict() for v in release.verdicts],
+        "plan": [{"step": name, **plan.describe()} for name, plan in release.plans],
+        "scores": release.scores,
+        "risks_before": {m.name: m.value for m in release.before.measures},
+        "risks_after": {m.name: m.value for m in release.after.measures},
+    }
+
+
+def show(release: Release) -> None:
+    """Print a release for people."""
+    from rich.markup import escape
+
+    from sfumato.cli.talk import out, share
+
+    console = out()
+    for verdict in release.verdicts:
+        mark = "[green]✓[/]" if verdict.holds else "[red]✗[/]"
+        console.print(f"{mark} [bold]{escape(verdict.promise)}[/]: {escape(verdict.sentence)}", soft_wrap=True)
+    kept, all_records = len(release.dataset), len(release.original)
+    console.print(f"  {kept:,} of {all_records:,} records released, {release.suppressed:,} suppressed ({share(release.suppressed / all_records)})\n")
+    console.print(_columns(release))
+    console.print(_risks(release))
+
+
+def _columns(release: Release):  # type: ignore[no-untyped-def]
+    from rich.markup import escape
+    from rich.table import Table
+
+    table = Table(box=None, pad_edge=False)
+    table.add_column("column", overflow="fold")
+    table.add_column("what happened", overflow="fold")
+    table.add_column("distinct values", justify="right")
+    for change in release.columns:
+        after = "–" if change.distinct_after is None else f"{change.distinct_after:,}"
+        table.add_row(escape(change.name), change.action, f"{change.distinct_before:,} → {after}")
+    return table
+
+
+def _risks(release: Release):  # type: ignore[no-untyped-def]
+    from rich.table import Table
+
+    from sfumato.cli.talk import bar, share
+
+    table = Table(box=None, pad_edge=False)
+    table.add_column("risk")
+    table.add_column("before")
+    table.add_column("after")
+    for measure in release.before.measures:
+        after = release.after.measure(measure.name)
+        table.add_row(
+            measure.name.replace("_", " "),
+            f"{bar(measure.value, 10)} {share(measure.value):>6}",
+            f"{bar(after, 10)} {share(after):>6}",
+        )
+    return table

@@ -1,0 +1,42 @@
+"""``sfumato verify``: recompute a certificate."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from sfumato.cli.options import Json, Quiet, read_data
+
+
+def verify(
+    folder: Annotated[Path, typer.Argument(help="the shared folder, the one with certificate.json")],
+    original: Annotated[str | None, typer.Option(help="the original table, to check what needs it")] = None,
+    owner: Annotated[Path | None, typer.Option(help="the owner's folder; found beside 'share' when not given")] = None,
+    key: Annotated[Path | None, typer.Option(help="public key (PEM) of whom you trust to sign")] = None,
+    json: Json = False,
+    quiet: Quiet = False,
+) -> None:
+    """Recompute what a certificate claims: which claims hold, which fail, which need the original.
+
+    Exit code 1 when a claim fails. Nothing has to be believed: every number is computed again from the file.
+    """
+    from rich.markup import escape
+
+    from sfumato.cli.talk import give_json, out, progress
+    from sfumato.verbs import verify as recompute
+
+    beside = folder.resolve().parent / "owner"
+    options = {"owner": owner or (beside if original and beside.is_dir() else None), "trusted_key": key}
+    with progress("verifying", quiet=quiet):
+        dataset = read_data(original, quiet=True) if original else None
+        found = recompute(folder, original=dataset, **options)
+    if json:
+        give_json(found.to_dict())
+    else:
+        marks = {"holds": "[green]✓[/]", "fails": "[red]✗[/]", "needs original": "[yellow]?[/]"}
+        for claim in found.claims:
+            out().print(f"{marks[claim.status]} [bold]{escape(claim.name)}[/]: {escape(claim.detail)}", soft_wrap=True)
+    if not found.holds:
+        raise typer.Exit(1)

@@ -1,0 +1,136 @@
+"""Bundled tables: the worked examples of the literature, and generated ones of any size.
+
+Every function returns a :class:`~sfumato.core.dataset.Dataset` with roles, kinds and hierarchies, and its
+docstring says who published the table and which numbers it is known for. :func:`names` lists them,
+:func:`load` gets one by name. Nothing heavy is imported before a table is asked for.
+
+>>> from sfumato import examples
+>>> len(examples.faggioli())
+9
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from sfumato.errors import ParameterError, did_you_mean
+from sfumato.examples.anonymity_tables import faggioli, patients, regions, sandhu, torra
+from sfumato.examples.benchmark_table import large
+from sfumato.examples.closeness_tables import (
+    ancona,
+    disclosure_counterexample,
+    disease_tree,
+    diseases,
+    diversity_counterexamples,
+    faggioli_blocks,
+    heart,
+    salaries,
+)
+from sfumato.examples.hospital import hospital, visits
+from sfumato.examples.household_survey import survey
+from sfumato.examples.release_tables import (
+    conditions,
+    illness_tree,
+    illnesses,
+    incomes,
+    john,
+    john_releases,
+    ring,
+    students,
+)
+from sfumato.examples.risk_tables import special_uniques, weighted_keys
+
+if TYPE_CHECKING:
+    from sfumato.core.dataset import Dataset
+
+__all__ = [
+    "ancona",
+    "conditions",
+    "disclosure_counterexample",
+    "disease_tree",
+    "diseases",
+    "diversity_counterexamples",
+    "faggioli",
+    "faggioli_blocks",
+    "heart",
+    "hospital",
+    "illness_tree",
+    "illnesses",
+    "incomes",
+    "john",
+    "john_releases",
+    "large",
+    "load",
+    "names",
+    "patients",
+    "regions",
+    "ring",
+    "salaries",
+    "sandhu",
+    "special_uniques",
+    "students",
+    "survey",
+    "torra",
+    "visits",
+    "weighted_keys",
+]
+
+_TABLES: dict[str, Callable[..., Dataset]] = {
+    table.__name__: table
+    for table in (
+        ancona,
+        conditions,
+        disclosure_counterexample,
+        diseases,
+        diversity_counterexamples,
+        faggioli,
+        faggioli_blocks,
+        heart,
+        hospital,
+        illnesses,
+        incomes,
+        john,
+        large,
+        patients,
+        regions,
+        ring,
+        salaries,
+        sandhu,
+        special_uniques,
+        students,
+        survey,
+        torra,
+        visits,
+        weighted_keys,
+    )
+}
+
+
+def names() -> tuple[str, ...]:
+    """Names of the bundled tables, in alphabetical order.
+
+    >>> "hospital" in names()
+    True
+    """
+    return tuple(_TABLES)
+
+
+def load(name: str, **options: Any) -> Dataset:
+    """A bundled table by name; options go to the function of that name.
+
+    >>> load("patients", release="single").frame.shape
+    (6, 4)
+    >>> load("hospitals")
+    Traceback (most recent call last):
+    ...
+    sfumato.errors.ParameterError: there is no bundled table 'hospitals'. Did you mean 'hospital'?
+    """
+    if name not in _TABLES:
+        raise ParameterError(f"there is no bundled table {name!r}.{did_you_mean(name, _TABLES)}")
+    known = inspect.signature(_TABLES[name]).parameters
+    wrong = [option for option in options if option not in known]
+    if wrong:
+        raise ParameterError(f"the bundled table {name!r} has no option {wrong[0]!r}.{did_you_mean(wrong[0], known)}")
+    return _TABLES[name](**options)

@@ -1,0 +1,54 @@
+"""Hierarchies: rules and tables that give every value its coarser values. One builder a file."""
+
+from __future__ import annotations
+
+from sfumato.hierarchies.dates import Dates, dates
+from sfumato.hierarchies.file import HierarchyFile, hierarchy_file, read_hierarchy
+from sfumato.hierarchies.frequency import Frequency, frequency
+from sfumato.hierarchies.intervals import Intervals, intervals
+from sfumato.hierarchies.mask import MaskLeft, MaskRight, mask_left, mask_right
+from sfumato.hierarchies.order import Order, order
+from sfumato.hierarchies.suppress import Suppress, suppress
+from sfumato.hierarchies.table import Table, hierarchy_table
+from sfumato.hierarchies.tree import Tree, tree
+from sfumato.hierarchies.writing import write_hierarchy
+
+ALL: tuple[type, ...] = (
+    Intervals,
+    MaskRight,
+    MaskLeft,
+    Dates,
+    Tree,
+    Order,
+    Suppress,
+    HierarchyFile,
+    Table,
+    Frequency,
+)
+"""Every hierarchy a recipe can name."""
+
+__all__ = [
+    "ALL",
+    "Dates",
+    "Frequency",
+    "HierarchyFile",
+    "Intervals",
+    "MaskLeft",
+    "MaskRight",
+    "Order",
+    "Suppress",
+    "Table",
+    "Tree",
+    "dates",
+    "frequency",
+    "hierarchy_file",
+    "hierarchy_table",
+    "intervals",
+    "mask_left",
+    "mask_right",
+    "order",
+    "read_hierarchy",
+    "suppress",
+    "tree",
+    "write_hierarchy",
+]

@@ -1,0 +1,38 @@
+"""Arrow files (Feather version 2) and Arrow streams, read and written by polars."""
+
+from __future__ import annotations
+
+import io
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from sfumato.core.source import Source
+from sfumato.errors import UnreadableInput
+from sfumato.io.formats import ARROW_STREAM, refuse_nested, refusing
+
+if TYPE_CHECKING:
+    import polars as pl
+
+
+def read(data: bytes, *, name: str) -> tuple[pl.DataFrame, Source]:
+    """Read an Arrow file or stream."""
+    import polars as pl
+
+    if data.startswith(b"FEA1"):
+        raise UnreadableInput(f"{name} is a Feather file of version 1: write it again as Feather version 2 or Parquet")
+    if not data.startswith((b"ARROW1", ARROW_STREAM)):
+        raise UnreadableInput(
+            f"{name} is no Arrow file: it must begin with ARROW1; pass format= if it is another format"
+        )
+    with refusing(
+        f"{name} begins like an Arrow file but cannot be read: it is damaged, cut off or of an unknown version"
+    ):
+        reader = pl.read_ipc_stream if data.startswith(ARROW_STREAM) else pl.read_ipc
+        frame = reader(io.BytesIO(data))
+    return refuse_nested(frame, name), Source(name, "arrow")
+
+
+def write(frame: pl.DataFrame, target: Path, source: Source) -> None:
+    """Write an Arrow file."""
+    with target.open("wb") as out:
+        frame.write_ipc(out)

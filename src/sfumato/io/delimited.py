@@ -1,0 +1,250 @@
+"""Comma, semicolon, tab or bar separated text.
+
+Read with polars' parallel reader, all columns as text; what is a number is decided afterwards
+(:mod:`sfumato.io.inference`). An empty field is missing, quoted or not, and nothing else is. Empty lines are left out,
+except in a table of one column, where an empty line is a missing value. A short or long line is refused.
+"""
+
+from __future__ import annotations
+
+import codecs
+import dataclasses
+import io
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from sfumato.core.source import Source
+from sfumato.errors import OutputError, ParameterError, UnreadableInput
+from sfumato.io import inference, records
+from sfumato.io.encodings import to_utf8
+from sfumato.io.formats import listed
+from sfumato.io.sniff import Layout, sniff
+
+if TYPE_CHECKING:
+    import polars as pl
+
+_WRITTEN_ROWS = 200_000
+_SPELLED = {"tab": "\t", "\\t": "\t"}
+
+
+@dataclasses.dataclass(frozen=True)
+class Options:
+    """What the user said about a delimited text; None: find out."""
+
+    delimiter: str | None = None
+    encoding: str | None = None
+    decimal: str | None = None
+    header: bool | None = None
+
+    def __post_init__(self) -> None:
+        mark = _SPELLED.get(self.delimiter or "", self.delimiter)
+        if mark is not None and (len(mark) != 1 or not mark.isascii() or mark in '"\r\n' or mark.isalnum()):
+            raise ParameterError(f"delimiter must be one ASCII sign such as , ; | or a tab, not {self.delimiter!r}")
+        if self.decimal not in (None, ".", ","):
+            raise ParameterError(f"decimal must be '.' or ',', not {self.decimal!r}")
+        object.__setattr__(self, "delimiter", mark)
+
+
+def read(data: bytes, *, name: str, options: Options, prefer_tab: bool = False) -> tuple[pl.DataFrame, Source]:
+    """Read a delimited text."""
+    import polars as pl
+
+    data, encoding, notes = to_utf8(data, name=name, encoding=options.encoding)
+    offset = len(data) - len(data.lstrip(b"\r\n")) if data[:1] in (b"\r", b"\n") else 0
+    if offset == len(data):
+        raise UnreadableInput(f"{name} is empty: it needs at least a line with the names of the columns")
+    layout = sniff(
+        data[offset:] if offset else data, delimiter=options.delimiter, header=options.header, prefer_tab=prefer_tab
+    )
+    text = _Text(data, name, offset, layout)
+    columns, more = text.columns()
+    del text, data  # free the bytes before the columns are converted
+    decimal, about_numbers = inference.convert(columns, decimal=options.decimal)
+    notes += [*_about_layout(layout, options), *more, *about_numbers]
+    source = Source(name, "csv", layout.delimiter, encoding, decimal, layout.header, notes=tuple(notes))
+    return pl.DataFrame(columns), source
+
+
+def _about_layout(layout: Layout, options: Options) -> list[str]:
+    notes = []
+    if options.delimiter is None and layout.delimiter != ",":
+        notes.append(f"delimiter found: {'tab' if layout.delimiter == chr(9) else layout.delimiter}")
+    if options.header is None and not layout.header:
+        notes.append(
+            "the first line looks like data: columns are named column_1, column_2, …; pass header=True if it names them"
+        )
+    if layout.padded:
+        notes.append("blanks after the delimiter were left out")
+    return notes
+
+
+@dataclasses.dataclass(frozen=True)
+class _Text:
+    """A text in UTF-8 and its layout; the first line that is not empty begins at ``offset``."""
+
+    data: bytes
+    name: str
+    offset: int
+    layout: Layout
+
+    def columns(self) -> tuple[list[pl.Series], list[str]]:
+        """All columns as text, and what there is to say about them."""
+        if not self.layout.rows:
+            self._refuse("cannot be split into fields")
+        names, notes = self._names()
+        frame = self._frame()
+        if frame.width != len(names):
+            self._refuse("cannot be split into fields")
+        frame, more = self._without_blank_lines(frame, names)
+        frame.columns = names
+        columns = frame.get_columns()
+        if self.layout.padded:
+            columns = [self._unpadded(column) for column in columns]
+        return columns, notes + more
+
+    def _names(self) -> tuple[list[str], list[str]]:
+        first = self.layout.rows[0]
+        if not self.layout.header:
+            return [f"column_{i}" for i in range(1, len(first) + 1)], []
+        names = [cell.strip() or f"column_{i}" for i, cell in enumerate(first, start=1)]
+        positions: dict[str, int] = {}
+        for i, column in enumerate(names, start=1):
+            if positions.setdefault(column, i) != i:
+                raise UnreadableInput(
+                    f"{self.name}, line {self._line(self.offset)}: columns {positions[column]:,} and {i:,} have the same name; "
+                    "rename one, or pass header=False if the line holds data"
+                )
+        unnamed = [column for column, cell in zip(names, first, strict=True) if not cell.strip()]
+        return names, [f"{listed(unnamed)} had no name and got one by position"] if unnamed else []
+
+    def _line(self, offset: int) -> int:
+        return records.line_number(self.data, offset, self.layout.line_end)
+
+    def _frame(self) -> pl.DataFrame:
+        import polars as pl
+
+        stream = io.BytesIO(self.data)
+        stream.seek(self.offset)
+        try:
+            return pl.read_csv(
+                stream,
+                has_header=self.layout.header,
+                separator=self.layout.delimiter,
+                eol_char=self.layout.line_end,
+                infer_schema=False,
+                null_values="",
+                raise_if_empty=False,
+            )
+        except (pl.exceptions.PolarsError, pl.exceptions.PanicException):
+            pass  # its message may hold values; the reason is looked for below, outside of the handler
+        self._refuse("cannot be read as delimited text")
+        raise AssertionError
+
+    def _refuse(self, otherwise: str) -> None:
+        """Find out why polars did not read the text; always raises."""
+        where = {"name": self.name, "line_end": self.layout.line_end}
+        mark = self.layout.delimiter
+        found = records.find_records(self.data, delimiter=mark, line_end=self.layout.line_end, offset=self.offset)
+        records.refuse_broken_quotes(self.data, delimiter=mark, offset=self.offset, **where)
+        records.refuse_ragged(found, self.data, fields=int(found.fields[0]), **where)
+        raise UnreadableInput(f"{self.name} {otherwise}; check its quotes, or pass delimiter= if it was guessed wrong")
+
+    def _without_blank_lines(self, frame: pl.DataFrame, names: list[str]) -> tuple[pl.DataFrame, list[str]]:
+        """Drop rows that are empty lines; refuse short lines, which polars fills up with missing values."""
+        import polars as pl
+
+        if frame.width < 2 or not frame.height or not frame[:, -1].null_count() or not self._absent_fields(frame):
+            return frame, []
+        where = {"name": self.name, "line_end": self.layout.line_end}
+        found = records.find_records(
+            self.data, delimiter=self.layout.delimiter, line_end=self.layout.line_end, offset=self.offset
+        )
+        records.refuse_ragged(found, self.data, fields=len(names), **where)
+        blank = found.blank(self.data)[int(self.layout.header) :]
+        if len(blank) != frame.height:
+            self._refuse("cannot be split into lines")
+        return frame.filter(pl.Series(~blank)), [f"empty lines left out: {int(blank.sum()):,}"]
+
+    def _absent_fields(self, frame: pl.DataFrame) -> int:
+        """Number of fields that lines lack: delimiters there should be, less those there are."""
+        mark = self.layout.delimiter
+        should = (frame.height + self.layout.header) * (frame.width - 1)
+        if self.data.find(b'"', self.offset) >= 0:  # delimiters inside of fields
+            should += sum(int(column.str.count_matches(mark, literal=True).sum()) for column in frame)
+            should += sum(cell.count(mark) for cell in self.layout.rows[0]) if self.layout.header else 0
+        return should - self.data.count(mark.encode(), self.offset)
+
+    def _unpadded(self, column: pl.Series) -> pl.Series:
+        import polars as pl
+
+        bare = column.str.strip_chars_start(" ")
+        if bare.str.starts_with('"').any():
+            raise UnreadableInput(
+                f"{self.name}: {listed([column.name])} has blanks between delimiter and quote; remove them"
+            )
+        return bare.to_frame().select(pl.when(pl.col(column.name) != "").then(pl.col(column.name))).to_series()
+
+
+def write(frame: pl.DataFrame, target: Path, source: Source, *, delimiter: str | None = None) -> None:
+    """Write with the delimiter, encoding, decimal mark and header the source had; NaN becomes missing."""
+    ready = _writable(frame, source.decimal)
+    encoding = codecs.lookup(source.encoding).name
+    encoder = codecs.getincrementalencoder(encoding)()
+    with target.open("wb") as out:
+        for start in range(0, max(ready.height, 1), _WRITTEN_ROWS):
+            piece = io.BytesIO()
+            ready.slice(start, _WRITTEN_ROWS).write_csv(
+                piece,
+                include_header=source.header and start == 0,
+                separator=delimiter or source.delimiter,
+                decimal_comma=source.decimal == ",",
+                # alone on its line a missing value would be an empty line: quoted it is seen
+                quote_style="always" if ready.width == 1 else "necessary",
+            )
+            try:
+                out.write(piece.getvalue() if encoding == "utf-8" else encoder.encode(piece.getvalue().decode()))
+            except UnicodeEncodeError:
+                raise OutputError(_unencodable(frame, source)) from None
+
+
+def _unencodable(frame: pl.DataFrame, source: Source) -> str:
+    def fits(column: str) -> bool:
+        try:
+            (column + "".join(map(str, frame[column].unique().drop_nulls()))).encode(source.encoding)
+        except UnicodeEncodeError:
+            return False
+        return True
+
+    columns = [column for column in frame.columns if not fits(column)]
+    return (
+        f"{listed(columns)} cannot be written in {source.encoding}, the encoding of {source.name}; "
+        "use labels that fit it, save the input as UTF-8, or ask for another format"
+    )
+
+
+def _writable(frame: pl.DataFrame, decimal: str) -> pl.DataFrame:
+    """The frame with what CSV cannot say put in words: no NaN, and no decimals that could be thousands."""
+    import polars as pl
+
+    unfit = (pl.Binary, pl.Duration)
+    refused = [name for name, dtype in frame.schema.items() if dtype.is_nested() or dtype.is_object() or dtype in unfit]
+    if refused:
+        raise OutputError(
+            f"{listed(refused)}: nested or binary values and durations do not fit into CSV; drop them, or write Parquet"
+        )
+    return frame.with_columns(
+        _decided(frame[name], decimal) for name, dtype in frame.schema.items() if dtype.is_float()
+    )
+
+
+def _decided(numbers: pl.Series, decimal: str) -> pl.Series:
+    """Floats without NaN; as text with one more zero where 33.125 could be read as thousands."""
+    import polars as pl
+
+    clean = numbers.fill_nan(None)
+    for part in (clean.head(inference.SAMPLE), clean):  # nearly always the first values decide
+        text = part.cast(pl.String).alias("")
+        if inference.classify(text) not in ("missing", "thousands."):
+            return clean
+    spelled = text.str.replace(r"(\.\d+)$", "${1}0")
+    return (spelled if decimal == "." else spelled.str.replace(".", ",", literal=True)).alias(numbers.name)

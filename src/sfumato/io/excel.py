@@ -1,0 +1,184 @@
+"""Excel workbooks: the first sheet, cell types kept (extra ``excel``).
+
+A cell that Excel holds as text stays text, whatever its digits. Numbers shown with leading zeros (the format ``00000``)
+become text as shown; so do numbers of a column whose name is that of a code.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import datetime as dt
+import logging
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from sfumato.core.extras import require
+from sfumato.core.source import Source
+from sfumato.errors import OutputError, UnreadableInput
+from sfumato.io.excel_formats import padded_widths
+from sfumato.io.formats import listed, refusing
+from sfumato.io.identifier_names import is_identifier_name
+from sfumato.io.sniff import ROWS, has_header
+
+if TYPE_CHECKING:
+    import polars as pl
+
+MOST_ROWS, MOST_COLUMNS = 1_048_575, 16_384
+_EXACT = 2**53
+
+
+def read(data: bytes, *, name: str, header: bool | None = None) -> tuple[pl.DataFrame, Source]:
+    """Read the first sheet of a workbook."""
+    fastexcel = require("fastexcel", extra="excel", to="read Excel files")
+    with refusing(f"{name} is no Excel workbook, or it is damaged or locked with a password"), _quiet():
+        book = fastexcel.read_excel(data)
+        sheets = book.sheet_names
+        head = book.load_sheet(0, header_row=None, n_rows=ROWS, dtypes="string").to_polars().rows() if sheets else []
+    if not head or not any(head[0]):
+        raise UnreadableInput(
+            f"{name}: the first sheet is empty, or does not begin with the names of the columns in its first row"
+        )
+    cells = [tuple(cell or "" for cell in row) for row in head]
+    named = has_header(cells) if header is None else header
+    names = _names(cells[0], name) if named else [f"column_{i}" for i in range(1, len(cells[0]) + 1)]
+    with refusing(f"{name}: the first sheet cannot be read as a table"), _quiet():
+        options = {"header_row": None, "schema_sample_rows": None, "skip_whitespace_tail_rows": True}
+        frame = book.load_sheet(0, skip_rows=int(named), **options).to_polars() if len(head) > named else None
+    frame, codes = _tidied(frame, names, name, padded_widths(data))
+    return frame, Source(name, "excel", header=named, notes=tuple(_notes(sheets, named, header, codes)))
+
+
+@contextlib.contextmanager
+def _quiet() -> Iterator[None]:
+    """Keep the reader's log about column types off the user's terminal."""
+    log = logging.getLogger("fastexcel")
+    before, log.level = log.level, logging.CRITICAL
+    try:
+        yield
+    finally:
+        log.setLevel(before)
+
+
+def _names(first: tuple[str, ...], name: str) -> list[str]:
+    names = [cell.strip() or f"column_{i}" for i, cell in enumerate(first, start=1)]
+    if len(set(names)) != len(names):
+        again = next(i for i, column in enumerate(names) if column in names[:i])
+        raise UnreadableInput(
+            f"{name}, row 1: columns {names.index(names[again]) + 1} and {again + 1} have the same name; "
+            "rename one, or pass header=False if the row holds data"
+        )
+    return names
+
+
+def _notes(sheets: list[str], named: bool, header: bool | None, codes: list[str]) -> list[str]:
+    notes = []
+    if len(sheets) > 1:
+        notes.append(f"the workbook has {len(sheets)} sheets; only the first was read")
+    if header is None and not named:
+        notes.append(
+            "the first row looks like data: columns are named column_1, column_2, …; pass header=True if it names them"
+        )
+    if codes:
+        notes.append(
+            f"{listed(codes)}: codes stored as numbers became text, with the leading zeros their cell format shows"
+        )
+    return notes
+
+
+def _tidied(
+    frame: pl.DataFrame | None, names: list[str], name: str, widths: dict[int, int]
+) -> tuple[pl.DataFrame, list[str]]:
+    """Name the columns and settle their types; also the names of codes that were stored as numbers."""
+    import polars as pl
+
+    if frame is None or not frame.height:
+        return pl.DataFrame(schema=dict.fromkeys(names, pl.String)), []
+    if frame.width > len(names):
+        raise UnreadableInput(
+            f"{name}: {frame.width} columns hold values but only {len(names)} have a name; name them in the first row"
+        )
+    columns = [_settled(column.alias(new)) for column, new in zip(frame, names, strict=False)]
+    columns += [pl.Series(new, [None] * frame.height, dtype=pl.String) for new in names[frame.width :]]
+    codes = []
+    for position, column in enumerate(columns):
+        if column.dtype == pl.Int64 and (position in widths or is_identifier_name(column.name)):
+            columns[position] = column.cast(pl.String).str.zfill(widths.get(position, 0))
+            codes.append(column.name)
+    return pl.DataFrame(columns), codes
+
+
+def _settled(column: pl.Series) -> pl.Series:
+    import polars as pl
+
+    if column.dtype == pl.Null:
+        return column.cast(pl.String)
+    if column.dtype == pl.String:
+        return column.set(column == "", None)
+    if column.dtype == pl.Float64:
+        bare = column.drop_nulls()
+        whole = bool((bare == bare.round()).all()) and bool((bare.abs() < _EXACT).all())
+        return column.cast(pl.Int64) if whole else column
+    if column.dtype == pl.Datetime:
+        midnight = (column.dt.time().drop_nulls() == dt.time(0)).all()
+        return column.cast(pl.Date) if midnight else column
+    return column
+
+
+def write(frame: pl.DataFrame, target: Path, source: Source) -> None:
+    """Write one sheet; text stays text, NaN and infinities become empty cells."""
+    xlsxwriter = require("xlsxwriter", extra="excel", to="write Excel files")
+    if frame.height > MOST_ROWS or frame.width > MOST_COLUMNS:
+        raise OutputError(
+            f"{frame.height:,} rows × {frame.width:,} columns do not fit into an Excel sheet "
+            f"({MOST_ROWS:,} × {MOST_COLUMNS:,}); write Parquet or CSV"
+        )
+    book = xlsxwriter.Workbook(
+        str(target), {"strings_to_formulas": False, "strings_to_urls": False, "strings_to_numbers": False}
+    )
+    book.set_properties({"created": dt.datetime(2000, 1, 1)})  # the same table gives the same bytes
+    sheet, formats = book.add_worksheet("data"), _Formats(book)
+    if source.header:
+        for position, name in enumerate(frame.columns):
+            sheet.write_string(0, position, name)
+    for position, column in enumerate(frame):
+        _write_column(sheet, position, column, int(source.header), formats)
+    book.close()
+
+
+class _Formats:
+    """How dates and times are shown."""
+
+    def __init__(self, book: Any) -> None:
+        self.date = book.add_format({"num_format": "yyyy-mm-dd"})
+        self.moment = book.add_format({"num_format": "yyyy-mm-dd hh:mm:ss"})
+        self.time = book.add_format({"num_format": "hh:mm:ss"})
+
+
+def _write_column(sheet: Any, position: int, column: pl.Series, first: int, formats: _Formats) -> None:
+    import polars as pl
+
+    dtype = column.dtype
+    if dtype.is_integer() or dtype.is_float():
+        exact = dtype.is_float() or int(column.abs().max() or 0) <= _EXACT  # type: ignore[arg-type]
+        values = column.set(~column.is_finite(), None) if dtype.is_float() else column
+        write = sheet.write_number if exact else sheet.write_string
+        _write_cells(write, position, values if exact else column.cast(pl.String), first)
+    elif dtype == pl.Boolean:
+        _write_cells(sheet.write_boolean, position, column, first)
+    elif dtype.is_temporal() and dtype != pl.Duration:
+        shown = formats.date if dtype == pl.Date else formats.time if dtype == pl.Time else formats.moment
+        naive = column.dt.replace_time_zone(None) if dtype == pl.Datetime else column
+        _write_cells(sheet.write_datetime, position, naive, first, shown)
+    elif dtype.is_nested() or dtype.is_object() or dtype == pl.Binary:
+        raise OutputError(
+            f"column {column.name!r}: nested or binary values do not fit into Excel; drop them, or write Parquet"
+        )
+    else:
+        _write_cells(sheet.write_string, position, column.cast(pl.String), first)
+
+
+def _write_cells(write: Any, position: int, values: pl.Series, first: int, *shown: Any) -> None:
+    for row, value in enumerate(values, start=first):
+        if value is not None:
+            write(row, position, value, *shown)

@@ -1,0 +1,130 @@
+"""How a delimited text is laid out, judged from a bounded piece of its beginning."""
+
+from __future__ import annotations
+
+import csv
+import dataclasses
+import io
+import re
+from collections import Counter
+from collections.abc import Sequence
+
+DELIMITERS = (",", ";", "\t", "|")
+HEAD = 1 << 20
+"""Bytes looked at; more only when they do not hold two lines."""
+ROWS = 1000
+
+_NUMBER = re.compile(r"[+-]?(?=[.,]?\d)[\d.,]+(?:[eE][+-]?\d+)?%?")
+_DATE = re.compile(r"\d{1,4}([-/.])\d{1,2}\1\d{1,4}(?:[T ].*)?")
+_COMMA_NUMBER = re.compile(r"[+-]?\d[\d.]*,\d+")
+_YEAR = re.compile(r"(?:19|20)\d\d")
+
+
+@dataclasses.dataclass(frozen=True)
+class Layout:
+    """What the head of a delimited text shows. ``rows`` are its first records, a header included."""
+
+    delimiter: str
+    line_end: str
+    header: bool
+    padded: bool
+    rows: tuple[tuple[str, ...], ...]
+
+
+def sniff(data: bytes, *, delimiter: str | None, header: bool | None, prefer_tab: bool = False) -> Layout:
+    """Judge a text that has at least one character besides line ends."""
+    head = _head(data)
+    text = head.decode("utf-8", errors="ignore")
+    whole = len(head) == len(data)
+    mark = delimiter or _delimiter(text, whole, prefer_tab)
+    rows = _records(text, mark, whole)
+    named = has_header(rows) if header is None else header
+    return Layout(mark, _line_end(text), named, _padded(rows, named), tuple(map(tuple, rows)))
+
+
+def _head(data: bytes) -> bytes:
+    size = HEAD
+    while size < len(data) and max(data.count(b"\n", 0, size), data.count(b"\r", 0, size)) < 2:
+        size *= 2
+    return data[:size]
+
+
+def _line_end(text: str) -> str:
+    return "\r" if "\n" not in text and "\r" in text else "\n"
+
+
+def _records(text: str, delimiter: str, whole: bool) -> list[list[str]]:
+    """First records of a text that may be cut off; a line that is no CSV ends the sample."""
+    rows: list[list[str]] = []
+    try:
+        for row in csv.reader(io.StringIO(text, newline=""), delimiter=delimiter):
+            if row:
+                rows.append(row)
+            if len(rows) > ROWS:
+                return rows
+    except csv.Error:  # a field beyond the module's limit, or a lone carriage return
+        return rows
+    return rows if whole or len(rows) < 2 else rows[:-1]
+
+
+def _delimiter(text: str, whole: bool, prefer_tab: bool) -> str:
+    if prefer_tab and "\t" in text:
+        return "\t"
+    scores = {mark: _score(_records(text, mark, whole)) for mark in DELIMITERS if mark in text}
+    best = max(scores, key=lambda mark: scores[mark], default=",")
+    return best if scores.get(best, (0.0,))[0] > 0 else ","
+
+
+def _score(rows: list[list[str]]) -> tuple[float, float, int]:
+    """How well a delimiter explains the rows: equal counts, fields without other delimiters, many fields."""
+    if not rows or len(rows[0]) < 2:
+        return (0.0, 0.0, 0)
+    fields = len(rows[0])
+    equal = sum(len(row) == fields for row in rows) / len(rows)
+    usual = Counter(map(len, rows)).most_common(1)[0][1] / len(rows)
+    cells = [cell for row in rows for cell in row]
+    clean = sum(not any(mark in cell for mark in DELIMITERS) or bool(_COMMA_NUMBER.fullmatch(cell)) for cell in cells)
+    return (round(equal + usual, 1), clean / len(cells), fields)
+
+
+def _padded(rows: Sequence[Sequence[str]], header: bool) -> bool:
+    """Whether a blank follows every delimiter: a habit of the writer, not part of the values."""
+    if len(rows) < (2 if header else 5) or len(rows[0]) < 2:
+        return False
+    return all(cell.startswith(" ") for row in rows for cell in row[1:])
+
+
+def _looks_numeric(cell: str) -> bool:
+    cell = cell.strip()
+    return bool(_NUMBER.fullmatch(cell) or _DATE.fullmatch(cell))
+
+
+def has_header(rows: Sequence[Sequence[str]]) -> bool:
+    """Whether the first row names the columns.
+
+    Text above numbers names them, and so do counted columns (0, 1, 2, …) and years above other numbers. Numbers
+    above numbers are data, and so is a row most of whose values come again below. In doubt it is a header.
+    """
+    if not rows:
+        return True
+    first, below = rows[0], [row for row in rows[1:] if len(row) == len(rows[0])]
+    counted = [cell.strip() for cell in first if cell.strip()]
+    if below and len(counted) > 2 and counted == [str(i) for i in range(len(counted))]:
+        return True
+    if not below:
+        return not any(map(_looks_numeric, first))
+    votes = [_vote(cell, [row[i] for row in below if row[i].strip()]) for i, cell in enumerate(first)]
+    if "names" in votes:
+        return True
+    return "numbers" not in votes and 2 * votes.count("again") < len(votes)
+
+
+def _vote(first: str, below: list[str]) -> str:
+    if not first.strip() or not below:
+        return ""
+    if all(map(_looks_numeric, below)):
+        if not _looks_numeric(first):
+            return "names"
+        years_above = _YEAR.fullmatch(first.strip()) and not any(_YEAR.fullmatch(cell.strip()) for cell in below)
+        return "names" if years_above else "numbers"
+    return "again" if first in below else ""

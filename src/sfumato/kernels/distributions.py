@@ -1,0 +1,259 @@
+"""Loops over value counts per class: diversity of a class, and its distance to a reference distribution.
+
+Counts are compressed rows: class *i* has the values ``codes[starts[i]:starts[i+1]]``, each as often as ``counts`` says.
+``reference`` are the counts of all values in the reference table. Every loop costs a few steps per entry, whatever
+the number of values the column has: what absent values contribute is known beforehand. Codes of a class come in any
+order. Every class has records, and so has the reference.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def effective_values(starts, counts):
+    """Exponential of each class's entropy: how many equally frequent values would be as diverse."""
+    found = np.empty(starts.size - 1, np.float64)
+    for i in range(found.size):
+        size = 0
+        weighted = 0.0
+        for j in range(starts[i], starts[i + 1]):
+            size += counts[j]
+            if counts[j] > 1:
+                weighted += counts[j] * np.log(np.float64(counts[j]))
+        found[i] = size * np.exp(-weighted / size)
+    return found
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def largest_shares(starts, codes, counts, protected):
+    """Share of the most frequent protected value in each class; ``protected`` has one flag a value."""
+    found = np.empty(starts.size - 1, np.float64)
+    for i in range(found.size):
+        size = 0
+        largest = 0
+        for j in range(starts[i], starts[i + 1]):
+            size += counts[j]
+            if protected[codes[j]] and counts[j] > largest:
+                largest = counts[j]
+        found[i] = largest / size
+    return found
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def head_to_tail(starts, counts, rank):
+    """Largest count of each class over the sum of its counts from the ``rank``-th largest on; inf without these."""
+    found = np.empty(starts.size - 1, np.float64)
+    largest = np.zeros(max(1, rank - 1), np.int64)
+    for i in range(found.size):
+        size = 0
+        largest[:] = 0
+        for j in range(starts[i], starts[i + 1]):
+            size += counts[j]
+            value = counts[j]
+            for place in range(largest.size):  # insert among the largest so far, in descending order
+                if value > largest[place]:
+                    value, largest[place] = largest[place], value
+        tail = size
+        for place in range(rank - 1):
+            tail -= largest[place]
+        found[i] = largest[0] / tail if tail else np.inf
+    return found
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def recursive_ranks(starts, counts, factor, tolerance):
+    """Highest rank *l* of each class at which its largest count is below ``factor`` times the tail from *l* on."""
+    found = np.ones(starts.size - 1, np.int64)
+    for i in range(found.size):
+        ascending = np.sort(counts[starts[i] : starts[i + 1]])
+        tail = 0
+        for place in range(ascending.size - 1):
+            tail += ascending[place]
+            if ascending[-1] / tail < factor - tolerance:
+                found[i] = ascending.size - place
+                break
+    return found
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def total_variations(starts, codes, counts, reference):
+    """Half the sum of absolute differences of shares: the sum over values that are more frequent in the class."""
+    found = np.empty(starts.size - 1, np.float64)
+    total = reference.sum()
+    for i in range(found.size):
+        size = 0
+        for j in range(starts[i], starts[i + 1]):
+            size += counts[j]
+        excess = 0.0
+        for j in range(starts[i], starts[i + 1]):
+            difference = counts[j] / size - reference[codes[j]] / total
+            if difference > 0.0:
+                excess += difference
+        found[i] = excess
+    return found
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def ratio_ranges(starts, codes, counts, reference):
+    """Smallest and largest ratio of a present value's share in the class to that in the reference, and completeness.
+
+    The largest is inf when a value of the class is not in the reference; a class is complete when it has all values
+    of the reference.
+    """
+    n = starts.size - 1
+    smallest = np.empty(n, np.float64)
+    largest = np.empty(n, np.float64)
+    complete = np.empty(n, np.bool_)
+    total = reference.sum()
+    values = 0
+    for code in range(reference.size):
+        if reference[code] > 0:
+            values += 1
+    for i in range(n):
+        size = 0
+        for j in range(starts[i], starts[i + 1]):
+            size += counts[j]
+        known = 0
+        low = np.inf
+        high = 0.0
+        for j in range(starts[i], starts[i + 1]):
+            expected = reference[codes[j]]
+            if expected == 0:
+                high = np.inf
+                continue
+            known += 1
+            ratio = (counts[j] * np.float64(total)) / (size * np.float64(expected))
+            low = min(low, ratio)
+            high = max(high, ratio)
+        smallest[i], largest[i], complete[i] = low, high, known == values
+    return smallest, largest, complete
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def excess_within(starts, codes, counts, reference, tolerance):
+    """Relative gain ``(q−p)/p`` of the value that gains most in each class; inf when one exceeds ``−ln p``."""
+    found = np.zeros(starts.size - 1, np.float64)
+    total = np.float64(reference.sum())
+    caps = np.empty(reference.size, np.float64)
+    for code in range(reference.size):
+        caps[code] = -np.log(reference[code] / total) if reference[code] else -1.0
+    for i in range(found.size):
+        size = 0
+        for j in range(starts[i], starts[i + 1]):
+            size += counts[j]
+        for j in range(starts[i], starts[i + 1]):
+            expected = reference[codes[j]]
+            gain = counts[j] * total / (size * np.float64(expected)) - 1.0 if expected else np.inf
+            if gain > 0.0 and gain > caps[codes[j]] + tolerance:
+                found[i] = np.inf
+            elif gain > found[i]:
+                found[i] = gain
+    return found
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def _steps_below(shares, share, begin, end):
+    """First position from ``begin`` whose cumulative share exceeds ``share``, or ``end``: shares are ascending."""
+    while begin < end:
+        middle = (begin + end) // 2
+        if shares[middle] > share:
+            end = middle
+        else:
+            begin = middle + 1
+    return begin
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def cumulative_distances(starts, codes, counts, reference, places, positions):
+    """Area between the cumulative distributions of each class and of the reference, over the range of positions.
+
+    ``places[code]`` is the rank of a value, ``positions[rank]`` where it lies on the axis, ascending. Between two values
+    of a class its cumulative share is constant and that of the reference ascends, so one binary search and two prefix
+    sums give the area.
+    """
+    m = positions.size
+    found = np.zeros(starts.size - 1, np.float64)
+    span = positions[-1] - positions[0] if m else 0.0
+    if span <= 0.0:
+        return found
+    total = np.float64(reference.sum())
+    shares = np.zeros(m, np.float64)
+    for code in range(m):
+        shares[places[code]] = reference[code]
+    running = 0.0
+    for place in range(m):
+        running += shares[place]
+        shares[place] = running / total
+    areas = np.zeros(m, np.float64)
+    for place in range(m - 1):
+        areas[place + 1] = areas[place] + shares[place] * (positions[place + 1] - positions[place])
+    amounts = np.zeros(m, np.int64)
+    present = np.empty(m + 1, np.int64)
+    for i in range(found.size):
+        size = 0
+        width = 0
+        for j in range(starts[i], starts[i + 1]):
+            place = places[codes[j]]
+            size += counts[j]
+            amounts[place] = counts[j]
+            slot = width
+            while slot > 0 and present[slot - 1] > place and width < 24:
+                present[slot] = present[slot - 1]
+                slot -= 1
+            present[slot] = place
+            width += 1
+        if width >= 24:
+            present[:width].sort()
+        present[width] = m - 1
+        area = areas[present[0]]
+        before = 0
+        for slot in range(width):
+            begin, end = present[slot], present[slot + 1]
+            before += amounts[begin]
+            amounts[begin] = 0
+            share = before / size
+            turn = _steps_below(shares, share, begin, end)
+            area += share * (positions[turn] - positions[begin]) - (areas[turn] - areas[begin])
+            area += (areas[end] - areas[turn]) - share * (positions[end] - positions[turn])
+        found[i] = area / span
+    return found
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def tree_distances(starts, codes, counts, reference, ancestors, nodes):
+    """Earth mover's distance in a tree whose levels are equally far apart, the farthest leaves being 1 apart.
+
+    ``ancestors[code]`` lists the nodes from a value up to below the top. Moving mass crosses the edge above a node
+    as often as the node has too much or too little, so the distance is half the mean over levels of the absolute
+    differences of node shares; nodes a class does not reach differ by their reference share.
+    """
+    height = ancestors.shape[1]
+    total = np.float64(reference.sum())
+    expected = np.zeros(nodes, np.float64)
+    for code in range(reference.size):
+        for level in range(height):
+            expected[ancestors[code, level]] += reference[code] / total
+    found = np.zeros(starts.size - 1, np.float64)
+    amounts = np.zeros(nodes, np.int64)
+    reached = np.empty(nodes, np.int64)
+    for i in range(found.size):
+        size = 0
+        width = 0
+        for j in range(starts[i], starts[i + 1]):
+            size += counts[j]
+            for level in range(height):
+                node = ancestors[codes[j], level]
+                if amounts[node] == 0:
+                    reached[width] = node
+                    width += 1
+                amounts[node] += counts[j]
+        difference = np.float64(height)
+        for slot in range(width):
+            node = reached[slot]
+            difference += abs(amounts[node] / size - expected[node]) - expected[node]
+            amounts[node] = 0
+        found[i] = difference / (2 * height)
+    return found

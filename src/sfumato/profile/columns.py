@@ -1,0 +1,88 @@
+"""A card for every column: its kind and how far it tells records apart. No values, only counts and shares."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import TYPE_CHECKING
+
+from sfumato.core.schema import Kind
+from sfumato.profile.finding import Sample, sample_of
+from sfumato.profile.kinds import guess_kind
+from sfumato.profile.quasi import comparable, separation, uniqueness
+from sfumato.profile.words import Match, find
+
+if TYPE_CHECKING:
+    import polars as pl
+
+
+@dataclasses.dataclass(frozen=True)
+class Card:
+    """What a steward sees of a column.
+
+    ``distinct`` counts different values, missing not among them; ``uniqueness`` is the share of records that are
+    alone with their value, ``separation`` the share of pairs of records the column tells apart (formulas in
+    :mod:`sfumato.profile.quasi`; missing equals missing). All are exact.
+    """
+
+    name: str
+    kind: Kind
+    reason: str
+    rows: int
+    missing_share: float
+    distinct: int
+    uniqueness: float
+    separation: float
+
+    @property
+    def constant(self) -> bool:
+        """Whether all records that have a value have the same one; also where none has."""
+        return self.distinct <= 1
+
+    @property
+    def rows_per_value(self) -> float:
+        """Mean number of records that share a value; 0 without values."""
+        return self.rows * (1 - self.missing_share) / self.distinct if self.distinct else 0.0
+
+
+@dataclasses.dataclass(frozen=True, repr=False)
+class Column:
+    """A card with what it was made from: the values, the bounded look at them, the words of the name."""
+
+    card: Card
+    values: pl.Series
+    sample: Sample
+    match: Match | None
+
+
+def describe(name: str, values: pl.Series) -> Card:
+    """The card of a column.
+
+    >>> import polars as pl
+    >>> card = describe("age", pl.Series([20, 30, 40, 20, 40]))
+    >>> str(card.kind), card.distinct, card.uniqueness, card.separation
+    ('numeric', 3, 0.2, 0.8)
+    """
+    return look_at(name, values).card
+
+
+def look_at(name: str, values: pl.Series) -> Column:
+    """A column with its card, its sample and the match of its name."""
+    import numpy as np
+
+    values = comparable(values)
+    match = find(name)
+    sample = sample_of(values)
+    guess = guess_kind(values, sample, match)
+    missing = values.null_count()
+    sizes = values.unique_counts().to_numpy().astype(np.int64) if values.len() else np.zeros(0, dtype=np.int64)
+    card = Card(
+        name=name,
+        kind=guess.kind,
+        reason=guess.reason,
+        rows=values.len(),
+        missing_share=missing / values.len() if values.len() else 0.0,
+        distinct=len(sizes) - (missing > 0),
+        uniqueness=uniqueness(sizes),
+        separation=separation(sizes),
+    )
+    return Column(card, values, sample, match)

@@ -1,0 +1,93 @@
+"""What a detector found, and the bounded look at a column it found it in."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import polars as pl
+
+SAMPLE = 10_000
+"""Values looked at to recognise a pattern; counts of distinct values are exact."""
+
+SCREEN = 24
+"""Values tried first: a pattern most of them lack is not tried on the rest."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Finding:
+    """What a column was recognised as, why (never with a value of it), and how sure that is (0-1)."""
+
+    what: str
+    reason: str
+    confidence: float
+
+
+@dataclasses.dataclass(frozen=True, repr=False)
+class Sample:
+    """Distinct texts of a column from an even spread over its rows, and how many cells they came from."""
+
+    texts: tuple[str, ...]
+    cells: int
+
+    @property
+    def distinct_share(self) -> float:
+        """Distinct texts per non-missing cell looked at."""
+        return len(self.texts) / self.cells if self.cells else 0.0
+
+
+def sample_of(values: pl.Series) -> Sample:
+    """Look at no more than :data:`SAMPLE` non-missing values, evenly spread, blanks stripped."""
+    present = values.drop_nulls()
+    if present.dtype.is_float():
+        present = present.drop_nans()
+    step = max(1, -(-present.len() // SAMPLE))
+    cells = _as_texts(present.gather_every(step))
+    texts = [stripped for cell in cells if (stripped := cell.strip())]
+    return Sample(tuple(dict.fromkeys(texts)), len(texts))
+
+
+def _as_texts(values: pl.Series) -> list[str]:
+    import polars as pl
+
+    if isinstance(values.dtype, pl.Binary):
+        return []
+    if values.dtype == pl.String:
+        return values.to_list()
+    from sfumato.core.encoding import label
+
+    return [label(value) for value in values.to_list()]
+
+
+def share(test: Callable[[str], object], texts: Sequence[str], *, at_most: int = SAMPLE) -> float:
+    """Share of texts that pass a test; rough where a first look says that most do not.
+
+    >>> share(str.isdigit, ["1", "2", "x", "4"])
+    0.75
+    """
+    if not texts:
+        return 0.0
+    first = _spread(texts, SCREEN)
+    rough = sum(1 for text in first if test(text)) / len(first)
+    if rough < 0.5:
+        return rough
+    tried = _spread(texts, at_most)
+    return sum(1 for text in tried if test(text)) / len(tried)
+
+
+def _spread(texts: Sequence[str], count: int) -> Sequence[str]:
+    return texts[:: max(1, -(-len(texts) // count))]
+
+
+def percent(part: float) -> str:
+    """A share as people write it; never rounded up to all nor down to nothing.
+
+    >>> percent(0.999), percent(0.004), percent(1.0), percent(0.256)
+    ('99 %', '0.4 %', '100 %', '26 %')
+    """
+    hundred = part * 100
+    if 0 < hundred < 1:
+        return f"{max(hundred, 0.1):.1f} %"
+    return f"{min(round(hundred), 99) if part < 1 else 100} %"

@@ -1,0 +1,144 @@
+"""Columns that were generalized before: intervals such as ``20-24`` and masks such as ``537**``."""
+
+from __future__ import annotations
+
+import dataclasses
+import re
+from collections.abc import Iterable, Mapping
+from decimal import Decimal, InvalidOperation
+
+from sfumato.profile.widths import coarser_widths, plain_number
+
+_NUMBER = r"[+-]?(?:\d+\.?\d*|\.\d+)"
+_RANGE = re.compile(r"(\d{1,15})-(\d{1,15})", re.ASCII)
+_BRACKET = re.compile(rf"\[\s*({_NUMBER})\s*,\s*({_NUMBER})\s*\)", re.ASCII)
+_OPEN = re.compile(rf"(<|>=)\s*({_NUMBER})", re.ASCII)
+_FOREIGN = re.compile(
+    rf"{_NUMBER}\s*(?:-|–|to|bis|à|a|do|till)\s*{_NUMBER}|{_NUMBER}\s*\+|[<>≤≥]=?\s*{_NUMBER}"
+    rf"|[\[(\]]\s*{_NUMBER}\s*[,;]\s*{_NUMBER}\s*[\])\[]",
+    re.I,
+)
+_MASKED_RIGHT = re.compile(r"[^*]+\*+")
+_MASKED_LEFT = re.compile(r"\*+[^*]+")
+TOP = "*"
+FEWEST_IN_OPEN_END = 10
+"""Records an open end must hold before its limit is written into a recipe."""
+
+
+@dataclasses.dataclass(frozen=True)
+class IntervalLabel:
+    """An interval in a cell; an open end has one limit only."""
+
+    low: Decimal | None
+    high: Decimal | None
+
+    @property
+    def width(self) -> Decimal | None:
+        """From one limit to the other; None for an open end."""
+        return None if self.low is None or self.high is None else self.high - self.low
+
+
+def read_interval(text: str) -> IntervalLabel | None:
+    """Read ``20-24`` (whole numbers, both ends inside), ``[20, 25)``, ``<20`` or ``>=80``; None for anything else.
+
+    >>> read_interval("20-24").width, read_interval("[0.5, 1)").width, read_interval("24-20")
+    (Decimal('5'), Decimal('0.5'), None)
+    """
+    if found := _RANGE.fullmatch(text):
+        return _ordered(Decimal(found[1]), Decimal(found[2]) + 1)
+    if found := _BRACKET.fullmatch(text):
+        return _ordered(Decimal(found[1]), Decimal(found[2]))
+    if found := _OPEN.fullmatch(text):
+        limit = Decimal(found[2])
+        return IntervalLabel(None, limit) if found[1] == "<" else IntervalLabel(limit, None)
+    return None
+
+
+def _ordered(low: Decimal, high: Decimal) -> IntervalLabel | None:
+    return IntervalLabel(low, high) if low < high else None
+
+
+def is_number(text: str) -> bool:
+    """Whether a text is a finite number with a decimal point."""
+    try:
+        return Decimal(text).is_finite() and "_" not in text
+    except InvalidOperation:
+        return False
+
+
+def looks_grouped(text: str) -> bool:
+    """Whether a text is an interval in any usual notation, ours or not."""
+    return read_interval(text) is not None or _FOREIGN.fullmatch(text) is not None
+
+
+def masked_side(texts: Iterable[str]) -> str | None:
+    """``right`` or ``left`` when some texts end or begin in stars and no text has stars elsewhere.
+
+    >>> masked_side(["537**", "53711"]), masked_side(["**711"]), masked_side(["537"]), masked_side(["5*7"])
+    ('right', 'left', None, None)
+    """
+    starred = [text for text in texts if TOP in text and text != TOP]
+    if not starred:
+        return None
+    if all(map(_MASKED_RIGHT.fullmatch, starred)):
+        return "right"
+    return "left" if all(map(_MASKED_LEFT.fullmatch, starred)) else None
+
+
+def intervals_around(counts: Mapping[str, int]) -> dict[str, object] | None:
+    """Parameters of an ``intervals`` hierarchy that has all interval labels as nodes; None where there is none.
+
+    The widths of the labels must be multiples of each other and their limits lie on one grid; coarser widths
+    follow. Limits of open ends are taken over when they hold :data:`FEWEST_IN_OPEN_END` records each.
+
+    >>> intervals_around({"20-24": 1, "25-29": 1, "95-99": 1})
+    {'widths': [5, 10, 20]}
+    """
+    labels = {text: read_interval(text) for text in counts if text != TOP and not is_number(text)}
+    if not labels or None in labels.values():
+        return None
+    found = [label for label in labels.values() if label is not None]
+    widths = sorted({label.width for label in found if label.width is not None})
+    if not widths or any(wide % narrow for narrow, wide in zip(widths, widths[1:], strict=False)):
+        return None
+    origin = next(label.low % widths[-1] for label in found if label.width == widths[-1] and label.low is not None)
+    if any(label.width and (_limit(label) - origin) % label.width for label in found):
+        return None
+    opened = _open_ends({t: label for t, label in labels.items() if label is not None}, counts)
+    if opened is None:
+        return None
+    return _parameters(found, widths, origin, opened)
+
+
+def _limit(label: IntervalLabel) -> Decimal:
+    limit = label.low if label.low is not None else label.high
+    assert limit is not None  # a label has one limit at least
+    return limit
+
+
+def _open_ends(labels: Mapping[str, IntervalLabel], counts: Mapping[str, int]) -> dict[str, Decimal] | None:
+    """``open_below`` and ``open_above``; None if there are several of a kind or one holds too few records."""
+    opened: dict[str, Decimal] = {}
+    for text, label in labels.items():
+        if label.width is None:
+            side = "open_below" if label.low is None else "open_above"
+            if opened.setdefault(side, _limit(label)) != _limit(label) or counts[text] < FEWEST_IN_OPEN_END:
+                return None
+    return opened
+
+
+def _parameters(
+    found: list[IntervalLabel], widths: list[Decimal], origin: Decimal, opened: dict[str, Decimal]
+) -> dict[str, object] | None:
+    limits = [_limit(label) for label in found]
+    spread = max(limits) - min(limits)
+    chain = [*widths, *coarser_widths(widths[-1], spread)]
+    # Every interval must end where an open end begins, on every level.
+    while any((limit - origin) % chain[-1] for limit in opened.values()):
+        if len(chain) == len(widths):
+            return None
+        chain.pop()
+    given: dict[str, object] = {"widths": [plain_number(width) for width in chain]}
+    if origin:
+        given["origin"] = plain_number(origin)
+    return given | {side: plain_number(limit) for side, limit in opened.items()}

@@ -1,0 +1,136 @@
+"""Identifiers recognised by the look of the values: addresses of machines and mail, codes, names, free text."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from sfumato.profile.finding import Finding, Sample, percent, share
+
+if TYPE_CHECKING:
+    from re import Pattern
+
+EMAIL = re.compile(r"[^\s@<>,;]+@[^\s@<>,;]+\.[^\s@<>,;.]{2,}")
+_URL = re.compile(r"(?:https?://|ftp://|www\.)\S+", re.I)
+_MAC = re.compile(r"(?:[0-9a-f]{2}[:-]){5}[0-9a-f]{2}", re.I)
+_UUID = re.compile(r"\{?[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\}?", re.I)
+_HASH = re.compile(r"(?=\D*\d)(?=[^a-f]*[a-f])(?:[0-9a-f]{32}|[0-9a-f]{40}|[0-9a-f]{64}|[0-9a-f]{128})", re.I)
+_VIN = re.compile(r"(?=\D*\d)(?=[^A-Z]*[A-Z])[A-HJ-NPR-Z0-9]{17}")
+_POINT = re.compile(r"-?\d{1,2}\.\d{3,}\s*[,; ]\s*-?\d{1,3}\.\d{3,}")
+_PLATE = re.compile(
+    r"[A-ZÄÖÜ]{1,3}-[A-Z]{1,2} \d{1,4}[EH]?"  # Germany
+    r"|[A-Z]{2}-\d{3}-[A-Z]{2}"  # France
+    r"|\d{4} [BCDFGHJKLMNPRSTVWXYZ]{3}"  # Spain
+    r"|[A-Z]{2} \d{3} [A-Z]{2}"  # Italy, written apart
+    r"|(?:[A-Z]{2}|\d{2})-(?:[A-Z]{2}|\d{2})-(?:[A-Z]{2}|\d{2})(?<=[A-Z0-9])(?<!\d\d-\d\d-\d\d)"  # Netherlands, Portugal
+    r"|[A-Z]{2}\d{2} [A-Z]{3}"  # United Kingdom
+)
+
+_FORMATS: tuple[tuple[str, Pattern[str], float, float], ...] = (
+    ("web address", _URL, 0.8, 0.8),
+    ("device id", _MAC, 0.9, 0.95),
+    ("record id", _UUID, 0.9, 0.8),
+    ("pseudonym or hash", _HASH, 0.95, 0.7),
+    ("vehicle number", _VIN, 0.95, 0.7),
+    ("exact location", _POINT, 0.9, 0.9),
+    ("licence plate", _PLATE, 0.95, 0.5),
+)
+"""What, its form, the share of values that must have it, and the confidence that gives."""
+
+_LOOKS = {
+    "web address": "web addresses",
+    "device id": "hardware (MAC) addresses",
+    "record id": "universally unique ids",
+    "pseudonym or hash": "hash values, which stand for a person",
+    "vehicle number": "vehicle identification numbers",
+    "exact location": "coordinates of a place",
+    "licence plate": "licence plates",
+}
+
+
+def find_pattern(sample: Sample) -> Finding | None:
+    """The first identifier whose look the values have, or None."""
+    for detector in _DETECTORS:
+        found = detector(sample)
+        if found is not None:
+            return found
+    return None
+
+
+def _email(sample: Sample) -> Finding | None:
+    """E-mail addresses; a few of them inside other text are enough to give people away."""
+    holding = sum(1 for text in sample.texts if "@" in text and EMAIL.search(text))
+    part = holding / len(sample.texts)
+    if part >= 0.5:
+        return Finding("e-mail address", f"{percent(part)} of the values are e-mail addresses", 0.98)
+    if part >= 0.01 and holding >= 2:
+        return Finding("free text", f"{percent(part)} of the values contain an e-mail address", 0.85)
+    return None
+
+
+def _machine_address(sample: Sample) -> Finding | None:
+    part = share(_is_ip, sample.texts, at_most=1000)
+    if part < 0.95 or len(sample.texts) < 3:
+        return None
+    return Finding("ip address", f"{percent(part)} of the values are network (IP) addresses", 0.9)
+
+
+def _is_ip(text: str) -> bool:
+    import ipaddress
+
+    if text.count(".") != 3 and text.count(":") < 2:
+        return False
+    try:
+        ipaddress.ip_address(text)
+    except ValueError:
+        return False
+    return True
+
+
+def _format(sample: Sample) -> Finding | None:
+    if len(sample.texts) < 3:
+        return None
+    for what, pattern, enough, confidence in _FORMATS:
+        part = share(pattern.fullmatch, sample.texts)
+        if part >= enough:
+            return Finding(what, f"{percent(part)} of the values look like {_LOOKS[what]}", confidence)
+    return None
+
+
+def _free_text(sample: Sample) -> Finding | None:
+    """Long values with blanks that hardly repeat: nobody can say what is in them."""
+    if not sample.texts or sample.distinct_share < 0.3:
+        return None
+    words = sum(text.count(" ") + 1 for text in sample.texts) / len(sample.texts)
+    length = sum(map(len, sample.texts)) / len(sample.texts)
+    if words >= 6 or (length >= 40 and words >= 4):
+        return Finding("free text", f"free text of about {words:.0f} words: names and places can hide in it", 0.8)
+    return None
+
+
+def _person_names(sample: Sample) -> Finding | None:
+    """One to four words, many of them different common given names."""
+    from sfumato.profile.given_names import GIVEN_NAMES
+
+    if len(sample.texts) < 8 or share(_few_words, sample.texts) < 0.9:
+        return None
+    hits = [known for text in sample.texts if (known := _given_name(text, GIVEN_NAMES))]
+    part = len(hits) / len(sample.texts)
+    if part < 0.25 or len(set(hits)) < 8:
+        return None
+    return Finding("person name", f"{percent(part)} of the values contain a common given name", 0.6 + min(part, 0.9) / 3)
+
+
+_FEW_WORDS = re.compile(r"[^\W\d_][^\W\d_'’.-]*(?:[ ,'’.-]+[^\W\d_]+){0,4}\.?")
+
+
+def _few_words(text: str) -> bool:
+    return len(text) <= 60 and _FEW_WORDS.fullmatch(text) is not None
+
+
+def _given_name(text: str, known: frozenset[str]) -> str | None:
+    return next((word for word in re.split(r"[ ,.-]+", text.lower()) if word in known), None)
+
+
+_DETECTORS: tuple[Callable[[Sample], Finding | None], ...] = (_email, _machine_address, _format, _free_text, _person_names)

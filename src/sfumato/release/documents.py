@@ -1,0 +1,105 @@
+"""A release as plain data: the certificate everyone may read, and the owner's record."""
+
+from __future__ import annotations
+
+import dataclasses
+import hashlib
+import hmac
+import importlib.metadata
+import json
+import platform
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from sfumato import recipes
+
+if TYPE_CHECKING:
+    from sfumato.release.release import Release
+
+CERTIFICATE_VERSION = 1
+LIBRARIES = ("sfumato", "numpy", "numba", "polars", "narwhals")
+COMMITMENT = "HMAC-SHA-256 of the input's SHA-256, keyed with the salt in the owner's lock file"
+
+
+def canonical(document: Mapping[str, Any]) -> bytes:
+    """The bytes that are hashed and signed: sorted keys, no spaces, UTF-8."""
+    return json.dumps(document, sort_keys=True, separators=(",", ":"), ensure_ascii=False).encode()
+
+
+def digest_of(certificate: Mapping[str, Any]) -> str:
+    """SHA-256 of a certificate without its own digest and signature."""
+    body = {key: value for key, value in certificate.items() if key not in ("digest", "signature")}
+    return hashlib.sha256(canonical(body)).hexdigest()
+
+
+def commitment(input_digest: str, salt: str) -> str:
+    """A commitment to the input that says nothing about it without the salt."""
+    return hmac.new(bytes.fromhex(salt), bytes.fromhex(input_digest), hashlib.sha256).hexdigest()
+
+
+def certificate(release: Release, *, data_file: Mapping[str, Any], salt: str, input_digest: str) -> dict[str, Any]:
+    """What is claimed about a release, without seeds and without data values.
+
+    Of the original only the attained values and the suppressed count are told.
+    """
+    body: dict[str, Any] = {
+        "sfumato_certificate": CERTIFICATE_VERSION,
+        "created": release.created.isoformat(timespec="seconds"),
+        "data": {**data_file, "rows": len(release.dataset), "columns": release.dataset.columns},
+        "input_commitment": {"value": commitment(input_digest, salt), "scheme": COMMITMENT},
+        "recipe": recipes.public_dict(release.recipe),
+        "roles": {n: [str(r) for r in a.roles] for n, a in release.dataset.schema.attributes.items()},
+        "missing_rule": {n: str(release.dataset.schema[n].missing) for n in release.dataset.schema.quasi},
+        "verdicts": [verdict.to_dict() for verdict in release.verdicts],
+        "classes": classes_of(release),
+        "plan": [{"step": name, **plan.describe()} for name, plan in release.plans],
+        "dropped_columns": [c.name for c in release.columns if c.distinct_after is None],
+        "suppressed_records": release.suppressed,
+        "shuffled": release.shuffled,
+        "rehearsal": release.seed.rehearsal,
+        "versions": versions(),
+    }
+    return {**body, "digest": digest_of(body)}
+
+
+def classes_of(release: Release) -> dict[str, Any]:
+    """The classes of what is shared: how many of each size, and the risks that follow."""
+    after = release.after
+    return {
+        "count": after.classes,
+        "smallest": after.smallest_class,
+        "sizes": {str(size): count for size, count in after.class_sizes.items()},
+        "risks": {m.name: m.value for m in after.measures},
+    }
+
+
+def versions() -> dict[str, str]:
+    """Versions of what computed the release."""
+    return {"python": platform.python_version(), **{name: importlib.metadata.version(name) for name in LIBRARIES}}
+
+
+def owner_record(release: Release, *, input_digest: str, certificate: Mapping[str, Any]) -> dict[str, Any]:
+    """Everything about a release that its owner may see: before and after, efforts, scores. No data values."""
+    return {
+        "certificate": dict(certificate),
+        "input": {"name": release.original.source.name, "sha256": input_digest, "rows": len(release.original)},
+        "notes": list(release.original.source.notes),
+        "before": release.before.to_dict(),
+        "after": release.after.to_dict(),
+        "columns": [dataclasses.asdict(change) for change in release.columns],
+        "scores": dict(release.scores),
+        "effort": [{"step": name, **plan.effort()} for name, plan in release.plans if hasattr(plan, "effort")],
+    }
+
+
+def lock(release: Release, *, salt: str, input_digest: str, certificate: Mapping[str, Any]) -> dict[str, Any]:
+    """What replays a release bit by bit: the full recipe, seed, salt and versions. It stays with the owner."""
+    return {
+        "sfumato_lock": 1,
+        "recipe": recipes.to_dict(release.recipe),
+        "seed": release.seed.text,
+        "salt": salt,
+        "input_sha256": input_digest,
+        "output_sha256": certificate["data"]["sha256"],
+        "versions": certificate["versions"],
+    }

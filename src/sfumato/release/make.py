@@ -1,0 +1,92 @@
+"""Making a release: run the steps, judge the output, refuse what does not hold."""
+
+from __future__ import annotations
+
+import datetime
+from collections.abc import Sequence
+from typing import Any
+
+from sfumato.assessment import assess
+from sfumato.core.dataset import Dataset
+from sfumato.core.evidence import gather, judge_all
+from sfumato.core.progress import Progress, silent
+from sfumato.core.randomness import Seed
+from sfumato.core.recipe import Recipe
+from sfumato.core.step import Goal
+from sfumato.errors import ParameterError, ReleaseRefused, SchemaError
+from sfumato.release.release import ColumnChange, Release
+
+
+def make_release(
+    dataset: Dataset, recipe: Recipe, *, seed: Seed, shuffle: bool = True, progress: Progress = silent
+) -> Release:
+    """Drop direct identifiers, run the steps in order, shuffle, and judge what came out."""
+    _require_sense(dataset, recipe)
+    original = dataset.checked()
+    before = assess(original, recipe.meet)
+    shared = original.drop(original.schema.direct)
+    plans: list[tuple[str, Any]] = []
+    for step in recipe.steps:
+        plan = step.plan(shared, Goal(models=recipe.meet, seed=seed, progress=progress))
+        shared = step.apply(shared, plan)
+        plans.append((step.name, plan))
+    if shuffle:
+        shared = shared.take(seed.stream("shuffle").permutation(len(shared)))
+    release = Release(
+        dataset=shared,
+        original=original,
+        recipe=recipe,
+        plans=tuple(plans),
+        verdicts=judge_all(gather(shared, recipe.meet, original=original), recipe.meet),
+        before=before,
+        after=assess(shared),
+        columns=_changes(original, shared, plans),
+        scores={plan.objective: plan.score for _, plan in plans if hasattr(plan, "score")},
+        seed=seed,
+        shuffled=shuffle,
+        created=datetime.datetime.now(datetime.UTC),
+    )
+    _refuse_broken(release)
+    return release
+
+
+def _require_sense(dataset: Dataset, recipe: Recipe) -> None:
+    if not recipe.meet:
+        raise ParameterError("meet is empty: say what must hold, for example k_anonymity: {k: 5}")
+    if not recipe.steps:
+        raise ParameterError("steps is empty: say how to get there, for example global_recoding: {budget: 0.02}")
+    if not len(dataset):
+        raise SchemaError(f"{dataset.source.name} has no rows; there is nothing to release")
+
+
+def _refuse_broken(release: Release) -> None:
+    broken = [verdict for verdict in release.verdicts if not verdict.holds]
+    if broken:
+        told = "; ".join(f"{v.promise}: {v.sentence}" for v in broken)
+        raise ReleaseRefused(f"the output does not keep what was promised, nothing is released: {told}")
+
+
+def _changes(original: Dataset, shared: Dataset, plans: Sequence[tuple[str, Any]]) -> tuple[ColumnChange, ...]:
+    levels: dict[str, tuple[int, int]] = {}
+    for _, plan in plans:
+        for column, place in plan.describe().get("levels", {}).items():
+            levels[column] = (place["level"], place["top"])
+    return tuple(_change(name, original, shared, levels) for name in original.columns)
+
+
+def _change(name: str, original: Dataset, shared: Dataset, levels: dict[str, tuple[int, int]]) -> ColumnChange:
+    attribute = original.schema[name]
+    before = original.column(name).n_unique()
+    after = shared.column(name).n_unique() if name in shared.columns else None
+    level, top = levels.get(name, (None, None))
+    return ColumnChange(name, tuple(str(r) for r in attribute.roles), _action(attribute.roles, after, level, top), level, top, before, after)
+
+
+def _action(roles: Sequence[str], after: int | None, level: int | None, top: int | None) -> str:
+    if after is None:
+        return "dropped: it identifies people directly"
+    if level is None or top is None:
+        return "released as it is"
+    if level == 0:
+        return f"kept exact (level 0 of {top})"
+    return "generalised to the top: nothing is left of it" if level == top else f"generalised to level {level} of {top}"

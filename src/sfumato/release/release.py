@@ -1,0 +1,89 @@
+"""The outcome of a run: data, plans, verdicts, before and after."""
+
+from __future__ import annotations
+
+import dataclasses
+import datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from sfumato.assessment import Assessment
+    from sfumato.core.dataset import Dataset
+    from sfumato.core.model import Verdict
+    from sfumato.core.randomness import Seed
+    from sfumato.core.recipe import Recipe
+
+
+@dataclasses.dataclass(frozen=True)
+class ColumnChange:
+    """What happened to one column, and why."""
+
+    name: str
+    roles: tuple[str, ...]
+    action: str
+    level: int | None
+    top: int | None
+    distinct_before: int
+    distinct_after: int | None
+
+
+@dataclasses.dataclass(frozen=True, eq=False, repr=False)
+class Release:
+    """What a run made. ``dataset`` is what is shared; everything else says what it is worth and how it came about."""
+
+    dataset: Dataset
+    original: Dataset
+    recipe: Recipe
+    plans: tuple[tuple[str, Any], ...]
+    verdicts: tuple[Verdict, ...]
+    before: Assessment
+    after: Assessment
+    columns: tuple[ColumnChange, ...]
+    scores: dict[str, float]
+    seed: Seed
+    shuffled: bool
+    created: datetime.datetime
+
+    @property
+    def holds(self) -> bool:
+        """Whether every promise holds on what is shared."""
+        return all(self.verdicts)
+
+    @property
+    def suppressed(self) -> int:
+        """Number of records that were dropped."""
+        return len(self.original) - len(self.dataset)
+
+    @property
+    def data(self) -> Any:
+        """The released table, in the kind of frame that was handed in."""
+        return self.dataset.to_native()
+
+    def write(
+        self,
+        folder: str | Path,
+        *,
+        format: str | None = None,  # noqa: A002
+        force: bool = False,
+        sign: str | Path | None = None,
+    ) -> Path:
+        """Write ``share/`` (data, certificate, report) and ``owner/`` (lock, alignment, report), or nothing at all."""
+        from sfumato.release.publish import publish
+
+        return publish(self, Path(folder), format=format, force=force, sign=None if sign is None else Path(sign))
+
+    def __repr__(self) -> str:
+        return str(self)
+
+    def __str__(self) -> str:
+        head = "all promises hold" if self.holds else "A PROMISE DOES NOT HOLD"
+        lines = [
+            f"{self.original.source.name}: {head}",
+            f"  {len(self.dataset):,} of {len(self.original):,} records released, {self.suppressed:,} suppressed",
+            *(f"  {verdict!r}" for verdict in self.verdicts),
+            *(f"  {c.name}: {c.action}" for c in self.columns),
+            f"  marketer risk {self.before.measure('marketer_risk'):.2%} → {self.after.measure('marketer_risk'):.2%}",
+            *(f"  {name} {value:.4f}" for name, value in self.scores.items()),
+        ]
+        return "\n".join(lines)

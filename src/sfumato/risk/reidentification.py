@@ -1,0 +1,105 @@
+"""Re-identification risks that follow from class sizes: prosecutor, journalist, marketer."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
+
+from pydantic import Field
+
+from sfumato.core.metric import Measure
+from sfumato.core.parameters import parameters
+
+if TYPE_CHECKING:
+    from sfumato.core.model import Evidence
+
+
+@parameters
+class ProsecutorRisk:
+    r"""The chance that an intruder who knows a person is in the table picks that person's record.
+
+    .. math:: \max_i 1/f_i
+
+    :math:`f_i` is the number of records an intruder must confuse with record *i* (its class size). An empty table
+    has risk 0. Reference: El Emam & Dankar 2008, doi:10.1197/jamia.M2716.
+    """
+
+    name: ClassVar[str] = "prosecutor_risk"
+    better: ClassVar[Literal["lower", "higher"]] = "lower"
+
+    def measure(self, evidence: Evidence) -> Measure:
+        """The highest risk of any record."""
+        sizes = evidence.frequencies
+        value = 1.0 / float(sizes.min()) if len(sizes) else 0.0
+        return Measure(self.name, value, self.better, "highest chance of picking the right record of a known participant")
+
+
+@parameters
+class JournalistRisk:
+    r"""The chance that an intruder who does not know who is in the table picks the right person of the population.
+
+    .. math:: \max_i 1/\hat F_i
+
+    :math:`\hat F_i` is the sum of the survey weights of the class: the estimated number of such people in the
+    population. Without weights the table is taken as the population, and the risk equals the prosecutor's.
+    """
+
+    name: ClassVar[str] = "journalist_risk"
+    better: ClassVar[Literal["lower", "higher"]] = "lower"
+
+    def measure(self, evidence: Evidence) -> Measure:
+        """The highest risk of any record, against the population."""
+        weights = evidence.classes.weights
+        sizes = evidence.frequencies if weights is None else weights
+        value = min(1.0, 1.0 / float(sizes.min())) if len(sizes) and float(sizes.min()) > 0 else float(len(sizes) > 0)
+        known = "the table is taken as the population" if weights is None else "population estimated by the weights"
+        return Measure(self.name, value, self.better, f"highest chance of picking the right person; {known}")
+
+
+@parameters
+class MarketerRisk:
+    r"""The expected share of records an intruder re-identifies by guessing within every class.
+
+    .. math:: \frac1N \sum_i \frac1{f_i}
+
+    which is the number of classes over the number of records when missing values are a category.
+    """
+
+    name: ClassVar[str] = "marketer_risk"
+    better: ClassVar[Literal["lower", "higher"]] = "lower"
+
+    def measure(self, evidence: Evidence) -> Measure:
+        """The average risk over records."""
+        records = evidence.classes.records
+        value = float((records / evidence.frequencies).sum() / records.sum()) if len(records) else 0.0
+        return Measure(self.name, value, self.better, "share of all records an intruder would re-identify")
+
+
+@parameters
+class RecordsAtRisk:
+    """The share of records whose risk 1/f exceeds a threshold."""
+
+    threshold: Annotated[float, Field(gt=0, le=1, description="risk above which a record is at risk")] = 0.2
+
+    name: ClassVar[str] = "records_at_risk"
+    better: ClassVar[Literal["lower", "higher"]] = "lower"
+
+    def measure(self, evidence: Evidence) -> Measure:
+        """The share of records above the threshold."""
+        records = evidence.classes.records
+        exposed = records[1.0 / evidence.frequencies > self.threshold + 1e-12] if len(records) else records
+        value = float(exposed.sum() / records.sum()) if len(records) else 0.0
+        return Measure(self.name, value, self.better, f"share of records whose risk exceeds {self.threshold:g}")
+
+
+@parameters
+class UniqueRecords:
+    """The share of records that nobody shares their quasi-identifiers with."""
+
+    name: ClassVar[str] = "unique_records"
+    better: ClassVar[Literal["lower", "higher"]] = "lower"
+
+    def measure(self, evidence: Evidence) -> Measure:
+        """The share of unique records."""
+        records = evidence.classes.records
+        value = float(records[evidence.frequencies == 1].sum() / records.sum()) if len(records) else 0.0
+        return Measure(self.name, value, self.better, "share of records that are unique on the quasi-identifiers")

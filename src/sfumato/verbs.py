@@ -1,0 +1,121 @@
+"""The story, from top to bottom: read a table, look at it, make a release, check it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from sfumato import recipes
+from sfumato.assessment import DEFAULT_THRESHOLD, Assessment
+from sfumato.assessment import assess as _assess
+from sfumato.core.dataset import Dataset
+from sfumato.core.evidence import gather, judge_all
+from sfumato.core.model import Model, Verdict
+from sfumato.core.progress import Progress, silent
+from sfumato.core.randomness import Seed
+from sfumato.core.recipe import Recipe
+from sfumato.core.source import Source
+from sfumato.core.step import Step
+from sfumato.errors import ParameterError, ReleaseRefused
+from sfumato.release.make import make_release
+from sfumato.release.release import Release
+
+if TYPE_CHECKING:
+    from sfumato.profile.proposal import Proposal
+    from sfumato.release.verify import Verification
+
+
+def read(table: Any, **options: Any) -> Dataset:
+    """Read a table from a path (CSV, Parquet, Arrow, JSON lines, Excel, SPSS, Stata, SAS) or take a frame.
+
+    Options are those of the format: ``format, delimiter, encoding, decimal, header``.
+
+    >>> import polars as pl
+    >>> len(read(pl.DataFrame({"age": [30, 40]})))
+    2
+    """
+    if isinstance(table, Dataset):
+        return table
+    if isinstance(table, str | Path):
+        from sfumato.io.read import read_table
+
+        frame, source = read_table(table, **options)
+        return Dataset(frame, source=source)  # type: ignore[arg-type]
+    if options:
+        raise ParameterError(f"a frame takes no reading options; got {', '.join(options)}")
+    return Dataset(table, source=Source(name="the table"))
+
+
+def profile(dataset: Dataset) -> Proposal:
+    """Propose roles, kinds and hierarchies; every guess carries its reason."""
+    from sfumato.profile.proposal import propose
+
+    return propose(dataset.to_polars(), dataset.source)
+
+
+def judge(dataset: Dataset, meet: Sequence[Model], *, original: Dataset | None = None) -> tuple[Verdict, ...]:
+    """Judge a table under any number of promises, in one pass over its rows."""
+    return judge_all(gather(dataset, meet, original=original), meet)
+
+
+def assess(dataset: Dataset, meet: Sequence[Model] = (), *, threshold: float = DEFAULT_THRESHOLD) -> Assessment:
+    """Say what an intruder can do with a table as it is."""
+    return _assess(dataset, tuple(meet), threshold=threshold)
+
+
+def with_recipe(dataset: Dataset, recipe: Recipe | str | Path) -> tuple[Dataset, Recipe]:
+    """A table described by a recipe (or the path of one), and the recipe."""
+    made = recipe if isinstance(recipe, Recipe) else recipes.load(recipe)
+    made.schema.check(dataset.columns, dataset.source.name)
+    return dataset.with_schema(made.schema), made
+
+
+def anonymize(
+    dataset: Dataset,
+    meet: Sequence[Model],
+    steps: Sequence[Step],
+    *,
+    limits: dict[str, Any] | None = None,
+    seed: int | str | Seed | None = None,
+    shuffle: bool = True,
+    progress: Progress = silent,
+) -> Release:
+    """Make a release: drop direct identifiers, run the steps, judge the output, shuffle the rows.
+
+    ``meet`` says what must hold of the output and ``steps`` how to get there. The output is judged again, whatever
+    the steps promised; when a promise does not hold :class:`ReleaseRefused` is raised and nothing is released.
+    """
+    recipe = Recipe(dataset.schema, tuple(meet), tuple(steps), limits or {})
+    return make_release(dataset, recipe, seed=Seed.of(seed), shuffle=shuffle, progress=progress)
+
+
+def run(
+    dataset: Dataset,
+    recipe: Recipe | str | Path,
+    *,
+    seed: int | str | Seed | None = None,
+    shuffle: bool = True,
+    progress: Progress = silent,
+) -> Release:
+    """Make a release as a recipe says; see :func:`anonymize`."""
+    described, made = with_recipe(dataset, recipe)
+    return make_release(described, made, seed=Seed.of(seed), shuffle=shuffle, progress=progress)
+
+
+def check(dataset: Dataset, recipe: Recipe | str | Path) -> tuple[Verdict, ...]:
+    """Judge a released table by a recipe: its direct identifiers must be gone, its promises must hold."""
+    made = recipe if isinstance(recipe, Recipe) else recipes.load(recipe)
+    left = [c for c in made.schema.direct if c in dataset.columns]
+    if left:
+        raise ReleaseRefused(f"{dataset.source.name} still holds direct identifiers: {', '.join(left)}")
+    schema = made.schema.without(made.schema.direct)
+    schema.check(dataset.columns, dataset.source.name)
+    return judge(dataset.with_schema(schema), made.meet)
+
+
+def verify(folder: str | Path, **options: Any) -> Verification:
+    """Recompute the claims of a certificate from the released file, and from the original where it is given."""
+    from sfumato.release.verify import verify as _verify
+
+    return _verify(Path(folder), **options)

@@ -1,0 +1,39 @@
+"""What all tests share: where reference data may be, how hypothesis searches, where kernels are cached."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, settings
+
+ROOT = Path(__file__).resolve().parents[1]
+
+# Two processes that compile one kernel for different types at the same time can spoil each other's cache, so every
+# pytest-xdist worker has its own. It is kept between runs. This must happen before anything imports a kernel.
+_worker = os.environ.get("PYTEST_XDIST_WORKER")
+if _worker:
+    os.environ.setdefault("NUMBA_CACHE_DIR", str(ROOT / ".pytest_cache" / "kernels" / _worker))
+
+# `ci` and `quick` always try the same examples: a failure is the change's doing. `thorough` looks for new ones.
+# Choose with HYPOTHESIS_PROFILE=thorough make test. Deadlines would measure the machine, not the code.
+_shared = {"deadline": None, "suppress_health_check": [HealthCheck.too_slow]}
+settings.register_profile("ci", derandomize=True, max_examples=50, print_blob=True, **_shared)
+settings.register_profile("quick", derandomize=True, max_examples=15, **_shared)
+settings.register_profile("thorough", max_examples=1000, print_blob=True, **_shared)
+settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "ci"))
+
+
+@pytest.fixture(scope="session")
+def reference_data() -> Path:
+    """The folder of tables and results of other tools that we compare with; the test is skipped where it is absent.
+
+    They are too large for the repository: SFUMATO_REFERENCE_DATA names their folder, by default
+    ``shared/data`` beside the repository.
+    """
+    given = os.environ.get("SFUMATO_REFERENCE_DATA")
+    folder = Path(given) if given else Path(__file__).resolve().parents[2] / "shared" / "data"
+    if not folder.is_dir():
+        pytest.skip("reference data is not here; SFUMATO_REFERENCE_DATA can name its folder")
+    return folder

@@ -1,0 +1,306 @@
+"""The house keeps its plan: who may import whom, what stays light, how long things get.
+
+Reads the syntax trees of ``src/sfumato`` without importing it. A room is the first name below ``sfumato``:
+a package such as ``sfumato.core`` or a module such as ``sfumato.verbs``.
+"""
+
+from __future__ import annotations
+
+import ast
+import dataclasses
+import textwrap
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+PACKAGE = Path(__file__).resolve().parents[1] / "src" / "sfumato"
+
+FAMILIES = {"models", "steps", "risk", "utility", "hierarchies", "io", "dp"}
+GROUND = {"core", "errors"}
+
+# room → the other rooms it may import. Families import the ground and the kernels, never each other.
+MAY_IMPORT: dict[str, set[str]] = {
+    "errors": set(),
+    "kernels": set(),
+    "core": {"kernels", "errors"},
+    **dict.fromkeys(FAMILIES, GROUND | {"kernels"}),
+    "examples": GROUND | {"hierarchies"},
+    "report": GROUND,
+    "registry": GROUND | FAMILIES,
+    "recipes": GROUND | {"registry"},
+    "profile": GROUND | {"registry"},
+    "assessment": GROUND | {"registry", "risk"},
+    "release": GROUND | {"registry", "recipes", "assessment", "report", "io"},
+    "policy": GROUND | {"registry", "recipes", "release"},
+    "verbs": GROUND | {"recipes", "registry", "profile", "assessment", "release", "report", "examples", "io"},
+    "cli": GROUND
+    | {"verbs", "policy", "recipes", "registry", "profile", "assessment", "release", "report", "examples"},
+    "web": GROUND
+    | {"verbs", "policy", "recipes", "registry", "profile", "assessment", "release", "report", "examples"},
+    "__main__": {"cli"},
+    # the public names
+    "__init__": GROUND | FAMILIES | {"verbs", "policy", "recipes", "profile", "assessment", "release", "examples"},
+}
+# What every room may take from the package itself.
+COMMON_NAMES = {"__version__"}
+
+KERNELS_ONLY = {"numba"}
+INSIDE_FUNCTIONS = {
+    "altair",
+    "cryptography",
+    "jinja2",
+    "numpy",
+    "pandas",
+    "phonenumbers",
+    "polars",
+    "pyarrow",
+    "scipy",
+    "stdnum",
+    "vl_convert",
+}
+AT_THE_TOP_OF_KERNELS = {"numpy", "numba"}
+
+LONGEST_FILE = 300
+LONGEST_FUNCTION = 60
+MAY_PRINT = {"cli"}
+
+
+@dataclasses.dataclass(frozen=True)
+class Import:
+    """One imported module, absolute, and where: ``deferred`` inside a function, ``typing`` under TYPE_CHECKING."""
+
+    line: int
+    target: str
+    deferred: bool
+    typing: bool
+
+
+def room_of(module: str) -> str:
+    """The room of a dotted module name; the package's own ``__init__`` is a room too."""
+    parts = module.split(".")
+    return parts[1] if len(parts) > 1 else "__init__"
+
+
+def module_name(path: Path) -> str:
+    """The dotted name of a source file."""
+    parts = ("sfumato", *path.relative_to(PACKAGE).with_suffix("").parts)
+    return ".".join(parts[:-1] if parts[-1] == "__init__" and len(parts) > 1 else parts)
+
+
+def imports(module: str, tree: ast.Module, *, package: bool = False) -> Iterator[Import]:
+    """Every import at any depth, ``importlib.import_module("...")`` and ``require("...")`` included."""
+
+    def visit(node: ast.AST, deferred: bool, typing: bool) -> Iterator[Import]:
+        for target in targets(node):
+            yield Import(node.lineno, target, deferred, typing)  # type: ignore[attr-defined]
+        inside = deferred or isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda)
+        body = node.body if isinstance(node, ast.If) and is_type_checking(node.test) else []
+        for child in ast.iter_child_nodes(node):
+            yield from visit(child, inside, typing or child in body)
+
+    def targets(node: ast.AST) -> list[str]:
+        if isinstance(node, ast.Import):
+            return [alias.name for alias in node.names]
+        if isinstance(node, ast.ImportFrom):
+            base = absolute(node)
+            # `from sfumato import registry` imports a room, `from sfumato.core import schema` a module of one
+            return [f"{base}.{alias.name}" for alias in node.names] if base == "sfumato" else [base]
+        if isinstance(node, ast.Call) and called(node) in {"import_module", "__import__", "require"}:
+            first = node.args[0] if node.args else None
+            return [first.value] if isinstance(first, ast.Constant) and isinstance(first.value, str) else []
+        return []
+
+    def absolute(node: ast.ImportFrom) -> str:
+        if not node.level:
+            return node.module or ""
+        parts = module.split(".")
+        kept = parts[: len(parts) - node.level + package]
+        return ".".join([*kept, *([node.module] if node.module else [])])
+
+    return visit(tree, deferred=False, typing=False)
+
+
+def called(node: ast.Call) -> str:
+    """The last name of what is called."""
+    return node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
+
+
+def is_type_checking(test: ast.expr) -> bool:
+    """Whether a condition is ``TYPE_CHECKING`` or ``typing.TYPE_CHECKING``."""
+    return getattr(test, "id", getattr(test, "attr", "")) == "TYPE_CHECKING"
+
+
+def direction_offences(module: str, found: list[Import]) -> Iterator[str]:
+    """Imports between rooms that the table does not allow."""
+    room = room_of(module)
+    if room not in MAY_IMPORT:
+        yield f"room {room!r} is not in the plan: add it to MAY_IMPORT and to docs/architecture.md"
+        return
+    for one in found:
+        first, _, rest = one.target.partition(".")
+        if first != "sfumato" or rest in COMMON_NAMES:
+            continue
+        other = rest.split(".")[0] or "__init__"
+        if other != room and other not in MAY_IMPORT[room]:
+            yield (
+                f"line {one.line}: {room} must not import sfumato.{other}"
+                if rest
+                else (f"line {one.line}: {room} must not import the package itself, only its rooms")
+            )
+
+
+def weight_offences(module: str, found: list[Import]) -> Iterator[str]:
+    """Heavy packages where they would slow down ``import sfumato``, and numba outside the kernels."""
+    in_kernels = room_of(module) == "kernels"
+    for one in found:
+        package = one.target.split(".")[0]
+        if package in KERNELS_ONLY and not in_kernels:
+            yield f"line {one.line}: {package} belongs in kernels"
+        light = one.deferred or one.typing or (in_kernels and package in AT_THE_TOP_OF_KERNELS)
+        if package in INSIDE_FUNCTIONS and not light:
+            yield f"line {one.line}: import {package} inside the function that needs it"
+
+
+def size_offences(source: str, tree: ast.Module) -> Iterator[str]:
+    """Files and function bodies that have grown too long; a docstring does not count."""
+    lines = len(source.splitlines())
+    if lines > LONGEST_FILE:
+        yield f"{lines} lines; at most {LONGEST_FILE}: split it by what it does"
+    for node in ast.walk(tree):
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+            body = node.body[1:] if ast.get_docstring(node) is not None else node.body
+            length = body[-1].end_lineno - body[0].lineno + 1 if body else 0  # type: ignore[operator]
+            if length > LONGEST_FUNCTION:
+                yield f"line {node.lineno}: {node.name} has {length} lines; at most {LONGEST_FUNCTION}"
+
+
+def statement_offences(module: str, tree: ast.Module) -> Iterator[str]:
+    """``print`` outside the command line, and ``assert``, which ``python -O`` removes."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Call) and getattr(node.func, "id", "") == "print" and room_of(module) not in MAY_PRINT:
+            yield f"line {node.lineno}: print belongs in cli"
+        if isinstance(node, ast.Assert):
+            yield f"line {node.lineno}: raise an error of sfumato.errors instead of assert"
+
+
+def offences(module: str, source: str, *, package: bool = False) -> list[str]:
+    """Everything in one file that goes against the plan."""
+    tree = ast.parse(source)
+    found = list(imports(module, tree, package=package))
+    return [
+        *direction_offences(module, found),
+        *weight_offences(module, found),
+        *size_offences(source, tree),
+        *statement_offences(module, tree),
+    ]
+
+
+SOURCES = sorted(PACKAGE.rglob("*.py"))
+
+
+def test_there_is_something_to_check():
+    assert {"errors", "core", "kernels", "models", "steps"} <= {room_of(module_name(path)) for path in SOURCES}
+
+
+@pytest.mark.parametrize("path", SOURCES, ids=[str(path.relative_to(PACKAGE)) for path in SOURCES])
+def test_file_follows_the_plan(path):
+    found = offences(module_name(path), path.read_text(encoding="utf-8"), package=path.name == "__init__.py")
+    assert not found, "\n".join([str(path.relative_to(PACKAGE.parent)), *found])
+
+
+def test_the_plan_has_no_circle():
+    """Rooms can be stacked so that each imports only rooms below it."""
+    above = dict(MAY_IMPORT)
+    while above:
+        floor = [room for room, below in above.items() if not (below & above.keys())]
+        assert floor, f"these rooms import each other in a circle: {sorted(above)}"
+        for room in floor:
+            del above[room]
+
+
+# --- the checks themselves: each must find its offence and leave the innocent neighbour alone ---
+
+BAD = {
+    "family imports family": ("sfumato.models.x", "from sfumato.steps.mondrian import Mondrian"),
+    "inside a function": ("sfumato.models.x", "def f():\n    import sfumato.risk.suda"),
+    "for types only": (
+        "sfumato.core.x",
+        "from typing import TYPE_CHECKING\nif TYPE_CHECKING:\n    from sfumato.verbs import Release",
+    ),
+    "upwards": ("sfumato.core.x", "from sfumato.registry import known"),
+    "from the package": ("sfumato.core.x", "from sfumato import registry"),
+    "the package itself": ("sfumato.core.x", "import sfumato"),
+    "a public name of the package": ("sfumato.cli.run", "from sfumato import anonymize"),
+    "relative": ("sfumato.models.x", "from ..steps import mondrian"),
+    "relative, bare": ("sfumato.models.x", "from .. import steps"),
+    "by string": ("sfumato.models.x", "import importlib\nsteps = importlib.import_module('sfumato.steps')"),
+    "kernels import us": ("sfumato.kernels.x", "from sfumato.errors import InternalError"),
+    "errors import us": ("sfumato.errors", "from sfumato.core import schema"),
+    "command line reads files": ("sfumato.cli.run", "from sfumato.io import read_table"),
+    "unknown room": ("sfumato.utils.x", "import os"),
+    "numba elsewhere": ("sfumato.core.x", "def f():\n    import numba"),
+    "polars at the top": ("sfumato.core.x", "import polars as pl"),
+    "numpy at the top": ("sfumato.core.x", "import numpy as np"),
+    "in a class body": ("sfumato.core.x", "class A:\n    import pandas"),
+    "in a try": ("sfumato.io.x", "try:\n    import pyarrow\nexcept ImportError:\n    pyarrow = None"),
+    "in the else of TYPE_CHECKING": (
+        "sfumato.io.x",
+        "from typing import TYPE_CHECKING\nif TYPE_CHECKING:\n    pass\nelse:\n    import polars",
+    ),
+    "a submodule": ("sfumato.risk.x", "from scipy.stats import norm"),
+    "scipy at the top of a kernel": ("sfumato.kernels.x", "import scipy"),
+    "required by string at the top": ("sfumato.io.x", "require('pandas', extra='pandas', to='read')"),
+    "long file": ("sfumato.core.x", "x = 1\n" * 301),
+    "long function": ("sfumato.core.x", "def f():\n" + "    x = 1\n" * 61),
+    "long method": ("sfumato.core.x", "class A:\n    def f(self):\n" + "        x = 1\n" * 61),
+    "print": ("sfumato.core.x", "print('hello')"),
+    "assert": ("sfumato.cli.run", "assert 1 < 2"),
+}
+
+GOOD = {
+    "downwards": (
+        "sfumato.models.x",
+        "from sfumato.core.model import Verdict\nfrom sfumato.errors import ParameterError",
+    ),
+    "own room": ("sfumato.steps.x", "from sfumato.steps.lattice import Lattice"),
+    "own room, relative": ("sfumato.steps.x", "from .lattice import Lattice"),
+    "from the package": ("sfumato.recipes", "from sfumato import registry"),
+    "the version": ("sfumato.core.x", "from sfumato import __version__"),
+    "a name that looks like ours": ("sfumato.core.x", "import sfumato_extra"),
+    "deferred": ("sfumato.core.x", "def f():\n    import polars as pl\n    from scipy import stats"),
+    "for types only": (
+        "sfumato.core.x",
+        "from typing import TYPE_CHECKING\nif TYPE_CHECKING:\n    import polars\n    import numpy as np",
+    ),
+    "kernels": ("sfumato.kernels.x", "import numpy as np\nfrom numba import njit"),
+    "long docstring": ("sfumato.core.x", 'def f():\n    """Say.\n' + "\n" * 80 + '    """\n    return 1'),
+    "the longest function": ("sfumato.core.x", "def f():\n" + "    x = 1\n" * 60),
+    "the longest file": ("sfumato.core.x", "x = 1\n" * 300),
+    "print in cli": ("sfumato.cli.run", "print('hello')"),
+    "a method called print": ("sfumato.core.x", "def f(console):\n    console.print('hello')"),
+    "only a docstring": ("sfumato.core.x", 'def f():\n    """Do nothing."""'),
+}
+
+
+@pytest.mark.parametrize(("module", "source"), BAD.values(), ids=BAD.keys())
+def test_finds(module, source):
+    assert len(offences(module, textwrap.dedent(source))) == 1
+
+
+@pytest.mark.parametrize(("module", "source"), GOOD.values(), ids=GOOD.keys())
+def test_accepts(module, source):
+    assert offences(module, textwrap.dedent(source)) == []
+
+
+def test_resolves_relative_imports_of_packages():
+    tree = ast.parse("from . import lattice\nfrom .. import risk\nfrom .deep import x")
+    found = [one.target for one in imports("sfumato.steps", tree, package=True)]
+    assert found == ["sfumato.steps", "sfumato.risk", "sfumato.steps.deep"]
+
+
+def test_names_modules():
+    assert module_name(PACKAGE / "__init__.py") == "sfumato"
+    assert module_name(PACKAGE / "core" / "__init__.py") == "sfumato.core"
+    assert module_name(PACKAGE / "core" / "schema.py") == "sfumato.core.schema"
+    assert room_of("sfumato") == "__init__"

@@ -1,0 +1,54 @@
+"""``import sfumato`` and ``sfumato --help`` load none of the heavy packages: they must answer at once."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+
+import pytest
+
+# Named here, not taken from the architecture test: this is what a user waits for.
+HEAVY = {"altair", "numba", "pandas", "polars", "pyarrow", "scipy", "vl_convert"}
+
+IMPORT = "import sfumato"
+HELP = """
+import runpy, sys
+sys.argv = ["sfumato", "--help"]
+try:
+    runpy.run_module("sfumato", run_name="__main__", alter_sys=True)
+except SystemExit as stop:
+    if stop.code not in (None, 0):
+        raise
+"""
+REPORT = "\nimport json, sys\nprint('LOADED ' + json.dumps(sorted({name.split('.')[0] for name in sys.modules})))"
+
+
+def loaded_by(code: str) -> set[str]:
+    """The top-level packages in ``sys.modules`` of a fresh process after it ran some code."""
+    done = subprocess.run(
+        [sys.executable, "-c", code + REPORT], capture_output=True, text=True, timeout=120, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    last = done.stdout.splitlines()[-1]
+    return set(json.loads(last.removeprefix("LOADED ")))
+
+
+@pytest.mark.parametrize("code", [IMPORT, HELP], ids=["import sfumato", "sfumato --help"])
+def test_loads_nothing_heavy(code):
+    loaded = loaded_by(code)
+    assert "sfumato" in loaded
+    assert not loaded & HEAVY
+
+
+def test_help_is_shown():
+    """The check above means nothing if the command line never got that far."""
+    done = subprocess.run(
+        [sys.executable, "-m", "sfumato", "--help"], capture_output=True, text=True, timeout=120, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    assert "Usage" in done.stdout
+
+
+def test_notices_a_heavy_package():
+    assert "polars" in loaded_by("import polars") & HEAVY
