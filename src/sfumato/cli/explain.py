@@ -45,9 +45,11 @@ def _described(name: str) -> dict[str, Any]:
 def _show_name(found: dict[str, Any]) -> None:
     from rich.markup import escape
 
+    from sfumato.cli.prose import paragraphs
     from sfumato.cli.talk import out
 
-    out().print(f"[bold]{escape(found['name'])}[/]\n\n{escape(found['doc'])}", soft_wrap=False)
+    out().print(f"[bold]{escape(found['name'])}[/]\n")
+    out().print(escape("\n\n".join(paragraphs(found["doc"]))))
     if found["fields"]:
         out().print("\n[bold]Parameters[/]")
     for field in found["fields"]:

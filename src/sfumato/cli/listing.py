@@ -17,6 +17,7 @@ def list_names(
     from rich.markup import escape
     from rich.table import Table
 
+    from sfumato.cli.prose import plain
     from sfumato.cli.talk import give_json, out
 
     found = _found(what)
@@ -28,7 +29,7 @@ def list_names(
         table.add_column(no_wrap=True)
         table.add_column(overflow="fold")
         for entry in entries:
-            table.add_row(escape(entry["name"]), escape(entry["meaning"]))
+            table.add_row(escape(entry["name"]), escape(plain(entry["meaning"])))
         out().print(table)
 
 

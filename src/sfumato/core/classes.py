@@ -106,6 +106,8 @@ class ClassTable:
 
     ``records`` are rows per class; ``sizes`` are what models count: distinct persons where the schema names a
     person column, rows otherwise, never weights. ``weights`` are sums of survey weights, or None.
+    ``population`` counts the matching records of a population table, or is None; a table made for a search then also
+    has the classes that only the population has, with no records.
     """
 
     columns: tuple[str, ...]
@@ -117,6 +119,7 @@ class ClassTable:
     counts: Mapping[Column, Counts] = dataclasses.field(default_factory=dict)
     weights: NDArray[np.float64] | None = None
     person: str | None = None
+    population: NDArray[np.int64] | None = None
 
     def __len__(self) -> int:
         return len(self.records)
@@ -162,6 +165,7 @@ class ClassTable:
             counts={name: c.merged(ids, len(records)) for name, c in self.counts.items()} if self.counts else {},
             weights=None if self.weights is None else add_up(self.weights, ids, len(records)),
             person=self.person,
+            population=None if self.population is None else add_up(self.population, ids, len(records)),
         )
 
     def _climbs(self, moved: Sequence[int], levels: Mapping[str, int]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
@@ -208,6 +212,7 @@ class ClassTable:
             records=self.records[keep],
             counts={name: c.taken(keep) for name, c in self.counts.items()},
             weights=None if self.weights is None else self.weights[keep],
+            population=None if self.population is None else self.population[keep],
         )
 
 
@@ -251,6 +256,7 @@ def count_rows(
     *,
     counted: Sequence[Column] = (),
     weight: str | None = None,
+    at: Placement | None = None,
 ) -> tuple[ClassTable, NDArray[np.int64]]:
     """Like :func:`count_classes`, and the class of every row. Classes are in key order, whatever the row order."""
     import numpy as np
@@ -260,7 +266,7 @@ def count_rows(
 
     names = tuple(dataset.schema.quasi if columns is None else columns)
     dataset.require([*names, *(part for column in counted for part in parts_of(column))])
-    keys, place = pack_rows(dataset, names)
+    keys, place = pack_rows(dataset, names, at)
     ids, first = group(keys)
     order = np.lexsort(keys[first].T) if len(first) else np.empty(0, np.int64)
     rank = np.empty(len(first), dtype=np.int64)

@@ -119,6 +119,12 @@ def encode_column(dataset: Dataset, column: Column) -> Encoded:
     return Encoded(codes, tuple(joint_label(parts) for parts in labels), np.bincount(codes, minlength=len(labels)))
 
 
+def value_counts(dataset: Dataset, column: Column) -> dict[str | None, int]:
+    """How often each value of a column, or each combination of values of several, occurs."""
+    encoded = encode_column(dataset, column)
+    return dict(zip(encoded.labels, encoded.counts.tolist(), strict=True))
+
+
 def joint_label(parts: tuple[str | None, ...]) -> str | None:
     """The label of a combination, different for different parts; missing where every part is."""
     if all(part is None for part in parts):

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from sfumato.core.classes import ClassTable, Counts, count_classes
-from sfumato.core.model import Evidence, Model, Verdict
+from sfumato.core.classes import ClassTable, Counts, count_rows
+from sfumato.core.encoding import value_counts
+from sfumato.core.model import Evidence, Model, Needs, Verdict, before_masking
+from sfumato.core.pairs import Pairs, origin_of, pair_up
+from sfumato.core.population import matched, require_population, weight_column
 from sfumato.core.wildcard import compatible_records, wildcard_columns
-from sfumato.errors import SchemaError
+from sfumato.errors import ParameterError, SchemaError
 
 if TYPE_CHECKING:
     import numpy as np
@@ -22,43 +25,103 @@ if TYPE_CHECKING:
 
 def counted_columns(models: Sequence[Model], schema: Schema) -> tuple[Column, ...]:
     """Columns that must be counted per class for these models; all schema problems are raised at once."""
+    return needed(models, schema).counts
+
+
+def needed(models: Sequence[Model], schema: Schema) -> Needs:
+    """What all these models need together; all schema problems are raised at once."""
     problems: list[str] = []
-    columns: dict[Column, None] = {}
+    all_needs: list[Needs] = []
     for model in models:
         try:
-            columns.update(dict.fromkeys(model.needs(schema).counts))
+            all_needs.append(model.needs(schema))
         except SchemaError as error:
             problems += error.problems
     if problems:
         raise SchemaError(problems)
-    return tuple(columns)
+    return Needs(
+        counts=tuple(dict.fromkeys(column for needs in all_needs for column in needs.counts)),
+        unmasked=tuple(dict.fromkeys(column for needs in all_needs for column in needs.unmasked)),
+        reference=any(needs.reference for needs in all_needs),
+        population=any(needs.population for needs in all_needs),
+        pairs=any(needs.pairs for needs in all_needs),
+        posteriors=any(needs.posteriors for needs in all_needs),
+        weights=any(needs.weights for needs in all_needs),
+    )
 
 
-def gather(dataset: Dataset, models: Sequence[Model], *, original: Dataset | None = None) -> Evidence:
+def population_path(models: Sequence[Model]) -> str | None:
+    """The file with the population that these models name, or None; they must not name different ones."""
+    named = dict.fromkeys(p for p in (getattr(model, "population", None) for model in models) if p is not None)
+    if len(named) > 1:
+        raise ParameterError(f"models name {len(named)} different population tables; a run compares with one")
+    return next(iter(named), None)
+
+
+def gather(
+    dataset: Dataset,
+    models: Sequence[Model],
+    *,
+    original: Dataset | None = None,
+    population: Dataset | None = None,
+    posteriors: Sequence[Any] = (),
+) -> Evidence:
     """Count what the models need of a table: one group-by, however many models.
 
-    ``original`` is the table whose distribution is the reference; without it the table itself is.
+    ``original`` is the table whose distribution is the reference, and whose rows ``dataset.origin`` points to; without
+    it the table itself is the reference. ``population`` is a table of everyone, at any level of the hierarchies;
+    ``posteriors`` are the matrices of attacks (released rows × original rows). Both are used only by models that ask.
     """
-    columns = counted_columns(models, dataset.schema)
-    classes = count_classes(dataset, counted=columns)
+    needs = needed(models, dataset.schema)
+    unmasked = {before_masking(name): name for name in needs.unmasked} if original is not None else {}
+    counting = _with_unmasked(dataset, original, unmasked)
+    weight = weight_column(dataset.schema) if needs.weights else None
+    classes, rows = count_rows(counting, counted=(*needs.counts, *unmasked), weight=weight)
+    sources: dict[Column, Column] = {name: name for name in needs.counts}
+    sources.update(unmasked)
+    classes, reference = _with_reference(classes, original, sources)
+    absent = 0
+    if needs.population:
+        classes, absent = matched(classes, require_population(population), dataset.schema, original)
+    return Evidence(
+        classes,
+        dataset.schema,
+        reference,
+        wildcard_frequencies(classes, dataset.schema),
+        absent=absent,
+        pairs=_pairs(dataset, original, classes, rows) if needs.pairs else None,
+        posteriors=tuple(posteriors),
+    )
+
+
+def _with_unmasked(dataset: Dataset, original: Dataset | None, unmasked: Mapping[str, str]) -> Dataset:
+    """A table with the values that some columns had before masking beside those they have now."""
+    if original is None or not unmasked:
+        return dataset
+    rows = origin_of(dataset, original)
+    return dataset.with_columns({new: original.column(old).gather(rows).alias(new) for new, old in unmasked.items()})
+
+
+def _with_reference(
+    classes: ClassTable, original: Dataset | None, columns: Mapping[Column, Column]
+) -> tuple[ClassTable, dict[Column, NDArray[np.int64]]]:
+    """Counts and the reference distribution under the same labels; ``columns`` says where the original has each."""
     reference: dict[Column, NDArray[np.int64]] = {}
-    for name in columns:
+    for name, source in columns.items():
         if original is None:
             reference[name] = classes.counts[name].total()
             continue
-        base = value_counts(original, name)
+        base = value_counts(original, source)
         aligned = _aligned(classes.counts[name], tuple(base))
         classes = _with_counts(classes, name, aligned)
         reference[name] = _in_order(base, aligned.labels)
-    return Evidence(classes, dataset.schema, reference, wildcard_frequencies(classes, dataset.schema))
+    return classes, reference
 
 
-def value_counts(dataset: Dataset, column: Column) -> dict[str | None, int]:
-    """How often each value of a column, or each combination of values of several, occurs."""
-    from sfumato.core.encoding import encode_column
-
-    encoded = encode_column(dataset, column)
-    return dict(zip(encoded.labels, encoded.counts.tolist(), strict=True))
+def _pairs(dataset: Dataset, original: Dataset | None, classes: ClassTable, rows: NDArray[np.int64]) -> Pairs:
+    if original is None:
+        raise SchemaError("a model compares released records with their originals; give the original table with original=")
+    return pair_up(original, dataset, classes, rows)
 
 
 def wildcard_frequencies(classes: ClassTable, schema: Schema) -> NDArray[np.int64] | None:

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
 
     from sfumato.core.classes import ClassTable
     from sfumato.core.encoding import Column
+    from sfumato.core.pairs import Pairs
     from sfumato.core.schema import Schema
 
 TOLERANCE = 1e-9
@@ -38,7 +39,9 @@ class Needs:
     """What a model must be shown besides the classes.
 
     ``counts``: columns whose values are counted per class; a tuple of names is counted as one. ``reference``: whether their distribution in the
-    original table is needed. ``population``, ``pairs`` and ``posteriors`` name the rarer kinds of evidence.
+    original table is needed. ``unmasked``: columns that are counted as they were before masking, where the original
+    table is at hand. ``weights``: whether survey weights are summed per class. ``population``, ``pairs`` and
+    ``posteriors`` name the rarer kinds of evidence.
     """
 
     counts: tuple[Column, ...] = ()
@@ -46,6 +49,8 @@ class Needs:
     population: bool = False
     pairs: bool = False
     posteriors: bool = False
+    weights: bool = False
+    unmasked: tuple[str, ...] = ()
 
 
 @dataclasses.dataclass(frozen=True)
@@ -54,13 +59,18 @@ class Evidence:
 
     ``frequencies`` says, per class, how many records an intruder must confuse: the class size, or the number of
     compatible records where missing values are wildcards. ``reference`` maps a column to its counts in the
-    original table, in the code order of ``classes.counts[column].labels``.
+    original table, in the code order of ``classes.counts[column].labels``. ``classes.population`` counts the population
+    records that match each class and ``absent`` those that match none. ``pairs`` joins the originals to what was
+    released of them; ``posteriors`` are the matrices of the attacks that were run.
     """
 
     classes: ClassTable
     schema: Schema
     reference: Mapping[Column, NDArray[np.int64]] = dataclasses.field(default_factory=dict)
     wildcard: NDArray[np.int64] | None = None
+    absent: int = 0
+    pairs: Pairs | None = None
+    posteriors: tuple[Any, ...] = ()
 
     @property
     def frequencies(self) -> NDArray[np.int64]:
@@ -108,6 +118,11 @@ class Verdict:
             "missing_rule": self.missing_rule,
             "sentence": self.sentence,
         }
+
+
+def before_masking(column: str) -> str:
+    """The name under which the values that a column had before masking are counted."""
+    return f"{column} (before masking)"
 
 
 @runtime_checkable

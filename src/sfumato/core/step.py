@@ -15,11 +15,12 @@ if TYPE_CHECKING:
 
 @dataclasses.dataclass(frozen=True)
 class Goal:
-    """What the whole run must reach, and what a step may draw from: promises, seed, progress."""
+    """What the whole run must reach, and what a step may draw from: promises, seed, progress, a population table."""
 
     models: tuple[Model, ...] = ()
     seed: Seed | None = None
     progress: Progress = silent
+    population: Dataset | None = None
 
 
 class Plan(Protocol):

@@ -117,6 +117,15 @@ def names() -> tuple[str, ...]:
     return tuple(_TABLES)
 
 
+def meaning(name: str) -> str:
+    """What a bundled table is, in one line.
+
+    >>> meaning("faggioli").endswith(".")
+    True
+    """
+    return (inspect.getdoc(_TABLES[name]) or "").split("\n")[0]
+
+
 def load(name: str, **options: Any) -> Dataset:
     """A bundled table by name; options go to the function of that name.
 

@@ -108,17 +108,13 @@ class Grid:
     def level(self, ends: Ends) -> int | None:
         """The level of the node a cell names: 0 for a number; None when it is no node of this grid."""
         low, high = ends
-        if low is None or high is None:
-            return (
-                len(self.widths) + 1 if low == high else 1 if ends in ((None, self.below), (self.above, None)) else None
-            )
         if low == high:
-            return 0
-        fitting = (
-            i for i, width in enumerate(self.widths, 1) if high - low == width and not (low - self.origin) % width
-        )
-        found = next(fitting, None)
-        return 1 if found and self.open_end(low) else found
+            return len(self.widths) + 1 if low is None else 0
+        if low is None or high is None:
+            return 1 if ends in ((None, self.below), (self.above, None)) else None
+        if high - low not in self.widths or (low - self.origin) % (high - low):
+            return None
+        return 1 if self.open_end(low) else self.widths.index(high - low) + 1
 
     def open_end(self, position: int) -> int:
         """Whether a position lies in the open end below (−1), above (1) or in none (0)."""

@@ -8,10 +8,11 @@ except in a table of one column, where an empty line is a missing value. A short
 from __future__ import annotations
 
 import codecs
+import contextlib
 import dataclasses
 import io
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NoReturn
 
 from sfumato.core.source import Source
 from sfumato.errors import OutputError, ParameterError, UnreadableInput
@@ -123,10 +124,10 @@ class _Text:
     def _frame(self) -> pl.DataFrame:
         import polars as pl
 
-        stream = io.BytesIO(self.data)
+        stream, frame = io.BytesIO(self.data), None
         stream.seek(self.offset)
-        try:
-            return pl.read_csv(
+        with contextlib.suppress(pl.exceptions.PolarsError, pl.exceptions.PanicException):  # messages may hold values
+            frame = pl.read_csv(
                 stream,
                 has_header=self.layout.header,
                 separator=self.layout.delimiter,
@@ -135,19 +136,16 @@ class _Text:
                 null_values="",
                 raise_if_empty=False,
             )
-        except (pl.exceptions.PolarsError, pl.exceptions.PanicException):
-            pass  # its message may hold values; the reason is looked for below, outside of the handler
-        self._refuse("cannot be read as delimited text")
-        raise AssertionError
+        return self._refuse("cannot be read as delimited text") if frame is None else frame
 
-    def _refuse(self, otherwise: str) -> None:
-        """Find out why polars did not read the text; always raises."""
+    def _refuse(self, otherwise: str) -> NoReturn:
+        """Raise with the reason polars did not read the text."""
         where = {"name": self.name, "line_end": self.layout.line_end}
         mark = self.layout.delimiter
         found = records.find_records(self.data, delimiter=mark, line_end=self.layout.line_end, offset=self.offset)
         records.refuse_broken_quotes(self.data, delimiter=mark, offset=self.offset, **where)
         records.refuse_ragged(found, self.data, fields=int(found.fields[0]), **where)
-        raise UnreadableInput(f"{self.name} {otherwise}; check its quotes, or pass delimiter= if it was guessed wrong")
+        raise UnreadableInput(f"{self.name} {otherwise}; check its quotes and line ends, or pass delimiter= if it was guessed wrong")
 
     def _without_blank_lines(self, frame: pl.DataFrame, names: list[str]) -> tuple[pl.DataFrame, list[str]]:
         """Drop rows that are empty lines; refuse short lines, which polars fills up with missing values."""

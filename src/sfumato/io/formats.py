@@ -98,7 +98,7 @@ def refusing(message: str) -> Iterator[None]:
         yield
     except (SfumatoError, KeyboardInterrupt, SystemExit, MemoryError):
         raise
-    except BaseException:  # a panic inside polars is no Exception
+    except BaseException:  # noqa: BLE001 - a panic inside polars is no Exception
         raise UnreadableInput(message) from None
 
 

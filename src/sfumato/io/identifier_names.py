@@ -15,7 +15,7 @@ ANYWHERE = frozenset(
     fips geoid naics nace isco isic nuts ags lau
     phone telephone telefon telefono telefone tel mobile handy cellphone fax
     matricola matricule matricula matrikel aktenzeichen kennzeichen kennziffer passport passeport pasaporte reisepass
-    """.split()
+    """.split()  # noqa: SIM905 - a list of one word a line would hide the families
 )
 """Words that make a name a code wherever they stand in it."""
 
@@ -23,7 +23,7 @@ AT_THE_END = frozenset(
     """
     number num nr numero nummer numer numeri nro account konto compte cuenta conto conta rekening
     ref reference referenz token license licence pin
-    """.split()
+    """.split()  # noqa: SIM905 - a list of one word a line would hide the families
 )
 """Words that make a name a code only as its last word: ``phone_number``, not ``number_of_children``."""
 

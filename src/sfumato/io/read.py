@@ -30,7 +30,7 @@ _MEANINGFUL = {
 def read_table(
     path: str | os.PathLike[str] | BinaryIO,
     *,
-    format: str | None = None,
+    format: str | None = None,  # noqa: A002 - the word users know
     delimiter: str | None = None,
     encoding: str | None = None,
     decimal: str | None = None,
@@ -112,4 +112,4 @@ def _parse(
         return excel.read(data, name=name, **options)
     if kind in ("parquet", "arrow"):
         return {"parquet": parquet.read, "arrow": arrow.read}[kind](data, name=name)
-    return stats.read(data, name=name, format=kind, **options)
+    return stats.read(data, name=name, kind=kind, **options)

@@ -39,13 +39,13 @@ _NAME_RULE = {
 }
 
 
-def read(data: bytes, *, name: str, format: str, encoding: str | None = None) -> tuple[pl.DataFrame, Source]:
+def read(data: bytes, *, name: str, kind: str, encoding: str | None = None) -> tuple[pl.DataFrame, Source]:
     """Read an SPSS, Stata or SAS file with its labels; user-missing codes become missing."""
-    pyreadstat = require("pyreadstat", extra="stats", to=f"read {_TITLE[format]} files")
-    reader = getattr(pyreadstat, _reader(data, name, format))
+    pyreadstat = require("pyreadstat", extra="stats", to=f"read {_TITLE[kind]} files")
+    reader = getattr(pyreadstat, _reader(data, name, kind))
     options = {"output_format": "polars"} | ({"encoding": encoding} if encoding else {})
     with refusing(
-        f"{name} cannot be read as {_TITLE[format]}: it is damaged, cut off, or of an unknown version or encoding"
+        f"{name} cannot be read as {_TITLE[kind]}: it is damaged, cut off, or of an unknown version or encoding"
     ):
         frame, meta = reader(io.BytesIO(data), **options)
         missing = _user_missing(reader, data, frame, options)
@@ -59,27 +59,23 @@ def read(data: bytes, *, name: str, format: str, encoding: str | None = None) ->
         "widths": {k: v for k, v in meta.variable_display_width.items() if v},
         "title": meta.file_label or "",
     }
-    return frame, Source(
-        name, format, encoding=meta.file_encoding or "utf-8", labels=labels, notes=_notes(format, missing)
-    )
+    return frame, Source(name, kind, encoding=meta.file_encoding or "utf-8", labels=labels, notes=_notes(kind, missing))
 
 
-def _reader(data: bytes, name: str, format: str) -> str:
+def _reader(data: bytes, name: str, kind: str) -> str:
     """Name of the reader the first bytes call for."""
-    if format == "spss" and data.startswith((b"$FL2", b"$FL3")):
+    if kind == "spss" and data.startswith((b"$FL2", b"$FL3")):
         return "read_sav"
-    if format == "spss" and SPSS_PORTABLE in data[:100]:
+    if kind == "spss" and SPSS_PORTABLE in data[:100]:
         return "read_por"
-    if format == "sas" and data.startswith(SAS7BDAT):
+    if kind == "sas" and data.startswith(SAS7BDAT):
         return "read_sas7bdat"
-    if format == "sas" and data.startswith(SAS_XPORT):
+    if kind == "sas" and data.startswith(SAS_XPORT):
         return "read_xport"
-    if format == "stata" and (
-        data.startswith(b"<stata_dta>") or data[:1] in tuple(bytes([v]) for v in range(102, 116))
-    ):
+    if kind == "stata" and (data.startswith(b"<stata_dta>") or data[:1] in tuple(bytes([v]) for v in range(102, 116))):
         return "read_dta"
     raise UnreadableInput(
-        f"{name} is no {_TITLE[format]} file: its first bytes are not those of one; pass format= if it is another format"
+        f"{name} is no {_TITLE[kind]} file: its first bytes are not those of one; pass format= if it is another format"
     )
 
 
@@ -97,9 +93,9 @@ def _user_missing(reader: Any, data: bytes, frame: pl.DataFrame, options: Mappin
     return {k: list(v) for k, v in meta.missing_user_values.items()}
 
 
-def _notes(format: str, missing: Mapping[str, Any]) -> tuple[str, ...]:
+def _notes(kind: str, missing: Mapping[str, Any]) -> tuple[str, ...]:
     notes = [f"{listed(list(missing))}: codes declared as missing were read as missing"] if missing else []
-    if format == "sas":
+    if kind == "sas":
         notes.append(
             "SAS files are read and written by pyreadstat, which is not validated by SAS; written as .xpt only"
         )
@@ -124,30 +120,30 @@ def _settled(frame: pl.DataFrame) -> pl.DataFrame:
     return frame.with_columns(one(column) for column in frame)
 
 
-def write(frame: pl.DataFrame, target: Path, source: Source, *, format: str) -> None:
+def write(frame: pl.DataFrame, target: Path, source: Source, *, kind: str) -> None:
     """Write with the labels that still apply.
 
     A value label stays for values that still occur; a column that became text loses the labels of its numbers and
     keeps its own; codes declared as missing stay declared where no released value is one of them.
     """
-    pyreadstat = require("pyreadstat", extra="stats", to=f"write {_TITLE[format]} files")
-    _refuse_names(frame, format)
+    pyreadstat = require("pyreadstat", extra="stats", to=f"write {_TITLE[kind]} files")
+    _refuse_names(frame, kind)
     ready = _plain_types(frame)
     options: dict[str, Any] = {"file_label": str(source.labels.get("title", ""))}
     labels = source.labels.get("variables", {})
     options["column_labels"] = {k: labels[k] for k in frame.columns if k in labels} or None
-    if format != "sas":
+    if kind != "sas":
         options["variable_value_labels"] = surviving_labels(ready, source.labels.get("values", {})) or None
-    if format == source.format:
-        options |= _own_words(ready, source, format)
-    function = {"spss": "write_sav", "stata": "write_dta", "sas": "write_xport"}[format]
+    if kind == source.format:
+        options |= _own_words(ready, source, kind)
+    function = {"spss": "write_sav", "stata": "write_dta", "sas": "write_xport"}[kind]
     try:
         getattr(pyreadstat, function)(ready, str(target), **options)
     except OSError:
         raise
-    except Exception:
+    except Exception:  # noqa: BLE001 - whatever pyreadstat throws may hold values
         raise OutputError(
-            f"the table does not fit into a {_TITLE[format]} file: text may be too long for it; write another format"
+            f"the table does not fit into a {_TITLE[kind]} file: text may be too long for it; write another format"
         ) from None
 
 
@@ -162,14 +158,12 @@ def surviving_labels(frame: pl.DataFrame, values: Mapping[str, Mapping[Any, str]
     return kept
 
 
-def _own_words(frame: pl.DataFrame, source: Source, format: str) -> dict[str, Any]:
+def _own_words(frame: pl.DataFrame, source: Source, kind: str) -> dict[str, Any]:
     """Formats, measures, widths and declared missing codes, for columns that are still what they were."""
     numeric = [c.name for c in frame if c.dtype.is_numeric()]
-    formats = {
-        k: v for k, v in source.labels.get("formats", {}).items() if k in numeric and _is_number_format(v, format)
-    }
+    formats = {k: v for k, v in source.labels.get("formats", {}).items() if k in numeric and _is_number_format(v, kind)}
     words: dict[str, Any] = {"variable_format": formats or None}
-    if format == "spss":
+    if kind == "spss":
         for ours, theirs in (("measures", "variable_measure"), ("widths", "variable_display_width")):
             words[theirs] = {k: v for k, v in source.labels.get(ours, {}).items() if k in numeric} or None
         missing = {k: v for k, v in source.labels.get("missing", {}).items() if k in numeric and not _hits(frame[k], v)}
@@ -177,12 +171,12 @@ def _own_words(frame: pl.DataFrame, source: Source, format: str) -> dict[str, An
     return words
 
 
-def _is_number_format(shown: str, format: str) -> bool:
+def _is_number_format(shown: str, kind: str) -> bool:
     pattern = {
         "spss": r"(?:F|COMMA|DOT|PCT|E|N)\d+(?:\.\d+)?",
         "stata": r"%-?0?\d*\.?\d*[gfe]c?",
         "sas": r"(?:BEST|F|COMMA)\d*\.?\d*",
-    }[format]
+    }[kind]
     return bool(re.fullmatch(pattern, shown))
 
 
@@ -192,11 +186,11 @@ def _hits(column: pl.Series, ranges: list[Any]) -> bool:
     return any(bool(column.is_between(low, high).any()) for low, high in pairs if not isinstance(low, str))
 
 
-def _refuse_names(frame: pl.DataFrame, format: str) -> None:
-    bad = [name for name in frame.columns if not _VALID_NAME[format].fullmatch(name)]
+def _refuse_names(frame: pl.DataFrame, kind: str) -> None:
+    bad = [name for name in frame.columns if not _VALID_NAME[kind].fullmatch(name)]
     if bad:
         raise OutputError(
-            f"{listed(bad)} cannot be named so in {_TITLE[format]} ({_NAME_RULE[format]}); rename, or write another format"
+            f"{listed(bad)} cannot be named so in {_TITLE[kind]} ({_NAME_RULE[kind]}); rename, or write another format"
         )
 
 

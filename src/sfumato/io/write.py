@@ -30,7 +30,7 @@ _READ_ONLY = {
 }
 
 
-def suffix_of(format: str) -> str:
+def suffix_of(format: str) -> str:  # noqa: A002 - the word users know
     """Suffix that files of a format get.
 
     >>> suffix_of("spss"), suffix_of("sas"), suffix_of("frame")
@@ -42,7 +42,11 @@ def suffix_of(format: str) -> str:
 
 
 def write_table(
-    frame: pl.DataFrame, path: str | os.PathLike[str] | BinaryIO, source: Source, *, format: str | None = None
+    frame: pl.DataFrame,
+    path: str | os.PathLike[str] | BinaryIO,
+    source: Source,
+    *,
+    format: str | None = None,  # noqa: A002 - the word users know
 ) -> None:
     """Write a table in the format asked for, else that of the path's suffix, else that of the source.
 
@@ -73,15 +77,14 @@ def _write(frame: pl.DataFrame, draft: Path, source: Source, kind: str, *, tabs:
             form = source if source.format == "csv" else Source(name=source.name)
             delimited.write(frame, draft, form, delimiter="\t" if tabs else None)
         elif kind in ("spss", "stata", "sas"):
-            stats.write(frame, draft, source, format=kind)
+            stats.write(frame, draft, source, kind=kind)
         elif kind == "excel":
             excel.write(frame, draft, source)
         else:
             {"parquet": parquet.write, "arrow": arrow.write, "jsonl": jsonl.write}[kind](frame, draft, source)
     except (SfumatoError, OSError):
         raise
-    except Exception:
-        # a writer's own message may hold values
+    except Exception:  # noqa: BLE001 - a writer's own message may hold values
         raise OutputError(f"the table cannot be written as {kind}; write another format") from None
 
 

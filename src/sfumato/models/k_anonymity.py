@@ -75,9 +75,15 @@ class KAnonymity:
             missing_rule="category" if evidence.wildcard is None else "wildcard",
         )
 
+    @property
+    def enough_k(self) -> int:
+        """The k from which k-anonymity alone keeps the promise; other models have it where there is such a k."""
+        return self.k
+
     def implies(self, other: Model) -> bool:
-        """A larger k implies a smaller one."""
-        return isinstance(other, KAnonymity) and self.k >= other.k
+        """A larger k implies a smaller one, and every promise for which some ``enough_k`` is."""
+        enough = getattr(other, "enough_k", None)
+        return enough is not None and self.k >= enough
 
 
 def _sentence(k: int, attained: int | None, evidence: Evidence, short: int) -> str:

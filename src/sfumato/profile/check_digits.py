@@ -29,7 +29,29 @@ _SEPARATORS = re.compile(r"[\s./-]")
 _SSN = re.compile(r"\d{3}-\d{2}-\d{4}")
 _PHONE = re.compile(r"\+?[\d\s()./-]{7,22}")
 _DATE_LIKE = re.compile(r"\d{1,4}([./-])\d{1,2}\1\d{1,4}.*|\d+\.\d+")
-_PHONE_REGIONS = ("US", "GB", "DE", "FR", "ES", "IT", "NL", "PT", "PL", "SE", "AT", "CH", "BE", "DK", "NO", "FI", "CZ", "BR", "MX", "IN", "AU")
+_PHONE_REGIONS = (
+    "US",
+    "GB",
+    "DE",
+    "FR",
+    "ES",
+    "IT",
+    "NL",
+    "PT",
+    "PL",
+    "SE",
+    "AT",
+    "CH",
+    "BE",
+    "DK",
+    "NO",
+    "FI",
+    "CZ",
+    "BR",
+    "MX",
+    "IN",
+    "AU",
+)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -97,14 +119,22 @@ def _checked(texts: Sequence[str], length: int) -> Finding | None:
         if length in number.lengths:
             part = valid_share(_validator(number.module), texts)
             if part:
-                valid_for = number.whose if number.what != "national id number" else f"an id number of {number.whose}"
-                return Finding(number.what, f"{percent(part)} of the values have the check digits of {valid_for}", 0.95)
+                kind = f"an id number ({number.whose})" if number.what == "national id number" else f"an {number.whose}"
+                return Finding(number.what, f"{percent(part)} of the values have the check digits of {kind}", 0.95)
     return None
 
 
 @functools.cache
 def _validator(module: str) -> Callable[[str], bool]:
-    valid: Callable[[str], bool] = importlib.import_module(f"stdnum.{module}").is_valid
+    """The validator of a stdnum module; some of them stumble over numbers that are no numbers of theirs."""
+    is_valid = importlib.import_module(f"stdnum.{module}").is_valid
+
+    def valid(text: str) -> bool:
+        try:
+            return bool(is_valid(text))
+        except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError):
+            return False
+
     return valid
 
 
@@ -141,7 +171,9 @@ def _card(texts: Sequence[str], length: int) -> Finding | None:
     return Finding("payment card", f"{percent(part)} of the values have the check digit of payment cards", 0.95)
 
 
-_ISSUERS = re.compile(r"4\d{12}(?:\d{3}){0,2}|(?:5[1-5]|2[2-7])\d{14}|3[47]\d{13}|6(?:011|5\d\d)\d{12}|3(?:0[0-5]|[68]\d)\d{11}|35\d{14}|(?:50|5[6-9]|6\d)\d{10,17}")
+_ISSUERS = re.compile(
+    r"4\d{12}(?:\d{3}){0,2}|(?:5[1-5]|2[2-7])\d{14}|3[47]\d{13}|6(?:011|5\d\d)\d{12}|3(?:0[0-5]|[68]\d)\d{11}|35\d{14}|(?:50|5[6-9]|6\d)\d{10,17}"
+)
 
 
 def _is_card(text: str) -> bool:
@@ -156,7 +188,9 @@ def _ssn(texts: Sequence[str]) -> Finding | None:
     part = share(lambda text: bool(_SSN.fullmatch(text)), texts)
     if part < 0.95 or len(texts) < 5:
         return None
-    return Finding("national id number", f"{percent(part)} of the values are written like US social security numbers", 0.9)
+    return Finding(
+        "national id number", f"{percent(part)} of the values are written like US social security numbers", 0.9
+    )
 
 
 def _phone(texts: Sequence[str]) -> Finding | None:

@@ -9,7 +9,7 @@ from sfumato.core.schema import Kind
 from sfumato.profile.finding import Sample, sample_of
 from sfumato.profile.kinds import guess_kind
 from sfumato.profile.quasi import comparable, separation, uniqueness
-from sfumato.profile.words import Match, find
+from sfumato.profile.words import Match, find_all
 
 if TYPE_CHECKING:
     import polars as pl
@@ -46,12 +46,17 @@ class Card:
 
 @dataclasses.dataclass(frozen=True, repr=False)
 class Column:
-    """A card with what it was made from: the values, the bounded look at them, the words of the name."""
+    """A card with what it was made from: the values, the bounded look at them, the terms in the name."""
 
     card: Card
     values: pl.Series
     sample: Sample
-    match: Match | None
+    matches: tuple[Match, ...]
+
+    @property
+    def match(self) -> Match | None:
+        """The term that says most."""
+        return self.matches[0] if self.matches else None
 
 
 def describe(name: str, values: pl.Series) -> Card:
@@ -65,14 +70,14 @@ def describe(name: str, values: pl.Series) -> Card:
     return look_at(name, values).card
 
 
-def look_at(name: str, values: pl.Series) -> Column:
-    """A column with its card, its sample and the match of its name."""
+def look_at(name: str, values: pl.Series, *, prefix: str = "") -> Column:
+    """A column with its card, its sample and the terms in its name, also without a prefix all columns share."""
     import numpy as np
 
     values = comparable(values)
-    match = find(name)
+    matches = tuple(find_all(name) or find_all(name.removeprefix(prefix)))
     sample = sample_of(values)
-    guess = guess_kind(values, sample, match)
+    guess = guess_kind(values, sample, matches[0] if matches else None)
     missing = values.null_count()
     sizes = values.unique_counts().to_numpy().astype(np.int64) if values.len() else np.zeros(0, dtype=np.int64)
     card = Card(
@@ -85,4 +90,4 @@ def look_at(name: str, values: pl.Series) -> Column:
         uniqueness=uniqueness(sizes),
         separation=separation(sizes),
     )
-    return Column(card, values, sample, match)
+    return Column(card, values, sample, matches)

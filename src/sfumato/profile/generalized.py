@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import itertools
 import re
 from collections.abc import Iterable, Mapping
 from decimal import Decimal, InvalidOperation
@@ -14,8 +15,7 @@ _RANGE = re.compile(r"(\d{1,15})-(\d{1,15})", re.ASCII)
 _BRACKET = re.compile(rf"\[\s*({_NUMBER})\s*,\s*({_NUMBER})\s*\)", re.ASCII)
 _OPEN = re.compile(rf"(<|>=)\s*({_NUMBER})", re.ASCII)
 _FOREIGN = re.compile(
-    rf"{_NUMBER}\s*(?:-|–|to|bis|à|a|do|till)\s*{_NUMBER}|{_NUMBER}\s*\+|[<>≤≥]=?\s*{_NUMBER}"
-    rf"|[\[(\]]\s*{_NUMBER}\s*[,;]\s*{_NUMBER}\s*[\])\[]",
+    rf"[\[(\]]?\s*({_NUMBER})\s*(?:-|–|to|bis|à|a|do|till|,|;)\s*({_NUMBER})\s*[\])\[]?|{_NUMBER}\s*\+|[<>≤≥]=?\s*{_NUMBER}",
     re.I,
 )
 _MASKED_RIGHT = re.compile(r"[^*]+\*+")
@@ -31,6 +31,11 @@ class IntervalLabel:
 
     low: Decimal | None
     high: Decimal | None
+
+    @property
+    def limit(self) -> Decimal:
+        """The lower limit, or the only one."""
+        return self.low if self.low is not None else self.high or Decimal(0)
 
     @property
     def width(self) -> Decimal | None:
@@ -67,8 +72,15 @@ def is_number(text: str) -> bool:
 
 
 def looks_grouped(text: str) -> bool:
-    """Whether a text is an interval in any usual notation, ours or not."""
-    return read_interval(text) is not None or _FOREIGN.fullmatch(text) is not None
+    """Whether a text is an interval in any usual notation, ours or not.
+
+    >>> looks_grouped("20 to 24"), looks_grouped("85+"), looks_grouped("(0, 5]"), looks_grouped("9-1")
+    (True, True, True, False)
+    """
+    found = _FOREIGN.fullmatch(text)
+    if found is None:
+        return read_interval(text) is not None
+    return found[1] is None or Decimal(found[1]) < Decimal(found[2])
 
 
 def masked_side(texts: Iterable[str]) -> str | None:
@@ -99,21 +111,15 @@ def intervals_around(counts: Mapping[str, int]) -> dict[str, object] | None:
         return None
     found = [label for label in labels.values() if label is not None]
     widths = sorted({label.width for label in found if label.width is not None})
-    if not widths or any(wide % narrow for narrow, wide in zip(widths, widths[1:], strict=False)):
+    if not widths or any(wide % narrow for narrow, wide in itertools.pairwise(widths)):
         return None
     origin = next(label.low % widths[-1] for label in found if label.width == widths[-1] and label.low is not None)
-    if any(label.width and (_limit(label) - origin) % label.width for label in found):
+    if any(label.width and (label.limit - origin) % label.width for label in found):
         return None
     opened = _open_ends({t: label for t, label in labels.items() if label is not None}, counts)
     if opened is None:
         return None
     return _parameters(found, widths, origin, opened)
-
-
-def _limit(label: IntervalLabel) -> Decimal:
-    limit = label.low if label.low is not None else label.high
-    assert limit is not None  # a label has one limit at least
-    return limit
 
 
 def _open_ends(labels: Mapping[str, IntervalLabel], counts: Mapping[str, int]) -> dict[str, Decimal] | None:
@@ -122,7 +128,7 @@ def _open_ends(labels: Mapping[str, IntervalLabel], counts: Mapping[str, int]) -
     for text, label in labels.items():
         if label.width is None:
             side = "open_below" if label.low is None else "open_above"
-            if opened.setdefault(side, _limit(label)) != _limit(label) or counts[text] < FEWEST_IN_OPEN_END:
+            if opened.setdefault(side, label.limit) != label.limit or counts[text] < FEWEST_IN_OPEN_END:
                 return None
     return opened
 
@@ -130,7 +136,7 @@ def _open_ends(labels: Mapping[str, IntervalLabel], counts: Mapping[str, int]) -
 def _parameters(
     found: list[IntervalLabel], widths: list[Decimal], origin: Decimal, opened: dict[str, Decimal]
 ) -> dict[str, object] | None:
-    limits = [_limit(label) for label in found]
+    limits = [label.limit for label in found]
     spread = max(limits) - min(limits)
     chain = [*widths, *coarser_widths(widths[-1], spread)]
     # Every interval must end where an open end begins, on every level.

@@ -5,7 +5,9 @@ The list is ours, short on purpose: a column is recognised by *many different* n
 
 from __future__ import annotations
 
-GIVEN_NAMES = frozenset(
+from sfumato.profile.lexicon_direct import words_in
+
+GIVEN_NAMES = words_in(
     """
     james john robert michael william david richard joseph thomas charles christopher daniel matthew anthony mark donald
     steven paul andrew joshua kenneth kevin brian george timothy ronald edward jason jeffrey ryan jacob gary nicholas eric
@@ -44,5 +46,5 @@ GIVEN_NAMES = frozenset(
     mohammed muhammad ahmed ali omar hassan ibrahim yusuf mustafa mehmet fatma aisha fatima zeynep emine hatice elif
     aleksandr sergei dmitri ivan nikolai vladimir olga tatiana natalia svetlana irina anastasia petr pavel jiří zdeněk
     jana marcela lenka wei ming li na fang hiroshi takashi yuki sakura kenji priya rahul amit anita sunita deepak
-    """.split()
+    """
 )

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import dataclasses
+import re
 from typing import TYPE_CHECKING
 
 from sfumato.profile.check_digits import find_number
 from sfumato.profile.finding import Finding, Sample, percent, sample_of, share
+from sfumato.profile.generalized import looks_grouped
 from sfumato.profile.lexicon_direct import META_WORDS, NEVER_NUMBERS, PERSON_WORDS, THING_WORDS
 from sfumato.profile.patterns import find_pattern
 from sfumato.profile.words import Match, find
+from sfumato.profile.written_dates import date_form
 
 if TYPE_CHECKING:
     import polars as pl
@@ -34,6 +37,11 @@ _HAVE_DIGITS = frozenset(
 _SURE_BY_NAME = {"name": 0.7, "record id": 0.6, "free text": 0.7, "picture or biometric": 0.7}
 _FEWEST_ROWS = 20
 """Rows needed to say from the values alone that a column numbers the records."""
+
+_ALL_DIFFERENT = 0.98
+_LONG_NUMBER = 7
+_DECIMAL = re.compile(r"[+-]?\d*[.,]\d+")
+_NO_LETTERS = re.compile(r"[\W\d_]+")
 
 
 def detect_identifier(name: str, values: pl.Series) -> Finding | None:
@@ -102,7 +110,7 @@ def _by_name(match: Match, facts: _Facts) -> Finding | None:
     if match.concept == "free text" and texts and facts.have("blank") < 0.3:
         return None
     what = "person name" if match.concept == "name" else match.concept
-    return Finding(what, f"the name of the column says {what}", _SURE_BY_NAME.get(match.concept, 0.85))
+    return Finding(what, f"the name says {what}", _SURE_BY_NAME.get(match.concept, 0.85))
 
 
 def _too_short_to_trust(match: Match) -> bool:
@@ -148,23 +156,31 @@ def _both(by_name: Finding, by_value: Finding) -> Finding:
 def _numbers_records(match: Match | None, facts: _Facts) -> Finding | None:
     """Values that differ in every record and are codes or a running count, not measurements."""
     values = facts.values.drop_nulls()
-    if match is not None or values.len() < _FEWEST_ROWS or facts.sample.distinct_share < 0.98:
+    if match is not None or values.len() < _FEWEST_ROWS or facts.sample.distinct_share < _ALL_DIFFERENT:
         return None
-    if not (_is_running_count(values) if facts.numeric else _is_code(facts)):
+    if not (_is_numbering(values, facts.sample) if facts.numeric else _is_code(facts)):
         return None
     different = values.n_unique() / values.len()
-    if different < 0.98:
+    if different < _ALL_DIFFERENT:
         return None
-    kind = "a running number" if facts.numeric else "a code"
-    return Finding("record id", f"{kind} that differs in {percent(different)} of the records", 0.6)
+    return Finding("record id", f"a number or code that differs in {percent(different)} of the records", 0.55)
 
 
-def _is_running_count(values: pl.Series) -> bool:
+def _is_numbering(values: pl.Series, sample: Sample) -> bool:
+    """A running count, or numbers of one length that is long: measurements are of several lengths."""
     low, high = values.min(), values.max()
-    return int(high) - int(low) < 1.2 * values.len()  # type: ignore[arg-type]
+    lengths = {len(text) for text in sample.texts}
+    running = int(high) - int(low) < 1.2 * values.len()  # type: ignore[arg-type]
+    return running or (len(lengths) == 1 and min(lengths) >= _LONG_NUMBER)
 
 
 def _is_code(facts: _Facts) -> bool:
+    """Texts with digits that are neither words, numbers, intervals nor dates."""
     import polars as pl
 
-    return facts.values.dtype == pl.String and facts.have("digit") >= 0.9 and facts.have("blank") < 0.1
+    texts = facts.sample.texts
+    if facts.values.dtype != pl.String or facts.have("digit") < 0.9:
+        return False
+    if share(_DECIMAL.fullmatch, texts) >= 0.5 or share(looks_grouped, texts) >= 0.9 or date_form(texts) is not None:
+        return False
+    return facts.have("blank") < 0.1 or share(_NO_LETTERS.fullmatch, texts) >= 0.95

@@ -7,7 +7,7 @@ import re
 from typing import TYPE_CHECKING
 
 from sfumato.core.schema import Kind
-from sfumato.profile.finding import Sample, percent, share
+from sfumato.profile.finding import Sample, share
 from sfumato.profile.generalized import is_number, looks_grouped, masked_side
 from sfumato.profile.vocabularies import MOST_VALUES, known_order
 from sfumato.profile.words import Match
@@ -83,7 +83,7 @@ def _from_numbers(sample: Sample, match: Match | None, *, whole: bool) -> KindGu
         return KindGuess(Kind.NOMINAL, "numbers that are codes")
     codes = len(sample.texts) <= FEW and sample.cells >= LONG
     if codes and all("." not in text for text in sample.texts):
-        return KindGuess(Kind.NOMINAL, f"only {len(sample.texts)} different whole numbers: codes")
+        return KindGuess(Kind.NOMINAL, "few different whole numbers: codes")
     return KindGuess(Kind.NUMERIC, "numbers")
 
 
@@ -105,12 +105,12 @@ def _from_texts(sample: Sample, match: Match | None) -> KindGuess:
     if share(is_number, texts) >= 0.99:
         return _from_written_numbers(sample, match)
     grouped = share(lambda text: looks_grouped(text) or is_number(text) or text == "*", texts)
-    if grouped >= 0.98 and share(looks_grouped, texts) > 0:
+    if grouped >= 0.98 and any(map(looks_grouped, texts)):
         return KindGuess(Kind.NUMERIC, "intervals: the column was grouped before")
-    return KindGuess(Kind.NOMINAL, f"labels ({percent(sample.distinct_share)} different)")
+    return KindGuess(Kind.NOMINAL, "labels")
 
 
 def _from_written_numbers(sample: Sample, match: Match | None) -> KindGuess:
-    if share(lambda text: bool(_LEADING_ZERO.fullmatch(text)), sample.texts) > 0:
+    if any(map(_LEADING_ZERO.fullmatch, sample.texts)):
         return KindGuess(Kind.NOMINAL, "digits with leading zeros: codes")
     return _from_numbers(sample, match, whole=True)

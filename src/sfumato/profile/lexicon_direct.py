@@ -7,6 +7,12 @@ spellings (``firstname``) follow from them.
 
 from __future__ import annotations
 
+
+def words_in(text: str) -> frozenset[str]:
+    """The words of a text."""
+    return frozenset(text.split())
+
+
 DIRECT = {
     "person name": """
         first name, last name, full name, given name, family name, surname, forename, middle name, maiden name, birth
@@ -192,7 +198,7 @@ DESIGN = {
 BODY_OR_SURVEY_WEIGHT = frozenset({"weight", "peso", "poids", "gewicht", "waga", "vikt", "vekt", "vaegt", "paino"})
 """Words that name a body weight in one table and a survey weight in another."""
 
-PERSON_WORDS = frozenset(
+PERSON_WORDS = words_in(
     """
     person patient customer client employee student user contact doctor physician nurse teacher mother father spouse
     guardian child parent applicant owner holder member respondent subject staff worker tenant donor participant
@@ -201,11 +207,11 @@ PERSON_WORDS = frozenset(
     enfant assure usager paciente cliente persona empleado alumno medico madre padre hijo titular paziente
     dipendente studente soggetto persoon klant medewerker leerling arts moeder vader pessoa aluno funcionario mae
     pai osoba pacjent klient pracownik uczen matka ojciec kund anstalld elev lakare mor far barn
-    """.split()
+    """
 )
 """Words beside *name* or *id* that say a person is meant."""
 
-THING_WORDS = frozenset(
+THING_WORDS = words_in(
     """
     company product file column table drug brand city town country school hospital clinic course event project host
     server variable item category group team department station bank shop store branch vendor supplier manufacturer
@@ -220,17 +226,17 @@ THING_WORDS = frozenset(
     comune citta paese scuola ospedale corso progetto reparto gruppo negozio farmaco bedrijf bestand gemeente stad
     ziekenhuis cursus afdeling groep winkel geneesmiddel produto arquivo cidade escola projeto loja firmy produktu
     pliku miasta kraju szkoly szpitala kursu projektu foretag produkten fil kommun lan skola sjukhus avdelning grupp
-    """.split()
+    """
 )
 """Words beside *name* or *id* that say something else than a person is meant."""
 
-META_WORDS = frozenset(
+META_WORDS = words_in(
     """
     count counts flag is has had type types status opt verified valid validated sent consent consented rate ratio
     score length len avg mean sum total available present provided known missing changed change format domain
     provider opened clicks bounced frequency anzahl typ art gueltig vorhanden geprueft statut valide consentement
     tipo estado valido stato aantal soort aanwezig quantidade rodzaj liczba czy antal finns har
-    """.split()
+    """
 )
 """Words that say a column is *about* an identifier (``email_verified``) and does not hold it."""
 

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from re import Pattern
 
 EMAIL = re.compile(r"[^\s@<>,;]+@[^\s@<>,;]+\.[^\s@<>,;.]{2,}")
+_WORDS = re.compile(r"[^\W\d_]+")
 _URL = re.compile(r"(?:https?://|ftp://|www\.)\S+", re.I)
 _MAC = re.compile(r"(?:[0-9a-f]{2}[:-]){5}[0-9a-f]{2}", re.I)
 _UUID = re.compile(r"\{?[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\}?", re.I)
@@ -102,7 +103,7 @@ def _free_text(sample: Sample) -> Finding | None:
     """Long values with blanks that hardly repeat: nobody can say what is in them."""
     if not sample.texts or sample.distinct_share < 0.3:
         return None
-    words = sum(text.count(" ") + 1 for text in sample.texts) / len(sample.texts)
+    words = sum(len(_WORDS.findall(text)) for text in sample.texts) / len(sample.texts)
     length = sum(map(len, sample.texts)) / len(sample.texts)
     if words >= 6 or (length >= 40 and words >= 4):
         return Finding("free text", f"free text of about {words:.0f} words: names and places can hide in it", 0.8)
@@ -119,7 +120,9 @@ def _person_names(sample: Sample) -> Finding | None:
     part = len(hits) / len(sample.texts)
     if part < 0.25 or len(set(hits)) < 8:
         return None
-    return Finding("person name", f"{percent(part)} of the values contain a common given name", 0.6 + min(part, 0.9) / 3)
+    return Finding(
+        "person name", f"{percent(part)} of the values contain a common given name", 0.6 + min(part, 0.9) / 3
+    )
 
 
 _FEW_WORDS = re.compile(r"[^\W\d_][^\W\d_'’.-]*(?:[ ,'’.-]+[^\W\d_]+){0,4}\.?")
@@ -133,4 +136,10 @@ def _given_name(text: str, known: frozenset[str]) -> str | None:
     return next((word for word in re.split(r"[ ,.-]+", text.lower()) if word in known), None)
 
 
-_DETECTORS: tuple[Callable[[Sample], Finding | None], ...] = (_email, _machine_address, _format, _free_text, _person_names)
+_DETECTORS: tuple[Callable[[Sample], Finding | None], ...] = (
+    _email,
+    _machine_address,
+    _format,
+    _free_text,
+    _person_names,
+)

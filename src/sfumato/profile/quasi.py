@@ -287,4 +287,3 @@ def comparable(values: pl.Series) -> pl.Series:
     if isinstance(values.dtype, pl.Object):
         return pl.Series(values.name, [None if v is None else str(v) for v in values.to_list()], dtype=pl.String)
     return values
-

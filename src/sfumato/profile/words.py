@@ -13,7 +13,20 @@ LONGEST_TERM = 5
 
 _WORD = re.compile(r"[A-Z]+(?![^\W\d_A-Z])|[A-Z]?[^\W\d_A-Z]+|\d+")
 _UNDECOMPOSED = str.maketrans(
-    {"ß": "ss", "ł": "l", "Ł": "L", "ø": "o", "Ø": "O", "æ": "ae", "Æ": "AE", "đ": "d", "Đ": "D", "ı": "i", "œ": "oe", "Œ": "OE"}
+    {
+        "ß": "ss",
+        "ł": "l",
+        "Ł": "L",
+        "ø": "o",
+        "Ø": "O",
+        "æ": "ae",
+        "Æ": "AE",
+        "đ": "d",
+        "Đ": "D",
+        "ı": "i",
+        "œ": "oe",
+        "Œ": "OE",
+    }
 )
 _UMLAUTS = str.maketrans({"ä": "ae", "ö": "oe", "ü": "ue", "å": "aa", "ø": "oe"})
 

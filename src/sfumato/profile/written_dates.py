@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import datetime
+import functools
 import re
 from collections.abc import Sequence
 
@@ -51,7 +52,7 @@ def date_form(texts: Sequence[str]) -> DateForm | None:
         return DateForm(None)
     for pattern, formats in _FORMATS:
         if share(pattern.fullmatch, texts) >= 0.98:
-            fitting = [f for f in formats if share(lambda text, f=f: _is_date(text, f), texts, at_most=1000) >= 0.98]
+            fitting = [f for f in formats if share(functools.partial(_is_date, form=f), texts, at_most=1000) >= 0.98]
             return DateForm(fitting[0], swappable=len(fitting) > 1) if fitting else None
     return None
 

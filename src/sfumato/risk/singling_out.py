@@ -34,6 +34,8 @@ def contributions(classes: ClassTable) -> dict[str, float]:
     """
     total = max(1, classes.total)
     all_unique = unique_records(classes, classes.columns)
+    if not all_unique:
+        return dict.fromkeys(classes.columns, 0.0)
     fall = {
         name: (all_unique - unique_records(classes, [c for c in classes.columns if c != name])) / total
         for name in classes.columns
@@ -46,6 +48,8 @@ def smallest_exposing_sets(classes: ClassTable, *, most: int = 5) -> tuple[Expos
 
     Sets of one column are tried, then of two, and so on; the first size at which somebody is unique is reported.
     """
+    if not unique_records(classes, classes.columns):
+        return ()
     tried = 0
     for size in range(1, len(classes.columns) + 1):
         tried += comb(len(classes.columns), size)

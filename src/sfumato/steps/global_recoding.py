@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 
 from pydantic import Field
 
-from sfumato.core.classes import ClassTable, Placement, count_classes, pack_rows
-from sfumato.core.evidence import counted_columns
+from sfumato.core.classes import ClassTable, Placement, pack_rows
+from sfumato.core.evidence import needed
 from sfumato.core.objective import OBJECTIVES, objective_named
 from sfumato.core.parameters import parameters
+from sfumato.core.population import count_needed
 from sfumato.core.schema import Kind
 from sfumato.core.step import Goal
 from sfumato.errors import ParameterError, Unsatisfiable
@@ -102,8 +103,8 @@ class GlobalRecoding:
 
     def lattice(self, dataset: Dataset, goal: Goal) -> Lattice:
         """The lattice of a table under this step's bounds; columns with few values come first."""
-        counted = counted_columns(goal.models, dataset.schema)
-        classes = count_classes(dataset, counted=counted)
+        needs = needed(goal.models, dataset.schema)
+        classes = count_needed(dataset, needs, goal.population)
         order = sorted(classes.columns, key=lambda c: (_codes(classes, c), c))
         classes = classes.reordered(order)
         tops = [ladder.top for ladder in classes.ladders]
@@ -119,7 +120,7 @@ class GlobalRecoding:
             high=high,
             budget=math.floor(share * classes.total + 1e-9),
             weights=normalised_weights(classes.columns, self.weights),
-            reference={c: classes.counts[c].total() for c in counted},
+            reference={c: classes.counts[c].total() for c in needs.counts},
         )
 
     def apply(self, dataset: Dataset, plan: Recoding) -> Dataset:
@@ -161,7 +162,7 @@ def _recoding(lattice: Lattice, best: Judged, search: Search) -> Recoding:
         levels=dict(zip(lattice.columns, best.node, strict=True)),
         tops=dict(zip(lattice.columns, lattice.tops, strict=True)),
         placement=Placement(lattice.base.ladders, best.node, lattice.base.layout),
-        dropped=classes.keys[lattice.failing(classes)],
+        dropped=classes.keys[lattice.failing(classes) & (classes.records > 0)],
         suppressed=best.tally.suppressed,
         records=lattice.records,
         score=best.score,

@@ -135,23 +135,37 @@ class Lattice:
         return (base or self.base).roll_up(dict(zip(self.columns, node, strict=True)))
 
     def failing(self, classes: ClassTable, models: Sequence[Model] | None = None) -> NDArray[np.bool_]:
-        """Which classes must be suppressed for the models (all of them by default) to hold on the rest."""
+        """Which classes must be suppressed for the models (all of them by default) to hold on the rest.
+
+        Classes that only a population has hold no records: no model sees them, and they count as failing.
+        """
+        models = self.models if models is None else models
+        if classes.population is None:
+            return self._failing(classes, models, 0)
+        failing: NDArray[np.bool_] = classes.records == 0
+        failing[~failing] = self._failing(classes.take(~failing), models, int(classes.population.sum()))
+        return failing
+
+    def _failing(self, classes: ClassTable, models: Sequence[Model], population: int) -> NDArray[np.bool_]:
         import numpy as np
 
-        models = self.models if models is None else models
-        evidence = Evidence(classes, self.schema, self.reference)
+        evidence = self._evidence(classes, population)
         failing = np.zeros(len(classes), dtype=np.bool_)
         for model in models:
             if model.scope == "class":
                 failing |= model.failing(evidence)
         relative = [m for m in models if m.scope == "table"]
         while relative and not failing.all():
-            kept = Evidence(classes.take(~failing), self.schema, self.reference)
+            kept = self._evidence(classes.take(~failing), population)
             more = np.logical_or.reduce([m.failing(kept) for m in relative])
             if not more.any():
                 break
             failing[np.flatnonzero(~failing)[more]] = True
         return failing
+
+    def _evidence(self, classes: ClassTable, population: int) -> Evidence:
+        absent = 0 if classes.population is None else population - int(classes.population.sum())
+        return Evidence(classes, self.schema, self.reference, absent=absent)
 
     def tally(self, classes: ClassTable, failing: NDArray[np.bool_], fixed: int | None = None) -> Tally:
         """What remains when the failing classes go.

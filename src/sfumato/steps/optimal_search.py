@@ -1,10 +1,12 @@
 """The optimal node of a generalization lattice, by depth-first branch and bound.
 
-Columns are decided one after the other. At each depth two class tables are at hand: the *fine* one, in which the
-columns not yet decided stand at their lowest level, and the *coarse* one, in which they stand at their highest. Fine
-tables are what deeper nodes are rolled up from. Coarse tables bound them: a record that must be suppressed there
-must be suppressed in every node below (for models that shrink, see ``Model.shrinking``), so a subtree is cut off when
-the coarse table already suppresses too much, or when its cells already cost more than the best node found.
+Columns are decided one after the other. For a prefix of decided levels the *coarse* table, in which the columns not
+yet decided stand at their highest level, bounds every node below: a record that must be suppressed there must be
+suppressed in all of them (for models that shrink, see ``Model.shrinking``). So a subtree is cut off when its coarse
+table already suppresses too much, or when its cells already cost more than the best node found.
+
+Coarse tables of a few columns are small. Each is rolled up from the table of the same columns under a shorter prefix,
+and only when a walk gets that deep: tables of many columns, which are large, are seldom touched.
 
 With suppression the optimum need not be k-minimal (a coarser node may lose fewer records than it costs), so nothing is
 cut off merely because a finer node is feasible.
@@ -42,46 +44,45 @@ class Search:
     def run(self) -> Search:
         """Walk the whole lattice."""
         lattice = self.lattice
-        fine = lattice.at(lattice.low)
-        self._keep(lattice.judge(lattice.at(lattice.high, fine)))
+        towers = Towers(lattice)
+        self._keep(lattice.judge(lattice.at(lattice.high, towers.finest)))
         if lattice.columns:
-            self._visit(0, fine)
+            self._visit((), towers)
         if lattice.objective.minimal:
             self._choose_minimal()
         return self
 
-    def _visit(self, depth: int, fine: ClassTable) -> None:
-        lattice = self.lattice
-        last = depth == len(lattice.columns) - 1
-        branches = list(self._branches(depth, fine))
-        if last:
-            return
-        name = lattice.columns[depth]
-        width = math.prod(h - lo + 1 for lo, h in zip(lattice.low[depth + 1 :], lattice.high[depth + 1 :], strict=True))
-        for bound, level in sorted(branches):
+    def _visit(self, prefix: Node, towers: Towers) -> None:
+        """Decide the next column, the most promising level first."""
+        below = self._nodes_below(len(prefix))
+        for bound, level in sorted(self._branches(prefix, towers)):
             if self._hopeless(bound):
-                self._settle(width)
-                continue
-            self._visit(depth + 1, fine.roll_up({name: level}))
+                self._settle(below)
+            else:
+                self._visit((*prefix, level), towers)
 
-    def _branches(self, depth: int, fine: ClassTable) -> Iterator[tuple[float, int]]:
-        """The levels of one column that may lead to something, each with the least score below it."""
-        lattice = self.lattice
-        name = lattice.columns[depth]
-        coarse = fine.roll_up(dict(zip(lattice.columns[depth + 1 :], lattice.high[depth + 1 :], strict=True)))
-        below = math.prod(h - lo + 1 for lo, h in zip(lattice.low[depth + 1 :], lattice.high[depth + 1 :], strict=True))
+    def _branches(self, prefix: Node, towers: Towers) -> Iterator[tuple[float, int]]:
+        """The levels of the next column that may lead to something, each with the least score below it."""
+        lattice, depth = self.lattice, len(prefix)
+        name, last = lattice.columns[depth], depth == len(lattice.columns) - 1
+        coarse = towers.table(prefix)
         for level in range(lattice.low[depth], lattice.high[depth] + 1):
             coarse = coarse.roll_up({name: level})
             self.looked_at += 1
-            if depth == len(lattice.columns) - 1:
+            if last:
                 self._keep(lattice.judge(coarse))
                 self._settle(1)
                 continue
             bound = self._bound(coarse, depth + 1)
             if bound is None:
-                self._settle(below)
+                self._settle(self._nodes_below(depth))
             else:
                 yield bound, level
+
+    def _nodes_below(self, depth: int) -> int:
+        """Number of nodes that share the levels of the columns up to this one."""
+        low, high = self.lattice.low[depth + 1 :], self.lattice.high[depth + 1 :]
+        return math.prod(h - lo + 1 for lo, h in zip(low, high, strict=True))
 
     def _bound(self, coarse: ClassTable, fixed: int) -> float | None:
         """Least score of any node below, or None when none can be feasible."""
@@ -89,7 +90,7 @@ class Search:
         tally = lattice.tally(coarse, lattice.failing(coarse, lattice.shrinking_models), fixed)
         if tally.suppressed > lattice.budget:
             return None
-        if lattice.budget == 0 and lattice.failing(coarse, lattice.monotone_at_zero).any():
+        if lattice.budget == 0 and coarse.records[lattice.failing(coarse, lattice.monotone_at_zero)].any():
             return None
         return lattice.objective.score(tally) if lattice.objective.bounded else -math.inf
 
@@ -115,6 +116,35 @@ class Search:
     def _choose_minimal(self) -> None:
         minimal = k_minimal(self.feasible)
         self.best = min(minimal, key=lambda j: (j.score, *_preferences(j), j.node), default=None)
+
+
+class Towers:
+    """Coarse tables by number of columns shown and prefix decided, rolled up when first asked for.
+
+    Tower *j* shows the columns up to *j*: those of the prefix at their decided levels, the others at their lowest;
+    the columns after *j* stand at their highest level. A tower is a stack of tables for growing prefixes.
+    """
+
+    def __init__(self, lattice: Lattice) -> None:
+        self.columns = lattice.columns
+        self.finest = lattice.at(lattice.low)
+        self._stacks: list[list[tuple[Node, ClassTable]]] = []
+        table = self.finest
+        for shown in range(len(self.columns) - 1, -1, -1):
+            self._stacks.append([((), table)])
+            table = table.roll_up({self.columns[shown]: lattice.high[shown]})
+        self._stacks.reverse()
+
+    def table(self, prefix: Node) -> ClassTable:
+        """The table that shows the prefix and the column after it."""
+        stack = self._stacks[len(prefix)]
+        while prefix[: len(stack[-1][0])] != stack[-1][0]:
+            stack.pop()
+        while len(stack[-1][0]) < len(prefix):
+            known, table = stack[-1]
+            level = prefix[len(known)]
+            stack.append(((*known, level), table.roll_up({self.columns[len(known)]: level})))
+        return stack[-1][1]
 
 
 def better(one: Judged, other: Judged) -> bool:

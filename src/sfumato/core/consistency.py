@@ -1,0 +1,145 @@
+"""Which released classes a finer record could have become: the consistency graph.
+
+A released cell *generalises* a value when it is the value itself or a node above it in the column's hierarchy, the top
+``*``, or a set of such nodes written with commas (``1,2`` or ``{1, 2}``). A missing cell generalises only a missing
+value, unless missing values of the column are wildcards: then it fits every value, and a missing value fits every
+cell. A released record generalises a finer one when all its cells do.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from sfumato.core.hierarchy import TOP, Ladder, bind
+from sfumato.core.schema import Missing, Schema
+from sfumato.errors import SchemaError
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from sfumato.core.classes import ClassTable
+
+MOST_EDGES = 20_000_000
+"""More pairs of classes than this are refused: they would not fit into memory."""
+
+Labels = Sequence[str | None]
+Edges = tuple["NDArray[np.int64]", "NDArray[np.int64]"]
+
+
+@dataclasses.dataclass(frozen=True)
+class Covering:
+    """Per value, the released labels that generalise it: value *i* has ``codes[starts[i]:starts[i+1]]``."""
+
+    starts: NDArray[np.int64]
+    codes: NDArray[np.int64]
+
+
+def covering(values: Labels, released: Labels, ladder: Ladder, *, wildcard: bool = False) -> Covering:
+    """Which released labels generalise each value.
+
+    ``ladder`` is the column's hierarchy bound to (at least) the values. Released labels that mean nothing there
+    generalise nothing.
+
+    >>> found = covering(["1", "2"], ["1", "1,2", "*"], bind(None, ["1", "2"], [1, 1]))
+    >>> found.starts.tolist(), found.codes.tolist()
+    ([0, 3, 5], [0, 1, 2, 1, 2])
+    """
+    import numpy as np
+
+    nodes = _nodes(values, ladder)
+    sets = _sets(released, set().union(*nodes) if nodes else set())
+    position = {label: code for code, label in enumerate(released)}
+    everywhere = {position[TOP]} if TOP in position else set()
+    if wildcard and None in position:
+        everywhere.add(position[None])
+    found = []
+    for value, above in zip(values, nodes, strict=True):
+        if value is None and wildcard:
+            found.append(list(range(len(released))))
+            continue
+        named = {position[node] for node in above if node in position}
+        found.append(sorted(named | everywhere | {code for code, members in sets.items() if members & above}))
+    lengths = [len(codes) for codes in found]
+    flat = [code for codes in found for code in codes]
+    return Covering(np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64), np.array(flat, dtype=np.int64))
+
+
+def _nodes(values: Labels, ladder: Ladder) -> list[set[str | None]]:
+    """Per value, itself and all nodes above it."""
+    position = {label: code for code, label in enumerate(ladder.labels[0])}
+    climbs = [ladder.climb(0, level).tolist() for level in range(ladder.depth)]
+    return [
+        {labels[climb[position[v]]] for labels, climb in zip(ladder.labels, climbs, strict=True)} if v in position else {v}
+        for v in values
+    ]
+
+
+def _sets(released: Labels, known: set[str | None]) -> dict[int, set[str | None]]:
+    """Released labels that are no node but a list of nodes, by their code."""
+    found: dict[int, set[str | None]] = {}
+    for code, label in enumerate(released):
+        if label is None or label == TOP or label in known or "," not in label:
+            continue
+        members: set[str | None] = {part.strip() for part in label.strip("{}").split(",")}
+        if members <= known:
+            found[code] = members
+    return found
+
+
+def consistent(fine: ClassTable, released: ClassTable, coverings: Sequence[Covering]) -> Edges:
+    """All pairs of a fine class and a released class that generalises it: two arrays of class numbers.
+
+    Columns are taken one after the other. A fine class is kept together with every distinct beginning of released keys that
+    fits it so far, so the work is that of the result and not of all pairs.
+    """
+    import numpy as np
+
+    left = np.arange(len(fine), dtype=np.int64)
+    reached = np.zeros(len(fine), dtype=np.int64)
+    beginnings = np.zeros(len(released), dtype=np.int64)
+    for name, cover in zip(released.columns, coverings, strict=True):
+        width = len(released.ladders[released.columns.index(name)].labels[released.levels[released.columns.index(name)]])
+        known, beginnings = np.unique(beginnings * width + released.codes(name), return_inverse=True)
+        values = fine.codes(name)[left]
+        amounts = cover.starts[values + 1] - cover.starts[values]
+        _require_size(int(amounts.sum()))
+        source = np.repeat(np.arange(len(left)), amounts)
+        within = np.arange(len(source)) - np.repeat(np.cumsum(amounts) - amounts, amounts)
+        wanted = reached[source] * width + cover.codes[cover.starts[values][source] + within]
+        at = np.searchsorted(known, wanted)
+        there = at < len(known)
+        there[there] = known[at[there]] == wanted[there]
+        left, reached = left[source[there]], at[there]
+    classes = np.empty(len(released), dtype=np.int64)
+    classes[beginnings] = np.arange(len(released))
+    return left, classes[reached] if len(released) else reached[:0]
+
+
+def _require_size(edges: int) -> None:
+    if edges > MOST_EDGES:
+        raise SchemaError(
+            f"more than {MOST_EDGES:,} pairs of classes are consistent with each other; judge a sample of the records, "
+            "or fewer quasi-identifiers"
+        )
+
+
+def coverings_of(
+    fine: ClassTable, released: ClassTable, schema: Schema, known: Mapping[str, Mapping[str | None, int]]
+) -> list[Covering]:
+    """The coverings of all columns of a released table.
+
+    ``known`` adds, per column, values (with their counts) that the hierarchies were bound to besides those of the fine table:
+    some hierarchies are made from the values they see.
+    """
+    found = []
+    for a, name in enumerate(released.columns):
+        values = fine.ladders[a].labels[0]
+        counts = {**dict.fromkeys(values, 0), **known.get(name, {})}
+        attribute = schema.attributes.get(name)
+        ladder = bind(attribute.hierarchy if attribute else None, list(counts), list(counts.values()))
+        wildcard = attribute is not None and attribute.missing is Missing.WILDCARD
+        found.append(covering(values, released.ladders[a].labels[released.levels[a]], ladder, wildcard=wildcard))
+    return found

@@ -1,0 +1,144 @@
+"""A population beside the table: how many of its records match each class.
+
+For a search, the classes of both tables are joined once at the finest level: a class that only the population has
+gets no records, and rolling up adds up both counts. For a table that is already released, every population record is matched with
+all classes that generalise it.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from sfumato.core.classes import ClassTable, Counts, Layout, Placement, count_classes, count_rows, pack_rows
+from sfumato.core.consistency import consistent, coverings_of
+from sfumato.core.encoding import value_counts
+from sfumato.core.hierarchy import Ladder, bind
+from sfumato.core.schema import Role, Schema
+from sfumato.errors import SchemaError
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from sfumato.core.dataset import Dataset
+    from sfumato.core.encoding import Column
+    from sfumato.core.model import Needs
+
+
+def count_needed(dataset: Dataset, needs: Needs, population: Dataset | None = None) -> ClassTable:
+    """The classes a search starts from, with everything the models need to see of them."""
+    weight = weight_column(dataset.schema) if needs.weights else None
+    if not needs.population:
+        return count_classes(dataset, counted=needs.counts, weight=weight)
+    return joined(dataset, require_population(population), counted=needs.counts, weight=weight)
+
+
+def weight_column(schema: Schema) -> str:
+    """The one column with survey weights."""
+    name = schema.only(Role.WEIGHT)
+    if name is None:
+        raise SchemaError("survey weights are needed, but no column has role weight")
+    return name
+
+
+def require_population(population: Dataset | None) -> Dataset:
+    """The population table, or an error that says how to give one."""
+    if population is None:
+        raise SchemaError("a model compares with a population, but there is no population table; give one with population=")
+    return population
+
+
+def joined(
+    dataset: Dataset, population: Dataset, *, counted: Sequence[Column] = (), weight: str | None = None
+) -> ClassTable:
+    """The classes of a table and a population together, at the finest level."""
+    import numpy as np
+
+    from sfumato.kernels.keys import group, look_up
+
+    names = dataset.schema.quasi
+    _check(population, names, dataset.schema)
+    place = _shared_placement(dataset, population, names)
+    classes, _ = count_rows(dataset, names, counted=counted, weight=weight, at=place)
+    keys, _ = pack_rows(population, names, place)
+    ids, first = group(keys)
+    amounts = np.bincount(ids, minlength=len(first))
+    at = look_up(classes.keys, keys[first])
+    own = np.zeros(len(classes), dtype=np.int64)
+    own[at[at >= 0]] = amounts[at >= 0]
+    return _extended(classes, keys[first][at < 0], own, amounts[at < 0])
+
+
+def _extended(classes: ClassTable, keys: NDArray[np.uint64], own: NDArray[np.int64], more: NDArray[np.int64]) -> ClassTable:
+    """Classes with the population of each, and those that only the population has behind them."""
+    import numpy as np
+
+    order = np.lexsort(keys.T)
+    empty = np.zeros(len(keys), dtype=np.int64)
+    return dataclasses.replace(
+        classes,
+        keys=np.concatenate([classes.keys, keys[order]]),
+        records=np.concatenate([classes.records, empty]),
+        counts={name: _padded(counts, len(keys)) for name, counts in classes.counts.items()},
+        weights=None if classes.weights is None else np.concatenate([classes.weights, empty.astype(np.float64)]),
+        population=np.concatenate([own, more[order]]),
+    )
+
+
+def _padded(counts: Counts, empty: int) -> Counts:
+    """Counts with some classes more, in which nothing occurs."""
+    import numpy as np
+
+    return dataclasses.replace(counts, starts=np.concatenate([counts.starts, np.full(empty, counts.starts[-1])]))
+
+
+def _shared_placement(dataset: Dataset, population: Dataset, names: Sequence[str]) -> Placement:
+    """Ladders bound to the values of both tables; hierarchies made from frequencies see those of the table alone."""
+    ladders: list[Ladder] = []
+    for name in names:
+        both = {**dict.fromkeys(value_counts(population, name), 0), **value_counts(dataset, name)}
+        ladders.append(bind(dataset.schema[name].hierarchy, list(both), list(both.values())))
+    return Placement(tuple(ladders), (0,) * len(names), Layout.of([len(ladder.labels[0]) for ladder in ladders]))
+
+
+def matched(
+    classes: ClassTable, population: Dataset, schema: Schema, original: Dataset | None = None
+) -> tuple[ClassTable, int]:
+    """The classes of a released table with the population records each generalises, and how many match none.
+
+    ``original``, where it is at hand, lets hierarchies that are made from the values give the labels they gave when
+    the release was planned.
+    """
+    import numpy as np
+
+    _check(population, classes.columns, schema)
+    fine = count_classes(dataclasses.replace(population, schema=Schema({})), classes.columns)
+    known = {name: _known(classes, name, original) for name in classes.columns}
+    people, found = consistent(fine, classes, coverings_of(fine, classes, schema, known))
+    sums = np.bincount(found, weights=fine.records[people], minlength=len(classes)).astype(np.int64)
+    lost = np.ones(len(fine), dtype=np.bool_)
+    lost[people] = False
+    return dataclasses.replace(classes, population=sums), int(fine.records[lost].sum())
+
+
+def _known(classes: ClassTable, name: str, original: Dataset | None) -> Mapping[str | None, int]:
+    if original is not None and name in original.columns:
+        return value_counts(original, name)
+    a = classes.columns.index(name)
+    return dict.fromkeys(classes.ladders[a].labels[classes.levels[a]], 1)
+
+
+def _check(population: Dataset, names: Sequence[str], schema: Schema) -> None:
+    """The population has the columns, and one row a person where persons are known."""
+    population.require(names)
+    person = population.schema.person or schema.person
+    if person is None or person not in population.columns:
+        return
+    repeated = len(population) - population.column(person).n_unique()
+    if repeated:
+        raise SchemaError(
+            f"the population {population.source.name} must have one row a person; "
+            f"{repeated:,} row(s) repeat a value of {person!r}"
+        )

@@ -1,0 +1,158 @@
+"""k-map: nobody stands in a crowd smaller than k in the population."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
+
+from pydantic import Field
+
+from sfumato.core.model import TOLERANCE, Evidence, Facts, Model, Needs, Verdict
+from sfumato.core.parameters import parameters
+from sfumato.core.population import weight_column
+from sfumato.errors import ParameterError, SchemaError
+from sfumato.models.sensitive import extreme, share_of_records, verdict
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from sfumato.core.schema import Schema
+
+USUAL_CONFIDENCE = 0.95
+"""How sure one must be of an estimated population, unless told otherwise."""
+
+
+@parameters
+class KMap:
+    r"""Every released class matches at least k records of the population the table was drawn from.
+
+    .. math:: \min_E F_E \ge k
+
+    :math:`F_E` is the number of population records that class *E* generalises. There are three ways to know it:
+
+    - a population table (``population``, a file of a recipe, or the one given to the call): its records are counted, with
+      the same hierarchies as the table's. It need not contain the table; a class that matches nobody fails.
+    - ``weights=True``: the sum of the survey weights in the class, :math:`\hat F_E = \sum_{i \in E} w_i`.
+    - ``fraction``: the share :math:`\pi` of the population that was sampled at random. With :math:`f_E` records in the
+      class, :math:`F_E - f_E` is negative binomial with :math:`f_E` successes of probability :math:`\pi`, and the largest
+      k with :math:`P(F_E \ge k) \ge c` counts, *c* being ``confidence`` (0.95 unless given). The same number follows
+      from a test of :math:`F_E < k`: it is rejected just if :math:`P(\mathrm{Bin}(k-1, \pi) \ge f_E) \le 1 - c`.
+
+    Where the schema names a person column, :math:`f_E` counts persons, and a population table that holds the same column
+    must have one row a person. Missing values equal only missing ones unless they are wildcards. An empty table
+    keeps every promise. ARX tests with a Poisson instead of the binomial distribution, which has a
+    heavier tail and asks for classes at least as large; sdcMicro has no k-map but adds up weights to the same :math:`F_E`.
+
+    Reference: Sweeney 2002, doi:10.1142/S0218488502001648; El Emam & Dankar 2008, doi:10.1197/jamia.M2716.
+
+    >>> from sfumato import examples
+    >>> from sfumato.core.evidence import gather
+    >>> model = KMap(5, weights=True)
+    >>> model.judge(gather(examples.weighted_keys(), [model]))
+    ✓ 5-map: every class stands for at least 5 people of the population, by their survey weights
+    """
+
+    k: Annotated[int, Field(ge=1, description="smallest number of matching population records that is acceptable")]
+    population: Annotated[str | None, Field(description="file with a table of the whole population")] = None
+    weights: Annotated[bool, Field(description="estimate the population by survey weights")] = False
+    fraction: Annotated[float | None, Field(gt=0, le=1, description="share of the population that was sampled")] = None
+    confidence: Annotated[
+        float | None, Field(gt=0, lt=1, description="with fraction: how sure the estimate must be; 0.95 unless given")
+    ] = None
+
+    name: ClassVar[str] = "k_map"
+    facts: ClassVar[Facts] = Facts(against="identity")
+    monotone: ClassVar[bool] = True
+    shrinking: ClassVar[bool] = True
+    scope: ClassVar[Literal["class", "table"]] = "class"
+
+    def __post_init__(self) -> None:
+        ways = [self.population is not None, self.weights, self.fraction is not None]
+        if sum(ways) > 1:
+            raise ParameterError("give one of population, weights and fraction: each is another way to know the population")
+        if self.confidence is not None and self.fraction is None:
+            raise ParameterError("confidence belongs to an estimate by fraction; give fraction too")
+
+    @property
+    def promise(self) -> str:
+        """The promise in a few words."""
+        return f"{self.k}-map"
+
+    @property
+    def enough_k(self) -> int | None:
+        """Classes of k records match k records of any population they were drawn from."""
+        return None if self.fraction is None else self.k
+
+    def needs(self, schema: Schema) -> Needs:
+        """A population: a table, or survey weights, or nothing where the sampled share is known."""
+        if not schema.quasi:
+            raise SchemaError("k-map needs at least one column with role quasi")
+        if self.weights:
+            weight_column(schema)
+        return Needs(weights=self.weights, population=not self.weights and self.fraction is None)
+
+    def failing(self, evidence: Evidence) -> NDArray[np.bool_]:
+        """Classes that match fewer than k records of the population."""
+        return self._matches(evidence) < self.k - TOLERANCE
+
+    def judge(self, evidence: Evidence) -> Verdict:
+        """The least number of matches, and the classes that have too few."""
+        values = self._matches(evidence)
+        failing = values < self.k - TOLERANCE
+        attained = extreme(values, "smallest")
+        return verdict(
+            self,
+            evidence,
+            failing,
+            attained=attained,
+            required=self.k,
+            per_class=values,
+            sentence=self._sentence(evidence, failing, attained),
+            counts_crowds=True,
+        )
+
+    def implies(self, other: Model) -> bool:
+        """A larger k implies a smaller one when the population is known in the same way."""
+        return isinstance(other, KMap) and self.k >= other.k and self._basis() == other._basis()
+
+    def _basis(self) -> tuple[Any, ...]:
+        return self.population, self.weights, self.fraction, self.confidence or USUAL_CONFIDENCE
+
+    def _matches(self, evidence: Evidence) -> NDArray[Any]:
+        """Per class, the population records it matches, known or estimated."""
+        classes = evidence.classes
+        if self.fraction is not None:
+            return least_population(evidence.frequencies, self.fraction, self.confidence or USUAL_CONFIDENCE)
+        found = classes.weights if self.weights else classes.population
+        if found is None:
+            what = "survey weights" if self.weights else "a population table"
+            raise SchemaError(f"{self.promise} was judged without {what}; gather evidence with it")
+        return found
+
+    def _sentence(self, evidence: Evidence, failing: NDArray[np.bool_], attained: float | None) -> str:
+        if attained is None:
+            return ""
+        if failing.any():
+            return f"{share_of_records(evidence, failing)} match fewer than {self.k} people of the population; the rarest match {attained:g}"
+        if self.weights:
+            return f"every class stands for at least {attained:g} people of the population, by their survey weights"
+        sure = f", {self.confidence or USUAL_CONFIDENCE:.0%} sure" if self.fraction is not None else ""
+        return f"everyone could be at least {attained:g} people of the population{sure}"
+
+
+def least_population(sizes: NDArray[np.int64], fraction: float, confidence: float) -> NDArray[np.int64]:
+    """The population that classes of these sizes surely have, given the sampled share.
+
+    The lower ``1 − confidence`` quantile of the negative binomial distribution of all matching records.
+
+    >>> import numpy as np
+    >>> least_population(np.array([1, 2, 10]), fraction=0.1, confidence=0.95).tolist()
+    [1, 4, 57]
+    """
+    import numpy as np
+    from scipy.stats import nbinom
+
+    if fraction == 1:
+        return sizes
+    distinct, at = np.unique(sizes, return_inverse=True)
+    return (distinct + nbinom.ppf(1 - confidence, distinct, fraction)).astype(np.int64)[at]

@@ -1,0 +1,119 @@
+"""What the models about a sensitive column share: which column, what is counted, how a verdict is written."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+from pydantic import Field
+
+from sfumato.core.encoding import Column, parts_of
+from sfumato.core.model import Evidence, Model, Needs, Verdict
+from sfumato.core.schema import Role
+from sfumato.errors import SchemaError, did_you_mean
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from sfumato.core.classes import Counts
+    from sfumato.core.schema import Schema
+
+Sensitive = Annotated[
+    str | Annotated[tuple[str, ...], Field(min_length=2)],
+    Field(description="the sensitive column; a list of columns stands for the combinations of their values"),
+]
+Reference = Literal["original", "released"]
+
+
+def spoken(column: Column) -> str:
+    """A column, or a combination of columns, as a sentence names it.
+
+    >>> spoken("illness"), spoken(("illness", "income"))
+    ('illness', 'illness × income')
+    """
+    return " × ".join(parts_of(column))
+
+
+def needs_of(promise: str, column: Column, schema: Schema, *, reference: bool = False) -> Needs:
+    """The column counted per class; a schema in which it is not sensitive, or nothing is quasi, is refused."""
+    problems = []
+    for name in parts_of(column):
+        if name not in schema.attributes:
+            problems.append(f"{promise}: the schema has no column {name!r}.{did_you_mean(name, schema.attributes)}")
+        elif not schema[name].has(Role.SENSITIVE):
+            problems.append(
+                f"{promise}: column {name!r} has role {' and '.join(schema[name].roles)}; make it sensitive"
+            )
+    if not schema.quasi:
+        problems.append(f"{promise} needs at least one column with role quasi")
+    if problems:
+        raise SchemaError(problems)
+    return Needs(counts=(column,), reference=reference)
+
+
+def counts_of(evidence: Evidence, column: Column) -> Counts:
+    """How often each value of the sensitive column occurs in each class."""
+    return evidence.classes.counts[column]
+
+
+def reference_of(evidence: Evidence, column: Column, which: Reference = "original") -> NDArray[np.int64]:
+    """How often each value occurs in the original table, or in the classes that are released."""
+    return evidence.reference[column] if which == "original" else counts_of(evidence, column).total()
+
+
+def require_values(promise: str, evidence: Evidence, column: Column, least: float, advice: str) -> None:
+    """Refuse a column that has too few different values for the promise to mean anything."""
+    found = len(counts_of(evidence, column).labels)
+    if found < least and len(evidence.classes):
+        has = "is constant" if found == 1 else f"has only {found} different values"
+        raise SchemaError(f"{promise}: column {spoken(column)!r} {has}; {advice}")
+
+
+def at_most_persons(values: NDArray[Any], evidence: Evidence) -> NDArray[Any]:
+    """Diversity of each class, but never more than it has persons: one person's many rows hide nobody."""
+    import numpy as np
+
+    return values if evidence.classes.person is None else np.minimum(values, evidence.classes.sizes)
+
+
+def share_of_records(evidence: Evidence, failing: NDArray[np.bool_]) -> str:
+    """How many records stand in the failing classes: ``12 of 400 records (3.0%)``."""
+    short, total = int(evidence.classes.records[failing].sum()), evidence.classes.total
+    return f"{short:,} of {total:,} records ({short / total:.1%})"
+
+
+def verdict(
+    model: Model,
+    evidence: Evidence,
+    failing: NDArray[np.bool_],
+    *,
+    attained: float | None,
+    required: float,
+    per_class: NDArray[Any],
+    sentence: str,
+    counts_crowds: bool = False,
+) -> Verdict:
+    """A verdict from the classes that fail. ``counts_crowds``: the promise also asks for a class size."""
+    import numpy as np
+
+    at = np.flatnonzero(failing)
+    return Verdict(
+        model=model.name,
+        promise=model.promise,
+        holds=not len(at),
+        attained=attained,
+        required=required,
+        sentence=sentence if len(evidence.classes) else "the table is empty, there is nobody to protect",
+        per_class=per_class,
+        failing=at,
+        failing_sizes=evidence.classes.sizes[at],
+        records=int(evidence.classes.records[at].sum()),
+        missing_rule="wildcard" if counts_crowds and evidence.wildcard is not None else "category",
+    )
+
+
+def extreme(values: NDArray[Any], which: Literal["smallest", "largest"]) -> Any:
+    """The smallest or largest value of any class as a plain number, or None without classes."""
+    if not len(values):
+        return None
+    return (values.min() if which == "smallest" else values.max()).item()

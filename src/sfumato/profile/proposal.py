@@ -1,0 +1,133 @@
+"""The proposal: a role, a kind and a hierarchy for every column of a table, each with its reasons."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from sfumato.core.schema import Kind, Role
+from sfumato.core.source import Source
+from sfumato.profile.columns import Column, look_at
+from sfumato.profile.identifiers import identify
+from sfumato.profile.quasi import MOST_COLUMNS, Candidate, IdentifyingSet, rank, smallest_identifying_set
+from sfumato.profile.roles import RoleGuess, assign_roles
+from sfumato.profile.suggested import suggest
+
+if TYPE_CHECKING:
+    import polars as pl
+
+SINGLED_OUT = 0.8
+"""Uniqueness the reported identifying set aims at."""
+
+
+@dataclasses.dataclass(frozen=True)
+class ColumnProposal:
+    """What is proposed for a column, why, and the figures of its card. ``unit`` says what a unit column numbers."""
+
+    name: str
+    roles: tuple[Role, ...]
+    kind: Kind
+    hierarchy: Mapping[str, Any] | None
+    reasons: tuple[str, ...]
+    confidence: float
+    missing_share: float
+    distinct: int
+    uniqueness: float
+    separation: float
+    unit: str | None = None
+
+
+@dataclasses.dataclass(frozen=True)
+class Proposal:
+    """Proposals for all columns, in table order.
+
+    ``ranking`` has the columns an outsider may know, from most to least dangerous; ``identifying`` the few that
+    single out most records together (None where there was nothing to count).
+    """
+
+    source: Source
+    rows: int
+    columns: tuple[ColumnProposal, ...]
+    ranking: tuple[Candidate, ...]
+    identifying: IdentifyingSet | None
+
+    def __getitem__(self, name: str) -> ColumnProposal:
+        for column in self.columns:
+            if column.name == name:
+                return column
+        raise KeyError(name)
+
+
+def propose(frame: pl.DataFrame, source: Source) -> Proposal:
+    """Look at every column once and propose what it is. Nothing in the result is a value of the table.
+
+    Patterns are looked for in at most 10,000 values a column; distinct values, uniqueness and separation are
+    exact. Works for tables without rows: then names and types speak alone.
+
+    >>> import polars as pl
+    >>> table = pl.DataFrame({"email": ["a@b.org", "c@d.org"], "age": [34, 51], "diagnosis": ["flu", "gout"]})
+    >>> [str(column.roles[0]) for column in propose(table, Source()).columns]
+    ['direct', 'quasi', 'sensitive']
+    """
+    prefix = _shared_prefix(frame.columns)
+    columns = [look_at(name, frame.get_column(name), prefix=prefix) for name in frame.columns]
+    found = {c.card.name: finding for c in columns if (finding := identify(c.match, c.values, c.sample)) is not None}
+    guesses = assign_roles(columns, found)
+    proposals = tuple(_proposal(c, guesses[c.card.name]) for c in columns)
+    ranking = rank([_candidate(c, guesses[c.card.name]) for c in columns if _may_be_known(guesses[c.card.name])])
+    return Proposal(source, frame.height, proposals, ranking, _identifying(frame, ranking, guesses))
+
+
+def _shared_prefix(names: list[str]) -> str:
+    """Letters all columns begin with (``iage, isex, irace``); none for two columns, whose names may agree by chance."""
+    least, most = min(names, default=""), max(names, default="")
+    same = next((i for i, pair in enumerate(zip(least, most, strict=False)) if pair[0] != pair[1]), len(least))
+    return least[:same] if len(names) > 2 else ""
+
+
+def _proposal(column: Column, guess: RoleGuess) -> ColumnProposal:
+    card = column.card
+    kind, reasons = card.kind, [guess.reason]
+    hierarchy = None
+    if Role.DIRECT in guess.roles:
+        kind = Kind.TEXT if guess.concept == "free text" else kind
+    elif Role.UNIT not in guess.roles:
+        reasons.append(f"{kind}: {card.reason}")
+    if Role.QUASI in guess.roles:
+        suggestion = suggest(column)
+        hierarchy = suggestion.hierarchy
+        reasons.append(f"hierarchy: {suggestion.reason}")
+    return ColumnProposal(
+        name=card.name,
+        roles=guess.roles,
+        kind=kind,
+        hierarchy=hierarchy,
+        reasons=tuple(reasons),
+        confidence=guess.confidence,
+        missing_share=card.missing_share,
+        distinct=card.distinct,
+        uniqueness=card.uniqueness,
+        separation=card.separation,
+        unit=guess.unit,
+    )
+
+
+def _may_be_known(guess: RoleGuess) -> bool:
+    """Direct identifiers are dropped and units and weights are not known outside: all other columns may be."""
+    return not {Role.DIRECT, Role.UNIT, Role.WEIGHT} & set(guess.roles)
+
+
+def _candidate(column: Column, guess: RoleGuess) -> Candidate:
+    concept = guess.concept if Role.QUASI in guess.roles else None
+    return Candidate(column.card.name, concept, column.card.uniqueness, column.card.separation)
+
+
+def _identifying(
+    frame: pl.DataFrame, ranking: tuple[Candidate, ...], guesses: Mapping[str, RoleGuess]
+) -> IdentifyingSet | None:
+    """The set among the proposed quasi-identifiers, for those are what the intruder is taken to know."""
+    known = [c.name for c in ranking if Role.QUASI in guesses[c.name].roles][:MOST_COLUMNS]
+    if not known or not frame.height:
+        return None
+    return smallest_identifying_set(frame, known, uniqueness=SINGLED_OUT)

@@ -1,0 +1,140 @@
+"""A proposal as a commented recipe: valid YAML for any column names, every guess marked with its reason."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from sfumato.core.schema import Kind, Role
+from sfumato.profile.finding import percent
+from sfumato.profile.proposal import ColumnProposal, Proposal
+
+_PLAIN = re.compile(r"[A-Za-z][A-Za-z0-9_]*(?:[ .-][A-Za-z0-9_]+)*")
+_RESERVED = frozenset({"y", "n", "yes", "no", "on", "off", "true", "false", "null", "none", "nan", "inf"})
+_LONGEST_KEY = 900
+"""YAML allows 1024 characters for a key on one line; longer names get a key of their own line."""
+
+_LISTED = 10
+"""Columns named in the header."""
+
+_UNSURE = 0.6
+K = 5
+BUDGET = 0.02
+
+
+def recipe_text(proposal: Proposal) -> str:
+    """The recipe a proposal amounts to, with a header that says what to check.
+
+    >>> import polars as pl
+    >>> from sfumato.core.source import Source
+    >>> from sfumato.profile.proposal import propose
+    >>> text = recipe_text(propose(pl.DataFrame({"sex": ["f", "m"]}), Source()))
+    >>> text.split("columns:")[-1].split("#")[0].strip()
+    'sex: {role: quasi, hierarchy: {suppress: {}}}'
+    """
+    lines = [*_header(proposal), "sfumato: 1", "columns:" if proposal.columns else "columns: {}"]
+    lines += [line for column in proposal.columns for line in _column(column)]
+    lines += ["meet:", f"  - k_anonymity: {{k: {K}}}"]
+    lines += ["steps:", f"  - global_recoding: {{suppress: tuple, budget: {BUDGET}}}"]
+    return "\n".join(lines) + "\n"
+
+
+def _header(proposal: Proposal) -> Iterator[str]:
+    yield f"# Proposed by sfumato profile for {scalar(proposal.source.name)}: {proposal.rows:,} rows, {len(proposal.columns):,} columns."
+    yield "# Every line marked 'guess' is one. Before you use this recipe, check that"
+    yield "#   1. every column that names a person by itself has role direct (it will be dropped),"
+    yield "#   2. every column an outsider could know has role quasi,"
+    yield "#   3. every column that must not be learned has role sensitive, with a promise under 'meet' if you need one,"
+    yield "#   4. rows of the same person share a column with role unit, or every person has one row only,"
+    yield "#   5. the hierarchies make sense to the readers of the data."
+    yield from _most_dangerous(proposal)
+    yield from _unsure(proposal)
+    yield from _warnings(proposal)
+
+
+def _most_dangerous(proposal: Proposal) -> Iterator[str]:
+    found = proposal.identifying
+    if found is not None and found.uniqueness:
+        together = "single out" if len(found.columns) > 1 else "singles out"
+        yield f"# {_names(found.columns)} {together} {percent(found.uniqueness)} of the records."
+    if proposal.ranking and proposal.rows > 1:
+        yield f"# From most to least telling: {_names([c.name for c in proposal.ranking])}."
+
+
+def _unsure(proposal: Proposal) -> Iterator[str]:
+    unsure = [column.name for column in proposal.columns if column.confidence < _UNSURE]
+    if unsure:
+        yield f"# Least sure of: {_names(unsure)}."
+
+
+def _warnings(proposal: Proposal) -> Iterator[str]:
+    if not any(Role.QUASI in column.roles for column in proposal.columns):
+        yield "# No column has role quasi: k-anonymity promises nothing until one has."
+    if proposal.rows < K:
+        yield f"# The table has fewer than {K} rows: no release of it can be {K}-anonymous."
+
+
+def _names(names: Sequence[str]) -> str:
+    more = f" and {len(names) - _LISTED} more" if len(names) > _LISTED else ""
+    return ", ".join(scalar(_cut(name)) for name in names[:_LISTED]) + more
+
+
+def _cut(name: str) -> str:
+    return name if len(name) <= 60 else name[:59] + "…"
+
+
+def _column(column: ColumnProposal) -> Iterator[str]:
+    described = flow(_fields(column))
+    comment = f"  # guess: {'; '.join(column.reasons)}{'; unsure' if column.confidence < _UNSURE else ''}"
+    key = scalar(column.name)
+    if len(key) > _LONGEST_KEY:
+        yield f"  ? {key}"
+        yield f"  : {described}{comment}"
+    else:
+        yield f"  {key}: {described}{comment}"
+
+
+def _fields(column: ColumnProposal) -> dict[str, Any]:
+    roles = [str(role) for role in column.roles]
+    fields: dict[str, Any] = {"role": roles[0] if len(roles) == 1 else roles}
+    if column.unit is not None and column.unit != "person":
+        fields["unit"] = column.unit
+    compared = not {Role.DIRECT, Role.UNIT} & set(column.roles) or column.kind is Kind.TEXT
+    if compared and column.kind is not Kind.NOMINAL:
+        fields["kind"] = str(column.kind)
+    if column.hierarchy is not None:
+        fields["hierarchy"] = column.hierarchy
+    return fields
+
+
+def flow(value: Any) -> str:
+    """A value in YAML's flow style.
+
+    >>> flow({"widths": [5, 10], "format": "%d.%m.%Y"})
+    '{widths: [5, 10], format: "%d.%m.%Y"}'
+    """
+    if isinstance(value, Mapping):
+        return "{" + ", ".join(f"{scalar(str(key))}: {flow(item)}" for key, item in value.items()) + "}"
+    if isinstance(value, list | tuple):
+        return "[" + ", ".join(map(flow, value)) + "]"
+    return scalar(value) if isinstance(value, str) else repr(value)
+
+
+def scalar(text: str) -> str:
+    r"""A text as a YAML scalar that reads back as the same text: bare where that is safe, quoted otherwise.
+
+    >>> scalar("age"), scalar("yes"), scalar("a: b"), scalar("12"), scalar("x\ny"), scalar("")
+    ('age', '"yes"', '"a: b"', '"12"', '"x\\ny"', '""')
+    """
+    if _PLAIN.fullmatch(text) and text.lower() not in _RESERVED:
+        return text
+    return '"' + "".join(map(_escaped, text)) + '"'
+
+
+def _escaped(character: str) -> str:
+    known = {'"': '\\"', "\\": "\\\\", "\n": "\\n", "\t": "\\t", "\r": "\\r"}.get(character)
+    if known is not None or (character.isprintable() and character != "\ufeff"):
+        return known or character
+    code = ord(character)
+    return f"\\x{code:02x}" if code < 0x100 else f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}"

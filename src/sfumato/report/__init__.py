@@ -1,0 +1,1 @@
+"""Pages and pictures of a release, made from its JSON documents alone."""

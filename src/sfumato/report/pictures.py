@@ -1,0 +1,125 @@
+"""Pictures of a release: Altair charts, rendered to SVG without a network.
+
+Every picture carries its numbers as text, for readers who do not see it, and is readable without colour: what was
+before is a wide light bar, what is released a narrow dark one in front of it.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, Literal
+
+from sfumato.report.bins import Bin, as_sizes, bins, fill
+from sfumato.report.charts import Divider, Line, bar_chart, level_chart, svg_of, with_threshold
+from sfumato.report.wording import CHANCES, level_words, levels_of, percent, risk_name
+
+Counted = Literal["records", "persons", "classes"]
+
+MOST_COLUMNS = 30
+TWO_BARS = " Wide light bar: before; narrow dark bar: after."
+COUNTED = {
+    "records": "Number of records by the size of the class they stand in.",
+    "persons": "Number of persons by the size of their class; who stands in several classes counts in each.",
+    "classes": "Number of classes by how many records an intruder must confuse. With missing values as wildcards "
+    "classes overlap, so classes are counted and not records.",
+}
+
+
+@dataclasses.dataclass(frozen=True)
+class Picture:
+    """An SVG, its numbers in words for who cannot see it, and a caption that says how to read it."""
+
+    svg: str
+    description: str
+    caption: str
+
+
+def class_size_histogram(
+    sizes: Mapping[str, int], k: int | None, before: Mapping[str, int] | None = None, *, counted: Counted = "records"
+) -> Picture:
+    """How many records (persons, classes) stand in classes of which size, with a line at the promised k.
+
+    ``sizes`` maps a class size to the number of such classes; ``before`` does so for the original table.
+    """
+    now, then = as_sizes(sizes), None if before is None else as_sizes(before)
+    into = bins(max([*now, *(then or ())], default=0), k)
+    after = fill(into, now, classes=counted == "classes")
+    earlier = None if then is None else fill(into, then, classes=counted == "classes")
+    lines = _size_lines(into, k, after, earlier)
+    divider = None if k is None else Divider(next(i for i, b in enumerate(into) if b.low == k), f"k = {k:,}")
+    chart = bar_chart(lines, ("class size", counted), most=max(1, *after, *(earlier or ())), divider=divider)
+    line_at = "" if k is None else f" The line of the promised k is at {k:,}."
+    caption = COUNTED[counted] + (TWO_BARS if earlier else "")
+    if k is not None:
+        caption += f" Above the dashed line is the place of classes smaller than the promised {k:,}."
+    return Picture(svg_of(chart), f"Number of {counted} by class size. {_in_words(lines)}.{line_at}", caption)
+
+
+def risk_bars(before: Mapping[str, float] | None, after: Mapping[str, float], threshold: float | None) -> Picture:
+    """Each risk of the release (and of the original) from 0 to 100%, with the bar that a promise sets.
+
+    ``threshold`` bounds the chance of picking one record; shares of records have no such bar.
+    """
+    order = sorted(after, key=lambda name: name not in CHANCES)
+    lines = [_risk_line(name, after[name], None if before is None else before.get(name)) for name in order]
+    if not lines:
+        lines = [Line("no risk measured", 0, "")]
+    chances = sum(name in CHANCES for name in order)
+    chart = bar_chart(lines, ("", ""), most=1.0)
+    words, caption = f"Risks. {_in_words(lines)}.", "Bars run from 0 to 100%." + (TWO_BARS if before else "")
+    if threshold is not None and threshold < 1 and chances:
+        limit = percent(threshold)
+        chart = with_threshold(chart, threshold, f"1/k = {limit}", rows=chances, of=len(lines))
+        words += f" The promised k allows a chance of {limit} at most."
+        caption += f" Dashed line: {limit}, the highest chance the promised k allows."
+    return Picture(svg_of(chart), words, caption)
+
+
+def column_levels(plan: Iterable[Mapping[str, Any]]) -> Picture | None:
+    """How much detail each recoded column lost: its level among those of its hierarchy; None without such columns."""
+    levels = levels_of(plan)
+    if not levels:
+        return None
+    order = sorted(levels, key=lambda c: (-levels[c][0] / max(1, levels[c][1]), c))
+    shown = order[:MOST_COLUMNS]
+    told = [level_words(*levels[column]) for column in shown]
+    chart = level_chart([(column, *levels[column]) for column in shown], ("column", "level"), told)
+    words = "; ".join(f"{column}: {level_words(*levels[column])}" for column in order)
+    caption = "Each box is one level of the column's hierarchy; filled boxes are detail taken away."
+    if len(order) > len(shown):
+        caption += f" Shown are the {len(shown)} most changed of {len(order)} columns."
+    return Picture(svg_of(chart), f"Levels of the recoded columns. {words}.", caption)
+
+
+def png(svg: str, *, scale: float = 2.0) -> bytes:
+    """A picture's SVG as a PNG file."""
+    import vl_convert
+
+    return vl_convert.svg_to_png(svg, scale=scale)
+
+
+def _size_lines(into: Sequence[Bin], k: int | None, after: Sequence[int], before: Sequence[int] | None) -> list[Line]:
+    """One line a bin. A bin of the release that lies below k and is not empty is drawn as an alarm."""
+    below = [k is not None and b.high < k for b in into]
+    if before is not None:
+        return [
+            Line(b.label, now, f"{now:,}", then, f"{then:,}", alarm=low and now > 0)
+            for b, low, now, then in zip(into, below, after, before, strict=True)
+        ]
+    total = max(1, sum(after))
+    return [
+        Line(b.label, now, f"{now:,} ({percent(now / total)})" if now else "0", alarm=low and now > 0)
+        for b, low, now in zip(into, below, after, strict=True)
+    ]
+
+
+def _risk_line(name: str, after: float, before: float | None) -> Line:
+    return Line(risk_name(name), after, percent(after), before, "" if before is None else percent(before))
+
+
+def _in_words(lines: Sequence[Line]) -> str:
+    def told(line: Line) -> str:
+        return line.after_text if line.before is None else f"{line.before_text} before, {line.after_text} after"
+
+    return "; ".join(f"{line.label}: {told(line)}" for line in lines)

@@ -1,0 +1,252 @@
+"""What a certificate says, in words a manager reads. Everything here follows from the document alone."""
+
+from __future__ import annotations
+
+import dataclasses
+import datetime
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+RISKS = {
+    "prosecutor_risk": "the highest chance that someone who knows a person is in the file picks that person's record",
+    "journalist_risk": "the highest chance that someone who does not know who is in the file picks the right person",
+    "marketer_risk": "the average over all records: the share that guessing within every class would get right",
+    "records_at_risk": "the share of records whose own risk is above the threshold of the assessment",
+    "unique_records": "the share of records that share their quasi-identifiers with nobody",
+}
+CHANCES = ("prosecutor_risk", "journalist_risk", "marketer_risk")
+"""Risks that are a chance of picking one record: the promised 1/k is a bar for them. The others are shares of records."""
+
+ROLES = {
+    "direct": "direct identifier",
+    "quasi": "quasi-identifier",
+    "sensitive": "sensitive",
+    "weight": "survey weight",
+    "unit": "unit",
+    "stratum": "stratum",
+    "plain": "plain",
+}
+REASONS = {
+    "direct": "It names people by itself.",
+    "sensitive": "It is worth protecting and worth analysing; what protects it is the crowd that shares the quasi-identifiers.",
+    "weight": "It says how many people of the population a record stands for.",
+    "unit": "It tells which records belong together; promises count units, not records.",
+    "stratum": "It tells which part of the survey a record belongs to.",
+    "plain": "Nobody outside is expected to know it, and it is not sensitive.",
+}
+MISSING = {
+    "category": "A missing value equals only another missing value.",
+    "wildcard": "A missing value may stand for any value, so a record counts with every record it could equal.",
+}
+
+
+@dataclasses.dataclass(frozen=True)
+class Headline:
+    """The verdict: whether all promises hold (None when there is none), and how that is said."""
+
+    holds: bool | None
+    text: str
+
+
+@dataclasses.dataclass(frozen=True)
+class ColumnStory:
+    """What happened to one column, and why."""
+
+    name: str
+    roles: str
+    happened: str
+    why: str
+    hierarchy: str
+
+
+def headline(certificate: Mapping[str, Any]) -> Headline:
+    """The verdict in one line.
+
+    >>> headline({"verdicts": [{"holds": True}, {"holds": False}]}).text
+    '1 of 2 promises does not hold'
+    """
+    verdicts = certificate["verdicts"]
+    broken = sum(not v["holds"] for v in verdicts)
+    if not verdicts:
+        return Headline(None, "No promise was made")
+    if not broken:
+        return Headline(True, "Every promise holds")
+    if len(verdicts) == 1:
+        return Headline(False, "The promise does not hold")
+    return Headline(False, f"{broken} of {len(verdicts)} promises {'does' if broken == 1 else 'do'} not hold")
+
+
+def promised_k(certificate: Mapping[str, Any]) -> int | None:
+    """The largest class size any promise of k-anonymity asks for, or None."""
+    asked = [int(v["required"]) for v in certificate["verdicts"] if v["model"] == "k_anonymity" and v["required"]]
+    return max(asked, default=None)
+
+
+def members(certificate: Mapping[str, Any]) -> str:
+    """What a class size counts: ``records``, ``persons``, or ``classes`` where only those can be counted.
+
+    With missing values as wildcards a class's size is the number of compatible records: classes overlap, and size
+    times number of classes is no number of records.
+    """
+    if "wildcard" in certificate["missing_rule"].values():
+        return "classes"
+    specs = certificate["recipe"].get("columns", {}).values()
+    person = any(_roles_of(spec) == ["unit"] and spec.get("unit", "person") == "person" for spec in specs)
+    return "persons" if person else "records"
+
+
+def levels_of(plan: Iterable[Mapping[str, Any]]) -> dict[str, tuple[int, int]]:
+    """Column → (level, top) over all steps; the last step that recoded a column decides."""
+    found: dict[str, tuple[int, int]] = {}
+    for step in plan:
+        found |= {column: (int(place["level"]), int(place["top"])) for column, place in step.get("levels", {}).items()}
+    return found
+
+
+def column_stories(certificate: Mapping[str, Any]) -> list[ColumnStory]:
+    """Every column of the original in its order, released or not."""
+    specs, released, dropped = certificate["recipe"].get("columns", {}), certificate["roles"], certificate["dropped_columns"]
+    names = dict.fromkeys([*specs, *dropped, *released])
+    return [_story(name, certificate, specs.get(name, {})) for name in names]
+
+
+def _story(name: str, certificate: Mapping[str, Any], spec: Mapping[str, Any]) -> ColumnStory:
+    roles = certificate["roles"].get(name) or _roles_of(spec)
+    happened, why = _fate(name, roles, certificate)
+    return ColumnStory(name, role_names(roles), happened, why, _hierarchy_name(spec))
+
+
+def _fate(name: str, roles: list[str], certificate: Mapping[str, Any]) -> tuple[str, str]:
+    because = " ".join(REASONS[role] for role in roles if role in REASONS)
+    if name in certificate["dropped_columns"]:
+        return "dropped", because or "It is not part of the release."
+    place = levels_of(certificate["plan"]).get(name)
+    if place is not None:
+        return level_words(*place), f"{_level_reason(*place)} {because}".strip()
+    steps = _steps_on(name, certificate["plan"])
+    if steps:
+        return f"changed by {', '.join(steps)}", because
+    if "quasi" in roles:
+        because = f"An intruder may know it; no step of the recipe changes it. {because}".strip()
+    return "released as it is", because
+
+
+def _steps_on(name: str, plan: Iterable[Mapping[str, Any]]) -> list[str]:
+    """Steps that may have changed a column without levels; one that does not say which columns may be any."""
+    silent = [step for step in plan if "levels" not in step]
+    return [humanised(step["step"]) for step in silent if "columns" not in step or name in step["columns"]]
+
+
+def _level_reason(level: int, top: int) -> str:
+    if top == 0:
+        return "An intruder may know it; it has no hierarchy, so it could not be made coarser."
+    if level == 0:
+        return "An intruder may know it, but the promises hold without making it coarser."
+    return "An intruder may know it; it was made coarser so that people share their values with others."
+
+
+def level_words(level: int, top: int) -> str:
+    """A level of a hierarchy in words.
+
+    >>> level_words(2, 4), level_words(0, 4), level_words(4, 4), level_words(0, 0)
+    ('level 2 of 4', 'exact', 'nothing left', 'as it is')
+    """
+    if top == 0:
+        return "as it is"
+    if level == 0:
+        return "exact"
+    return "nothing left" if level == top else f"level {level} of {top}"
+
+
+def _roles_of(spec: Mapping[str, Any]) -> list[str]:
+    role = spec.get("role", [])
+    return [role] if isinstance(role, str) else list(role)
+
+
+def role_names(roles: Iterable[str]) -> str:
+    """Roles in full words, joined."""
+    return ", ".join(ROLES.get(role, role) for role in roles) or "–"
+
+
+def _hierarchy_name(spec: Mapping[str, Any]) -> str:
+    hierarchy = spec.get("hierarchy")
+    return humanised(next(iter(hierarchy))) if isinstance(hierarchy, Mapping) and hierarchy else ""
+
+
+def steps_taken(certificate: Mapping[str, Any]) -> list[tuple[str, list[tuple[str, str]]]]:
+    """Each step with the single facts its plan tells."""
+    return [(humanised(step["step"]), facts(step, leave_out=("step",))) for step in certificate["plan"]]
+
+
+def facts(document: Mapping[str, Any], *, leave_out: Iterable[str] = ()) -> list[tuple[str, str]]:
+    """The entries of a document that are single values, with readable names."""
+    single = {key: value for key, value in document.items() if isinstance(value, str | int | float) and key not in leave_out}
+    return [(humanised(key), value if isinstance(value, str) else number(value)) for key, value in single.items()]
+
+
+def missing_rules(certificate: Mapping[str, Any]) -> list[tuple[str, list[str]]]:
+    """Each rule for missing values in a sentence, with the quasi-identifiers it holds for."""
+    columns: dict[str, list[str]] = {}
+    for name, rule in certificate["missing_rule"].items():
+        columns.setdefault(rule, []).append(name)
+    return [(MISSING.get(rule, rule), names) for rule, names in columns.items()]
+
+
+def risk_name(name: str) -> str:
+    """The name of a risk as a title.
+
+    >>> risk_name("prosecutor_risk")
+    'Prosecutor risk'
+    """
+    return humanised(name).capitalize()
+
+
+def humanised(name: str) -> str:
+    """A name of the code as words.
+
+    >>> humanised("global_recoding")
+    'global recoding'
+    """
+    return name.replace("_", " ")
+
+
+def number(value: float | None) -> str:
+    """A count or quantity as text.
+
+    >>> number(12345), number(0.55163), number(5.0), number(True), number(None)
+    ('12,345', '0.5516', '5', 'yes', '–')
+    """
+    if value is None:
+        return "–"
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    return f"{value:,}" if isinstance(value, int) else f"{value:,.4g}" if abs(value) < 1e4 else f"{value:,.0f}"
+
+
+def percent(share: float) -> str:
+    """A share as text; what is not nothing and not everything never looks as if it were.
+
+    >>> percent(0.2), percent(0.0303), percent(0.0001), percent(0.99999), percent(1), percent(0)
+    ('20%', '3.0%', '<0.1%', '>99.9%', '100%', '0%')
+    """
+    if 0 < share < 0.001:
+        return "<0.1%"
+    if 0.999 < share < 1:
+        return ">99.9%"
+    shown = share * 100
+    return f"{shown:.0f}%" if abs(shown - round(shown)) < 1e-9 else f"{shown:.1f}%"
+
+
+def moment(text: str) -> str:
+    """A time stamp as people read it.
+
+    >>> moment("2026-11-15T21:00:49+00:00")
+    '2026-11-15 21:00 UTC'
+    """
+    try:
+        parsed = datetime.datetime.fromisoformat(text)
+    except ValueError:
+        return text
+    if parsed.tzinfo is None:
+        return f"{parsed:%Y-%m-%d %H:%M}"
+    return f"{parsed.astimezone(datetime.UTC):%Y-%m-%d %H:%M} UTC"

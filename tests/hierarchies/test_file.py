@@ -1,0 +1,176 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from tests.hierarchies.contract import keeps_the_contract
+
+from sfumato.core.hierarchy import bind
+from sfumato.errors import OutputError, ParameterError, SchemaError, UnreadableInput
+from sfumato.hierarchies import (
+    HierarchyFile,
+    Table,
+    dates,
+    frequency,
+    hierarchy_file,
+    intervals,
+    mask_right,
+    order,
+    read_hierarchy,
+    suppress,
+    tree,
+    write_hierarchy,
+)
+
+
+@pytest.fixture
+def written(tmp_path):
+    def write(content: str | bytes) -> Path:
+        path = tmp_path / "zip.csv"
+        path.write_bytes(content if isinstance(content, bytes) else content.encode())
+        return path
+
+    return write
+
+
+def test_a_file_of_arx(written):
+    path = written("1;0-4;*\n5;5-9;*\n")
+    assert read_hierarchy(path) == Table([("1", "0-4", "*"), ("5", "5-9", "*")])
+    assert keeps_the_contract(HierarchyFile(path), ["5"]).rows == (("5", "5-9", "*"),)
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        "\ufeff1;0-4;*\n5;5-9;*",
+        "1;0-4;*\r\n5;5-9;*\r\n",
+        "\n\n1;0-4;*\n   \n;;\n5;5-9;*\n\n",
+        '"1";"0-4";"*"\n5;5-9;*\n',
+        "1;0-4;*\n1;0-4;*\n5;5-9;*\n",
+    ],
+    ids=["byte order mark", "CRLF", "blank lines", "quotes", "repeated"],
+)
+def test_ways_to_write_the_same(written, content):
+    assert hierarchy_file(written(content)).paths(["1", "5"], [1, 1]).rows == (("1", "0-4", "*"), ("5", "5-9", "*"))
+
+
+def test_delimiter_and_encoding(written):
+    path = written("Köln,Rheinland,*\n".encode("cp1252"))
+    assert read_hierarchy(path, delimiter=",", encoding="cp1252").rows == (("Köln", "Rheinland", "*"),)
+
+
+def test_quoted_delimiters_and_newlines(written):
+    assert read_hierarchy(written('"a;b";"c\nd";*\ne;f;*')).rows == (("a;b", "c\nd", "*"), ("e", "f", "*"))
+
+
+def test_reading_waits_until_it_is_needed_and_paths_are_relative_to_the_recipe(tmp_path):
+    hierarchy = hierarchy_file("later.csv", other="rest")
+    (tmp_path / "later.csv").write_text("a;b;*\n")
+    resolved = hierarchy.resolved(tmp_path)
+    assert resolved.paths(["a", "x"], [1, 1]).rows == (("a", "b", "*"), ("x", "rest", "*"))
+    assert resolved.resolved(Path("elsewhere")) == resolved
+
+
+@pytest.mark.parametrize(
+    ("content", "error", "said"),
+    [
+        ("", SchemaError, "'zip.csv' is empty"),
+        ("\n\n", SchemaError, "is empty"),
+        ("1,0-4,*\n5,5-9,*\n", SchemaError, "one level only; .* check the delimiter"),
+        ("1;0-4;*\n\n5;*\n", SchemaError, "line 3: has 2 levels where line 1 has 3"),
+        ("1;0-4;*\n2;0-4;*\n1;5-9;*\n", SchemaError, "line 1 and line 3: the same label of level 0 .* correct one"),
+        ("1;0-4;x;*\n\n2;0-4;y;*\n", SchemaError, "line 1 and line 3: the same label of level 1"),
+        ("1;a\n2;b\n", SchemaError, "one single value, it has 2, the first two on line 1 and line 2"),
+        (b"1;a;*\nK\xf6ln;b;*\n", UnreadableInput, "line 2: is not utf-8 text; give its encoding"),
+        (b"1;" + b"a" * 200_000 + b";*\n", UnreadableInput, "line 1: is not CSV"),
+    ],
+)
+def test_broken_files_are_refused_with_their_lines(written, content, error, said):
+    path = written(content)
+    with pytest.raises(error, match=said):
+        read_hierarchy(path)
+    with pytest.raises(error, match=said):
+        hierarchy_file(path).paths(["1"], [1])
+
+
+def test_all_problems_of_a_file_are_told_at_once(written):
+    with pytest.raises(SchemaError) as caught:
+        read_hierarchy(written("1;a;x\n1;b;y\n"))
+    assert len(caught.value.problems) == 2
+
+
+def test_no_label_is_shown(written):
+    with pytest.raises(SchemaError) as caught:
+        read_hierarchy(written("secret;a;*\nsecret;b;*\n"))
+    assert "secret" not in str(caught.value)
+
+
+def test_a_file_that_is_not_there(tmp_path):
+    with pytest.raises(UnreadableInput, match=r"'gone.csv' does not exist"):
+        hierarchy_file(tmp_path / "gone.csv").paths(["a"], [1])
+    with pytest.raises(UnreadableInput, match="cannot be read: Is a directory"):
+        read_hierarchy(tmp_path)
+
+
+def test_the_catch_all_cannot_be_the_top(written):
+    with pytest.raises(SchemaError, match="below the top"):
+        hierarchy_file(written("a;b;*\n"), other="*").paths(["x"], [1])
+
+
+@pytest.mark.parametrize("wrong", [{"delimiter": ""}, {"delimiter": ";;"}, {"encoding": "klingon"}])
+def test_wrong_parameters_are_refused(wrong):
+    with pytest.raises(ParameterError):
+        hierarchy_file("a.csv", **wrong)
+
+
+@pytest.mark.parametrize(
+    ("hierarchy", "values"),
+    [
+        (intervals(5, 10), ["1", "7", "23"]),
+        (intervals(0.5), ["-1", "7.25"]),
+        (mask_right(5), ["53711", "537", "5399*"]),
+        (dates(), ["2024-03-15", "1999-12-31"]),
+        (tree({"*": {"a": ["x", "y"], "b": None}}), ["x", "y", "b"]),
+        (order(["low", "mid", "high"], 2), ["low", "high"]),
+        (suppress(), ["f", "m"]),
+        (frequency(1), ["f", "m", "d"]),
+    ],
+    ids=lambda case: getattr(case, "name", ""),
+)
+def test_every_hierarchy_can_be_written_down_and_read_back(tmp_path, hierarchy, values):
+    path = write_hierarchy(hierarchy, [*values, None], tmp_path / "out.csv")
+    expected = hierarchy.paths(values, [1] * len(values)).rows
+    assert read_hierarchy(path).paths(values, [1] * len(values)).rows == expected
+    ladder = bind(hierarchy, values, [1] * len(values))
+    again = write_hierarchy(ladder, values[:1], tmp_path / "ladder.csv")
+    assert read_hierarchy(again).rows == expected[:1]
+
+
+labels = st.text(st.characters(blacklist_categories=("Cs", "Cc")) | st.sampled_from(';"\n'), min_size=1, max_size=4)
+
+
+@given(st.lists(labels.filter(str.strip), min_size=1, max_size=6, unique=True))
+def test_any_label_survives_the_round_trip(tmp_path_factory, values):
+    path = tmp_path_factory.mktemp("round") / "trip.csv"
+    write_hierarchy(suppress(), values, path)
+    assert sorted(read_hierarchy(path).rows) == sorted((v, "*") for v in values)
+
+
+def test_counts_decide_where_the_hierarchy_asks_for_them(tmp_path):
+    write_hierarchy(frequency(1), ["f", "m"], tmp_path / "out.csv", counts=[1, 2])
+    assert sorted(read_hierarchy(tmp_path / "out.csv").rows) == [("f", "other", "*"), ("m", "m", "*")]
+
+
+def test_a_file_that_cannot_be_written_leaves_nothing(tmp_path):
+    with pytest.raises(OutputError, match="cannot be written"):
+        write_hierarchy(suppress(), ["a"], tmp_path / "no" / "out.csv")
+    with pytest.raises(OutputError, match="use encoding='utf-8'"):
+        write_hierarchy(suppress(), ["€"], tmp_path / "out.csv", encoding="latin-1")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_values_that_are_not_on_the_ladder_are_counted(tmp_path):
+    with pytest.raises(SchemaError, match="1 of 2 values are not on the ladder"):
+        write_hierarchy(bind(suppress(), ["a"], [1]), ["a", "b"], tmp_path / "out.csv")

@@ -1,0 +1,41 @@
+"""Whether the first row names the columns."""
+
+from __future__ import annotations
+
+import pytest
+
+from sfumato.io.sniff import has_header, sniff
+
+HEADER = {
+    "text above numbers": [["age", "sex"], ["30", "m"], ["40", "f"]],
+    "text above text": [["name", "city"], ["Ada", "Rome"], ["Bob", "Oslo"]],
+    "text above dates": [["born", "x"], ["2001-05-07", "a"], ["1999-01-01", "b"]],
+    "years above other numbers": [["land", "2019", "2020"], ["A", "1", "2"], ["B", "3", "4"]],
+    "counted columns": [["", "0", "1", "2"], ["0", "5", "6", "7"], ["1", "8", "9", "3"]],
+    "alone": [["name", "city"]],
+    "a name that is also a value": [["smoker", "sex"], ["smoker", "m"], ["none", "f"]],
+}
+DATA = {
+    "numbers above numbers": [["39", "x"], ["50", "y"], ["38", "z"]],
+    "dates above dates": [["2001-05-07", "a"], ["1999-01-01", "b"]],
+    "values that come again": [["Male", "White"], ["Male", "Black"], ["Female", "White"]],
+    "a hierarchy": [["Private", "Non-Government", "*"], ["Self-emp", "Non-Government", "*"]],
+    "one row with a number": [["Ada", "36"]],
+    "years above years": [["2019", "a"], ["2020", "b"]],
+}
+
+
+@pytest.mark.parametrize("rows", HEADER.values(), ids=HEADER)
+def test_names(rows):
+    assert has_header(rows)
+
+
+@pytest.mark.parametrize("rows", DATA.values(), ids=DATA)
+def test_data(rows):
+    assert not has_header(rows)
+
+
+def test_only_the_head_is_looked_at():
+    data = b"a,b\n" + b"1,2\n" * 2_000_000
+    layout = sniff(data, delimiter=None, header=None)
+    assert len(layout.rows) <= 1001
