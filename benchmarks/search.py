@@ -31,7 +31,17 @@ from sfumato.hierarchies import HierarchyFile
 from sfumato.steps.optimal_search import Search
 
 REFERENCE = Path(__file__).resolve().parents[2] / "shared" / "data"
-ADULT = ("sex", "age", "race", "marital-status", "education", "native-country", "workclass", "occupation", "salary-class")
+ADULT = (
+    "sex",
+    "age",
+    "race",
+    "marital-status",
+    "education",
+    "native-country",
+    "workclass",
+    "occupation",
+    "salary-class",
+)
 FARS = ("iage", "ideathday", "ideathmon", "ihispanic", "iinjury", "irace", "isex")
 ATUS = ("Age", "Birthplace", "Citizenship status", "Labor force status", "Marital status", "Race", "Region", "Sex")
 
@@ -52,7 +62,9 @@ def main() -> None:
     parser.add_argument("--rows", type=float, default=1e6, help="largest generated table")
     parser.add_argument("--quick", action="store_true", help="generated tables only")
     arguments = parser.parse_args()
-    print(f"{'table':<24}{'rows':>11}{'classes':>10}{'nodes':>8}{'looked at':>10}{'search s':>10}{'run s':>8}{'peak MB':>9}{'table MB':>10}")
+    print(
+        f"{'table':<24}{'rows':>11}{'classes':>10}{'nodes':>8}{'looked at':>10}{'search s':>10}{'run s':>8}{'peak MB':>9}{'table MB':>10}"
+    )
     with tempfile.TemporaryDirectory() as folder:
         grown = []
         for case in cases(Path(folder), arguments):
@@ -126,7 +138,19 @@ def whole_run(case: Case, step: sf.GlobalRecoding, folder: Path) -> tuple[float,
     """Seconds (wall) and peak memory in MB of ``sfumato run`` in a process of its own."""
     recipe = folder / "recipe.yaml"
     recipe.write_text(recipes.dump(Recipe(case.people.schema, (sf.KAnonymity(5),), (step,))))
-    command = [sys.executable, "-m", "sfumato", "run", case.file, "-r", recipe, "-o", folder / "out", "--force", "--quiet"]
+    command = [
+        sys.executable,
+        "-m",
+        "sfumato",
+        "run",
+        case.file,
+        "-r",
+        recipe,
+        "-o",
+        folder / "out",
+        "--force",
+        "--quiet",
+    ]
     started = time.perf_counter()
     process = subprocess.Popen([str(part) for part in command], stdout=subprocess.DEVNULL)
     _, status, usage = os.wait4(process.pid, 0)
@@ -141,7 +165,9 @@ def tell_growth(grown: list[tuple[int, tuple[float, float]]]) -> None:
         return
     (rows, (search, run)), (more_rows, (more_search, more_run)) = grown[-2:]
     grow = math.log(more_rows / rows)
-    print(f"growth from {rows:,} to {more_rows:,} rows: search ~ rows^{math.log(more_search / search) / grow:.2f}, whole run ~ rows^{math.log(more_run / run) / grow:.2f}")
+    print(
+        f"growth from {rows:,} to {more_rows:,} rows: search ~ rows^{math.log(more_search / search) / grow:.2f}, whole run ~ rows^{math.log(more_run / run) / grow:.2f}"
+    )
 
 
 if __name__ == "__main__":

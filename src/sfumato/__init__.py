@@ -34,7 +34,9 @@ def __getattr__(name: str) -> Any:
     if name not in _HOME_OF:
         raise AttributeError(f"module 'sfumato' has no attribute {name!r}")
     home = _HOME_OF[name]
-    value = importlib.import_module(f"{home}.{name}") if home == "sfumato" else getattr(importlib.import_module(home), name)
+    value = (
+        importlib.import_module(f"{home}.{name}") if home == "sfumato" else getattr(importlib.import_module(home), name)
+    )
     globals()[name] = value
     return value
 

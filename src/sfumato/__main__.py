@@ -1,5 +1,7 @@
 """``python -m sfumato`` is the command line."""
 
+from __future__ import annotations
+
 from sfumato.cli import main
 
 main()

@@ -65,7 +65,9 @@ def from_dict(document: Any, *, base: Path | str = ".", name: str = "the recipe"
     if not isinstance(document, Mapping):
         raise RecipeError(f"{name} must be a mapping with 'sfumato: {VERSION}', columns, meet and steps")
     problems = _Problems(name)
-    problems += [f"{s!r} is no part of a recipe.{did_you_mean(str(s), SECTIONS)}" for s in document if s not in SECTIONS]
+    problems += [
+        f"{s!r} is no part of a recipe.{did_you_mean(str(s), SECTIONS)}" for s in document if s not in SECTIONS
+    ]
     if document.get("sfumato", VERSION) != VERSION:
         problems += [f"this is recipe version {document['sfumato']}; this sfumato reads version {VERSION}"]
     columns = document.get("columns") or {}
@@ -77,8 +79,8 @@ def from_dict(document: Any, *, base: Path | str = ".", name: str = "the recipe"
         for column, spec in columns.items()
         if (made := problems.collect(_attribute, spec, f"column {str(column)!r}", Path(base))) is not None
     }
-    meet = [m for m in _objects(problems, document, "meet", "models")]
-    steps = [s for s in _objects(problems, document, "steps", "steps")]
+    meet = _objects(problems, document, "meet", "models")
+    steps = _objects(problems, document, "steps", "steps")
     limits = document.get("limits") or {}
     if not isinstance(limits, Mapping):
         problems += ["'limits' must map names to numbers"]
@@ -122,7 +124,7 @@ def _attribute(spec: Any, where: str, base: Path) -> Attribute:
     unknown = [str(key) for key in spec if key not in COLUMN_KEYS]
     if unknown:
         raise RecipeError(f"{where}: {unknown[0]!r} is not known.{did_you_mean(unknown[0], COLUMN_KEYS)}")
-    roles = [spec["role"]] if isinstance(spec["role"], str) else spec["role"]
+    roles: Any = [spec["role"]] if isinstance(spec["role"], str) else spec["role"]
     try:
         return Attribute(
             roles=tuple(roles),

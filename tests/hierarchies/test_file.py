@@ -148,10 +148,11 @@ def test_every_hierarchy_can_be_written_down_and_read_back(tmp_path, hierarchy, 
     assert read_hierarchy(again).rows == expected[:1]
 
 
-labels = st.text(st.characters(blacklist_categories=("Cs", "Cc")) | st.sampled_from(';"\n'), min_size=1, max_size=4)
+marks = st.sampled_from(';"\n\r\t \ufeff')
+labels = st.text(st.characters(exclude_categories=("Cs",)) | marks, max_size=4)
 
 
-@given(st.lists(labels.filter(str.strip), min_size=1, max_size=6, unique=True))
+@given(st.lists(labels, min_size=1, max_size=6, unique=True))
 def test_any_label_survives_the_round_trip(tmp_path_factory, values):
     path = tmp_path_factory.mktemp("round") / "trip.csv"
     write_hierarchy(suppress(), values, path)

@@ -83,6 +83,7 @@ def test_open_ends_are_the_same_on_every_level():
 
 def test_numbers_below_zero_may_hide_in_an_open_end():
     assert rows(intervals(5, open_below=0), "-7", "3") == [("<0",), ("0-4",)]
+    assert rows(intervals(5, open_below=-5), "<-5", "3") == [("<-5",), ("0-4",)]
 
 
 def test_loss_is_the_width_inside_the_domain():

@@ -41,7 +41,7 @@ LAYOUTS = {
 }
 
 
-@pytest.mark.parametrize("data, delimiter", LAYOUTS.values(), ids=LAYOUTS)
+@pytest.mark.parametrize(("data", "delimiter"), LAYOUTS.values(), ids=LAYOUTS)
 def test_every_layout_gives_the_same_table(data, delimiter):
     frame, source = read(data)
     assert frame.to_dict(as_series=False) == {"name": ["A", "B"], "age": [30, 4]}
@@ -145,7 +145,7 @@ BAD = {
     "blank line with blanks": (b"a,b\n1,2\n  \n", "line 3: 1 field"),
     "quote never closed": (b'a,b\n1,2\n3,"x\n5,6\n', "line 3: a quoted field begins here"),
     "quote closed too early": (b'a,b\n1,2\n3,"x"y\n', "line 3: a quoted field begins here"),
-    "quote inside a field": (b'a,b\n5\'10",2\n6,3\n', "line 2: a quote inside an unquoted field"),
+    "quote inside a field": (b"a,b\n5'10\",2\n6,3\n", "line 2: a quote inside an unquoted field"),
     "same name twice": (b"a,b,a\n1,2,3\n", "columns 1 and 3 have the same name"),
     "same name but for blanks": (b"a, a\n1,x\n", "columns 1 and 2 have the same name"),
     "same name by position": (b"column_2,\n1,2\n", "columns 1 and 2 have the same name"),
@@ -158,7 +158,7 @@ BAD = {
 }
 
 
-@pytest.mark.parametrize("data, message", BAD.values(), ids=BAD)
+@pytest.mark.parametrize(("data", "message"), BAD.values(), ids=BAD)
 def test_bad_text_is_refused_with_its_line(data, message):
     with pytest.raises(UnreadableInput) as caught:
         read(data)
@@ -167,7 +167,7 @@ def test_bad_text_is_refused_with_its_line(data, message):
 
 
 def test_messages_never_hold_values():
-    for data in (b'a,b\nSECRET,2\nSECRET\n', b'a,b\n"SECRET,2\n', b'a,b\nSECRET"x,2\n', b"a,a\nSECRET,1\n"):
+    for data in (b"a,b\nSECRET,2\nSECRET\n", b'a,b\n"SECRET,2\n', b'a,b\nSECRET"x,2\n', b"a,a\nSECRET,1\n"):
         with pytest.raises(UnreadableInput) as caught:
             read(data)
         assert "SECRET" not in str(caught.value)
@@ -209,10 +209,13 @@ def test_options_are_followed():
         read("a,b\nü,1\n".encode("cp1252"), encoding="utf-8")
 
 
-_cell = st.text(alphabet=' ,;|\t"\n\rab\'é漢0', max_size=6)
+_cell = st.text(alphabet=" ,;|\t\"\n\rab'é漢0", max_size=6)
 
 
-@given(st.integers(2, 4).flatmap(lambda n: st.lists(st.tuples(*[_cell] * n), min_size=1, max_size=6)), st.sampled_from(",;\t|"))
+@given(
+    st.integers(2, 4).flatmap(lambda n: st.lists(st.tuples(*[_cell] * n), min_size=1, max_size=6)),
+    st.sampled_from(",;\t|"),
+)
 def test_reads_what_the_csv_module_writes(table, delimiter):
     """Oracle: Python's csv module, quoting where needed; values made text by a letter in front."""
     names = [f"n{i}" for i in range(len(table[0]))]

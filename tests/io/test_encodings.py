@@ -13,7 +13,9 @@ from sfumato.io.encodings import first_broken_byte, to_utf8
 TEXT = "name,città\nJosé,Zürich\nŁódź… no\n"
 
 
-@pytest.mark.parametrize("encoding, label", [("utf-8", "utf-8"), ("utf-8-sig", "utf-8-sig"), ("utf-16", "utf-16"), ("utf-32", "utf-32")])
+@pytest.mark.parametrize(
+    ("encoding", "label"), [("utf-8", "utf-8"), ("utf-8-sig", "utf-8-sig"), ("utf-16", "utf-16"), ("utf-32", "utf-32")]
+)
 def test_marks_and_utf8(encoding, label):
     data, found, notes = to_utf8(TEXT.encode(encoding), name="t")
     assert (data.decode(), found, notes) == (TEXT, label, [])
@@ -49,7 +51,10 @@ def test_pieces_do_not_matter(data, size):
         assert first_broken_byte(data) == whole
 
 
-@given(st.binary(max_size=40), st.sampled_from([None, "utf-8", "cp1252", "utf-16", "utf-7", "shift_jis", "idna", "punycode"]))
+@given(
+    st.binary(max_size=40),
+    st.sampled_from([None, "utf-8", "cp1252", "utf-16", "utf-7", "shift_jis", "idna", "punycode"]),
+)
 def test_any_bytes_become_utf8_or_are_refused(data, encoding):
     try:
         text, _, _ = to_utf8(data, name="t", encoding=encoding)

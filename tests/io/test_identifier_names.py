@@ -13,12 +13,12 @@ id ID patient_id PatientID patientid personid hh_id ori_hid uuid record_no case_
 Kundennummer Kundennr Steuernummer matricola matrikelnummer ssn SSN nhs_number dni cpf pesel bsn iban IBAN bic
 account account_no Kontonummer konto_nr compte cuenta icd10 icd_code diagnosis_code fips naics isbn mrn vin
 UTILITYID soc_sec_id numéro número numero
-""".split()
+""".split()  # noqa: SIM905
 QUANTITIES = """
 age alter income salary amount_paid paid covid number_of_children num_visits nr_kinder market_cap capacity
 account_balance weight height year visits cost score hidden rapid solid valid grid count total mean
 no_visits hours telling faxes sinus percentage price recode idle midpoint
-""".split()
+""".split()  # noqa: SIM905
 
 
 @pytest.mark.parametrize("name", CODES)

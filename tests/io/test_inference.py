@@ -57,7 +57,11 @@ def test_no_conversion_loses_anything(values, decimal):
             assert Decimal(repr(after)) == numeric_value(before, mark)
 
 
-@given(st.lists(st.none() | st.integers(-(10**18), 10**18).map(str) | st.from_regex(r"-?[0-9]{1,6}", fullmatch=True), min_size=1))
+@given(
+    st.lists(
+        st.none() | st.integers(-(10**18), 10**18).map(str) | st.from_regex(r"-?[0-9]{1,6}", fullmatch=True), min_size=1
+    )
+)
 def test_integers_are_those_of_the_pattern(values):
     """Oracle: the pattern of whole numbers, no minus zero, not all of one width of five digits or more."""
     present = [value for value in values if value is not None]
@@ -123,7 +127,7 @@ NUMBERS = {
 }
 
 
-@pytest.mark.parametrize("values, numbers", NUMBERS.values(), ids=NUMBERS)
+@pytest.mark.parametrize(("values", "numbers"), NUMBERS.values(), ids=NUMBERS)
 def test_becomes_a_number(values, numbers):
     assert one(values).to_list() == numbers
 

@@ -57,7 +57,7 @@ QUOTES = {
 }
 
 
-@pytest.mark.parametrize("data, message", QUOTES.values(), ids=QUOTES)
+@pytest.mark.parametrize(("data", "message"), QUOTES.values(), ids=QUOTES)
 def test_broken_quotes(data, message):
     with pytest.raises(UnreadableInput, match=message):
         records.refuse_broken_quotes(data, name="t", delimiter=",", line_end="\n")

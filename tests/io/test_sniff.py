@@ -20,6 +20,7 @@ DATA = {
     "dates above dates": [["2001-05-07", "a"], ["1999-01-01", "b"]],
     "values that come again": [["Male", "White"], ["Male", "Black"], ["Female", "White"]],
     "a hierarchy": [["Private", "Non-Government", "*"], ["Self-emp", "Non-Government", "*"]],
+    "a hierarchy of two levels": [["Male", "*"], ["Female", "*"]],
     "one row with a number": [["Ada", "36"]],
     "years above years": [["2019", "a"], ["2020", "b"]],
 }

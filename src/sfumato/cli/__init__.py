@@ -49,7 +49,9 @@ def _bug(error: Exception) -> str:
     trace = error.__traceback__
     while trace is not None and trace.tb_next is not None:
         trace = trace.tb_next
-    place = f"{os.path.basename(trace.tb_frame.f_code.co_filename)}, line {trace.tb_lineno}" if trace else "unknown place"
+    place = (
+        f"{os.path.basename(trace.tb_frame.f_code.co_filename)}, line {trace.tb_lineno}" if trace else "unknown place"
+    )
     return (
         f"this is a bug in sfumato ({type(error).__name__} in {place}); nothing was written.\n"
         "Set SFUMATO_DEBUG=1 to see the details (they may show data values) and report it."

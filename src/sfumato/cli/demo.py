@@ -11,7 +11,9 @@ from sfumato.cli.options import Quiet
 
 
 def demo(
-    output: Annotated[Path, typer.Option("--output", "-o", help="folder to make; an earlier demo there is replaced")] = Path("sfumato-demo"),
+    output: Annotated[
+        Path, typer.Option("--output", "-o", help="folder to make; an earlier demo there is replaced")
+    ] = Path("sfumato-demo"),
     quiet: Quiet = False,
 ) -> None:
     """Anonymize a generated hospital table: risk before, release, verdict, and a report to open."""
@@ -35,4 +37,7 @@ def demo(
     folder = release.write(output, force=True)
     tell("\n[bold]3  Check the result without trusting us[/]\n", quiet=quiet)
     verify.verify(folder / "share", quiet=quiet)
-    tell(f"\nOpen {folder / 'share' / 'report.html'} (to publish) and {folder / 'owner' / 'report.html'} (to keep).", quiet=quiet)
+    tell(
+        f"\nOpen {folder / 'share' / 'report.html'} (to publish) and {folder / 'owner' / 'report.html'} (to keep).",
+        quiet=quiet,
+    )

@@ -53,7 +53,9 @@ def _show_name(found: dict[str, Any]) -> None:
     if found["fields"]:
         out().print("\n[bold]Parameters[/]")
     for field in found["fields"]:
-        out().print(f"  {field['name']}{' (required)' if field['required'] else ''}: {escape(field['meaning'])}", soft_wrap=True)
+        out().print(
+            f"  {field['name']}{' (required)' if field['required'] else ''}: {escape(field['meaning'])}", soft_wrap=True
+        )
 
 
 def _release(folder: Path) -> dict[str, Any]:
@@ -70,9 +72,14 @@ def _show_release(certificate: dict[str, Any]) -> None:
 
     console = out()
     for verdict in certificate["verdicts"]:
-        console.print(f"{'✓' if verdict['holds'] else '✗'} {escape(verdict['promise'])}: {escape(verdict['sentence'])}", soft_wrap=True)
+        console.print(
+            f"{'✓' if verdict['holds'] else '✗'} {escape(verdict['promise'])}: {escape(verdict['sentence'])}",
+            soft_wrap=True,
+        )
     rows, gone = certificate["data"]["rows"], certificate["suppressed_records"]
-    console.print(f"{rows:,} records are shared; {gone:,} ({share(gone / max(1, rows + gone))}) were suppressed, because their classes stayed too small.")
+    console.print(
+        f"{rows:,} records are shared; {gone:,} ({share(gone / max(1, rows + gone))}) were suppressed, because their classes stayed too small."
+    )
     for step in certificate["plan"]:
         for column, place in step.get("levels", {}).items():
             console.print(f"  {escape(column)}: {_told(place['level'], place['top'])}", soft_wrap=True)
@@ -83,4 +90,8 @@ def _show_release(certificate: dict[str, Any]) -> None:
 def _told(level: int, top: int) -> str:
     if level == 0:
         return "exact" if top else "exact; it has no hierarchy"
-    return "nothing is left of it" if level == top else f"level {level} of {top}: the least that keeps the promises at the lowest total cost"
+    return (
+        "nothing is left of it"
+        if level == top
+        else f"level {level} of {top}: the least that keeps the promises at the lowest total cost"
+    )

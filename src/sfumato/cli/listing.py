@@ -25,7 +25,9 @@ def list_names(
         give_json(found)
         return
     for family, entries in found.items():
-        table = Table(box=None, pad_edge=False, title=family, title_justify="left", show_header=False, title_style="bold")
+        table = Table(
+            box=None, pad_edge=False, title=family, title_justify="left", show_header=False, title_style="bold"
+        )
         table.add_column(no_wrap=True)
         table.add_column(overflow="fold")
         for entry in entries:
@@ -54,4 +56,7 @@ def entries(family: str) -> list[dict[str, Any]]:
         from sfumato import examples
 
         return [{"name": n, "meaning": examples.meaning(n)} for n in examples.names()]
-    return [{k: d[k] for k in ("name", "meaning", "fields")} for d in map(registry.describe, registry.family(family).values())]
+    return [
+        {k: d[k] for k in ("name", "meaning", "fields")}
+        for d in map(registry.describe, registry.family(family).values())
+    ]

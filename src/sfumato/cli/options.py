@@ -10,7 +10,9 @@ import typer
 if TYPE_CHECKING:
     from sfumato.core.dataset import Dataset
 
-Data = Annotated[str, typer.Argument(help="the table: CSV, Parquet, Arrow, JSON lines, Excel, SPSS, Stata, SAS; '-' for stdin")]
+Data = Annotated[
+    str, typer.Argument(help="the table: CSV, Parquet, Arrow, JSON lines, Excel, SPSS, Stata, SAS; '-' for stdin")
+]
 RecipeFile = Annotated[Path, typer.Option("--recipe", "-r", help="the recipe (YAML)")]
 Json = Annotated[bool, typer.Option("--json", help="print the result as JSON")]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="no talk, only results and errors")]

@@ -30,4 +30,6 @@ def profile(
         give_json(dataclasses.asdict(proposal))
         return
     sys.stdout.write(recipe_text(proposal))
-    tell(f"{len(dataset):,} rows, {len(dataset.columns)} columns looked at; check every line marked 'guess'", quiet=quiet)
+    tell(
+        f"{len(dataset):,} rows, {len(dataset.columns)} columns looked at; check every line marked 'guess'", quiet=quiet
+    )

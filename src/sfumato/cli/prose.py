@@ -8,15 +8,15 @@ SIGNS = {
     r"\ge": "≥", r"\le": "≤", r"\ne": "≠", r"\sum": "Σ", r"\prod": "Π", r"\max": "max", r"\min": "min", r"\log": "log",
     r"\ln": "ln", r"\exp": "exp", r"\cdot": "·", r"\times": "×", r"\in": "∈", r"\infty": "∞", r"\alpha": "α",
     r"\beta": "β", r"\delta": "δ", r"\epsilon": "ε", r"\varepsilon": "ε", r"\lambda": "λ", r"\sup": "sup", r"\int": "∫",
-    r"\quad": "  ", r"\,": " ", r"\left": "", r"\right": "", r"\lceil": "⌈", r"\rceil": "⌉", r"\lfloor": "⌊",
+    r"\setminus": "∖", r"\{": "{", r"\}": "}", r"\quad": "  ", r"\,": " ", r"\left": "", r"\right": "", r"\lceil": "⌈", r"\rceil": "⌉", r"\lfloor": "⌊",
     r"\rfloor": "⌋", r"\dots": "…", r"\ldots": "…", r"\pi": "π", r"\theta": "θ", r"\mid": "|", r"\approx": "≈",
 }  # fmt: skip
 
 
 def plain(text: str) -> str:
-    """Text without reStructuredText markup.
+    r"""Text without reStructuredText markup.
 
-    >>> plain("``k`` is :math:`\\\\ge 1`, see :func:`judge` and *this*.")
+    >>> plain(r"``k`` is :math:`\ge 1`, see :func:`judge` and *this*.")
     'k is ≥ 1, see judge and this.'
     """
     text = re.sub(r":math:`([^`]*)`", lambda m: formula(m[1]), text)
@@ -35,7 +35,9 @@ def formula(latex: str) -> str:
     text = re.sub(r"\\hat\s*\{?(\w)\}?", "\\1\u0302", text)
     text = re.sub(r"\\(?:text|mathrm|operatorname)\{([^{}]*)\}", r"\1", text)
     text = re.sub(r"\\[a-zA-Z]+|\\,", lambda m: SIGNS.get(m[0], m[0].lstrip("\\")), text)
-    return re.sub(r"\s+", " ", re.sub(r"[_^]\{(\w)\}", lambda m: m[0][0] + m[1], text).replace("{", "(").replace("}", ")")).strip()
+    return re.sub(
+        r"\s+", " ", re.sub(r"[_^]\{(\w)\}", lambda m: m[0][0] + m[1], text).replace("{", "(").replace("}", ")")
+    ).strip()
 
 
 def _group(part: str) -> str:

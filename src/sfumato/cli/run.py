@@ -10,6 +10,8 @@ import typer
 from sfumato.cli.options import Data, Decimal, Delimiter, Encoding, Json, Quiet, RecipeFile, read_data
 
 if TYPE_CHECKING:
+    from rich.table import Table
+
     from sfumato.release.release import Release
 
 
@@ -18,9 +20,13 @@ def run(
     recipe: RecipeFile,
     output: Annotated[str, typer.Option("--output", "-o", help="folder to make; '-' prints the data only")],
     force: Annotated[bool, typer.Option("--force", help="replace an earlier release in that folder")] = False,
-    format: Annotated[str | None, typer.Option(help="format of the data, when it should differ from the input")] = None,
+    format: Annotated[  # noqa: A002
+        str | None, typer.Option(help="format of the data, when it should differ from the input")
+    ] = None,
     sign: Annotated[Path | None, typer.Option(help="Ed25519 private key (PEM) to sign the certificate with")] = None,
-    seed: Annotated[str | None, typer.Option(help="hexadecimal seed, to repeat a run; short ones mark a rehearsal")] = None,
+    seed: Annotated[
+        str | None, typer.Option(help="hexadecimal seed, to repeat a run; short ones mark a rehearsal")
+    ] = None,
     shuffle: Annotated[bool, typer.Option(help="shuffle the released rows: order identifies people too")] = True,
     json: Json = False,
     quiet: Quiet = False,
@@ -48,7 +54,10 @@ def run(
         give_json({**_summary(release), "folder": str(folder)})
     else:
         show(release)
-    tell(f"share  {folder / 'share'}: data, certificate, report\nkeep   {folder / 'owner'}: lock, alignment, owner's report", quiet=quiet)
+    tell(
+        f"share  {folder / 'share'}: data, certificate, report\nkeep   {folder / 'owner'}: lock, alignment, owner's report",
+        quiet=quiet,
+    )
 
 
 def _to_stdout(release: Release, format: str | None) -> None:  # noqa: A002
@@ -84,12 +93,14 @@ def show(release: Release) -> None:
         mark = "[green]✓[/]" if verdict.holds else "[red]✗[/]"
         console.print(f"{mark} [bold]{escape(verdict.promise)}[/]: {escape(verdict.sentence)}", soft_wrap=True)
     kept, all_records = len(release.dataset), len(release.original)
-    console.print(f"  {kept:,} of {all_records:,} records released, {release.suppressed:,} suppressed ({share(release.suppressed / all_records)})\n")
+    console.print(
+        f"  {kept:,} of {all_records:,} records released, {release.suppressed:,} suppressed ({share(release.suppressed / all_records)})\n"
+    )
     console.print(_columns(release))
     console.print(_risks(release))
 
 
-def _columns(release: Release):  # type: ignore[no-untyped-def]
+def _columns(release: Release) -> Table:
     from rich.markup import escape
     from rich.table import Table
 
@@ -103,7 +114,7 @@ def _columns(release: Release):  # type: ignore[no-untyped-def]
     return table
 
 
-def _risks(release: Release):  # type: ignore[no-untyped-def]
+def _risks(release: Release) -> Table:
     from rich.table import Table
 
     from sfumato.cli.talk import bar, share

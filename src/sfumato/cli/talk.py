@@ -76,12 +76,17 @@ def progress(words: str, *, quiet: bool) -> Iterator[Progress]:
         return
     from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
-    columns = (TextColumn("{task.description}"), BarColumn(), TextColumn("{task.percentage:>3.0f}%"), TimeElapsedColumn())
+    columns = (
+        TextColumn("{task.description}"),
+        BarColumn(),
+        TextColumn("{task.percentage:>3.0f}%"),
+        TimeElapsedColumn(),
+    )
     with Progress(*columns, console=err(), transient=True) as shown:
         task = shown.add_task(words, total=1.0)
 
         def update(share: float, words: str = "") -> None:
-            shown.update(task, completed=share, **({"description": words} if words else {}))
+            shown.update(task, completed=share, description=words or None)
 
         yield update
 

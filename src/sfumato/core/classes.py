@@ -230,7 +230,9 @@ def remap_to(ladder: Ladder, encoded: Encoded, level: int = 0) -> NDArray[np.int
     position = {name: i for i, name in enumerate(ladder.labels[0])}
     unknown = sum(1 for name in encoded.labels if name not in position)
     if unknown:
-        raise SchemaError(f"{unknown} value(s) were not there when the recoding was planned; plan it again on this table")
+        raise SchemaError(
+            f"{unknown} value(s) were not there when the recoding was planned; plan it again on this table"
+        )
     base = np.array([position[name] for name in encoded.labels], dtype=np.int64)
     return ladder.climb(0, level)[base] if base.size else base
 
@@ -297,7 +299,9 @@ class Placement:
     layout: Layout
 
 
-def pack_rows(dataset: Dataset, names: Sequence[str], at: Placement | None = None) -> tuple[NDArray[np.uint64], Placement]:
+def pack_rows(
+    dataset: Dataset, names: Sequence[str], at: Placement | None = None
+) -> tuple[NDArray[np.uint64], Placement]:
     """Pack every row's columns into its key, one column at a time: at a given placement, or at level 0 of a new one."""
     import numpy as np
 
@@ -310,7 +314,9 @@ def pack_rows(dataset: Dataset, names: Sequence[str], at: Placement | None = Non
         encoded = encode(dataset.column(name))
         ladders.append(at.ladders[a] if at else ladder_of(dataset, name, encoded))
         remap = remap_to(ladders[a], encoded, at.levels[a] if at else 0)
-        codes.append(remap.astype(np.min_scalar_type(max(1, len(remap))))[encoded.codes] if remap.size else encoded.codes)
+        codes.append(
+            remap.astype(np.min_scalar_type(max(1, len(remap))))[encoded.codes] if remap.size else encoded.codes
+        )
     place = at or Placement(tuple(ladders), (0,) * len(names), Layout.of([len(ladder.labels[0]) for ladder in ladders]))
     keys = np.zeros((len(dataset), place.layout.length), dtype=np.uint64)
     for a, column in enumerate(codes):
@@ -344,5 +350,7 @@ def _weights(dataset: Dataset, name: str) -> NDArray[np.float64]:
     values = column.to_numpy().astype(np.float64)
     bad = int((~(values >= 0)).sum())
     if bad:
-        raise SchemaError(f"weight column {name!r} has {bad} missing or negative value(s); weights must be zero or more")
+        raise SchemaError(
+            f"weight column {name!r} has {bad} missing or negative value(s); weights must be zero or more"
+        )
     return values

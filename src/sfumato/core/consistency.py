@@ -72,7 +72,9 @@ def _nodes(values: Labels, ladder: Ladder) -> list[set[str | None]]:
     position = {label: code for code, label in enumerate(ladder.labels[0])}
     climbs = [ladder.climb(0, level).tolist() for level in range(ladder.depth)]
     return [
-        {labels[climb[position[v]]] for labels, climb in zip(ladder.labels, climbs, strict=True)} if v in position else {v}
+        {labels[climb[position[v]]] for labels, climb in zip(ladder.labels, climbs, strict=True)}
+        if v in position
+        else {v}
         for v in values
     ]
 
@@ -101,7 +103,9 @@ def consistent(fine: ClassTable, released: ClassTable, coverings: Sequence[Cover
     reached = np.zeros(len(fine), dtype=np.int64)
     beginnings = np.zeros(len(released), dtype=np.int64)
     for name, cover in zip(released.columns, coverings, strict=True):
-        width = len(released.ladders[released.columns.index(name)].labels[released.levels[released.columns.index(name)]])
+        width = len(
+            released.ladders[released.columns.index(name)].labels[released.levels[released.columns.index(name)]]
+        )
         known, beginnings = np.unique(beginnings * width + released.codes(name), return_inverse=True)
         values = fine.codes(name)[left]
         amounts = cover.starts[values + 1] - cover.starts[values]

@@ -64,9 +64,7 @@ class Dataset:
     def require(self, names: Iterable[str]) -> None:
         """Raise one error that lists every named column the table lacks."""
         known = self.columns
-        problems = [
-            f"{self.source.name} has no column {n!r}.{did_you_mean(n, known)}" for n in names if n not in known
-        ]
+        problems = [f"{self.source.name} has no column {n!r}.{did_you_mean(n, known)}" for n in names if n not in known]
         if problems:
             raise SchemaError(problems)
 
@@ -87,11 +85,11 @@ class Dataset:
         A column named under two roles has both. Columns not named keep the roles they had.
         """
         given = Schema.from_roles(roles)
+        self.require(given.attributes)
         old = self.schema.attributes
         merged = {
             n: dataclasses.replace(old[n], roles=a.roles) if n in old else dataclasses.replace(a, kind=self._kind(n))
             for n, a in given.attributes.items()
-            if n in self.columns or self.require([n]) is None
         }
         return self.with_schema(Schema({**old, **merged}))
 
@@ -169,9 +167,13 @@ def _eager(frame: Any) -> nw.DataFrame[Any]:
     if names is not None and type(frame).__module__.startswith("pandas"):
         repeated = [str(n) for n in names[names.duplicated()]]
         if repeated:
-            raise SchemaError(f"{len(repeated)} column name(s) occur twice: {', '.join(sorted(set(repeated))[:5])}; rename them")
+            raise SchemaError(
+                f"{len(repeated)} column name(s) occur twice: {', '.join(sorted(set(repeated))[:5])}; rename them"
+            )
         if not all(isinstance(n, str) for n in names):
-            raise SchemaError("column names must be text; rename the columns of the frame, e.g. frame.columns.astype(str)")
+            raise SchemaError(
+                "column names must be text; rename the columns of the frame, e.g. frame.columns.astype(str)"
+            )
     try:
         return nw.from_native(frame, eager_only=True)
     except TypeError:

@@ -60,7 +60,7 @@ def encode(column: pl.Series) -> Encoded:
         column = column.cast(pl.String)
     distinct = column.drop_nulls().unique()
     names = [label(v) for v in distinct.to_list()]
-    labels: list[str | None] = list(sorted(set(names)))
+    labels: list[str | None] = [*sorted(set(names))]
     position = {name: i for i, name in enumerate(labels)}
     missing = len(labels)
     if column.null_count():

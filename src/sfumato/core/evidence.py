@@ -120,7 +120,9 @@ def _with_reference(
 
 def _pairs(dataset: Dataset, original: Dataset | None, classes: ClassTable, rows: NDArray[np.int64]) -> Pairs:
     if original is None:
-        raise SchemaError("a model compares released records with their originals; give the original table with original=")
+        raise SchemaError(
+            "a model compares released records with their originals; give the original table with original="
+        )
     return pair_up(original, dataset, classes, rows)
 
 

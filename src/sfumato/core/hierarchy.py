@@ -154,7 +154,10 @@ def _ladder(paths: Paths, *, missing: bool) -> Ladder:
 
     def column(table: Sequence[Mapping[str, float]], absent: Sequence[float]) -> tuple[Any, ...]:
         return tuple(
-            np.array([absent[level] if label is None else table[level].get(label, 1.0) for label in codes[level]], dtype=np.float64)
+            np.array(
+                [absent[level] if label is None else table[level].get(label, 1.0) for label in codes[level]],
+                dtype=np.float64,
+            )
             for level in range(depth)
         )
 
@@ -174,7 +177,9 @@ def require_single_parents(rows: Sequence[tuple[str, ...]], what: str) -> None:
         parents: dict[str, str] = {}
         torn = {row[level] for row in rows if parents.setdefault(row[level], row[level + 1]) != row[level + 1]}
         if torn:
-            problems.append(f"{what}: {len(torn)} node(s) of level {level} have more than one parent on level {level + 1}")
+            problems.append(
+                f"{what}: {len(torn)} node(s) of level {level} have more than one parent on level {level + 1}"
+            )
     tops = {row[-1] for row in rows}
     if len(tops) > 1:
         problems.append(f"{what}: the top level must be one single value, it has {len(tops)}")

@@ -38,8 +38,8 @@ class Facts:
 class Needs:
     """What a model must be shown besides the classes.
 
-    ``counts``: columns whose values are counted per class; a tuple of names is counted as one. ``reference``: whether their distribution in the
-    original table is needed. ``unmasked``: columns that are counted as they were before masking, where the original
+    ``counts``: columns whose values are counted per class; a tuple of names is counted as one. ``reference``: whether
+    their distribution in the original table is needed. ``unmasked``: columns that are counted as they were before masking, where the original
     table is at hand. ``weights``: whether survey weights are summed per class. ``population``, ``pairs`` and
     ``posteriors`` name the rarer kinds of evidence.
     """

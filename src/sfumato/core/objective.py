@@ -111,16 +111,67 @@ def _relative(tally: Tally) -> float:
 
 OBJECTIVES: tuple[Objective, ...] = (
     Objective("loss", "mean loss of a cell (Iyengar 2002, doi:10.1145/775047.775089)", _loss_costs, _mean),
-    Objective("loss_geometric", "geometric mean of the columns' losses, prod(1+l)^w − 1, as ARX scores", _loss_costs, _geometric),
-    Objective("precision", "1 − Sweeney's precision: mean level of a cell over the height of its hierarchy", _height_costs, _mean),
-    Objective("height", "mean level of the columns over the heights of their hierarchies; ignores suppression", _height_costs, _height),
-    Objective("entropy", "non-uniform entropy lost, as a share of all entropy (Gionis & Tassa 2009)", _entropy_costs, _mean),
+    Objective(
+        "loss_geometric",
+        "geometric mean of the columns' losses, prod(1+l)^w − 1, as ARX scores",
+        _loss_costs,
+        _geometric,
+    ),
+    Objective(
+        "precision",
+        "1 − Sweeney's precision: mean level of a cell over the height of its hierarchy",
+        _height_costs,
+        _mean,
+    ),
+    Objective(
+        "height",
+        "mean level of the columns over the heights of their hierarchies; ignores suppression",
+        _height_costs,
+        _height,
+    ),
+    Objective(
+        "entropy", "non-uniform entropy lost, as a share of all entropy (Gionis & Tassa 2009)", _entropy_costs, _mean
+    ),
     Objective("class_size", "average size of the released classes", _loss_costs, _class_size, bounded=False),
-    Objective("discernibility", "sum of squared class sizes, a suppressed record costs N (Bayardo & Agrawal 2005)", _loss_costs, _discernibility, bounded=False),
-    Objective("minimum_absolute_distance", "sum of levels, among k-minimal nodes (Samarati 2001)", _height_costs, lambda t: float(sum(t.levels)), bounded=False, minimal=True),
-    Objective("minimum_relative_distance", "sum of levels over heights, among k-minimal nodes (Samarati 2001)", _height_costs, _relative, bounded=False, minimal=True),
-    Objective("maximum_distribution", "most distinct released tuples, among k-minimal nodes (Samarati 2001)", _height_costs, lambda t: -float(t.classes), bounded=False, minimal=True),
-    Objective("minimum_suppression", "fewest suppressed records, among k-minimal nodes (Samarati 2001)", _height_costs, lambda t: float(t.suppressed), bounded=False, minimal=True),
+    Objective(
+        "discernibility",
+        "sum of squared class sizes, a suppressed record costs N (Bayardo & Agrawal 2005)",
+        _loss_costs,
+        _discernibility,
+        bounded=False,
+    ),
+    Objective(
+        "minimum_absolute_distance",
+        "sum of levels, among k-minimal nodes (Samarati 2001)",
+        _height_costs,
+        lambda t: float(sum(t.levels)),
+        bounded=False,
+        minimal=True,
+    ),
+    Objective(
+        "minimum_relative_distance",
+        "sum of levels over heights, among k-minimal nodes (Samarati 2001)",
+        _height_costs,
+        _relative,
+        bounded=False,
+        minimal=True,
+    ),
+    Objective(
+        "maximum_distribution",
+        "most distinct released tuples, among k-minimal nodes (Samarati 2001)",
+        _height_costs,
+        lambda t: -float(t.classes),
+        bounded=False,
+        minimal=True,
+    ),
+    Objective(
+        "minimum_suppression",
+        "fewest suppressed records, among k-minimal nodes (Samarati 2001)",
+        _height_costs,
+        lambda t: float(t.suppressed),
+        bounded=False,
+        minimal=True,
+    ),
 )
 
 

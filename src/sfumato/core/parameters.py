@@ -55,7 +55,9 @@ def problems_of(error: ValidationError) -> list[str]:
     for issue in error.errors(include_url=False, include_input=False, include_context=False):
         where = ".".join(str(part) for part in issue["loc"])
         message = issue["msg"].removeprefix("Value error, ").replace("Input should be", "should be", 1)
-        found.append(f"{where} {message}".strip() if message.startswith("should") else f"{where}: {message}".lstrip(": "))
+        found.append(
+            f"{where} {message}".strip() if message.startswith("should") else f"{where}: {message}".lstrip(": ")
+        )
     return found
 
 
@@ -70,7 +72,8 @@ def values_of(value: Any) -> dict[str, Any]:
 
 
 def _default(field: dataclasses.Field[Any]) -> Any:
-    default, factory = field.default, field.default_factory
+    default: Any = field.default
+    factory: Any = field.default_factory
     if hasattr(default, "get_default"):  # pydantic keeps its own Field as the dataclass default
         return default.get_default(call_default_factory=True)
     if default is not dataclasses.MISSING:

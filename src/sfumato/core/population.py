@@ -46,7 +46,9 @@ def weight_column(schema: Schema) -> str:
 def require_population(population: Dataset | None) -> Dataset:
     """The population table, or an error that says how to give one."""
     if population is None:
-        raise SchemaError("a model compares with a population, but there is no population table; give one with population=")
+        raise SchemaError(
+            "a model compares with a population, but there is no population table; give one with population="
+        )
     return population
 
 
@@ -71,7 +73,9 @@ def joined(
     return _extended(classes, keys[first][at < 0], own, amounts[at < 0])
 
 
-def _extended(classes: ClassTable, keys: NDArray[np.uint64], own: NDArray[np.int64], more: NDArray[np.int64]) -> ClassTable:
+def _extended(
+    classes: ClassTable, keys: NDArray[np.uint64], own: NDArray[np.int64], more: NDArray[np.int64]
+) -> ClassTable:
     """Classes with the population of each, and those that only the population has behind them."""
     import numpy as np
 

@@ -66,7 +66,9 @@ class Attribute:
         if not roles:
             raise ParameterError("a column needs at least one role: " + ", ".join(Role))
         if len(roles) > 1 and not set(roles) <= COMBINABLE:
-            raise ParameterError(f"roles {' and '.join(roles)} cannot go together; only quasi, sensitive and stratum can")
+            raise ParameterError(
+                f"roles {' and '.join(roles)} cannot go together; only quasi, sensitive and stratum can"
+            )
         if self.unit not in ("person", "household"):
             raise ParameterError(f"unit must be person or household, not {self.unit!r}")
         object.__setattr__(self, "roles", roles)
@@ -159,7 +161,9 @@ class Schema:
     def check(self, columns: Sequence[str], table: str) -> None:
         """Raise one :class:`SchemaError` with everything that does not fit the columns of a table."""
         problems = [
-            f"{table} has no column {name!r}.{did_you_mean(name, columns)}" for name in self.attributes if name not in columns
+            f"{table} has no column {name!r}.{did_you_mean(name, columns)}"
+            for name in self.attributes
+            if name not in columns
         ]
         problems += [
             f"column {name!r} of {table} has no role; give it one ({', '.join(Role)}), 'plain' if it is none of the others"

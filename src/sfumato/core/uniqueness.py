@@ -83,7 +83,7 @@ def population_uniques(class_sizes: ArrayLike, fraction: float, estimator: Estim
 
     >>> found = population_uniques([1] * 60 + [2] * 15 + [5] * 4, fraction=0.2, estimator="zayatz")
     >>> round(found.number, 2), found.population, found.estimator
-    (141.66, 550, 'zayatz')
+    (195.07, 550, 'zayatz')
     """
     sample = Frequencies.of(class_sizes, fraction)
     most = sample.having(1) / fraction
@@ -194,7 +194,16 @@ def slide_negative_binomial(sample: Frequencies) -> float | None:
         alpha, beta = math.exp(at[0]), 1 / (1 + math.exp(-at[1]))
         hidden = (1 - f) * (1 - beta)
         first = classes * f * (beta / (1 - hidden)) ** alpha * (alpha * hidden / (1 - hidden) + 1)
-        second = classes * f**2 / 2 * alpha * (1 - beta) * beta**alpha * (2 - (1 - alpha) * hidden) / (1 - hidden) ** (alpha + 2)
+        second = (
+            classes
+            * f**2
+            / 2
+            * alpha
+            * (1 - beta)
+            * beta**alpha
+            * (2 - (1 - alpha) * hidden)
+            / (1 - hidden) ** (alpha + 2)
+        )
         return [first / unique - 1, second / double - 1]
 
     bounds = ([-20.0, -30.0], [10.0, 30.0])

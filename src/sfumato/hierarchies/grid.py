@@ -137,7 +137,7 @@ class Grid:
         unit = 10**self.digits
         if any(p % unit for p in (*self.widths, self.origin, *positions)):
             return False
-        closed = [p for p in positions if self.below is None or p >= self.below]
+        closed = [low for low, _ in ends if low is not None and not self.open_end(low)]
         return not closed or self.around(min(closed))[-1][0] >= 0
 
     def label(self, extent: Extent, *, whole: bool) -> str:

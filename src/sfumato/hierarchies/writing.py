@@ -7,6 +7,7 @@ import os
 import tempfile
 from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import Literal
 
 from sfumato.core.hierarchy import Hierarchy, Ladder, bind
 from sfumato.errors import OutputError, SchemaError
@@ -54,12 +55,18 @@ def _replace(target: Path, rows: Sequence[tuple[str, ...]], delimiter: str, enco
     handle, temporary = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
     try:
         with open(handle, "w", encoding=encoding, newline="") as stream:
-            csv.writer(stream, delimiter=delimiter, lineterminator="\n").writerows(rows)
+            csv.writer(stream, delimiter=delimiter, lineterminator="\n", quoting=_quoting(rows)).writerows(rows)
         Path(temporary).chmod(0o666 & ~_umask())
         Path(temporary).replace(target)
     except BaseException:
         Path(temporary).unlink(missing_ok=True)
         raise
+
+
+def _quoting(rows: Sequence[tuple[str, ...]]) -> Literal[0, 1]:
+    """Quote everything where a label holds what a reader takes for a line end or a byte order mark."""
+    strange = any(mark in label for row in rows for label in row for mark in ("\r", "\ufeff"))
+    return csv.QUOTE_ALL if strange else csv.QUOTE_MINIMAL
 
 
 def _umask() -> int:

@@ -145,7 +145,9 @@ class _Text:
         found = records.find_records(self.data, delimiter=mark, line_end=self.layout.line_end, offset=self.offset)
         records.refuse_broken_quotes(self.data, delimiter=mark, offset=self.offset, **where)
         records.refuse_ragged(found, self.data, fields=int(found.fields[0]), **where)
-        raise UnreadableInput(f"{self.name} {otherwise}; check its quotes and line ends, or pass delimiter= if it was guessed wrong")
+        raise UnreadableInput(
+            f"{self.name} {otherwise}; check its quotes and line ends, or pass delimiter= if it was guessed wrong"
+        )
 
     def _without_blank_lines(self, frame: pl.DataFrame, names: list[str]) -> tuple[pl.DataFrame, list[str]]:
         """Drop rows that are empty lines; refuse short lines, which polars fills up with missing values."""

@@ -95,14 +95,21 @@ def _decoded(data: bytes, name: str, encoding: str) -> bytes:
     try:
         text = data.decode(encoding)
         return _without_nul(text.removeprefix("\ufeff").encode(), name)
-    except UnicodeDecodeError as error:
-        before = data[: error.start].decode(encoding, errors="ignore")
-        line = 1 + (before.count("\n") or before.count("\r"))
+    except UnicodeError as error:
         raise UnreadableInput(
-            f"{name}, line {line}: not valid {encoding}; pass the encoding it was written in"
+            f"{name}{_where(data, encoding, error)}: not valid {encoding}; pass the encoding it was written in"
         ) from None
-    except UnicodeError:  # a lone surrogate, or a codec that gives no position
-        raise UnreadableInput(f"{name} is not valid {encoding}; pass the encoding it was written in") from None
+
+
+def _where(data: bytes, encoding: str, error: UnicodeError) -> str:
+    """The line of a decoding error, where the codec tells it."""
+    if not isinstance(error, UnicodeDecodeError):
+        return ""
+    try:
+        before = data[: error.start].decode(encoding, errors="ignore")
+    except UnicodeError:
+        return ""
+    return f", line {1 + (before.count(chr(10)) or before.count(chr(13)))}"
 
 
 def _without_nul(data: bytes, name: str) -> bytes:

@@ -103,7 +103,8 @@ def has_header(rows: Sequence[Sequence[str]]) -> bool:
     """Whether the first row names the columns.
 
     Text above numbers names them, and so do counted columns (0, 1, 2, …) and years above other numbers. Numbers
-    above numbers are data, and so is a row most of whose values come again below. In doubt it is a header.
+    above numbers are data, and so is a row most of whose values, or a bare sign, come again below. In doubt it is a
+    header.
     """
     if not rows:
         return True
@@ -116,7 +117,7 @@ def has_header(rows: Sequence[Sequence[str]]) -> bool:
     votes = [_vote(cell, [row[i] for row in below if row[i].strip()]) for i, cell in enumerate(first)]
     if "names" in votes:
         return True
-    return "numbers" not in votes and 2 * votes.count("again") < len(votes)
+    return "data" not in votes and 2 * votes.count("again") <= len(votes)
 
 
 def _vote(first: str, below: list[str]) -> str:
@@ -126,5 +127,7 @@ def _vote(first: str, below: list[str]) -> str:
         if not _looks_numeric(first):
             return "names"
         years_above = _YEAR.fullmatch(first.strip()) and not any(_YEAR.fullmatch(cell.strip()) for cell in below)
-        return "names" if years_above else "numbers"
-    return "again" if first in below else ""
+        return "names" if years_above else "data"
+    if first not in below:
+        return ""
+    return "again" if any(map(str.isalnum, first)) else "data"  # a sign such as * names nothing

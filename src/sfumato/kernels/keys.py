@@ -17,14 +17,14 @@ _EMPTY = np.int64(-1)
 
 
 @njit(cache=True, nogil=True)
-def pack(keys, codes, word, shift):  # type: ignore[no-untyped-def]
+def pack(keys, codes, word, shift):
     """Write the codes of one column into its bit field, for every row."""
     for i in range(codes.size):
         keys[i, word] |= np.uint64(codes[i]) << np.uint64(shift)
 
 
 @njit(cache=True, nogil=True, inline="always")
-def _hash(keys, i):  # type: ignore[no-untyped-def]
+def _hash(keys, i):
     h = np.uint64(0x9E3779B97F4A7C15)
     for w in range(keys.shape[1]):
         h = (h ^ keys[i, w]) * np.uint64(0xFF51AFD7ED558CCD)
@@ -33,7 +33,7 @@ def _hash(keys, i):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True, nogil=True, inline="always")
-def _same(left, i, right, j):  # type: ignore[no-untyped-def]
+def _same(left, i, right, j):
     for w in range(left.shape[1]):
         if left[i, w] != right[j, w]:
             return False
@@ -41,7 +41,7 @@ def _same(left, i, right, j):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True, nogil=True)
-def _rehash(first, keys, count, slots):  # type: ignore[no-untyped-def]
+def _rehash(first, keys, count, slots):
     table = np.full(slots, _EMPTY, np.int64)
     mask = np.uint64(slots - 1)
     for g in range(count):
@@ -64,12 +64,12 @@ def group(keys: Keys) -> tuple[Ids, Ids]:
 
 
 @njit(cache=True, nogil=True, inline="always")
-def _slot(key, high_bits):  # type: ignore[no-untyped-def]
+def _slot(key, high_bits):
     return (key * np.uint64(0x9E3779B97F4A7C15)) >> high_bits
 
 
 @njit(cache=True, nogil=True)
-def _group_word(keys):  # type: ignore[no-untyped-def]
+def _group_word(keys):
     n = keys.size
     ids = np.empty(n, np.int64)
     first = np.empty(1024, np.int64)
@@ -102,7 +102,7 @@ def _group_word(keys):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True, nogil=True)
-def _respread(known, count, bits):  # type: ignore[no-untyped-def]
+def _respread(known, count, bits):
     """A larger hash table of the keys known so far."""
     table = np.full(1 << bits, _EMPTY, np.int64)
     mask = np.uint64(table.size - 1)
@@ -115,7 +115,7 @@ def _respread(known, count, bits):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True, nogil=True)
-def _group_words(keys):  # type: ignore[no-untyped-def]
+def _group_words(keys):
     n = keys.shape[0]
     ids = np.empty(n, np.int64)
     first = np.empty(1024, np.int64)
@@ -143,7 +143,7 @@ def _group_words(keys):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True, nogil=True)
-def look_up(known, keys):  # type: ignore[no-untyped-def]
+def look_up(known, keys):
     """Index of every key among the distinct ``known`` keys, −1 where it is not there."""
     slots = 16
     while slots < 2 * known.shape[0] + 1:
@@ -160,7 +160,7 @@ def look_up(known, keys):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True, nogil=True)
-def field_codes(keys, word, shift, width):  # type: ignore[no-untyped-def]
+def field_codes(keys, word, shift, width):
     """The code of one column in every key."""
     mask = (np.uint64(1) << np.uint64(width)) - np.uint64(1)
     codes = np.empty(keys.shape[0], np.int64)
@@ -170,7 +170,7 @@ def field_codes(keys, word, shift, width):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True, nogil=True)
-def add_up(values, ids, groups):  # type: ignore[no-untyped-def]
+def add_up(values, ids, groups):
     """Sum of ``values`` per group."""
     sums = np.zeros(groups, values.dtype)
     for i in range(ids.size):
@@ -179,7 +179,7 @@ def add_up(values, ids, groups):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True, nogil=True)
-def merge_counts(starts, codes, counts, ids, groups, domain):  # type: ignore[no-untyped-def]
+def merge_counts(starts, codes, counts, ids, groups, domain):
     """Sparse counts of merged classes: class ``i`` goes to group ``ids[i]``.
 
     ``starts, codes, counts`` hold one class after the other (compressed rows). Codes come out sorted only when

@@ -28,7 +28,7 @@ def roll_up(keys: NDArray[np.uint64], records: NDArray[np.int64], *columns: NDAr
 
 
 @njit(cache=True, nogil=True)
-def _roll_up_word(keys, records, shifts, widths, climbs, offsets):  # type: ignore[no-untyped-def]
+def _roll_up_word(keys, records, shifts, widths, climbs, offsets):
     n = keys.size
     slots, bits = 16, 4
     while slots < 2 * n:
@@ -63,7 +63,7 @@ def _roll_up_word(keys, records, shifts, widths, climbs, offsets):  # type: igno
 
 
 @njit(cache=True, nogil=True)
-def _roll_up_words(keys, records, words, shifts, widths, climbs, offsets):  # type: ignore[no-untyped-def]
+def _roll_up_words(keys, records, words, shifts, widths, climbs, offsets):
     n = keys.shape[0]
     slots = 16
     while slots < 2 * n:
@@ -94,7 +94,7 @@ def _roll_up_words(keys, records, words, shifts, widths, climbs, offsets):  # ty
 
 
 @njit(cache=True, nogil=True)
-def tally(keys, records, failing, words, shifts, widths, costs, offsets, lost):  # type: ignore[no-untyped-def]
+def tally(keys, records, failing, words, shifts, widths, costs, offsets, lost):
     """What a node keeps and loses when its failing classes are suppressed.
 
     ``lost[a]`` receives, over the suppressed records, the sum of column *a*'s cell cost. Returns kept classes,

@@ -80,7 +80,9 @@ class DeltaPresence:
         failing = self.failing(evidence)
         attained = extreme(values, "largest")
         sentence = self._sentence(evidence, values) if len(values) else ""
-        return verdict(self, evidence, failing, attained=attained, required=self.high, per_class=values, sentence=sentence)
+        return verdict(
+            self, evidence, failing, attained=attained, required=self.high, per_class=values, sentence=sentence
+        )
 
     def implies(self, other: Model) -> bool:
         """Narrower bounds imply wider ones, and a chance of at most 1/k implies k-map with the same population."""
@@ -110,7 +112,9 @@ class DeltaPresence:
         beyond = int(np.isinf(values).sum())
         if beyond:
             return f"{beyond:,} classes hold more people than the population has there; it must contain the whole table"
-        text = f"an intruder finds somebody in the table with a chance between {least:.3g} and {float(values.max()):.3g}"
+        text = (
+            f"an intruder finds somebody in the table with a chance between {least:.3g} and {float(values.max()):.3g}"
+        )
         if evidence.absent and self.low > 0:
             text += f"; {evidence.absent:,} people of the population match no released class and are known to be absent"
         return text

@@ -69,7 +69,9 @@ class KMap:
     def __post_init__(self) -> None:
         ways = [self.population is not None, self.weights, self.fraction is not None]
         if sum(ways) > 1:
-            raise ParameterError("give one of population, weights and fraction: each is another way to know the population")
+            raise ParameterError(
+                "give one of population, weights and fraction: each is another way to know the population"
+            )
         if self.confidence is not None and self.fraction is None:
             raise ParameterError("confidence belongs to an estimate by fraction; give fraction too")
 

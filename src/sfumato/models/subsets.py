@@ -67,7 +67,9 @@ class KOnSubsets:
     def needs(self, schema: Schema) -> Needs:
         """Nothing but the classes; but there must be as many quasi-identifiers as an intruder knows."""
         if len(schema.quasi) < self.size:
-            raise SchemaError(f"{self.promise} needs {self.size} columns with role quasi; there are {len(schema.quasi)}")
+            raise SchemaError(
+                f"{self.promise} needs {self.size} columns with role quasi; there are {len(schema.quasi)}"
+            )
         return Needs()
 
     def failing(self, evidence: Evidence) -> NDArray[np.bool_]:
@@ -76,7 +78,9 @@ class KOnSubsets:
 
     def judge(self, evidence: Evidence) -> Verdict:
         """The smallest group of any subset, and the classes in too small ones."""
-        return _judge(self, self.k, evidence, self._least(evidence), "column" if self.size == 1 else f"{self.size} columns")
+        return _judge(
+            self, self.k, evidence, self._least(evidence), "column" if self.size == 1 else f"{self.size} columns"
+        )
 
     def implies(self, other: Model) -> bool:
         """A larger k on as many columns or more implies a smaller one, on all subsets and on named combinations."""
@@ -102,7 +106,9 @@ class KOnCombinations:
 
     k: Annotated[int, Field(ge=1, description="smallest group that is acceptable")]
     combinations: Annotated[
-        Sequence[Combination], AfterValidator(tuple), Field(min_length=1, description="columns an intruder knows together")
+        Sequence[Combination],
+        AfterValidator(tuple),
+        Field(min_length=1, description="columns an intruder knows together"),
     ]
 
     name: ClassVar[str] = "k_on_combinations"
@@ -127,7 +133,10 @@ class KOnCombinations:
         wrong = [name for name in named if name not in schema.quasi]
         if wrong:
             raise SchemaError(
-                [f"{self.name}: {name!r} is no column with role quasi.{did_you_mean(name, schema.quasi)}" for name in wrong]
+                [
+                    f"{self.name}: {name!r} is no column with role quasi.{did_you_mean(name, schema.quasi)}"
+                    for name in wrong
+                ]
             )
         return Needs()
 

@@ -79,7 +79,7 @@ def look_at(name: str, values: pl.Series, *, prefix: str = "") -> Column:
     sample = sample_of(values)
     guess = guess_kind(values, sample, matches[0] if matches else None)
     missing = values.null_count()
-    sizes = values.unique_counts().to_numpy().astype(np.int64) if values.len() else np.zeros(0, dtype=np.int64)
+    sizes = values.unique_counts().to_numpy().astype(np.int64)
     card = Card(
         name=name,
         kind=guess.kind,

@@ -40,11 +40,9 @@ class Sample:
 
 def sample_of(values: pl.Series) -> Sample:
     """Look at no more than :data:`SAMPLE` non-missing values, evenly spread, blanks stripped."""
-    present = values.drop_nulls()
-    if present.dtype.is_float():
-        present = present.drop_nans()
-    step = max(1, -(-present.len() // SAMPLE))
-    cells = _as_texts(present.gather_every(step))
+    present = values.drop_nulls() if values.null_count() else values
+    step = -(-present.len() // SAMPLE)
+    cells = _as_texts(present.gather_every(step) if step > 1 else present)
     texts = [stripped for cell in cells if (stripped := cell.strip())]
     return Sample(tuple(dict.fromkeys(texts)), len(texts))
 
@@ -58,7 +56,7 @@ def _as_texts(values: pl.Series) -> list[str]:
         return values.to_list()
     from sfumato.core.encoding import label
 
-    return [label(value) for value in values.to_list()]
+    return [label(value) for value in values.to_list() if value == value]  # noqa: PLR0124 - NaN differs from itself
 
 
 def share(test: Callable[[str], object], texts: Sequence[str], *, at_most: int = SAMPLE) -> float:

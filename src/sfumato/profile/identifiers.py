@@ -155,9 +155,9 @@ def _both(by_name: Finding, by_value: Finding) -> Finding:
 
 def _numbers_records(match: Match | None, facts: _Facts) -> Finding | None:
     """Values that differ in every record and are codes or a running count, not measurements."""
-    values = facts.values.drop_nulls()
-    if match is not None or values.len() < _FEWEST_ROWS or facts.sample.distinct_share < _ALL_DIFFERENT:
+    if match is not None or facts.sample.cells < _FEWEST_ROWS or facts.sample.distinct_share < _ALL_DIFFERENT:
         return None
+    values = facts.values.drop_nulls()
     if not (_is_numbering(values, facts.sample) if facts.numeric else _is_code(facts)):
         return None
     different = values.n_unique() / values.len()

@@ -79,7 +79,15 @@ def _change(name: str, original: Dataset, shared: Dataset, levels: dict[str, tup
     before = original.column(name).n_unique()
     after = shared.column(name).n_unique() if name in shared.columns else None
     level, top = levels.get(name, (None, None))
-    return ColumnChange(name, tuple(str(r) for r in attribute.roles), _action(attribute.roles, after, level, top), level, top, before, after)
+    return ColumnChange(
+        name,
+        tuple(str(r) for r in attribute.roles),
+        _action(attribute.roles, after, level, top),
+        level,
+        top,
+        before,
+        after,
+    )
 
 
 def _action(roles: Sequence[str], after: int | None, level: int | None, top: int | None) -> str:

@@ -66,7 +66,9 @@ def _private_key(path: Path) -> Ed25519PrivateKey:
 
     key = _load(path, lambda content: load_pem_private_key(content, password=None))
     if not isinstance(key, Ed25519PrivateKey):
-        raise ParameterError(f"{path} is not an Ed25519 private key; make one with 'openssl genpkey -algorithm ed25519'")
+        raise ParameterError(
+            f"{path} is not an Ed25519 private key; make one with 'openssl genpkey -algorithm ed25519'"
+        )
     return key
 
 

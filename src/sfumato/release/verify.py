@@ -24,8 +24,8 @@ from sfumato.core.schema import Attribute, Schema
 from sfumato.errors import RecipeError, SfumatoError, UnreadableInput
 from sfumato.io.read import read_table
 from sfumato.release.documents import CERTIFICATE_VERSION, commitment, digest_of
-from sfumato.release.publish import digest_of_input, sha256_of
 from sfumato.release.make import make_release
+from sfumato.release.publish import digest_of_input, sha256_of
 from sfumato.release.signature import signature_holds
 
 if TYPE_CHECKING:
@@ -62,7 +62,12 @@ class Verification:
 
     def to_dict(self) -> dict[str, Any]:
         """The verification as plain data."""
-        return {"folder": self.folder, "holds": self.holds, "signed": self.signed, "claims": [dataclasses.asdict(c) for c in self.claims]}
+        return {
+            "folder": self.folder,
+            "holds": self.holds,
+            "signed": self.signed,
+            "claims": [dataclasses.asdict(c) for c in self.claims],
+        }
 
     def __str__(self) -> str:
         mark = {"holds": "✓", "fails": "✗", "needs original": "?"}
@@ -121,7 +126,11 @@ def _edited(certificate: Mapping[str, Any]) -> Claim:
 
 def _signature(certificate: Mapping[str, Any], trusted: Path | None) -> Claim | None:
     if "signature" not in certificate:
-        return Claim("signature", "fails", "a trusted key was given but the certificate is not signed") if trusted else None
+        return (
+            Claim("signature", "fails", "a trusted key was given but the certificate is not signed")
+            if trusted
+            else None
+        )
     if not signature_holds(certificate, trusted):
         return Claim("signature", "fails", "the signature does not fit the certificate or is not from the trusted key")
     who = "by the trusted key" if trusted else "by the key it carries (give --key to say whom you trust)"
@@ -149,7 +158,9 @@ def _released(certificate: Mapping[str, Any], file: Path) -> Dataset:
     )
     missing = [name for name in schema.attributes if name not in frame.columns]
     if missing:
-        raise UnreadableInput(f"the data file lacks {len(missing)} column(s) the certificate names: {', '.join(missing[:5])}")
+        raise UnreadableInput(
+            f"the data file lacks {len(missing)} column(s) the certificate names: {', '.join(missing[:5])}"
+        )
     return Dataset(frame, source=source).with_schema(schema)  # type: ignore[arg-type]
 
 
@@ -241,7 +252,11 @@ def _committed(certificate: Mapping[str, Any], original: Dataset, lock: Mapping[
     if lock is None:
         return Claim(name, "needs original", "give --owner with the lock file, which holds the salt")
     fits = commitment(digest_of_input(original), lock["salt"]) == certificate["input_commitment"]["value"]
-    return Claim(name, "holds" if fits else "fails", "the commitment opens" if fits else "this is not the input that was committed to")
+    return Claim(
+        name,
+        "holds" if fits else "fails",
+        "the commitment opens" if fits else "this is not the input that was committed to",
+    )
 
 
 def _replay(
@@ -251,10 +266,15 @@ def _replay(
     name = "rows are the recoded original"
     suppressed = Claim("suppressed records", *_suppressed(certificate, released, original))
     if lock is None:
-        return [Claim(name, "needs original", "give --owner with the lock file, which holds recipe and seed"), suppressed]
+        return [
+            Claim(name, "needs original", "give --owner with the lock file, which holds recipe and seed"),
+            suppressed,
+        ]
     try:
         recipe = recipes.from_dict(lock["recipe"])
-        again = make_release(original.with_schema(recipe.schema), recipe, seed=Seed.of(lock["seed"]), shuffle=certificate["shuffled"])
+        again = make_release(
+            original.with_schema(recipe.schema), recipe, seed=Seed.of(lock["seed"]), shuffle=certificate["shuffled"]
+        )
     except SfumatoError as error:
         return [Claim(name, "fails", f"the release cannot be made again: {error}"), suppressed]
     same = _same_rows(again.dataset, released)

@@ -11,17 +11,18 @@ import functools
 import json
 import unicodedata
 from collections.abc import Mapping, Sequence
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Literal
 
 if TYPE_CHECKING:
     import altair as alt
 
 INK, SOFT, BEFORE, AFTER, ALARM = "#1b2430", "#566070", "#a3abb6", "#0b5394", "#a33b00"
-WIDTH, ROW, FONT = 560, 26, 14
-GUTTER, NUMBERS = 150, 150
-PLOT = WIDTH - GUTTER - NUMBERS
-COLUMN_ENDS = (PLOT + 72, PLOT + NUMBERS - 4)
-"""Where the two columns of numbers end; a single one starts beside the bars."""
+WIDTH, ROW, FONT, LETTER = 500, 26, 14, 8.5
+NUMBERS = 148
+"""Room for the numbers on the right: two columns of them, or one."""
+HEADING = -0.95
+"""Where headings stand; the rows are at 0, 1, 2 …"""
 MOST_BOXES = 20
 LONGEST_LABEL = 18
 
@@ -46,43 +47,79 @@ class Divider:
     label: str
 
 
+@dataclasses.dataclass(frozen=True)
+class Frame:
+    """Where things are: labels in the gutter on the left, bars in the plot, rows from 0 to ``last``."""
+
+    labels: Sequence[str]
+    last: int
+
+    @property
+    def gutter(self) -> int:
+        """Room for the longest label."""
+        return 12 + round(LETTER * max(_width(shortened(label)) for label in self.labels))
+
+    @property
+    def plot(self) -> int:
+        """Width of the bars' room."""
+        return WIDTH - self.gutter - NUMBERS
+
+    @property
+    def height(self) -> int:
+        """Height of all rows and the heading."""
+        return ROW * (self.last + 2)
+
+    def y(self, field: str) -> alt.Y:
+        """The channel that puts a row number in its place."""
+        import altair as alt
+
+        scale = alt.Scale(domain=[-1.3, self.last + 0.7], range=[0, self.height], nice=False, zero=False)
+        return alt.Y(field, type="quantitative", axis=None, scale=scale)
+
+    def x(self, field: str, most: float) -> alt.X:
+        """The channel that spreads 0 to ``most`` over the plot."""
+        import altair as alt
+
+        return alt.X(field, type="quantitative", axis=None, scale=alt.Scale(domain=[0, most], range=[0, self.plot]))
+
+
 def bar_chart(lines: Sequence[Line], heading: tuple[str, str], *, most: float, divider: Divider | None = None) -> alt.LayerChart:
     """Horizontal bars from 0 to ``most``; two bars a row where there is a before, the light one behind.
 
     ``heading`` stands over the labels and over the numbers of a chart with one bar a row.
     """
     two = any(line.before is not None for line in lines)
-    places = [i + (divider is not None and i >= divider.row) for i in range(len(lines))]
-    rows = [{**dataclasses.asdict(line), "y": y} for line, y in zip(lines, places, strict=True)]
-    layers = [_bars(rows, "before", 0.38, most, places)] if two else []
-    layers.append(_bars(rows, "after", 0.2 if two else 0.38, most, places))
-    layers.append(_rule((0, 0), (-0.5, places[-1] + 0.5), places, colour=SOFT))
-    layers += _labels([(row["y"], row["label"]) for row in rows], heading[0], places)
-    layers += _two_columns(rows, places) if two else _one_column([(r["y"], r["after_text"]) for r in rows], heading[1], places)
+    rows = [(i + (divider is not None and i >= divider.row), line) for i, line in enumerate(lines)]
+    frame = Frame([heading[0], *(line.label for line in lines)], rows[-1][0])
+    layers = [_bars(frame, [(y, line.before or 0, BEFORE) for y, line in rows], 0.38, most)] if two else []
+    colours = [(y, line.after, ALARM if line.alarm else AFTER) for y, line in rows]
+    layers.append(_bars(frame, colours, 0.2 if two else 0.38, most))
+    layers.append(_rule(frame, (0, 0), (-0.5, frame.last + 0.5), colour=SOFT))
+    layers += _labels(frame, [(y, line.label) for y, line in rows], heading[0])
+    layers += _two_columns(frame, rows) if two else _one_column(frame, [(y, line.after_text) for y, line in rows], heading[1])
     if divider is not None:
-        layers.append(_rule((0, PLOT + NUMBERS), (divider.row, divider.row), places, dashed=True))
-        layers.append(_text([(divider.row, divider.label)], places, -10, "right", bold=True))
-    return _framed(layers, places)
+        layers.append(_rule(frame, (0, frame.plot + NUMBERS), (divider.row, divider.row), dashed=True))
+        layers.append(_text(frame, [(divider.row, divider.label)], -10, "right", bold=True))
+    return _framed(frame, layers)
 
 
 def level_chart(levels: Sequence[tuple[str, int, int]], heading: tuple[str, str], words: Sequence[str]) -> alt.LayerChart:
     """A row of boxes for each (name, level, top): one box a level, filled up to the level."""
     import altair as alt
 
-    places = list(range(len(levels)))
-    boxes = [box for i, (_, level, top) in enumerate(levels) for box in _boxes(i, level, top)]
-    across = alt.X("left", type="quantitative", axis=None, scale=alt.Scale(domain=[0, PLOT], range=[0, PLOT]))
+    frame = Frame([heading[0], *(name for name, _, _ in levels)], len(levels) - 1)
+    boxes = [box for row, (_, level, top) in enumerate(levels) for box in _boxes(frame, row, level, top)]
     mark = _data(boxes).mark_rect(stroke=SOFT, strokeWidth=1)
-    drawn = mark.encode(across, alt.X2("right"), _y("top", places), alt.Y2("bottom"), _fill())
-    labels = _labels([(i, name) for i, (name, _, _) in enumerate(levels)], heading[0], places)
-    return _framed([drawn, *labels, *_one_column(list(enumerate(words)), heading[1], places)], places)
+    drawn = mark.encode(frame.x("left", frame.plot), alt.X2("right"), frame.y("top"), alt.Y2("bottom"), _fill())
+    labels = _labels(frame, [(row, name) for row, (name, _, _) in enumerate(levels)], heading[0])
+    return _framed(frame, [drawn, *labels, *_one_column(frame, list(enumerate(words)), heading[1])])
 
 
-def with_threshold(chart: alt.LayerChart, share: float, label: str, *, rows: int, of: int) -> alt.LayerChart:
+def with_threshold(chart: alt.LayerChart, share: float, label: str, *, lines: Sequence[Line], through: int) -> alt.LayerChart:
     """A chart of shares with a dashed upright line through its first rows."""
-    places, at = list(range(of)), PLOT * share
-    line = _rule((at, at), (-0.5, rows - 0.5), places, dashed=True)
-    return chart + line + _text([(-0.8, label)], places, at, "center")
+    frame = Frame([line.label for line in lines], len(lines) - 1)
+    at = frame.plot * share
+    return chart + _rule(frame, (at, at), (-0.5, through - 0.5), dashed=True) + _text(frame, [(-0.8, label)], at, "center")
 
 
 def svg_of(chart: alt.LayerChart) -> str:
@@ -98,72 +135,64 @@ def _rendered(specification: str) -> str:
 
 
 def shortened(text: str, most: int = LONGEST_LABEL) -> str:
-    """A label of at most so many narrow characters, on one line; wide ones (CJK) count twice.
+    """A label of at most so many small letters' width, on one line.
 
     >>> shortened("a_very_long_name_of_a_column")
     'a_very_long_name_…'
     """
     shown = "".join(c if c.isprintable() else " " for c in text)
-    widths = [2 if unicodedata.east_asian_width(c) in "WF" else 1 for c in shown]
-    if sum(widths) <= most:
+    if _width(shown) <= most:
         return shown
-    fitting = [i for i in range(len(shown)) if sum(widths[:i]) < most]
-    return shown[: fitting[-1]] + "…"
+    return shown[: next(i for i in range(len(shown), -1, -1) if _width(shown[:i]) < most)] + "…"
 
 
-def _bars(rows: Sequence[Mapping[str, Any]], field: str, half: float, most: float, places: Sequence[int]) -> alt.Chart:
+def _width(text: str) -> float:
+    """Roughly how many small letters a text is wide, in any font."""
+    return sum(2 if unicodedata.east_asian_width(c) in "WF" else 1.25 if c.isupper() else 1 for c in text)
+
+
+def _bars(frame: Frame, bars: Sequence[tuple[float, float, str]], half: float, most: float) -> alt.Chart:
     import altair as alt
 
-    bars = [
-        {"x": row[field] or 0, "zero": 0, "top": row["y"] - half, "bottom": row["y"] + half, "fill": _colour(row, field)}
-        for row in rows
-    ]
-    x = alt.X("x", type="quantitative", axis=None, scale=alt.Scale(domain=[0, most], range=[0, PLOT]))
-    return _data(bars).mark_rect().encode(x, alt.X2("zero"), _y("top", places), alt.Y2("bottom"), _fill())
+    rows = [{"x": value, "zero": 0, "top": y - half, "bottom": y + half, "fill": colour} for y, value, colour in bars]
+    return _data(rows).mark_rect().encode(frame.x("x", most), alt.X2("zero"), frame.y("top"), alt.Y2("bottom"), _fill())
 
 
-def _colour(row: Mapping[str, Any], field: str) -> str:
-    if field == "before":
-        return BEFORE
-    return ALARM if row["alarm"] else AFTER
-
-
-def _boxes(row: int, level: int, top: int) -> list[dict[str, Any]]:
+def _boxes(frame: Frame, row: int, level: int, top: int) -> list[dict[str, Any]]:
     """One box a level; where there are too many to see, one for what is gone and one for what is left."""
     many = top > MOST_BOXES
-    ends = [0.0, PLOT * level / top, float(PLOT)] if many else [PLOT * i / top for i in range(top + 1)]
+    shares = [0.0, level / top, 1.0] if many else [i / top for i in range(top + 1)]
     filled = 1 if many else level
+    place = {"top": row - 0.3, "bottom": row + 0.3}
     return [
-        {"left": left + 2, "right": right - 2, "top": row - 0.3, "bottom": row + 0.3, "fill": AFTER if i < filled else "white"}
-        for i, (left, right) in enumerate(zip(ends, ends[1:], strict=False))
+        {"left": frame.plot * left + 2, "right": frame.plot * right - 2, "fill": AFTER if i < filled else "white", **place}
+        for i, (left, right) in enumerate(pairwise(shares))
         if right > left
     ]
 
 
-def _labels(texts: Sequence[tuple[float, str]], heading: str, places: Sequence[int]) -> list[alt.Chart]:
+def _labels(frame: Frame, texts: Sequence[tuple[float, str]], heading: str) -> list[alt.Chart]:
     short = [(y, shortened(text)) for y, text in texts]
-    return [_text(short, places, -10, "right"), _text([(-0.95, heading)], places, -10, "right", colour=SOFT)]
+    return [_text(frame, short, -10, "right"), _text(frame, [(HEADING, heading)], -10, "right", colour=SOFT)]
 
 
-def _one_column(texts: Sequence[tuple[float, str]], heading: str, places: Sequence[int]) -> list[alt.Chart]:
-    start = PLOT + 12
-    return [_text(texts, places, start, "left"), _text([(-0.95, heading)], places, start, "left", colour=SOFT)]
+def _one_column(frame: Frame, texts: Sequence[tuple[float, str]], heading: str) -> list[alt.Chart]:
+    start = frame.plot + 12
+    return [_text(frame, texts, start, "left"), _text(frame, [(HEADING, heading)], start, "left", colour=SOFT)]
 
 
-def _two_columns(rows: Sequence[Mapping[str, Any]], places: Sequence[int]) -> list[alt.Chart]:
-    first, second = COLUMN_ENDS
-    before = [(-0.95, "before"), *((row["y"], row["before_text"]) for row in rows)]
-    after = [(row["y"], row["after_text"]) for row in rows]
+def _two_columns(frame: Frame, rows: Sequence[tuple[float, Line]]) -> list[alt.Chart]:
+    middle, end = frame.plot + NUMBERS // 2, frame.plot + NUMBERS - 2
     return [
-        _text(before, places, first, "right", colour=SOFT),
-        _text([(-0.95, "after")], places, second, "right", colour=SOFT),
-        _text(after, places, second, "right"),
+        _text(frame, [(HEADING, "before"), *((y, line.before_text) for y, line in rows)], middle, "right", colour=SOFT),
+        _text(frame, [(HEADING, "after")], end, "right", colour=SOFT),
+        _text(frame, [(y, line.after_text) for y, line in rows], end, "right"),
     ]
 
 
 def _text(
+    frame: Frame,
     texts: Sequence[tuple[float, str]],
-    places: Sequence[int],
     x: float,
     align: Literal["left", "center", "right"],
     *,
@@ -174,40 +203,27 @@ def _text(
 
     rows = [{"y": y, "text": text} for y, text in texts]
     mark = _data(rows).mark_text(align=align, baseline="middle", fontSize=FONT, color=colour, fontWeight=600 if bold else 400)
-    return mark.encode(alt.XValue(x), _y("y", places), alt.Text("text", type="nominal"))
+    return mark.encode(alt.XValue(x), frame.y("y"), alt.Text("text", type="nominal"))
 
 
 def _rule(
-    x: tuple[float, float], y: tuple[float, float], places: Sequence[int], *, dashed: bool = False, colour: str = INK
+    frame: Frame, x: tuple[float, float], y: tuple[float, float], *, dashed: bool = False, colour: str = INK
 ) -> alt.Chart:
     import altair as alt
 
-    mark = _data([{"y": y[0], "y2": y[1]}]).mark_rule(
-        color=colour, strokeDash=[5, 4] if dashed else [], strokeWidth=1.5 if dashed else 1
-    )
-    return mark.encode(alt.XValue(x[0]), alt.X2Value(x[1]), _y("y", places), alt.Y2("y2"))
+    pen = {"strokeDash": [5, 4], "strokeWidth": 1.5} if dashed else {"strokeWidth": 1}
+    mark = _data([{"y": y[0], "y2": y[1]}]).mark_rule(color=colour, **pen)
+    return mark.encode(alt.XValue(x[0]), alt.X2Value(x[1]), frame.y("y"), alt.Y2("y2"))
 
 
-def _framed(layers: Sequence[alt.Chart], places: Sequence[int]) -> alt.LayerChart:
+def _framed(frame: Frame, layers: Sequence[alt.Chart]) -> alt.LayerChart:
     import altair as alt
 
-    padding = {"left": GUTTER, "right": NUMBERS, "top": 4, "bottom": 4}
-    size = {"width": PLOT, "height": _height(places)}
-    chart = alt.layer(*layers, **size, padding=padding, autosize=alt.AutoSizeParams(type="none"))
+    chart = alt.layer(*layers, width=frame.plot, height=frame.height, autosize=alt.AutoSizeParams(type="none"))
+    chart.padding = {"left": frame.gutter, "right": NUMBERS, "top": 4, "bottom": 4}
     view = alt.ViewConfig(stroke=None)
     chart.config = alt.Config(font="sans-serif", aria=False, background="transparent", view=view)
     return chart
-
-
-def _height(places: Sequence[int]) -> int:
-    return ROW * (places[-1] + 2)
-
-
-def _y(field: str, places: Sequence[int]) -> alt.Y:
-    import altair as alt
-
-    scale = alt.Scale(domain=[-1.3, places[-1] + 0.7], range=[0, _height(places)], nice=False, zero=False)
-    return alt.Y(field, type="quantitative", axis=None, scale=scale)
 
 
 def _fill() -> alt.Fill:

@@ -70,7 +70,7 @@ def risk_bars(before: Mapping[str, float] | None, after: Mapping[str, float], th
     words, caption = f"Risks. {_in_words(lines)}.", "Bars run from 0 to 100%." + (TWO_BARS if before else "")
     if threshold is not None and threshold < 1 and chances:
         limit = percent(threshold)
-        chart = with_threshold(chart, threshold, f"1/k = {limit}", rows=chances, of=len(lines))
+        chart = with_threshold(chart, threshold, f"1/k = {limit}", lines=lines, through=chances)
         words += f" The promised k allows a chance of {limit} at most."
         caption += f" Dashed line: {limit}, the highest chance the promised k allows."
     return Picture(svg_of(chart), words, caption)

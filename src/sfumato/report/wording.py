@@ -113,7 +113,8 @@ def column_stories(certificate: Mapping[str, Any]) -> list[ColumnStory]:
 def _story(name: str, certificate: Mapping[str, Any], spec: Mapping[str, Any]) -> ColumnStory:
     roles = certificate["roles"].get(name) or _roles_of(spec)
     happened, why = _fate(name, roles, certificate)
-    return ColumnStory(name, role_names(roles), happened, why, _hierarchy_name(spec))
+    recoded = name in levels_of(certificate["plan"])
+    return ColumnStory(name, role_names(roles), happened, why, _hierarchy_name(spec) if recoded else "")
 
 
 def _fate(name: str, roles: list[str], certificate: Mapping[str, Any]) -> tuple[str, str]:
@@ -142,7 +143,9 @@ def _level_reason(level: int, top: int) -> str:
         return "An intruder may know it; it has no hierarchy, so it could not be made coarser."
     if level == 0:
         return "An intruder may know it, but the promises hold without making it coarser."
-    return "An intruder may know it; it was made coarser so that people share their values with others."
+    if level == top:
+        return "An intruder may know it; all values were made one, so it tells nobody apart."
+    return "An intruder may know it; it was made coarser so that people share its values with others."
 
 
 def level_words(level: int, top: int) -> str:

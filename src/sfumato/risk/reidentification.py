@@ -30,7 +30,9 @@ class ProsecutorRisk:
         """The highest risk of any record."""
         sizes = evidence.frequencies
         value = 1.0 / float(sizes.min()) if len(sizes) else 0.0
-        return Measure(self.name, value, self.better, "highest chance of picking the right record of a known participant")
+        return Measure(
+            self.name, value, self.better, "highest chance of picking the right record of a known participant"
+        )
 
 
 @parameters

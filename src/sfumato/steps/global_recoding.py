@@ -80,10 +80,12 @@ class GlobalRecoding:
 
     suppress: Annotated[Literal["tuple", "none"], Field(description="what may be suppressed")] = "tuple"
     budget: Annotated[float, Field(ge=0, le=1, description="share of records that may be suppressed")] = 0.02
-    objective: Annotated[str, Field(description="what is made small: " + ", ".join(o.name for o in OBJECTIVES))] = "loss"
+    objective: Annotated[str, Field(description="what is made small: " + ", ".join(o.name for o in OBJECTIVES))] = (
+        "loss"
+    )
     weights: Annotated[dict[str, float], Field(description="importance of columns")] = Field(default_factory=dict)
-    levels: Annotated[dict[str, int | tuple[int, int]], Field(description="highest level, or lowest and highest")] = Field(
-        default_factory=dict
+    levels: Annotated[dict[str, int | tuple[int, int]], Field(description="highest level, or lowest and highest")] = (
+        Field(default_factory=dict)
     )
 
     name: ClassVar[str] = "global_recoding"

@@ -105,7 +105,9 @@ class Lattice:
         import numpy as np
 
         base = self.base
-        codes = np.bincount(base.codes(name), weights=base.records, minlength=len(base.ladders[a].labels[base.levels[a]]))
+        codes = np.bincount(
+            base.codes(name), weights=base.records, minlength=len(base.ladders[a].labels[base.levels[a]])
+        )
         return codes.astype(np.int64)
 
     @cached_property
@@ -183,13 +185,31 @@ class Lattice:
         offsets = np.array([starts[a][classes.levels[a]] for a in range(known)], dtype=np.int64)
         lost = np.zeros(known)
         kept_classes, kept, squares = tally(
-            classes.keys, classes.records, failing, place.words[:known], place.shifts[:known], place.widths[:known], flat, offsets, lost
+            classes.keys,
+            classes.records,
+            failing,
+            place.words[:known],
+            place.shifts[:known],
+            place.widths[:known],
+            flat,
+            offsets,
+            lost,
         )
         gone = n - kept
         cells = [(self.totals[a][classes.levels[a]] - lost[a] + gone) / n if n else 0.0 for a in range(known)]
-        cells += [max(gone, self.totals[a][self.low[a]]) / n if n else 0.0 for a in range(known, len(self.columns))]
+        cells += [self._least_cost(a, gone) / n if n else 0.0 for a in range(known, len(self.columns))]
         levels = classes.levels[:known] + self.low[known:]
         return Tally(levels, self.tops, n, gone, kept_classes, squares, cells, self.weights)
+
+    def _least_cost(self, a: int, gone: int) -> float:
+        """What a column not yet decided costs at least when so many records are suppressed."""
+        return max(gone + (self.records - gone) * self._cheapest[a], self.totals[a][self.low[a]])
+
+    @cached_property
+    def _cheapest(self) -> tuple[float, ...]:
+        """Per column, the least cost of a kept cell: below zero where the objective rewards rare values (entropy)."""
+        cells = [costs[low] for costs, low in zip(self._cell_costs, self.low, strict=True)]
+        return tuple(min(0.0, float(c.min())) if c.size else 0.0 for c in cells)
 
     def judge(self, classes: ClassTable) -> Judged:
         """Judge a node by its classes."""
@@ -198,9 +218,15 @@ class Lattice:
         return Judged(classes.levels, tally, self.objective.score(tally), feasible)
 
 
-def level_bounds(columns: Sequence[str], tops: Sequence[int], bounds: Mapping[str, tuple[int, int]]) -> tuple[Node, Node]:
+def level_bounds(
+    columns: Sequence[str], tops: Sequence[int], bounds: Mapping[str, tuple[int, int]]
+) -> tuple[Node, Node]:
     """The lowest and highest level of each column, from the caps of a recipe."""
-    problems = [f"level bounds name a column {name!r} that is no quasi-identifier.{did_you_mean(name, columns)}" for name in bounds if name not in columns]
+    problems = [
+        f"level bounds name a column {name!r} that is no quasi-identifier.{did_you_mean(name, columns)}"
+        for name in bounds
+        if name not in columns
+    ]
     low, high = [], []
     for name, top in zip(columns, tops, strict=True):
         first, last = bounds.get(name, (0, top))
@@ -219,7 +245,9 @@ def normalised_weights(columns: Sequence[str], weights: Mapping[str, float]) -> 
     """Importance of each column, summing to 1; columns not named weigh 1 before that."""
     unknown = [name for name in weights if name not in columns]
     if unknown:
-        raise SchemaError([f"weights name a column {n!r} that is no quasi-identifier.{did_you_mean(n, columns)}" for n in unknown])
+        raise SchemaError(
+            [f"weights name a column {n!r} that is no quasi-identifier.{did_you_mean(n, columns)}" for n in unknown]
+        )
     raw = [float(weights.get(name, 1.0)) for name in columns]
     if any(w < 0 or not math.isfinite(w) for w in raw) or (raw and sum(raw) <= 0):
         raise ParameterError("weights must be zero or more, finite, and not all zero")

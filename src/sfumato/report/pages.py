@@ -1,0 +1,131 @@
+"""The two pages of a release: one to share, one to keep. Each is a single file that needs no network and no script."""
+
+from __future__ import annotations
+
+import functools
+import io
+import json
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from sfumato.report import wording
+from sfumato.report.pictures import class_size_histogram, column_levels, risk_bars
+
+if TYPE_CHECKING:
+    from jinja2 import Environment
+
+MOST_CONTRIBUTIONS = 12
+KEY_FIGURES = (
+    ("records", "records"),
+    ("persons", "persons"),
+    ("classes", "classes"),
+    ("smallest class", "smallest_class"),
+    ("unique records", "unique_records"),
+)
+
+
+def public_page(certificate: Mapping[str, Any]) -> str:
+    """The report that goes with the released file: what its certificate says, for people."""
+    plain = _as_json(certificate)
+    classes, k = plain["classes"], wording.promised_k(plain)
+    return _rendered(
+        "public.html",
+        **_shared(plain),
+        histogram=class_size_histogram(classes["sizes"], k, counted=wording.members(plain)),
+        columns=wording.column_stories(plain),
+        steps=wording.steps_taken(plain),
+        risks=[(wording.risk_name(name), value, wording.RISKS.get(name, "")) for name, value in classes["risks"].items()],
+        signature=plain.get("signature"),
+    )
+
+
+def owner_page(record: Mapping[str, Any]) -> str:
+    """The report that stays with the owner: before and after, what gave people away, how the result was found."""
+    plain = _as_json(record)
+    certificate, before, after = plain["certificate"], plain["before"], plain["after"]
+    k, counted = wording.promised_k(certificate), wording.members(certificate)
+    was, now = ({m["name"]: m["value"] for m in assessed["measures"]} for assessed in (before, after))
+    contributions = list(before["contributions"].items())
+    return _rendered(
+        "owner.html",
+        **_shared(certificate),
+        record=plain,
+        figures=[(term, before[key], after[key]) for term, key in KEY_FIGURES if before[key] is not None],
+        risk_picture=risk_bars(was, now, None if k is None else 1 / k),
+        risks=[(wording.risk_name(m["name"]), was.get(m["name"], 0), m["value"], m["meaning"]) for m in after["measures"]],
+        histogram=class_size_histogram(after["class_sizes"], k, before["class_sizes"], counted=counted),
+        columns=plain["columns"],
+        contributions=_with_widths(contributions[:MOST_CONTRIBUTIONS]),
+        more_contributions=max(0, len(contributions) - MOST_CONTRIBUTIONS),
+        exposures=[("before", before["exposing_sets"]), ("after", after["exposing_sets"])],
+        efforts=wording.steps_taken({"plan": plain["effort"]}),
+        scores=wording.facts(plain["scores"]),
+        input=wording.facts(plain["input"]),
+    )
+
+
+def _shared(certificate: Mapping[str, Any]) -> dict[str, Any]:
+    """What both pages tell. The picture of the levels is equal on both, so it is rendered once."""
+    recipe = _yaml(certificate["recipe"])
+    return {
+        "certificate": certificate,
+        "headline": wording.headline(certificate),
+        "levels": column_levels(certificate["plan"]),
+        "missing": wording.missing_rules(certificate),
+        "recipe": recipe,
+        "recipe_lines": len(recipe.splitlines()),
+    }
+
+
+def _with_widths(contributions: Sequence[tuple[str, float]]) -> list[tuple[str, float, float]]:
+    """Contributions with the length of their bar in percent of the largest."""
+    largest = max((share for _, share in contributions), default=0) or 1
+    return [(column, share, round(100 * share / largest, 1)) for column, share in contributions]
+
+
+def _as_json(document: Mapping[str, Any]) -> dict[str, Any]:
+    """The document as its file would hold it, so that a page can be made again from the file alone."""
+    plain: dict[str, Any] = json.loads(json.dumps(document))
+    return plain
+
+
+def _yaml(document: Mapping[str, Any]) -> str:
+    from ruamel.yaml import YAML
+
+    yaml = YAML()
+    yaml.default_flow_style = None
+    yaml.width = 88
+    buffer = io.StringIO()
+    yaml.dump(document, buffer)
+    return buffer.getvalue()
+
+
+def _rendered(template: str, **facts: Any) -> str:
+    return _environment().get_template(template).render(**facts)
+
+
+@functools.lru_cache(maxsize=1)
+def _environment() -> Environment:
+    from jinja2 import Environment, PackageLoader, StrictUndefined
+
+    made = Environment(
+        loader=PackageLoader("sfumato.report"), autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
+    )
+    made.filters |= {
+        "number": wording.number,
+        "percent": wording.percent,
+        "moment": wording.moment,
+        "roles": wording.role_names,
+        "inline": _inline,
+    }
+    return made
+
+
+def _inline(svg: str) -> str:
+    """An SVG as part of a page: HTML needs no namespace, and the page's ``role="img"`` speaks for the whole."""
+    from markupsafe import Markup
+
+    start = svg.index(">")
+    opening = svg[:start].replace(' xmlns="http://www.w3.org/2000/svg"', "").replace(' xmlns:xlink="http://www.w3.org/1999/xlink"', "")
+    # Vega escapes every text it writes; tests hold hostile column names against it.
+    return Markup(opening + ' aria-hidden="true" focusable="false"' + svg[start:])  # noqa: S704
