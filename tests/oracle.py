@@ -161,3 +161,226 @@ def exposing_sets(rows, width):
         if found:
             return found
     return {}
+
+
+# ------------------------------------------------------------------------------- sensitive values of a class: counts
+# ``counts`` and ``table`` say how often each value occurs in one class and in the whole table, in the same order.
+
+
+def shares(counts):
+    """Counts as a distribution."""
+    return [n / sum(counts) for n in counts]
+
+
+def distinct_values(counts):
+    """Number of different values."""
+    return sum(n > 0 for n in counts)
+
+
+def effective_values(counts):
+    """exp of Shannon's entropy: entropy l-diversity holds up to this l (Machanavajjhala et al. 2007)."""
+    return math.exp(-sum(q * math.log(q) for q in shares(counts) if q))
+
+
+def recursively_diverse(counts, c, l):  # noqa: E741
+    """Recursive (c, l)-diversity: r1 < c (rl + ... + rm), counts in descending order; 1-diversity always holds."""
+    ranked = sorted((n for n in counts if n), reverse=True)
+    return l == 1 or (len(ranked) >= l and ranked[0] < c * sum(ranked[l - 1 :]))
+
+
+def largest_share(counts, protected):
+    """Share of the most frequent protected value: (alpha, k)-anonymity bounds it (Wong et al. 2006)."""
+    return max([q for q, guarded in zip(shares(counts), protected, strict=True) if guarded], default=0.0)
+
+
+def earth_movers_distance(counts, table, ground):
+    """Least work that turns one distribution into the other; ``ground[i][j]`` is the way from value i to j.
+
+    The definition itself, as a linear program: this is what every closed form must equal.
+    """
+    from scipy.optimize import linprog
+
+    m = len(counts)
+    sent = [[1.0 if i == row else 0.0 for i in range(m) for _ in range(m)] for row in range(m)]
+    received = [[1.0 if j == row else 0.0 for _ in range(m) for j in range(m)] for row in range(m)]
+    found = linprog([d for row in ground for d in row], A_eq=sent + received, b_eq=shares(counts) + shares(table))
+    assert found.status == 0
+    return found.fun
+
+
+def equal_ground(m):
+    """Any two values are equally far apart."""
+    return [[float(i != j) for j in range(m)] for i in range(m)]
+
+
+def numeric_ground(positions):
+    """Values lie on a line, the outermost 1 apart."""
+    span = max(positions) - min(positions)
+    return [[abs(one - other) / span for other in positions] for one in positions]
+
+
+def tree_ground(paths):
+    """Values are as far apart as the lowest label they share is high, the top being at 1."""
+    height = len(paths[0]) - 1
+    return [
+        [next(level for level in range(height + 1) if one[level] == other[level]) / height for other in paths]
+        for one in paths
+    ]
+
+
+def multiplicative_distance(counts, table):
+    """Largest ratio of shares in either direction; infinite for a value that only one of them has."""
+    worst = 1.0
+    for q, p in zip(shares(counts), shares(table), strict=True):
+        if q != p:
+            worst = max(worst, q / p, p / q) if q and p else math.inf
+    return worst
+
+
+def disclosure(counts, table, *, skip_absent=False):
+    """Largest |ln(q/p)|: delta-disclosure privacy needs it below delta (Brickell & Shmatikov 2008)."""
+    pairs = zip(shares(counts), shares(table), strict=True)
+    return max(abs(math.log(q / p)) if q else math.inf for q, p in pairs if p and (q or not skip_absent))
+
+
+def like(counts, table, beta, *, enhanced=False):
+    """Beta-likeness: no value with q > p gains more than beta (enhanced: nor -ln p), relative to p (Cao & Karras 2012)."""
+    for q, p in zip(shares(counts), shares(table), strict=True):
+        limit = min(beta, -math.log(p)) if enhanced else beta
+        if q > p and (q - p) / p > limit + 1e-9:
+            return False
+    return True
+
+
+def merged(classes, groups):
+    """Classes after class i joined group ``groups[i]``, value by value; empty groups are left out."""
+    sums = {}
+    for counts, group in zip(classes, groups, strict=True):
+        sums[group] = [a + b for a, b in zip(sums.get(group, [0] * len(counts)), counts, strict=True)]
+    return [sums[group] for group in sorted(sums)]
+
+
+# ---------------------------------------------------------------------------------- populations, pairs and thresholds
+
+
+def covers(label, value, path_of):
+    """Whether a released label generalises a value: it is on the value's path; missing generalises missing only."""
+    if value is None:
+        return label is None or label == TOP
+    return label == TOP or label in path_of[value]
+
+
+def row_covers(released, original, paths):
+    """Whether every cell of a released row generalises that of an original one."""
+    return all(covers(label, value, path) for label, value, path in zip(released, original, paths, strict=True))
+
+
+def population_matches(released, population, paths):
+    """Per released row, the rows of the population it generalises: the F of k-map (Sweeney 2002)."""
+    return [sum(row_covers(row, other, paths) for other in population) for row in released]
+
+
+def surely_in_population(size, fraction, confidence):
+    """The largest k for which a population class smaller than k is refuted by ``size`` sampled records."""
+    k = size
+    while True:  # would k people give so few records, each sampled with the same chance?
+        fewer = sum(math.comb(k, i) * fraction**i * (1 - fraction) ** (k - i) for i in range(size))
+        if fewer < confidence:
+            return k
+        k += 1
+
+
+def smallest_group(rows, columns_known):
+    """Per row, the smallest number of rows that share its values on any of these sets of columns."""
+    least = [len(rows)] * len(rows)
+    for columns in columns_known:
+        keys = [tuple(row[c] for c in columns) for row in rows]
+        sizes = Counter(keys)
+        least = [min(a, sizes[key]) for a, key in zip(least, keys, strict=True)]
+    return least
+
+
+def kept_after_smallest_first(rows, holds):
+    """Drop the rows of the smallest classes, one class size after the other, until ``holds(class sizes of the rest)``."""
+    sizes = class_sizes(rows)
+    for least in range(1, len(rows) + 2):
+        rest = [row for row in rows if sizes[row] >= least]
+        if holds(list(class_sizes(rest).values())):
+            return [sizes[row] >= least for row in rows]
+    raise AssertionError("an empty table holds everything")
+
+
+def perfect_matchings(originals, released, paths):
+    """All ways to give every original a released row that generalises it."""
+    fits = [[row_covers(y, x, paths) for y in released] for x in originals]
+
+    def extend(given):
+        if len(given) == len(originals):
+            yield tuple(given)
+            return
+        for y in range(len(released)):
+            if y not in given and fits[len(given)][y]:
+                yield from extend([*given, y])
+
+    return extend([])
+
+
+def match_counts(originals, released, paths):
+    """Per original, the released rows it has in some perfect matching (Tassa, Mazza & Gionis 2012)."""
+    found = [set() for _ in originals]
+    for matching in perfect_matchings(originals, released, paths):
+        for x, y in enumerate(matching):
+            found[x].add(y)
+    return [len(ys) for ys in found]
+
+
+def mean_of_one_over_population(f, total, terms=20_000):
+    """E[1/F | f] as the series over F, each of the f sampled with chance f/total (Benedetti & Franconi 1998)."""
+    p = f / total
+    if p >= 1:
+        return 1 / f
+
+    def chance(h):
+        ways = math.lgamma(h) - math.lgamma(f) - math.lgamma(h - f + 1)
+        return math.exp(ways + f * math.log(p) + (h - f) * math.log(1 - p))
+
+    return sum(chance(h) / h for h in range(f, f + terms))
+
+
+def zayatz_uniques(sizes, population):
+    """Sample uniques, times the chance that one is unique in the population, scaled up (Zayatz 1991)."""
+    n = sum(sizes)
+
+    def drawn_once(i):
+        return i * math.comb(population - i, n - 1) / math.comb(population, n)
+
+    unique = sizes.count(1)
+    return unique * unique * drawn_once(1) / sum(drawn_once(i) for i in sizes) * population / n
+
+
+def pitman_log_likelihood(sizes, theta, alpha):
+    """Pitman's sampling formula without the part that no parameter changes (Hoshino 2001)."""
+    n, u = sum(sizes), len(sizes)
+    found = sum(math.log(theta + i * alpha) for i in range(1, u)) - sum(math.log(theta + i) for i in range(1, n))
+    return found + sum(math.log(j - alpha) for size in sizes for j in range(1, size))
+
+
+def laplace_density(values, scale, x):
+    """Density at x of values that each got Laplace noise."""
+    return sum(math.exp(-abs(x - c) / scale) / (2 * scale) for c in values) / len(values)
+
+
+def multiplicative(one, other):
+    """The larger of two ratios; 0/0 says nothing, x/0 everything."""
+    if one == 0 or other == 0:
+        return 1.0 if one == other else math.inf
+    return max(one / other, other / one)
+
+
+def randomised(values, matrix):
+    """Distribution of values after each became another with the chances of its row."""
+    chances = Counter()
+    for value in values:
+        for after, chance in matrix[value].items():
+            chances[after] += chance / len(values)
+    return chances

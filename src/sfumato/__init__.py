@@ -23,7 +23,7 @@ _HOMES = {
         "dates", "frequency", "hierarchy_file", "intervals", "mask_left", "mask_right", "order", "suppress", "tree",
         "read_hierarchy", "write_hierarchy",
     ),
-    "sfumato": ("examples",),
+    "sfumato": ("errors", "examples"),
 }  # fmt: skip
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
 

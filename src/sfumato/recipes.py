@@ -17,6 +17,7 @@ from __future__ import annotations
 
 import dataclasses
 import io
+import os
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -29,6 +30,7 @@ from sfumato.errors import ParameterError, RecipeError, SfumatoError, did_you_me
 SECTIONS = ("sfumato", "columns", "meet", "steps", "limits")
 COLUMN_KEYS = ("role", "kind", "hierarchy", "missing", "order", "unit")
 MAX_BYTES = 16 * 1024 * 1024
+MAX_NODES = 2_000_000
 
 
 def load(path: str | Path) -> Recipe:
@@ -47,17 +49,59 @@ def load(path: str | Path) -> Recipe:
 
 def parse(text: str, *, base: Path | str = ".", name: str = "the recipe") -> Recipe:
     """Make a recipe from YAML text."""
-    from ruamel.yaml import YAML
     from ruamel.yaml.error import MarkedYAMLError, YAMLError
 
     try:
-        document = YAML(typ="safe", pure=True).load(text)
+        document = _yaml().load(text)
+        _require_small(document, name)
     except MarkedYAMLError as error:
         line = error.problem_mark.line + 1 if error.problem_mark else 1
         raise RecipeError(f"{name}, line {line}: this is not valid YAML ({error.problem})") from None
-    except (YAMLError, ValueError, RecursionError):
+    except RecipeError:
+        raise
+    except (YAMLError, ValueError, LookupError, TypeError, AttributeError, RecursionError):
         raise RecipeError(f"{name} is not valid YAML") from None
     return from_dict(document, base=base, name=name)
+
+
+def _yaml() -> Any:
+    """A YAML reader that keeps names as they are written: keys are text, and so are whole numbers with leading zeros."""
+    from ruamel.yaml import YAML
+    from ruamel.yaml.constructor import SafeConstructor
+    from ruamel.yaml.nodes import ScalarNode
+
+    class AsWritten(SafeConstructor):
+        def construct_mapping(self, node: Any, deep: bool = False) -> Any:
+            self.flatten_mapping(node)
+            for key, _ in node.value:
+                if isinstance(key, ScalarNode):
+                    key.tag = "tag:yaml.org,2002:str"
+            return super().construct_mapping(node, deep)
+
+        def construct_yaml_int(self, node: Any) -> Any:
+            digits = self.construct_scalar(node)
+            return digits if len(digits) > 1 and digits[0] == "0" and digits.isdecimal() else super().construct_yaml_int(node)
+
+    AsWritten.add_constructor("tag:yaml.org,2002:int", AsWritten.construct_yaml_int)
+    yaml = YAML(typ="safe", pure=True)
+    yaml.Constructor = AsWritten
+    return yaml
+
+
+def _require_small(document: Any, name: str) -> None:
+    """Refuse a document that becomes huge, or endless, when its aliases are followed."""
+    sizes: dict[int, int] = {}
+
+    def size(node: Any) -> int:
+        if not isinstance(node, list | dict):
+            return 1
+        if id(node) not in sizes:
+            sizes[id(node)] = MAX_NODES  # what contains itself is endless
+            sizes[id(node)] = 1 + sum(size(part) for part in (node.values() if isinstance(node, dict) else node))
+        return sizes[id(node)]
+
+    if size(document) > MAX_NODES:
+        raise RecipeError(f"{name} repeats itself through aliases until it is too large; write it out")
 
 
 def from_dict(document: Any, *, base: Path | str = ".", name: str = "the recipe") -> Recipe:
@@ -68,22 +112,26 @@ def from_dict(document: Any, *, base: Path | str = ".", name: str = "the recipe"
     problems += [
         f"{s!r} is no part of a recipe.{did_you_mean(str(s), SECTIONS)}" for s in document if s not in SECTIONS
     ]
-    if document.get("sfumato", VERSION) != VERSION:
-        problems += [f"this is recipe version {document['sfumato']}; this sfumato reads version {VERSION}"]
+    version = document.get("sfumato", VERSION)
+    if version != VERSION or isinstance(version, bool):
+        problems += [f"this is recipe version {version!r}; this sfumato reads version {VERSION}"]
     columns = document.get("columns") or {}
     if not isinstance(columns, Mapping):
         problems += ["'columns' must map column names to what they are, like 'age: {role: quasi}'"]
         columns = {}
+    problems += ["a column name must be text" for column in columns if not isinstance(column, str)]
     attributes = {
-        str(column): made
+        column: made
         for column, spec in columns.items()
-        if (made := problems.collect(_attribute, spec, f"column {str(column)!r}", Path(base))) is not None
+        if (made := problems.collect(_attribute, spec, f"column {column!r}", Path(base))) is not None
     }
     meet = _objects(problems, document, "meet", "models")
     steps = _objects(problems, document, "steps", "steps")
     limits = document.get("limits") or {}
     if not isinstance(limits, Mapping):
         problems += ["'limits' must map names to numbers"]
+    elif limits:
+        problems += ["'limits' are not enforced by this version; take them out and look at the measures of the release"]
     problems.raise_if_any()
     return Recipe(Schema(attributes), tuple(meet), tuple(steps), dict(limits), Path(base))
 
@@ -123,19 +171,29 @@ def _attribute(spec: Any, where: str, base: Path) -> Attribute:
         raise RecipeError(f"{where} needs a role, like '{{role: quasi}}'")
     unknown = [str(key) for key in spec if key not in COLUMN_KEYS]
     if unknown:
-        raise RecipeError(f"{where}: {unknown[0]!r} is not known.{did_you_mean(unknown[0], COLUMN_KEYS)}")
+        raise RecipeError([f"{where}: {key!r} is not known.{did_you_mean(key, COLUMN_KEYS)}" for key in unknown])
     roles: Any = [spec["role"]] if isinstance(spec["role"], str) else spec["role"]
+    if not isinstance(roles, list | tuple):
+        raise RecipeError(f"{where}: role must be a word or a list of words, like quasi or [quasi, sensitive]")
     try:
         return Attribute(
             roles=tuple(roles),
             kind=spec.get("kind", Kind.NOMINAL),
             hierarchy=_hierarchy(spec.get("hierarchy"), where, base),
             missing=spec.get("missing", Missing.CATEGORY),
-            order=tuple(str(v) for v in spec["order"]) if spec.get("order") else None,
+            order=_order(spec.get("order"), where),
             unit=spec.get("unit", "person"),
         )
     except (ParameterError, TypeError) as error:
         raise RecipeError(f"{where}: {error}") from None
+
+
+def _order(values: Any, where: str) -> tuple[str, ...] | None:
+    if values is None:
+        return None
+    if not isinstance(values, list | tuple) or not all(isinstance(v, str) or type(v) is int for v in values):
+        raise RecipeError(f"{where}: order must list the values from low to high; put quotes around what is not a word")
+    return tuple(str(v) for v in values)
 
 
 def _hierarchy(spec: Any, where: str, base: Path) -> Any:
@@ -145,18 +203,22 @@ def _hierarchy(spec: Any, where: str, base: Path) -> Any:
     return built.resolved(base) if hasattr(built, "resolved") else built
 
 
-def to_dict(recipe: Recipe) -> dict[str, Any]:
-    """A recipe as plain data, the inverse of :func:`from_dict`."""
+def to_dict(recipe: Recipe, *, base: Path | None = None) -> dict[str, Any]:
+    """A recipe as plain data, the inverse of :func:`from_dict` with the same base.
+
+    Paths of hierarchy files are written relative to ``base``, by default the folder of the recipe.
+    """
+    start = recipe.base if base is None else base
     return {
         "sfumato": VERSION,
-        "columns": {name: _column_dict(attribute) for name, attribute in recipe.schema.attributes.items()},
+        "columns": {name: _column_dict(attribute, start) for name, attribute in recipe.schema.attributes.items()},
         "meet": [registry.write(model) for model in recipe.meet],
         "steps": [registry.write(step) for step in recipe.steps],
         **({"limits": dict(recipe.limits)} if recipe.limits else {}),
     }
 
 
-def _column_dict(attribute: Attribute) -> dict[str, Any]:
+def _column_dict(attribute: Attribute, base: Path) -> dict[str, Any]:
     roles = [str(role) for role in attribute.roles]
     spec: dict[str, Any] = {"role": roles[0] if len(roles) == 1 else roles}
     for field in dataclasses.fields(attribute):
@@ -164,9 +226,18 @@ def _column_dict(attribute: Attribute) -> dict[str, Any]:
         if field.name == "roles" or value == field.default:
             continue
         if field.name == "hierarchy":
-            value = registry.write(value)
+            value = registry.write(_relative(value, base))
         spec[field.name] = list(value) if isinstance(value, tuple) else str(value) if isinstance(value, str) else value
     return spec
+
+
+def _relative(hierarchy: Any, base: Path) -> Any:
+    """A hierarchy as a recipe in ``base`` would name it: the inverse of ``resolved``."""
+    if not hasattr(hierarchy, "resolved") or hierarchy.path.is_absolute() > base.is_absolute():
+        return hierarchy
+    inside = hierarchy.path.is_relative_to(base)
+    path = hierarchy.path.relative_to(base) if inside else Path(os.path.relpath(hierarchy.path, base))
+    return dataclasses.replace(hierarchy, path=path)
 
 
 def public_dict(recipe: Recipe) -> dict[str, Any]:

@@ -11,6 +11,7 @@ from typing import Any
 from sfumato.core.parameters import values_of
 from sfumato.errors import ParameterError, RecipeError, did_you_mean
 
+EXAMPLES = {"hierarchies": "intervals: {widths: [5, 10]}", "steps": "global_recoding: {budget: 0.02}"}
 FAMILIES = ("models", "steps", "hierarchies", "risk")
 
 
@@ -30,7 +31,7 @@ def build(family_name: str, spec: Any, where: str = "") -> Any:
     KAnonymity(k=5)
     """
     place = f"{where}: " if where else ""
-    name, arguments = _split(spec, place)
+    name, arguments = _split(spec, place, family_name)
     known = family(family_name)
     if name not in known:
         raise RecipeError(f"{place}{name!r} is not a known {_singular(family_name)}.{did_you_mean(name, known)}")
@@ -68,14 +69,15 @@ def _meaning(cls: Any, name: str) -> str:
     return described or ""
 
 
-def _split(spec: Any, place: str) -> tuple[str, Any]:
+def _split(spec: Any, place: str, family_name: str) -> tuple[str, Any]:
     if isinstance(spec, str):
         return spec, None
     if isinstance(spec, Mapping) and len(spec) == 1:
         name, arguments = next(iter(spec.items()))
         if isinstance(name, str):
             return name, arguments
-    raise RecipeError(f"{place}expected one name with its parameters, like 'k_anonymity: {{k: 5}}'")
+    example = EXAMPLES.get(family_name, "k_anonymity: {k: 5}")
+    raise RecipeError(f"{place}expected one name with its parameters, like '{example}'")
 
 
 def _singular(name: str) -> str:

@@ -90,6 +90,13 @@ def test_one_date_loses_nothing():
     assert all(set(level.values()) == {0.0} for level in dates().paths(["2024-01-01"], [7]).loss)
 
 
+def test_the_day_of_a_date_is_the_date():
+    paths = dates("day", "month").paths(["2024-01-01", "2024-01-11"], [1, 1])
+    assert set(paths.loss[1].values()) == {0.0}
+    timed = dates("day", "month").paths(["2024-01-01T00:00", "2024-01-11T00:00"], [1, 1])
+    assert timed.loss[1] == {"2024-01-01": 1 / 10, "2024-01-11": 0.0}
+
+
 def test_the_ends_of_the_calendar():
     keeps_the_contract(dates(), ["0001-01-01", "9999-12-31", "0009-05-01"])
     assert one_row(dates(), "0001-01-01")[-2] == "0000s"

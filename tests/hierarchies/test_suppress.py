@@ -18,6 +18,10 @@ def test_a_single_value_loses_nothing():
     assert suppress().paths(["f"], [2]).loss == ({"f": 0.0}, {"*": 0.0})
 
 
+def test_a_column_of_suppressed_cells_has_lost_all():
+    assert suppress().paths(["*"], [2]).loss == ({"*": 1.0}, {"*": 1.0})
+
+
 @given(st.lists(st.text(), max_size=8, unique=True))
 def test_contract(values):
     paths = keeps_the_contract(suppress(), values)

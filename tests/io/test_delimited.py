@@ -60,6 +60,11 @@ def test_decimal_commas_do_not_pass_for_delimiters():
     assert source.decimal == ","
 
 
+@pytest.mark.parametrize("data", [b"0;[0,2]\n1;[0,2]\n2;[3,5]\n", b"age;sex\n[20, 30);m\n[30, 40);f\n"])
+def test_intervals_do_not_pass_for_delimiters(data):
+    assert read(data)[1].delimiter == ";"
+
+
 def test_a_list_in_one_field_does_not_pass_for_a_delimiter():
     assert read(b"a,b,c\n1,x;y,2\n3,p;q,4\n")[1].delimiter == ","
 

@@ -12,12 +12,12 @@ codigo_postal Código postal código cep phone phone_number PhoneNo telefon Tele
 id ID patient_id PatientID patientid personid hh_id ori_hid uuid record_no case_no caseno customer_number
 Kundennummer Kundennr Steuernummer matricola matrikelnummer ssn SSN nhs_number dni cpf pesel bsn iban IBAN bic
 account account_no Kontonummer konto_nr compte cuenta icd10 icd_code diagnosis_code fips naics isbn mrn vin
-UTILITYID soc_sec_id numéro número numero
+UTILITYID soc_sec_id member_number_2 numéro número numero
 """.split()  # noqa: SIM905
 QUANTITIES = """
 age alter income salary amount_paid paid covid number_of_children num_visits nr_kinder market_cap capacity
 account_balance weight height year visits cost score hidden rapid solid valid grid count total mean
-no_visits hours telling faxes sinus percentage price recode idle midpoint
+no_visits hours telling faxes sinus percentage price recode idle midpoint Num1 num_2 nr3
 """.split()  # noqa: SIM905
 
 

@@ -13,13 +13,13 @@ INTERNAL = 3
 
 def main() -> None:
     """Run the command line and leave with the right exit code."""
-    from sfumato.cli.app import build_app
+    from sfumato.cli.app import Interrupted, build_app
 
     try:
         build_app()()
     except SfumatoError as error:
         _fail(str(error), error.exit_code)
-    except KeyboardInterrupt:
+    except (KeyboardInterrupt, Interrupted):
         _fail("interrupted; nothing was written", INTERRUPTED)
     except BrokenPipeError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

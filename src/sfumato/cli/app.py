@@ -2,11 +2,21 @@
 
 from __future__ import annotations
 
+import functools
+from collections.abc import Callable
+from typing import Annotated, Any
+
 import typer
 
 from sfumato import __version__
 
 EPILOG = "Exit codes: 0 all holds · 1 a promise fails · 2 wrong usage or recipe · 3 our bug · 4 nothing satisfies the recipe · 5 input unreadable"
+
+
+def _tell_version(asked: bool | None) -> None:
+    if asked:
+        typer.echo(f"sfumato {__version__}")
+        raise typer.Exit
 
 
 def build_app() -> typer.Typer:
@@ -18,12 +28,11 @@ def build_app() -> typer.Typer:
         help="Blur the people, keep the picture, and prove it.",
         epilog=EPILOG,
         no_args_is_help=True,
-        invoke_without_command=False,
         pretty_exceptions_enable=False,
         rich_markup_mode="rich",
         context_settings={"help_option_names": ["-h", "--help"]},
     )
-    app.callback()(_version)
+    app.callback()(_common)
     for name, command in (
         ("profile", profile.profile),
         ("assess", assess.assess),
@@ -35,13 +44,28 @@ def build_app() -> typer.Typer:
         ("keygen", keygen.keygen),
         ("demo", demo.demo),
     ):
-        app.command(name)(command)
+        app.command(name)(_interruptible(command))
     return app
 
 
-def _version(
-    version: bool = typer.Option(False, "--version", help="print the version and leave", is_eager=True),
+class Interrupted(Exception):
+    """The user pressed Ctrl-C; raised instead of KeyboardInterrupt, which the command framework would swallow."""
+
+
+def _interruptible(command: Callable[..., None]) -> Callable[..., None]:
+    @functools.wraps(command)
+    def run(*args: Any, **kwargs: Any) -> None:
+        try:
+            command(*args, **kwargs)
+        except KeyboardInterrupt:
+            raise Interrupted from None
+
+    return run
+
+
+def _common(
+    version: Annotated[
+        bool | None, typer.Option("--version", help="print the version and leave", is_eager=True, callback=_tell_version)
+    ] = None,
 ) -> None:
-    if version:
-        typer.echo(f"sfumato {__version__}")
-        raise typer.Exit
+    """Options of the program itself."""

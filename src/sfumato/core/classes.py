@@ -220,7 +220,10 @@ def ladder_of(dataset: Dataset, column: str, encoded: Encoded) -> Ladder:
     """The hierarchy of a column bound to the values it holds."""
     attribute = dataset.schema.attributes.get(column)
     hierarchy = attribute.hierarchy if attribute else None
-    return bind(hierarchy, encoded.labels, encoded.counts.tolist())
+    try:
+        return bind(hierarchy, encoded.labels, encoded.counts.tolist())
+    except SchemaError as error:
+        raise SchemaError([f"column {column!r}: {problem}" for problem in error.problems]) from None
 
 
 def remap_to(ladder: Ladder, encoded: Encoded, level: int = 0) -> NDArray[np.int64]:
@@ -314,9 +317,8 @@ def pack_rows(
         encoded = encode(dataset.column(name))
         ladders.append(at.ladders[a] if at else ladder_of(dataset, name, encoded))
         remap = remap_to(ladders[a], encoded, at.levels[a] if at else 0)
-        codes.append(
-            remap.astype(np.min_scalar_type(max(1, len(remap))))[encoded.codes] if remap.size else encoded.codes
-        )
+        narrow = np.min_scalar_type(len(ladders[a].labels[0]))  # not of the encoding: it may have fewer values
+        codes.append(remap.astype(narrow)[encoded.codes] if remap.size else encoded.codes)
     place = at or Placement(tuple(ladders), (0,) * len(names), Layout.of([len(ladder.labels[0]) for ladder in ladders]))
     keys = np.zeros((len(dataset), place.layout.length), dtype=np.uint64)
     for a, column in enumerate(codes):
@@ -348,9 +350,9 @@ def _weights(dataset: Dataset, name: str) -> NDArray[np.float64]:
     if not column.dtype.is_numeric():
         raise SchemaError(f"weight column {name!r} is not numeric")
     values = column.to_numpy().astype(np.float64)
-    bad = int((~(values >= 0)).sum())
+    bad = int((~((values >= 0) & (values < np.inf))).sum())
     if bad:
         raise SchemaError(
-            f"weight column {name!r} has {bad} missing or negative value(s); weights must be zero or more"
+            f"weight column {name!r} has {bad} missing, negative or infinite value(s); weights must be zero or more"
         )
     return values

@@ -6,7 +6,7 @@ import dataclasses
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
-from sfumato.core.schema import Attribute, Kind, Missing, Role, Schema
+from sfumato.core.schema import Attribute, Kind, Role, Schema
 from sfumato.core.source import Source
 from sfumato.errors import SchemaError, did_you_mean
 
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 class Dataset:
     """An eager frame (polars, pandas or Arrow) with a schema. Immutable: every change gives a new one.
 
+    The index of a pandas frame is left behind: what identifies rows must be a column with a role.
     ``origin`` holds, per row, the number of the row of the table it was derived from; None means the rows are
     the original ones in their order.
     """
@@ -54,17 +55,25 @@ class Dataset:
 
     def to_polars(self) -> pl.DataFrame:
         """The frame as polars, whatever it is."""
-        return self.frame.to_polars()
+        import polars as pl
+
+        return pl.DataFrame([self.column(name) for name in self.columns])
 
     def column(self, name: str) -> pl.Series:
         """One column as a polars series."""
         self.require([name])
-        return self.frame.get_column(name).to_polars()
+        try:
+            return self.frame.get_column(name).to_polars()
+        except (TypeError, ValueError, NotImplementedError, OverflowError):  # their messages show the value
+            raise SchemaError(
+                f"column {name!r} of {self.source.name} mixes values of different types, or has a type of its own; "
+                "convert it to text or numbers first"
+            ) from None
 
     def require(self, names: Iterable[str]) -> None:
         """Raise one error that lists every named column the table lacks."""
         known = self.columns
-        problems = [f"{self.source.name} has no column {n!r}.{did_you_mean(n, known)}" for n in names if n not in known]
+        problems = [f"{self.source.name} has no column {n!r}.{did_you_mean(str(n), known)}" for n in names if n not in known]
         if problems:
             raise SchemaError(problems)
 
@@ -99,11 +108,11 @@ class Dataset:
 
     def with_kinds(self, **kinds: str) -> Dataset:
         """Say how columns compare: ``with_kinds(age="numeric", stage="ordinal")``."""
-        return self._with("kind", {n: Kind(k) for n, k in kinds.items()})
+        return self._with("kind", kinds)
 
     def with_missing(self, **rules: str) -> Dataset:
         """Say what missing values equal: ``with_missing(zip="wildcard")``."""
-        return self._with("missing", {n: Missing(r) for n, r in rules.items()})
+        return self._with("missing", rules)
 
     def _with(self, field: str, values: dict[str, Any]) -> Dataset:
         self.require(values)
@@ -162,20 +171,19 @@ def _eager(frame: Any) -> nw.DataFrame[Any]:
     import narwhals as nw
 
     if isinstance(frame, nw.DataFrame):
-        return frame
-    names = getattr(frame, "columns", None)
-    if names is not None and type(frame).__module__.startswith("pandas"):
-        repeated = [str(n) for n in names[names.duplicated()]]
+        return nw.maybe_reset_index(frame)  # an index can name people, and keeps the order that shuffling hides
+    room = type(frame).__module__.split(".")[0]
+    if room in ("pandas", "pyarrow"):
+        names = list(getattr(frame, "column_names" if room == "pyarrow" else "columns", ()))
+        repeated = sorted({str(n) for n in names if names.count(n) > 1}) if len(set(names)) < len(names) else []
         if repeated:
-            raise SchemaError(
-                f"{len(repeated)} column name(s) occur twice: {', '.join(sorted(set(repeated))[:5])}; rename them"
-            )
+            raise SchemaError(f"{len(repeated)} column name(s) occur twice: {', '.join(repeated[:5])}; rename them")
         if not all(isinstance(n, str) for n in names):
             raise SchemaError(
                 "column names must be text; rename the columns of the frame, e.g. frame.columns.astype(str)"
             )
     try:
-        return nw.from_native(frame, eager_only=True)
+        return nw.maybe_reset_index(nw.from_native(frame, eager_only=True))
     except TypeError:
         kind = f"{type(frame).__module__.split('.')[0]}.{type(frame).__name__}"
         raise SchemaError(f"a table must be a polars, pandas or Arrow frame, or a path; got {kind}") from None

@@ -5,6 +5,8 @@ from __future__ import annotations
 import dataclasses
 from typing import TYPE_CHECKING, Any
 
+from sfumato.errors import SchemaError
+
 if TYPE_CHECKING:
     import numpy as np
     import polars as pl
@@ -18,6 +20,7 @@ Column = str | tuple[str, ...]
 SEPARATOR = "\x1f"
 """Stands between the parts of a combined label."""
 
+WORD = 1 << 63
 DIRECT_RANGE = 1 << 20
 """Whole numbers that span less than this are encoded by subtraction instead of hashing."""
 
@@ -51,6 +54,8 @@ def encode(column: pl.Series) -> Encoded:
     import numpy as np
     import polars as pl
 
+    if column.dtype.is_nested() or column.dtype == pl.Object:
+        raise SchemaError(f"column {column.name!r} holds lists or objects; give every cell one value")
     if column.dtype.is_float():
         column = column.fill_nan(None)
     direct = _encode_whole(column)
@@ -59,7 +64,7 @@ def encode(column: pl.Series) -> Encoded:
     if isinstance(column.dtype, pl.Categorical | pl.Enum):
         column = column.cast(pl.String)
     distinct = column.drop_nulls().unique()
-    names = [label(v) for v in distinct.to_list()]
+    names = _labels(distinct)
     labels: list[str | None] = [*sorted(set(names))]
     position = {name: i for i, name in enumerate(labels)}
     missing = len(labels)
@@ -72,17 +77,29 @@ def encode(column: pl.Series) -> Encoded:
     return Encoded(codes, tuple(labels), np.bincount(codes, minlength=len(labels)))
 
 
+def _labels(distinct: pl.Series) -> list[str]:
+    """The labels of distinct values; Python cuts times to microseconds, what is finer is written behind."""
+    import polars as pl
+
+    names = [label(v) for v in distinct.to_list()]
+    if distinct.dtype == pl.Time or getattr(distinct.dtype, "time_unit", None) == "ns":
+        finer = [ticks % 1000 for ticks in distinct.to_physical().to_list()]
+        names = [f"{name} +{ns} ns" if ns else name for name, ns in zip(names, finer, strict=True)]
+    return names
+
+
 def _encode_whole(column: pl.Series) -> Encoded | None:
     """Encode whole numbers of a small range without hashing, or return None."""
     import numpy as np
+    import polars as pl
 
     if not column.dtype.is_integer() or column.len() == column.null_count():
         return None
     low, high = int(column.min()), int(column.max())  # type: ignore[arg-type]
-    if high - low >= DIRECT_RANGE:
+    if high - low >= DIRECT_RANGE or low < -WORD or high >= WORD:
         return None
     missing = high - low + 1
-    shifted = column.fill_null(low).to_numpy().astype(np.int64) - low
+    shifted = column.fill_null(low).cast(pl.Int64).to_numpy() - low
     if column.null_count():
         shifted[column.is_null().to_numpy()] = missing
     counts = np.bincount(shifted, minlength=missing + 1)

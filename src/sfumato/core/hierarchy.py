@@ -12,7 +12,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
-from sfumato.errors import SchemaError
+from sfumato.errors import InternalError, SchemaError
 
 if TYPE_CHECKING:
     import numpy as np
@@ -110,6 +110,9 @@ class Ladder:
         """Map from the codes of level ``start`` to those of level ``end``."""
         if (start, end) not in self._climbs:
             import numpy as np
+
+            if not 0 <= start <= end <= self.top:
+                raise InternalError(f"there is no way up from level {start} to level {end} of {self.top}")
 
             codes = np.arange(len(self.labels[start]), dtype=np.int64)
             for level in range(start, end):

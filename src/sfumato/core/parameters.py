@@ -40,13 +40,24 @@ def parameters(cls: type[T]) -> type[T]:
     def init(self: Any, *args: Any, **kwargs: Any) -> None:
         if len(args) > len(names):
             raise ParameterError(f"{cls.__name__}: at most {len(names)} parameters, {len(args)} given")
+        given = dict(zip(names, args, strict=False))
         try:
-            validated(self, **dict(zip(names, args, strict=False)), **kwargs)
+            validated(self, **given, **kwargs)
         except ValidationError as error:
             raise ParameterError(f"{cls.__name__}: {'; '.join(problems_of(error))}") from None
+        taken = [name for name, value in {**given, **kwargs}.items() if _taken_for_number(value, getattr(self, name))]
+        if taken:
+            raise ParameterError(f"{cls.__name__}: {taken[0]} should be a number, not true or false")
 
     made.__init__ = init
     return made  # type: ignore[no-any-return]
+
+
+def _taken_for_number(given: Any, made: Any) -> bool:
+    """Whether true or false was read as 1 or 0: nobody who writes ``budget: true`` means a budget of 1."""
+    if isinstance(given, Mapping) and isinstance(made, Mapping):
+        return any(name in made and _taken_for_number(value, made[name]) for name, value in given.items())
+    return isinstance(given, bool) and not isinstance(made, bool)
 
 
 def problems_of(error: ValidationError) -> list[str]:
@@ -85,6 +96,8 @@ def plain_data(value: Any) -> Any:
     """Tuples as lists and mappings as dicts, all the way down."""
     if isinstance(value, Mapping):
         return {k: plain_data(v) for k, v in value.items()}
-    if isinstance(value, list | tuple | frozenset | set):
+    if isinstance(value, frozenset | set):
+        return sorted(plain_data(v) for v in value)
+    if isinstance(value, list | tuple):
         return [plain_data(v) for v in value]
     return value if value is None or isinstance(value, bool | int | float | str) else str(value)

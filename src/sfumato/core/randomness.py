@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import dataclasses
 import hashlib
+import operator
 import secrets
 from typing import TYPE_CHECKING
 
@@ -47,11 +48,12 @@ class Seed:
         if seed is None:
             return cls.fresh()
         try:
-            return cls(int(seed, 16) if isinstance(seed, str) else int(seed))
-        except ValueError as error:
-            if isinstance(error, ParameterError):
-                raise
+            value = int(seed, 16) if isinstance(seed, str) else operator.index(seed)
+        except ValueError:
             raise ParameterError("a seed given as text must be hexadecimal") from None
+        except TypeError:
+            raise ParameterError("a seed is a whole number, hexadecimal text, or None for a fresh one") from None
+        return cls(value)
 
     @property
     def rehearsal(self) -> bool:

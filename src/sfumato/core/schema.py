@@ -87,7 +87,7 @@ def _member(enum: type[_E], value: str, what: str) -> _E:
     try:
         return enum(value)
     except ValueError:
-        raise ParameterError(f"{what} {str(value)!r} is not known.{did_you_mean(str(value), enum)}") from None
+        raise ParameterError(f"{what} {str(value)!r} is not known.{did_you_mean(str(value), map(str, enum))}") from None
 
 
 @dataclasses.dataclass(frozen=True)

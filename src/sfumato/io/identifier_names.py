@@ -65,7 +65,7 @@ def is_identifier_name(name: str) -> bool:
     words = words_of(name)
     if not words:
         return False
-    last = words[-2] if words[-1].isdigit() and len(words) > 1 else words[-1]  # phone_number_2
+    last = words[-2] if words[-1].isdigit() and len(words) > 2 else words[-1]  # member_number_2, but not num1
     glued = "".join(words)
     compounds = any(GLUED.search(word) for word in (*words, glued))  # case_no reads like caseno
     return not ANYWHERE.isdisjoint(words) or last in AT_THE_END or glued in WHOLE_NAME or compounds

@@ -1,9 +1,13 @@
-"""Loops over value counts per class: diversity of a class, and its distance to a reference distribution.
+"""Loops over value counts per class: how far the distribution in a class is from a reference.
 
 Counts are compressed rows: class *i* has the values ``codes[starts[i]:starts[i+1]]``, each as often as ``counts`` says.
 ``reference`` are the counts of all values in the reference table. Every loop costs a few steps per entry, whatever
 the number of values the column has: what absent values contribute is known beforehand. Codes of a class come in any
 order. Every class has records, and so has the reference.
+
+Distances come with a *pull*: a distance is the mean, over the records of a class, of a potential that only depends on
+a record's value, and the pull is the largest potential among them. Dropping a share *f* of the records therefore
+leaves at least ``(distance − f·pull)/(1 − f)``, which tells a search how many must go.
 """
 
 from __future__ import annotations
@@ -13,87 +17,26 @@ from numba import njit
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def effective_values(starts, counts):
-    """Exponential of each class's entropy: how many equally frequent values would be as diverse."""
-    found = np.empty(starts.size - 1, np.float64)
-    for i in range(found.size):
-        size = 0
-        weighted = 0.0
-        for j in range(starts[i], starts[i + 1]):
-            size += counts[j]
-            if counts[j] > 1:
-                weighted += counts[j] * np.log(np.float64(counts[j]))
-        found[i] = size * np.exp(-weighted / size)
-    return found
-
-
-@njit(cache=True, nogil=True, error_model="numpy")
-def largest_shares(starts, codes, counts, protected):
-    """Share of the most frequent protected value in each class; ``protected`` has one flag a value."""
-    found = np.empty(starts.size - 1, np.float64)
-    for i in range(found.size):
-        size = 0
-        largest = 0
-        for j in range(starts[i], starts[i + 1]):
-            size += counts[j]
-            if protected[codes[j]] and counts[j] > largest:
-                largest = counts[j]
-        found[i] = largest / size
-    return found
-
-
-@njit(cache=True, nogil=True, error_model="numpy")
-def head_to_tail(starts, counts, rank):
-    """Largest count of each class over the sum of its counts from the ``rank``-th largest on; inf without these."""
-    found = np.empty(starts.size - 1, np.float64)
-    largest = np.zeros(max(1, rank - 1), np.int64)
-    for i in range(found.size):
-        size = 0
-        largest[:] = 0
-        for j in range(starts[i], starts[i + 1]):
-            size += counts[j]
-            value = counts[j]
-            for place in range(largest.size):  # insert among the largest so far, in descending order
-                if value > largest[place]:
-                    value, largest[place] = largest[place], value
-        tail = size
-        for place in range(rank - 1):
-            tail -= largest[place]
-        found[i] = largest[0] / tail if tail else np.inf
-    return found
-
-
-@njit(cache=True, nogil=True, error_model="numpy")
-def recursive_ranks(starts, counts, factor, tolerance):
-    """Highest rank *l* of each class at which its largest count is below ``factor`` times the tail from *l* on."""
-    found = np.ones(starts.size - 1, np.int64)
-    for i in range(found.size):
-        ascending = np.sort(counts[starts[i] : starts[i + 1]])
-        tail = 0
-        for place in range(ascending.size - 1):
-            tail += ascending[place]
-            if ascending[-1] / tail < factor - tolerance:
-                found[i] = ascending.size - place
-                break
-    return found
-
-
-@njit(cache=True, nogil=True, error_model="numpy")
 def total_variations(starts, codes, counts, reference):
     """Half the sum of absolute differences of shares: the sum over values that are more frequent in the class."""
     found = np.empty(starts.size - 1, np.float64)
+    pulls = np.empty(starts.size - 1, np.float64)
     total = reference.sum()
     for i in range(found.size):
         size = 0
         for j in range(starts[i], starts[i + 1]):
             size += counts[j]
         excess = 0.0
+        pull = 1.0
         for j in range(starts[i], starts[i + 1]):
-            difference = counts[j] / size - reference[codes[j]] / total
+            share = reference[codes[j]] / total
+            difference = counts[j] / size - share
             if difference > 0.0:
                 excess += difference
+                pull -= share
         found[i] = excess
-    return found
+        pulls[i] = pull
+    return found, pulls
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
@@ -176,9 +119,10 @@ def cumulative_distances(starts, codes, counts, reference, places, positions):
     """
     m = positions.size
     found = np.zeros(starts.size - 1, np.float64)
+    pulls = np.zeros(starts.size - 1, np.float64)
     span = positions[-1] - positions[0] if m else 0.0
     if span <= 0.0:
-        return found
+        return found, pulls
     total = np.float64(reference.sum())
     shares = np.zeros(m, np.float64)
     for code in range(m):
@@ -208,7 +152,11 @@ def cumulative_distances(starts, codes, counts, reference, places, positions):
         if width >= 24:
             present[:width].sort()
         present[width] = m - 1
+        # the class has less below its first value; `lead` integrates the sign of its lead, `leading` that times P
         area = areas[present[0]]
+        lead = positions[0] - positions[present[0]]
+        leading = -area
+        least = lead
         before = 0
         for slot in range(width):
             begin, end = present[slot], present[slot + 1]
@@ -216,10 +164,14 @@ def cumulative_distances(starts, codes, counts, reference, places, positions):
             amounts[begin] = 0
             share = before / size
             turn = _steps_below(shares, share, begin, end)
-            area += share * (positions[turn] - positions[begin]) - (areas[turn] - areas[begin])
-            area += (areas[end] - areas[turn]) - share * (positions[end] - positions[turn])
+            ahead, behind = positions[turn] - positions[begin], positions[end] - positions[turn]
+            least = min(least, lead)
+            lead += ahead - behind
+            leading += (areas[turn] - areas[begin]) - (areas[end] - areas[turn])
+            area += share * (ahead - behind) - (areas[turn] - areas[begin]) + (areas[end] - areas[turn])
         found[i] = area / span
-    return found
+        pulls[i] = (lead - least - leading) / span
+    return found, pulls
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
@@ -236,9 +188,11 @@ def tree_distances(starts, codes, counts, reference, ancestors, nodes):
     for code in range(reference.size):
         for level in range(height):
             expected[ancestors[code, level]] += reference[code] / total
-    found = np.zeros(starts.size - 1, np.float64)
+    found = np.empty(starts.size - 1, np.float64)
+    pulls = np.empty(starts.size - 1, np.float64)
     amounts = np.zeros(nodes, np.int64)
     reached = np.empty(nodes, np.int64)
+    signs = np.empty(nodes, np.int64)
     for i in range(found.size):
         size = 0
         width = 0
@@ -251,9 +205,20 @@ def tree_distances(starts, codes, counts, reference, ancestors, nodes):
                     width += 1
                 amounts[node] += counts[j]
         difference = np.float64(height)
+        mean = -difference
         for slot in range(width):
             node = reached[slot]
-            difference += abs(amounts[node] / size - expected[node]) - expected[node]
+            surplus = amounts[node] / size - expected[node]
+            signs[node] = 1 if surplus > 0.0 else -1
+            difference += abs(surplus) - expected[node]
+            mean += (signs[node] + 1) * expected[node]
             amounts[node] = 0
+        most = -height
+        for j in range(starts[i], starts[i + 1]):
+            potential = 0
+            for level in range(height):
+                potential += signs[ancestors[codes[j], level]]
+            most = max(most, potential)
         found[i] = difference / (2 * height)
-    return found
+        pulls[i] = (most - mean) / (2 * height)
+    return found, pulls

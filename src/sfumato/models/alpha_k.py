@@ -15,6 +15,7 @@ from sfumato.models.sensitive import (
     Sensitive,
     counts_of,
     extreme,
+    forced_records,
     needs_of,
     require_values,
     share_of_records,
@@ -84,6 +85,15 @@ class AlphaKAnonymity:
         """Classes that are too small or in which a protected value is too common."""
         return (self._shares(evidence) > self.alpha + TOLERANCE) | (evidence.frequencies < self.k)
 
+    def forced(self, evidence: Evidence) -> NDArray[np.int64]:
+        """Per class, how many of its records every finer recoding must suppress: all of a small class."""
+        import numpy as np
+
+        shares, records = self._shares(evidence), evidence.classes.records
+        small, common = evidence.frequencies < self.k, shares > self.alpha + TOLERANCE
+        least = records * (shares - self.alpha) / max(1 - self.alpha, TOLERANCE)
+        return forced_records(evidence, small | common, np.where(small, records, least))
+
     def judge(self, evidence: Evidence) -> Verdict:
         """The smallest α that holds, and the classes that are too small or too uniform."""
         shares = self._shares(evidence)
@@ -118,7 +128,7 @@ class AlphaKAnonymity:
         """Per class the share of its most common protected value."""
         import numpy as np
 
-        from sfumato.kernels.distributions import largest_shares
+        from sfumato.kernels.diversity import largest_shares
 
         advice = "every class would have it; do not release the column, or promise k-anonymity alone"
         require_values(self.promise, evidence, self.sensitive, 2, advice)

@@ -12,6 +12,7 @@ from sfumato.models.sensitive import (
     Sensitive,
     counts_of,
     extreme,
+    forced_records,
     needs_of,
     reference_of,
     require_values,
@@ -79,6 +80,20 @@ class BetaLikeness:
     def failing(self, evidence: Evidence) -> NDArray[np.bool_]:
         """Classes that make some value too likely."""
         return self._gains(evidence) > self.beta + TOLERANCE
+
+    def forced(self, evidence: Evidence) -> NDArray[np.int64]:
+        """Per class, how many of its records every finer recoding must suppress."""
+        import numpy as np
+
+        from sfumato.kernels.diversity import least_removed
+
+        counts, reference = counts_of(evidence, self.sensitive), reference_of(evidence, self.sensitive)
+        shares = reference / max(1, reference.sum())
+        limits = np.full(len(shares), self.beta)
+        if self.kind == "enhanced":
+            limits = np.minimum(limits, -np.log(np.maximum(shares, 1e-300)))
+        least = least_removed(counts.starts, counts.codes, counts.counts, shares * (1 + limits), np.zeros(len(shares)))
+        return forced_records(evidence, self.failing(evidence), least)
 
     def judge(self, evidence: Evidence) -> Verdict:
         """The smallest β that holds, and the classes that exceed the promised one."""

@@ -14,6 +14,7 @@ from sfumato.models.sensitive import (
     Sensitive,
     counts_of,
     extreme,
+    forced_records,
     needs_of,
     reference_of,
     require_values,
@@ -82,6 +83,19 @@ class DeltaDisclosure:
     def failing(self, evidence: Evidence) -> NDArray[np.bool_]:
         """Classes that change some value's share too much."""
         return self._changes(evidence) >= self.delta - TOLERANCE
+
+    def forced(self, evidence: Evidence) -> NDArray[np.int64]:
+        """Per class, how many of its records every finer recoding must suppress; unknown when absent ones are skipped."""
+        import numpy as np
+
+        from sfumato.kernels.diversity import least_removed
+
+        if not self.monotone:
+            return np.zeros(len(evidence.classes), dtype=np.int64)
+        counts, reference = counts_of(evidence, self.sensitive), reference_of(evidence, self.sensitive)
+        shares, factor = reference / max(1, reference.sum()), math.exp(self.delta)
+        least = least_removed(counts.starts, counts.codes, counts.counts, shares * factor, shares / factor)
+        return forced_records(evidence, self.failing(evidence), least)
 
     def judge(self, evidence: Evidence) -> Verdict:
         """The δ that is just too small, and the classes that break the promised one."""

@@ -16,6 +16,7 @@ from sfumato.models.sensitive import (
     at_most_persons,
     counts_of,
     extreme,
+    forced_records,
     needs_of,
     require_values,
     share_of_records,
@@ -108,6 +109,28 @@ class LDiversity:
         """Classes that are not diverse enough."""
         return self._below(self._values(evidence))
 
+    def forced(self, evidence: Evidence) -> NDArray[np.int64]:
+        """Per class, how many of its records every finer recoding must suppress.
+
+        All of them below l values; else, by Gibbs' inequality, a share ``(ln l − H)/(ln l + ln q₁)`` for the entropy
+        kind, and more than ``r₁ − c·tail`` for the recursive one.
+        """
+        import numpy as np
+
+        values, records = self._values(evidence), evidence.classes.records
+        counts = counts_of(evidence, self.sensitive)
+        failing = self._below(values)
+        few = at_most_persons(counts.distinct(), evidence) < self.l - TOLERANCE
+        if self.kind == "distinct" or not len(values):
+            return forced_records(evidence, failing, records)
+        top = np.maximum.reduceat(counts.counts, counts.starts[:-1])
+        if self.kind == "entropy":
+            lacking, reach = math.log(self.l) - np.log(values), math.log(self.l) + np.log(top / records)
+            least = records * lacking / np.where(failing, reach, 1.0)
+        else:
+            least = top - (self.c or 0) * top / values
+        return forced_records(evidence, failing, np.where(few, records, least))
+
     def judge(self, evidence: Evidence) -> Verdict:
         """The largest l that holds (for the given c), and the classes below the promised one."""
         values = self._values(evidence)
@@ -135,7 +158,7 @@ class LDiversity:
         """Per class: distinct values, effective values, or the c that is just too small."""
         import numpy as np
 
-        from sfumato.kernels.distributions import effective_values, head_to_tail
+        from sfumato.kernels.diversity import effective_values, head_to_tail
 
         require_values(self.promise, evidence, self.sensitive, math.ceil(self.l - TOLERANCE), "lower l")
         counts = counts_of(evidence, self.sensitive)
@@ -155,7 +178,7 @@ class LDiversity:
         """Per class the largest l that holds."""
         if self.kind != "recursive":
             return values
-        from sfumato.kernels.distributions import recursive_ranks
+        from sfumato.kernels.diversity import recursive_ranks
 
         counts = counts_of(evidence, self.sensitive)
         return at_most_persons(recursive_ranks(counts.starts, counts.counts, self.c, TOLERANCE), evidence)

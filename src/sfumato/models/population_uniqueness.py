@@ -79,4 +79,6 @@ class PopulationUniqueness:
         return population_uniques(evidence.frequencies, self.fraction, self.estimator)
 
     def _failing(self, evidence: Evidence, found: Uniques) -> NDArray[np.bool_]:
-        return (evidence.frequencies == 1) & (found.share > self.share + TOLERANCE)
+        import numpy as np
+
+        return np.asarray((evidence.frequencies == 1) & (found.share > self.share + TOLERANCE))

@@ -82,6 +82,20 @@ def share_of_records(evidence: Evidence, failing: NDArray[np.bool_]) -> str:
     return f"{short:,} of {total:,} records ({short / total:.1%})"
 
 
+def forced_records(evidence: Evidence, failing: NDArray[np.bool_], least: NDArray[Any]) -> NDArray[np.int64]:
+    """Records that failing classes must lose under every finer recoding: ``least`` of them, one if that is unknown.
+
+    Whatever a finer recoding keeps of a class holds, so what it keeps of it together holds too (the model is monotone):
+    no fewer records are lost than make the class hold when they go.
+    """
+    import numpy as np
+
+    records = evidence.classes.records
+    with np.errstate(invalid="ignore"):
+        enough = np.minimum(np.maximum(np.ceil(least - 1e-6), 1), records)
+    return np.where(failing, enough, 0).astype(np.int64)
+
+
 def verdict(
     model: Model,
     evidence: Evidence,

@@ -19,6 +19,7 @@ from sfumato.models.sensitive import (
     Sensitive,
     counts_of,
     extreme,
+    forced_records,
     needs_of,
     reference_of,
     require_values,
@@ -122,6 +123,24 @@ class TCloseness:
         """Classes that are too far from the reference."""
         return self._distances(evidence, self.reference) > self.t + TOLERANCE
 
+    def forced(self, evidence: Evidence) -> NDArray[np.int64]:
+        """Per class, how many of its records every finer recoding must suppress."""
+        import numpy as np
+
+        from sfumato.kernels.diversity import least_removed
+
+        if self.reference == "released":
+            return np.zeros(len(evidence.classes), dtype=np.int64)
+        distances, pulls = self._compared(evidence, "original")
+        failing = distances > self.t + TOLERANCE
+        if self.distance == "multiplicative":
+            counts, reference = counts_of(evidence, self.sensitive), reference_of(evidence, self.sensitive)
+            shares = reference / max(1, reference.sum())
+            least = least_removed(counts.starts, counts.codes, counts.counts, shares * self.t, shares / self.t)
+        else:
+            least = evidence.classes.records * (distances - self.t) / np.where(failing, pulls - self.t, 1.0)
+        return forced_records(evidence, failing, least)
+
     def judge(self, evidence: Evidence) -> Verdict:
         """The smallest t that holds, and the classes farther away than promised."""
         distances = self._distances(evidence, self.reference)
@@ -155,6 +174,10 @@ class TCloseness:
 
     def _distances(self, evidence: Evidence, which: Reference) -> NDArray[Any]:
         """Distance of every class to a reference."""
+        return self._compared(evidence, which)[0]
+
+    def _compared(self, evidence: Evidence, which: Reference) -> tuple[NDArray[Any], NDArray[Any]]:
+        """Distance of every class to a reference, and how much of it a single record can account for."""
         import numpy as np
 
         from sfumato.kernels import distributions as loops
@@ -162,14 +185,15 @@ class TCloseness:
         require_values(self.promise, evidence, self.sensitive, 2, "every class looks like the table")
         counts, reference = counts_of(evidence, self.sensitive), reference_of(evidence, self.sensitive, which)
         rows = counts.starts, counts.codes, counts.counts, reference
-        found: NDArray[Any]
+        found: tuple[NDArray[Any], NDArray[Any]]
         if not len(evidence.classes):
-            found = np.zeros(0)
+            found = np.zeros(0), np.zeros(0)
         elif self.distance == "equal":
             found = loops.total_variations(*rows)
         elif self.distance == "multiplicative":
             smallest, largest, complete = loops.ratio_ranges(*rows)
-            found = np.where(complete, np.maximum(largest, 1.0 / smallest), np.inf)
+            factors = np.where(complete, np.maximum(largest, 1.0 / smallest), np.inf)
+            found = factors, factors
         elif self.distance == "hierarchical":
             found = loops.tree_distances(*rows, *tree(counts, evidence.schema[str(self.sensitive)]))
         else:

@@ -128,7 +128,8 @@ def _names_person(match: Match, facts: _Facts) -> bool:
         known = not others or bool(others & PERSON_WORDS)
         return known or (facts.sample.distinct_share >= 0.3 and facts.have("digit") < 0.5)
     if match.concept == "record id":
-        return not facts.sample.texts or facts.sample.distinct_share >= 0.05
+        many = len(facts.sample.texts) >= min(10, facts.sample.cells)
+        return many and (not facts.sample.texts or facts.sample.distinct_share >= 0.05)
     return True
 
 
@@ -170,7 +171,7 @@ def _is_numbering(values: pl.Series, sample: Sample) -> bool:
     """A running count, or numbers of one length that is long: measurements are of several lengths."""
     low, high = values.min(), values.max()
     lengths = {len(text) for text in sample.texts}
-    running = int(high) - int(low) < 1.2 * values.len()  # type: ignore[arg-type]
+    running = values.dtype.is_integer() and int(high) - int(low) < 1.2 * values.len()  # type: ignore[arg-type]
     return running or (len(lengths) == 1 and min(lengths) >= _LONG_NUMBER)
 
 

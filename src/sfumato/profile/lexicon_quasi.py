@@ -157,10 +157,10 @@ QUASI = {
         corporelle, estatura, talla, altura, altezza, statura, lengte, lichaamslengte, wzrost, längd, kroppslängd,
         høyde, pituus""",
     "body weight": """
-        body weight, weight kg, weight lb, weight lbs, körpergewicht, poids kg, poids corporel, peso corporal, peso
-        kg, peso corporeo, lichaamsgewicht, masa ciała, waga kg, kroppsvikt, vikt kg, kroppsvekt, birth weight,
-        geburtsgewicht, poids de naissance, peso al nacer, peso alla nascita, geboortegewicht, peso ao nascer,
-        födelsevikt""",
+        weight, peso, poids, gewicht, waga, vikt, vekt, paino, body weight, weight kg, weight lb, weight lbs,
+        körpergewicht, poids kg, poids corporel, peso corporal, peso kg, peso corporeo, lichaamsgewicht, masa ciała,
+        waga kg, kroppsvikt, vikt kg, kroppsvekt, birth weight, geburtsgewicht, poids de naissance, peso al nacer,
+        peso alla nascita, geboortegewicht, peso ao nascer, födelsevikt""",
     "appearance": """
         hair color, hair colour, eye color, eye colour, tattoo, blood type, blood group, handedness, haarfarbe,
         augenfarbe, blutgruppe, couleur des cheveux, couleur des yeux, groupe sanguin, color de ojos, color de pelo,

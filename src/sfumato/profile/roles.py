@@ -27,6 +27,7 @@ ONE_ROW_EACH = 0.98
 
 _OLDEST = 130
 _MOST_SEXES = 12
+_DEGREES = 180
 
 
 @dataclasses.dataclass(frozen=True)
@@ -79,6 +80,9 @@ def _other_role(column: Column) -> RoleGuess:
 
 
 def _by_name(column: Column) -> RoleGuess:
+    if is_bare_weight(column):
+        reason = "the name says weight: others can see a body's; give a survey's weight role weight"
+        return RoleGuess((Role.QUASI,), reason, 0.4, "body weight")
     for match in column.matches:
         if match.family == "sensitive":
             return _sensitive(match.concept)
@@ -86,9 +90,6 @@ def _by_name(column: Column) -> RoleGuess:
             return _quasi(match.concept)
         if match.family == "design":
             return _second_of_design(match.concept, column)
-    if is_bare_weight(column):
-        reason = "the name says weight: others can see a body's; give a survey's weight role weight"
-        return RoleGuess((Role.QUASI,), reason, 0.4, "body weight")
     return _by_counts(column)
 
 
@@ -128,7 +129,7 @@ def _plausible(match: Match, column: Column) -> bool:
         digits = share(lambda text: any(map(str.isdigit, text)), texts)
         return digits >= 0.8 and share(lambda text: 3 <= len(text) <= 10, texts) >= 0.9
     if match.concept == "location":
-        return column.card.kind in (Kind.NUMERIC, Kind.NOMINAL) and column.card.distinct > 1
+        return share(_is_place, texts) >= 0.9
     return True
 
 
@@ -136,6 +137,11 @@ def _is_age(text: str) -> bool:
     if is_number(text):
         return 0 <= float(text) <= _OLDEST
     return looks_grouped(text) or any(map(str.isdigit, text)) or text.replace(" ", "").isalpha() or text == "*"
+
+
+def _is_place(text: str) -> bool:
+    """A degree of the globe, or words."""
+    return abs(float(text)) <= _DEGREES if is_number(text) else True
 
 
 def _by_counts(column: Column) -> RoleGuess:

@@ -154,6 +154,8 @@ def _spellings(words: tuple[str, ...]) -> Iterator[tuple[str, ...]]:
     """The words as they stand, then with other capitals and other signs between."""
     yield words
     styles: tuple[Callable[[str], str], ...] = (str.lower, str.capitalize, str.upper, str.title)
+    for style in styles:
+        yield tuple(map(style, words))
     for separator in (" ", "_", "-"):
         for style in styles:
             yield tuple(style(_plain(word)).replace(" ", separator) for word in words)

@@ -9,6 +9,7 @@ import importlib.metadata
 import json
 import platform
 from collections.abc import Mapping
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from sfumato import recipes
@@ -96,7 +97,7 @@ def lock(release: Release, *, salt: str, input_digest: str, certificate: Mapping
     """What replays a release bit by bit: the full recipe, seed, salt and versions. It stays with the owner."""
     return {
         "sfumato_lock": 1,
-        "recipe": recipes.to_dict(release.recipe),
+        "recipe": recipes.to_dict(release.recipe, base=Path()),
         "seed": release.seed.text,
         "salt": salt,
         "input_sha256": input_digest,

@@ -110,12 +110,14 @@ def _write_data(release: Release, share: Path, format: str | None) -> dict[str, 
     chosen = format or ("csv" if source.format == "frame" else source.format)
     file = share / f"data{suffix_of(chosen)}"
     write_table(release.dataset.to_polars(), file, source, format=chosen)
-    form = {"delimiter": source.delimiter, "encoding": source.encoding, "decimal": source.decimal}
+    form = {"delimiter": ",", "encoding": "utf-8", "decimal": "."}
+    if source.format == "csv":
+        form = {"delimiter": source.delimiter, "encoding": source.encoding, "decimal": source.decimal}
     return {
         "file": file.name,
         "sha256": sha256_of(file),
         "format": chosen,
-        **({"form": form} if chosen == "csv" else {}),
+        **({"form": {**form, "header": source.header}} if chosen == "csv" else {}),
     }
 
 

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Iterator, Mapping, Sequence
-from itertools import count, pairwise, takewhile
+from itertools import chain, count, pairwise, takewhile
 
 SINGLE = (1, 2, 3, 4)
 """Sizes that get a bin of their own: there each one more person matters."""
-STEPS = (5, 10, 20)
+ROUND = (5, 10, 20, 50, 100, 200, 500)
+"""Borders up to a thousand; from there on every power of ten."""
 CLOSE = 0.15
 """A round border this near to k (relative to k) gives way to it, so that no sliver of a bin is left between."""
 
@@ -27,7 +28,7 @@ class Bin:
 
 
 def bins(largest: int, k: int | None = None) -> tuple[Bin, ...]:
-    """Bins 1, 2, 3, 4, 5–9, 10–19, 20–49, 50–99 … that reach ``largest``; one of them starts at ``k``.
+    """Bins 1, 2, 3, 4, 5–9, 10–19, 20–49, 50–99 … 500–999, 1,000–9,999 … that reach ``largest``; one of them starts at ``k``.
 
     >>> [b.label for b in bins(60, k=7)]
     ['1', '2', '3', '4', '5–6', '7–9', '10–19', '20–49', '50–99']
@@ -41,7 +42,7 @@ def bins(largest: int, k: int | None = None) -> tuple[Bin, ...]:
 
 
 def _round_borders(most: int) -> Iterator[int]:
-    return takewhile(lambda border: border <= most, (step * 10**power for power in count() for step in STEPS))
+    return takewhile(lambda border: border <= most, chain(ROUND, (10**power for power in count(3))))
 
 
 def _too_near(border: int, k: int | None) -> bool:

@@ -17,10 +17,9 @@ from typing import TYPE_CHECKING, Any, Literal
 if TYPE_CHECKING:
     import altair as alt
 
-INK, SOFT, BEFORE, AFTER, ALARM = "#1b2430", "#566070", "#a3abb6", "#0b5394", "#a33b00"
+INK, SOFT, BEFORE, AFTER, ALARM = "#1b2430", "#566070", "#8c95a1", "#0b5394", "#a33b00"
 WIDTH, ROW, FONT, LETTER = 500, 26, 14, 8.5
-NUMBERS = 148
-"""Room for the numbers on the right: two columns of them, or one."""
+NARROWEST_PLOT = 140
 HEADING = -0.95
 """Where headings stand; the rows are at 0, 1, 2 …"""
 MOST_BOXES = 20
@@ -49,20 +48,33 @@ class Divider:
 
 @dataclasses.dataclass(frozen=True)
 class Frame:
-    """Where things are: labels in the gutter on the left, bars in the plot, rows from 0 to ``last``."""
+    """Where things are: labels on the left, bars in the plot, one or two columns of numbers on the right.
 
-    labels: Sequence[str]
+    ``texts`` are all texts of each column from left to right, ``last`` is the place of the lowest row.
+    """
+
+    texts: Sequence[Sequence[str]]
     last: int
 
     @property
+    def widths(self) -> list[int]:
+        """Room for each column of texts, from the longest of them."""
+        return [14 + round(LETTER * max(_width(text) for text in column)) for column in self.texts]
+
+    @property
     def gutter(self) -> int:
-        """Room for the longest label."""
-        return 12 + round(LETTER * max(_width(shortened(label)) for label in self.labels))
+        """Room for the labels."""
+        return self.widths[0]
+
+    @property
+    def numbers(self) -> int:
+        """Room for the numbers."""
+        return sum(self.widths[1:])
 
     @property
     def plot(self) -> int:
-        """Width of the bars' room."""
-        return WIDTH - self.gutter - NUMBERS
+        """Room for the bars: what is left of the usual width, or a little when the texts take it all."""
+        return max(NARROWEST_PLOT, WIDTH - self.gutter - self.numbers)
 
     @property
     def height(self) -> int:
@@ -90,7 +102,7 @@ def bar_chart(lines: Sequence[Line], heading: tuple[str, str], *, most: float, d
     """
     two = any(line.before is not None for line in lines)
     rows = [(i + (divider is not None and i >= divider.row), line) for i, line in enumerate(lines)]
-    frame = Frame([heading[0], *(line.label for line in lines)], rows[-1][0])
+    frame = _frame_of(lines, heading, rows[-1][0])
     layers = [_bars(frame, [(y, line.before or 0, BEFORE) for y, line in rows], 0.38, most)] if two else []
     colours = [(y, line.after, ALARM if line.alarm else AFTER) for y, line in rows]
     layers.append(_bars(frame, colours, 0.2 if two else 0.38, most))
@@ -98,7 +110,7 @@ def bar_chart(lines: Sequence[Line], heading: tuple[str, str], *, most: float, d
     layers += _labels(frame, [(y, line.label) for y, line in rows], heading[0])
     layers += _two_columns(frame, rows) if two else _one_column(frame, [(y, line.after_text) for y, line in rows], heading[1])
     if divider is not None:
-        layers.append(_rule(frame, (0, frame.plot + NUMBERS), (divider.row, divider.row), dashed=True))
+        layers.append(_rule(frame, (0, frame.plot + frame.numbers), (divider.row, divider.row), dashed=True))
         layers.append(_text(frame, [(divider.row, divider.label)], -10, "right", bold=True))
     return _framed(frame, layers)
 
@@ -107,19 +119,28 @@ def level_chart(levels: Sequence[tuple[str, int, int]], heading: tuple[str, str]
     """A row of boxes for each (name, level, top): one box a level, filled up to the level."""
     import altair as alt
 
-    frame = Frame([heading[0], *(name for name, _, _ in levels)], len(levels) - 1)
+    names = [name for name, _, _ in levels]
+    frame = Frame([[heading[0], *names], [heading[1], *words]], len(levels) - 1)
     boxes = [box for row, (_, level, top) in enumerate(levels) for box in _boxes(frame, row, level, top)]
     mark = _data(boxes).mark_rect(stroke=SOFT, strokeWidth=1)
     drawn = mark.encode(frame.x("left", frame.plot), alt.X2("right"), frame.y("top"), alt.Y2("bottom"), _fill())
-    labels = _labels(frame, [(row, name) for row, (name, _, _) in enumerate(levels)], heading[0])
+    labels = _labels(frame, list(enumerate(names)), heading[0])
     return _framed(frame, [drawn, *labels, *_one_column(frame, list(enumerate(words)), heading[1])])
 
 
 def with_threshold(chart: alt.LayerChart, share: float, label: str, *, lines: Sequence[Line], through: int) -> alt.LayerChart:
-    """A chart of shares with a dashed upright line through its first rows."""
-    frame = Frame([line.label for line in lines], len(lines) - 1)
+    """A bar chart of shares, made of these lines, with a dashed upright line through its first rows."""
+    frame = _frame_of(lines, ("", ""), len(lines) - 1)
     at = frame.plot * share
     return chart + _rule(frame, (at, at), (-0.5, through - 0.5), dashed=True) + _text(frame, [(-0.8, label)], at, "center")
+
+
+def _frame_of(lines: Sequence[Line], heading: tuple[str, str], last: int) -> Frame:
+    labels = [heading[0], *(line.label for line in lines)]
+    after = [heading[1], *(line.after_text for line in lines)]
+    if all(line.before is None for line in lines):
+        return Frame([labels, after], last)
+    return Frame([labels, ["before", *(line.before_text for line in lines)], ["after", *after]], last)
 
 
 def svg_of(chart: alt.LayerChart) -> str:
@@ -140,7 +161,7 @@ def shortened(text: str, most: int = LONGEST_LABEL) -> str:
     >>> shortened("a_very_long_name_of_a_column")
     'a_very_long_name_…'
     """
-    shown = "".join(c if c.isprintable() else " " for c in text)
+    shown = "".join(c if c.isprintable() else " " for c in text).strip()
     if _width(shown) <= most:
         return shown
     return shown[: next(i for i in range(len(shown), -1, -1) if _width(shown[:i]) < most)] + "…"
@@ -160,6 +181,8 @@ def _bars(frame: Frame, bars: Sequence[tuple[float, float, str]], half: float, m
 
 def _boxes(frame: Frame, row: int, level: int, top: int) -> list[dict[str, Any]]:
     """One box a level; where there are too many to see, one for what is gone and one for what is left."""
+    if top == 0:
+        return []
     many = top > MOST_BOXES
     shares = [0.0, level / top, 1.0] if many else [i / top for i in range(top + 1)]
     filled = 1 if many else level
@@ -172,8 +195,7 @@ def _boxes(frame: Frame, row: int, level: int, top: int) -> list[dict[str, Any]]
 
 
 def _labels(frame: Frame, texts: Sequence[tuple[float, str]], heading: str) -> list[alt.Chart]:
-    short = [(y, shortened(text)) for y, text in texts]
-    return [_text(frame, short, -10, "right"), _text(frame, [(HEADING, heading)], -10, "right", colour=SOFT)]
+    return [_text(frame, texts, -10, "right"), _text(frame, [(HEADING, heading)], -10, "right", colour=SOFT)]
 
 
 def _one_column(frame: Frame, texts: Sequence[tuple[float, str]], heading: str) -> list[alt.Chart]:
@@ -182,7 +204,7 @@ def _one_column(frame: Frame, texts: Sequence[tuple[float, str]], heading: str) 
 
 
 def _two_columns(frame: Frame, rows: Sequence[tuple[float, Line]]) -> list[alt.Chart]:
-    middle, end = frame.plot + NUMBERS // 2, frame.plot + NUMBERS - 2
+    middle, end = frame.plot + frame.widths[1], frame.plot + frame.numbers
     return [
         _text(frame, [(HEADING, "before"), *((y, line.before_text) for y, line in rows)], middle, "right", colour=SOFT),
         _text(frame, [(HEADING, "after")], end, "right", colour=SOFT),
@@ -220,7 +242,7 @@ def _framed(frame: Frame, layers: Sequence[alt.Chart]) -> alt.LayerChart:
     import altair as alt
 
     chart = alt.layer(*layers, width=frame.plot, height=frame.height, autosize=alt.AutoSizeParams(type="none"))
-    chart.padding = {"left": frame.gutter, "right": NUMBERS, "top": 4, "bottom": 4}
+    chart.padding = {"left": frame.gutter, "right": frame.numbers, "top": 4, "bottom": 4}
     view = alt.ViewConfig(stroke=None)
     chart.config = alt.Config(font="sans-serif", aria=False, background="transparent", view=view)
     return chart

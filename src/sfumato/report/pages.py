@@ -28,10 +28,11 @@ def public_page(certificate: Mapping[str, Any]) -> str:
     """The report that goes with the released file: what its certificate says, for people."""
     plain = _as_json(certificate)
     classes, k = plain["classes"], wording.promised_k(plain)
+    counted = wording.members(plain, (classes["sizes"], plain["data"]["rows"]))
     return _rendered(
         "public.html",
         **_shared(plain),
-        histogram=class_size_histogram(classes["sizes"], k, counted=wording.members(plain)),
+        histogram=class_size_histogram(classes["sizes"], k, counted=counted),
         columns=wording.column_stories(plain),
         steps=wording.steps_taken(plain),
         risks=[(wording.risk_name(name), value, wording.RISKS.get(name, "")) for name, value in classes["risks"].items()],
@@ -43,7 +44,8 @@ def owner_page(record: Mapping[str, Any]) -> str:
     """The report that stays with the owner: before and after, what gave people away, how the result was found."""
     plain = _as_json(record)
     certificate, before, after = plain["certificate"], plain["before"], plain["after"]
-    k, counted = wording.promised_k(certificate), wording.members(certificate)
+    k = wording.promised_k(certificate)
+    counted = wording.members(certificate, *((a["class_sizes"], a["records"]) for a in (before, after)))
     was, now = ({m["name"]: m["value"] for m in assessed["measures"]} for assessed in (before, after))
     contributions = list(before["contributions"].items())
     return _rendered(
@@ -60,7 +62,6 @@ def owner_page(record: Mapping[str, Any]) -> str:
         exposures=[("before", before["exposing_sets"]), ("after", after["exposing_sets"])],
         efforts=wording.steps_taken({"plan": plain["effort"]}),
         scores=wording.facts(plain["scores"]),
-        input=wording.facts(plain["input"]),
     )
 
 

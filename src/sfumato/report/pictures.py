@@ -8,15 +8,13 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, Literal
+from typing import Any
 
 from sfumato.report.bins import Bin, as_sizes, bins, fill
-from sfumato.report.charts import Divider, Line, bar_chart, level_chart, svg_of, with_threshold
-from sfumato.report.wording import CHANCES, level_words, levels_of, percent, risk_name
+from sfumato.report.charts import Divider, Line, bar_chart, level_chart, shortened, svg_of, with_threshold
+from sfumato.report.wording import CHANCES, Counted, level_words, levels_of, percent, risk_name
 
-Counted = Literal["records", "persons", "classes"]
-
-MOST_COLUMNS = 30
+MOST_COLUMNS = 24
 TWO_BARS = " Wide light bar: before; narrow dark bar: after."
 COUNTED = {
     "records": "Number of records by the size of the class they stand in.",
@@ -56,15 +54,15 @@ def class_size_histogram(
     return Picture(svg_of(chart), f"Number of {counted} by class size. {_in_words(lines)}.{line_at}", caption)
 
 
-def risk_bars(before: Mapping[str, float] | None, after: Mapping[str, float], threshold: float | None) -> Picture:
-    """Each risk of the release (and of the original) from 0 to 100%, with the bar that a promise sets.
+def risk_bars(before: Mapping[str, float] | None, after: Mapping[str, float], threshold: float | None) -> Picture | None:
+    """Each risk of the release (and of the original) from 0 to 100%, with the bar that a promise sets; None without risks.
 
     ``threshold`` bounds the chance of picking one record; shares of records have no such bar.
     """
+    if not after:
+        return None
     order = sorted(after, key=lambda name: name not in CHANCES)
     lines = [_risk_line(name, after[name], None if before is None else before.get(name)) for name in order]
-    if not lines:
-        lines = [Line("no risk measured", 0, "")]
     chances = sum(name in CHANCES for name in order)
     chart = bar_chart(lines, ("", ""), most=1.0)
     words, caption = f"Risks. {_in_words(lines)}.", "Bars run from 0 to 100%." + (TWO_BARS if before else "")
@@ -84,7 +82,7 @@ def column_levels(plan: Iterable[Mapping[str, Any]]) -> Picture | None:
     order = sorted(levels, key=lambda c: (-levels[c][0] / max(1, levels[c][1]), c))
     shown = order[:MOST_COLUMNS]
     told = [level_words(*levels[column]) for column in shown]
-    chart = level_chart([(column, *levels[column]) for column in shown], ("column", "level"), told)
+    chart = level_chart([(shortened(column), *levels[column]) for column in shown], ("column", "level"), told)
     words = "; ".join(f"{column}: {level_words(*levels[column])}" for column in order)
     caption = "Each box is one level of the column's hierarchy; filled boxes are detail taken away."
     if len(order) > len(shown):
@@ -115,7 +113,7 @@ def _size_lines(into: Sequence[Bin], k: int | None, after: Sequence[int], before
 
 
 def _risk_line(name: str, after: float, before: float | None) -> Line:
-    return Line(risk_name(name), after, percent(after), before, "" if before is None else percent(before))
+    return Line(shortened(risk_name(name)), after, percent(after), before, "" if before is None else percent(before))
 
 
 def _in_words(lines: Sequence[Line]) -> str:

@@ -5,7 +5,10 @@ from __future__ import annotations
 import dataclasses
 import datetime
 from collections.abc import Iterable, Mapping
-from typing import Any
+from typing import Any, Literal
+
+Counted = Literal["records", "persons", "classes"]
+"""What the bars of a class-size histogram count."""
 
 RISKS = {
     "prosecutor_risk": "the highest chance that someone who knows a person is in the file picks that person's record",
@@ -28,11 +31,11 @@ ROLES = {
 }
 REASONS = {
     "direct": "It names people by itself.",
-    "sensitive": "It is worth protecting and worth analysing; what protects it is the crowd that shares the quasi-identifiers.",
+    "sensitive": "It is worth protecting and kept for analysis.",
     "weight": "It says how many people of the population a record stands for.",
     "unit": "It tells which records belong together; promises count units, not records.",
     "stratum": "It tells which part of the survey a record belongs to.",
-    "plain": "Nobody outside is expected to know it, and it is not sensitive.",
+    "plain": "Nobody outside is expected to know it.",
 }
 MISSING = {
     "category": "A missing value equals only another missing value.",
@@ -82,13 +85,15 @@ def promised_k(certificate: Mapping[str, Any]) -> int | None:
     return max(asked, default=None)
 
 
-def members(certificate: Mapping[str, Any]) -> str:
-    """What a class size counts: ``records``, ``persons``, or ``classes`` where only those can be counted.
+def members(certificate: Mapping[str, Any], *tables: tuple[Mapping[str, int], int]) -> Counted:
+    """What size times number of classes counts in all tables, each given as its class sizes and number of records.
 
-    With missing values as wildcards a class's size is the number of compatible records: classes overlap, and size
-    times number of classes is no number of records.
+    With missing values as wildcards the size of a class is the number of records it could be confused with. Classes
+    may then overlap, which shows in a sum above the number of records: only classes can be counted. Where the recipe
+    names a person column, sizes count persons.
     """
-    if "wildcard" in certificate["missing_rule"].values():
+    overlap = any(sum(int(size) * number for size, number in sizes.items()) != records for sizes, records in tables)
+    if "wildcard" in certificate["missing_rule"].values() and overlap:
         return "classes"
     specs = certificate["recipe"].get("columns", {}).values()
     person = any(_roles_of(spec) == ["unit"] and spec.get("unit", "person") == "person" for spec in specs)
@@ -140,12 +145,12 @@ def _steps_on(name: str, plan: Iterable[Mapping[str, Any]]) -> list[str]:
 
 def _level_reason(level: int, top: int) -> str:
     if top == 0:
-        return "An intruder may know it; it has no hierarchy, so it could not be made coarser."
+        return "An intruder may know it; without a hierarchy it stays as it is."
     if level == 0:
-        return "An intruder may know it, but the promises hold without making it coarser."
+        return "An intruder may know it, but the promises hold with its exact values."
     if level == top:
-        return "An intruder may know it; all values were made one, so it tells nobody apart."
-    return "An intruder may know it; it was made coarser so that people share its values with others."
+        return "An intruder may know it; all its values were made one."
+    return "An intruder may know it; coarser values are shared by more people."
 
 
 def level_words(level: int, top: int) -> str:

@@ -83,15 +83,23 @@ def smallest_exposing_sets(classes: ClassTable, *, most: int = 5) -> tuple[Expos
 
 
 def unique_records(classes: ClassTable, columns: Sequence[str]) -> int:
-    """Number of records that are unique on some of the columns."""
-    sizes = _projected_sizes(classes, columns)
-    return int((sizes == 1).sum())
+    """Number of records that are unique on some of the columns.
+
+    Where a person can have several records, those that only one person has are unique. A missing value is a category
+    of its own here, whatever the schema says.
+    """
+    if not len(classes):
+        return 0
+    ids = classes.project(columns)
+    records, sizes = _projected(classes, ids)
+    return int(records[sizes == 1].sum())
 
 
-def _projected_sizes(classes: ClassTable, columns: Sequence[str]) -> NDArray[np.int64]:
+def _projected(classes: ClassTable, ids: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Records and size of each group of classes."""
     import numpy as np
 
-    if not len(classes):
-        return np.empty(0, dtype=np.int64)
-    ids = classes.project(columns)
-    return np.bincount(ids, weights=classes.records).astype(np.int64)
+    records = np.bincount(ids, weights=classes.records).astype(np.int64)
+    if classes.person is None:
+        return records, records
+    return records, classes.counts[classes.person].merged(ids, len(records)).distinct()

@@ -141,6 +141,7 @@ class GlobalRecoding:
         for name, ladder in zip(names, plan.placement.ladders, strict=True):
             level = plan.levels[name]
             if level == 0:
+                dataset = _written_alike(dataset, name)
                 continue
             encoded = encode(dataset.column(name))
             labels = pl.Series(name, ladder.labels[level], dtype=pl.String)
@@ -152,6 +153,19 @@ class GlobalRecoding:
 
 def _codes(classes: ClassTable, column: str) -> int:
     return len(classes.ladders[classes.columns.index(column)].labels[0])
+
+
+def _written_alike(dataset: Dataset, name: str) -> Dataset:
+    """What counts as equal must look equal: in numbers, NaN beside missing and minus zero beside zero tell rows apart."""
+    import numpy as np
+
+    column = dataset.column(name)
+    if not column.dtype.is_float():
+        return dataset
+    numbers = column.fill_null(0.0).to_numpy()
+    two_zeros = bool((np.signbit(numbers) & (numbers == 0)).any())
+    two_missing = bool(column.null_count() and column.is_nan().any())
+    return dataset.with_columns({name: column.fill_nan(None) + 0.0}) if two_zeros or two_missing else dataset
 
 
 def _kind_after(kind: Kind) -> Kind:

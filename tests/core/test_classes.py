@@ -1,0 +1,323 @@
+"""Class tables: counting, rolling up, merging, projecting, whatever the width of the keys."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import numpy as np
+import polars as pl
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from sfumato.core.classes import ClassTable, Layout, Placement, count_classes, count_rows, pack_rows
+from sfumato.core.dataset import Dataset
+from sfumato.core.hierarchy import bind
+from sfumato.core.schema import Attribute, Role, Schema
+from sfumato.errors import InternalError, SchemaError
+from sfumato.hierarchies import Table
+from tests import oracle
+from tests.random_tables import RandomTable, tables
+
+
+def contents(classes: ClassTable):
+    """Class -> records, spelled out in labels at the present levels."""
+    columns = [
+        [ladder.labels[level][code] for code in classes.codes(name).tolist()]
+        for name, ladder, level in zip(classes.columns, classes.ladders, classes.levels, strict=True)
+    ]
+    keys = list(zip(*columns, strict=True)) if columns else [()] * len(classes)
+    assert len(set(keys)) == len(keys), "two classes with the same key"
+    return dict(zip(keys, classes.records.tolist(), strict=True))
+
+
+def counted(classes, column):
+    """Class -> counts of a column's values."""
+    counts = classes.counts[column]
+    found = []
+    for i in range(len(classes)):
+        part = slice(counts.starts[i], counts.starts[i + 1])
+        codes = counts.codes[part].tolist()
+        assert len(set(codes)) == len(codes)
+        found.append({counts.labels[c]: n for c, n in zip(codes, counts.counts[part].tolist(), strict=True)})
+    return dict(zip(contents(classes), found, strict=True))
+
+
+def with_extra(table, extra, role):
+    """The random table with one more column of another role."""
+    frame = table.frame().with_columns(pl.Series("extra", extra, dtype=pl.String))
+    return Dataset(frame, Schema({**table.schema().attributes, "extra": Attribute((role,))}))
+
+
+def wide(table, columns):
+    """The same rows behind many columns of 1000 codes each, so that keys need several words."""
+    paths = {f"w{i:03}": (f"w{i:03}", f"w{i:03}"[:2], "*") for i in range(1000)}
+    padding = [tuple(f"w{(row * 37 + a * 101) % 1000:03}" for a in range(columns)) for row in range(len(table.rows))]
+    rows = [(*pad, *row) for pad, row in zip(padding, table.rows, strict=True)]
+    return RandomTable(rows, [paths] * columns + list(table.paths))
+
+
+# ------------------------------------------------------------------------------------------------------------ layout
+
+
+@given(st.lists(st.integers(1, 2**40), max_size=20))
+def test_no_column_crosses_a_word_and_none_overlap(sizes):
+    layout = Layout.of(sizes)
+    taken = set()
+    for size, word, shift, width in zip(sizes, layout.words, layout.shifts, layout.widths, strict=True):
+        assert size <= 2 ** int(width)
+        bits = {(int(word), b) for b in range(int(shift), int(shift + width))}
+        assert shift + width <= 64
+        assert not taken & bits
+        taken |= bits
+    assert layout.length == max([int(w) for w in layout.words], default=0) + 1
+
+
+# ---------------------------------------------------------------------------------------------------------- counting
+
+
+@given(tables(fewest_rows=0))
+def test_classes_are_the_distinct_rows(table):
+    classes, ids = count_rows(table.dataset())
+    assert contents(classes) == dict(oracle.class_sizes(table.rows))
+    assert [list(contents(classes))[i] for i in ids.tolist()] == table.rows
+    assert classes.total == len(table.rows)
+
+
+@given(tables(fewest_rows=2), st.randoms())
+def test_row_order_changes_nothing(table, chance):
+    turned = table.rows[:]
+    chance.shuffle(turned)
+    one, other = count_classes(table.dataset()), count_classes(table.dataset(turned))
+    assert np.array_equal(one.keys, other.keys)
+    assert np.array_equal(one.records, other.records)
+
+
+@pytest.mark.parametrize("columns", [0, 6, 13])
+@given(table=tables(), chance=st.randoms())
+def test_row_order_changes_nothing_for_wide_keys(columns, table, chance):
+    table = wide(table, columns)
+    turned = table.rows[:]
+    chance.shuffle(turned)
+    one, other = count_classes(table.dataset()), count_classes(table.dataset(turned))
+    assert one.keys.shape[1] == 1 + columns // 6
+    assert np.array_equal(one.keys, other.keys)
+    assert np.array_equal(one.records, other.records)
+
+
+def test_one_row_and_no_rows():
+    table = RandomTable([("a",)], [{"a": ("a", "*")}])
+    assert contents(count_classes(table.dataset())) == {("a",): 1}
+    empty = count_classes(table.dataset([]))
+    assert (len(empty), empty.total, contents(empty)) == (0, 0, {})
+    assert len(empty.roll_up({"c0": 1})) == 0
+    assert len(empty.take(np.zeros(0, dtype=np.bool_))) == 0
+    assert empty.project(["c0"]).tolist() == []
+
+
+def test_a_column_of_missing_values():
+    table = RandomTable([(None,), (None,)], [{"a": ("a", "1.0", "*")}])
+    classes = count_classes(table.dataset())
+    assert contents(classes) == {(None,): 2}
+    assert contents(classes.roll_up({"c0": 1})) == {(None,): 2}
+    assert contents(classes.roll_up({"c0": 2})) == {("*",): 2}
+
+
+def test_a_table_without_columns_to_group_by_is_one_class():
+    data = Dataset(pl.DataFrame({"a": ["x", "y"]}), Schema({"a": Attribute((Role.PLAIN,))}))
+    assert contents(count_classes(data)) == {(): 2}
+
+
+def test_columns_that_are_not_there_are_named_together():
+    table = RandomTable([("a",)], [{"a": ("a",)}])
+    with pytest.raises(SchemaError) as refused:
+        count_classes(table.dataset(), ["c1"], counted=["c2", ("c0", "c3")])
+    assert len(refused.value.problems) == 3
+
+
+# --------------------------------------------------------------------------------------------------------- rolling up
+
+
+def check_roll_up(data, table):
+    """Roll up to a random node in two random steps and compare with regrouping the generalised rows."""
+    top = [d - 1 for d in table.depths]
+    half = [data.draw(st.integers(0, t)) for t in top]
+    node = [data.draw(st.integers(h, t)) for h, t in zip(half, top, strict=True)]
+    expected = dict(oracle.class_sizes(oracle.generalised(table.rows, table.paths, table.depths, node)))
+    base = count_classes(table.dataset())
+    straight = base.roll_up(dict(zip(table.names, node, strict=True)))
+    stepwise = base.roll_up(dict(zip(table.names, half, strict=True))).roll_up(dict(zip(table.names, node, strict=True)))
+    assert contents(straight) == contents(stepwise) == expected
+    assert straight.levels == stepwise.levels == tuple(node)
+
+
+@given(data=st.data(), table=tables(most_columns=4, most_rows=25, fewest_rows=0))
+def test_roll_up_is_regrouping(data, table):
+    check_roll_up(data, table)
+
+
+@pytest.mark.parametrize("columns", [6, 13])
+@given(data=st.data(), table=tables())
+def test_roll_up_is_regrouping_for_keys_of_several_words(columns, data, table):
+    check_roll_up(data, wide(table, columns))
+
+
+def test_roll_up_beyond_the_first_hash_table():
+    # 40,000 classes: the hash tables of grouping and rolling up have to grow
+    rng = np.random.default_rng(1)
+    paths = {f"{i:03}": (f"{i:03}", f"{i // 10:02}", "*") for i in range(400)}
+    frame = pl.DataFrame({c: [f"{v:03}" for v in rng.integers(0, 400, 60_000)] for c in "ab"})
+    schema = Schema({c: Attribute((Role.QUASI,), hierarchy=Table(list(paths.values()))) for c in "ab"})
+    classes = count_classes(Dataset(frame, schema))
+    assert len(classes) > 40_000
+    assert contents(classes) == dict(Counter(frame.rows()))
+    assert contents(classes.roll_up({"a": 1, "b": 1})) == dict(Counter((a[:2], b[:2]) for a, b in frame.rows()))
+
+
+@given(data=st.data(), table=tables(fewest_rows=0))
+def test_values_are_counted_per_class_and_merged(data, table):
+    values = [data.draw(st.sampled_from(["x", "y", "z", None])) for _ in table.rows]
+    dataset = with_extra(table, values, Role.SENSITIVE)
+    classes = count_classes(dataset, counted=["extra", ("extra", "c0")])
+    node = [data.draw(st.integers(0, d - 1)) for d in table.depths]
+    rolled = classes.roll_up(dict(zip(table.names, node, strict=True)))
+    released = oracle.generalised(table.rows, table.paths, table.depths, node)
+    expected = {row: Counter() for row in released}
+    for row, value in zip(released, values, strict=True):
+        expected[row][value] += 1
+    assert counted(rolled, "extra") == {row: dict(c) for row, c in expected.items()}
+    assert rolled.counts["extra"].distinct().tolist() == [len(expected[row]) for row in contents(rolled)]
+    assert np.array_equal(rolled.counts["extra"].total(), classes.counts["extra"].total())
+    assert all(sum(c.values()) == contents(rolled)[row] for row, c in counted(rolled, ("extra", "c0")).items())
+
+
+@given(data=st.data(), table=tables(fewest_rows=0))
+def test_persons_are_counted_once_a_class(data, table):
+    who = [data.draw(st.sampled_from(["p", "q", "r"])) for _ in table.rows]
+    classes = count_classes(with_extra(table, who, Role.UNIT))
+    node = [data.draw(st.integers(0, d - 1)) for d in table.depths]
+    rolled = classes.roll_up(dict(zip(table.names, node, strict=True)))
+    expected = oracle.class_persons(oracle.generalised(table.rows, table.paths, table.depths, node), who)
+    assert dict(zip(contents(rolled), rolled.sizes.tolist(), strict=True)) == expected
+    assert rolled.total == len(table.rows)
+
+
+@given(data=st.data(), table=tables(fewest_rows=0))
+def test_weights_are_summed(data, table):
+    weights = [data.draw(st.integers(0, 9)) / 2 for _ in table.rows]
+    frame = table.frame().with_columns(pl.Series("w", weights, dtype=pl.Float64))
+    dataset = Dataset(frame, Schema({**table.schema().attributes, "w": Attribute((Role.WEIGHT,))}))
+    rolled = count_classes(dataset, weight="w").roll_up({n: d - 1 for n, d in zip(table.names, table.depths, strict=True)})
+    released = oracle.generalised(table.rows, table.paths, table.depths, [d - 1 for d in table.depths])
+    expected = Counter()
+    for row, weight in zip(released, weights, strict=True):
+        expected[row] += weight
+    assert dict(zip(contents(rolled), rolled.weights.tolist(), strict=True)) == pytest.approx(dict(expected))
+
+
+@pytest.mark.parametrize("bad", [None, -1.0, float("nan"), float("inf")])
+def test_weights_that_are_none_are_refused(bad):
+    frame = pl.DataFrame({"a": ["x", "y"], "w": [1.0, bad]})
+    dataset = Dataset(frame, Schema({"a": Attribute((Role.QUASI,)), "w": Attribute((Role.WEIGHT,))}))
+    with pytest.raises(SchemaError, match="weight column 'w' has 1 "):
+        count_classes(dataset, weight="w")
+
+
+def test_weights_must_be_numbers():
+    dataset = Dataset(pl.DataFrame({"a": ["x"], "w": ["1"]}), Schema({"a": Attribute((Role.QUASI,))}))
+    with pytest.raises(SchemaError, match="'w' is not numeric"):
+        count_classes(dataset, weight="w")
+
+
+@pytest.mark.parametrize("levels", [{"c0": 0}, {"c0": 3}])
+def test_there_is_no_way_down_and_none_beyond_the_top(levels):
+    table = RandomTable([("a",), ("b",)], [{v: (v, "1.0", "*") for v in "ab"}])
+    with pytest.raises(InternalError, match="no way up"):
+        count_classes(table.dataset()).roll_up({"c0": 1}).roll_up(levels)
+
+
+# ----------------------------------------------------------------------------------- reordering, projecting, choosing
+
+
+@pytest.mark.parametrize("columns", [0, 6])
+@given(data=st.data(), table=tables(most_columns=4))
+def test_reordered_classes_are_the_same_classes(columns, data, table):
+    table = wide(table, columns)
+    names = data.draw(st.permutations(table.names))
+    place = [table.names.index(n) for n in names]
+    classes = count_classes(table.dataset()).reordered(names)
+    assert contents(classes) == {tuple(row[a] for a in place): n for row, n in oracle.class_sizes(table.rows).items()}
+    levels = {n: table.depths[a] - 1 for n, a in zip(names, place, strict=True)}
+    assert classes.roll_up(levels).total == len(table.rows)
+
+
+@pytest.mark.parametrize("columns", [0, 6])
+@given(data=st.data(), table=tables(most_columns=4))
+def test_projecting_is_grouping_by_some_columns(columns, data, table):
+    table = wide(table, columns)
+    chosen = data.draw(st.lists(st.sampled_from(table.names), unique=True))
+    classes = count_classes(table.dataset())
+    ids = classes.project(chosen)
+    place = [table.names.index(n) for n in chosen]
+    parts = [tuple(row[a] for a in place) for row in contents(classes)]
+    assert len(set(ids.tolist())) == len(set(parts)) == len(set(zip(ids.tolist(), parts, strict=True)))
+
+
+@given(data=st.data(), table=tables(fewest_rows=0))
+def test_taking_some_classes(data, table):
+    dataset = with_extra(table, [str(i % 3) for i in range(len(table.rows))], Role.SENSITIVE)
+    classes = count_classes(dataset, counted=["extra"])
+    keep = np.array([data.draw(st.booleans()) for _ in range(len(classes))], dtype=np.bool_)
+    some = classes.take(keep)
+    chosen = [row for row, kept in zip(contents(classes), keep, strict=True) if kept]
+    assert contents(some) == {row: contents(classes)[row] for row in chosen}
+    assert counted(some, "extra") == {row: counted(classes, "extra")[row] for row in chosen}
+
+
+# ---------------------------------------------------------------------------------- packing where a table was planned
+
+
+def test_a_part_of_a_table_packs_into_the_keys_of_the_whole():
+    # 300 codes need two bytes. A part with 2 values must not be packed with one, or codes wrap round.
+    paths = {f"{i:03}": (f"{i:03}", "*") for i in range(300)}
+    whole = RandomTable([(v,) for v in paths], [paths])
+    keys, place = pack_rows(whole.dataset(), ["c0"])
+    part, _ = pack_rows(whole.dataset([("299",), ("000",)]), ["c0"], place)
+    assert part.tolist() == [keys[299].tolist(), keys[0].tolist()]
+    classes, _ = count_rows(whole.dataset([("299",), ("000",)]), at=place)
+    assert contents(classes) == {("299",): 1, ("000",): 1}
+
+
+@given(data=st.data(), table=tables())
+def test_packing_at_a_level_is_rolling_up(data, table):
+    node = tuple(data.draw(st.integers(0, d - 1)) for d in table.depths)
+    base = count_classes(table.dataset())
+    at = Placement(base.ladders, node, base.layout)
+    part = data.draw(st.lists(st.sampled_from(table.rows), min_size=1))
+    classes, _ = count_rows(table.dataset(part), at=at)
+    assert classes.levels == node
+    assert contents(classes) == dict(oracle.class_sizes(oracle.generalised(part, table.paths, table.depths, node)))
+
+
+def test_values_that_were_not_planned_for_are_counted_not_shown():
+    paths = {v: (v, "*") for v in ("a", "b", "secret")}
+    table = RandomTable([("a",), ("b",)], [paths])
+    _, place = pack_rows(table.dataset(), ["c0"])
+    with pytest.raises(SchemaError, match=r"^1 value\(s\) were not there") as refused:
+        pack_rows(table.dataset([("secret",)]), ["c0"], place)
+    assert "secret" not in str(refused.value)
+
+
+# -------------------------------------------------------------------------------------------------------------- ladder
+
+
+def test_siblings_are_neighbours_and_missing_joins_the_top():
+    ladder = bind(Table([("a", "x", "*"), ("b", "y", "*"), ("c", "x", "*")]), ["c", None, "b", "a"], [1, 1, 1, 1])
+    assert ladder.labels == (("a", "c", "b", None), ("x", "y", None), ("*",))
+    assert [up.tolist() for up in ladder.up] == [[0, 0, 1, 2], [0, 0, 0]]
+    assert [loss.tolist() for loss in ladder.loss] == [[0, 0, 0, 0], [0.5, 0, 0], [1]]
+
+
+def test_without_a_hierarchy_there_is_one_level():
+    ladder = bind(None, ["b", None], [1, 1])
+    assert (ladder.labels, ladder.top, ladder.depth) == ((("b", None),), 0, 1)
