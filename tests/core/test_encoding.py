@@ -18,7 +18,7 @@ from sfumato.errors import SchemaError
 
 NAN = float("nan")
 DAY = datetime.date(2024, 3, 15)
-NOON = datetime.datetime(2024, 3, 15, 12)  # noqa: DTZ001 - a table's times have no zone
+NOON = datetime.datetime(2024, 3, 15, 12)
 
 
 def labels_of(encoded):

@@ -159,7 +159,7 @@ def test_bad_tables():
         gather(table, [KMap(2)], population=people(town=[1, 2]))
     with pytest.raises(SchemaError, match="population="):
         gather(table, [KMap(2)])
-    with pytest.raises(SchemaError, match="1 missing or negative"):
+    with pytest.raises(SchemaError, match="'w' has 1 missing"):
         gather(table, [KMap(2, weights=True)])
     with pytest.raises(SchemaError, match="role weight"):
         gather(table.drop(["w"]), [KMap(2, weights=True)])

@@ -11,7 +11,13 @@ SIZES = {"3": 2, "4": 1, "12": 1}  # 6 + 4 + 12 = 22 records in 4 classes
 _CERTIFICATE: dict[str, Any] = {
     "sfumato_certificate": 1,
     "created": "2026-03-01T08:30:00+00:00",
-    "data": {"file": "data.csv", "sha256": "ab" * 32, "format": "csv", "rows": 22, "columns": ["age", "sex", "illness", "ward"]},
+    "data": {
+        "file": "data.csv",
+        "sha256": "ab" * 32,
+        "format": "csv",
+        "rows": 22,
+        "columns": ["age", "sex", "illness", "ward"],
+    },
     "input_commitment": {"value": "cd" * 32, "scheme": "HMAC-SHA-256 of the input's SHA-256"},
     "recipe": {
         "sfumato": 1,
@@ -121,7 +127,15 @@ def owner_record() -> dict[str, Any]:
         "after": after,
         "columns": [dict(zip(keys, column, strict=True)) for column in columns],
         "scores": {"loss": 0.4321},
-        "effort": [{"step": "global_recoding", "objective": "loss", "score": 0.4321, "lattice_nodes": 9871, "nodes_looked_at": 654}],
+        "effort": [
+            {
+                "step": "global_recoding",
+                "objective": "loss",
+                "score": 0.4321,
+                "lattice_nodes": 9871,
+                "nodes_looked_at": 654,
+            }
+        ],
     }
 
 
@@ -137,7 +151,13 @@ def empty_certificate() -> dict[str, Any]:
 
 def empty_record() -> dict[str, Any]:
     """The owner's record of an empty table."""
-    record = owner_record() | {"certificate": empty_certificate(), "notes": [], "columns": [], "scores": {}, "effort": []}
+    record = owner_record() | {
+        "certificate": empty_certificate(),
+        "notes": [],
+        "columns": [],
+        "scores": {},
+        "effort": [],
+    }
     for assessed in (record["before"], record["after"]):
         assessed |= {"records": 0, "classes": 0, "smallest_class": None, "unique_records": 0}
         assessed |= {"measures": [], "contributions": {}, "exposing_sets": [], "class_sizes": {}}

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import itertools
+
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -27,7 +29,7 @@ def test_a_record_is_counted_in_the_bin_of_its_class(sizes, k):
 def test_bins_join_without_gap_and_reach_the_largest(largest, k):
     into = bins(largest, k)
     assert into[0].low == 1
-    assert all(one.high + 1 == next_one.low for one, next_one in zip(into, into[1:], strict=False))
+    assert all(one.high + 1 == next_one.low for one, next_one in itertools.pairwise(into))
     assert all(b.low <= b.high for b in into)
     assert into[-1].high >= max(largest, k or 1)
     assert into[-1].low <= max(largest, k or 1), "no empty bins after the last class and k"

@@ -5,9 +5,9 @@ import re
 from html.parser import HTMLParser
 
 import pytest
+from tests.report import samples
 
 from sfumato.report.pages import owner_page, public_page
-from tests.report import samples
 
 VOID = {"meta", "br", "img", "link", "input", "hr"}
 
@@ -87,9 +87,24 @@ def test_a_broken_promise_is_said_as_loudly():
 
 def test_public_page_tells_what_the_certificate_says(public):
     text = Page(public).text
-    for said in ("ab" * 32, "cd" * 32, "ef" * 32, "sfumato==0.1.0", "sfumato verify .", "data.csv", "2026-03-01 08:30 UTC", "numpy", "2.4.6"):
+    for said in (
+        "ab" * 32,
+        "cd" * 32,
+        "ef" * 32,
+        "sfumato==0.1.0",
+        "sfumato verify .",
+        "data.csv",
+        "2026-03-01 08:30 UTC",
+        "numpy",
+        "2.4.6",
+    ):
         assert said in text
-    for column, story in {"patient_name": "dropped", "age": "level 2 of 4", "sex": "exact", "illness": "released as it is"}.items():
+    for column, story in {
+        "patient_name": "dropped",
+        "age": "level 2 of 4",
+        "sex": "exact",
+        "illness": "released as it is",
+    }.items():
         assert re.search(rf"{column} .*{story}", text)
     assert "Prosecutor risk 33.3%" in text
     assert "A missing value equals only another missing value." in text
@@ -110,14 +125,41 @@ def test_numbers_are_in_the_labels(public, owner):
 
 def test_owner_page_tells_before_and_after(owner):
     text = Page(owner).text
-    for said in ("This page stays with the owner.", "clinic-register.csv", "98" * 32, "9,871", "654", "0.4321", "semicolon"):
+    for said in (
+        "This page stays with the owner.",
+        "clinic-register.csv",
+        "98" * 32,
+        "9,871",
+        "654",
+        "0.4321",
+        "semicolon",
+    ):
         assert said in text
-    for said in ("56.2%", "generalised to level 2 of 4", "19", "Smallest sets of columns that single people out, before", "None was found."):
+    for said in (
+        "56.2%",
+        "generalised to level 2 of 4",
+        "19",
+        "Smallest sets of columns that single people out, before",
+        "None was found.",
+    ):
         assert said in text
 
 
 @pytest.mark.parametrize(
-    "fact", ["clinic-register", "98" * 32, "9,871", "9871", "654", "0.4321", "56.2%", "semicolon", "73.9%", "stays with the owner", "before, "]
+    "fact",
+    [
+        "clinic-register",
+        "98" * 32,
+        "9,871",
+        "9871",
+        "654",
+        "0.4321",
+        "56.2%",
+        "semicolon",
+        "73.9%",
+        "stays with the owner",
+        "before, ",
+    ],
 )
 def test_owner_facts_are_not_on_the_public_page(fact, public, owner):
     assert fact in owner or fact == "9871"

@@ -68,11 +68,14 @@ def test_an_empty_table_has_a_picture():
 
 def test_risks_are_told_in_words():
     picture = risk_bars({"prosecutor_risk": 1.0, "marketer_risk": 0.9, "unique_records": 0.4}, RISKS, 0.25)
-    assert "Prosecutor risk: 100% before, 25% after; Marketer risk: 90% before, 3.1% after; Unique records: 40% before, 0% after." in (
-        picture.description
+    assert (
+        "Prosecutor risk: 100% before, 25% after; Marketer risk: 90% before, 3.1% after; Unique records: 40% before, 0% after."
+        in (picture.description)
     )
     assert "1/k = 25%" in texts(picture.svg)
-    assert bars(picture.svg, "#8c95a1") == pytest.approx([max(bars(picture.svg, "#8c95a1")) * share for share in (1.0, 0.9, 0.4)])
+    assert bars(picture.svg, "#8c95a1") == pytest.approx(
+        [max(bars(picture.svg, "#8c95a1")) * share for share in (1.0, 0.9, 0.4)]
+    )
 
 
 def test_risks_need_no_before_and_no_threshold():
@@ -104,7 +107,9 @@ def test_a_column_without_levels_above_it_is_drawn():
     assert "zip: as it is." in column_levels([{"step": "x", "levels": {"zip": {"level": 0, "top": 0}}}]).description
 
 
-@pytest.mark.parametrize("name", ["</text><script>alert(1)</script>", '"><img src=x>', "a & b", "tab\tnew\nline\x00", "漢字" * 30, ""])
+@pytest.mark.parametrize(
+    "name", ["</text><script>alert(1)</script>", '"><img src=x>', "a & b", "tab\tnew\nline\x00", "漢字" * 30, ""]
+)
 def test_hostile_column_names_stay_text(name):
     svg = column_levels([{"step": "x", "levels": {name: {"level": 1, "top": 2}}}]).svg
     elements = {node.tag.split("}")[1] for node in ET.fromstring(svg).iter()}
@@ -112,7 +117,9 @@ def test_hostile_column_names_stay_text(name):
     assert shortened(name) in texts(svg)
 
 
-@pytest.mark.parametrize(("text", "short"), [("short", "short"), ("x" * 30, "x" * 17 + "…"), ("漢" * 20, "漢" * 8 + "…"), ("", "")])
+@pytest.mark.parametrize(
+    ("text", "short"), [("short", "short"), ("x" * 30, "x" * 17 + "…"), ("漢" * 20, "漢" * 8 + "…"), ("", "")]
+)
 def test_labels_are_shortened(text, short):
     assert shortened(text) == short
 
@@ -145,7 +152,11 @@ def test_same_picture_in_every_process():
     """No random ids, no dependence on hash order."""
     found = {
         subprocess.run(
-            [sys.executable, "-c", CODE], capture_output=True, text=True, check=True, env={"PYTHONHASHSEED": seed, "PYTHONPATH": ":".join(sys.path)}
+            [sys.executable, "-c", CODE],
+            capture_output=True,
+            text=True,
+            check=True,
+            env={"PYTHONHASHSEED": seed, "PYTHONPATH": ":".join(sys.path)},
         ).stdout
         for seed in ("1", "2")
     }

@@ -3,9 +3,9 @@ from __future__ import annotations
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.report import samples
 
 from sfumato.report import wording
-from tests.report import samples
 
 
 def outcome(certificate, column):
@@ -109,14 +109,21 @@ def test_percent_never_hides_a_risk(share):
     assert abs(float(shown.strip("<>%")) / 100 - share) <= 0.001
 
 
-@pytest.mark.parametrize(("value", "text"), [(3, "3"), (1234567, "1,234,567"), (0.125, "0.125"), (123456.7, "123,457"), (None, "–"), (False, "no")])
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [(3, "3"), (1234567, "1,234,567"), (0.125, "0.125"), (123456.7, "123,457"), (None, "–"), (False, "no")],
+)
 def test_number(value, text):
     assert wording.number(value) == text
 
 
 @pytest.mark.parametrize(
     ("text", "shown"),
-    [("2026-03-01T08:30:00+02:00", "2026-03-01 06:30 UTC"), ("2026-03-01T08:30:00", "2026-03-01 08:30"), ("some day", "some day")],
+    [
+        ("2026-03-01T08:30:00+02:00", "2026-03-01 06:30 UTC"),
+        ("2026-03-01T08:30:00", "2026-03-01 08:30"),
+        ("some day", "some day"),
+    ],
 )
 def test_moment(text, shown):
     assert wording.moment(text) == shown

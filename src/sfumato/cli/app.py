@@ -65,7 +65,8 @@ def _interruptible(command: Callable[..., None]) -> Callable[..., None]:
 
 def _common(
     version: Annotated[
-        bool | None, typer.Option("--version", help="print the version and leave", is_eager=True, callback=_tell_version)
+        bool | None,
+        typer.Option("--version", help="print the version and leave", is_eager=True, callback=_tell_version),
     ] = None,
 ) -> None:
     """Options of the program itself."""

@@ -86,7 +86,8 @@ def show(found: Assessment, threshold: float) -> None:
         console.print(f"\nSmallest sets of columns that single people out ({size} column{'s' if size > 1 else ''}):")
         for exposure in found.exposing_sets:
             console.print(
-                f"  {escape(' + '.join(exposure.columns))}: {exposure.unique_records:,} record{'s' * (exposure.unique_records > 1)}", soft_wrap=True
+                f"  {escape(' + '.join(exposure.columns))}: {exposure.unique_records:,} record{'s' * (exposure.unique_records > 1)}",
+                soft_wrap=True,
             )
     for verdict in found.verdicts:
         mark = "[green]✓[/]" if verdict.holds else "[red]✗[/]"

@@ -17,22 +17,22 @@ def demo(
     quiet: Quiet = False,
 ) -> None:
     """Anonymize a generated hospital table: risk before, release, verdict, and a report to open."""
-    from sfumato import examples
+    from sfumato import examples, registry
     from sfumato.cli import assess, run, verify
     from sfumato.cli.talk import progress, tell
-    from sfumato.models import KAnonymity
-    from sfumato.steps import GlobalRecoding
     from sfumato.verbs import anonymize
     from sfumato.verbs import assess as look
 
     people = examples.hospital()
+    promise = registry.build("models", {"k_anonymity": 5})
+    step = registry.build("steps", {"global_recoding": {"budget": 0.05}})
     tell(f"[bold]1  What an intruder can do with {len(people):,} invented hospital visits today[/]\n", quiet=quiet)
     with progress("counting", quiet=quiet):
         found = look(people)
     assess.show(found, 0.2)
     tell("\n[bold]2  Reach 5-anonymity at the least loss, suppressing at most 5 % of the records[/]\n", quiet=quiet)
     with progress("searching", quiet=quiet) as told:
-        release = anonymize(people, [KAnonymity(5)], [GlobalRecoding(budget=0.05)], progress=told)
+        release = anonymize(people, [promise], [step], progress=told)
     run.show(release)
     folder = release.write(output, force=True)
     tell("\n[bold]3  Check the result without trusting us[/]\n", quiet=quiet)

@@ -47,7 +47,7 @@ def run(
     with progress("searching", quiet=quiet) as told:
         release = make(dataset, made, seed=seed, shuffle=shuffle, progress=told)
     if output == "-":
-        _to_stdout(release, format)
+        release.write_data("-", format=format or "csv")
         return
     folder = release.write(output, format=format, force=force, sign=sign)
     if json:
@@ -58,15 +58,6 @@ def run(
         f"share  {folder / 'share'}: data, certificate, report\nkeep   {folder / 'owner'}: lock, alignment, owner's report",
         quiet=quiet,
     )
-
-
-def _to_stdout(release: Release, format: str | None) -> None:  # noqa: A002
-    import sys
-
-    from sfumato.io.write import write_table
-
-    chosen = format or "csv"
-    write_table(release.dataset.to_polars(), sys.stdout.buffer, release.original.source, format=chosen)
 
 
 def _summary(release: Release) -> dict[str, object]:

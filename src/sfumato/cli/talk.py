@@ -66,10 +66,9 @@ def bar(value: float, width: int = 20) -> str:
 @contextlib.contextmanager
 def progress(words: str, *, quiet: bool) -> Iterator[Progress]:
     """A progress bar on a terminal; silence elsewhere. Says when the first run has to compile."""
-    from sfumato.core.progress import silent
-    from sfumato.kernels import compiled_before
+    from sfumato.core.progress import must_compile, silent
 
-    if not compiled_before():
+    if must_compile():
         tell("[dim]first run on this machine: compiling the fast loops once, a few seconds …[/]", quiet=quiet)
     if quiet or not err().is_terminal:
         yield silent

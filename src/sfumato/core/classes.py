@@ -9,9 +9,11 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
+from sfumato.core.counts import Counts
 from sfumato.core.hierarchy import Ladder, bind
+from sfumato.core.layout import Layout, Placement
 from sfumato.errors import SchemaError
 
 if TYPE_CHECKING:
@@ -20,84 +22,6 @@ if TYPE_CHECKING:
 
     from sfumato.core.dataset import Dataset
     from sfumato.core.encoding import Column, Encoded
-
-WORD = 64
-
-
-@dataclasses.dataclass(frozen=True)
-class Layout:
-    """Where each column lies in a key: ``word``, ``shift`` and ``width`` in bits, one entry a column."""
-
-    words: NDArray[np.int64]
-    shifts: NDArray[np.int64]
-    widths: NDArray[np.int64]
-
-    @classmethod
-    def of(cls, sizes: Sequence[int]) -> Layout:
-        """Lay out columns with these numbers of codes; a column never crosses a word."""
-        import numpy as np
-
-        words, shifts, widths = [], [], []
-        word = used = 0
-        for size in sizes:
-            width = max(1, (size - 1).bit_length())
-            if used + width > WORD:
-                word, used = word + 1, 0
-            words.append(word)
-            shifts.append(used)
-            widths.append(width)
-            used += width
-        return cls(*(np.array(part, dtype=np.int64) for part in (words, shifts, widths)))
-
-    @property
-    def length(self) -> int:
-        """Number of words of a key."""
-        return int(self.words.max()) + 1 if self.words.size else 1
-
-
-@dataclasses.dataclass(frozen=True)
-class Counts:
-    """How often each value of one column (or combination of values of several) occurs in each class.
-
-    Compressed rows: class *i* holds ``codes[starts[i]:starts[i+1]]`` with the same slice of ``counts``;
-    ``labels[code]`` is the value (None: missing). ``worked_out`` keeps what depends on the labels alone, such as
-    their order or their tree, for all counts that were merged or taken from the same ones.
-    """
-
-    starts: NDArray[np.int64]
-    codes: NDArray[np.int64]
-    counts: NDArray[np.int64]
-    labels: tuple[str | None, ...]
-    worked_out: dict[Any, Any] = dataclasses.field(default_factory=dict, repr=False, compare=False)
-
-    def merged(self, ids: NDArray[np.int64], groups: int) -> Counts:
-        """Counts after class *i* went to group ``ids[i]``."""
-        from sfumato.kernels.keys import merge_counts
-
-        domain = max(1, len(self.labels))
-        starts, codes, counts = merge_counts(self.starts, self.codes, self.counts, ids, groups, domain)
-        return Counts(starts, codes, counts, self.labels, self.worked_out)
-
-    def taken(self, keep: NDArray[np.bool_]) -> Counts:
-        """Counts of some of the classes."""
-        import numpy as np
-
-        sizes = np.diff(self.starts)
-        inside = np.repeat(keep, sizes)
-        starts = np.concatenate([[0], np.cumsum(sizes[keep])])
-        return Counts(starts, self.codes[inside], self.counts[inside], self.labels, self.worked_out)
-
-    def distinct(self) -> NDArray[np.int64]:
-        """Number of distinct values per class."""
-        import numpy as np
-
-        return np.diff(self.starts)
-
-    def total(self) -> NDArray[np.int64]:
-        """How often each value occurs in all classes together."""
-        import numpy as np
-
-        return np.bincount(self.codes, weights=self.counts, minlength=len(self.labels)).astype(np.int64)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -139,7 +63,9 @@ class ClassTable:
         from sfumato.kernels.keys import field_codes
 
         a = self.columns.index(column)
-        return field_codes(self.keys, self.layout.words[a], self.layout.shifts[a], self.layout.widths[a])  # type: ignore[no-any-return]
+        place = self.layout
+        found: NDArray[np.int64] = field_codes(self.keys, place.words[a], place.shifts[a], place.widths[a])
+        return found
 
     def roll_up(self, levels: Mapping[str, int]) -> ClassTable:
         """Classes after some columns climbed to higher levels (never below the present ones)."""
@@ -202,7 +128,7 @@ class ClassTable:
             width, shift = int(self.layout.widths[a]), int(self.layout.shifts[a])
             seen[int(self.layout.words[a])] |= np.uint64(((1 << width) - 1) << shift)
         ids, _ = group(self.keys & seen)
-        return ids  # type: ignore[no-any-return]
+        return ids
 
     def take(self, keep: NDArray[np.bool_]) -> ClassTable:
         """Some of the classes."""
@@ -291,15 +217,6 @@ def count_rows(
         person=person,
     )
     return table, ids
-
-
-@dataclasses.dataclass(frozen=True)
-class Placement:
-    """How rows are packed: the ladder and level of each column and where its bits lie."""
-
-    ladders: tuple[Ladder, ...]
-    levels: tuple[int, ...]
-    layout: Layout
 
 
 def pack_rows(

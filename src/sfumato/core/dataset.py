@@ -73,7 +73,9 @@ class Dataset:
     def require(self, names: Iterable[str]) -> None:
         """Raise one error that lists every named column the table lacks."""
         known = self.columns
-        problems = [f"{self.source.name} has no column {n!r}.{did_you_mean(str(n), known)}" for n in names if n not in known]
+        problems = [
+            f"{self.source.name} has no column {n!r}.{did_you_mean(str(n), known)}" for n in names if n not in known
+        ]
         if problems:
             raise SchemaError(problems)
 
@@ -163,8 +165,10 @@ def _series_like(frame: nw.DataFrame[Any], name: str, values: pl.Series) -> nw.S
     if frame.implementation.is_pyarrow():
         import pyarrow as pa
 
-        return nw.from_native(pa.chunked_array([values.to_arrow()]), series_only=True).alias(name)
-    return nw.new_series(name, values.to_list(), backend=frame.implementation)
+        arrow: nw.Series[Any] = nw.from_native(pa.chunked_array([values.to_arrow()]), series_only=True)
+        return arrow.alias(name)
+    made: nw.Series[Any] = nw.new_series(name, values.to_list(), backend=frame.implementation)
+    return made
 
 
 def _eager(frame: Any) -> nw.DataFrame[Any]:

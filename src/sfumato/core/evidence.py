@@ -6,7 +6,8 @@ import dataclasses
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from sfumato.core.classes import ClassTable, Counts, count_rows
+from sfumato.core.classes import ClassTable, count_rows
+from sfumato.core.counts import Counts
 from sfumato.core.encoding import value_counts
 from sfumato.core.model import Evidence, Model, Needs, Verdict, before_masking
 from sfumato.core.pairs import Pairs, origin_of, pair_up

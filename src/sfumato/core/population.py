@@ -11,10 +11,12 @@ import dataclasses
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from sfumato.core.classes import ClassTable, Counts, Layout, Placement, count_classes, count_rows, pack_rows
+from sfumato.core.classes import ClassTable, count_classes, count_rows, pack_rows
 from sfumato.core.consistency import consistent, coverings_of
+from sfumato.core.counts import Counts
 from sfumato.core.encoding import value_counts
 from sfumato.core.hierarchy import Ladder, bind
+from sfumato.core.layout import Layout, Placement
 from sfumato.core.schema import Role, Schema
 from sfumato.errors import SchemaError
 

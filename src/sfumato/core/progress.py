@@ -11,5 +11,12 @@ class Progress(Protocol):
     def __call__(self, share: float, words: str = "") -> None: ...  # noqa: D102
 
 
+def must_compile() -> bool:
+    """Whether this is the first run on this machine, which compiles the fast loops."""
+    from sfumato.kernels import compiled_before
+
+    return not compiled_before()
+
+
 def silent(share: float, words: str = "") -> None:
     """Tell nobody."""

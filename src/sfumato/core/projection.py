@@ -6,7 +6,8 @@ import dataclasses
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from sfumato.core.classes import ClassTable, Layout
+from sfumato.core.classes import ClassTable
+from sfumato.core.layout import Layout
 
 if TYPE_CHECKING:
     import numpy as np

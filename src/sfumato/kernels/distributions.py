@@ -169,7 +169,7 @@ def cumulative_distances(starts, codes, counts, reference, places, positions):
             lead += ahead - behind
             leading += (areas[turn] - areas[begin]) - (areas[end] - areas[turn])
             area += share * (ahead - behind) - (areas[turn] - areas[begin]) + (areas[end] - areas[turn])
-        found[i] = area / span
+        found[i] = max(area, 0.0) / span
         pulls[i] = (lead - least - leading) / span
     return found, pulls
 
@@ -219,6 +219,6 @@ def tree_distances(starts, codes, counts, reference, ancestors, nodes):
             for level in range(height):
                 potential += signs[ancestors[codes[j], level]]
             most = max(most, potential)
-        found[i] = difference / (2 * height)
+        found[i] = max(difference, 0.0) / (2 * height)
         pulls[i] = (most - mean) / (2 * height)
     return found, pulls

@@ -12,7 +12,10 @@ from numba import njit
 
 @njit(cache=True, nogil=True, error_model="numpy")
 def effective_values(starts, counts):
-    """Exponential of each class's entropy: how many equally frequent values would be as diverse."""
+    """Exponential of each class's entropy: how many equally frequent values would be as diverse.
+
+    Between 1 and the number of values, whatever rounding does.
+    """
     found = np.empty(starts.size - 1, np.float64)
     for i in range(found.size):
         size = 0
@@ -21,7 +24,7 @@ def effective_values(starts, counts):
             size += counts[j]
             if counts[j] > 1:
                 weighted += counts[j] * np.log(np.float64(counts[j]))
-        found[i] = size * np.exp(-weighted / size)
+        found[i] = min(max(size * np.exp(-weighted / size), 1.0), np.float64(starts[i + 1] - starts[i]))
     return found
 
 

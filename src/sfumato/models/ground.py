@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from sfumato.core.classes import Counts
+    from sfumato.core.counts import Counts
 
 T = TypeVar("T")
 

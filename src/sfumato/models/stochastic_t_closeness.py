@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from sfumato.core.classes import Counts
+    from sfumato.core.counts import Counts
     from sfumato.core.schema import Schema
 
 Distance = Literal["multiplicative", "equal", "ordered"]
@@ -206,7 +206,7 @@ class StochasticTCloseness:
         """Positions of the outcomes from the lowest to the highest."""
         import numpy as np
 
-        from sfumato.core.classes import Counts
+        from sfumato.core.counts import Counts
 
         nothing = np.zeros(0, dtype=np.int64)
         counts = Counts(np.zeros(1, dtype=np.int64), nothing, nothing, tuple(outcomes))

@@ -120,8 +120,16 @@ class TCloseness:
         return needs
 
     def failing(self, evidence: Evidence) -> NDArray[np.bool_]:
-        """Classes that are too far from the reference."""
-        return self._distances(evidence, self.reference) > self.t + TOLERANCE
+        """Classes that are too far from the reference.
+
+        Under the released reference only those more than halfway between t and the farthest: once they are gone the
+        others may resemble what is left.
+        """
+        distances = self._distances(evidence, self.reference)
+        failing: NDArray[np.bool_] = distances > self.t + TOLERANCE
+        if self.reference == "released" and failing.any():
+            failing &= distances >= (self.t + distances.max()) / 2
+        return failing
 
     def forced(self, evidence: Evidence) -> NDArray[np.int64]:
         """Per class, how many of its records every finer recoding must suppress."""

@@ -14,8 +14,9 @@ ISO = re.compile(r"\d{4}-\d\d-\d\d(?:[T ]\d\d:.+)?|\d{4}-\d\d|\d{4}-Q[1-4]|\d{4}
 """What the hierarchy ``dates`` reads without a format: dates, times, and periods of the calendar."""
 
 _YEAR_ONLY = re.compile(r"\d{4}|\*", re.ASCII)
+_DIGITS_ONLY = "%Y%m%d"
 _FORMATS = (
-    (re.compile(r"\d{8}", re.ASCII), ("%Y%m%d",)),
+    (re.compile(r"\d{8}", re.ASCII), (_DIGITS_ONLY,)),
     (re.compile(r"\d{1,2}\.\d{1,2}\.\d{4}", re.ASCII), ("%d.%m.%Y",)),
     (re.compile(r"\d{1,2}\.\d{1,2}\.\d{2}", re.ASCII), ("%d.%m.%y",)),
     (re.compile(r"\d{1,2}/\d{1,2}/\d{4}", re.ASCII), ("%d/%m/%Y", "%m/%d/%Y")),
@@ -78,6 +79,6 @@ def _is_iso(text: str) -> bool:
 
 def _is_date(text: str, form: str) -> bool:
     try:
-        return datetime.datetime.strptime(text, form).year in _YEARS
+        return datetime.datetime.strptime(text, form).year in _YEARS or form != _DIGITS_ONLY
     except ValueError:
         return False

@@ -12,6 +12,7 @@ from sfumato.core.evidence import gather, judge_all
 from sfumato.core.progress import Progress, silent
 from sfumato.core.randomness import Seed
 from sfumato.core.recipe import Recipe
+from sfumato.core.schema import Role
 from sfumato.core.step import Goal
 from sfumato.errors import ParameterError, ReleaseRefused, SchemaError
 from sfumato.release.release import ColumnChange, Release
@@ -24,7 +25,7 @@ def make_release(
     _require_sense(dataset, recipe)
     original = dataset.checked()
     before = assess(original, recipe.meet)
-    shared = original.drop(original.schema.direct)
+    shared = _renumbered(original.drop(original.schema.direct), seed)
     plans: list[tuple[str, Any]] = []
     for step in recipe.steps:
         plan = step.plan(shared, Goal(models=recipe.meet, seed=seed, progress=progress))
@@ -57,6 +58,22 @@ def _require_sense(dataset: Dataset, recipe: Recipe) -> None:
         raise ParameterError("steps is empty: say how to get there, for example global_recoding: {budget: 0.02}")
     if not len(dataset):
         raise SchemaError(f"{dataset.source.name} has no rows; there is nothing to release")
+
+
+def _renumbered(dataset: Dataset, seed: Seed) -> Dataset:
+    """Persons and households under random numbers: rows can still be told to belong together, not to whom."""
+    import polars as pl
+
+    from sfumato.core.encoding import encode
+
+    for name in dataset.schema.columns(Role.UNIT):
+        encoded = encode(dataset.column(name))
+        numbers = seed.stream(f"renumber {name}").permutation(len(encoded.labels)) + 1
+        fresh = pl.Series(name, numbers)[encoded.codes]
+        if encoded.labels and encoded.labels[-1] is None:
+            fresh = fresh.set(fresh == int(numbers[-1]), None)
+        dataset = dataset.with_columns({name: fresh})
+    return dataset
 
 
 def _refuse_broken(release: Release) -> None:
@@ -93,6 +110,8 @@ def _change(name: str, original: Dataset, shared: Dataset, levels: dict[str, tup
 def _action(roles: Sequence[str], after: int | None, level: int | None, top: int | None) -> str:
     if after is None:
         return "dropped: it identifies people directly"
+    if Role.UNIT in roles:
+        return "renumbered at random"
     if level is None or top is None:
         return "released as it is"
     if level == 0:

@@ -73,6 +73,12 @@ class Release:
 
         return publish(self, Path(folder), format=format, force=force, sign=None if sign is None else Path(sign))
 
+    def write_data(self, file: str | Path, *, format: str | None = None) -> None:  # noqa: A002
+        """Write the released table alone (``-``: to stdout), without certificate and report."""
+        from sfumato.io.write import write_table
+
+        write_table(self.dataset.to_polars(), file, self.original.source, format=format)
+
     def __repr__(self) -> str:
         return str(self)
 

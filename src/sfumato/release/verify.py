@@ -12,36 +12,24 @@ import dataclasses
 import json
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
-from sfumato import recipes, registry
+from sfumato import registry
 from sfumato.assessment import assess
 from sfumato.core.dataset import Dataset
 from sfumato.core.evidence import gather
-from sfumato.core.randomness import Seed
 from sfumato.core.recipe import Recipe
 from sfumato.core.schema import Attribute, Schema
 from sfumato.errors import RecipeError, SfumatoError, UnreadableInput
 from sfumato.io.read import read_table
-from sfumato.release.documents import CERTIFICATE_VERSION, commitment, digest_of
-from sfumato.release.make import make_release
-from sfumato.release.publish import digest_of_input, sha256_of
+from sfumato.release.claims import Claim, near
+from sfumato.release.documents import CERTIFICATE_VERSION, digest_of
+from sfumato.release.publish import sha256_of
+from sfumato.release.replay import claims_from_original
 from sfumato.release.signature import signature_holds
 
 if TYPE_CHECKING:
     from sfumato.core.model import Model
-
-Status = Literal["holds", "fails", "needs original"]
-NEAR = 1e-9
-
-
-@dataclasses.dataclass(frozen=True)
-class Claim:
-    """One thing a certificate says, and whether it is so."""
-
-    name: str
-    status: Status
-    detail: str
 
 
 @dataclasses.dataclass(frozen=True)
@@ -92,7 +80,7 @@ def verify(
     claims += [_guarded(check, certificate, released, recipe) for check in (_shape, _direct)]
     claims += _promises(certificate, released, recipe.meet)
     claims.append(_guarded(_classes, certificate, released, recipe))
-    claims += _from_original(certificate, released, original, owner)
+    claims += claims_from_original(certificate, released, original, owner)
     return Verification(str(folder), tuple(c for c in claims if c is not None), "signature" in certificate)
 
 
@@ -210,7 +198,7 @@ def _promises(certificate: Mapping[str, Any], released: Dataset, meet: tuple[Mod
             claims.append(Claim(model.promise, "needs original", "it compares the release with the original table"))
             continue
         found = model.judge(gather(released, [model]))
-        same = found.holds == said["holds"] and _near(found.attained, said["attained"])
+        same = found.holds == said["holds"] and near(found.attained, said["attained"])
         detail = f"{found.sentence}" if same else f"attained {found.attained}, certified {said['attained']}"
         claims.append(Claim(model.promise, "holds" if same and found.holds else "fails", detail))
     if len(meet) != len(certificate["verdicts"]):
@@ -221,90 +209,7 @@ def _promises(certificate: Mapping[str, Any], released: Dataset, meet: tuple[Mod
 def _classes(certificate: Mapping[str, Any], released: Dataset, recipe: Recipe) -> Claim:
     found, said = assess(released), certificate["classes"]
     sizes = {str(size): count for size, count in found.class_sizes.items()}
-    risks_fit = all(_near(m.value, said["risks"].get(m.name)) for m in found.measures)
+    risks_fit = all(near(m.value, said["risks"].get(m.name)) for m in found.measures)
     if sizes == said["sizes"] and found.classes == said["count"] and risks_fit:
         return Claim("class sizes and risks", "holds", f"{found.classes:,} classes, recomputed")
     return Claim("class sizes and risks", "fails", "the classes of the file are not those certified")
-
-
-def _from_original(
-    certificate: Mapping[str, Any], released: Dataset, original: Dataset | None, owner: Path | None
-) -> list[Claim]:
-    if original is None:
-        open_claims = ("input is the committed one", "rows are the recoded original", "suppressed records")
-        return [Claim(name, "needs original", "give --original to check it") for name in open_claims]
-    lock = _lock(owner)
-    return [_committed(certificate, original, lock), *_replay(certificate, released, original, lock)]
-
-
-def _lock(owner: Path | None) -> dict[str, Any] | None:
-    if owner is None or not (owner / "lock.json").is_file():
-        return None
-    try:
-        loaded = json.loads((owner / "lock.json").read_text(encoding="utf-8"))
-    except ValueError:
-        raise UnreadableInput(f"{owner / 'lock.json'} is not valid JSON") from None
-    return loaded if isinstance(loaded, dict) else None
-
-
-def _committed(certificate: Mapping[str, Any], original: Dataset, lock: Mapping[str, Any] | None) -> Claim:
-    name = "input is the committed one"
-    if lock is None:
-        return Claim(name, "needs original", "give --owner with the lock file, which holds the salt")
-    fits = commitment(digest_of_input(original), lock["salt"]) == certificate["input_commitment"]["value"]
-    return Claim(
-        name,
-        "holds" if fits else "fails",
-        "the commitment opens" if fits else "this is not the input that was committed to",
-    )
-
-
-def _replay(
-    certificate: Mapping[str, Any], released: Dataset, original: Dataset, lock: Mapping[str, Any] | None
-) -> list[Claim]:
-    """Make the release again from the original, the recipe and the seed, and compare."""
-    name = "rows are the recoded original"
-    suppressed = Claim("suppressed records", *_suppressed(certificate, released, original))
-    if lock is None:
-        return [
-            Claim(name, "needs original", "give --owner with the lock file, which holds recipe and seed"),
-            suppressed,
-        ]
-    try:
-        recipe = recipes.from_dict(lock["recipe"])
-        again = make_release(
-            original.with_schema(recipe.schema), recipe, seed=Seed.of(lock["seed"]), shuffle=certificate["shuffled"]
-        )
-    except SfumatoError as error:
-        return [Claim(name, "fails", f"the release cannot be made again: {error}"), suppressed]
-    same = _same_rows(again.dataset, released)
-    told = "made again from recipe and seed, row for row" if same else "the recipe gives other rows than were released"
-    claims = [Claim(name, "holds" if same else "fails", told), suppressed]
-    for verdict, said in zip(again.verdicts, certificate["verdicts"], strict=False):
-        fits = same and verdict.holds and _near(verdict.attained, said["attained"])
-        claims.append(Claim(f"{verdict.promise}, against the original", "holds" if fits else "fails", verdict.sentence))
-    return claims
-
-
-def _suppressed(certificate: Mapping[str, Any], released: Dataset, original: Dataset) -> tuple[Status, str]:
-    found = len(original) - len(released)
-    if found == certificate["suppressed_records"]:
-        return "holds", f"{found:,} of {len(original):,}"
-    return "fails", f"{found:,} are missing, {certificate['suppressed_records']:,} certified"
-
-
-def _same_rows(made: Dataset, released: Dataset) -> bool:
-    """Whether two tables hold the same rows, whatever their order."""
-    import polars as pl
-
-    def rows(dataset: Dataset) -> pl.DataFrame:
-        text = dataset.to_polars().select(pl.col(c).cast(pl.String) for c in released.columns)
-        return text.group_by(pl.all()).len().sort(pl.all())
-
-    return made.columns == released.columns and rows(made).equals(rows(released))
-
-
-def _near(one: Any, other: Any) -> bool:
-    if one is None or other is None:
-        return one is other
-    return abs(float(one) - float(other)) <= NEAR * max(1.0, abs(float(other)))

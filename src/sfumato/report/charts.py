@@ -95,7 +95,9 @@ class Frame:
         return alt.X(field, type="quantitative", axis=None, scale=alt.Scale(domain=[0, most], range=[0, self.plot]))
 
 
-def bar_chart(lines: Sequence[Line], heading: tuple[str, str], *, most: float, divider: Divider | None = None) -> alt.LayerChart:
+def bar_chart(
+    lines: Sequence[Line], heading: tuple[str, str], *, most: float, divider: Divider | None = None
+) -> alt.LayerChart:
     """Horizontal bars from 0 to ``most``; two bars a row where there is a before, the light one behind.
 
     ``heading`` stands over the labels and over the numbers of a chart with one bar a row.
@@ -108,14 +110,18 @@ def bar_chart(lines: Sequence[Line], heading: tuple[str, str], *, most: float, d
     layers.append(_bars(frame, colours, 0.2 if two else 0.38, most))
     layers.append(_rule(frame, (0, 0), (-0.5, frame.last + 0.5), colour=SOFT))
     layers += _labels(frame, [(y, line.label) for y, line in rows], heading[0])
-    layers += _two_columns(frame, rows) if two else _one_column(frame, [(y, line.after_text) for y, line in rows], heading[1])
+    layers += (
+        _two_columns(frame, rows) if two else _one_column(frame, [(y, line.after_text) for y, line in rows], heading[1])
+    )
     if divider is not None:
         layers.append(_rule(frame, (0, frame.plot + frame.numbers), (divider.row, divider.row), dashed=True))
         layers.append(_text(frame, [(divider.row, divider.label)], -10, "right", bold=True))
     return _framed(frame, layers)
 
 
-def level_chart(levels: Sequence[tuple[str, int, int]], heading: tuple[str, str], words: Sequence[str]) -> alt.LayerChart:
+def level_chart(
+    levels: Sequence[tuple[str, int, int]], heading: tuple[str, str], words: Sequence[str]
+) -> alt.LayerChart:
     """A row of boxes for each (name, level, top): one box a level, filled up to the level."""
     import altair as alt
 
@@ -123,16 +129,20 @@ def level_chart(levels: Sequence[tuple[str, int, int]], heading: tuple[str, str]
     frame = Frame([[heading[0], *names], [heading[1], *words]], len(levels) - 1)
     boxes = [box for row, (_, level, top) in enumerate(levels) for box in _boxes(frame, row, level, top)]
     mark = _data(boxes).mark_rect(stroke=SOFT, strokeWidth=1)
-    drawn = mark.encode(frame.x("left", frame.plot), alt.X2("right"), frame.y("top"), alt.Y2("bottom"), _fill())
+    drawn = _placed(mark, frame.x("left", frame.plot), alt.X2("right"), frame.y("top"), alt.Y2("bottom"), _fill())
     labels = _labels(frame, list(enumerate(names)), heading[0])
     return _framed(frame, [drawn, *labels, *_one_column(frame, list(enumerate(words)), heading[1])])
 
 
-def with_threshold(chart: alt.LayerChart, share: float, label: str, *, lines: Sequence[Line], through: int) -> alt.LayerChart:
+def with_threshold(
+    chart: alt.LayerChart, share: float, label: str, *, lines: Sequence[Line], through: int
+) -> alt.LayerChart:
     """A bar chart of shares, made of these lines, with a dashed upright line through its first rows."""
     frame = _frame_of(lines, ("", ""), len(lines) - 1)
     at = frame.plot * share
-    return chart + _rule(frame, (at, at), (-0.5, through - 0.5), dashed=True) + _text(frame, [(-0.8, label)], at, "center")
+    return (
+        chart + _rule(frame, (at, at), (-0.5, through - 0.5), dashed=True) + _text(frame, [(-0.8, label)], at, "center")
+    )
 
 
 def _frame_of(lines: Sequence[Line], heading: tuple[str, str], last: int) -> Frame:
@@ -176,7 +186,8 @@ def _bars(frame: Frame, bars: Sequence[tuple[float, float, str]], half: float, m
     import altair as alt
 
     rows = [{"x": value, "zero": 0, "top": y - half, "bottom": y + half, "fill": colour} for y, value, colour in bars]
-    return _data(rows).mark_rect().encode(frame.x("x", most), alt.X2("zero"), frame.y("top"), alt.Y2("bottom"), _fill())
+    mark = _data(rows).mark_rect()
+    return _placed(mark, frame.x("x", most), alt.X2("zero"), frame.y("top"), alt.Y2("bottom"), _fill())
 
 
 def _boxes(frame: Frame, row: int, level: int, top: int) -> list[dict[str, Any]]:
@@ -188,7 +199,12 @@ def _boxes(frame: Frame, row: int, level: int, top: int) -> list[dict[str, Any]]
     filled = 1 if many else level
     place = {"top": row - 0.3, "bottom": row + 0.3}
     return [
-        {"left": frame.plot * left + 2, "right": frame.plot * right - 2, "fill": AFTER if i < filled else "white", **place}
+        {
+            "left": frame.plot * left + 2,
+            "right": frame.plot * right - 2,
+            "fill": AFTER if i < filled else "white",
+            **place,
+        }
         for i, (left, right) in enumerate(pairwise(shares))
         if right > left
     ]
@@ -224,8 +240,11 @@ def _text(
     import altair as alt
 
     rows = [{"y": y, "text": text} for y, text in texts]
-    mark = _data(rows).mark_text(align=align, baseline="middle", fontSize=FONT, color=colour, fontWeight=600 if bold else 400)
-    return mark.encode(alt.XValue(x), frame.y("y"), alt.Text("text", type="nominal"))
+    mark = _data(rows).mark_text(
+        align=align, baseline="middle", fontSize=FONT, color=colour, fontWeight=600 if bold else 400
+    )
+    at = alt.XValue(x)  # type: ignore[no-untyped-call]
+    return _placed(mark, at, frame.y("y"), alt.Text("text", type="nominal"))
 
 
 def _rule(
@@ -235,13 +254,15 @@ def _rule(
 
     pen = {"strokeDash": [5, 4], "strokeWidth": 1.5} if dashed else {"strokeWidth": 1}
     mark = _data([{"y": y[0], "y2": y[1]}]).mark_rule(color=colour, **pen)
-    return mark.encode(alt.XValue(x[0]), alt.X2Value(x[1]), frame.y("y"), alt.Y2("y2"))
+    start, end = alt.XValue(x[0]), alt.X2Value(x[1])  # type: ignore[no-untyped-call]
+    return _placed(mark, start, end, frame.y("y"), alt.Y2("y2"))
 
 
 def _framed(frame: Frame, layers: Sequence[alt.Chart]) -> alt.LayerChart:
     import altair as alt
 
-    chart = alt.layer(*layers, width=frame.plot, height=frame.height, autosize=alt.AutoSizeParams(type="none"))
+    fixed = alt.AutoSizeParams(type="none")
+    chart = alt.LayerChart(layer=list(layers), width=frame.plot, height=frame.height, autosize=fixed)
     chart.padding = {"left": frame.gutter, "right": frame.numbers, "top": 4, "bottom": 4}
     view = alt.ViewConfig(stroke=None)
     chart.config = alt.Config(font="sans-serif", aria=False, background="transparent", view=view)
@@ -257,4 +278,10 @@ def _fill() -> alt.Fill:
 def _data(values: Sequence[Mapping[str, Any]]) -> alt.Chart:
     import altair as alt
 
-    return alt.Chart(alt.Data(values=[dict(value) for value in values]))
+    data = alt.Data(values=[dict(value) for value in values])  # type: ignore[no-untyped-call]
+    return alt.Chart(data)
+
+
+def _placed(mark: alt.Chart, *channels: Any) -> alt.Chart:
+    placed: alt.Chart = mark.encode(*channels)
+    return placed

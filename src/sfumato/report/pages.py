@@ -35,7 +35,9 @@ def public_page(certificate: Mapping[str, Any]) -> str:
         histogram=class_size_histogram(classes["sizes"], k, counted=counted),
         columns=wording.column_stories(plain),
         steps=wording.steps_taken(plain),
-        risks=[(wording.risk_name(name), value, wording.RISKS.get(name, "")) for name, value in classes["risks"].items()],
+        risks=[
+            (wording.risk_name(name), value, wording.RISKS.get(name, "")) for name, value in classes["risks"].items()
+        ],
         signature=plain.get("signature"),
     )
 
@@ -54,7 +56,9 @@ def owner_page(record: Mapping[str, Any]) -> str:
         record=plain,
         figures=[(term, before[key], after[key]) for term, key in KEY_FIGURES if before[key] is not None],
         risk_picture=risk_bars(was, now, None if k is None else 1 / k),
-        risks=[(wording.risk_name(m["name"]), was.get(m["name"], 0), m["value"], m["meaning"]) for m in after["measures"]],
+        risks=[
+            (wording.risk_name(m["name"]), was.get(m["name"], 0), m["value"], m["meaning"]) for m in after["measures"]
+        ],
         histogram=class_size_histogram(after["class_sizes"], k, before["class_sizes"], counted=counted),
         columns=plain["columns"],
         contributions=_with_widths(contributions[:MOST_CONTRIBUTIONS]),
@@ -110,7 +114,11 @@ def _environment() -> Environment:
     from jinja2 import Environment, PackageLoader, StrictUndefined
 
     made = Environment(
-        loader=PackageLoader("sfumato.report"), autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
+        loader=PackageLoader("sfumato.report"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
     )
     made.filters |= {
         "number": wording.number,
@@ -127,6 +135,10 @@ def _inline(svg: str) -> str:
     from markupsafe import Markup
 
     start = svg.index(">")
-    opening = svg[:start].replace(' xmlns="http://www.w3.org/2000/svg"', "").replace(' xmlns:xlink="http://www.w3.org/1999/xlink"', "")
+    opening = (
+        svg[:start]
+        .replace(' xmlns="http://www.w3.org/2000/svg"', "")
+        .replace(' xmlns:xlink="http://www.w3.org/1999/xlink"', "")
+    )
     # Vega escapes every text it writes; tests hold hostile column names against it.
     return Markup(opening + ' aria-hidden="true" focusable="false"' + svg[start:])  # noqa: S704

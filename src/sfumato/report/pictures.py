@@ -54,7 +54,9 @@ def class_size_histogram(
     return Picture(svg_of(chart), f"Number of {counted} by class size. {_in_words(lines)}.{line_at}", caption)
 
 
-def risk_bars(before: Mapping[str, float] | None, after: Mapping[str, float], threshold: float | None) -> Picture | None:
+def risk_bars(
+    before: Mapping[str, float] | None, after: Mapping[str, float], threshold: float | None
+) -> Picture | None:
     """Each risk of the release (and of the original) from 0 to 100%, with the bar that a promise sets; None without risks.
 
     ``threshold`` bounds the chance of picking one record; shares of records have no such bar.

@@ -110,7 +110,11 @@ def levels_of(plan: Iterable[Mapping[str, Any]]) -> dict[str, tuple[int, int]]:
 
 def column_stories(certificate: Mapping[str, Any]) -> list[ColumnStory]:
     """Every column of the original in its order, released or not."""
-    specs, released, dropped = certificate["recipe"].get("columns", {}), certificate["roles"], certificate["dropped_columns"]
+    specs, released, dropped = (
+        certificate["recipe"].get("columns", {}),
+        certificate["roles"],
+        certificate["dropped_columns"],
+    )
     names = dict.fromkeys([*specs, *dropped, *released])
     return [_story(name, certificate, specs.get(name, {})) for name in names]
 
@@ -188,7 +192,9 @@ def steps_taken(certificate: Mapping[str, Any]) -> list[tuple[str, list[tuple[st
 
 def facts(document: Mapping[str, Any], *, leave_out: Iterable[str] = ()) -> list[tuple[str, str]]:
     """The entries of a document that are single values, with readable names."""
-    single = {key: value for key, value in document.items() if isinstance(value, str | int | float) and key not in leave_out}
+    single = {
+        key: value for key, value in document.items() if isinstance(value, str | int | float) and key not in leave_out
+    }
     return [(humanised(key), value if isinstance(value, str) else number(value)) for key, value in single.items()]
 
 

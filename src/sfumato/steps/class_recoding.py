@@ -10,7 +10,8 @@ import dataclasses
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from sfumato.core.classes import Placement, pack_rows
+from sfumato.core.classes import pack_rows
+from sfumato.core.layout import Placement
 from sfumato.core.schema import Kind
 
 if TYPE_CHECKING:

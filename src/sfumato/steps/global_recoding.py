@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 
 from pydantic import Field
 
-from sfumato.core.classes import ClassTable, Placement, pack_rows
+from sfumato.core.classes import ClassTable, pack_rows
 from sfumato.core.evidence import needed
+from sfumato.core.layout import Placement
 from sfumato.core.objective import OBJECTIVES, objective_named
 from sfumato.core.parameters import parameters
 from sfumato.core.population import count_needed

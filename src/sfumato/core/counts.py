@@ -1,0 +1,55 @@
+"""How often the values of a column occur in each class."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+
+@dataclasses.dataclass(frozen=True)
+class Counts:
+    """How often each value of one column (or combination of values of several) occurs in each class.
+
+    Compressed rows: class *i* holds ``codes[starts[i]:starts[i+1]]`` with the same slice of ``counts``;
+    ``labels[code]`` is the value (None: missing). ``worked_out`` keeps what depends on the labels alone, such as
+    their order or their tree, for all counts that were merged or taken from the same ones.
+    """
+
+    starts: NDArray[np.int64]
+    codes: NDArray[np.int64]
+    counts: NDArray[np.int64]
+    labels: tuple[str | None, ...]
+    worked_out: dict[Any, Any] = dataclasses.field(default_factory=dict, repr=False, compare=False)
+
+    def merged(self, ids: NDArray[np.int64], groups: int) -> Counts:
+        """Counts after class *i* went to group ``ids[i]``."""
+        from sfumato.kernels.keys import merge_counts
+
+        domain = max(1, len(self.labels))
+        starts, codes, counts = merge_counts(self.starts, self.codes, self.counts, ids, groups, domain)
+        return Counts(starts, codes, counts, self.labels, self.worked_out)
+
+    def taken(self, keep: NDArray[np.bool_]) -> Counts:
+        """Counts of some of the classes."""
+        import numpy as np
+
+        sizes = np.diff(self.starts)
+        inside = np.repeat(keep, sizes)
+        starts = np.concatenate([[0], np.cumsum(sizes[keep])])
+        return Counts(starts, self.codes[inside], self.counts[inside], self.labels, self.worked_out)
+
+    def distinct(self) -> NDArray[np.int64]:
+        """Number of distinct values per class."""
+        import numpy as np
+
+        return np.diff(self.starts)
+
+    def total(self) -> NDArray[np.int64]:
+        """How often each value occurs in all classes together."""
+        import numpy as np
+
+        return np.bincount(self.codes, weights=self.counts, minlength=len(self.labels)).astype(np.int64)

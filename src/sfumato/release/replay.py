@@ -1,0 +1,95 @@
+"""Checking a release against its original: the commitment opens, and the recipe gives the same rows again."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from sfumato import recipes
+from sfumato.core.dataset import Dataset
+from sfumato.core.randomness import Seed
+from sfumato.errors import SfumatoError, UnreadableInput
+from sfumato.release.claims import Claim, Status, near
+from sfumato.release.documents import commitment
+from sfumato.release.make import make_release
+from sfumato.release.publish import digest_of_input
+
+
+def claims_from_original(
+    certificate: Mapping[str, Any], released: Dataset, original: Dataset | None, owner: Path | None
+) -> list[Claim]:
+    """The claims that need the original table, and the owner's lock where it is given."""
+    if original is None:
+        open_claims = ("input is the committed one", "rows are the recoded original", "suppressed records")
+        return [Claim(name, "needs original", "give --original to check it") for name in open_claims]
+    lock = _lock(owner)
+    return [_committed(certificate, original, lock), *_replay(certificate, released, original, lock)]
+
+
+def _lock(owner: Path | None) -> dict[str, Any] | None:
+    if owner is None or not (owner / "lock.json").is_file():
+        return None
+    try:
+        loaded = json.loads((owner / "lock.json").read_text(encoding="utf-8"))
+    except ValueError:
+        raise UnreadableInput(f"{owner / 'lock.json'} is not valid JSON") from None
+    return loaded if isinstance(loaded, dict) else None
+
+
+def _committed(certificate: Mapping[str, Any], original: Dataset, lock: Mapping[str, Any] | None) -> Claim:
+    name = "input is the committed one"
+    if lock is None:
+        return Claim(name, "needs original", "give --owner with the lock file, which holds the salt")
+    fits = commitment(digest_of_input(original), lock["salt"]) == certificate["input_commitment"]["value"]
+    return Claim(
+        name,
+        "holds" if fits else "fails",
+        "the commitment opens" if fits else "this is not the input that was committed to",
+    )
+
+
+def _replay(
+    certificate: Mapping[str, Any], released: Dataset, original: Dataset, lock: Mapping[str, Any] | None
+) -> list[Claim]:
+    """Make the release again from the original, the recipe and the seed, and compare."""
+    name = "rows are the recoded original"
+    suppressed = Claim("suppressed records", *_suppressed(certificate, released, original))
+    if lock is None:
+        return [
+            Claim(name, "needs original", "give --owner with the lock file, which holds recipe and seed"),
+            suppressed,
+        ]
+    try:
+        recipe = recipes.from_dict(lock["recipe"])
+        again = make_release(
+            original.with_schema(recipe.schema), recipe, seed=Seed.of(lock["seed"]), shuffle=certificate["shuffled"]
+        )
+    except SfumatoError as error:
+        return [Claim(name, "fails", f"the release cannot be made again: {error}"), suppressed]
+    same = _same_rows(again.dataset, released)
+    told = "made again from recipe and seed, row for row" if same else "the recipe gives other rows than were released"
+    claims = [Claim(name, "holds" if same else "fails", told), suppressed]
+    for verdict, said in zip(again.verdicts, certificate["verdicts"], strict=False):
+        fits = same and verdict.holds and near(verdict.attained, said["attained"])
+        claims.append(Claim(f"{verdict.promise}, against the original", "holds" if fits else "fails", verdict.sentence))
+    return claims
+
+
+def _suppressed(certificate: Mapping[str, Any], released: Dataset, original: Dataset) -> tuple[Status, str]:
+    found = len(original) - len(released)
+    if found == certificate["suppressed_records"]:
+        return "holds", f"{found:,} of {len(original):,}"
+    return "fails", f"{found:,} are missing, {certificate['suppressed_records']:,} certified"
+
+
+def _same_rows(made: Dataset, released: Dataset) -> bool:
+    """Whether two tables hold the same rows, whatever their order."""
+    import polars as pl
+
+    def rows(dataset: Dataset) -> pl.DataFrame:
+        text = dataset.to_polars().select(pl.col(c).cast(pl.String) for c in released.columns)
+        return text.group_by(pl.all()).len().sort(pl.all())
+
+    return made.columns == released.columns and rows(made).equals(rows(released))

@@ -1,0 +1,135 @@
+from __future__ import annotations
+
+import math
+
+import polars as pl
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from sfumato import examples
+from sfumato.core.classes import count_rows
+from sfumato.core.dataset import Dataset
+from sfumato.core.evidence import gather
+from sfumato.core.schema import Schema
+from sfumato.errors import ParameterError, SchemaError
+from sfumato.models import AverageRisk, KAnonymity, MaximumRisk, RecordsAtRisk
+from tests.oracle import class_persons, class_sizes, compatible_rows, kept_after_smallest_first
+from tests.random_tables import tables
+
+chances = st.sampled_from([0.1, 0.2, 0.25, 1 / 3, 0.5, 0.7, 1])
+
+
+@given(tables(), chances)
+def test_maximum_risk(table, threshold):
+    risks = [1 / class_sizes(table.rows)[row] for row in table.rows]
+    verdict = MaximumRisk(threshold).judge(gather(table.dataset(), []))
+    assert verdict.attained == max(risks)
+    assert verdict.holds == (max(risks) <= threshold + 1e-9)
+    assert verdict.records == sum(risk > threshold + 1e-9 for risk in risks)
+
+
+@given(tables(), chances)
+def test_average_risk(table, threshold):
+    risks = [1 / class_sizes(table.rows)[row] for row in table.rows]
+    model = AverageRisk(threshold)
+    evidence = gather(table.dataset(), [])
+    verdict = model.judge(evidence)
+    assert verdict.attained == pytest.approx(sum(risks) / len(risks))
+    assert verdict.holds == (sum(risks) / len(risks) <= threshold + 1e-9)
+    kept = kept_after_smallest_first(table.rows, lambda sizes: len(sizes) <= (threshold + 1e-9) * sum(sizes))
+    _, rows = count_rows(table.dataset())
+    assert (~model.failing(evidence))[rows].tolist() == kept
+
+
+@given(tables(), chances, st.sampled_from([0, 0.1, 0.3, 0.5, 1]))
+def test_records_at_risk(table, threshold, share):
+    sizes = class_sizes(table.rows)
+    at_risk = sum(1 / sizes[row] > threshold + 1e-9 for row in table.rows) / len(table.rows)
+    model = RecordsAtRisk(threshold, share=share)
+    evidence = gather(table.dataset(), [])
+    verdict = model.judge(evidence)
+    assert verdict.attained == pytest.approx(at_risk)
+    assert verdict.holds == (at_risk <= share + 1e-9)
+
+    def few_enough(rest):
+        return sum(n for n in rest if 1 / n > threshold + 1e-9) <= (share + 1e-9) * sum(rest)
+
+    _, rows = count_rows(table.dataset())
+    assert (~model.failing(evidence))[rows].tolist() == kept_after_smallest_first(table.rows, few_enough)
+
+
+@given(tables())
+def test_wildcards(table):
+    dataset = Dataset(table.frame(), table.schema(missing="wildcard"))
+    f = compatible_rows(table.rows, [True] * len(table.paths))
+    evidence = gather(dataset, [])
+    assert MaximumRisk(0.5).judge(evidence).attained == 1 / min(f)
+    assert AverageRisk(0.5).judge(evidence).attained == pytest.approx(sum(1 / n for n in f) / len(f))
+    assert RecordsAtRisk(0.5, share=0).judge(evidence).attained == pytest.approx(f.count(1) / len(f))
+
+
+@given(tables(), st.data())
+def test_persons_are_counted_once(table, data):
+    persons = data.draw(st.lists(st.sampled_from("abcd"), min_size=len(table.rows), max_size=len(table.rows)))
+    dataset = Dataset(table.frame().with_columns(pl.Series("who", persons)), table.dataset().schema).with_roles(unit="who")
+    sizes = class_persons(table.rows, persons).values()
+    evidence = gather(dataset, [])
+    assert MaximumRisk(0.5).judge(evidence).attained == 1 / min(sizes)
+    assert AverageRisk(0.5).judge(evidence).attained == pytest.approx(len(sizes) / sum(sizes))
+    assert RecordsAtRisk(0.5, share=0).judge(evidence).attained == pytest.approx(sum(s for s in sizes if s == 1) / sum(sizes))
+
+
+def test_torra():
+    """G01: classes of 2 and 3 of five records: highest risk 1/2, average 2/5, two at risk above 0.4."""
+    evidence = gather(examples.torra(), [])
+    assert MaximumRisk(0.5).judge(evidence).holds
+    assert AverageRisk(0.5).judge(evidence).attained == 0.4
+    assert RecordsAtRisk(0.4, share=0.5).judge(evidence).attained == 0.4
+    failing = RecordsAtRisk(0.4, share=0.3).judge(evidence)
+    assert (failing.holds, failing.records) == (False, 2)
+    assert "2 of 5 (40.0%)" in failing.sentence
+
+
+@pytest.mark.parametrize("threshold", [1, 0.5, 0.34, 1 / 3, 0.3, 0.2, 0.05])
+def test_maximum_risk_is_k_anonymity(threshold):
+    k = math.ceil(1 / threshold - 1e-9)
+    assert MaximumRisk(threshold).implies(KAnonymity(k))
+    assert KAnonymity(k).implies(MaximumRisk(threshold))
+    assert not MaximumRisk(threshold).implies(KAnonymity(k + 1))
+    assert k == 1 or not KAnonymity(k - 1).implies(MaximumRisk(threshold))
+
+
+def test_implications():
+    assert MaximumRisk(0.2).implies(AverageRisk(0.25))
+    assert MaximumRisk(0.2).implies(RecordsAtRisk(0.2, share=0))
+    assert AverageRisk(0.2).implies(AverageRisk(0.3))
+    assert not AverageRisk(0.2).implies(MaximumRisk(0.3))
+    assert RecordsAtRisk(0.2, share=0.1).implies(RecordsAtRisk(0.3, share=0.1))
+    assert not RecordsAtRisk(0.3, share=0.1).implies(RecordsAtRisk(0.2, share=0.1))
+
+
+@given(tables(), chances, chances)
+def test_implications_hold_in_fact(table, one, other):
+    evidence = gather(table.dataset(), [])
+    models = [MaximumRisk(one), AverageRisk(other), RecordsAtRisk(other, share=0.2), KAnonymity(3), RecordsAtRisk(one, share=0.1)]
+    for stronger in models:
+        for weaker in models:
+            if stronger.implies(weaker) and stronger.judge(evidence):
+                assert weaker.judge(evidence)
+
+
+@pytest.mark.parametrize("threshold", [0, -0.1, 1.01, float("nan")])
+def test_thresholds_out_of_range(threshold):
+    for make in (MaximumRisk, AverageRisk, lambda t: RecordsAtRisk(t, share=0.1), lambda s: RecordsAtRisk(0.5, share=2 - s if s == s else s)):
+        with pytest.raises(ParameterError):
+            make(threshold)
+
+
+@pytest.mark.parametrize("model", [MaximumRisk(0.5), AverageRisk(0.5), RecordsAtRisk(0.5, share=0)])
+def test_no_quasi_identifiers_and_empty_tables(model):
+    with pytest.raises(SchemaError, match="role quasi"):
+        model.needs(Schema({}))
+    empty = Dataset(pl.DataFrame({"zip": []}, schema={"zip": pl.Int64})).with_roles(quasi=["zip"])
+    verdict = model.judge(gather(empty, [model]))
+    assert (verdict.holds, verdict.attained) == (True, None)
