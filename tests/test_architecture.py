@@ -141,13 +141,11 @@ def direction_offences(module: str, found: list[Import]) -> Iterator[str]:
         first, _, rest = one.target.partition(".")
         if first != "sfumato" or rest in COMMON_NAMES:
             continue
-        other = rest.split(".")[0] or "__init__"
+        # what is no room is a public name of the package, which comes from its __init__
+        other = rest.split(".")[0] if rest.split(".")[0] in MAY_IMPORT else "__init__"
         if other != room and other not in MAY_IMPORT[room]:
-            yield (
-                f"line {one.line}: {room} must not import sfumato.{other}"
-                if rest
-                else (f"line {one.line}: {room} must not import the package itself, only its rooms")
-            )
+            what = "the public names" if other == "__init__" else f"sfumato.{other}"
+            yield f"line {one.line}: {room} must not import {what}"
 
 
 def weight_offences(module: str, found: list[Import]) -> Iterator[str]:

@@ -20,7 +20,16 @@ from sfumato.models.t_closeness import TCloseness
 VALUES = ("1", "2", "4", "8", "16", "32")
 """Default values: they are numbers, in this order and not evenly spaced."""
 
-TREE = Table([("1", "low", "*"), ("2", "low", "*"), ("4", "mid", "*"), ("8", "mid", "*"), ("16", "high", "*"), ("32", "high", "*")])
+TREE = Table(
+    [
+        ("1", "low", "*"),
+        ("2", "low", "*"),
+        ("4", "mid", "*"),
+        ("8", "mid", "*"),
+        ("16", "high", "*"),
+        ("32", "high", "*"),
+    ]
+)
 
 
 def counted_dataset(classes, values=VALUES, **described):
@@ -32,7 +41,10 @@ def counted_dataset(classes, values=VALUES, **described):
         for _ in range(n)
     ]
     frame = pl.DataFrame(
-        {"block": pl.Series([b for b, _ in rows], dtype=pl.String), "secret": pl.Series([v for _, v in rows], dtype=pl.String)}
+        {
+            "block": pl.Series([b for b, _ in rows], dtype=pl.String),
+            "secret": pl.Series([v for _, v in rows], dtype=pl.String),
+        }
     )
     secret = Attribute((Role.SENSITIVE,), **{"kind": Kind.NUMERIC, "hierarchy": TREE, **described})
     return Dataset(frame, Schema({"block": Attribute((Role.QUASI,)), "secret": secret}))

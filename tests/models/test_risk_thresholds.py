@@ -121,9 +121,15 @@ def test_implications_hold_in_fact(table, one, other):
 
 @pytest.mark.parametrize("threshold", [0, -0.1, 1.01, float("nan")])
 def test_thresholds_out_of_range(threshold):
-    for make in (MaximumRisk, AverageRisk, lambda t: RecordsAtRisk(t, share=0.1), lambda s: RecordsAtRisk(0.5, share=2 - s if s == s else s)):
+    for make in (MaximumRisk, AverageRisk, lambda given: RecordsAtRisk(given, share=0.1)):
         with pytest.raises(ParameterError):
             make(threshold)
+
+
+@pytest.mark.parametrize("share", [-0.1, 1.01, float("nan")])
+def test_shares_out_of_range(share):
+    with pytest.raises(ParameterError):
+        RecordsAtRisk(0.5, share=share)
 
 
 @pytest.mark.parametrize("model", [MaximumRisk(0.5), AverageRisk(0.5), RecordsAtRisk(0.5, share=0)])

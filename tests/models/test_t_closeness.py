@@ -19,7 +19,15 @@ from sfumato.hierarchies import Table
 from sfumato.models.t_closeness import TCloseness
 from sfumato.steps.global_recoding import GlobalRecoding
 from tests import oracle
-from tests.models.counted_tables import TREE, VALUES, counted_classes, counted_dataset, evidence_of, table_of, verdict_of
+from tests.models.counted_tables import (
+    TREE,
+    VALUES,
+    counted_classes,
+    counted_dataset,
+    evidence_of,
+    table_of,
+    verdict_of,
+)
 
 POSITIONS = [float(value) for value in VALUES]
 EARTH_MOVERS = ("equal", "ordered", "numeric", "hierarchical")
@@ -144,7 +152,9 @@ def test_ordinal_columns_follow_their_order_not_the_alphabet():
 
 
 def test_numbers_are_ordered_as_numbers_not_as_text():
-    found = verdict_of([[1, 0, 0], [0, 1, 0], [0, 0, 1]], TCloseness("secret", t=0.5, distance="ordered"), ("9", "10", "100"))
+    found = verdict_of(
+        [[1, 0, 0], [0, 1, 0], [0, 0, 1]], TCloseness("secret", t=0.5, distance="ordered"), ("9", "10", "100")
+    )
     assert found.per_class.tolist() == pytest.approx([0.5, 1 / 3, 0.5])
 
 
@@ -153,14 +163,20 @@ def test_dates_are_ordered():
     schema = Schema({"block": Attribute((Role.QUASI,)), "day": Attribute((Role.SENSITIVE,), kind=Kind.DATE)})
     model = TCloseness("day", t=0.5, distance="ordered")
     for table in (frame, frame.with_columns(pl.col("day").str.to_date())):
-        assert model.judge(gather(Dataset(table, schema), [model])).per_class.tolist() == pytest.approx([0.5, 1 / 3, 0.5])
+        assert model.judge(gather(Dataset(table, schema), [model])).per_class.tolist() == pytest.approx(
+            [0.5, 1 / 3, 0.5]
+        )
 
 
 def test_the_true_scale_knows_how_far_values_are_apart():
     # 1, 2 and 10: class (1) is at (1·2/3 + 8·1/3)/9 on the scale, at (2/3 + 1/3)/2 in the order
     classes, values = [[1, 0, 0], [0, 1, 0], [0, 0, 1]], ("1", "2", "10")
-    assert verdict_of(classes, TCloseness("secret", t=0.5, distance="numeric"), values).per_class[0] == pytest.approx(10 / 27)
-    assert verdict_of(classes, TCloseness("secret", t=0.5, distance="ordered"), values).per_class[0] == pytest.approx(0.5)
+    assert verdict_of(classes, TCloseness("secret", t=0.5, distance="numeric"), values).per_class[0] == pytest.approx(
+        10 / 27
+    )
+    assert verdict_of(classes, TCloseness("secret", t=0.5, distance="ordered"), values).per_class[0] == pytest.approx(
+        0.5
+    )
 
 
 def test_a_missing_value_is_far_from_every_node():
@@ -207,7 +223,10 @@ def test_the_released_reference_needs_no_original():
 
 @pytest.mark.parametrize("distance", ["ordered", "numeric"])
 def test_values_that_were_suppressed_do_not_stretch_the_released_axis(distance):
-    released, original = counted_dataset([[0, 1, 2], [0, 2, 1]]), counted_dataset([[0, 1, 2, 0], [0, 2, 1, 0], [3, 0, 0, 3]])
+    released, original = (
+        counted_dataset([[0, 1, 2], [0, 2, 1]]),
+        counted_dataset([[0, 1, 2, 0], [0, 2, 1, 0], [3, 0, 0, 3]]),
+    )
     model = TCloseness("secret", t=0.3, distance=distance, reference="released")
     alone, informed = (model.judge(gather(released, [model], original=o)) for o in (None, original))
     assert informed.per_class.tolist() == pytest.approx(alone.per_class.tolist())
@@ -296,6 +315,8 @@ def test_values_that_do_not_fit_are_counted_not_shown(distance, values, describe
 def test_nan_in_a_numeric_column_is_named_before_the_search():
     frame = pl.DataFrame({"block": ["a", "a", "b", "b"], "pay": [1.0, float("nan"), 2.0, 3.0]})
     top = Table([("a", "*"), ("b", "*")])
-    schema = Schema({"block": Attribute((Role.QUASI,), hierarchy=top), "pay": Attribute((Role.SENSITIVE,), kind=Kind.NUMERIC)})
+    schema = Schema(
+        {"block": Attribute((Role.QUASI,), hierarchy=top), "pay": Attribute((Role.SENSITIVE,), kind=Kind.NUMERIC)}
+    )
     with pytest.raises(SchemaError, match="column 'pay' has 1 missing value"):
         GlobalRecoding().plan(Dataset(frame, schema), Goal(models=(TCloseness("pay", t=0.3, distance="numeric"),)))

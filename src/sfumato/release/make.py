@@ -25,12 +25,13 @@ def make_release(
     _require_sense(dataset, recipe)
     original = dataset.checked()
     before = assess(original, recipe.meet)
-    shared = _renumbered(original.drop(original.schema.direct), seed)
+    shared = original.drop(original.schema.direct)
     plans: list[tuple[str, Any]] = []
     for step in recipe.steps:
         plan = step.plan(shared, Goal(models=recipe.meet, seed=seed, progress=progress))
         shared = step.apply(shared, plan)
         plans.append((step.name, plan))
+    shared = _renumbered(shared, seed)
     if shuffle:
         shared = shared.take(seed.stream("shuffle").permutation(len(shared)))
     release = Release(
@@ -61,18 +62,28 @@ def _require_sense(dataset: Dataset, recipe: Recipe) -> None:
 
 
 def _renumbered(dataset: Dataset, seed: Seed) -> Dataset:
-    """Persons and households under random numbers: rows can still be told to belong together, not to whom."""
+    """Persons and households under random numbers, anew in every class.
+
+    Rows of one person in one class can be told to belong together, so that persons can be counted; rows in different
+    classes cannot, because whoever knows two of them could follow a person through the table.
+    """
+    import numpy as np
     import polars as pl
 
+    from sfumato.core.classes import count_rows
     from sfumato.core.encoding import encode
+    from sfumato.kernels.keys import group
 
-    for name in dataset.schema.columns(Role.UNIT):
+    units = dataset.schema.columns(Role.UNIT)
+    classes = count_rows(dataset)[1] if units else None
+    for name in units:
         encoded = encode(dataset.column(name))
-        numbers = seed.stream(f"renumber {name}").permutation(len(encoded.labels)) + 1
-        fresh = pl.Series(name, numbers)[encoded.codes]
-        if encoded.labels and encoded.labels[-1] is None:
-            fresh = fresh.set(fresh == int(numbers[-1]), None)
-        dataset = dataset.with_columns({name: fresh})
+        pairs = np.stack([classes, encoded.codes], axis=1).astype(np.uint64)
+        ids, first = group(pairs)
+        numbers = seed.stream(f"renumber {name}").permutation(len(first)) + 1
+        fresh = pl.Series(name, numbers[ids])
+        missing = pl.Series(np.array([label is None for label in encoded.labels])[encoded.codes])
+        dataset = dataset.with_columns({name: fresh.set(missing, None)})
     return dataset
 
 
@@ -111,7 +122,7 @@ def _action(roles: Sequence[str], after: int | None, level: int | None, top: int
     if after is None:
         return "dropped: it identifies people directly"
     if Role.UNIT in roles:
-        return "renumbered at random"
+        return "renumbered at random within each class"
     if level is None or top is None:
         return "released as it is"
     if level == 0:

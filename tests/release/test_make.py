@@ -1,0 +1,59 @@
+"""What a release does besides its steps: direct identifiers go, persons get new numbers, rows are shuffled."""
+
+from __future__ import annotations
+
+import polars as pl
+import pytest
+
+import sfumato as sf
+
+
+@pytest.fixture(scope="module")
+def visits() -> sf.Release:
+    people = sf.examples.visits(800)
+    return sf.anonymize(people, [sf.KAnonymity(3)], [sf.GlobalRecoding(budget=0.3)], seed=5)
+
+
+def test_classes_hold_enough_distinct_persons_not_only_rows(visits):
+    quasi = list(visits.dataset.schema.quasi)
+    persons = visits.data.group_by(quasi).agg(pl.col("patient").n_unique())["patient"]
+    assert persons.min() >= 3
+
+
+def test_nobody_can_be_followed_from_class_to_class(visits):
+    quasi = list(visits.dataset.schema.quasi)
+    places = visits.data.group_by("patient").agg(pl.struct(quasi).n_unique().alias("classes"))["classes"]
+    assert places.max() == 1
+
+
+def test_new_numbers_are_not_the_old_ones(visits):
+    old = visits.original.to_polars()["patient"].gather(visits.dataset.origin).cast(pl.String)
+    assert (old == visits.data["patient"].cast(pl.String)).mean() < 0.05
+
+
+def test_rows_are_shuffled_and_the_alignment_undoes_it():
+    people = sf.examples.hospital(rows=300)
+    release = sf.anonymize(people, [sf.KAnonymity(2)], [sf.GlobalRecoding(budget=0.1)])
+    origin = release.dataset.origin
+    assert sorted(origin) != list(origin) and len(set(origin.tolist())) == len(release.dataset)
+    straight = sf.anonymize(people, [sf.KAnonymity(2)], [sf.GlobalRecoding(budget=0.1)], shuffle=False)
+    assert straight.data.equals(release.data[origin.argsort()])
+
+
+def test_a_release_that_breaks_its_promise_is_refused(monkeypatch):
+    monkeypatch.setattr(sf.GlobalRecoding, "apply", lambda self, dataset, plan: dataset)
+    with pytest.raises(sf.errors.ReleaseRefused, match="5-anonymity"):
+        sf.anonymize(sf.examples.hospital(rows=100), [sf.KAnonymity(5)], [sf.GlobalRecoding(budget=0.5)])
+
+
+@pytest.mark.parametrize("kind", ["pandas", "arrow", "polars"])
+def test_the_same_kind_of_frame_comes_out_with_the_same_rows(kind):
+    people = sf.examples.hospital(rows=300)
+    frame = people.to_polars()
+    given = {"pandas": frame.to_pandas, "arrow": frame.to_arrow, "polars": lambda: frame}[kind]()
+    release = sf.anonymize(sf.read(given).with_schema(people.schema), [sf.KAnonymity(3)], [sf.GlobalRecoding()], seed=3)
+    expected = sf.anonymize(people, [sf.KAnonymity(3)], [sf.GlobalRecoding()], seed=3)
+    assert type(release.data) is type(given)
+    ours = release.dataset.to_polars()
+    for column in expected.data.columns:
+        assert ours[column].cast(pl.String).to_list() == expected.data[column].cast(pl.String).to_list()
