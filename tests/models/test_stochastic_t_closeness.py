@@ -25,7 +25,7 @@ scales = st.sampled_from([0.3, 1.0, 4.0])
 def classes_of(values, kind="numeric"):
     """One class a list of sensitive values."""
     rows = [(str(i), value) for i, group in enumerate(values) for value in group]
-    dtype = pl.String if kind == "nominal" else pl.Float64 if any(isinstance(v, float) for _, v in rows) else pl.Int64
+    dtype = pl.String if kind != "numeric" else pl.Float64 if any(isinstance(v, float) for _, v in rows) else pl.Int64
     frame = pl.DataFrame({"key": [k for k, _ in rows], "pay": pl.Series([v for _, v in rows], dtype=dtype)})
     return Dataset(frame).with_roles(quasi=["key"], sensitive=["pay"]).with_kinds(pay=kind)
 

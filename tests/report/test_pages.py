@@ -5,9 +5,9 @@ import re
 from html.parser import HTMLParser
 
 import pytest
-from tests.report import samples
 
 from sfumato.report.pages import owner_page, public_page
+from tests.report import samples
 
 VOID = {"meta", "br", "img", "link", "input", "hr"}
 

@@ -3,9 +3,9 @@ from __future__ import annotations
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.report import samples
 
 from sfumato.report import wording
+from tests.report import samples
 
 
 def outcome(certificate, column):

@@ -23,10 +23,9 @@ T = TypeVar("T")
 def parameters(cls: type[T]) -> type[T]:
     """Make a class a frozen dataclass whose fields are validated; wrong values raise :class:`ParameterError`.
 
-    >>> from typing import Annotated
     >>> @parameters
     ... class Crowd:
-    ...     k: Annotated[int, Field(ge=1)]
+    ...     k: int = Field(ge=1)
     >>> Crowd(0)
     Traceback (most recent call last):
     ...

@@ -118,11 +118,11 @@ class LDiversity:
         import numpy as np
 
         values, records = self._values(evidence), evidence.classes.records
-        counts = counts_of(evidence, self.sensitive)
         failing = self._below(values)
-        few = at_most_persons(counts.distinct(), evidence) < self.l - TOLERANCE
         if self.kind == "distinct" or not len(values):
-            return forced_records(evidence, failing, records)
+            return records * failing
+        counts = counts_of(evidence, self.sensitive)
+        few = at_most_persons(counts.distinct(), evidence) < self.l - TOLERANCE
         top = np.maximum.reduceat(counts.counts, counts.starts[:-1])
         if self.kind == "entropy":
             lacking, reach = math.log(self.l) - np.log(values), math.log(self.l) + np.log(top / records)

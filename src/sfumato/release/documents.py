@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from sfumato import recipes
+from sfumato.assessment import DEFAULT_THRESHOLD
 
 if TYPE_CHECKING:
     from sfumato.release.release import Release
@@ -71,6 +72,7 @@ def classes_of(release: Release) -> dict[str, Any]:
         "smallest": after.smallest_class,
         "sizes": {str(size): count for size, count in after.class_sizes.items()},
         "risks": {m.name: m.value for m in after.measures},
+        "risk_threshold": DEFAULT_THRESHOLD,
     }
 
 

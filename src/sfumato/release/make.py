@@ -14,6 +14,7 @@ from sfumato.core.randomness import Seed
 from sfumato.core.recipe import Recipe
 from sfumato.core.schema import Role
 from sfumato.core.step import Goal
+from sfumato.core.units import renumbered
 from sfumato.errors import ParameterError, ReleaseRefused, SchemaError
 from sfumato.release.release import ColumnChange, Release
 
@@ -31,7 +32,7 @@ def make_release(
         plan = step.plan(shared, Goal(models=recipe.meet, seed=seed, progress=progress))
         shared = step.apply(shared, plan)
         plans.append((step.name, plan))
-    shared = _renumbered(shared, seed)
+    shared = renumbered(shared, seed)
     if shuffle:
         shared = shared.take(seed.stream("shuffle").permutation(len(shared)))
     release = Release(
@@ -59,32 +60,6 @@ def _require_sense(dataset: Dataset, recipe: Recipe) -> None:
         raise ParameterError("steps is empty: say how to get there, for example global_recoding: {budget: 0.02}")
     if not len(dataset):
         raise SchemaError(f"{dataset.source.name} has no rows; there is nothing to release")
-
-
-def _renumbered(dataset: Dataset, seed: Seed) -> Dataset:
-    """Persons and households under random numbers, anew in every class.
-
-    Rows of one person in one class can be told to belong together, so that persons can be counted; rows in different
-    classes cannot, because whoever knows two of them could follow a person through the table.
-    """
-    import numpy as np
-    import polars as pl
-
-    from sfumato.core.classes import count_rows
-    from sfumato.core.encoding import encode
-    from sfumato.kernels.keys import group
-
-    units = dataset.schema.columns(Role.UNIT)
-    classes = count_rows(dataset)[1] if units else None
-    for name in units:
-        encoded = encode(dataset.column(name))
-        pairs = np.stack([classes, encoded.codes], axis=1).astype(np.uint64)
-        ids, first = group(pairs)
-        numbers = seed.stream(f"renumber {name}").permutation(len(first)) + 1
-        fresh = pl.Series(name, numbers[ids])
-        missing = pl.Series(np.array([label is None for label in encoded.labels])[encoded.codes])
-        dataset = dataset.with_columns({name: fresh.set(missing, None)})
-    return dataset
 
 
 def _refuse_broken(release: Release) -> None:

@@ -140,7 +140,11 @@ def _released(certificate: Mapping[str, Any], file: Path) -> Dataset:
     frame, source = read_table(file, format=certificate["data"].get("format"), **form)
     schema = Schema(
         {
-            name: Attribute(tuple(roles), missing=certificate.get("missing_rule", {}).get(name, "category"))
+            name: Attribute(
+                tuple(roles),
+                missing=certificate.get("missing_rule", {}).get(name, "category"),
+                unit=certificate["recipe"]["columns"].get(name, {}).get("unit", "person"),
+            )
             for name, roles in certificate["roles"].items()
         }
     )

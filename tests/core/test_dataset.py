@@ -1,0 +1,212 @@
+"""Datasets: the same table in any kind of frame is the same table, and frames of one kind stay of that kind."""
+
+from __future__ import annotations
+
+import datetime
+import decimal
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+
+from sfumato.core.classes import count_classes
+from sfumato.core.dataset import Dataset
+from sfumato.core.schema import Attribute, Kind, Role, Schema
+from sfumato.core.source import Source
+from sfumato.errors import ParameterError, SchemaError
+from sfumato.hierarchies import suppress
+
+DAYS = [datetime.date(2024, 1, 1), datetime.date(2024, 5, 2), None, datetime.date(2024, 1, 1)]
+COLUMNS = {
+    "text": ["b", None, "a", "b"],
+    "whole": [3, 1, 2, 3],
+    "gaps": [3, None, 2, 3],
+    "real": [0.5, None, 2.0, 0.5],
+    "flag": [True, None, False, True],
+    "day": DAYS,
+    "level": ["low", "high", "low", None],
+}
+
+
+def polars_frame():
+    return pl.DataFrame(COLUMNS).with_columns(pl.col("level").cast(pl.Categorical))
+
+
+def arrow_frame():
+    return pa.table(COLUMNS)
+
+
+def pandas_frame(**kinds):
+    columns = {name: pd.Series(values, dtype=kinds.get(name)) for name, values in COLUMNS.items()}
+    return pd.DataFrame({**columns, "level": pd.Series(COLUMNS["level"], dtype="category")})
+
+
+FRAMES = {
+    "polars": polars_frame,
+    "arrow": arrow_frame,
+    "pandas": pandas_frame,
+    "pandas objects": lambda: pandas_frame(**dict.fromkeys(["text", "whole", "gaps", "flag", "day"], object)),
+    "pandas nullable": lambda: pandas_frame(text="string", whole="Int64", gaps="Int64", real="Float64", flag="boolean"),
+    "pandas arrow": lambda: pd.DataFrame(
+        {n: pd.Series(v, dtype=pd.ArrowDtype(pa.array(v).type)) for n, v in COLUMNS.items()}
+    ),
+    "pandas shuffled index": lambda: pandas_frame().set_index(pd.Index([9, 2, 7, 0])),
+    "pandas repeated index": lambda: pandas_frame().set_index(pd.Index([5, 5, 5, 5])),
+    "pandas named index": lambda: pandas_frame().set_index(pd.Index(["Ann", "Bob", "Cid", "Dan"], name="person")),
+}
+
+
+def described(frame):
+    return Dataset(frame, Schema({name: Attribute((Role.QUASI,)) for name in COLUMNS}))
+
+
+@pytest.mark.parametrize("kind", FRAMES)
+def test_every_kind_of_frame_gives_the_same_classes(kind):
+    one, other = count_classes(described(polars_frame())), count_classes(described(FRAMES[kind]()))
+    assert [ladder.labels for ladder in one.ladders] == [ladder.labels for ladder in other.ladders]
+    assert np.array_equal(one.keys, other.keys)
+    assert np.array_equal(one.records, other.records)
+    assert one.records.tolist() == [1, 1, 1, 1]
+
+
+@pytest.mark.parametrize("kind", FRAMES)
+def test_rows_are_taken_and_replaced_in_their_own_kind_of_frame(kind):
+    frame = FRAMES[kind]()
+    before = frame.copy() if isinstance(frame, pd.DataFrame) else frame
+    data = described(frame).take(np.array([3, 1])).with_columns({"text": pl.Series(["q", None])})
+    assert type(data.to_native()) is type(frame)
+    assert data.to_polars()["text"].to_list() == ["q", None]
+    assert data.to_polars()["whole"].to_list() == [3, 1]
+    assert data.origin.tolist() == [3, 1]
+    assert data.take(np.array([1])).origin.tolist() == [1]
+    if isinstance(frame, pd.DataFrame):
+        pd.testing.assert_frame_equal(frame, before)  # what was handed in is never changed
+
+
+@pytest.mark.parametrize("kind", [k for k in FRAMES if k.startswith("pandas")])
+def test_an_index_does_not_come_along(kind):
+    # an index can name people, and after a shuffle it would still tell the old order
+    data = described(FRAMES[kind]()).take(np.array([3, 1, 0]))
+    assert data.to_native().index.equals(pd.RangeIndex(3))
+    assert "person" not in data.columns
+
+
+@pytest.mark.parametrize("kind", FRAMES)
+def test_taking_nothing_leaves_the_columns(kind):
+    data = described(FRAMES[kind]()).take(np.array([], dtype=np.int64))
+    assert (len(data), data.columns) == (0, list(COLUMNS))
+    assert len(count_classes(data)) == 0
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        [1, "jane.doe@example.org"],
+        [1.5, "jane.doe@example.org"],
+        ["jane.doe@example.org", 3],
+        [True, 17],
+        [DAYS[0], "jane.doe@example.org"],
+        [1j],
+    ],
+    ids=str,
+)
+def test_mixed_columns_are_refused_without_showing_a_value(values):
+    data = Dataset(pd.DataFrame({"c": pd.Series(values, dtype=object if values != [1j] else complex)}))
+    for look in (lambda: data.column("c"), data.to_polars):
+        with pytest.raises(SchemaError, match="column 'c' of the table mixes values") as refused:
+            look()
+        assert "jane" not in str(refused.value)
+        assert "17" not in str(refused.value)
+        assert refused.value.__cause__ is None
+        assert refused.value.__suppress_context__
+
+
+@pytest.mark.parametrize(
+    ("frame", "told"),
+    [
+        (pd.DataFrame([[1, 2, 3]], columns=["a", "b", "a"]), "1 column name.* occur twice: a"),
+        (pa.table([[1], [2]], names=["a", "a"]), "1 column name.* occur twice: a"),
+        (pd.DataFrame([[1, 2]]), "column names must be text"),
+        (pd.DataFrame([[1, 2]], columns=pd.MultiIndex.from_tuples([("a", "b"), ("a", "c")])), "column names must be text"),
+        (pl.LazyFrame({"a": [1]}), "must be a polars, pandas or Arrow frame.*got polars.LazyFrame"),
+        ([1, 2], "got builtins.list"),
+        (None, "got builtins.NoneType"),
+    ],
+    ids=["pandas twice", "arrow twice", "numbers", "levels", "lazy", "list", "none"],
+)
+def test_what_is_no_table_is_refused(frame, told):
+    with pytest.raises(SchemaError, match=told):
+        Dataset(frame)
+
+
+def test_decimals_and_times_survive():
+    frame = pl.DataFrame({"c": [decimal.Decimal("1.10")], "t": [datetime.time(1, 2)]})
+    assert Dataset(frame).to_polars().equals(frame)
+
+
+# ------------------------------------------------------------------------------------------------------------- roles
+
+
+def people():
+    return Dataset(pl.DataFrame({"age": [30], "born": [DAYS[0]], "name": ["Ann"]}), source=Source(name="people.csv"))
+
+
+def test_roles_kinds_hierarchies_and_missing_rules():
+    data = people().with_roles(quasi=["age", "born"], direct="name").with_hierarchies(age=suppress())
+    assert [data.schema[c].kind for c in data.columns] == [Kind.NUMERIC, Kind.DATE, Kind.NOMINAL]
+    again = data.with_roles(sensitive="age").with_kinds(age="ordinal").with_missing(age="wildcard")
+    assert again.schema["age"].roles == (Role.SENSITIVE,)
+    assert again.schema["age"].hierarchy == suppress()
+    assert (again.schema["age"].kind, again.schema["age"].missing) == ("ordinal", "wildcard")
+    assert data.schema["age"].kind == Kind.NUMERIC, "the first one has changed"
+    assert data.with_roles(quasi="age", sensitive="age").schema["age"].roles == (Role.QUASI, Role.SENSITIVE)
+
+
+def test_the_schema_follows_the_order_of_the_table():
+    assert list(people().with_roles(plain="name", quasi=["born", "age"]).schema.attributes) == ["age", "born", "name"]
+
+
+def test_everything_wrong_is_said_at_once():
+    with pytest.raises(SchemaError) as refused:
+        people().with_roles(quasi=["agee", "bron"], plain=["age"])
+    assert refused.value.problems == (
+        "people.csv has no column 'agee'. Did you mean 'age'?",
+        "people.csv has no column 'bron'. Did you mean 'born'?",
+    )
+    with pytest.raises(SchemaError) as refused:
+        people().with_roles(quasi="age").checked()
+    assert len(refused.value.problems) == 2
+
+
+@pytest.mark.parametrize(
+    ("call", "error", "told"),
+    [
+        (lambda d: d.with_roles(quazi="age"), ParameterError, "role 'quazi' is not known. Did you mean 'quasi'?"),
+        (lambda d: d.with_kinds(age="nummeric"), ParameterError, "Did you mean 'numeric'?"),
+        (lambda d: d.with_missing(age="wild"), ParameterError, "Did you mean 'wildcard'?"),
+        (lambda d: d.with_kinds(name="text"), SchemaError, "column 'name' has no role yet"),
+        (lambda d: d.with_hierarchies(zip=suppress()), SchemaError, "has no column 'zip'"),
+        (lambda d: d.with_roles(direct="age", quasi="age"), ParameterError, "cannot go together"),
+        (lambda d: d.column("nme"), SchemaError, "Did you mean 'name'?"),
+        (lambda d: d.require([1]), SchemaError, "has no column 1"),
+    ],
+)
+def test_wrong_calls(call, error, told):
+    with pytest.raises(error) as refused:
+        call(people().with_roles(quasi="age"))
+    assert told in str(refused.value)
+    assert "<" not in str(refused.value)
+
+
+def test_dropping_columns_drops_their_roles():
+    data = people().with_roles(direct="name", quasi=["age", "born"]).drop(["name", "not there"])
+    assert data.columns == ["age", "born"] == list(data.schema.attributes)
+
+
+def test_repr_names_columns_and_shows_no_value():
+    text = repr(people().with_roles(direct="name", quasi=["age", "born"]))
+    assert "name: direct" in text
+    assert "1 rows" in text
+    assert not any(value in text for value in ("Ann", "30", "2024"))

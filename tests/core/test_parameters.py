@@ -1,0 +1,99 @@
+"""Validated values: what is declared once is checked, written and read back."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import pytest
+from pydantic import Field
+
+from sfumato import registry
+from sfumato.core.parameters import parameters, plain_data, values_of
+from sfumato.errors import ParameterError
+from sfumato.models.k_anonymity import KAnonymity
+from sfumato.steps.global_recoding import GlobalRecoding
+
+
+@parameters
+class Sample:
+    """Every sort of field."""
+
+    k: Annotated[int, Field(ge=1)]
+    share: Annotated[float, Field(ge=0, le=1)] = 0.5
+    names: tuple[str, ...] = ()
+    weights: Annotated[dict[str, float], Field(description="importance")] = Field(default_factory=dict)
+    strict: bool = False
+    place: Path | None = None
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        ({"k": 0}, "Sample: k should be greater than or equal to 1"),
+        ({"k": "many"}, "Sample: k should be a valid integer"),
+        ({"k": 2.5}, "fractional part"),
+        ({}, "k: Field required"),
+        ({"k": 1, "share": 2}, "share should be less than or equal to 1"),
+        ({"k": 1, "share": float("nan")}, "share should be"),
+        ({"k": 1, "kk": 2}, "kk: Unexpected keyword argument"),
+        ({"k": True}, "k should be a number, not true or false"),
+        ({"k": 1, "share": True}, "share should be a number, not true or false"),
+        ({"k": 1, "weights": {"a": True}}, "weights should be a number, not true or false"),
+        ({"k": 0, "share": 2}, "k should be greater than or equal to 1; share should be"),
+    ],
+)
+def test_wrong_values(arguments, told):
+    with pytest.raises(ParameterError) as refused:
+        Sample(**arguments)
+    assert told in str(refused.value)
+
+
+def test_values_given_are_not_repeated_in_errors():
+    with pytest.raises(ParameterError) as refused:
+        Sample(k="jane.doe@example.org")
+    assert "jane" not in str(refused.value)
+
+
+def test_positions_and_names():
+    assert Sample(3, 0.1) == Sample(k=3, share=0.1)
+    assert Sample(3, strict=True).strict is True
+    with pytest.raises(ParameterError, match="at most 6 parameters, 7 given"):
+        Sample(1, 0.1, (), {}, False, None, 7)
+    with pytest.raises(TypeError):
+        Sample(1, k=2)
+
+
+def test_values_are_frozen():
+    with pytest.raises(AttributeError):
+        KAnonymity(5).k = 1
+
+
+def test_only_what_differs_from_the_defaults_is_written():
+    assert values_of(Sample(3)) == {"k": 3}
+    full = Sample(3, 0.25, ("a", "b"), {"a": 2}, True, Path("x/y.csv"))
+    assert values_of(full) == {
+        "k": 3,
+        "share": 0.25,
+        "names": ["a", "b"],
+        "weights": {"a": 2.0},
+        "strict": True,
+        "place": str(Path("x/y.csv")),
+    }
+    assert Sample(**values_of(full)) == full
+
+
+def test_mutable_defaults_are_not_shared():
+    assert GlobalRecoding().weights is not GlobalRecoding().weights
+
+
+def test_plain_data_goes_all_the_way_down_and_is_always_the_same():
+    assert plain_data({"a": ({"b": (1, None)}, frozenset({"z", "y", "x"}))}) == {"a": [{"b": [1, None]}, ["x", "y", "z"]]}
+
+
+@pytest.mark.parametrize("family", registry.FAMILIES)
+def test_every_registered_class_declares_its_fields(family):
+    for name, cls in registry.family(family).items():
+        described = registry.describe(cls)
+        assert described["name"] == name
+        assert described["meaning"].endswith(".")
