@@ -285,7 +285,7 @@ def surely_in_population(size, fraction, confidence):
     k = size
     while True:  # would k people give so few records, each sampled with the same chance?
         fewer = sum(math.comb(k, i) * fraction**i * (1 - fraction) ** (k - i) for i in range(size))
-        if fewer < confidence:
+        if fewer < confidence - 1e-9:
             return k
         k += 1
 

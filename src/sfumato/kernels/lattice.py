@@ -94,8 +94,8 @@ def _roll_up_words(keys, records, words, shifts, widths, climbs, offsets):
 
 
 @njit(cache=True, nogil=True)
-def tally(keys, records, failing, words, shifts, widths, costs, offsets, lost):
-    """What a node keeps and loses when its failing classes are suppressed.
+def tally(keys, records, gone, words, shifts, widths, costs, offsets, lost):
+    """What a node keeps and loses when ``gone`` records of each class are suppressed.
 
     ``lost[a]`` receives, over the suppressed records, the sum of column *a*'s cell cost. Returns kept classes,
     kept records, and the sum of squared kept class sizes.
@@ -104,13 +104,15 @@ def tally(keys, records, failing, words, shifts, widths, costs, offsets, lost):
     kept_records = 0
     squares = 0.0
     for i in range(records.size):
-        if not failing[i]:
+        kept = records[i] - gone[i]
+        if kept > 0:
             kept_classes += 1
-            kept_records += records[i]
-            squares += np.float64(records[i]) * np.float64(records[i])
+            kept_records += kept
+            squares += np.float64(kept) * np.float64(kept)
+        if gone[i] == 0:
             continue
         for a in range(words.size):
             mask = (np.uint64(1) << np.uint64(widths[a])) - np.uint64(1)
             code = (keys[i, words[a]] >> np.uint64(shifts[a])) & mask
-            lost[a] += records[i] * costs[offsets[a] + np.int64(code)]
+            lost[a] += gone[i] * costs[offsets[a] + np.int64(code)]
     return kept_classes, kept_records, squares

@@ -157,5 +157,5 @@ def least_population(sizes: NDArray[np.int64], fraction: float, confidence: floa
     if fraction == 1:
         return sizes
     distinct, at = np.unique(sizes, return_inverse=True)
-    least = distinct + nbinom.ppf(1 - confidence, distinct, fraction)
+    least = distinct + nbinom.ppf(1 - confidence + TOLERANCE, distinct, fraction)
     return np.asarray(least, dtype=np.int64)[at]

@@ -159,6 +159,7 @@ def _codes(classes: ClassTable, column: str) -> int:
 def _written_alike(dataset: Dataset, name: str) -> Dataset:
     """What counts as equal must look equal: in numbers, NaN beside missing and minus zero beside zero tell rows apart."""
     import numpy as np
+    import polars as pl
 
     column = dataset.column(name)
     if not column.dtype.is_float():
@@ -166,7 +167,11 @@ def _written_alike(dataset: Dataset, name: str) -> Dataset:
     numbers = column.fill_null(0.0).to_numpy()
     two_zeros = bool((np.signbit(numbers) & (numbers == 0)).any())
     two_missing = bool(column.null_count() and column.is_nan().any())
-    return dataset.with_columns({name: column.fill_nan(None) + 0.0}) if two_zeros or two_missing else dataset
+    if not two_zeros and not two_missing:
+        return dataset
+    column = column.fill_nan(None)
+    zero = pl.lit(0.0, dtype=column.dtype)
+    return dataset.with_columns({name: pl.select(pl.when(column == 0).then(zero).otherwise(column)).to_series()})
 
 
 def _kind_after(kind: Kind) -> Kind:

@@ -75,16 +75,6 @@ class Lattice:
         return tuple(ladder.top for ladder in self.base.ladders)
 
     @cached_property
-    def shrinking_models(self) -> tuple[Model, ...]:
-        """Models under which a record suppressed at a node is suppressed at every finer one."""
-        return tuple(m for m in self.models if m.shrinking)
-
-    @cached_property
-    def monotone_at_zero(self) -> tuple[Model, ...]:
-        """Models that a coarser node keeps whenever a finer one keeps them without suppression."""
-        return tuple(m for m in self.models if m.monotone)
-
-    @cached_property
     def totals(self) -> tuple[tuple[float, ...], ...]:
         """Per column and level, the summed cell cost of all records when nothing is suppressed."""
         import numpy as np
@@ -165,12 +155,31 @@ class Lattice:
             failing[np.flatnonzero(~failing)[more]] = True
         return failing
 
+    def forced(self, classes: ClassTable) -> NDArray[np.int64]:
+        """Per class, how many of its records every finer node must suppress."""
+        import numpy as np
+
+        if classes.population is None:
+            return self._forced(classes, 0)
+        inside, forced = classes.records > 0, np.zeros(len(classes), dtype=np.int64)
+        forced[inside] = self._forced(classes.take(inside), int(classes.population.sum()))
+        return forced
+
+    def _forced(self, classes: ClassTable, population: int) -> NDArray[np.int64]:
+        import numpy as np
+
+        evidence = self._evidence(classes, population)
+        forced = np.zeros(len(classes), dtype=np.int64)
+        for model in self.models:
+            np.maximum(forced, forced_by(model, evidence, self.budget), out=forced)
+        return forced
+
     def _evidence(self, classes: ClassTable, population: int) -> Evidence:
         absent = 0 if classes.population is None else population - int(classes.population.sum())
         return Evidence(classes, self.schema, self.reference, absent=absent)
 
-    def tally(self, classes: ClassTable, failing: NDArray[np.bool_], fixed: int | None = None) -> Tally:
-        """What remains when the failing classes go.
+    def tally(self, classes: ClassTable, gone: NDArray[np.int64], fixed: int | None = None) -> Tally:
+        """What remains when so many records of each class go.
 
         With ``fixed``, only the first so many columns of the node are decided and the others stand at their
         highest level: the tally is then a lower bound for every node below.
@@ -187,7 +196,7 @@ class Lattice:
         kept_classes, kept, squares = tally(
             classes.keys,
             classes.records,
-            failing,
+            gone,
             place.words[:known],
             place.shifts[:known],
             place.widths[:known],
@@ -195,11 +204,11 @@ class Lattice:
             offsets,
             lost,
         )
-        gone = n - kept
-        cells = [(self.totals[a][classes.levels[a]] - lost[a] + gone) / n if n else 0.0 for a in range(known)]
-        cells += [self._least_cost(a, gone) / n if n else 0.0 for a in range(known, len(self.columns))]
+        lacking = n - kept
+        cells = [(self.totals[a][classes.levels[a]] - lost[a] + lacking) / n if n else 0.0 for a in range(known)]
+        cells += [self._least_cost(a, lacking) / n if n else 0.0 for a in range(known, len(self.columns))]
         levels = classes.levels[:known] + self.low[known:]
-        return Tally(levels, self.tops, n, gone, kept_classes, squares, cells, self.weights)
+        return Tally(levels, self.tops, n, lacking, kept_classes, squares, cells, self.weights)
 
     def _least_cost(self, a: int, gone: int) -> float:
         """What a column not yet decided costs at least when so many records are suppressed."""
@@ -213,9 +222,26 @@ class Lattice:
 
     def judge(self, classes: ClassTable) -> Judged:
         """Judge a node by its classes."""
-        tally = self.tally(classes, self.failing(classes))
+        tally = self.tally(classes, classes.records * self.failing(classes))
         feasible = tally.suppressed <= self.budget and (tally.classes > 0 or self.records == 0)
         return Judged(classes.levels, tally, self.objective.score(tally), feasible)
+
+
+def forced_by(model: Model, evidence: Evidence, budget: int) -> NDArray[np.int64]:
+    """Per class, how many of its records a model makes every finer node suppress.
+
+    A model may know (``forced``). Otherwise all records of a failing class when the model shrinks; one record of it when
+    it is monotone, for then part of the class must fail too; and nothing when neither is sure.
+    """
+    import numpy as np
+
+    known = getattr(model, "forced", None)
+    if known is not None:
+        return known(evidence)  # type: ignore[no-any-return]
+    if not model.shrinking and not (model.monotone and (model.scope == "class" or budget == 0)):
+        return np.zeros(len(evidence.classes), dtype=np.int64)
+    least = evidence.classes.records if model.shrinking else np.minimum(evidence.classes.records, 1)
+    return least * model.failing(evidence)
 
 
 def level_bounds(

@@ -87,10 +87,8 @@ class Search:
     def _bound(self, coarse: ClassTable, fixed: int) -> float | None:
         """Least score of any node below, or None when none can be feasible."""
         lattice = self.lattice
-        tally = lattice.tally(coarse, lattice.failing(coarse, lattice.shrinking_models), fixed)
+        tally = lattice.tally(coarse, lattice.forced(coarse), fixed)
         if tally.suppressed > lattice.budget:
-            return None
-        if lattice.budget == 0 and coarse.records[lattice.failing(coarse, lattice.monotone_at_zero)].any():
             return None
         return lattice.objective.score(tally) if lattice.objective.bounded else -math.inf
 
