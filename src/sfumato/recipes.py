@@ -18,6 +18,7 @@ from __future__ import annotations
 import dataclasses
 import io
 import os
+import re
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -29,6 +30,7 @@ from sfumato.errors import ParameterError, RecipeError, SfumatoError, did_you_me
 
 SECTIONS = ("sfumato", "columns", "meet", "steps", "limits")
 COLUMN_KEYS = ("role", "kind", "hierarchy", "missing", "order", "unit")
+WORDS = re.compile(r"[^\W\d](?:[\w ./-]*[\w./-])?")
 MAX_BYTES = 16 * 1024 * 1024
 MAX_NODES = 2_000_000
 
@@ -233,10 +235,13 @@ def _column_dict(attribute: Attribute, base: Path) -> dict[str, Any]:
 
 def _relative(hierarchy: Any, base: Path) -> Any:
     """A hierarchy as a recipe in ``base`` would name it: the inverse of ``resolved``."""
-    if not hasattr(hierarchy, "resolved") or hierarchy.path.is_absolute() > base.is_absolute():
+    if not hasattr(hierarchy, "resolved"):
         return hierarchy
-    inside = hierarchy.path.is_relative_to(base)
-    path = hierarchy.path.relative_to(base) if inside else Path(os.path.relpath(hierarchy.path, base))
+    path: Path = hierarchy.path
+    if path.is_relative_to(base):
+        path = path.relative_to(base)
+    elif not path.is_absolute():
+        path = Path(os.path.relpath(path, base))
     return dataclasses.replace(hierarchy, path=path)
 
 
@@ -267,5 +272,16 @@ def dump(recipe: Recipe) -> str:
     yaml.default_flow_style = None
     yaml.width = 120
     buffer = io.StringIO()
-    yaml.dump(to_dict(recipe), buffer)
+    yaml.dump(_quoted(to_dict(recipe)), buffer)
     return buffer.getvalue()
+
+
+def _quoted(value: Any) -> Any:
+    """The same data with all text but plain words in double quotes, which nothing in YAML reads otherwise."""
+    from ruamel.yaml.scalarstring import DoubleQuotedScalarString
+
+    if isinstance(value, dict):
+        return {_quoted(key): _quoted(below) for key, below in value.items()}
+    if isinstance(value, list):
+        return [_quoted(part) for part in value]
+    return DoubleQuotedScalarString(value) if isinstance(value, str) and not WORDS.fullmatch(value) else value

@@ -11,7 +11,7 @@ import dataclasses
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from sfumato.core.counts import Counts
+from sfumato.core.counts import Counts, count_values
 from sfumato.core.hierarchy import Ladder, bind
 from sfumato.core.layout import Layout, Placement
 from sfumato.errors import SchemaError
@@ -190,33 +190,59 @@ def count_rows(
     at: Placement | None = None,
 ) -> tuple[ClassTable, NDArray[np.int64]]:
     """Like :func:`count_classes`, and the class of every row. Classes are in key order, whatever the row order."""
-    import numpy as np
-
     from sfumato.core.encoding import parts_of
-    from sfumato.kernels.keys import add_up, group
+    from sfumato.kernels.keys import add_up
 
     names = tuple(dataset.schema.quasi if columns is None else columns)
     dataset.require([*names, *(part for column in counted for part in parts_of(column))])
+    bare, ids = _grouped(dataset, names, at)
+    person = dataset.schema.person
+    wanted: dict[Column, None] = dict.fromkeys([*counted, *([person] if person else [])])
+    table = dataclasses.replace(
+        bare,
+        counts={name: _counted(dataset, name, names, ids, len(bare), at) for name in wanted},
+        weights=None if weight is None else add_up(_weights(dataset, weight), ids, len(bare)),
+    )
+    return table, ids
+
+
+def _grouped(dataset: Dataset, names: tuple[str, ...], at: Placement | None) -> tuple[ClassTable, NDArray[np.int64]]:
+    """The classes without counts and the class of every row, remembered with the (immutable) dataset."""
+    import numpy as np
+
+    from sfumato.kernels.keys import group
+
+    if at is None and names in dataset.memo:
+        return dataset.memo[names]  # type: ignore[no-any-return]
     keys, place = pack_rows(dataset, names, at)
     ids, first = group(keys)
     order = np.lexsort(keys[first].T) if len(first) else np.empty(0, np.int64)
     rank = np.empty(len(first), dtype=np.int64)
     rank[order] = np.arange(len(first))
-    ids = rank[ids] if len(first) else ids
-    person = dataset.schema.person
-    wanted: dict[Column, None] = dict.fromkeys([*counted, *([person] if person else [])])
     table = ClassTable(
         columns=names,
         ladders=place.ladders,
         levels=place.levels,
         layout=place.layout,
         keys=keys[first][order],
-        records=np.bincount(ids, minlength=len(first)),
-        counts={name: _count_values(dataset, name, ids, len(first)) for name in wanted},
-        weights=None if weight is None else add_up(_weights(dataset, weight), ids, len(first)),
-        person=person,
+        records=np.bincount(ids, minlength=len(first))[order],
+        person=dataset.schema.person,
     )
-    return table, ids
+    grouped = table, (rank[ids] if len(first) else ids)
+    if at is None:
+        dataset.memo[names] = grouped
+    return grouped
+
+
+def _counted(
+    dataset: Dataset, column: Column, names: tuple[str, ...], ids: NDArray[np.int64], groups: int, at: Placement | None
+) -> Counts:
+    """Counts of one column per class, remembered with the dataset."""
+    if at is not None:
+        return count_values(dataset, column, ids, groups)
+    if (names, column) not in dataset.memo:
+        dataset.memo[names, column] = count_values(dataset, column, ids, groups)
+    return dataset.memo[names, column]  # type: ignore[no-any-return]
 
 
 def pack_rows(
@@ -241,23 +267,6 @@ def pack_rows(
     for a, column in enumerate(codes):
         pack(keys, column, place.layout.words[a], place.layout.shifts[a])
     return keys, place
-
-
-def _count_values(dataset: Dataset, column: Column, ids: NDArray[np.int64], groups: int) -> Counts:
-    import numpy as np
-
-    from sfumato.core.encoding import encode_column
-    from sfumato.kernels.keys import group
-
-    encoded = encode_column(dataset, column)
-    pairs = ((ids.astype(np.uint64) << np.uint64(32)) | encoded.codes.astype(np.uint64)).reshape(-1, 1)
-    members, first = group(pairs)
-    amounts = np.bincount(members, minlength=len(first))
-    order = np.argsort(pairs[first, 0], kind="stable")
-    distinct = pairs[first[order], 0]
-    starts = np.searchsorted(distinct >> np.uint64(32), np.arange(groups + 1, dtype=np.uint64))
-    codes = (distinct & np.uint64(0xFFFFFFFF)).astype(np.int64)
-    return Counts(starts.astype(np.int64), codes, amounts[order], encoded.labels)
 
 
 def _weights(dataset: Dataset, name: str) -> NDArray[np.float64]:

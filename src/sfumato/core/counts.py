@@ -9,6 +9,9 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
+    from sfumato.core.dataset import Dataset
+    from sfumato.core.encoding import Column
+
 
 @dataclasses.dataclass(frozen=True)
 class Counts:
@@ -53,3 +56,21 @@ class Counts:
         import numpy as np
 
         return np.bincount(self.codes, weights=self.counts, minlength=len(self.labels)).astype(np.int64)
+
+
+def count_values(dataset: Dataset, column: Column, ids: NDArray[np.int64], groups: int) -> Counts:
+    """Count the values of one column (or of a combination of columns) in every class."""
+    import numpy as np
+
+    from sfumato.core.encoding import encode_column
+    from sfumato.kernels.keys import group
+
+    encoded = encode_column(dataset, column)
+    pairs = ((ids.astype(np.uint64) << np.uint64(32)) | encoded.codes.astype(np.uint64)).reshape(-1, 1)
+    members, first = group(pairs)
+    amounts = np.bincount(members, minlength=len(first))
+    order = np.argsort(pairs[first, 0], kind="stable")
+    distinct = pairs[first[order], 0]
+    starts = np.searchsorted(distinct >> np.uint64(32), np.arange(groups + 1, dtype=np.uint64))
+    codes = (distinct & np.uint64(0xFFFFFFFF)).astype(np.int64)
+    return Counts(starts.astype(np.int64), codes, amounts[order], encoded.labels)

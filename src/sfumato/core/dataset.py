@@ -25,13 +25,14 @@ class Dataset:
 
     The index of a pandas frame is left behind: what identifies rows must be a column with a role.
     ``origin`` holds, per row, the number of the row of the table it was derived from; None means the rows are
-    the original ones in their order.
+    the original ones in their order. ``memo`` remembers what was counted, so that it is counted once.
     """
 
     frame: nw.DataFrame[Any]
     schema: Schema = dataclasses.field(default_factory=lambda: Schema({}))
     source: Source = dataclasses.field(default_factory=Source)
     origin: NDArray[np.int64] | None = None
+    memo: dict[Any, Any] = dataclasses.field(default_factory=dict, init=False, compare=False)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "frame", _eager(self.frame))

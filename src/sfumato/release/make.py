@@ -25,8 +25,8 @@ def make_release(
     """Drop direct identifiers, run the steps in order, shuffle, and judge what came out."""
     _require_sense(dataset, recipe)
     original = dataset.checked()
-    before = assess(original, recipe.meet)
     shared = original.drop(original.schema.direct)
+    before = assess(shared, recipe.meet)
     plans: list[tuple[str, Any]] = []
     for step in recipe.steps:
         plan = step.plan(shared, Goal(models=recipe.meet, seed=seed, progress=progress))
