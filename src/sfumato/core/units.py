@@ -25,7 +25,9 @@ def renumbered(dataset: Dataset, seed: Seed) -> Dataset:
     from sfumato.kernels.keys import group
 
     units = dataset.schema.columns(Role.UNIT)
-    classes = count_rows(dataset)[1] if units else None
+    if not units:
+        return dataset
+    classes = count_rows(dataset)[1]
     for name in units:
         encoded = encode(dataset.column(name))
         pairs = np.stack([classes, encoded.codes], axis=1).astype(np.uint64)

@@ -1,0 +1,292 @@
+"""The dimensions along which local methods cut and join classes, and what they release for a region.
+
+Numbers and dates lie on a line, and so do the values of a column with an order; values under a hierarchy hang in a tree;
+all others are a set. A region releases, per column,
+
+- a line: the value, or the range from the least to the greatest: ``25-26`` (whole numbers from zero on), ``[-1.5, 2]``
+  (other numbers), ``low..mid`` (ordered values), ``2024-01-05..2024-02-01`` (dates);
+- a tree: the lowest node above all values;
+- a set: the value, or all values that occur, sorted: ``{A, B}``; ``*`` when these are all the column has.
+
+Missing values come last in every order. A region with missing and other values releases the top of the tree, or ``*``,
+and loses everything; one with missing values only releases a missing value and loses nothing.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import datetime
+import math
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Literal
+
+from sfumato.core.hierarchy import TOP, Ladder
+from sfumato.core.schema import Attribute, Kind
+from sfumato.errors import SchemaError, did_you_mean
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from sfumato.core.classes import ClassTable
+    from sfumato.core.schema import Schema
+    from sfumato.kernels.space import Space
+
+Form = Literal["line", "tree", "set"]
+HUGE = 1e150
+"""Numbers beyond this are scaled down, so that their differences stay finite."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Axis:
+    """One dimension. ``ranks[code]`` is the place of a code in the order and ``labels[rank]`` its value.
+
+    ``places`` and ``span`` say where the ranks of a line lie and how wide its domain is; ``join`` writes a range.
+    """
+
+    column: str
+    form: Form
+    ranks: NDArray[np.int64]
+    labels: tuple[str | None, ...]
+    places: NDArray[np.float64]
+    span: float
+    ladder: Ladder
+    join: Callable[[str, str], str] = "{}..{}".format
+
+    @property
+    def missing(self) -> int:
+        """The rank of missing values, −1 where there are none."""
+        return len(self.labels) - 1 if self.labels and self.labels[-1] is None else -1
+
+
+def axes_of(classes: ClassTable, schema: Schema, order: Sequence[str] | None = None) -> tuple[Axis, ...]:
+    """The dimensions of a table: first the columns that ``order`` names, then the others as they stand."""
+    unknown = [name for name in order or () if name not in classes.columns]
+    if unknown:
+        raise SchemaError(
+            [f"order names a column {n!r} that is no quasi-identifier.{did_you_mean(n, classes.columns)}" for n in unknown]
+        )
+    names = dict.fromkeys([*(order or ()), *classes.columns])
+    problems: list[str] = []
+    axes = []
+    for name in names:
+        try:
+            axes.append(_axis(name, schema[name], classes.ladders[classes.columns.index(name)]))
+        except SchemaError as error:
+            problems += error.problems
+    if problems:
+        raise SchemaError(problems)
+    return tuple(axes)
+
+
+def _axis(column: str, attribute: Attribute, ladder: Ladder) -> Axis:
+    """A line where values can be put in order, else a tree where there is a hierarchy, else a set."""
+    kind, hanging = attribute.kind, ladder.depth > 1
+    if kind in (Kind.NUMERIC, Kind.DATE):
+        keys = _keys(ladder, _number if kind is Kind.NUMERIC else _moment)
+        if None not in keys.values():
+            return _line(column, ladder, keys, _join_for(ladder, kind))
+        if not hanging:
+            wrong = sum(key is None for key in keys.values())
+            raise SchemaError(
+                f"column {column!r} is of kind {kind}, but {wrong} of its values cannot be read as such; "
+                "correct them, give it a hierarchy, or make it nominal"
+            )
+    elif attribute.order is not None and (kind is Kind.ORDINAL or not hanging):
+        return _ordered(column, ladder, attribute.order)
+    return _plain(column, ladder, "tree" if hanging else "set")
+
+
+def _keys(ladder: Ladder, read: Callable[[str], Any]) -> dict[str, Any]:
+    return {label: read(label) for label in ladder.labels[0] if label is not None}
+
+
+def _number(text: str) -> int | float | None:
+    try:
+        return int(text)
+    except ValueError:
+        pass
+    try:
+        value = float(text)
+    except ValueError:
+        return None
+    return value if math.isfinite(value) else None
+
+
+def _moment(text: str) -> int | None:
+    """Nanoseconds since the year 1 of a date, a time with a date, or a time of the day."""
+    written, _, finer = text.partition(" +")
+    try:
+        moment = datetime.datetime.fromisoformat(written)
+    except ValueError:
+        try:
+            moment = datetime.datetime.combine(datetime.date.min, datetime.time.fromisoformat(written))
+        except ValueError:
+            return None
+    start = datetime.datetime.min.replace(tzinfo=datetime.UTC if moment.tzinfo else None)
+    nanoseconds = finer.removesuffix(" ns")
+    extra = int(nanoseconds) if nanoseconds.isdigit() else 0
+    return (moment - start) // datetime.timedelta(microseconds=1) * 1000 + extra
+
+
+def _join_for(ladder: Ladder, kind: Kind) -> Callable[[str, str], str]:
+    if kind is Kind.DATE:
+        return "{}..{}".format
+    whole = all(label.isdecimal() for label in ladder.labels[0] if label is not None)
+    return "{}-{}".format if whole else "[{}, {}]".format
+
+
+def _line(column: str, ladder: Ladder, keys: Mapping[str, Any], join: Callable[[str, str], str]) -> Axis:
+    import numpy as np
+
+    ordered: list[str | None] = [*sorted(keys, key=lambda label: (keys[label], label))]
+    largest = max((abs(key) for key in keys.values()), default=0)
+    scale = 1.0 if largest < HUGE else 1 / largest
+    places = np.array([keys[label] * scale for label in ordered if label is not None], dtype=np.float64)
+    span = float(places[-1] - places[0]) if len(places) else 0.0
+    return _along(column, ladder, ordered, places, span, join)
+
+
+def _ordered(column: str, ladder: Ladder, order: Sequence[str]) -> Axis:
+    import numpy as np
+
+    rank = {label: i for i, label in enumerate(order)}
+    unlisted = sum(label not in rank for label in ladder.labels[0] if label is not None)
+    if unlisted:
+        raise SchemaError(f"column {column!r} has {unlisted} values that its order does not list; add them")
+    ordered: list[str | None] = [*sorted((v for v in ladder.labels[0] if v is not None), key=rank.__getitem__)]
+    places = np.array([rank[label] for label in ordered if label is not None], dtype=np.float64)
+    return _along(column, ladder, ordered, places, len(order) - 1.0, "{}..{}".format)
+
+
+def _along(
+    column: str,
+    ladder: Ladder,
+    ordered: list[str | None],
+    places: NDArray[np.float64],
+    span: float,
+    join: Callable[[str, str], str],
+) -> Axis:
+    import numpy as np
+
+    if None in ladder.labels[0]:
+        ordered.append(None)
+        places = np.append(places, 0.0)
+    rank = {label: i for i, label in enumerate(ordered)}
+    ranks = np.array([rank[label] for label in ladder.labels[0]], dtype=np.int64)
+    return Axis(column, "line", ranks, tuple(ordered), places, span, ladder, join)
+
+
+def _plain(column: str, ladder: Ladder, form: Form) -> Axis:
+    """A tree or a set: the codes of the ladder are in the right order already."""
+    import numpy as np
+
+    labels = ladder.labels[0]
+    present = len(labels) - (None in labels)
+    return Axis(column, form, np.arange(len(labels)), labels, np.zeros(len(labels)), present - 1.0, ladder)
+
+
+def space_of(axes: Sequence[Axis], weights: Sequence[float]) -> Space:
+    """The dimensions as arrays, for the loops."""
+    import numpy as np
+
+    from sfumato.kernels.space import LINE, SET, TREE, Space
+
+    sizes = [len(axis.labels) for axis in axes]
+    trees = [_tree(axis) for axis in axes]
+    ends = np.cumsum([0, *(len(nodes) for nodes, _ in trees)])
+    return Space(
+        forms=np.array([{"line": LINE, "tree": TREE, "set": SET}[axis.form] for axis in axes], dtype=np.int64),
+        sizes=np.array(sizes, dtype=np.int64),
+        missing=np.array([axis.missing for axis in axes], dtype=np.int64),
+        weights=np.array(weights, dtype=np.float64),
+        spans=np.array([axis.span for axis in axes], dtype=np.float64),
+        at=np.cumsum([0, *sizes[:-1]]).astype(np.int64),
+        places=np.concatenate([axis.places for axis in axes]),
+        depths=np.array([axis.ladder.depth for axis in axes], dtype=np.int64),
+        tree_at=ends[:-1].astype(np.int64),
+        nodes=np.concatenate([nodes for nodes, _ in trees]),
+        losses=np.concatenate([losses for _, losses in trees]),
+    )
+
+
+def _tree(axis: Axis) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+    """Per level and rank the node above and its loss; nothing where there is no tree."""
+    import numpy as np
+
+    if axis.form != "tree":
+        return np.empty(0, dtype=np.int64), np.empty(0)
+    climbs = [axis.ladder.climb(0, level) for level in range(axis.ladder.depth)]
+    losses = [loss[climb] for loss, climb in zip(axis.ladder.loss, climbs, strict=True)]
+    return np.concatenate(climbs), np.concatenate(losses)
+
+
+def points_of(classes: ClassTable, axes: Sequence[Axis], room: int = 0) -> NDArray[np.int32]:
+    """One row a class: its ranks, its records, its number; and some rows of room."""
+    import numpy as np
+
+    n, d = len(classes), len(axes)
+    points = np.zeros((n + room, d + 2), dtype=np.int32)
+    for a, axis in enumerate(axes):
+        points[:n, a] = axis.ranks[classes.codes(axis.column)] if n else 0
+    points[:n, d] = classes.records
+    points[:n, d + 1] = np.arange(n)
+    return points
+
+
+@dataclasses.dataclass(frozen=True)
+class Cells:
+    """What regions release in one column: ``labels[codes[region]]``, with the loss of each region's cell."""
+
+    codes: NDArray[np.int64]
+    labels: tuple[str | None, ...]
+    losses: NDArray[np.float64]
+
+
+def cells_of(
+    axis: Axis, a: int, lows: NDArray[np.int32], highs: NDArray[np.int32], found: Sequence[NDArray[np.int64]] | None
+) -> tuple[NDArray[np.int64], tuple[str | None, ...]]:
+    """Codes and labels of a column's cells; for a set, ``found`` lists the ranks that occur in each region."""
+    import numpy as np
+
+    if axis.form == "set" and found is not None:
+        return _set_cells(axis, found)
+    pairs, codes = np.unique(lows[:, a].astype(np.int64) << 32 | highs[:, a], return_inverse=True)
+    write = _tree_label if axis.form == "tree" else _line_label
+    labels: dict[str | None, int] = {}
+    known = [labels.setdefault(write(axis, int(p >> 32), int(p & 0xFFFFFFFF)), len(labels)) for p in pairs]
+    return np.array(known, dtype=np.int64)[codes], tuple(labels)
+
+
+def _line_label(axis: Axis, low: int, high: int) -> str | None:
+    first, last = axis.labels[low], axis.labels[high]
+    if low == high:
+        return first
+    return TOP if first is None or last is None else axis.join(first, last)
+
+
+def _tree_label(axis: Axis, low: int, high: int) -> str | None:
+    level = next(lv for lv in range(axis.ladder.depth) if axis.ladder.climb(0, lv)[low] == axis.ladder.climb(0, lv)[high])
+    return axis.ladder.labels[level][int(axis.ladder.climb(0, level)[low])]
+
+
+def _set_cells(axis: Axis, found: Sequence[NDArray[np.int64]]) -> tuple[NDArray[np.int64], tuple[str | None, ...]]:
+    import numpy as np
+
+    seen: dict[bytes, int] = {}
+    labels: list[str | None] = []
+    codes = np.empty(len(found), dtype=np.int64)
+    for region, ranks in enumerate(found):
+        codes[region] = seen.setdefault(ranks.tobytes(), len(seen))
+        if len(seen) > len(labels):
+            labels.append(_set_label(axis, ranks.tolist()))
+    return codes, tuple(labels)
+
+
+def _set_label(axis: Axis, ranks: Sequence[int]) -> str | None:
+    if len(ranks) == 1:
+        return axis.labels[ranks[0]]
+    names = [axis.labels[rank] for rank in ranks]
+    if None in names or len(ranks) == len(axis.labels):
+        return TOP
+    return "{" + ", ".join(str(name) for name in names) + "}"
