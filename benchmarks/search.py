@@ -156,7 +156,7 @@ def whole_run(case: Case, step: sf.GlobalRecoding, folder: Path) -> tuple[float,
     _, status, usage = os.wait4(process.pid, 0)
     if status:
         raise SystemExit(f"sfumato run failed on {case.name}")
-    return time.perf_counter() - started, usage.ru_maxrss / (1 if sys.platform == "darwin" else 1024) * 1024 / 1e6
+    return time.perf_counter() - started, usage.ru_maxrss * (1 if sys.platform == "darwin" else 1024) / 1e6
 
 
 def tell_growth(grown: list[tuple[int, tuple[float, float]]]) -> None:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from itertools import combinations, product
+from itertools import combinations, permutations, product
 
 # ---------------------------------------------------------------------------------------------- classes and levels
 # ``paths`` has one mapping a column: value -> (value, label of level 1, ..., top). A column without a hierarchy has
@@ -384,3 +384,27 @@ def randomised(values, matrix):
         for after, chance in matrix[value].items():
             chances[after] += chance / len(values)
     return chances
+
+
+# ---------------------------------------------------------------------------------------- columns that expose people
+
+
+def unique_shares(rows, width):
+    """Each column's Shapley value in the share of unique rows: its gain, averaged over all orders of learning columns."""
+    gains = [0.0] * width
+    orders = list(permutations(range(width)))
+    for order in orders:
+        known = []
+        for column in order:
+            before = unique_rows(rows, known) if known else 0
+            known.append(column)
+            gains[column] += unique_rows(rows, known) - before
+    return [gain / len(orders) / len(rows) for gain in gains]
+
+
+def rows_of_lonely_persons(rows, persons, columns):
+    """Rows whose values in some columns only one person has."""
+    who = {}
+    for row, person in zip(rows, persons, strict=True):
+        who.setdefault(tuple(row[c] for c in columns), set()).add(person)
+    return sum(len(who[tuple(row[c] for c in columns)]) == 1 for row in rows)

@@ -2,17 +2,28 @@
 
 from __future__ import annotations
 
+import csv
 import dataclasses
 import importlib
 from collections.abc import Mapping
 from functools import cache
 from typing import Any
 
+from sfumato.core.choices import is_number, required_fields, trivial, variants, weakest
 from sfumato.core.parameters import values_of
 from sfumato.errors import ParameterError, RecipeError, did_you_mean
 
 EXAMPLES = {"hierarchies": "intervals: {widths: [5, 10]}", "steps": "global_recoding: {budget: 0.02}"}
 FAMILIES = ("models", "steps", "hierarchies", "risk")
+
+
+@dataclasses.dataclass(frozen=True)
+class Question:
+    """A model as it was asked for, and the fields that were left open: then what is attained counts, not a verdict."""
+
+    text: str
+    model: Any
+    left_open: tuple[str, ...]
 
 
 @cache
@@ -45,6 +56,51 @@ def build(family_name: str, spec: Any, where: str = "") -> Any:
         raise RecipeError(f"{place}{name}: {str(error).split(': ', 1)[-1]}") from None
 
 
+def ask(text: str) -> Question:
+    """Read ``name:argument,…,field=value,…``; positional arguments fill the fields in order.
+
+    Degrees that are not given are as weak as they can be, so that judging the model tells what a table attains. An
+    argument that holds a comma stands in double quotes.
+
+    >>> ask("l_diversity:illness,kind=entropy")
+    Question(text='l_diversity:illness,kind=entropy', model=LDiversity(sensitive='illness', l=1, kind='entropy', c=None), left_open=('l',))
+    >>> ask("k_anonymity:5").left_open
+    ()
+    """
+    name, _, rest = text.partition(":")
+    known = family("models")
+    if name not in known:
+        raise ParameterError(f"{name!r} is not a known model.{did_you_mean(name, known)}")
+    given = _arguments(text, known[name], rest)
+    lacking = [f for f in required_fields(known[name]) if f not in given and not is_number(known[name], f)]
+    if lacking:
+        form = ",".join(f"{field}={field.upper()}" for field in lacking)
+        raise ParameterError(f"{text}: {' and '.join(lacking)} must be given, like {name}:{form}")
+    try:
+        return Question(text, *weakest(known[name], given))
+    except ParameterError as error:
+        raise ParameterError(f"{text}: {str(error).split(': ', 1)[-1]}") from None
+
+
+def _arguments(text: str, cls: type, rest: str) -> dict[str, str]:
+    """The arguments of a short form by the field they fill."""
+    names = [field.name for field in dataclasses.fields(cls)]  # type: ignore[arg-type]
+    given: dict[str, str] = {}
+    parts = next(csv.reader([rest], skipinitialspace=True), []) if rest else []
+    for position, part in enumerate(parts):
+        key, equals, value = part.partition("=")
+        if not equals or not key.strip().isidentifier():
+            key, value = names[position] if position < len(names) else "", part
+        key = key.strip()
+        if key not in names:
+            told = f"has no parameter {key!r}.{did_you_mean(key, names)}" if key else f"has {len(names)} parameters"
+            raise ParameterError(f"{text}: {cls.name} {told}")  # type: ignore[attr-defined]
+        if key in given:
+            raise ParameterError(f"{text}: {key} is given twice")
+        given[key] = value.strip()
+    return given
+
+
 def write(value: Any) -> dict[str, Any]:
     """The recipe form of an object.
 
@@ -61,7 +117,36 @@ def describe(cls: type) -> dict[str, Any]:
         required = field.default is dataclasses.MISSING and field.default_factory is dataclasses.MISSING
         fields.append({"name": field.name, "meaning": _meaning(cls, field.name), "required": required})
     doc = (cls.__doc__ or "").strip()
-    return {"name": cls.name, "class": cls.__name__, "meaning": doc.split("\n")[0], "doc": doc, "fields": fields}  # type: ignore[attr-defined]
+    plain = {"name": cls.name, "class": cls.__name__, "meaning": doc.split("\n")[0], "doc": doc, "fields": fields}  # type: ignore[attr-defined]
+    return {**plain, **_nature(cls)} if hasattr(cls, "facts") else plain
+
+
+def _nature(cls: Any) -> dict[str, Any]:
+    """What kind of promise a model makes; ``depends`` says what changes with its parameters, and how."""
+    usual = variants(cls)[0]
+    traits = ("monotone", "shrinking", "scope")
+    depends = {t: getattr(cls, t).__doc__ for t in traits if isinstance(getattr(cls, t), property)}
+    return {
+        "facts": dataclasses.asdict(cls.facts),
+        **{trait: getattr(usual, trait) for trait in traits},
+        **({"depends": depends} if depends else {}),
+    }
+
+
+def implied_by(name: str) -> tuple[str, ...]:
+    """Names of the models of which some promise follows from a strong enough promise of this one.
+
+    >>> implied_by("k_map")
+    ('k_map',)
+    >>> "k_anonymity" in implied_by("l_diversity")
+    True
+    """
+    stronger = variants(family("models")[name])
+    return tuple(
+        other
+        for other, cls in family("models").items()
+        if any(one.implies(weaker) for weaker in variants(cls) if not trivial(weaker) for one in stronger)
+    )
 
 
 def _meaning(cls: Any, name: str) -> str:

@@ -147,26 +147,34 @@ def pitman(sample: Frequencies) -> float | None:
 
     starts = [(math.log(theta + alpha), math.log(alpha / (1 - alpha))) for theta, alpha in _PITMAN_STARTS]
     options = {"maxiter": 4000, "xatol": 1e-8, "fatol": 1e-8}
-    best = min((minimize(unlikely, at, method="Nelder-Mead", options=options) for at in starts), key=lambda r: r.fun)
+    fits = [minimize(unlikely, at, method="Nelder-Mead", bounds=_PITMAN_BOUNDS, options=options) for at in starts]
+    best = min(fits, key=lambda fit: float(fit.fun))
+    if not best.success or any(not low < x < high for x, (low, high) in zip(best.x, _PITMAN_BOUNDS, strict=True)):
+        return None  # the likelihood grows towards an end of the range
     alpha = float(expit(best.x[1]))
     theta = math.exp(best.x[0]) - alpha
-    if not best.success or not 1e-9 < alpha < 1 - 1e-9 or not math.isfinite(theta):
-        return None
     return math.exp(gammaln(theta + 1) - gammaln(theta + alpha) + alpha * math.log(sample.population))
 
 
 _PITMAN_STARTS = ((10.0, 0.3), (100.0, 0.5), (1000.0, 0.5), (500.0, 0.8), (1.0, 0.1))
+_PITMAN_BOUNDS = ((-20.0, 30.0), (-12.0, 12.0))
+"""Where ln(θ + α) and the logit of α are looked for."""
 
 
 def _pitman_likelihood(sample: Frequencies, theta: float, alpha: float) -> float:
     from scipy.special import gammaln
 
-    if not 0 < alpha < 1 or theta <= -alpha:
-        return -math.inf
     classes, records = sample.classes, sample.records
-    rising = (classes - 1) * math.log(alpha) + gammaln(theta / alpha + classes) - gammaln(theta / alpha + 1)
+    rising = (classes - 1) * math.log(alpha) + _log_rising(theta / alpha + 1, classes - 1)
     within = float(sample.counts @ (gammaln(sample.sizes - alpha) - gammaln(1 - alpha)))
-    return float(rising - gammaln(theta + records) + gammaln(theta + 1) + within)
+    return rising - _log_rising(theta + 1, records - 1) + within
+
+
+def _log_rising(start: float, factors: float) -> float:
+    """Logarithm of start·(start+1)·…, without the cancellation that a difference of log-gammas has."""
+    from scipy.special import betaln, gammaln
+
+    return float(gammaln(factors) - betaln(start, factors))
 
 
 def slide_negative_binomial(sample: Frequencies) -> float | None:

@@ -1,15 +1,7 @@
-"""The dimensions along which local methods cut and join classes, and what they release for a region.
+"""The dimensions along which local methods cut and join classes.
 
 Numbers and dates lie on a line, and so do the values of a column with an order; values under a hierarchy hang in a tree;
-all others are a set. A region releases, per column,
-
-- a line: the value, or the range from the least to the greatest: ``25-26`` (whole numbers from zero on), ``[-1.5, 2]``
-  (other numbers), ``low..mid`` (ordered values), ``2024-01-05..2024-02-01`` (dates);
-- a tree: the lowest node above all values;
-- a set: the value, or all values that occur, sorted: ``{A, B}``; ``*`` when these are all the column has.
-
-Missing values come last in every order. A region with missing and other values releases the top of the tree, or ``*``,
-and loses everything; one with missing values only releases a missing value and loses nothing.
+all others are a set. Missing values come last in every order.
 """
 
 from __future__ import annotations
@@ -20,7 +12,7 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal
 
-from sfumato.core.hierarchy import TOP, Ladder
+from sfumato.core.hierarchy import Ladder
 from sfumato.core.schema import Attribute, Kind
 from sfumato.errors import SchemaError, did_you_mean
 
@@ -232,61 +224,3 @@ def points_of(classes: ClassTable, axes: Sequence[Axis], room: int = 0) -> NDArr
     points[:n, d] = classes.records
     points[:n, d + 1] = np.arange(n)
     return points
-
-
-@dataclasses.dataclass(frozen=True)
-class Cells:
-    """What regions release in one column: ``labels[codes[region]]``, with the loss of each region's cell."""
-
-    codes: NDArray[np.int64]
-    labels: tuple[str | None, ...]
-    losses: NDArray[np.float64]
-
-
-def cells_of(
-    axis: Axis, a: int, lows: NDArray[np.int32], highs: NDArray[np.int32], found: Sequence[NDArray[np.int64]] | None
-) -> tuple[NDArray[np.int64], tuple[str | None, ...]]:
-    """Codes and labels of a column's cells; for a set, ``found`` lists the ranks that occur in each region."""
-    import numpy as np
-
-    if axis.form == "set" and found is not None:
-        return _set_cells(axis, found)
-    pairs, codes = np.unique(lows[:, a].astype(np.int64) << 32 | highs[:, a], return_inverse=True)
-    write = _tree_label if axis.form == "tree" else _line_label
-    labels: dict[str | None, int] = {}
-    known = [labels.setdefault(write(axis, int(p >> 32), int(p & 0xFFFFFFFF)), len(labels)) for p in pairs]
-    return np.array(known, dtype=np.int64)[codes], tuple(labels)
-
-
-def _line_label(axis: Axis, low: int, high: int) -> str | None:
-    first, last = axis.labels[low], axis.labels[high]
-    if low == high:
-        return first
-    return TOP if first is None or last is None else axis.join(first, last)
-
-
-def _tree_label(axis: Axis, low: int, high: int) -> str | None:
-    level = next(lv for lv in range(axis.ladder.depth) if axis.ladder.climb(0, lv)[low] == axis.ladder.climb(0, lv)[high])
-    return axis.ladder.labels[level][int(axis.ladder.climb(0, level)[low])]
-
-
-def _set_cells(axis: Axis, found: Sequence[NDArray[np.int64]]) -> tuple[NDArray[np.int64], tuple[str | None, ...]]:
-    import numpy as np
-
-    seen: dict[bytes, int] = {}
-    labels: list[str | None] = []
-    codes = np.empty(len(found), dtype=np.int64)
-    for region, ranks in enumerate(found):
-        codes[region] = seen.setdefault(ranks.tobytes(), len(seen))
-        if len(seen) > len(labels):
-            labels.append(_set_label(axis, ranks.tolist()))
-    return codes, tuple(labels)
-
-
-def _set_label(axis: Axis, ranks: Sequence[int]) -> str | None:
-    if len(ranks) == 1:
-        return axis.labels[ranks[0]]
-    names = [axis.labels[rank] for rank in ranks]
-    if None in names or len(ranks) == len(axis.labels):
-        return TOP
-    return "{" + ", ".join(str(name) for name in names) + "}"

@@ -112,8 +112,7 @@ class Search:
             self.progress(self.decided / self.lattice.size, "searching the lattice")
 
     def _choose_minimal(self) -> None:
-        minimal = k_minimal(self.feasible)
-        self.best = min(minimal, key=lambda j: (j.score, *_preferences(j), j.node), default=None)
+        self.best = preferred(k_minimal(self.feasible))
 
 
 class Towers:
@@ -159,6 +158,11 @@ def k_minimal(feasible: list[Judged]) -> list[Judged]:
         if not any(_below(node, judged.node) for node in found):
             found[judged.node] = judged
     return list(found.values())
+
+
+def preferred(minimal: list[Judged]) -> Judged | None:
+    """The k-minimal node of the least score; equal ones go by Samarati's four preferences, then the smaller tuple."""
+    return min(minimal, key=lambda j: (j.score, *_preferences(j), j.node), default=None)
 
 
 def _below(one: Node, other: Node) -> bool:

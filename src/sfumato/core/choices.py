@@ -1,0 +1,167 @@
+"""What the fields of a model may be: read from their declarations, to ask a model without a threshold or to try many.
+
+A field declares its type and limits once (:mod:`sfumato.core.parameters`). From these follow the weakest values a model
+can have, under which judging it tells what a table attains, and a few models of every kind for explanations and tests.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import itertools
+import types
+import typing
+from collections.abc import Iterator, Mapping, Sequence
+from functools import cache
+from typing import Any, Literal, Union
+
+from sfumato.core.model import Model
+from sfumato.errors import ParameterError, SfumatoError
+
+FAR = 1e12
+"""Stands for the top of a range that has none."""
+
+NEAR = 1e-9
+"""Stands for the bottom of a range that excludes it."""
+
+COLUMN = "secret"
+"""The column that tried-out models are about."""
+
+
+def required_fields(cls: type) -> tuple[str, ...]:
+    """Names of the fields that have no default.
+
+    >>> from sfumato.models import AlphaKAnonymity
+    >>> required_fields(AlphaKAnonymity)
+    ('sensitive', 'alpha', 'k')
+    """
+    missing = dataclasses.MISSING
+    fields = dataclasses.fields(cls)  # type: ignore[arg-type]
+    return tuple(f.name for f in fields if f.default is missing and f.default_factory is missing)
+
+
+def is_number(cls: type, field: str) -> bool:
+    """Whether a field takes a number."""
+    return _kinds(cls, field) <= {int, float, type(None)} and _kinds(cls, field) != {type(None)}
+
+
+def weakest(cls: Any, given: Mapping[str, Any]) -> tuple[Any, tuple[str, ...]]:
+    """A model with the weakest legal value for every number that is required and not given, and which those are.
+
+    Weakest is what every other legal choice implies. A number that has no such value states a fact, not a degree, and
+    must be given.
+
+    >>> from sfumato.models import TCloseness
+    >>> weakest(TCloseness, {"sensitive": "illness"})
+    (TCloseness(sensitive='illness', t=1.0, distance='equal', reference='original'), ('t',))
+    """
+    lacking = [name for name in required_fields(cls) if name not in given and is_number(cls, name)]
+    if not lacking:
+        return cls(**given), ()
+    legal, refused = [], None
+    for values in itertools.product(*(_ends(cls, name) for name in lacking)):
+        try:
+            legal.append(cls(**given, **dict(zip(lacking, values, strict=True))))
+        except ParameterError as error:
+            refused = refused or error
+    for one in legal:
+        if all(other.implies(one) for other in legal):
+            return one, tuple(lacking)
+    raise refused if refused and not legal else ParameterError(f"{cls.__name__}: {' and '.join(lacking)} must be given")
+
+
+@cache
+def variants(cls: Any) -> tuple[Any, ...]:
+    """Models of a class over a grid of legal values: every choice of a word, a few numbers of each range.
+
+    >>> from sfumato.models import KAnonymity
+    >>> variants(KAnonymity)
+    (KAnonymity(k=1), KAnonymity(k=2), KAnonymity(k=3))
+    """
+    names = [field.name for field in dataclasses.fields(cls)]
+    return tuple(_legal(cls, names, [list(_values(cls, name)) for name in names]))
+
+
+def _legal(cls: Any, names: Sequence[str], choices: Sequence[Sequence[Any]]) -> Iterator[Any]:
+    for values in itertools.product(*choices):
+        try:
+            yield cls(**dict(zip(names, values, strict=True)))
+        except SfumatoError:
+            continue
+
+
+def trivial(model: Model) -> bool:
+    """Whether a model promises nothing: it is as weak as its numbers can make it.
+
+    >>> from sfumato.models import KAnonymity
+    >>> trivial(KAnonymity(1)), trivial(KAnonymity(2))
+    (True, False)
+    """
+    cls: Any = type(model)
+    given = {field.name: getattr(model, field.name) for field in dataclasses.fields(cls)}
+    degrees = [name for name in required_fields(cls) if is_number(cls, name) and _is_degree(cls, given, name)]
+    least, _ = weakest(cls, {name: value for name, value in given.items() if name not in degrees})
+    return bool(degrees) and least.implies(model)
+
+
+def _is_degree(cls: Any, given: Mapping[str, Any], name: str) -> bool:
+    """Whether a number says how much is promised, and not a fact about the data."""
+    try:
+        weakest(cls, {other: value for other, value in given.items() if other != name})
+    except ParameterError:
+        return False
+    return True
+
+
+def _values(cls: type, name: str) -> Iterator[Any]:
+    kinds, info = _kinds(cls, name), _info(cls, name)
+    if name not in required_fields(cls):
+        yield info.get_default(call_default_factory=True)
+    if is_number(cls, name):
+        yield from _numbers(cls, name)
+    elif bool in kinds:
+        yield True
+    elif words := [word for kind in kinds if typing.get_origin(kind) is Literal for word in typing.get_args(kind)]:
+        yield from (word for word in words if word != info.default)
+    elif name in required_fields(cls):
+        yield COLUMN if str in kinds else [[COLUMN]]
+
+
+def _numbers(cls: type, name: str) -> Iterator[float]:
+    """A few numbers of a range: both ends where it has them, and what lies within."""
+    low, high = _limits(cls, name)
+    whole = int in _kinds(cls, name)
+    usual = (1, 2, 3) if whole else (0.1, 0.5, 1.0, 2.0)
+    yield from dict.fromkeys(v for v in (low, *usual, high) if v is not None and _inside(v, low, high) and v != NEAR)
+
+
+def _ends(cls: type, name: str) -> list[float]:
+    low, high = _limits(cls, name)
+    whole = int in _kinds(cls, name)
+    ends = [0 if low is None else low, 1, FAR if high is None else high]
+    return [int(v) if whole else float(v) for v in dict.fromkeys(ends)]
+
+
+def _inside(value: float, low: float | None, high: float | None) -> bool:
+    return (low is None or value >= low) and (high is None or value <= high)
+
+
+def _limits(cls: type, name: str) -> tuple[float | None, float | None]:
+    """The lowest and highest legal number, None where there is no limit."""
+    low: float | None = None
+    high: float | None = None
+    for limit in _info(cls, name).metadata:
+        if hasattr(limit, "ge") or hasattr(limit, "gt"):
+            low = limit.ge if hasattr(limit, "ge") else limit.gt + NEAR
+        if hasattr(limit, "le") or hasattr(limit, "lt"):
+            high = limit.le if hasattr(limit, "le") else limit.lt - NEAR
+    return low, high
+
+
+def _info(cls: Any, name: str) -> Any:
+    return cls.__pydantic_fields__[name]
+
+
+def _kinds(cls: type, name: str) -> set[Any]:
+    annotation = _info(cls, name).annotation
+    origin = typing.get_origin(annotation)
+    return set(typing.get_args(annotation)) if origin in (Union, types.UnionType) else {annotation}

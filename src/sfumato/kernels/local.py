@@ -1,0 +1,274 @@
+"""Loops of local recoding: cover records by cells of the hierarchies, borrow records, widen cells.
+
+A *cell* is one hierarchy node a column. The cell of a record at given levels is known by its *mark*, the exclusive or
+of one 64-bit number a column: ``marks[offset + code]``, where ``offset`` belongs to a column and a level and ``code`` is
+the record's code at level 0. Should two cells share a mark, a region becomes wider than it need be, never wrong.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit
+
+_NOBODY = np.int64(-1)
+_CROWD = np.int64(-2)
+_SHORT = np.int64(-3)
+
+
+@njit(cache=True, nogil=True, inline="always")
+def _mark(codes, i, offsets, marks):
+    mark = np.uint64(0)
+    for a in range(codes.shape[1]):
+        mark ^= marks[offsets[a] + codes[i, a]]
+    return mark
+
+
+@njit(cache=True, nogil=True, inline="always")
+def _cost(codes, i, offsets, costs):
+    cost = 0.0
+    for a in range(codes.shape[1]):
+        cost += costs[offsets[a] + codes[i, a]]
+    return cost
+
+
+@njit(cache=True, nogil=True)
+def marks_of(codes, chosen, offsets, marks):
+    """The mark of the cell of each chosen record."""
+    found = np.empty(chosen.size, np.uint64)
+    for p in range(chosen.size):
+        found[p] = _mark(codes, chosen[p], offsets, marks)
+    return found
+
+
+@njit(cache=True, nogil=True)
+def costs_of(codes, chosen, offsets, costs):
+    """The cost of the cell of each chosen record."""
+    found = np.empty(chosen.size, np.float64)
+    for p in range(chosen.size):
+        found[p] = _cost(codes, chosen[p], offsets, costs)
+    return found
+
+
+@njit(cache=True, nogil=True, inline="always")
+def _slot(table, known, mark):
+    """Where a mark stands in a hash table of indices into ``known``, or where it would be put."""
+    mask = np.uint64(table.size - 1)
+    s = (mark ^ (mark >> np.uint64(29))) & mask
+    while table[s] >= 0 and known[table[s]] != mark:
+        s = (s + np.uint64(1)) & mask
+    return s
+
+
+@njit(cache=True, nogil=True)
+def _group(codes, rest, active, count, offsets, marks, table, places, known, sizes, groups):
+    """Group the records still waiting by their cell; ``groups[p]`` is that of the p-th active class."""
+    found = 0
+    for p in range(count):
+        i = active[p]
+        mark = _mark(codes, i, offsets, marks)
+        s = _slot(table, known, mark)
+        if table[s] < 0:
+            table[s] = found
+            places[found] = s
+            known[found] = mark
+            sizes[found] = 0
+            found += 1
+        groups[p] = table[s]
+        sizes[table[s]] += rest[i]
+    return found
+
+
+@njit(cache=True, nogil=True)
+def _sort_out(found, known, sizes, k, least, opened, region_marks, homes):
+    """Where each group may go: an open region, a new one, a new one if it can borrow, or nowhere yet."""
+    served = False
+    short = False
+    for g in range(found):
+        homes[g] = opened[_slot(opened, region_marks, known[g])]
+        if homes[g] >= 0:
+            served = True
+        elif sizes[g] >= k:
+            homes[g] = _CROWD
+            served = True
+        elif sizes[g] >= least:
+            homes[g] = _SHORT
+            short = True
+    return served, short
+
+
+@njit(cache=True, nogil=True)
+def _borrow(codes, k, offsets, marks, table, known, sizes, homes, parts, used, region_sizes, loans, room):
+    """Promise short groups records of regions that have more than k; latest regions, which cost most, lend first.
+
+    ``loans`` receives (part, group, amount), ``room`` of them at most; what is promised is taken from the lender at once.
+    """
+    part_class, part_region, part_amount = parts
+    made = 0
+    for p in range(used - 1, -1, -1):
+        if made >= room:
+            break
+        spare = region_sizes[part_region[p]] - k
+        if spare <= 0 or part_amount[p] == 0:
+            continue
+        g = table[_slot(table, known, _mark(codes, part_class[p], offsets, marks))]
+        if g < 0 or homes[g] != _SHORT or sizes[g] >= k:
+            continue
+        amount = min(k - sizes[g], spare, part_amount[p])
+        sizes[g] += amount
+        part_amount[p] -= amount
+        region_sizes[part_region[p]] -= amount
+        loans[made, 0] = p
+        loans[made, 1] = g
+        loans[made, 2] = amount
+        made += 1
+    return made
+
+
+@njit(cache=True, nogil=True)
+def _settle_loans(loans, made, sizes, k, parts, region_sizes):
+    """Give back what was promised to groups that did not get enough; says whether any group did."""
+    part_region, part_amount = parts[1], parts[2]
+    any_good = False
+    for j in range(made):
+        p, g, amount = loans[j]
+        if sizes[g] >= k:
+            any_good = True
+        else:
+            part_amount[p] += amount
+            region_sizes[part_region[p]] += amount
+            loans[j, 2] = 0
+    return any_good
+
+
+@njit(cache=True, nogil=True)
+def _open(found, known, sizes, k, homes, regions, event, opened, region_marks, region_events, region_sizes):
+    """Open a region for every group that is, or has become, large enough."""
+    for g in range(found):
+        if homes[g] == _CROWD or (homes[g] == _SHORT and sizes[g] >= k):
+            opened[_slot(opened, region_marks, known[g])] = regions
+            region_marks[regions] = known[g]
+            region_events[regions] = event
+            region_sizes[regions] = 0
+            homes[g] = regions
+            regions += 1
+    return regions
+
+
+@njit(cache=True, nogil=True)
+def _fill(active, count, groups, homes, rest, loans, made, parts, used, region_sizes):
+    """Move waiting and lent records to their regions; returns how many classes still wait and the parts used."""
+    part_class, part_region, part_amount = parts
+    waiting = 0
+    for p in range(count):
+        i, home = active[p], homes[groups[p]]
+        if home < 0:
+            active[waiting] = i
+            waiting += 1
+            continue
+        part_class[used] = i
+        part_region[used] = home
+        part_amount[used] = rest[i]
+        region_sizes[home] += rest[i]
+        rest[i] = 0
+        used += 1
+    for j in range(made):
+        if loans[j, 2] > 0:
+            home = homes[loans[j, 1]]
+            part_class[used] = part_class[loans[j, 0]]
+            part_region[used] = home
+            part_amount[used] = loans[j, 2]
+            region_sizes[home] += loans[j, 2]
+            used += 1
+    return waiting, used
+
+
+@njit(cache=True, nogil=True)
+def cover(codes, records, k, nodes, least, bases, marks):
+    """Cover all records by cells of at least k, the cheapest cells first.
+
+    Event *e* looks at the cells of ``nodes[e]``: waiting records join a cell that is open already, k or more of them
+    open a new one, and ``least[e]`` or more open one with records that regions above k can spare. Returns class, region
+    and amount of every part, the event that opened each region, and what is left of each class.
+    """
+    n, m = codes.shape
+    rest = records.copy()
+    active = np.flatnonzero(rest > 0)
+    count = active.size
+    limit = 4 * n + 16  # parts beyond the classes themselves are loans: when there are that many, nothing is lent any more
+    parts = (np.empty(limit, np.int64), np.empty(limit, np.int64), np.empty(limit, np.int64))
+    slots = 16
+    while slots < 2 * n + 2:
+        slots *= 2
+    opened = np.full(slots, _NOBODY, np.int64)
+    table = np.full(slots, _NOBODY, np.int64)
+    region_marks = np.empty(n + 1, np.uint64)
+    region_events = np.empty(n + 1, np.int64)
+    region_sizes = np.empty(n + 1, np.int64)
+    places = np.empty(n + 1, np.uint64)
+    known = np.empty(n + 1, np.uint64)
+    sizes = np.empty(n + 1, np.int64)
+    groups = np.empty(n + 1, np.int64)
+    homes = np.empty(n + 1, np.int64)
+    loans = np.empty((limit, 3), np.int64)
+    offsets = np.empty(m, np.int64)
+    regions = used = 0
+    for e in range(nodes.shape[0]):
+        if count == 0:
+            break
+        for a in range(m):
+            offsets[a] = bases[a, nodes[e, a]]
+        found = _group(codes, rest, active, count, offsets, marks, table, places, known, sizes, groups)
+        served, short = _sort_out(found, known, sizes, k, least[e], opened, region_marks, homes)
+        made = 0
+        if short:
+            room = limit - used - count
+            made = _borrow(codes, k, offsets, marks, table, known, sizes, homes, parts, used, region_sizes, loans, room)
+            if _settle_loans(loans, made, sizes, k, parts, region_sizes):
+                served = True
+        if served:
+            regions = _open(
+                found, known, sizes, k, homes, regions, e, opened, region_marks, region_events, region_sizes
+            )
+            count, used = _fill(active, count, groups, homes, rest, loans, made, parts, used, region_sizes)
+        for g in range(found):
+            table[places[g]] = _NOBODY
+    return parts[0][:used], parts[1][:used], parts[2][:used], region_events[:regions], rest
+
+
+@njit(cache=True, nogil=True)
+def lowest_common(codes, part_class, starts, climbs, bases, low, high):
+    """Per region and column, the lowest level at which all its records agree; regions are runs of ``part_class``.
+
+    A level above ``high`` says that they do not agree where they may.
+    """
+    m = codes.shape[1]
+    levels = np.empty((starts.size - 1, m), np.int64)
+    for z in range(starts.size - 1):
+        first = part_class[starts[z]]
+        for a in range(m):
+            level = low[a]
+            for p in range(starts[z] + 1, starts[z + 1]):
+                one, other = codes[first, a], codes[part_class[p], a]
+                while level <= high[a] and climbs[bases[a, level] + one] != climbs[bases[a, level] + other]:
+                    level += 1
+            levels[z, a] = level
+    return levels
+
+
+@njit(cache=True, nogil=True)
+def widened(codes, i, levels, members, climbs, costs, bases, high):
+    """Cost of the cell of each region once record *i* belongs to it too; infinite where that may not be."""
+    m = codes.shape[1]
+    found = np.empty(members.size, np.float64)
+    for z in range(members.size):
+        cost = 0.0
+        for a in range(m):
+            one, other, level = codes[i, a], codes[members[z], a], levels[z, a]
+            while level <= high[a] and climbs[bases[a, level] + one] != climbs[bases[a, level] + other]:
+                level += 1
+            if level > high[a]:
+                cost = np.inf
+                break
+            cost += costs[bases[a, level] + one]
+        found[z] = cost
+    return found

@@ -1,0 +1,67 @@
+"""The registry: every class by its name, built and written the same way."""
+
+from __future__ import annotations
+
+import pytest
+
+from sfumato import registry
+from sfumato.errors import ParameterError, RecipeError
+from sfumato.models.k_anonymity import KAnonymity
+
+
+@pytest.mark.parametrize("family", registry.FAMILIES)
+def test_names_are_words_and_none_occurs_twice(family):
+    classes = registry.family(family)
+    module = __import__(f"sfumato.{family}", fromlist=["ALL"])
+    assert len(classes) == len(module.ALL), "two classes share a name"
+    for name, cls in classes.items():
+        assert name == cls.name
+        assert name.replace("_", "").isalnum()
+        assert name == name.lower()
+
+
+@pytest.mark.parametrize(
+    ("family", "name"), [(family, name) for family in registry.FAMILIES for name in registry.family(family)]
+)
+def test_what_is_described_as_required_is_required(family, name):
+    required = [f["name"] for f in registry.describe(registry.family(family)[name])["fields"] if f["required"]]
+    if not required:
+        assert registry.write(registry.build(family, name)) == {name: {}}
+        return
+    with pytest.raises(RecipeError) as refused:
+        registry.build(family, name)
+    assert all(f"{field}: Field required" in str(refused.value) for field in required)
+
+
+@pytest.mark.parametrize("spec", [{"k_anonymity": 5}, {"k_anonymity": {"k": 5}}])
+def test_forms(spec):
+    assert registry.build("models", spec) == KAnonymity(5)
+    assert registry.write(registry.build("models", spec)) == {"k_anonymity": {"k": 5}}
+
+
+@pytest.mark.parametrize(
+    ("family", "spec", "told"),
+    [
+        ("models", "k_anonimity", "'k_anonimity' is not a known model. Did you mean 'k_anonymity'?"),
+        ("hierarchies", "interval", "'interval' is not a known hierarchy. Did you mean 'intervals'?"),
+        ("steps", "recoding", "is not a known step"),
+        ("models", {"k_anonymity": {"k": 5, "l": 3}}, "l: Unexpected keyword argument"),
+        ("models", {"k_anonymity": {1: 5}}, "keywords must be strings"),
+        ("models", {"k_anonymity": [5]}, "k should be a valid integer"),
+        ("models", {1: 5}, "expected one name"),
+        ("models", {}, "expected one name"),
+        ("models", None, "expected one name"),
+        ("hierarchies", 5, "like 'intervals: {widths: [5, 10]}'"),
+        ("hierarchies", "intervals", "widths: Field required"),
+    ],
+)
+def test_wrong_forms(family, spec, told):
+    with pytest.raises(RecipeError) as refused:
+        registry.build(family, spec, "here")
+    assert str(refused.value).startswith("here: ")
+    assert told in str(refused.value)
+
+
+def test_unknown_family():
+    with pytest.raises(ParameterError, match="Did you mean 'models'"):
+        registry.family("model")
