@@ -5,9 +5,9 @@ from __future__ import annotations
 import dataclasses
 from typing import TYPE_CHECKING, Any
 
-from sfumato.core.evidence import judge_all, wildcard_frequencies
+from sfumato.core.evidence import gather, judge_all, needed
 from sfumato.core.metric import Measure
-from sfumato.core.model import Evidence, Model, Verdict
+from sfumato.core.model import Model, Verdict
 from sfumato.core.schema import Role
 from sfumato.errors import SchemaError
 
@@ -61,22 +61,25 @@ class Assessment:
         return "\n".join([*lines, *(f"  {v!r}" for v in self.verdicts)])
 
 
-def assess(dataset: Dataset, models: tuple[Model, ...] = (), *, threshold: float = DEFAULT_THRESHOLD) -> Assessment:
+def assess(
+    dataset: Dataset,
+    models: tuple[Model, ...] = (),
+    *,
+    threshold: float = DEFAULT_THRESHOLD,
+    population: Dataset | None = None,
+) -> Assessment:
     """Assess a table on its quasi-identifiers: one pass over the rows."""
     import numpy as np
 
-    from sfumato.core.classes import count_classes
-    from sfumato.core.evidence import counted_columns
     from sfumato.risk.reidentification import JournalistRisk, MarketerRisk, ProsecutorRisk, RecordsAtRisk, UniqueRecords
     from sfumato.risk.singling_out import contributions, smallest_exposing_sets
 
     schema = dataset.checked().schema
     if not schema.quasi:
         raise SchemaError("no column has role quasi; an intruder must know something to be assessed")
-    counted = counted_columns(models, schema)
-    classes = count_classes(dataset, counted=counted, weight=schema.only(Role.WEIGHT))
-    reference = {c: classes.counts[c].total() for c in counted}
-    evidence = Evidence(classes, schema, reference, wildcard_frequencies(classes, schema))
+    itself = dataset if needed(models, schema).pairs else None  # what is released of a table today is the table
+    evidence = gather(dataset, models, original=itself, population=population, weight=schema.only(Role.WEIGHT))
+    classes = evidence.classes
     metrics = (ProsecutorRisk(), JournalistRisk(), MarketerRisk(), RecordsAtRisk(threshold), UniqueRecords())
     sizes, amounts = np.unique(evidence.frequencies, return_counts=True)
     persons = None if classes.person is None else len(classes.counts[classes.person].labels)

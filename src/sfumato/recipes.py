@@ -16,9 +16,7 @@
 from __future__ import annotations
 
 import dataclasses
-import io
 import os
-import re
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -26,13 +24,12 @@ from typing import Any
 from sfumato import registry
 from sfumato.core.recipe import VERSION, Recipe
 from sfumato.core.schema import Attribute, Kind, Missing, Schema
+from sfumato.core.yaml_text import read_yaml, write_yaml
 from sfumato.errors import ParameterError, RecipeError, SfumatoError, did_you_mean
 
 SECTIONS = ("sfumato", "columns", "meet", "steps", "limits")
 COLUMN_KEYS = ("role", "kind", "hierarchy", "missing", "order", "unit")
-WORDS = re.compile(r"[^\W\d](?:[\w ./-]*[\w./-])?")
 MAX_BYTES = 16 * 1024 * 1024
-MAX_NODES = 2_000_000
 
 
 def load(path: str | Path) -> Recipe:
@@ -51,59 +48,7 @@ def load(path: str | Path) -> Recipe:
 
 def parse(text: str, *, base: Path | str = ".", name: str = "the recipe") -> Recipe:
     """Make a recipe from YAML text."""
-    from ruamel.yaml.error import MarkedYAMLError, YAMLError
-
-    try:
-        document = _yaml().load(text)
-        _require_small(document, name)
-    except MarkedYAMLError as error:
-        line = error.problem_mark.line + 1 if error.problem_mark else 1
-        raise RecipeError(f"{name}, line {line}: this is not valid YAML ({error.problem})") from None
-    except RecipeError:
-        raise
-    except (YAMLError, ValueError, LookupError, TypeError, AttributeError, RecursionError):
-        raise RecipeError(f"{name} is not valid YAML") from None
-    return from_dict(document, base=base, name=name)
-
-
-def _yaml() -> Any:
-    """A YAML reader that keeps names as they are written: keys are text, and so are whole numbers with leading zeros."""
-    from ruamel.yaml import YAML
-    from ruamel.yaml.constructor import SafeConstructor
-    from ruamel.yaml.nodes import ScalarNode
-
-    class AsWritten(SafeConstructor):
-        def construct_mapping(self, node: Any, deep: bool = False) -> Any:
-            self.flatten_mapping(node)
-            for key, _ in node.value:
-                if isinstance(key, ScalarNode):
-                    key.tag = "tag:yaml.org,2002:str"
-            return super().construct_mapping(node, deep)
-
-        def construct_yaml_int(self, node: Any) -> Any:
-            digits = self.construct_scalar(node)
-            return digits if len(digits) > 1 and digits[0] == "0" and digits.isdecimal() else super().construct_yaml_int(node)
-
-    AsWritten.add_constructor("tag:yaml.org,2002:int", AsWritten.construct_yaml_int)
-    yaml = YAML(typ="safe", pure=True)
-    yaml.Constructor = AsWritten
-    return yaml
-
-
-def _require_small(document: Any, name: str) -> None:
-    """Refuse a document that becomes huge, or endless, when its aliases are followed."""
-    sizes: dict[int, int] = {}
-
-    def size(node: Any) -> int:
-        if not isinstance(node, list | dict):
-            return 1
-        if id(node) not in sizes:
-            sizes[id(node)] = MAX_NODES  # what contains itself is endless
-            sizes[id(node)] = 1 + sum(size(part) for part in (node.values() if isinstance(node, dict) else node))
-        return sizes[id(node)]
-
-    if size(document) > MAX_NODES:
-        raise RecipeError(f"{name} repeats itself through aliases until it is too large; write it out")
+    return from_dict(read_yaml(text, name), base=base, name=name)
 
 
 def from_dict(document: Any, *, base: Path | str = ".", name: str = "the recipe") -> Recipe:
@@ -214,7 +159,7 @@ def to_dict(recipe: Recipe, *, base: Path | None = None) -> dict[str, Any]:
     return {
         "sfumato": VERSION,
         "columns": {name: _column_dict(attribute, start) for name, attribute in recipe.schema.attributes.items()},
-        "meet": [registry.write(model) for model in recipe.meet],
+        "meet": [registry.write(_moved(model, recipe.base, start)) for model in recipe.meet],
         "steps": [registry.write(step) for step in recipe.steps],
         **({"limits": dict(recipe.limits)} if recipe.limits else {}),
     }
@@ -245,6 +190,14 @@ def _relative(hierarchy: Any, base: Path) -> Any:
     return dataclasses.replace(hierarchy, path=path)
 
 
+def _moved(model: Any, here: Path, there: Path) -> Any:
+    """A model as a recipe in another folder would write it: the file of a population it names is found from there."""
+    path = getattr(model, "population", None)
+    if path is None or here == there or Path(path).is_absolute():
+        return model
+    return dataclasses.replace(model, population=os.path.relpath(here / path, there))
+
+
 def public_dict(recipe: Recipe) -> dict[str, Any]:
     """A recipe as a certificate shows it: value lists replaced by their digest, since they name data values."""
     import hashlib
@@ -266,22 +219,4 @@ def _names_values(spec: Any) -> bool:
 
 def dump(recipe: Recipe) -> str:
     """A recipe as YAML text."""
-    from ruamel.yaml import YAML
-
-    yaml = YAML()
-    yaml.default_flow_style = None
-    yaml.width = 120
-    buffer = io.StringIO()
-    yaml.dump(_quoted(to_dict(recipe)), buffer)
-    return buffer.getvalue()
-
-
-def _quoted(value: Any) -> Any:
-    """The same data with all text but plain words in double quotes, which nothing in YAML reads otherwise."""
-    from ruamel.yaml.scalarstring import DoubleQuotedScalarString
-
-    if isinstance(value, dict):
-        return {_quoted(key): _quoted(below) for key, below in value.items()}
-    if isinstance(value, list):
-        return [_quoted(part) for part in value]
-    return DoubleQuotedScalarString(value) if isinstance(value, str) and not WORDS.fullmatch(value) else value
+    return write_yaml(to_dict(recipe))

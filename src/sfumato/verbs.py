@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from sfumato import recipes
+from sfumato import recipes, registry
 from sfumato.assessment import DEFAULT_THRESHOLD, Assessment
 from sfumato.assessment import assess as _assess
 from sfumato.core.dataset import Dataset
@@ -18,6 +18,7 @@ from sfumato.core.recipe import Recipe
 from sfumato.core.source import Source
 from sfumato.core.step import Step
 from sfumato.errors import ParameterError, ReleaseRefused
+from sfumato.release.beside import population_of
 from sfumato.release.make import make_release
 from sfumato.release.release import Release
 
@@ -54,14 +55,43 @@ def profile(dataset: Dataset) -> Proposal:
     return propose(dataset.to_polars(), dataset.source)
 
 
-def judge(dataset: Dataset, meet: Sequence[Model], *, original: Dataset | None = None) -> tuple[Verdict, ...]:
-    """Judge a table under any number of promises, in one pass over its rows."""
-    return judge_all(gather(dataset, meet, original=original), meet)
+def judge(
+    dataset: Dataset,
+    meet: Sequence[Model | str],
+    *,
+    original: Dataset | None = None,
+    population: Dataset | None = None,
+    posteriors: Sequence[Any] = (),
+) -> tuple[Verdict, ...]:
+    """Judge a table under any number of promises, in one pass over its rows.
+
+    A promise may be written short, as on the command line, and without its degree; then ``attained`` is what counts.
+    ``original`` is the table before anything was released of it, ``population`` a table of everyone, and ``posteriors``
+    what attacks found; models that need one of them say so.
+
+    >>> from sfumato import examples
+    >>> [verdict.attained for verdict in judge(examples.ancona(), ["k_anonymity", "l_diversity:salary"])]
+    [3, 3]
+    """
+    models = [registry.ask(model).model if isinstance(model, str) else model for model in meet]
+    people = population_of(models, population)
+    return judge_all(gather(dataset, models, original=original, population=people, posteriors=posteriors), models)
 
 
-def assess(dataset: Dataset, meet: Sequence[Model] = (), *, threshold: float = DEFAULT_THRESHOLD) -> Assessment:
-    """Say what an intruder can do with a table as it is."""
-    return _assess(dataset, tuple(meet), threshold=threshold)
+def assess(
+    dataset: Dataset,
+    meet: Sequence[Model] = (),
+    *,
+    threshold: float = DEFAULT_THRESHOLD,
+    population: Dataset | None = None,
+    base: Path = Path(),
+) -> Assessment:
+    """Say what an intruder can do with a table as it is, and what is left of any promises.
+
+    ``population`` is a table of everyone, for models that compare with one; where they name a file, its path starts from
+    ``base``.
+    """
+    return _assess(dataset, tuple(meet), threshold=threshold, population=population_of(meet, population, base))
 
 
 def with_recipe(dataset: Dataset, recipe: Recipe | str | Path) -> tuple[Dataset, Recipe]:
@@ -80,14 +110,18 @@ def anonymize(
     seed: int | str | Seed | None = None,
     shuffle: bool = True,
     progress: Progress = silent,
+    population: Dataset | None = None,
 ) -> Release:
     """Make a release: drop direct identifiers, run the steps, judge the output, shuffle the rows.
 
     ``meet`` says what must hold of the output and ``steps`` how to get there. The output is judged again, whatever
     the steps promised; when a promise does not hold :class:`ReleaseRefused` is raised and nothing is released.
+    ``population`` is a table of everyone, for models that compare with one.
     """
     recipe = Recipe(dataset.schema, tuple(meet), tuple(steps), limits or {})
-    return make_release(dataset, recipe, seed=Seed.of(seed), shuffle=shuffle, progress=progress)
+    return make_release(
+        dataset, recipe, seed=Seed.of(seed), shuffle=shuffle, progress=progress, population=population
+    )
 
 
 def run(
@@ -97,21 +131,32 @@ def run(
     seed: int | str | Seed | None = None,
     shuffle: bool = True,
     progress: Progress = silent,
+    population: Dataset | None = None,
 ) -> Release:
     """Make a release as a recipe says; see :func:`anonymize`."""
     described, made = with_recipe(dataset, recipe)
-    return make_release(described, made, seed=Seed.of(seed), shuffle=shuffle, progress=progress)
+    return make_release(
+        described, made, seed=Seed.of(seed), shuffle=shuffle, progress=progress, population=population
+    )
 
 
-def check(dataset: Dataset, recipe: Recipe | str | Path) -> tuple[Verdict, ...]:
-    """Judge a released table by a recipe: its direct identifiers must be gone, its promises must hold."""
+def check(
+    dataset: Dataset, recipe: Recipe | str | Path, *, original: Dataset | None = None, population: Dataset | None = None
+) -> tuple[Verdict, ...]:
+    """Judge a released table by a recipe: its direct identifiers must be gone, its promises must hold.
+
+    Promises about distances to the original table are judged against ``original``; without it, against the released
+    table itself.
+    """
     made = recipe if isinstance(recipe, Recipe) else recipes.load(recipe)
     left = [c for c in made.schema.direct if c in dataset.columns]
     if left:
         raise ReleaseRefused(f"{dataset.source.name} still holds direct identifiers: {', '.join(left)}")
     schema = made.schema.without(made.schema.direct)
     schema.check(dataset.columns, dataset.source.name)
-    return judge(dataset.with_schema(schema), made.meet)
+    people = population_of(made.meet, population, made.base)
+    evidence = gather(dataset.with_schema(schema), made.meet, original=original, population=people)
+    return judge_all(evidence, made.meet)
 
 
 def verify(folder: str | Path, **options: Any) -> Verification:

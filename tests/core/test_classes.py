@@ -151,7 +151,9 @@ def check_roll_up(data, table):
     expected = dict(oracle.class_sizes(oracle.generalised(table.rows, table.paths, table.depths, node)))
     base = count_classes(table.dataset())
     straight = base.roll_up(dict(zip(table.names, node, strict=True)))
-    stepwise = base.roll_up(dict(zip(table.names, half, strict=True))).roll_up(dict(zip(table.names, node, strict=True)))
+    stepwise = base.roll_up(dict(zip(table.names, half, strict=True))).roll_up(
+        dict(zip(table.names, node, strict=True))
+    )
     assert contents(straight) == contents(stepwise) == expected
     assert straight.levels == stepwise.levels == tuple(node)
 
@@ -213,7 +215,9 @@ def test_weights_are_summed(data, table):
     weights = [data.draw(st.integers(0, 9)) / 2 for _ in table.rows]
     frame = table.frame().with_columns(pl.Series("w", weights, dtype=pl.Float64))
     dataset = Dataset(frame, Schema({**table.schema().attributes, "w": Attribute((Role.WEIGHT,))}))
-    rolled = count_classes(dataset, weight="w").roll_up({n: d - 1 for n, d in zip(table.names, table.depths, strict=True)})
+    rolled = count_classes(dataset, weight="w").roll_up(
+        {n: d - 1 for n, d in zip(table.names, table.depths, strict=True)}
+    )
     released = oracle.generalised(table.rows, table.paths, table.depths, [d - 1 for d in table.depths])
     expected = Counter()
     for row, weight in zip(released, weights, strict=True):

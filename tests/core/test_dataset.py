@@ -129,7 +129,10 @@ def test_mixed_columns_are_refused_without_showing_a_value(values):
         (pd.DataFrame([[1, 2, 3]], columns=["a", "b", "a"]), "1 column name.* occur twice: a"),
         (pa.table([[1], [2]], names=["a", "a"]), "1 column name.* occur twice: a"),
         (pd.DataFrame([[1, 2]]), "column names must be text"),
-        (pd.DataFrame([[1, 2]], columns=pd.MultiIndex.from_tuples([("a", "b"), ("a", "c")])), "column names must be text"),
+        (
+            pd.DataFrame([[1, 2]], columns=pd.MultiIndex.from_tuples([("a", "b"), ("a", "c")])),
+            "column names must be text",
+        ),
         (pl.LazyFrame({"a": [1]}), "must be a polars, pandas or Arrow frame.*got polars.LazyFrame"),
         ([1, 2], "got builtins.list"),
         (None, "got builtins.NoneType"),
@@ -144,6 +147,20 @@ def test_what_is_no_table_is_refused(frame, told):
 def test_decimals_and_times_survive():
     frame = pl.DataFrame({"c": [decimal.Decimal("1.10")], "t": [datetime.time(1, 2)]})
     assert Dataset(frame).to_polars().equals(frame)
+
+
+@pytest.mark.parametrize("make", [pl.DataFrame, pd.DataFrame])
+def test_a_frame_that_is_changed_in_place_afterwards_changes_nothing(make):
+    frame = make({"a": ["x", "y"]})
+    data = Dataset(frame, Schema({"a": Attribute((Role.QUASI,))}))
+    if isinstance(frame, pd.DataFrame):
+        frame.loc[0, "a"] = "y"
+    else:
+        frame[0, "a"] = "y"
+    frame.columns = ["b"]
+    assert data.columns == ["a"]
+    assert data.column("a").to_list() == ["x", "y"]
+    assert count_classes(data).records.tolist() == [1, 1]
 
 
 # ------------------------------------------------------------------------------------------------------------- roles

@@ -56,7 +56,12 @@ def test_bounded_scores_never_fall_when_a_column_climbs_and_nothing_is_suppresse
 def test_entropy_of_a_worked_table():
     # Ages of six patients (LeFevre et al. 2006): 25, 25, 26, 27, 27, 28. Suppressing all loses 11.5098 bits; in the
     # intervals 25-26 and 27-28 a value of two rows loses log2(3/2) and one of one row log2 3: 5.5098 bits.
-    paths = {"25": ("25", "25-26", "*"), "26": ("26", "25-26", "*"), "27": ("27", "27-28", "*"), "28": ("28", "27-28", "*")}
+    paths = {
+        "25": ("25", "25-26", "*"),
+        "26": ("26", "25-26", "*"),
+        "27": ("27", "27-28", "*"),
+        "28": ("28", "27-28", "*"),
+    }
     table = RandomTable([(v,) for v in ("25", "25", "26", "27", "27", "28")], [paths])
     assert judged(table, "entropy", 1, (1,)).score == pytest.approx(5.5098 / 11.5098, abs=1e-4)
     assert judged(table, "entropy", 1, (2,)).score == pytest.approx(1)

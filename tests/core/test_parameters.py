@@ -88,7 +88,9 @@ def test_mutable_defaults_are_not_shared():
 
 
 def test_plain_data_goes_all_the_way_down_and_is_always_the_same():
-    assert plain_data({"a": ({"b": (1, None)}, frozenset({"z", "y", "x"}))}) == {"a": [{"b": [1, None]}, ["x", "y", "z"]]}
+    assert plain_data({"a": ({"b": (1, None)}, frozenset({"z", "y", "x"}))}) == {
+        "a": [{"b": [1, None]}, ["x", "y", "z"]]
+    }
 
 
 @pytest.mark.parametrize("family", registry.FAMILIES)

@@ -71,7 +71,10 @@ def test_tables_of_the_literature(table, attained):
 
 def test_sentences():
     pair = RandomTable([("a",), ("a",), ("b",)], [{v: (v,) for v in "ab"}])
-    assert repr(judged(pair.dataset(), 1)) == "✓ 1-anonymity: everyone shares the quasi-identifiers with at least 0 other records"
+    assert (
+        repr(judged(pair.dataset(), 1))
+        == "✓ 1-anonymity: everyone shares the quasi-identifiers with at least 0 other records"
+    )
     verdict = judged(pair.dataset(), 2)
     assert verdict.sentence == "1 of 3 records (33.3%) stand in a class of fewer than 2 records; the smallest has 1"
     assert repr(verdict).startswith("✗ 2-anonymity: ")

@@ -56,6 +56,14 @@ def test_many_columns_take_turns_and_still_sum_to_the_share_of_uniques():
     assert set(contributions(classes)) == set(classes.columns)
 
 
+def test_column_order_changes_no_contribution():
+    table = many_columns(9, 16)
+    turned = Dataset(table.to_polars().select(table.columns[::2] + table.columns[1::2]), table.schema)
+    found = contributions(count_classes(table))
+    assert contributions(count_classes(turned)) == pytest.approx(found)
+    assert len(set(found.values())) > 1
+
+
 def test_the_search_for_small_sets_stops_where_there_are_too_many(monkeypatch):
     classes = count_classes(many_columns(12, 16))
     found = smallest_exposing_sets(classes)

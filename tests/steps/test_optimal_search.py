@@ -119,7 +119,9 @@ def test_bounds_hold_where_rare_values_are_rewarded():
 def test_search_equals_trying_every_node_of_larger_lattices(data):
     table = data.draw(tables(most_columns=4, most_rows=40, most_leaves=6, most_levels=4, fewest_rows=20))
     assert math.prod(table.depths) <= 300
-    compare(table, data.draw(st.integers(2, 6)), data.draw(st.sampled_from(NAMES)), data.draw(st.sampled_from([0, 0.2])))
+    compare(
+        table, data.draw(st.integers(2, 6)), data.draw(st.sampled_from(NAMES)), data.draw(st.sampled_from([0, 0.2]))
+    )
 
 
 @dataclasses.dataclass(frozen=True)
@@ -282,9 +284,21 @@ def test_scores_of_the_literature(node, discernibility, precision):
         assert lattice.judge(lattice.base.roll_up(levels)).score == pytest.approx(expected, abs=6e-6)
 
 
+def test_a_thousand_columns_that_cannot_climb_are_no_choices():
+    # deciding column by column must not go a thousand calls deep
+    paths = [{"a": ("a",)}] * 1100 + [{v: (v, "*") for v in "ab"}]
+    table = RandomTable([("a",) * 1101, ("a",) * 1100 + ("b",)], paths)
+    plan = GlobalRecoding(budget=0.0).plan(table.dataset(), Goal(models=(KAnonymity(2),)))
+    assert (plan.levels["c1100"], plan.lattice_nodes) == (1, 2)
+    with pytest.raises(Unsatisfiable, match="and 1092 more"):
+        GlobalRecoding(budget=0.0).plan(table.dataset(), Goal(models=(KAnonymity(3),)))
+
+
 def test_nothing_feasible_names_the_nearest_miss_and_what_cannot_be_generalised():
     table = RandomTable([("a", "x"), ("b", "x"), ("c", "y")], [{v: (v,) for v in "abc"}, {v: (v, "*") for v in "xy"}])
-    with pytest.raises(Unsatisfiable, match=r"would suppress 3 of 3 records; the budget allows 0.*generalised: c0") as no:
+    with pytest.raises(
+        Unsatisfiable, match=r"would suppress 3 of 3 records; the budget allows 0.*generalised: c0"
+    ) as no:
         GlobalRecoding(budget=0.0).plan(table.dataset(), Goal(models=(KAnonymity(2),)))
     assert no.value.closest.tally.suppressed == 3
     assert no.value.exit_code == 4

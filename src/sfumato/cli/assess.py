@@ -2,19 +2,25 @@
 
 from __future__ import annotations
 
+import dataclasses
+from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from sfumato.cli.options import Data, Decimal, Delimiter, Encoding, Json, Quiet, read_data
+from sfumato.core.encoding import parts_of
 
 if TYPE_CHECKING:
     from rich.table import Table
 
     from sfumato.assessment import Assessment
     from sfumato.core.dataset import Dataset
-    from sfumato.core.model import Model
+    from sfumato.core.model import Model, Verdict
+    from sfumato.registry import Question
+
+Told = dict[str, Any]
 
 
 def assess(
@@ -24,6 +30,13 @@ def assess(
     threshold: Annotated[
         float, typer.Option(help="risk above which a record counts as at risk", min=0.0001, max=1)
     ] = 0.2,
+    model: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="a model to judge besides those of the recipe, with or without its degree: "
+            "l_diversity:diagnosis or l_diversity:diagnosis,3 or t_closeness:cost,distance=ordered; repeat it"
+        ),
+    ] = None,
     json: Json = False,
     quiet: Quiet = False,
     delimiter: Delimiter = None,
@@ -32,19 +45,57 @@ def assess(
 ) -> None:
     """Say what an intruder can do with a table as it is: uniques, k, risks, and the columns that cause them."""
     from sfumato.cli.talk import give_json, progress
+    from sfumato.registry import ask
     from sfumato.verbs import assess as look
 
+    questions = [ask(text) for text in model or []]
     dataset = read_data(data, quiet=quiet, delimiter=delimiter, encoding=encoding, decimal=decimal)
-    described, models = _described(dataset, recipe, quasi or [])
+    described, models = _described(dataset, recipe, quasi or [], questions)
+    base = Path() if recipe is None else recipe.parent
     with progress("counting", quiet=quiet):
-        found = look(described, models, threshold=threshold)
+        found = look(described, (*models, *(question.model for question in questions)), threshold=threshold, base=base)
+    found, attained = _told_apart(found, questions)
     if json:
-        give_json(found.to_dict())
+        give_json({**found.to_dict(), "attained": [told for _, told in attained]})
     else:
         show(found, threshold)
+        _show_attained(attained)
 
 
-def _described(dataset: Dataset, recipe: Path | None, quasi: list[str]) -> tuple[Dataset, tuple[Model, ...]]:
+def _told_apart(found: Assessment, questions: Sequence[Question]) -> tuple[Assessment, list[tuple[Verdict, Told]]]:
+    """The assessment with the verdicts on promises, and what is attained where a degree was left open."""
+    asked = found.verdicts[len(found.verdicts) - len(questions) :]
+    attained = [(v, _told(q, v, found.records)) for q, v in zip(questions, asked, strict=True) if q.left_open]
+    open_ones = {id(verdict) for verdict, _ in attained}
+    return dataclasses.replace(found, verdicts=tuple(v for v in found.verdicts if id(v) not in open_ones)), attained
+
+
+def _told(question: Question, verdict: Verdict, records: int) -> Told:
+    """What a table attains, as plain data; where not even the weakest promise holds the sentence would speak of it."""
+    sentence = verdict.sentence
+    if not verdict.holds:
+        sentence = f"no {' and '.join(question.left_open)} holds: {verdict.records:,} of {records:,} records are beyond any"
+    plain = verdict.to_dict()
+    return {"asked": question.text, "attained": plain["attained"], "sentence": sentence} | {
+        key: plain[key] for key in ("model", "missing_rule")
+    }
+
+
+def _show_attained(attained: list[tuple[Verdict, Told]]) -> None:
+    from rich.markup import escape
+
+    from sfumato.cli.talk import out
+
+    for verdict, told in attained:
+        value = "nothing" if verdict.attained is None else "∞" if told["attained"] is None else f"{verdict.attained:.4g}"
+        out().print(
+            f"• [bold]{escape(told['asked'])}[/]: attained [bold]{value}[/]; {escape(told['sentence'])}", soft_wrap=True
+        )
+
+
+def _described(
+    dataset: Dataset, recipe: Path | None, quasi: list[str], questions: Sequence[Question] = ()
+) -> tuple[Dataset, tuple[Model, ...]]:
     from sfumato.errors import ParameterError
     from sfumato.verbs import with_recipe
 
@@ -58,8 +109,10 @@ def _described(dataset: Dataset, recipe: Path | None, quasi: list[str]) -> tuple
             "say what an intruder knows: a recipe (-r visits.yaml) or columns (--quasi age --quasi zip)"
         )
     dataset.require(quasi)
+    asked_about = {part for question in questions for part in parts_of(getattr(question.model, "sensitive", ()))}
     rest = [c for c in dataset.columns if c not in quasi]
-    return dataset.with_roles(quasi=quasi, plain=rest), ()
+    sensitive = [c for c in rest if c in asked_about]
+    return dataset.with_roles(quasi=quasi, sensitive=sensitive, plain=[c for c in rest if c not in sensitive]), ()
 
 
 def show(found: Assessment, threshold: float) -> None:

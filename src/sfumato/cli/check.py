@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Annotated
+
 import typer
 
 from sfumato.cli.options import Data, Decimal, Delimiter, Encoding, Json, Quiet, RecipeFile, read_data
@@ -10,6 +12,9 @@ from sfumato.cli.options import Data, Decimal, Delimiter, Encoding, Json, Quiet,
 def check(
     data: Data,
     recipe: RecipeFile,
+    original: Annotated[
+        str | None, typer.Option(help="the table before anything was released of it, for promises that compare with it")
+    ] = None,
     json: Json = False,
     quiet: Quiet = False,
     delimiter: Delimiter = None,
@@ -19,12 +24,18 @@ def check(
     """Judge a released table by a recipe; exit code 1 when a promise does not hold or a direct identifier is left."""
     from rich.markup import escape
 
-    from sfumato.cli.talk import give_json, out, progress
+    from sfumato import recipes
+    from sfumato.cli.talk import give_json, out, progress, tell
+    from sfumato.core.evidence import needed
     from sfumato.verbs import check as judge
 
     dataset = read_data(data, quiet=quiet, delimiter=delimiter, encoding=encoding, decimal=decimal)
     with progress("judging", quiet=quiet):
-        verdicts = judge(dataset, recipe)
+        made = recipes.load(recipe)
+        before = None if original is None else read_data(original, quiet=True)
+        verdicts = judge(dataset, made, original=before)
+    if before is None and needed(made.meet, made.schema).reference:
+        tell("[dim]note: the released table stands for the original one; --original names that[/]", quiet=quiet)
     if json:
         give_json({"holds": all(verdicts), "verdicts": [v.to_dict() for v in verdicts]})
     else:

@@ -35,7 +35,8 @@ def _described(name: str) -> dict[str, Any]:
     known = {n: cls for family in registry.FAMILIES for n, cls in registry.family(family).items()}
     if name in known:
         described = registry.describe(known[name])
-        return {**described, "doc": inspect.cleandoc(known[name].__doc__ or "")}
+        implies = {"implies": registry.implied_by(name)} if "facts" in described else {}
+        return {**described, **implies, "doc": inspect.cleandoc(known[name].__doc__ or "")}
     objectives = {o.name: o for o in OBJECTIVES}
     if name in objectives:
         return {"name": name, "meaning": objectives[name].meaning, "doc": objectives[name].meaning, "fields": []}
@@ -56,6 +57,20 @@ def _show_name(found: dict[str, Any]) -> None:
         out().print(
             f"  {field['name']}{' (required)' if field['required'] else ''}: {escape(field['meaning'])}", soft_wrap=True
         )
+    if "facts" in found:
+        _show_nature(found)
+
+
+def _show_nature(found: dict[str, Any]) -> None:
+    """The facts of a model, one line each, in plain words."""
+    from rich.markup import escape
+
+    from sfumato.cli.prose import nature
+    from sfumato.cli.talk import out
+
+    out().print("\n[bold]What kind of promise[/]")
+    for line in nature(found):
+        out().print(f"  {escape(line)}", soft_wrap=True)
 
 
 def _release(folder: Path) -> dict[str, Any]:

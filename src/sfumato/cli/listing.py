@@ -56,7 +56,8 @@ def entries(family: str) -> list[dict[str, Any]]:
         from sfumato import examples
 
         return [{"name": n, "meaning": examples.meaning(n)} for n in examples.names()]
+    kept = ("name", "meaning", "fields", "facts", "monotone", "shrinking", "scope", "depends")
     return [
-        {k: d[k] for k in ("name", "meaning", "fields")}
-        for d in map(registry.describe, registry.family(family).values())
+        {key: described[key] for key in kept if key in described}
+        for described in map(registry.describe, registry.family(family).values())
     ]

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
+from typing import Any
 
 SIGNS = {
     r"\ge": "≥", r"\le": "≤", r"\ne": "≠", r"\sum": "Σ", r"\prod": "Π", r"\max": "max", r"\min": "min", r"\log": "log",
@@ -11,6 +13,39 @@ SIGNS = {
     r"\setminus": "∖", r"\{": "{", r"\}": "}", r"\quad": "  ", r"\,": " ", r"\left": "", r"\right": "", r"\lceil": "⌈", r"\rceil": "⌉", r"\lfloor": "⌊",
     r"\rfloor": "⌋", r"\dots": "…", r"\ldots": "…", r"\pi": "π", r"\theta": "θ", r"\mid": "|", r"\approx": "≈",
 }  # fmt: skip
+
+
+AGAINST = {
+    "identity": "limits who can be recognised",
+    "attribute": "limits what can be learned about somebody",
+    "both": "limits who can be recognised and what can be learned about them",
+    "membership": "limits what can be learned about who is in the table",
+}
+PROTECTS = {
+    "respondent": "the people the data are about",
+    "owner": "whoever holds the data",
+    "user": "whoever asks questions of the data",
+}
+SETTING = {"publish": "a table is published", "share result": "results are shared", "compute result": "results are computed"}
+
+
+def nature(described: Mapping[str, Any]) -> list[str]:
+    """What kind of promise a model makes, one line a fact."""
+    facts, depends = described["facts"], described.get("depends", {})
+    monotone, shrinking, by_class = described["monotone"], described["shrinking"], described["scope"] == "class"
+    found = {
+        "against": AGAINST[facts["against"]],
+        "measure": "a yes or no" if facts["measure"] == "boolean" else "a number",
+        "truthful": "what is released stays true" if facts["truthful"] else "released values may be changed at random",
+        "protects": PROTECTS[facts["protects"]],
+        "setting": SETTING[facts["setting"]],
+        "monotone": f"making data coarser {'never breaks it' if monotone else 'can break it'}",
+        "shrinking": f"coarser data {'never need' if shrinking else 'may need'} more records suppressed",
+        "scope": "each class holds or fails by itself" if by_class else "it depends on all classes together",
+    }
+    lines = [f"{name}: {text}" + (f" ({plain(depends[name])})" if name in depends else "") for name, text in found.items()]
+    others = [name for name in described.get("implies", ()) if name != described["name"]]
+    return [*lines, f"implies, when strong enough: {', '.join(others) or 'no other model'}"]
 
 
 def plain(text: str) -> str:

@@ -122,11 +122,11 @@ class ClassTable:
 
         from sfumato.kernels.keys import group
 
+        place = {name: a for a, name in enumerate(self.columns)}
+        chosen = np.array([place[name] for name in columns], dtype=np.int64)
+        widths, shifts = self.layout.widths[chosen].astype(np.uint64), self.layout.shifts[chosen].astype(np.uint64)
         seen = np.zeros(self.keys.shape[1], dtype=np.uint64)
-        for name in columns:
-            a = self.columns.index(name)
-            width, shift = int(self.layout.widths[a]), int(self.layout.shifts[a])
-            seen[int(self.layout.words[a])] |= np.uint64(((1 << width) - 1) << shift)
+        np.bitwise_or.at(seen, self.layout.words[chosen], ((np.uint64(1) << widths) - np.uint64(1)) << shifts)
         ids, _ = group(self.keys & seen)
         return ids
 

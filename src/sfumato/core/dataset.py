@@ -172,6 +172,13 @@ def _series_like(frame: nw.DataFrame[Any], name: str, values: pl.Series) -> nw.S
     return made
 
 
+def _shallow_copy(frame: Any, room: str) -> Any:
+    """The same values under another name: what the caller changes in place later must not change what was counted."""
+    if room == "pandas":
+        return frame.copy(deep=False)
+    return frame.clone() if room == "polars" else frame
+
+
 def _eager(frame: Any) -> nw.DataFrame[Any]:
     import narwhals as nw
 
@@ -188,7 +195,7 @@ def _eager(frame: Any) -> nw.DataFrame[Any]:
                 "column names must be text; rename the columns of the frame, e.g. frame.columns.astype(str)"
             )
     try:
-        return nw.maybe_reset_index(nw.from_native(frame, eager_only=True))
+        return nw.maybe_reset_index(nw.from_native(_shallow_copy(frame, room), eager_only=True))
     except TypeError:
         kind = f"{type(frame).__module__.split('.')[0]}.{type(frame).__name__}"
         raise SchemaError(f"a table must be a polars, pandas or Arrow frame, or a path; got {kind}") from None

@@ -66,17 +66,19 @@ def gather(
     original: Dataset | None = None,
     population: Dataset | None = None,
     posteriors: Sequence[Any] = (),
+    weight: str | None = None,
 ) -> Evidence:
     """Count what the models need of a table: one group-by, however many models.
 
     ``original`` is the table whose distribution is the reference, and whose rows ``dataset.origin`` points to; without
     it the table itself is the reference. ``population`` is a table of everyone, at any level of the hierarchies;
     ``posteriors`` are the matrices of attacks (released rows × original rows). Both are used only by models that ask.
+    ``weight`` names a column of survey weights to be summed whether a model asks or not.
     """
     needs = needed(models, dataset.schema)
     unmasked = {before_masking(name): name for name in needs.unmasked} if original is not None else {}
     counting = _with_unmasked(dataset, original, unmasked)
-    weight = weight_column(dataset.schema) if needs.weights else None
+    weight = weight_column(dataset.schema) if needs.weights else weight
     classes, rows = count_rows(counting, counted=(*needs.counts, *unmasked), weight=weight)
     sources: dict[Column, Column] = {name: name for name in needs.counts}
     sources.update(unmasked)

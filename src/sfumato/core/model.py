@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import math
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, Protocol, runtime_checkable
 
@@ -106,18 +107,27 @@ class Verdict:
         return f"{'✓' if self.holds else '✗'} {self.promise}: {self.sentence}"
 
     def to_dict(self) -> dict[str, Any]:
-        """The verdict as plain data, without anything per class or per record."""
+        """The verdict as plain data, without anything per class or per record; what is infinite is None."""
         return {
             "model": self.model,
             "promise": self.promise,
             "holds": self.holds,
-            "attained": self.attained,
+            "attained": finite(self.attained),
             "required": self.required,
             "failing_classes": len(self.failing),
             "failing_records": self.records,
             "missing_rule": self.missing_rule,
             "sentence": self.sentence,
         }
+
+
+def finite(value: float | None) -> float | None:
+    """A number that JSON knows: None for what is infinite or not a number.
+
+    >>> finite(0.5), finite(float("inf"))
+    (0.5, None)
+    """
+    return None if value is None or not math.isfinite(value) else value
 
 
 def before_masking(column: str) -> str:

@@ -44,7 +44,8 @@ class Objective:
     ``costs(ladder, counts)`` gives the cell cost of each level and code; ``score(tally)`` the number. ``bounded``
     tells that the score never falls when a cell cost or the suppressed count rises, so that a search may cut off
     by bounds. ``minimal`` restricts the choice to k-minimal nodes (Samarati's preferences make no sense otherwise:
-    the top of the lattice suppresses nothing).
+    the top of the lattice suppresses nothing). ``separable`` tells that the score is a rising convex function of a sum
+    with one term a column, so that what some columns cost at least and what others cost at least adds up.
     """
 
     name: str
@@ -53,6 +54,7 @@ class Objective:
     score: Callable[[Tally], float]
     bounded: bool = True
     minimal: bool = False
+    separable: bool = False
 
 
 def _loss_costs(ladder: Ladder, counts: NDArray[np.int64]) -> list[NDArray[np.float64]]:
@@ -110,27 +112,34 @@ def _relative(tally: Tally) -> float:
 
 
 OBJECTIVES: tuple[Objective, ...] = (
-    Objective("loss", "mean loss of a cell (Iyengar 2002, doi:10.1145/775047.775089)", _loss_costs, _mean),
+    Objective("loss", "mean loss of a cell (Iyengar 2002, doi:10.1145/775047.775089)", _loss_costs, _mean, separable=True),
     Objective(
         "loss_geometric",
         "geometric mean of the columns' losses, prod(1+l)^w − 1, as ARX scores",
         _loss_costs,
         _geometric,
+        separable=True,
     ),
     Objective(
         "precision",
         "1 − Sweeney's precision: mean level of a cell over the height of its hierarchy",
         _height_costs,
         _mean,
+        separable=True,
     ),
     Objective(
         "height",
         "mean level of the columns over the heights of their hierarchies; ignores suppression",
         _height_costs,
         _height,
+        separable=True,
     ),
     Objective(
-        "entropy", "non-uniform entropy lost, as a share of all entropy (Gionis & Tassa 2009)", _entropy_costs, _mean
+        "entropy",
+        "non-uniform entropy lost, as a share of all entropy (Gionis & Tassa 2009)",
+        _entropy_costs,
+        _mean,
+        separable=True,
     ),
     Objective("class_size", "average size of the released classes", _loss_costs, _class_size, bounded=False),
     Objective(

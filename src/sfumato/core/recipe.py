@@ -10,6 +10,7 @@ from typing import Any
 from sfumato.core.model import Model
 from sfumato.core.schema import Schema
 from sfumato.core.step import Step
+from sfumato.errors import RecipeError
 
 VERSION = 1
 
@@ -26,3 +27,9 @@ class Recipe:
     steps: tuple[Step, ...] = ()
     limits: Mapping[str, Any] = dataclasses.field(default_factory=dict)
     base: Path = dataclasses.field(default=Path(), compare=False)
+
+    def __post_init__(self) -> None:
+        if self.limits:
+            raise RecipeError(
+                "limits are not enforced by this version; take them out and look at the release's measures"
+            )

@@ -26,38 +26,42 @@ def wildcard_columns(schema: Schema, columns: Sequence[str]) -> tuple[str, ...]:
 
 
 def compatible_records(classes: ClassTable, columns: Sequence[str]) -> NDArray[np.int64]:
-    """Per class, the number of records compatible with it when missing values of ``columns`` match everything.
-
-    Cost grows with the square of the number of distinct patterns of missing columns, times the classes.
-    """
+    """Per class, the number of records compatible with it when missing values of ``columns`` match everything."""
     import numpy as np
-
-    from sfumato.kernels.keys import add_up, group, look_up
 
     if classes.person is not None and columns:
         raise SchemaError(
             f"missing values as wildcards cannot be counted by person ({classes.person!r}); "
             "use missing: category, or keep one row a person"
         )
-    pattern = _patterns(classes, columns)
-    fields = {c: _field_mask(classes, c) for c in columns}
-    found = np.zeros(len(classes), dtype=np.int64)
-    members = {p: np.flatnonzero(pattern == p) for p in np.unique(pattern).tolist()}
-    for here, mine in members.items():
-        for there, theirs in members.items():
-            hidden = np.zeros(classes.keys.shape[1], dtype=np.uint64)
-            for position, column in enumerate(columns):
-                if (here | there) >> position & 1:
-                    hidden |= fields[column]
-            shown = classes.keys[theirs] & ~hidden
-            ids, first = group(shown)
-            sums = add_up(classes.records[theirs], ids, len(first))
-            at = look_up(shown[first], classes.keys[mine] & ~hidden)
-            found[mine] += np.where(at >= 0, sums[np.maximum(at, 0)], 0)
-    return found
+    fields = np.zeros((len(columns), classes.keys.shape[1]), dtype=np.uint64)
+    for position, column in enumerate(columns):
+        fields[position] = field_mask(classes, column)
+    return count_compatible(classes.keys, classes.records, missing_cells(classes, columns), fields)
 
 
-def _patterns(classes: ClassTable, columns: Sequence[str]) -> NDArray[np.int64]:
+def count_compatible(
+    keys: NDArray[np.uint64], records: NDArray[np.int64], missing: NDArray[np.int64], fields: NDArray[np.uint64]
+) -> NDArray[np.int64]:
+    """Per key, the number of records whose keys agree with it outside the fields that are missing in either.
+
+    Bit *b* of ``missing`` says that the field ``fields[b]`` (a mask of the key's words) is missing. Cost grows with the
+    number of distinct patterns of missing fields, times the keys.
+    """
+    import numpy as np
+
+    from sfumato.kernels.compatibility import count_agreeing
+
+    patterns, members = np.unique(missing, return_inverse=True)
+    order = np.argsort(members, kind="stable")
+    starts = np.searchsorted(members[order], np.arange(len(patterns) + 1))
+    shown = np.full((len(patterns), keys.shape[1]), np.iinfo(np.uint64).max, dtype=np.uint64)
+    for position, field in enumerate(fields):
+        shown[(patterns >> position & 1) == 1] &= ~field
+    return count_agreeing(keys, records, order, starts, shown)  # type: ignore[no-any-return]
+
+
+def missing_cells(classes: ClassTable, columns: Sequence[str]) -> NDArray[np.int64]:
     """Per class, a bit for every column that is missing."""
     import numpy as np
 
@@ -72,7 +76,8 @@ def _patterns(classes: ClassTable, columns: Sequence[str]) -> NDArray[np.int64]:
     return pattern
 
 
-def _field_mask(classes: ClassTable, column: str) -> NDArray[np.uint64]:
+def field_mask(classes: ClassTable, column: str) -> NDArray[np.uint64]:
+    """The bits of a key that belong to a column."""
     import numpy as np
 
     a = classes.columns.index(column)

@@ -9,12 +9,27 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
-from sfumato.kernels.space import TREE, by_width, measure, meeting_level, scratch_for, value_weights
+from sfumato.kernels.space import (
+    AMOUNT,
+    FORM,
+    HIGH,
+    LOW,
+    PLACE,
+    RANK,
+    SIZE,
+    TREE,
+    TREE_AT,
+    by_width,
+    inner,
+    measure,
+    meeting_level,
+    value_weights,
+)
 
-__all__ = ["cut", "cut_all", "find_cuts", "partition", "scratch_for", "sides"]
+_NONE = np.int64(0)
 
 
-@njit(cache=True, nogil=True)
+@inner
 def _add(cuts, found, a, low, high, fill, left):
     cuts[found, 0] = a
     cuts[found, 1] = low
@@ -24,69 +39,81 @@ def _add(cuts, found, a, low, high, fill, left):
     return found + 1
 
 
-@njit(cache=True, nogil=True)
+@inner
+def _copy(rows, i, j):
+    for c in range(rows.shape[1]):
+        rows[j, c] = rows[i, c]
+
+
+@inner
 def _child_cuts(values, a, total, crowd, most, space, scratch):
     """Cut off one child of the node above all values: the children nearest to half of the records come first."""
-    cuts, found = scratch.cuts, 0
-    level = meeting_level(space, a, scratch.lows[a], scratch.highs[a]) - 1
-    base = space.tree_at[a] + level * space.sizes[a]
+    cuts, found = scratch.cuts, np.int64(0)
+    level = meeting_level(space, a, scratch.box[LOW, a], scratch.box[HIGH, a]) - 1
+    base = space.dims[TREE_AT, a] + level * space.dims[SIZE, a]
     i = 0
     while i < values:
-        first, left = i, 0
-        while i < values and space.nodes[base + scratch.ranks[i]] == space.nodes[base + scratch.ranks[first]]:
-            left += scratch.amounts[i]
+        first, left = i, np.int64(0)
+        while i < values and space.nodes[base + scratch.values[RANK, i]] == space.nodes[base + scratch.values[RANK, first]]:
+            left += scratch.values[AMOUNT, i]
             i += 1
         if left < crowd or total - left < crowd:
             continue
-        j = min(found, most)
+        j = found
         while j > 0 and abs(2 * cuts[j - 1, 4] - total) > abs(2 * left - total):
             if j < most:
-                cuts[j] = cuts[j - 1]
+                _copy(cuts, j - 1, j)
             j -= 1
         if j < most:
-            _add(cuts, j, a, scratch.ranks[first], scratch.ranks[i - 1], 0, left)
+            _add(cuts, j, a, scratch.values[RANK, first], scratch.values[RANK, i - 1], _NONE, left)
             found = min(found + 1, most)
     return found
 
 
-@njit(cache=True, nogil=True)
-def _cuts_of(values, a, total, crowd, relaxed, most, space, scratch):
-    """All cuts of one dimension that leave enough records on both sides, in the order in which they are tried."""
-    cuts, ranks, found = scratch.cuts, scratch.ranks, 0
-    if space.forms[a] == TREE:
+@inner
+def _cuts_of(values, a, total, crowd, shared, most, space, scratch):
+    """The cuts of one dimension that leave enough records on both sides, in the order in which they are tried.
+
+    Either the cuts that keep equal values together, or (``shared``) the one that shares out those of the median.
+    """
+    cuts, least, found = scratch.cuts, scratch.values[RANK, 0], np.int64(0)
+    if space.dims[FORM, a] == TREE and not shared:
         found = _child_cuts(values, a, total, crowd, most, space, scratch)
-    median, below = 0, 0
-    while 2 * (below + scratch.amounts[median]) < total:
-        below += scratch.amounts[median]
+    median, below = np.int64(0), np.int64(0)
+    while 2 * (below + scratch.values[AMOUNT, median]) < total:
+        below += scratch.values[AMOUNT, median]
         median += 1
-    upto = below + scratch.amounts[median]
-    half = (total + 1) // 2
-    if relaxed and half > below and half < upto and total - half >= crowd:
-        found = _add(cuts, found, a, ranks[0], ranks[median] - 1, half - below, half)
+    upto, half = below + scratch.values[AMOUNT, median], (total + 1) // 2
+    if shared:
+        if below < half < upto and total - half >= crowd:
+            found = _add(cuts, found, a, least, scratch.values[RANK, median] - 1, half - below, half)
+        return found
     if upto >= crowd and total - upto >= crowd:
-        found = _add(cuts, found, a, ranks[0], ranks[median], 0, upto)
+        found = _add(cuts, found, a, least, scratch.values[RANK, median], _NONE, upto)
     if below >= crowd and total - below >= crowd:
-        found = _add(cuts, found, a, ranks[0], ranks[median] - 1, 0, below)
+        found = _add(cuts, found, a, least, scratch.values[RANK, median] - 1, _NONE, below)
     return found
 
 
-@njit(cache=True, nogil=True)
+@inner
 def _find_cut(points, start, end, total, crowd, relaxed, most, skip, space, scratch, chosen):
     """Write the first cut but ``skip`` to ``chosen``; whether there is one."""
     if total < 2 * crowd:
         return False
     measure(points, start, end, space, scratch)
     by_width(space, scratch)
-    for a in scratch.ordered:
-        if scratch.lows[a] >= scratch.highs[a]:
-            continue
-        values = value_weights(points, start, end, a, space, scratch)
-        found = _cuts_of(values, a, total, crowd, relaxed, most, space, scratch)
-        if skip < found:
-            for c in range(5):
-                chosen[c] = scratch.cuts[skip, c]
-            return True
-        skip -= found
+    for shared in range(1 + relaxed):
+        for i in range(space.dims.shape[1]):
+            a = scratch.box[PLACE, i]
+            if scratch.box[LOW, a] >= scratch.box[HIGH, a]:
+                continue
+            values = value_weights(points, start, end, a, scratch)
+            found = _cuts_of(values, a, total, crowd, shared == 1, most, space, scratch)
+            if skip < found:
+                for c in range(5):
+                    chosen[c] = scratch.cuts[skip, c]
+                return True
+            skip -= found
     return False
 
 
@@ -102,7 +129,7 @@ def find_cuts(points, starts, ends, totals, skips, crowd, relaxed, most, space, 
     return chosen, found
 
 
-@njit(cache=True, nogil=True)
+@inner
 def _goes_left(rank, amount, chosen, filled):
     """Whether a whole point goes left: points of the rank that is split go there while that comes nearer to half."""
     if rank == chosen[2] + 1 and chosen[3] > 0:
@@ -114,7 +141,9 @@ def _goes_left(rank, amount, chosen, filled):
 def sides(points, starts, ends, cuts):
     """The class of every point of some segments and its side: 2·segment for left, 2·segment + 1 for right."""
     d = points.shape[1] - 2
-    length = np.sum(ends - starts)
+    length = 0
+    for s in range(starts.size):
+        length += ends[s] - starts[s]
     members, halves = np.empty(length, np.int64), np.empty(length, np.int64)
     n = 0
     for s in range(starts.size):
@@ -132,9 +161,9 @@ def sides(points, starts, ends, cuts):
 
 @njit(cache=True, nogil=True)
 def cut_all(points, starts, ends, cuts):
-    """Put the left points of each segment before the right ones; returns where the right ones begin."""
+    """Put the left points of each segment before the right ones; returns where the right ones begin, and left records."""
     d = points.shape[1] - 2
-    middles = starts.copy()
+    middles, totals = starts.copy(), np.zeros(starts.size, np.int64)
     for s in range(starts.size):
         filled = 0
         for i in range(starts[s], ends[s]):
@@ -142,12 +171,13 @@ def cut_all(points, starts, ends, cuts):
             if _goes_left(rank, amount, cuts[s], filled):
                 if rank > cuts[s, 2]:
                     filled += amount
+                totals[s] += amount
                 _swap(points, i, middles[s])
                 middles[s] += 1
-    return middles
+    return middles, totals
 
 
-@njit(cache=True, nogil=True)
+@inner
 def _swap(points, i, j):
     if i != j:
         for c in range(points.shape[1]):
@@ -168,7 +198,7 @@ def cut(points, start, end, chosen):
         if rank == chosen[2] + 1 and fill > 0:
             left = True
             if points[i, d] > fill:
-                points[last] = points[i]
+                _copy(points, i, last)
                 points[last, d] -= fill
                 points[i, d] = fill
                 last += 1
@@ -188,7 +218,7 @@ def partition(points, count, total, crowd, relaxed, space, scratch, parts, ends)
 
     The segments not yet done lie one after the other; the last one is always next, so it can grow when it is cut.
     """
-    d = space.sizes.size
+    d = points.shape[1] - 2
     begins, totals = np.zeros(ends.size + 1, np.int64), np.zeros(ends.size + 1, np.int64)
     chosen = np.zeros(5, np.int64)
     totals[0] = total

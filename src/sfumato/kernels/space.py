@@ -14,184 +14,183 @@ from numba import njit
 from numpy.typing import NDArray
 
 LINE, TREE, SET = 0, 1, 2
+FORM, SIZE, MISSING, AT, TREE_AT = range(5)
+WEIGHT, SPAN = range(2)
+LOW, HIGH, DISTINCT, PLACE = range(4)
+HISTOGRAM, RANK, AMOUNT = range(3)
 _FAR = np.int64(1) << np.int64(40)
+
+inner = njit(cache=True, nogil=True, no_cpython_wrapper=True, no_cfunc_wrapper=True)
+"""For loops that only loops call: without a way in from Python they compile faster."""
 
 
 class Space(NamedTuple):
-    """The dimensions, one entry each: form, number of ranks, rank of missing values (−1: none), weight, and span.
+    """The dimensions. Few arrays with named rows instead of many arrays: that compiles several times faster.
 
-    ``places[at[a] + rank]`` is where a rank lies on a line. ``nodes[tree_at[a] + level·sizes[a] + rank]`` is the node
-    above a rank of a tree and ``losses`` the loss of that node; ``depths`` are the numbers of levels.
+    ``dims`` has the rows FORM, SIZE (number of ranks), MISSING (rank of missing values, −1: none), AT, TREE_AT;
+    ``scales`` the rows WEIGHT and SPAN. ``places[AT + rank]`` is where a rank lies on a line.
+    ``nodes[TREE_AT + level·SIZE + rank]`` is the node above a rank of a tree and ``losses`` the loss of that node.
     """
 
-    forms: NDArray[np.int64]
-    sizes: NDArray[np.int64]
-    missing: NDArray[np.int64]
-    weights: NDArray[np.float64]
-    spans: NDArray[np.float64]
-    at: NDArray[np.int64]
+    dims: NDArray[np.int64]
+    scales: NDArray[np.float64]
     places: NDArray[np.float64]
-    depths: NDArray[np.int64]
-    tree_at: NDArray[np.int64]
     nodes: NDArray[np.int64]
     losses: NDArray[np.float64]
 
 
 class Scratch(NamedTuple):
-    """Room for the loops: the box around some points, the values in it, and the weights of one dimension's values."""
+    """Room for the loops: the box around some points and the values of one dimension in it.
 
-    lows: NDArray[np.int64]
-    highs: NDArray[np.int64]
-    distinct: NDArray[np.int64]
+    ``box`` has the rows LOW, HIGH, DISTINCT, PLACE (the dimensions, the widest first), ``widths`` the losses of its cells,
+    ``values`` the rows HISTOGRAM, RANK, AMOUNT; the last entry of ``stamps`` is the stamp in use.
+    """
+
+    box: NDArray[np.int64]
     widths: NDArray[np.float64]
-    ordered: NDArray[np.int64]
     stamps: NDArray[np.int64]
-    stamp: NDArray[np.int64]
-    histogram: NDArray[np.int64]
-    ranks: NDArray[np.int64]
-    amounts: NDArray[np.int64]
+    values: NDArray[np.int64]
     cuts: NDArray[np.int64]
 
 
-def scratch_for(space: Space, children: int) -> Scratch:
+def scratch_for(space: Space, children: int = 1) -> Scratch:
     """Room for a space and at most so many children of a tree's node to be cut off."""
-    d, most = len(space.sizes), int(space.sizes.max())
-    whole = [np.zeros(n, dtype=np.int64) for n in (d, d, d, d, int(space.sizes.sum()), 1, most, most, most)]
-    lows, highs, distinct, ordered, stamps, stamp, histogram, ranks, amounts = whole
-    cuts = np.zeros((children + 3, 5), dtype=np.int64)
-    return Scratch(lows, highs, distinct, np.zeros(d), ordered, stamps, stamp, histogram, ranks, amounts, cuts)
+    sizes = space.dims[SIZE]
+    whole = [np.zeros(shape, dtype=np.int64) for shape in ((4, len(sizes)), int(sizes.sum()) + 1, (3, int(sizes.max())))]
+    return Scratch(whole[0], np.zeros(len(sizes)), whole[1], whole[2], np.zeros((children + 3, 5), dtype=np.int64))
 
 
-@njit(cache=True, nogil=True)
+@inner
 def meeting_level(space, a, low, high):
     """The lowest level of a tree on which two ranks are under one node."""
-    size, base = space.sizes[a], space.tree_at[a]
+    size, base = space.dims[SIZE, a], space.dims[TREE_AT, a]
     level = 0
     while space.nodes[base + level * size + low] != space.nodes[base + level * size + high]:
         level += 1
     return level
 
 
-@njit(cache=True, nogil=True)
+@inner
 def cell_loss(space, a, low, high, distinct):
     """The loss of a cell that covers the ranks from ``low`` to ``high``, ``distinct`` of them where it is a set."""
-    if space.forms[a] == TREE:
+    if space.dims[FORM, a] == TREE:
         level = meeting_level(space, a, low, high)
-        return space.losses[space.tree_at[a] + level * space.sizes[a] + low]
+        return space.losses[space.dims[TREE_AT, a] + level * space.dims[SIZE, a] + low]
     if low == high:
         return 0.0
-    if high == space.missing[a]:
+    if high == space.dims[MISSING, a]:
         return 1.0
-    if space.spans[a] <= 0.0:
+    if space.scales[SPAN, a] <= 0.0:
         return 0.0
-    if space.forms[a] == LINE:
-        return (space.places[space.at[a] + high] - space.places[space.at[a] + low]) / space.spans[a]
-    return (distinct - 1.0) / space.spans[a]
+    if space.dims[FORM, a] == LINE:
+        return (space.places[space.dims[AT, a] + high] - space.places[space.dims[AT, a] + low]) / space.scales[SPAN, a]
+    return (distinct - 1.0) / space.scales[SPAN, a]
 
 
-@njit(cache=True, nogil=True)
+@inner
 def measure(points, start, end, space, scratch):
     """The box around some points, and the loss of each of its cells; points without records do not count."""
-    d = space.sizes.size
+    d = space.dims.shape[1]
     for a in range(d):
-        scratch.lows[a] = _FAR
-        scratch.highs[a] = -1
-        scratch.distinct[a] = 0
-    scratch.stamp[0] += 1
+        scratch.box[LOW, a] = _FAR
+        scratch.box[HIGH, a] = -1
+        scratch.box[DISTINCT, a] = 0
+    scratch.stamps[-1] += 1
     for i in range(start, end):
         if points[i, d] == 0:
             continue
         for a in range(d):
             rank = np.int64(points[i, a])
-            if rank < scratch.lows[a]:
-                scratch.lows[a] = rank
-            if rank > scratch.highs[a]:
-                scratch.highs[a] = rank
-            if space.forms[a] == SET and scratch.stamps[space.at[a] + rank] != scratch.stamp[0]:
-                scratch.stamps[space.at[a] + rank] = scratch.stamp[0]
-                scratch.distinct[a] += 1
+            if rank < scratch.box[LOW, a]:
+                scratch.box[LOW, a] = rank
+            if rank > scratch.box[HIGH, a]:
+                scratch.box[HIGH, a] = rank
+            if space.dims[FORM, a] == SET and scratch.stamps[space.dims[AT, a] + rank] != scratch.stamps[-1]:
+                scratch.stamps[space.dims[AT, a] + rank] = scratch.stamps[-1]
+                scratch.box[DISTINCT, a] += 1
     for a in range(d):
-        scratch.widths[a] = cell_loss(space, a, scratch.lows[a], scratch.highs[a], scratch.distinct[a])
+        scratch.widths[a] = cell_loss(space, a, scratch.box[LOW, a], scratch.box[HIGH, a], scratch.box[DISTINCT, a])
 
 
-@njit(cache=True, nogil=True)
+@inner
 def by_width(space, scratch):
     """Put the dimensions in order of weight times width, the widest first; equal ones stay in their order."""
-    for i in range(space.sizes.size):
-        key = space.weights[i] * scratch.widths[i]
+    for i in range(space.dims.shape[1]):
+        key = space.scales[WEIGHT, i] * scratch.widths[i]
         j = i
-        while j > 0 and space.weights[scratch.ordered[j - 1]] * scratch.widths[scratch.ordered[j - 1]] < key:
-            scratch.ordered[j] = scratch.ordered[j - 1]
+        while j > 0 and space.scales[WEIGHT, scratch.box[PLACE, j - 1]] * scratch.widths[scratch.box[PLACE, j - 1]] < key:
+            scratch.box[PLACE, j] = scratch.box[PLACE, j - 1]
             j -= 1
-        scratch.ordered[j] = i
+        scratch.box[PLACE, j] = i
 
 
-@njit(cache=True, nogil=True)
-def _sort(ranks, amounts, n):
+@inner
+def _sort(values, n):
     """Shell sort of a few ranks with their amounts."""
     gap = 1
     while gap < n // 3:
         gap = 3 * gap + 1
     while gap > 0:
         for i in range(gap, n):
-            rank, amount = ranks[i], amounts[i]
+            rank, amount = values[RANK, i], values[AMOUNT, i]
             j = i
-            while j >= gap and ranks[j - gap] > rank:
-                ranks[j] = ranks[j - gap]
-                amounts[j] = amounts[j - gap]
+            while j >= gap and values[RANK, j - gap] > rank:
+                values[RANK, j] = values[RANK, j - gap]
+                values[AMOUNT, j] = values[AMOUNT, j - gap]
                 j -= gap
-            ranks[j] = rank
-            amounts[j] = amount
+            values[RANK, j] = rank
+            values[AMOUNT, j] = amount
         gap //= 3
 
 
-@njit(cache=True, nogil=True)
-def value_weights(points, start, end, a, space, scratch):
+@inner
+def value_weights(points, start, end, a, scratch):
     """The ranks that occur in one dimension, ascending, and their records; returns how many there are.
 
     By histogram, or by sorting where few points lie in a wide range.
     """
-    d, low, high = space.sizes.size, scratch.lows[a], scratch.highs[a]
-    ranks, amounts, histogram = scratch.ranks, scratch.amounts, scratch.histogram
-    found = 0
+    d, low, high, values = points.shape[1] - 2, scratch.box[LOW, a], scratch.box[HIGH, a], scratch.values
+    n = np.int64(0)
     if high - low < 8 * (end - start):
         for rank in range(low, high + 1):
-            histogram[rank] = 0
+            values[HISTOGRAM, rank] = 0
         for i in range(start, end):
-            if points[i, d] > 0:
-                histogram[points[i, a]] += points[i, d]
+            values[HISTOGRAM, points[i, a]] += points[i, d]
         for rank in range(low, high + 1):
-            if histogram[rank] > 0:
-                ranks[found] = rank
-                amounts[found] = histogram[rank]
-                found += 1
-        return found
-    n = 0
+            if values[HISTOGRAM, rank] > 0:
+                values[RANK, n] = rank
+                values[AMOUNT, n] = values[HISTOGRAM, rank]
+                n += 1
+        return n
     for i in range(start, end):
         if points[i, d] > 0:
-            ranks[n] = points[i, a]
-            amounts[n] = points[i, d]
+            values[RANK, n] = points[i, a]
+            values[AMOUNT, n] = points[i, d]
             n += 1
-    _sort(ranks, amounts, n)
-    for i in range(n):
-        if found > 0 and ranks[found - 1] == ranks[i]:
-            amounts[found - 1] += amounts[i]
+    _sort(values, n)
+    found = 0
+    for i in range(1, n):
+        if values[RANK, found] == values[RANK, i]:
+            values[AMOUNT, found] += values[AMOUNT, i]
         else:
-            ranks[found] = ranks[i]
-            amounts[found] = amounts[i]
             found += 1
-    return found
+            values[RANK, found] = values[RANK, i]
+            values[AMOUNT, found] = values[AMOUNT, i]
+    return found + 1
 
 
 @njit(cache=True, nogil=True)
 def boxes(points, ids, groups, count):
-    """The least and greatest rank of every dimension in each group; point ``i`` belongs to ``groups[i]`` (−1: none)."""
+    """The least and greatest rank of every dimension in each group: point ``ids[i]`` belongs to ``groups[i]``.
+
+    Points without records do not count; a group without records has a box with nothing inside.
+    """
     d = points.shape[1] - 2
     lows = np.full((count, d), np.int32(2**31 - 1), np.int32)
     highs = np.full((count, d), np.int32(-1), np.int32)
     for i in range(ids.size):
         g = groups[i]
-        if g < 0:
+        if points[ids[i], d] == 0:
             continue
         for a in range(d):
             rank = points[ids[i], a]
@@ -203,24 +202,12 @@ def boxes(points, ids, groups, count):
 
 
 @njit(cache=True, nogil=True)
-def box_losses(space, lows, highs, distinct):
-    """The loss of every cell of some boxes."""
-    losses = np.empty(lows.shape, np.float64)
-    for g in range(lows.shape[0]):
-        for a in range(lows.shape[1]):
-            losses[g, a] = cell_loss(space, a, np.int64(lows[g, a]), np.int64(highs[g, a]), distinct[g, a])
-    return losses
-
-
-@njit(cache=True, nogil=True)
 def people_inside(points, ids, groups, people, lows, highs):
     """How many of the ``people`` of each point lie inside the box of its group; summed per group."""
     d = points.shape[1] - 2
     sums = np.zeros(lows.shape[0], np.int64)
     for i in range(ids.size):
         g = groups[i]
-        if g < 0:
-            continue
         inside = True
         for a in range(d):
             rank = points[ids[i], a]

@@ -1,8 +1,8 @@
-"""Loops of cell suppression: groups of records that agree on the cells shown, and which of them to suppress.
+"""Loops of cell suppression: which records to suppress so that nobody is too rare.
 
-A *unit* is a class of records that are still alike: a packed key, the columns that are missing in it as bits, and how
-many records it has. Column *c* owns the bits ``fields[c]`` of word ``words[c]`` of a key. Frequencies are those of a
-record that keeps all its cells.
+A *unit* is a set of equal records: a packed key, the columns that are missing in it as bits, and how many of its
+records still show all their cells (``left``). Column *c* owns the bits ``fields[c]`` of word ``words[c]`` of a key.
+``frequencies`` are those of a record of the unit that shows all its cells.
 """
 
 from __future__ import annotations
@@ -10,150 +10,86 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
-_EMPTY = np.int64(-1)
-
-
-@njit(cache=True, nogil=True, inline="always")
-def _slot(keys, i, shown, bits):
-    h = np.uint64(0)
-    for w in range(shown.size):
-        h = (h ^ (keys[i, w] & shown[w])) * np.uint64(0x9E3779B97F4A7C15)
-        if shown.size > 1:
-            h ^= h >> np.uint64(32)
-    return h >> np.uint64(64 - bits)
-
-
-@njit(cache=True, nogil=True, inline="always")
-def _agree(keys, i, j, shown):
-    for w in range(shown.size):
-        if (keys[i, w] ^ keys[j, w]) & shown[w]:
-            return False
-    return True
-
-
-@njit(cache=True, nogil=True)
-def _group_some(keys, rows, shown):
-    """Number rows alike that agree where it is shown: their groups, one row of each, and the hash table."""
-    bits = 4
-    while (1 << bits) < 2 * rows.size:
-        bits += 1
-    table = np.full(1 << bits, _EMPTY, np.int64)
-    mask = np.uint64((1 << bits) - 1)
-    ids = np.empty(rows.size, np.int64)
-    first = np.empty(rows.size, np.int64)
-    count = 0
-    for r in range(rows.size):
-        h = _slot(keys, rows[r], shown, bits)
-        while table[h] != _EMPTY and not _agree(keys, first[table[h]], rows[r], shown):
-            h = (h + np.uint64(1)) & mask
-        if table[h] == _EMPTY:
-            table[h] = count
-            first[count] = rows[r]
-            count += 1
-        ids[r] = table[h]
-    return ids, first[:count].copy(), table, bits
-
-
-@njit(cache=True, nogil=True, inline="always")
-def _find(keys, i, shown, first, table, bits):
-    mask = np.uint64(table.size - 1)
-    h = _slot(keys, i, shown, bits)
-    while table[h] != _EMPTY and not _agree(keys, first[table[h]], i, shown):
-        h = (h + np.uint64(1)) & mask
-    return table[h]
-
-
-@njit(cache=True, nogil=True)
-def compatible_records(keys, amounts, order, starts, shown):
-    """Per unit, the records that agree with it in every column that is missing in neither.
-
-    ``order[starts[p]:starts[p+1]]`` are the units with pattern *p* of missing columns, which shows the bits ``shown[p]``.
-    """
-    found = np.zeros(amounts.size, np.int64)
-    for p in range(starts.size - 1):
-        for q in range(p, starts.size - 1):
-            both = shown[p] & shown[q]
-            small, large = order[starts[p] : starts[p + 1]], order[starts[q] : starts[q + 1]]
-            if small.size > large.size:
-                small, large = large, small
-            ids, first, table, bits = _group_some(keys, small, both)
-            mine = np.zeros(first.size, np.int64)
-            theirs = np.zeros(first.size, np.int64)
-            for r in range(small.size):
-                mine[ids[r]] += amounts[small[r]]
-            if p == q:
-                for r in range(small.size):
-                    found[small[r]] += mine[ids[r]]
-                continue
-            for r in range(large.size):
-                g = _find(keys, large[r], both, first, table, bits)
-                if g >= 0:
-                    found[large[r]] += mine[g]
-                    theirs[g] += amounts[large[r]]
-            for r in range(small.size):
-                found[small[r]] += theirs[ids[r]]
-    return found
+from sfumato.kernels.compatibility import find_shown, group_shown
 
 
 @njit(cache=True, nogil=True)
 def groups_of(keys, rows, shown, amounts, left, frequencies, k):
-    """The groups of some units among all: group of each, and per group all its records and the best safe unit, or −1."""
-    ids, first, table, bits = _group_some(keys, rows, shown)
-    totals = np.zeros(first.size, np.int64)
-    donors = np.full(first.size, -1, np.int64)
+    """The groups of some units that agree in what is shown, those with at least k records of all units.
+
+    Group *g* has ``members[starts[g]:starts[g+1]]``; its donor is the unit with most records left that are not rare, −1
+    where there is none.
+    """
+    ids, known, table, bits = group_shown(keys, rows, shown)
+    totals = np.zeros(len(known), np.int64)
+    donors = np.full(len(known), -1, np.int64)
     for i in range(amounts.size):
-        g = _find(keys, i, shown, first, table, bits)
+        g = find_shown(keys, i, shown, known, table, bits)
         if g < 0:
             continue
         totals[g] += amounts[i]
         if frequencies[i] >= k and left[i] > 0 and (donors[g] < 0 or left[i] > left[donors[g]]):
             donors[g] = i
-    return ids, totals, donors
+    return _listed(rows, ids, totals >= k, donors)
+
+
+@njit(cache=True, nogil=True)
+def _listed(rows, ids, wanted, donors):
+    """The members of the wanted groups, one group after the other."""
+    place = np.full(wanted.size, -1, np.int64)
+    count = 0
+    for g in range(wanted.size):
+        if wanted[g]:
+            place[g] = count
+            count += 1
+    starts = np.zeros(count + 1, np.int64)
+    for r in range(rows.size):
+        if place[ids[r]] >= 0:
+            starts[place[ids[r]] + 1] += 1
+    for g in range(count):
+        starts[g + 1] += starts[g]
+    members = np.empty(starts[count], np.int64)
+    cursor = starts[:-1].copy()
+    for r in range(rows.size):
+        g = place[ids[r]]
+        if g >= 0:
+            members[cursor[g]] = rows[r]
+            cursor[g] += 1
+    return starts, members, donors[wanted]
 
 
 @njit(cache=True, nogil=True, inline="always")
-def _differing(keys, i, j, words, fields):
-    """The columns in which two units differ, as bits."""
+def _apart(keys, i, j, words, fields, missing):
+    """The columns in which two units differ and neither is missing, as bits."""
     found = np.int64(0)
     for c in range(words.size):
         if (keys[i, words[c]] ^ keys[j, words[c]]) & fields[c]:
             found |= np.int64(1) << c
-    return found
+    return found & ~(missing[i] | missing[j])
 
 
 @njit(cache=True, nogil=True)
-def _worth(members, begin, end, frequencies, left, k, by_deficit):
-    """Suppressions that members would need one by one, over those they need together."""
-    by_deficit[:] = 0
+def _worth(members, frequencies, left, k, by_deficit):
+    """Records to suppress when every member is on its own, over those that suffice for all together.
+
+    Together: when *t* records are suppressed, members that lack at most *t* are helped, those that lack more are
+    suppressed themselves.
+    """
     alone = 0
-    for at in range(begin, end):
-        u = members[at]
+    most = 0
+    for u in members:
         deficit = k - frequencies[u]
         if deficit > 0 and left[u] > 0:
             alone += min(deficit, left[u])
+            most = max(most, deficit)
             by_deficit[deficit] += left[u]
-    if alone == 0:
-        return 0.0
-    together = np.int64(k)
-    above = np.int64(0)
-    for deficit in range(k, -1, -1):
+    together = most
+    above = 0
+    for deficit in range(most, 0, -1):
         together = min(together, max(above, deficit))
         above += by_deficit[deficit]
-    return alone / max(1, together)
-
-
-@njit(cache=True, nogil=True)
-def _sift(heap, worth, size, at):
-    while True:
-        child = 2 * at + 1
-        if child >= size:
-            return
-        if child + 1 < size and _before(worth, heap[child + 1], heap[child]):
-            child += 1
-        if not _before(worth, heap[child], heap[at]):
-            return
-        heap[at], heap[child] = heap[child], heap[at]
-        at = child
+        by_deficit[deficit] = 0
+    return alone / max(1, min(together, above))
 
 
 @njit(cache=True, nogil=True, inline="always")
@@ -162,58 +98,146 @@ def _before(worth, one, other):
 
 
 @njit(cache=True, nogil=True)
-def cover_groups(keys, words, fields, missing, hidden, starts, members, donors, k, frequencies, left, out):
-    """Suppress cells, the groups that gain most first, until no member of any group is too rare.
+def _sift(heap, worth, size):
+    """Let the first entry of a heap sink to its place."""
+    at = 0
+    while 2 * at + 1 < size:
+        child = 2 * at + 1
+        if child + 1 < size and _before(worth, heap[child + 1], heap[child]):
+            child += 1
+        if not _before(worth, heap[child], heap[at]):
+            return
+        heap[at], heap[child] = heap[child], heap[at]
+        at = child
 
-    Group *g* has ``members[starts[g]:starts[g+1]]`` and hides the columns ``hidden[g]``; at least *k* records are in it.
-    ``frequencies`` and ``left`` are kept up to date; ``out`` receives unit and group of every record suppressed.
-    Returns how many.
+
+@njit(cache=True, nogil=True)
+def cover(keys, words, fields, missing, starts, members, donors, k, frequencies, left):
+    """Suppress records, the group that gains most first, until no member of any group is too rare.
+
+    All groups hide equally costly sets of columns. Brings ``frequencies`` and ``left`` up to date and returns unit and
+    group of every record suppressed.
     """
     size = starts.size - 1
     by_deficit = np.zeros(k + 1, np.int64)
     worth = np.empty(size)
-    heap = np.arange(size)
     for g in range(size):
-        worth[g] = _worth(members, starts[g], starts[g + 1], frequencies, left, k, by_deficit)
-    for at in range(size // 2 - 1, -1, -1):
-        _sift(heap, worth, size, at)
-    done = 0
+        worth[g] = _worth(members[starts[g] : starts[g + 1]], frequencies, left, k, by_deficit)
+    heap = np.argsort(-worth, kind="mergesort")
+    units = [np.int64(0) for _ in range(0)]
+    groups = [np.int64(0) for _ in range(0)]
     while size > 0:
         g = heap[0]
-        now = _worth(members, starts[g], starts[g + 1], frequencies, left, k, by_deficit)
-        if now > 0 and now < worth[g]:
+        inside = members[starts[g] : starts[g + 1]]
+        now = _worth(inside, frequencies, left, k, by_deficit)
+        if 0 < now < worth[g]:  # others have helped its members since: it must wait for its turn
             worth[g] = now
-            _sift(heap, worth, size, 0)
+            _sift(heap, worth, size)
             continue
         if now > 0:
-            done = _cover(keys, words, fields, missing, members[starts[g] : starts[g + 1]], donors[g], k, frequencies, left, out, done, g)
+            before = len(units)
+            _cover_group(keys, words, fields, missing, inside, donors[g], k, frequencies, left, units)
+            for _ in range(len(units) - before):
+                groups.append(g)
         size -= 1
         heap[0] = heap[size]
-        _sift(heap, worth, size, 0)
-    return done
+        _sift(heap, worth, size)
+    return np.array(units), np.array(groups)
 
 
 @njit(cache=True, nogil=True)
-def _cover(keys, words, fields, missing, members, donor, k, frequencies, left, out, done, g):
-    """Suppress records of one group, the rarest first, until no member is too rare."""
+def _cover_group(keys, words, fields, missing, members, donor, k, frequencies, left, units):
+    """Suppress records of one group until no member is too rare."""
     while True:
-        rarest = np.int64(-1)
-        for u in members:
-            if frequencies[u] >= k or left[u] == 0:
-                continue
-            if rarest < 0 or frequencies[u] < frequencies[rarest] or (
-                frequencies[u] == frequencies[rarest] and left[u] < left[rarest]
-            ):
-                rarest = u
+        rarest = _rarest(members, k, frequencies, left)
         if rarest < 0:
-            return done
+            return
         chosen = rarest
-        # a record that is common anyway helps all of a class; suppressing the class helps nobody of its own
-        if donor >= 0 and left[donor] > 0 and k - frequencies[rarest] < left[rarest]:
-            chosen = donor
+        if k - frequencies[rarest] < left[rarest]:
+            # its own records are no help to one another, a record from elsewhere is a help to all of them
+            if donor >= 0 and left[donor] > 0:
+                chosen = donor
+            else:
+                chosen = _largest_other(members, rarest, left)
+            if not _apart(keys, rarest, chosen, words, fields, missing):
+                chosen = rarest
         left[chosen] -= 1
-        out[done, 0], out[done, 1] = chosen, g
-        done += 1
+        units.append(chosen)
         for u in members:
-            if _differing(keys, u, chosen, words, fields) & ~(missing[u] | missing[chosen]):
+            if _apart(keys, u, chosen, words, fields, missing):
                 frequencies[u] += 1
+
+
+@njit(cache=True, nogil=True)
+def _rarest(members, k, frequencies, left):
+    """The member with records that are too rare that lacks most, and of these the one with fewest records; −1: none."""
+    rarest = np.int64(-1)
+    for u in members:
+        if frequencies[u] >= k or left[u] == 0:
+            continue
+        if rarest < 0 or frequencies[u] < frequencies[rarest]:
+            rarest = u
+        elif frequencies[u] == frequencies[rarest] and left[u] < left[rarest]:
+            rarest = u
+    return rarest
+
+
+@njit(cache=True, nogil=True)
+def _largest_other(members, unit, left):
+    """The other member with most records left, or the unit itself."""
+    found = unit
+    for u in members:
+        if u != unit and left[u] > 0 and (found == unit or left[u] > left[found]):
+            found = u
+    return found
+
+
+@njit(cache=True, nogil=True)
+def restore(keys, words, fields, missing, shown, watched, units, hidden, k, frequencies, left, relied_on):
+    """Show again what nobody needs hidden, record by record; all have the same columns ``hidden``.
+
+    ``watched`` are the units that would be too rare by themselves. A record keeps hidden what those need that have
+    exactly k records, and all of it when it would be too rare itself. ``relied_on`` marks units whose frequency must
+    not fall below k. Returns what each record hides afterwards.
+    """
+    plain = watched[missing[watched] == 0]
+    odd = watched[missing[watched] != 0]
+    ids, known, table, bits = group_shown(keys, plain, shown)
+    starts, members, _ = _listed(plain, ids, np.ones(len(known), np.bool_), np.zeros(len(known), np.int64))
+    near = np.empty(watched.size, np.int64)
+    needed = np.full(units.size, hidden, np.int64)
+    for i in range(units.size):
+        x = units[i]
+        if frequencies[x] < k:
+            continue
+        if missing[x]:  # wildcards agree with units of other groups too
+            count = _gather(keys, words, fields, missing, plain, x, hidden, near, 0)
+        else:
+            g = find_shown(keys, x, shown, known, table, bits)
+            inside = members[starts[g] : starts[g + 1]] if g >= 0 else members[:0]
+            count = _gather(keys, words, fields, missing, inside, x, hidden, near, 0)
+        count = _gather(keys, words, fields, missing, odd, x, hidden, near, count)
+        needed[i] = 0
+        for u in near[:count]:
+            if relied_on[u] and frequencies[u] <= k:
+                needed[i] |= _apart(keys, u, x, words, fields, missing)
+        if needed[i] == hidden:
+            continue
+        for u in near[:count]:
+            if _apart(keys, u, x, words, fields, missing) & ~needed[i]:
+                frequencies[u] -= 1
+        relied_on[x] = True
+        if needed[i] == 0:
+            left[x] += 1
+    return needed
+
+
+@njit(cache=True, nogil=True)
+def _gather(keys, words, fields, missing, candidates, x, hidden, near, count):
+    """Add to ``near`` the units that agree with a record only because it hides some columns."""
+    for u in candidates:
+        apart = _apart(keys, u, x, words, fields, missing)
+        if apart and not apart & ~hidden:
+            near[count] = u
+            count += 1
+    return count

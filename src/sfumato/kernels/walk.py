@@ -14,6 +14,7 @@ import numpy as np
 from numba import njit
 
 _EMPTY = np.int32(-1)
+_LARGEST = np.int64(2**62)
 
 
 @njit(cache=True, nogil=True)
@@ -36,7 +37,7 @@ def walk(table, columns, ladder, last, k, out):
     slot = np.zeros(depth + 1, np.int64)  # slot[a + 1]: which table of the stack column a stands in; 0 is the first
     bounds = np.zeros((1 + tops.sum(), 4), np.int64)  # of each table: first and last group, first and last entry
     bounds[0, 1], bounds[0, 3] = table[0].size, table[3].size
-    scratch = _scratch(table, last[3])
+    scratch = _scratch(table, last)
     node = np.int64(0)
     while True:
         _tally(table, bounds[slot[depth]], ladder, last, k, scratch, out, node)
@@ -57,13 +58,14 @@ def walk(table, columns, ladder, last, k, out):
 
 
 @njit(cache=True, nogil=True)
-def _scratch(table, codes):
-    """Room to work in: hash slots, new group of each group, next group in the same new one, first and last of each new one, codes seen, sums, codes and sums of the level before."""
+def _scratch(table, last):
+    """Room to work in."""
     groups = table[0].size
     slots = 16
     while slots < 2 * groups:
         slots *= 2
-    most = max(np.int64(1), codes)
+    starts = last[3]
+    most = starts[starts.size - 1]
     return (
         np.empty(slots, np.int32),
         np.empty(groups, np.int32),
@@ -71,8 +73,9 @@ def _scratch(table, codes):
         np.empty(groups, np.int32),
         np.empty(most, np.int32),
         np.zeros(most, table[4].dtype),
-        np.empty(most, np.int32),
-        np.empty(most, table[4].dtype),
+        np.zeros((last[0] + 1, 4), np.int64),
+        np.zeros((last[0] + 1, 2 + table[5].shape[1])),
+        starts,
     )
 
 
@@ -160,9 +163,8 @@ def _merge(table, source, target, scratch):
         while here >= 0:
             for e in range(begins[source[0] + here], ends[source[0] + here]):
                 code = codes[e]
-                if sums[code] == 0:
-                    seen[distinct] = code
-                    distinct += 1
+                seen[distinct] = code  # overwritten by the next one when it was seen before: no branch to guess
+                distinct += sums[code] == 0
                 sums[code] += counts[e]
             here = following[here]
         for i in range(distinct):
@@ -176,67 +178,57 @@ def _merge(table, source, target, scratch):
 
 @njit(cache=True, nogil=True)
 def _tally(table, bound, ladder, last, k, scratch, out, node):
-    """Add up what the nodes with these levels of all columns but the last keep, for every level of the last."""
+    """Tally the nodes with the levels of this table and every level of the last column."""
     _, begins, ends, codes, counts, costs = table
-    top, stride, feature, _ = last
-    suppressed, _, _, _, lost = out
-    own_code, own_count = scratch[6], scratch[7]
+    ups, up_at, prices, price_at = ladder
+    top, z = last[0], up_at.shape[0] - 1
+    seen, sums, whole, parts, starts = scratch[4], scratch[5], scratch[6], scratch[7], scratch[8]
+    whole[:] = 0
+    whole[:, 2] = _LARGEST
+    parts[:] = 0.0
     for g in range(bound[0], bound[1]):
-        n = ends[g] - begins[g]
-        for i in range(n):
-            own_code[i], own_count[i] = codes[begins[g] + i], counts[begins[g] + i]
+        count = ends[g] - begins[g]
         for level in range(top + 1):
-            if level > 0:
-                n = _climb(n, level, ladder, scratch)
-            at = node + level * stride
-            gone, cost = _tally_run(n, level, ladder, k, scratch, out, at)
-            if gone > 0:
-                suppressed[at] += gone
-                lost[at, feature] += cost
-                for f in range(lost.shape[1]):
-                    lost[at, f] += gone * costs[g, f]
+            here = starts[level]
+            price, up, above = price_at[z, level], up_at[z, level], starts[level + 1]
+            gone, kept, least, square, cost = 0, 0, whole[level, 2], 0.0, 0.0
+            n = 0
+            for i in range(count):
+                if level == 0:
+                    code, size = codes[begins[g] + i], np.int64(counts[begins[g] + i])
+                else:
+                    code = seen[here + i]
+                    size = np.int64(sums[here + code])
+                    sums[here + code] = 0
+                few = size < k
+                gone += size if few else 0
+                kept += 0 if few else 1
+                least = min(least, _LARGEST if few else size)
+                square += 0.0 if few else np.float64(size) * np.float64(size)
+                cost += np.float64(size if few else 0) * prices[price + code]
+                if level < top:
+                    next_code = ups[up + code]
+                    seen[above + n] = next_code
+                    n += sums[above + next_code] == 0
+                    sums[above + next_code] += size
+            count = n
+            whole[level, 0] += gone
+            whole[level, 1] += kept
+            whole[level, 2] = least
+            parts[level, 0] += square
+            parts[level, 1] += cost
+            for f in range(costs.shape[1]):
+                parts[level, 2 + f] += gone * costs[g, f]
+    _write(whole, parts, last, out, node)
 
 
-@njit(cache=True, nogil=True, inline="always")
-def _climb(n, level, ladder, scratch):
-    """Bring the entries of one group to the next level of the last column."""
-    ups, up_at = ladder[0], ladder[1]
-    seen, sums, own_code, own_count = scratch[4], scratch[5], scratch[6], scratch[7]
-    at = up_at[up_at.shape[0] - 1, level - 1]
-    distinct = 0
-    for i in range(n):
-        code = ups[at + own_code[i]]
-        if sums[code] == 0:
-            seen[distinct] = code
-            distinct += 1
-        sums[code] += own_count[i]
-    for i in range(distinct):
-        own_code[i] = seen[i]
-        own_count[i] = sums[seen[i]]
-        sums[seen[i]] = 0
-    return distinct
-
-
-@njit(cache=True, nogil=True, inline="always")
-def _tally_run(n, level, ladder, k, scratch, out, at):
-    """Tally the classes of one group at one level of the last column; what is suppressed, and its cells' cost."""
-    prices, price_at = ladder[2], ladder[3]
-    own_code, own_count = scratch[6], scratch[7]
-    _, classes, squares, smallest, _ = out
-    price = price_at[price_at.shape[0] - 1, level]
-    gone, kept, square, cost = 0, 0, 0.0, 0.0
-    least = smallest[at]
-    for i in range(n):
-        size = np.int64(own_count[i])
-        if size < k:
-            gone += size
-            cost += size * prices[price + own_code[i]]
-        else:
-            kept += 1
-            square += np.float64(size) * np.float64(size)
-            if size < least or least == 0:
-                least = size
-    classes[at] += kept
-    squares[at] += square
-    smallest[at] = least
-    return gone, cost
+@njit(cache=True, nogil=True)
+def _write(whole, parts, last, out, node):
+    top, stride, feature, _ = last
+    for level in range(top + 1):
+        at = node + level * stride
+        out[0][at], out[1][at], out[2][at] = whole[level, 0], whole[level, 1], parts[level, 0]
+        out[3][at] = 0 if whole[level, 1] == 0 else whole[level, 2]
+        for f in range(parts.shape[1] - 2):
+            out[4][at, f] = parts[level, 2 + f]
+        out[4][at, feature] += parts[level, 1]

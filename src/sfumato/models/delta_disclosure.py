@@ -29,6 +29,9 @@ if TYPE_CHECKING:
 
     from sfumato.core.schema import Schema
 
+LARGEST = 700.0
+"""Beyond this δ its factor does not fit a number."""
+
 
 @parameters
 class DeltaDisclosure:
@@ -93,7 +96,7 @@ class DeltaDisclosure:
         if not self.monotone:
             return np.zeros(len(evidence.classes), dtype=np.int64)
         counts, reference = counts_of(evidence, self.sensitive), reference_of(evidence, self.sensitive)
-        shares, factor = reference / max(1, reference.sum()), math.exp(self.delta)
+        shares, factor = reference / max(1, reference.sum()), factor_of(self.delta)
         least = least_removed(counts.starts, counts.codes, counts.counts, shares * factor, shares / factor)
         return forced_records(evidence, self.failing(evidence), least)
 
@@ -112,10 +115,10 @@ class DeltaDisclosure:
         from sfumato.models.t_closeness import TCloseness
 
         if isinstance(other, TCloseness):
-            distance = TCloseness(self.sensitive, t=math.exp(self.delta), distance="multiplicative")
+            distance = TCloseness(self.sensitive, t=factor_of(self.delta), distance="multiplicative")
             return self.absent == "fail" and distance.implies(other)
         if isinstance(other, BetaLikeness):
-            return BetaLikeness(self.sensitive, beta=math.expm1(self.delta)).implies(other)
+            return BetaLikeness(self.sensitive, beta=math.expm1(min(self.delta, LARGEST))).implies(other)
         if not isinstance(other, DeltaDisclosure) or other.sensitive != self.sensitive:
             return False
         return self.delta <= other.delta and (self.absent == "fail" or other.absent == "skip")
@@ -149,5 +152,10 @@ class DeltaDisclosure:
         )
         return (
             f"{share_of_records(evidence, failing)} stand in a class that changes how likely a value of {column} is by a "
-            f"factor of {math.exp(self.delta):.3g} or more; {worst}"
+            f"factor of {factor_of(self.delta):.3g} or more; {worst}"
         )
+
+
+def factor_of(delta: float) -> float:
+    """The change of a share that a δ allows, ``exp(δ)``; beyond what a number can hold it makes no difference."""
+    return math.exp(min(delta, LARGEST))

@@ -92,7 +92,9 @@ class AverageRisk:
 
     .. math:: \frac{1}{N} \sum_E f_E \cdot \frac{1}{f_E} = \frac{\text{number of classes}}{N} \le \tau
 
-    The marketer's risk: how many records an intruder gets right who tries all of them. Where missing values are
+    The marketer's risk: the share of records an intruder gets right who tries all of them. Where the schema names persons,
+    :math:`f_E` counts persons and the mean is taken over records, :math:`\frac1N \sum_E n_E/f_E` with :math:`n_E` records: a mean
+    over persons of a class could rise when classes merge. Where missing values are
     wildcards, :math:`1/f` of each record is averaged. An empty table has no risk. ARX and sdcMicro agree.
 
     Reference: El Emam & Dankar 2008, doi:10.1197/jamia.M2716.
@@ -122,14 +124,14 @@ class AverageRisk:
 
     def failing(self, evidence: Evidence) -> NDArray[np.bool_]:
         """The riskiest classes, as many as must go for the mean to be low enough."""
-        risks, sizes = 1 / evidence.frequencies, evidence.classes.sizes
+        risks, records = 1 / evidence.frequencies, evidence.classes.records
         limit = self.threshold + TOLERANCE
-        return riskiest(risks, risks * sizes, sizes, lambda risk, records: risk <= limit * records)
+        return riskiest(risks, risks * records, records, lambda risk, rest: risk <= limit * rest)
 
     def judge(self, evidence: Evidence) -> Verdict:
         """The mean risk, and the classes that would have to go."""
-        risks, sizes = 1 / evidence.frequencies, evidence.classes.sizes
-        attained = float(risks @ sizes / sizes.sum()) if len(sizes) else None
+        risks, records = 1 / evidence.frequencies, evidence.classes.records
+        attained = float(risks @ records / records.sum()) if len(records) else None
         sentence = f"who tries all records gets {attained or 0:.3g} of them right on average"
         return risk_verdict(self, evidence, self.failing(evidence), attained, self.threshold, risks, sentence)
 
@@ -144,7 +146,7 @@ class RecordsAtRisk:
 
     .. math:: \frac{1}{N} \sum_E f_E \,[1/f_E > \tau] \le s
 
-    With ``share=0`` that is the maximum risk. ARX and sdcMicro have the same number ("records at risk").
+    With ``share=0`` that is the maximum risk. Persons are counted as in :class:`AverageRisk`. ARX and sdcMicro have the same number ("records at risk").
 
     Reference: El Emam & Arbuckle 2013, *Anonymizing Health Data*.
     """
@@ -174,16 +176,16 @@ class RecordsAtRisk:
 
     def failing(self, evidence: Evidence) -> NDArray[np.bool_]:
         """The riskiest classes, as many as must go for the share to be small enough."""
-        sizes, limit = evidence.classes.sizes, self.share + TOLERANCE
-        at_risk = sizes * (evidence.frequencies < self.enough_k)
-        return riskiest(1 / evidence.frequencies, at_risk, sizes, lambda bad, records: bad <= limit * records)
+        records, limit = evidence.classes.records, self.share + TOLERANCE
+        at_risk = records * (evidence.frequencies < self.enough_k)
+        return riskiest(1 / evidence.frequencies, at_risk, records, lambda bad, rest: bad <= limit * rest)
 
     def judge(self, evidence: Evidence) -> Verdict:
         """The share at risk, and the classes that would have to go."""
-        sizes, risks = evidence.classes.sizes, 1 / evidence.frequencies
-        at_risk = int(sizes[evidence.frequencies < self.enough_k].sum())
-        attained = at_risk / int(sizes.sum()) if len(sizes) else None
-        sentence = f"{at_risk:,} of {int(sizes.sum()):,} ({attained or 0:.1%}) are picked rightly with a chance above {self.threshold:g}"
+        records, risks = evidence.classes.records, 1 / evidence.frequencies
+        at_risk = int(records[evidence.frequencies < self.enough_k].sum())
+        attained = at_risk / int(records.sum()) if len(records) else None
+        sentence = f"{at_risk:,} of {int(records.sum()):,} ({attained or 0:.1%}) are picked rightly with a chance above {self.threshold:g}"
         return risk_verdict(self, evidence, self.failing(evidence), attained, self.share, risks, sentence)
 
     def implies(self, other: Model) -> bool:

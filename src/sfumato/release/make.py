@@ -16,20 +16,31 @@ from sfumato.core.schema import Role
 from sfumato.core.step import Goal
 from sfumato.core.units import renumbered
 from sfumato.errors import ParameterError, ReleaseRefused, SchemaError
+from sfumato.release.beside import population_of
 from sfumato.release.release import ColumnChange, Release
 
 
 def make_release(
-    dataset: Dataset, recipe: Recipe, *, seed: Seed, shuffle: bool = True, progress: Progress = silent
+    dataset: Dataset,
+    recipe: Recipe,
+    *,
+    seed: Seed,
+    shuffle: bool = True,
+    progress: Progress = silent,
+    population: Dataset | None = None,
 ) -> Release:
-    """Drop direct identifiers, run the steps in order, shuffle, and judge what came out."""
+    """Drop direct identifiers, run the steps in order, shuffle, and judge what came out.
+
+    ``population`` is the table of everyone that models may compare with, where they do not name a file themselves.
+    """
     _require_sense(dataset, recipe)
+    population = population_of(recipe.meet, population, recipe.base)
     original = dataset.checked()
     shared = original.drop(original.schema.direct)
-    before = assess(shared, recipe.meet)
+    before = assess(shared, recipe.meet, population=population)
     plans: list[tuple[str, Any]] = []
     for step in recipe.steps:
-        plan = step.plan(shared, Goal(models=recipe.meet, seed=seed, progress=progress))
+        plan = step.plan(shared, Goal(models=recipe.meet, seed=seed, progress=progress, population=population))
         shared = step.apply(shared, plan)
         plans.append((step.name, plan))
     shared = renumbered(shared, seed)
@@ -40,7 +51,7 @@ def make_release(
         original=original,
         recipe=recipe,
         plans=tuple(plans),
-        verdicts=judge_all(gather(shared, recipe.meet, original=original), recipe.meet),
+        verdicts=judge_all(gather(shared, recipe.meet, original=original, population=population), recipe.meet),
         before=before,
         after=assess(shared),
         columns=_changes(original, shared, plans),

@@ -9,6 +9,7 @@ from typing import Any
 
 from sfumato import recipes
 from sfumato.core.dataset import Dataset
+from sfumato.core.model import finite
 from sfumato.core.randomness import Seed
 from sfumato.errors import SfumatoError, UnreadableInput
 from sfumato.release.claims import Claim, Status, near
@@ -72,7 +73,7 @@ def _replay(
     told = "made again from recipe and seed, row for row" if same else "the recipe gives other rows than were released"
     claims = [Claim(name, "holds" if same else "fails", told), suppressed]
     for verdict, said in zip(again.verdicts, certificate["verdicts"], strict=False):
-        fits = same and verdict.holds and near(verdict.attained, said["attained"])
+        fits = same and verdict.holds and near(finite(verdict.attained), said["attained"])
         claims.append(Claim(f"{verdict.promise}, against the original", "holds" if fits else "fails", verdict.sentence))
     return claims
 

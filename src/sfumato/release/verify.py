@@ -18,9 +18,10 @@ from sfumato import registry
 from sfumato.assessment import assess
 from sfumato.core.dataset import Dataset
 from sfumato.core.evidence import gather
+from sfumato.core.model import finite
 from sfumato.core.recipe import Recipe
 from sfumato.core.schema import Attribute, Schema
-from sfumato.errors import RecipeError, SfumatoError, UnreadableInput
+from sfumato.errors import RecipeError, SchemaError, SfumatoError, UnreadableInput
 from sfumato.io.read import read_table
 from sfumato.release.claims import Claim, near
 from sfumato.release.documents import CERTIFICATE_VERSION, digest_of
@@ -138,22 +139,27 @@ def _bytes(certificate: Mapping[str, Any], file: Path) -> Claim:
 def _released(certificate: Mapping[str, Any], file: Path) -> Dataset:
     form = certificate["data"].get("form", {})
     frame, source = read_table(file, format=certificate["data"].get("format"), **form)
-    schema = Schema(
-        {
-            name: Attribute(
-                tuple(roles),
-                missing=certificate.get("missing_rule", {}).get(name, "category"),
-                unit=certificate["recipe"]["columns"].get(name, {}).get("unit", "person"),
-            )
-            for name, roles in certificate["roles"].items()
-        }
-    )
+    schema = Schema({name: _attribute(certificate, name, tuple(roles)) for name, roles in certificate["roles"].items()})
     missing = [name for name in schema.attributes if name not in frame.columns]
     if missing:
         raise UnreadableInput(
             f"the data file lacks {len(missing)} column(s) the certificate names: {', '.join(missing[:5])}"
         )
     return Dataset(frame, source=source).with_schema(schema)  # type: ignore[arg-type]
+
+
+def _attribute(certificate: Mapping[str, Any], name: str, roles: tuple[Any, ...]) -> Attribute:
+    """What the certificate says of a column; orders and hierarchies that list values are there as digests only."""
+    said = certificate["recipe"]["columns"].get(name, {})
+    hierarchy = said.get("hierarchy")
+    listed = hierarchy is None or "sha256" in (next(iter(hierarchy.values())) or {})
+    return Attribute(
+        roles,
+        kind=said.get("kind", "nominal") if "quasi" not in roles else "nominal",
+        hierarchy=None if listed or "quasi" in roles else registry.build("hierarchies", hierarchy),
+        missing=certificate.get("missing_rule", {}).get(name, "category"),
+        unit=said.get("unit", "person"),
+    )
 
 
 def _recipe(certificate: Mapping[str, Any], released: Dataset) -> Recipe:
@@ -197,17 +203,30 @@ def _promises(certificate: Mapping[str, Any], released: Dataset, meet: tuple[Mod
     """Judge again the promises that need nothing but the release; the others wait for the original."""
     claims = []
     for model, said in zip(meet, certificate["verdicts"], strict=False):
-        needs = model.needs(released.schema)
-        if needs.reference or needs.pairs or needs.population or needs.posteriors:
-            claims.append(Claim(model.promise, "needs original", "it compares the release with the original table"))
+        lacking = _lacking(model, released)
+        if lacking:
+            claims.append(Claim(model.promise, "needs original", lacking))
             continue
         found = model.judge(gather(released, [model]))
-        same = found.holds == said["holds"] and near(found.attained, said["attained"])
+        same = found.holds == said["holds"] and near(finite(found.attained), said["attained"])
         detail = f"{found.sentence}" if same else f"attained {found.attained}, certified {said['attained']}"
         claims.append(Claim(model.promise, "holds" if same and found.holds else "fails", detail))
     if len(meet) != len(certificate["verdicts"]):
         claims.append(Claim("promises", "fails", "the certificate judges other promises than its recipe names"))
     return claims
+
+
+def _lacking(model: Model, released: Dataset) -> str | None:
+    """What is needed to judge a promise and is not in the released folder, or None."""
+    try:
+        needs = model.needs(released.schema)
+    except SchemaError:  # an order or a hierarchy is missing: the certificate has only its digest
+        return "it needs the values that the owner's recipe lists"
+    if needs.population:
+        return "it compares the release with a population"
+    if needs.reference or needs.pairs or needs.posteriors or needs.unmasked:
+        return "it compares the release with the original table"
+    return None
 
 
 def _classes(certificate: Mapping[str, Any], released: Dataset, recipe: Recipe) -> Claim:

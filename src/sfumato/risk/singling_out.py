@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 MOST_PERMUTED = 7
 CHEAP = 20_000_000
 """Classes grouped, in all, that take well under a second."""
+CALL = 2000
+"""Classes that could be grouped in the time it takes to ask for it."""
 MOST_SETS = 2000
 """Sets of columns looked at before the search for small ones stops."""
 
@@ -55,10 +57,10 @@ def contributions(classes: ClassTable) -> dict[str, float]:
 
 
 def _orders(classes: ClassTable) -> list[tuple[str, ...]]:
-    names = classes.columns
+    names = tuple(sorted(classes.columns))  # whatever their order in the table
     if len(names) <= MOST_PERMUTED and 2 ** len(names) * len(classes) <= CHEAP:
         return list(permutations(names))
-    turns = len(names) if 2 * len(names) ** 2 * len(classes) <= CHEAP else 1
+    turns = len(names) if 2 * len(names) ** 2 * (len(classes) + CALL) <= CHEAP else 1
     rotated = [names[turn:] + names[:turn] for turn in range(turns)]
     return rotated + [order[::-1] for order in rotated]
 

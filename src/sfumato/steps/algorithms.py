@@ -7,6 +7,7 @@ from typing import Literal
 
 from sfumato.core.progress import Progress, silent
 from sfumato.errors import ParameterError
+from sfumato.steps.anytime import anytime
 from sfumato.steps.datafly import datafly
 from sfumato.steps.incognito import incognito
 from sfumato.steps.lattice import Lattice
@@ -16,4 +17,37 @@ from sfumato.steps.optimal_search import Search
 from sfumato.steps.outcome import Algorithm, Outcome
 from sfumato.steps.samarati import samarati
 
-Name = Literal["optimal", "samarati", "mingen", "datafly", "incognito", "ola", "anytime"]
+AlgorithmName = Literal["optimal", "samarati", "mingen", "datafly", "incognito", "ola", "anytime"]
+
+
+def optimal(lattice: Lattice, progress: Progress = silent) -> Outcome:
+    """The optimum of the lattice under any model and objective, by branch and bound."""
+    search = Search(lattice, progress).run()
+    return Outcome(search.best, search.closest, search.looked_at)
+
+
+ALGORITHMS: dict[str, Algorithm] = {
+    "optimal": optimal,
+    "samarati": samarati,
+    "mingen": mingen,
+    "datafly": datafly,
+    "incognito": incognito,
+    "ola": ola,
+    "anytime": anytime,
+}
+
+
+def choose(name: AlgorithmName, *, effort: int | None = None, seconds: float | None = None) -> Algorithm:
+    """The algorithm of a name; limits that it does not have are refused.
+
+    >>> choose("ola", effort=100)
+    Traceback (most recent call last):
+    ...
+    sfumato.errors.ParameterError: effort belongs to the algorithm anytime; ola has no use for it
+    """
+    if name == "anytime":
+        return functools.partial(anytime, effort=effort, seconds=seconds)
+    given = [limit for limit, value in (("effort", effort), ("seconds", seconds)) if value is not None]
+    if given:
+        raise ParameterError(f"{' and '.join(given)} belongs to the algorithm anytime; {name} has no use for it")
+    return ALGORITHMS[name]

@@ -186,17 +186,14 @@ def space_of(axes: Sequence[Axis], weights: Sequence[float]) -> Space:
 
     sizes = [len(axis.labels) for axis in axes]
     trees = [_tree(axis) for axis in axes]
-    ends = np.cumsum([0, *(len(nodes) for nodes, _ in trees)])
+    forms = {"line": LINE, "tree": TREE, "set": SET}
+    begins = np.cumsum([0, *sizes[:-1]])
+    tree_begins = np.cumsum([0, *(len(nodes) for nodes, _ in trees[:-1])])
+    rows = [[forms[axis.form] for axis in axes], sizes, [axis.missing for axis in axes], begins, tree_begins]
     return Space(
-        forms=np.array([{"line": LINE, "tree": TREE, "set": SET}[axis.form] for axis in axes], dtype=np.int64),
-        sizes=np.array(sizes, dtype=np.int64),
-        missing=np.array([axis.missing for axis in axes], dtype=np.int64),
-        weights=np.array(weights, dtype=np.float64),
-        spans=np.array([axis.span for axis in axes], dtype=np.float64),
-        at=np.cumsum([0, *sizes[:-1]]).astype(np.int64),
+        dims=np.array(rows, dtype=np.int64),
+        scales=np.array([list(weights), [axis.span for axis in axes]], dtype=np.float64),
         places=np.concatenate([axis.places for axis in axes]),
-        depths=np.array([axis.ladder.depth for axis in axes], dtype=np.int64),
-        tree_at=ends[:-1].astype(np.int64),
         nodes=np.concatenate([nodes for nodes, _ in trees]),
         losses=np.concatenate([losses for _, losses in trees]),
     )

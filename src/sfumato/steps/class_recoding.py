@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from sfumato.core.classes import pack_rows
 from sfumato.core.layout import Placement
-from sfumato.core.schema import Kind
+from sfumato.core.schema import Kind, Missing
 
 if TYPE_CHECKING:
     import numpy as np
@@ -32,6 +32,8 @@ class ClassRecoding:
     *p* holds ``amounts[p]`` of its records and goes to ``regions[p]``, or nowhere when that is ``SUPPRESSED``.
     ``cells[column][region]`` is a code into ``labels[column]`` (a label None releases a missing value);
     ``losses[column][region]`` is the loss of that cell, 0–1. Columns that no region changes need not be listed.
+    ``hidden[column][region]`` says that the cell is suppressed: it is released as missing and matches everything, so
+    missing values of the column count as wildcards from then on; cells that are not suppressed keep their values.
     """
 
     columns: tuple[str, ...]
@@ -45,6 +47,7 @@ class ClassRecoding:
     losses: Mapping[str, NDArray[np.float64]]
     method: str
     notes: Mapping[str, Any] = dataclasses.field(default_factory=dict)
+    hidden: Mapping[str, NDArray[np.bool_]] = dataclasses.field(default_factory=dict)
 
     objective = "loss"
 
@@ -67,14 +70,23 @@ class ClassRecoding:
         lost = sum(float(self.amounts[kept] @ loss[self.regions[kept]]) for loss in self.losses.values())
         return (lost + self.suppressed * len(self.columns)) / (self.records * len(self.columns))
 
+    @property
+    def suppressed_cells(self) -> dict[str, int]:
+        """Number of suppressed cells per column."""
+        kept = self.regions != SUPPRESSED
+        amounts, regions = self.amounts[kept], self.regions[kept]
+        return {name: int(amounts[cells[regions]].sum()) for name, cells in self.hidden.items()}
+
     def describe(self) -> dict[str, Any]:
         """The plan as plain data: no data values."""
+        changed = {**self.cells, **self.hidden}
         return {
             "kind": "class recoding",
             "method": self.method,
-            "columns": list(self.columns),
-            "regions": len(next(iter(self.cells.values()), ())),
+            "columns": [name for name in self.columns if name in changed],
+            "regions": len(next(iter(changed.values()), ())),
             "suppressed_records": self.suppressed,
+            **({"suppressed_cells": self.suppressed_cells} if self.hidden else {}),
         }
 
     def effort(self) -> dict[str, Any]:
@@ -106,7 +118,22 @@ def recode_classes(dataset: Dataset, plan: ClassRecoding) -> Dataset:
         kind = dataset.schema[name].kind
         ordered = kind in (Kind.NUMERIC, Kind.DATE, Kind.ORDINAL)
         dataset = dataset.with_schema(dataset.schema.replace(name, kind=Kind.ORDINAL if ordered else Kind.NOMINAL))
-    return dataset.with_columns(fresh)
+    dataset = dataset.with_columns(fresh)
+    for name, cells in plan.hidden.items():
+        dataset = _blanked(dataset, name, cells[regions])
+    return dataset
+
+
+def _blanked(dataset: Dataset, name: str, rows: NDArray[np.bool_]) -> Dataset:
+    """Suppress the cells of a column in some rows; what was missing before cannot be told from it."""
+    import polars as pl
+
+    column = dataset.column(name)
+    if column.dtype.is_float():
+        column = column.fill_nan(None)
+    blank = pl.select(pl.when(pl.Series(rows)).then(None).otherwise(column)).to_series().alias(name)
+    schema = dataset.schema.replace(name, missing=Missing.WILDCARD)
+    return dataset.with_columns({name: blank}).with_schema(schema)
 
 
 def regions_of_rows(dataset: Dataset, plan: ClassRecoding) -> NDArray[np.int64]:

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import dataclasses
 import math
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 
 from pydantic import Field
 
-from sfumato.core.classes import ClassTable, pack_rows
+from sfumato.core.classes import pack_rows
 from sfumato.core.evidence import needed
 from sfumato.core.layout import Placement
 from sfumato.core.objective import OBJECTIVES, objective_named
@@ -17,14 +18,19 @@ from sfumato.core.population import count_needed
 from sfumato.core.schema import Kind
 from sfumato.core.step import Goal
 from sfumato.errors import ParameterError, Unsatisfiable
+from sfumato.steps.algorithms import AlgorithmName, choose
 from sfumato.steps.lattice import Judged, Lattice, level_bounds, normalised_weights
-from sfumato.steps.optimal_search import Search
+from sfumato.steps.outcome import Outcome
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
     from sfumato.core.dataset import Dataset
+
+
+NAMED = 8
+"""Columns that a message spells out."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -44,11 +50,14 @@ class Recoding:
     objective: str
     lattice_nodes: int
     looked_at: int
+    algorithm: str = "optimal"
+    notes: Mapping[str, Any] = dataclasses.field(default_factory=dict)
 
     def describe(self) -> dict[str, Any]:
         """The plan as plain data: no data values."""
         return {
             "kind": "column recoding",
+            "algorithm": self.algorithm,
             "levels": {c: {"level": level, "top": self.tops[c]} for c, level in self.levels.items()},
             "suppressed_records": self.suppressed,
             "suppressed_classes": len(self.dropped),
@@ -57,10 +66,12 @@ class Recoding:
     def effort(self) -> dict[str, Any]:
         """How the plan was found, for the owner."""
         return {
+            "algorithm": self.algorithm,
             "objective": self.objective,
             "score": self.score,
             "lattice_nodes": self.lattice_nodes,
             "nodes_looked_at": self.looked_at,
+            **self.notes,
         }
 
 
@@ -88,27 +99,36 @@ class GlobalRecoding:
     levels: Annotated[dict[str, int | tuple[int, int]], Field(description="highest level, or lowest and highest")] = (
         Field(default_factory=dict)
     )
+    algorithm: Annotated[AlgorithmName, Field(description="how the lattice of levels is searched")] = "optimal"
+    effort: Annotated[int | None, Field(ge=1, description="nodes that the algorithm anytime looks at")] = None
+    seconds: Annotated[float | None, Field(gt=0, description="time after which the algorithm anytime stops")] = None
 
     name: ClassVar[str] = "global_recoding"
 
     def __post_init__(self) -> None:
-        objective_named(self.objective)
+        objective = objective_named(self.objective)
+        choose(self.algorithm, effort=self.effort, seconds=self.seconds)
+        if self.algorithm == "datafly" and (self.weights or self.objective != "loss"):
+            raise ParameterError("datafly follows the number of values of the columns; it has no objective and no weights")
+        if self.algorithm == "anytime" and objective.minimal:
+            raise ParameterError(f"anytime cannot tell which nodes are k-minimal, as {self.objective} asks; use optimal")
 
     def plan(self, dataset: Dataset, goal: Goal) -> Recoding:
         """Search the lattice for the best levels."""
         if not goal.models:
             raise ParameterError("global recoding needs a promise to reach; add one under 'meet'")
         lattice = self.lattice(dataset, goal)
-        search = Search(lattice, goal.progress).run()
-        if search.best is None:
-            raise Unsatisfiable(_why_not(lattice, search.closest), closest=search.closest)
-        return _recoding(lattice, search.best, search)
+        outcome = choose(self.algorithm, effort=self.effort, seconds=self.seconds)(lattice, goal.progress)
+        if outcome.best is None:
+            raise Unsatisfiable(_why_not(lattice, outcome), closest=outcome.closest)
+        return _recoding(lattice, outcome.best, outcome, self.algorithm)
 
     def lattice(self, dataset: Dataset, goal: Goal) -> Lattice:
-        """The lattice of a table under this step's bounds; columns with few values come first."""
+        """The lattice of a table under this step's bounds; columns that cannot climb come first, then those with few values."""
         needs = needed(goal.models, dataset.schema)
         classes = count_needed(dataset, needs, goal.population)
-        order = sorted(classes.columns, key=lambda c: (_codes(classes, c), c))
+        ladders = dict(zip(classes.columns, classes.ladders, strict=True))
+        order = sorted(classes.columns, key=lambda c: (ladders[c].top > 0, len(ladders[c].labels[0]), c))
         classes = classes.reordered(order)
         tops = [ladder.top for ladder in classes.ladders]
         bounds = {c: (0, b) if isinstance(b, int) else b for c, b in self.levels.items()}
@@ -152,10 +172,6 @@ class GlobalRecoding:
         return dataset
 
 
-def _codes(classes: ClassTable, column: str) -> int:
-    return len(classes.ladders[classes.columns.index(column)].labels[0])
-
-
 def _written_alike(dataset: Dataset, name: str) -> Dataset:
     """What counts as equal must look equal: in numbers, NaN beside missing and minus zero beside zero tell rows apart."""
     import numpy as np
@@ -178,7 +194,7 @@ def _kind_after(kind: Kind) -> Kind:
     return Kind.ORDINAL if kind in (Kind.NUMERIC, Kind.DATE, Kind.ORDINAL) else Kind.NOMINAL
 
 
-def _recoding(lattice: Lattice, best: Judged, search: Search) -> Recoding:
+def _recoding(lattice: Lattice, best: Judged, outcome: Outcome, algorithm: str) -> Recoding:
     classes = lattice.at(best.node)
     return Recoding(
         levels=dict(zip(lattice.columns, best.node, strict=True)),
@@ -190,18 +206,23 @@ def _recoding(lattice: Lattice, best: Judged, search: Search) -> Recoding:
         score=best.score,
         objective=lattice.objective.name,
         lattice_nodes=lattice.size,
-        looked_at=search.looked_at,
+        looked_at=outcome.looked_at,
+        algorithm=algorithm,
+        notes=outcome.notes,
     )
 
 
-def _why_not(lattice: Lattice, closest: Judged | None) -> str:
+def _why_not(lattice: Lattice, outcome: Outcome) -> str:
     promises = " and ".join(m.promise for m in lattice.models)
     fixed = [c for c, top in zip(lattice.columns, lattice.tops, strict=True) if top == 0]
     near = ""
-    if closest is not None:
-        t = closest.tally
+    if outcome.closest is not None:
+        t = outcome.closest.tally
         near = f" The nearest miss would suppress {t.suppressed:,} of {t.records:,} records; the budget allows {lattice.budget:,}."
     advice = " Raise the budget, lower the promise, or allow higher levels."
     if fixed:
-        advice += f" Column(s) without a hierarchy cannot be generalised: {', '.join(fixed)}."
-    return f"no generalization keeps {promises} within the suppression budget.{near}{advice}"
+        shown = ", ".join(fixed[:NAMED]) + (f" and {len(fixed) - NAMED} more" if len(fixed) > NAMED else "")
+        advice += f" Column(s) without a hierarchy cannot be generalised: {shown}."
+    stopped = outcome.notes.get("stopped_by")
+    found = f"no generalization was found before the {stopped} ran out that" if stopped else "no generalization"
+    return f"{found} keeps {promises} within the suppression budget.{near}{advice}"

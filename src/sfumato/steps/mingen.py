@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from sfumato.core.progress import Progress, silent
 from sfumato.steps.lattice import Lattice
-from sfumato.steps.outcome import Outcome, best_of, closest_of
+from sfumato.steps.outcome import Outcome, best_of, closest_of, tell
 from sfumato.steps.tagging import require_small
 
 if TYPE_CHECKING:
@@ -23,7 +23,7 @@ def mingen(lattice: Lattice, progress: Progress = silent) -> Outcome:
     judged = []
     for classes in every_table(lattice):
         judged.append(lattice.judge(classes))
-        progress(len(judged) / lattice.size, "looking at every node")
+        tell(progress, len(judged), lattice.size, "looking at every node")
     return Outcome(best_of(lattice, judged), closest_of(judged), len(judged))
 
 

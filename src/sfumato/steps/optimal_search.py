@@ -47,10 +47,16 @@ class Search:
         towers = Towers(lattice)
         self._keep(lattice.judge(lattice.at(lattice.high, towers.finest)))
         if lattice.columns:
-            self._visit((), towers)
+            self._visit(lattice.low[: self._first_choice()], towers)
         if lattice.objective.minimal:
             self._choose_minimal()
         return self
+
+    def _first_choice(self) -> int:
+        """The first column with more than one level to choose from, or the last one: nothing is decided before it."""
+        lattice = self.lattice
+        levels = enumerate(zip(lattice.low, lattice.high, strict=True))
+        return next((a for a, (low, high) in levels if low < high), len(lattice.columns) - 1)
 
     def _visit(self, prefix: Node, towers: Towers) -> None:
         """Decide the next column, the most promising level first."""

@@ -47,3 +47,9 @@ def best_of(lattice: Lattice, judged: Iterable[Judged]) -> Judged | None:
 def closest_of(judged: Iterable[Judged]) -> Judged | None:
     """The infeasible node that would suppress least."""
     return min((j for j in judged if not j.feasible), key=lambda j: (j.tally.suppressed, j.node), default=None)
+
+
+def tell(progress: Progress, done: int, work: int, words: str) -> None:
+    """Say how much is done whenever that is one percent more."""
+    if done * 100 // work != (done - 1) * 100 // work:
+        progress(min(1.0, done / work), words)

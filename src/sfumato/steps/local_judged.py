@@ -1,0 +1,164 @@
+"""Covering records by cells when the promises are more than a size.
+
+As in :mod:`sfumato.steps.local_cover` the cells of all nodes are tried, the cheapest first. A cell whose records fail the
+models may still open with some of them: no value of the sensitive column then occurs more than so many times its share
+in the table. What exceeds that waits for a coarser cell, where others make up for it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+from sfumato.steps.local_parts import Parts
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from sfumato.core.classes import ClassTable
+    from sfumato.core.encoding import Column
+    from sfumato.core.progress import Progress
+    from sfumato.steps.local_terrain import Atoms, Terrain
+
+Failing = Callable[["ClassTable"], "NDArray[np.bool_]"]
+EXCESS = (2.0, 1.5, 1.2, 1.0)
+"""How many times its share in the table a value may occur in a cell that is trimmed, tried in this order."""
+
+
+class JudgedCover:
+    """One pass over the nodes. ``rest`` is what waits of each atom, ``waiting`` the atoms that have something left."""
+
+    def __init__(self, atoms: Atoms, terrain: Terrain, failing: Failing, trimmed: Column | None, least: int = 2) -> None:
+        import numpy as np
+
+        self.atoms, self.terrain, self.failing, self.trimmed = atoms, terrain, failing, trimmed
+        self.least, self.rest = least, atoms.amounts.copy()
+        self.waiting = np.arange(len(atoms))
+        self.found: list[Parts] = []
+        self.regions = 0
+
+    def run(self, progress: Progress) -> Parts:
+        """Try all nodes."""
+        import numpy as np
+
+        nodes, _ = self.terrain.nodes
+        columns = np.arange(nodes.shape[1])
+        for step, node in enumerate(nodes):
+            if not len(self.waiting):
+                break
+            self._visit(self.terrain.bases[columns, node])
+            if step % 256 == 0:
+                progress(step / len(nodes), "covering records")
+        return Parts.joined([*self.found, Parts(*(np.zeros(0, dtype=np.int64) for _ in range(3)))])
+
+    def _visit(self, offsets: NDArray[np.int64]) -> None:
+        from sfumato.kernels.keys import group
+        from sfumato.kernels.local import marks_of
+
+        marks = marks_of(self.atoms.codes, self.waiting, offsets, self.terrain.marks)
+        ids, first = group(marks.reshape(-1, 1))
+        table = self.atoms.table(self.waiting, self.rest[self.waiting], ids, len(first))
+        failing = self.failing(table)
+        trimmable = failing & (table.records >= self.least)
+        if self.trimmed is not None and trimmable.any():
+            self._trim(ids, trimmable)
+        self._release(ids, ~failing, self.rest[self.waiting])
+        self.waiting = self.waiting[self.rest[self.waiting] > 0]
+
+    def _release(self, ids: NDArray[np.int64], good: NDArray[np.bool_], amounts: NDArray[np.int64]) -> None:
+        """Open a region for every good group, with so many records of each waiting atom."""
+        import numpy as np
+
+        if not good.any():
+            return
+        numbers = np.cumsum(good) - 1 + self.regions
+        moved = good[ids] & (amounts > 0)
+        who = self.waiting[moved]
+        self.found.append(Parts(who, numbers[ids[moved]], amounts[moved]))
+        self.rest[who] -= amounts[moved]
+        self.regions += int(good.sum())
+
+    def _trim(self, ids: NDArray[np.int64], failing: NDArray[np.bool_]) -> None:
+        """Open regions with a part of the records of failing groups, as large a part as holds."""
+        import numpy as np
+
+        groups = np.flatnonzero(failing)
+        position = np.full(len(failing), -1)
+        position[groups] = np.arange(len(groups))
+        values = self.atoms.values[self.trimmed][self.waiting]  # type: ignore[index]
+        rows = position[ids]
+        inside = rows >= 0
+        held = np.zeros((len(groups), len(self._shares)), dtype=np.int64)
+        np.add.at(held, (rows[inside], values[inside]), self.rest[self.waiting[inside]])
+        caps = self._caps(held)
+        good = np.zeros(len(failing), dtype=np.bool_)
+        good[groups] = caps.any(axis=1)
+        if good.any():
+            self._release(ids, good, self._dealt(rows, values, caps))
+
+    def _caps(self, held: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Per group and value, how many records a trimmed region takes; all zero where no trimming holds."""
+        import numpy as np
+
+        caps = np.zeros_like(held)
+        open_ = np.flatnonzero(held.sum(axis=1) >= self.least)
+        for excess in EXCESS:
+            tried = held[open_]
+            tried = np.minimum(tried, np.floor(excess * self._shares * tried.sum(axis=1, keepdims=True)).astype(np.int64))
+            holds = ~self._failing_rows(tried)
+            caps[open_[holds]] = tried[holds]
+            open_ = open_[~holds]
+        return caps
+
+    def _failing_rows(self, held: NDArray[np.int64]) -> NDArray[np.bool_]:
+        """Which rows of counts fail the models; those too small do."""
+        import numpy as np
+
+        failing = np.ones(len(held), dtype=np.bool_)
+        some = np.flatnonzero(held.sum(axis=1) >= self.least)
+        if len(some):
+            rows, values = np.nonzero(held[some])
+            table = self.atoms.table(self._bearers[values], held[some][rows, values], rows, len(some))
+            failing[some] = self.failing(table)
+        return failing
+
+    @cached_property
+    def _shares(self) -> NDArray[np.float64]:
+        """Share of each value in the table."""
+        import numpy as np
+
+        codes = self.atoms.values[self.trimmed]  # type: ignore[index]
+        labels = self.atoms.base.counts[self.trimmed].labels  # type: ignore[index]
+        counts = np.bincount(codes, weights=self.atoms.amounts, minlength=len(labels))
+        shares: NDArray[np.float64] = counts / counts.sum()
+        return shares
+
+    @cached_property
+    def _bearers(self) -> NDArray[np.int64]:
+        """An atom that has each value."""
+        import numpy as np
+
+        codes = self.atoms.values[self.trimmed]  # type: ignore[index]
+        found = np.zeros(len(self._shares), dtype=np.int64)
+        found[codes[::-1]] = np.arange(len(codes))[::-1]
+        return found
+
+    def _dealt(
+        self, rows: NDArray[np.int64], values: NDArray[np.int64], caps: NDArray[np.int64]
+    ) -> NDArray[np.int64]:
+        """How many records of each waiting atom go along: atom after atom, up to the cap of group and value."""
+        import numpy as np
+
+        amounts = np.zeros(len(rows), dtype=np.int64)
+        inside = np.flatnonzero(rows >= 0)
+        keys = rows[inside] * caps.shape[1] + values[inside]
+        order = np.argsort(keys, kind="stable")
+        inside, keys = inside[order], keys[order]
+        held = self.rest[self.waiting[inside]]
+        before = np.cumsum(held) - held
+        begins = np.flatnonzero(np.diff(keys, prepend=-1))
+        before -= np.repeat(before[begins], np.diff(np.append(begins, len(keys))))
+        amounts[inside] = np.clip(caps.ravel()[keys] - before, 0, held)
+        return amounts
