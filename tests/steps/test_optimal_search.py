@@ -288,10 +288,11 @@ def test_a_thousand_columns_that_cannot_climb_are_no_choices():
     # deciding column by column must not go a thousand calls deep
     paths = [{"a": ("a",)}] * 1100 + [{v: (v, "*") for v in "ab"}]
     table = RandomTable([("a",) * 1101, ("a",) * 1100 + ("b",)], paths)
-    plan = GlobalRecoding(budget=0.0).plan(table.dataset(), Goal(models=(KAnonymity(2),)))
+    dataset = table.dataset()
+    plan = GlobalRecoding(budget=0.0).plan(dataset, Goal(models=(KAnonymity(2),)))
     assert (plan.levels["c1100"], plan.lattice_nodes) == (1, 2)
     with pytest.raises(Unsatisfiable, match="and 1092 more"):
-        GlobalRecoding(budget=0.0).plan(table.dataset(), Goal(models=(KAnonymity(3),)))
+        GlobalRecoding(budget=0.0).plan(dataset, Goal(models=(KAnonymity(3),)))
 
 
 def test_nothing_feasible_names_the_nearest_miss_and_what_cannot_be_generalised():

@@ -1,6 +1,7 @@
 """Loops over keys of which only some bits are shown: group them, find them, count those that agree.
 
-``shown`` has one word of bits for every word of a key; two keys agree when they do on these bits.
+``shown`` has one word of bits for every word of a key; two keys agree when they do on these bits. The loops are written
+out instead of sharing small functions: numba passes arrays to those at several times the cost of a look-up.
 """
 
 from __future__ import annotations
@@ -9,23 +10,9 @@ import numpy as np
 from numba import njit
 
 _EMPTY = np.int32(-1)
-
-
-@njit(cache=True, nogil=True, inline="always")
-def _slot(keys, i, shown, bits):
-    h = np.uint64(0)
-    for w in range(shown.size):
-        h = (h ^ (keys[i, w] & shown[w])) * np.uint64(0x9E3779B97F4A7C15)
-        h ^= h >> np.uint64(32)
-    return (h * np.uint64(0x9E3779B97F4A7C15)) >> np.uint64(64 - bits)
-
-
-@njit(cache=True, nogil=True, inline="always")
-def _agree(known, g, keys, i, shown):
-    for w in range(shown.size):
-        if known[g, w] != keys[i, w] & shown[w]:
-            return False
-    return True
+_SPREAD = np.uint64(0x9E3779B97F4A7C15)
+_HALF = np.uint64(32)
+_ONE = np.uint64(1)
 
 
 @njit(cache=True, nogil=True)
@@ -35,31 +22,62 @@ def group_shown(keys, rows, shown):
     while (1 << bits) < 2 * rows.size:
         bits += 1
     table = np.full(1 << bits, _EMPTY, np.int32)
-    mask = np.uint64((1 << bits) - 1)
+    mask, high = np.uint64((1 << bits) - 1), np.uint64(64 - bits)
     ids = np.empty(rows.size, np.int64)
     known = np.empty((rows.size, shown.size), np.uint64)
     count = np.int32(0)
     for r in range(rows.size):
-        h = _slot(keys, rows[r], shown, bits)
-        while table[h] != _EMPTY and not _agree(known, table[h], keys, rows[r], shown):
-            h = (h + np.uint64(1)) & mask
-        if table[h] == _EMPTY:
-            table[h] = count
+        i = rows[r]
+        h = np.uint64(0)
+        for w in range(shown.size):
+            h = (h ^ (keys[i, w] & shown[w])) * _SPREAD
+            h ^= h >> _HALF
+        h = (h * _SPREAD) >> high
+        g = table[h]
+        while g >= 0:
+            same = True
             for w in range(shown.size):
-                known[count, w] = keys[rows[r], w] & shown[w]
+                same &= known[g, w] == keys[i, w] & shown[w]
+            if same:
+                break
+            h = (h + _ONE) & mask
+            g = table[h]
+        if g < 0:
+            g = count
+            table[h] = g
+            for w in range(shown.size):
+                known[g, w] = keys[i, w] & shown[w]
             count += np.int32(1)
-        ids[r] = table[h]
-    return ids, known[:count], table, bits
+        ids[r] = g
+    return ids, known[:count], table
 
 
-@njit(cache=True, nogil=True, inline="always")
-def find_shown(keys, i, shown, known, table, bits):
-    """The group that a row would be in, −1 where there is none."""
-    mask = np.uint64(table.size - 1)
-    h = _slot(keys, i, shown, bits)
-    while table[h] != _EMPTY and not _agree(known, table[h], keys, i, shown):
-        h = (h + np.uint64(1)) & mask
-    return table[h]
+@njit(cache=True, nogil=True)
+def find_shown(keys, rows, shown, known, table):
+    """The group of each row among known ones, −1 where there is none."""
+    bits = 0
+    while (1 << bits) < table.size:
+        bits += 1
+    mask, high = np.uint64(table.size - 1), np.uint64(64 - bits)
+    ids = np.empty(rows.size, np.int64)
+    for r in range(rows.size):
+        i = rows[r]
+        h = np.uint64(0)
+        for w in range(shown.size):
+            h = (h ^ (keys[i, w] & shown[w])) * _SPREAD
+            h ^= h >> _HALF
+        h = (h * _SPREAD) >> high
+        g = table[h]
+        while g >= 0:
+            same = True
+            for w in range(shown.size):
+                same &= known[g, w] == keys[i, w] & shown[w]
+            if same:
+                break
+            h = (h + _ONE) & mask
+            g = table[h]
+        ids[r] = g
+    return ids
 
 
 @njit(cache=True, nogil=True)
@@ -76,7 +94,7 @@ def count_agreeing(keys, amounts, order, starts, shown):
             if small.size > large.size:  # the table of the smaller side stays in the cache
                 small, large = large, small
             both = shown[p] & shown[q]
-            ids, known, table, bits = group_shown(keys, small, both)
+            ids, known, table = group_shown(keys, small, both)
             mine = np.zeros(len(known), np.int64)
             theirs = np.zeros(len(known), np.int64)
             for r in range(small.size):
@@ -85,11 +103,11 @@ def count_agreeing(keys, amounts, order, starts, shown):
                 for r in range(small.size):
                     found[small[r]] += mine[ids[r]]
                 continue
+            at = find_shown(keys, large, both, known, table)
             for r in range(large.size):
-                g = find_shown(keys, large[r], both, known, table, bits)
-                if g >= 0:
-                    found[large[r]] += mine[g]
-                    theirs[g] += amounts[large[r]]
+                if at[r] >= 0:
+                    found[large[r]] += mine[at[r]]
+                    theirs[at[r]] += amounts[large[r]]
             for r in range(small.size):
                 found[small[r]] += theirs[ids[r]]
     return found

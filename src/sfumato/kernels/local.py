@@ -97,18 +97,25 @@ def _sort_out(found, known, sizes, k, least, opened, region_marks, homes):
 
 
 @njit(cache=True, nogil=True)
-def _borrow(codes, k, offsets, marks, table, known, sizes, homes, parts, used, region_sizes, loans, room):
+def _borrow(codes, k, offsets, marks, table, known, sizes, homes, parts, lenders, begin, end, ledger, loans, room):
     """Promise short groups records of regions that have more than k; latest regions, which cost most, lend first.
 
-    ``loans`` receives (part, group, amount), ``room`` of them at most; what is promised is taken from the lender at once.
+    ``lenders[begin:end]`` are parts that may have something to spare; those that have not are taken out for good.
+    ``ledger`` holds the sizes of the regions and what they have pledged. ``loans`` receives (part, group, amount),
+    ``room`` of them at most; what is promised is taken from the lender at once. Returns the new ``begin`` and the loans.
     """
     part_class, part_region, part_amount = parts
     made = 0
-    for p in range(used - 1, -1, -1):
-        if made >= room:
-            break
-        spare = region_sizes[part_region[p]] - k
-        if spare <= 0 or part_amount[p] == 0:
+    kept = end
+    for j in range(end - 1, begin - 1, -1):
+        p = lenders[j]
+        region = part_region[p]
+        if part_amount[p] == 0 or ledger[region, 0] + ledger[region, 1] <= k:
+            continue
+        kept -= 1
+        lenders[kept] = p
+        spare = ledger[region, 0] - k
+        if spare <= 0 or made >= room:
             continue
         g = table[_slot(table, known, _mark(codes, part_class[p], offsets, marks))]
         if g < 0 or homes[g] != _SHORT or sizes[g] >= k:
@@ -116,46 +123,48 @@ def _borrow(codes, k, offsets, marks, table, known, sizes, homes, parts, used, r
         amount = min(k - sizes[g], spare, part_amount[p])
         sizes[g] += amount
         part_amount[p] -= amount
-        region_sizes[part_region[p]] -= amount
+        ledger[region, 0] -= amount
+        ledger[region, 1] += amount
         loans[made, 0] = p
         loans[made, 1] = g
         loans[made, 2] = amount
         made += 1
-    return made
+    return kept, made
 
 
 @njit(cache=True, nogil=True)
-def _settle_loans(loans, made, sizes, k, parts, region_sizes):
+def _settle_loans(loans, made, sizes, k, parts, ledger):
     """Give back what was promised to groups that did not get enough; says whether any group did."""
     part_region, part_amount = parts[1], parts[2]
     any_good = False
     for j in range(made):
         p, g, amount = loans[j]
+        ledger[part_region[p], 1] -= amount
         if sizes[g] >= k:
             any_good = True
         else:
             part_amount[p] += amount
-            region_sizes[part_region[p]] += amount
+            ledger[part_region[p], 0] += amount
             loans[j, 2] = 0
     return any_good
 
 
 @njit(cache=True, nogil=True)
-def _open(found, known, sizes, k, homes, regions, event, opened, region_marks, region_events, region_sizes):
+def _open(found, known, sizes, k, homes, regions, opened, region_marks, ledger):
     """Open a region for every group that is, or has become, large enough."""
     for g in range(found):
         if homes[g] == _CROWD or (homes[g] == _SHORT and sizes[g] >= k):
             opened[_slot(opened, region_marks, known[g])] = regions
             region_marks[regions] = known[g]
-            region_events[regions] = event
-            region_sizes[regions] = 0
+            ledger[regions, 0] = 0
+            ledger[regions, 1] = 0
             homes[g] = regions
             regions += 1
     return regions
 
 
 @njit(cache=True, nogil=True)
-def _fill(active, count, groups, homes, rest, loans, made, parts, used, region_sizes):
+def _fill(active, count, groups, homes, rest, loans, made, parts, used, ledger):
     """Move waiting and lent records to their regions; returns how many classes still wait and the parts used."""
     part_class, part_region, part_amount = parts
     waiting = 0
@@ -168,7 +177,7 @@ def _fill(active, count, groups, homes, rest, loans, made, parts, used, region_s
         part_class[used] = i
         part_region[used] = home
         part_amount[used] = rest[i]
-        region_sizes[home] += rest[i]
+        ledger[home, 0] += rest[i]
         rest[i] = 0
         used += 1
     for j in range(made):
@@ -177,7 +186,7 @@ def _fill(active, count, groups, homes, rest, loans, made, parts, used, region_s
             part_class[used] = part_class[loans[j, 0]]
             part_region[used] = home
             part_amount[used] = loans[j, 2]
-            region_sizes[home] += loans[j, 2]
+            ledger[home, 0] += loans[j, 2]
             used += 1
     return waiting, used
 
@@ -188,7 +197,7 @@ def cover(codes, records, k, nodes, least, bases, marks):
 
     Event *e* looks at the cells of ``nodes[e]``: waiting records join a cell that is open already, k or more of them
     open a new one, and ``least[e]`` or more open one with records that regions above k can spare. Returns class, region
-    and amount of every part, the event that opened each region, and what is left of each class.
+    and amount of every part.
     """
     n, m = codes.shape
     rest = records.copy()
@@ -202,16 +211,16 @@ def cover(codes, records, k, nodes, least, bases, marks):
     opened = np.full(slots, _NOBODY, np.int64)
     table = np.full(slots, _NOBODY, np.int64)
     region_marks = np.empty(n + 1, np.uint64)
-    region_events = np.empty(n + 1, np.int64)
-    region_sizes = np.empty(n + 1, np.int64)
+    ledger = np.empty((n + 1, 2), np.int64)
     places = np.empty(n + 1, np.uint64)
     known = np.empty(n + 1, np.uint64)
     sizes = np.empty(n + 1, np.int64)
     groups = np.empty(n + 1, np.int64)
     homes = np.empty(n + 1, np.int64)
     loans = np.empty((limit, 3), np.int64)
+    lenders = np.arange(limit)
     offsets = np.empty(m, np.int64)
-    regions = used = 0
+    regions = used = begin = made = 0
     for e in range(nodes.shape[0]):
         if count == 0:
             break
@@ -221,18 +230,31 @@ def cover(codes, records, k, nodes, least, bases, marks):
         served, short = _sort_out(found, known, sizes, k, least[e], opened, region_marks, homes)
         made = 0
         if short:
-            room = limit - used - count
-            made = _borrow(codes, k, offsets, marks, table, known, sizes, homes, parts, used, region_sizes, loans, room)
-            if _settle_loans(loans, made, sizes, k, parts, region_sizes):
+            begin, made = _borrow(
+                codes,
+                k,
+                offsets,
+                marks,
+                table,
+                known,
+                sizes,
+                homes,
+                parts,
+                lenders,
+                begin,
+                used,
+                ledger,
+                loans,
+                limit - used - count,
+            )
+            if _settle_loans(loans, made, sizes, k, parts, ledger):
                 served = True
         if served:
-            regions = _open(
-                found, known, sizes, k, homes, regions, e, opened, region_marks, region_events, region_sizes
-            )
-            count, used = _fill(active, count, groups, homes, rest, loans, made, parts, used, region_sizes)
+            regions = _open(found, known, sizes, k, homes, regions, opened, region_marks, ledger)
+            count, used = _fill(active, count, groups, homes, rest, loans, made, parts, used, ledger)
         for g in range(found):
             table[places[g]] = _NOBODY
-    return parts[0][:used], parts[1][:used], parts[2][:used], region_events[:regions], rest
+    return parts[0][:used], parts[1][:used], parts[2][:used]
 
 
 @njit(cache=True, nogil=True)

@@ -20,11 +20,12 @@ def groups_of(keys, rows, shown, amounts, left, frequencies, k):
     Group *g* has ``members[starts[g]:starts[g+1]]``; its donor is the unit with most records left that are not rare, −1
     where there is none.
     """
-    ids, known, table, bits = group_shown(keys, rows, shown)
+    ids, known, table = group_shown(keys, rows, shown)
+    at = find_shown(keys, np.arange(amounts.size), shown, known, table)
     totals = np.zeros(len(known), np.int64)
     donors = np.full(len(known), -1, np.int64)
     for i in range(amounts.size):
-        g = find_shown(keys, i, shown, known, table, bits)
+        g = at[i]
         if g < 0:
             continue
         totals[g] += amounts[i]
@@ -58,7 +59,7 @@ def _listed(rows, ids, wanted, donors):
     return starts, members, donors[wanted]
 
 
-@njit(cache=True, nogil=True, inline="always")
+@njit(cache=True, nogil=True)
 def _apart(keys, i, j, words, fields, missing):
     """The columns in which two units differ and neither is missing, as bits."""
     found = np.int64(0)
@@ -92,7 +93,7 @@ def _worth(members, frequencies, left, k, by_deficit):
     return alone / max(1, min(together, above))
 
 
-@njit(cache=True, nogil=True, inline="always")
+@njit(cache=True, nogil=True)
 def _before(worth, one, other):
     return worth[one] > worth[other] or (worth[one] == worth[other] and one < other)
 
@@ -202,7 +203,8 @@ def restore(keys, words, fields, missing, shown, watched, units, hidden, k, freq
     """
     plain = watched[missing[watched] == 0]
     odd = watched[missing[watched] != 0]
-    ids, known, table, bits = group_shown(keys, plain, shown)
+    ids, known, table = group_shown(keys, plain, shown)
+    at = find_shown(keys, units, shown, known, table)
     starts, members, _ = _listed(plain, ids, np.ones(len(known), np.bool_), np.zeros(len(known), np.int64))
     near = np.empty(watched.size, np.int64)
     needed = np.full(units.size, hidden, np.int64)
@@ -213,7 +215,7 @@ def restore(keys, words, fields, missing, shown, watched, units, hidden, k, freq
         if missing[x]:  # wildcards agree with units of other groups too
             count = _gather(keys, words, fields, missing, plain, x, hidden, near, 0)
         else:
-            g = find_shown(keys, x, shown, known, table, bits)
+            g = at[i]
             inside = members[starts[g] : starts[g + 1]] if g >= 0 else members[:0]
             count = _gather(keys, words, fields, missing, inside, x, hidden, near, 0)
         count = _gather(keys, words, fields, missing, odd, x, hidden, near, count)

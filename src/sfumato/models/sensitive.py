@@ -35,7 +35,11 @@ def spoken(column: Column) -> str:
 
 
 def needs_of(promise: str, column: Column, schema: Schema, *, reference: bool = False) -> Needs:
-    """The column counted per class; a schema in which it is not sensitive, or nothing is quasi, is refused."""
+    """The column counted per class; a schema in which it is not sensitive, or nothing is quasi, is refused.
+
+    So is a column that is quasi as well: the records of a class share their value of it, so no class can hide it, and
+    recoding would change the values that are counted.
+    """
     problems = []
     for name in parts_of(column):
         if name not in schema.attributes:
@@ -43,6 +47,11 @@ def needs_of(promise: str, column: Column, schema: Schema, *, reference: bool = 
         elif not schema[name].has(Role.SENSITIVE):
             problems.append(
                 f"{promise}: column {name!r} has role {' and '.join(schema[name].roles)}; make it sensitive"
+            )
+        elif schema[name].has(Role.QUASI):
+            problems.append(
+                f"{promise}: column {name!r} is quasi as well as sensitive, and whoever knows it has nothing to learn; "
+                "make it sensitive alone to protect it from those who do not"
             )
     if not schema.quasi:
         problems.append(f"{promise} needs at least one column with role quasi")

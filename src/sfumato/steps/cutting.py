@@ -34,7 +34,8 @@ def cut_by_crowd(
     """Cut until no cut leaves a crowd on both sides. ``points`` are used up."""
     import numpy as np
 
-    blocks = list(_blocks(points, space, crowd, relaxed)) if len(points) > SHARED else [points]
+    most = len(points) if len(points) <= SHARED else len(points) // BLOCKS
+    blocks = list(blocks_of(points, space, crowd, most, relaxed=relaxed))
     with ThreadPoolExecutor(max_workers=2) as pool:
         found = []
         for block in pool.map(lambda b: _partitioned(b, space, crowd, relaxed), blocks):
@@ -64,17 +65,16 @@ def _partitioned(
     return parts[: ends[count - 1]].copy() if relaxed else parts, ends[:count].copy()
 
 
-def _blocks(
-    points: NDArray[np.int32], space: Space, crowd: int, relaxed: bool, smallest: int | None = None
+def blocks_of(
+    points: NDArray[np.int32], space: Space, crowd: int, most: int, *, relaxed: bool = False
 ) -> Iterator[NDArray[np.int32]]:
-    """The first cuts, so that there is something to share; they are those that :func:`partition` would make."""
+    """Cut as :func:`partition` would, but only until no block has more than ``most`` points. ``points`` are used up."""
     import numpy as np
 
     from sfumato.kernels.partition import cut, find_cuts
     from sfumato.kernels.space import scratch_for
 
-    smallest = len(points) // BLOCKS if smallest is None else smallest
-    if len(points) <= smallest:
+    if len(points) <= most:
         yield points
         return
     one, total, scratch = np.zeros(1, dtype=np.int64), points[:, -2].sum(dtype=np.int64), scratch_for(space)
@@ -84,8 +84,8 @@ def _blocks(
         return
     roomy = np.concatenate([points, points[:1]]) if relaxed else points
     middle, end = cut(roomy, 0, len(points), chosen[0])
-    yield from _blocks(roomy[:middle], space, crowd, relaxed, smallest)
-    yield from _blocks(roomy[middle:end], space, crowd, relaxed, smallest)
+    yield from blocks_of(roomy[:middle], space, crowd, most, relaxed=relaxed)
+    yield from blocks_of(roomy[middle:end], space, crowd, most, relaxed=relaxed)
 
 
 class Cutting:

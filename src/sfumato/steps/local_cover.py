@@ -26,8 +26,7 @@ def cover_by_size(atoms: Atoms, terrain: Terrain, k: int) -> Parts:
     from sfumato.kernels.local import cover
 
     nodes, least = _events(terrain, k)
-    members, regions, amounts, _, _ = cover(atoms.codes, atoms.amounts, k, nodes, least, terrain.bases, terrain.marks)
-    return Parts(members, regions, amounts)
+    return Parts(*cover(atoms.codes, atoms.amounts, k, nodes, least, terrain.bases, terrain.marks))
 
 
 def _events(terrain: Terrain, k: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:

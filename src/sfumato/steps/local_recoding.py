@@ -13,6 +13,7 @@ from sfumato.steps.global_recoding import GlobalRecoding
 from sfumato.steps.global_recoding import _written_alike as written_alike
 from sfumato.steps.local_respecialise import respecialise
 from sfumato.steps.local_suppression import with_attributes_dropped, with_suppressible_cells
+from sfumato.steps.mondrian import plan_mondrian
 
 if TYPE_CHECKING:
     from sfumato.core.dataset import Dataset
@@ -59,11 +60,15 @@ class LocalRecoding:
     def __post_init__(self) -> None:
         if self.budget and self.suppress != "tuple":
             raise ParameterError("LocalRecoding: a budget of records needs suppress='tuple'")
+        if self.method != "respecialise" and (self.levels or self.suppress == "attribute"):
+            raise ParameterError(f"LocalRecoding: {self.method} has no levels and drops no columns; use respecialise")
 
     def plan(self, dataset: Dataset, goal: Goal) -> ClassRecoding:
         """Find the regions."""
         if not goal.models:
             raise ParameterError("local recoding needs a promise to reach; add one under 'meet'")
+        if self.method == "mondrian":
+            return plan_mondrian(dataset, goal, weights=self.weights, budget=self.budget)
         return respecialise(dataset, goal, self.lattice(dataset, goal))
 
     def lattice(self, dataset: Dataset, goal: Goal) -> Lattice:

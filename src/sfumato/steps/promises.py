@@ -135,17 +135,17 @@ class Promises:
         """The classes that these groups form; each has the key of one of its members."""
         import numpy as np
 
+        from sfumato.kernels.keys import add_up
+
         classes = self.classes
         first = np.zeros(count, dtype=np.int64)
         first[groups] = members
-        records = np.bincount(groups, weights=classes.records[members], minlength=count).astype(np.int64)
-        weights = None if classes.weights is None else np.bincount(groups, classes.weights[members], count)
         return dataclasses.replace(
             classes,
             keys=classes.keys[first],
-            records=records,
+            records=add_up(classes.records[members], groups, count),
             counts={name: _gathered(c, members).merged(groups, count) for name, c in classes.counts.items()},
-            weights=weights,
+            weights=None if classes.weights is None else add_up(classes.weights[members], groups, count),
             population=None if classes.population is None else self._inside(members, groups, count, points),
         )
 

@@ -56,11 +56,13 @@ def all_minimal(tags: Tags) -> list[Judged]:
 
     What lies above such a node is not minimal, whatever the models, and is passed over.
     """
+    import numpy as np
+
     start = least_height(tags)
     if start is None:
         return []
     found: list[Judged] = []
-    covered = tags.heights < start
+    covered = np.zeros(tags.marks.shape, dtype=np.bool_)
     for height in range(start, int(tags.heights.max()) + 1):
         for node in tags.nodes(height=height):
             place = tags.place(node)
