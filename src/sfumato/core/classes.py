@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from sfumato.core.encoding import Column, Encoded
 
 
-@dataclasses.dataclass(frozen=True)
+@dataclasses.dataclass(frozen=True, eq=False)
 class ClassTable:
     """Equivalence classes of a table at given levels of its hierarchies.
 

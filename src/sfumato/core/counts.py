@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from sfumato.core.encoding import Column
 
 
-@dataclasses.dataclass(frozen=True)
+@dataclasses.dataclass(frozen=True, eq=False)
 class Counts:
     """How often each value of one column (or combination of values of several) occurs in each class.
 

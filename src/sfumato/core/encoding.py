@@ -25,7 +25,7 @@ DIRECT_RANGE = 1 << 20
 """Whole numbers that span less than this are encoded by subtraction instead of hashing."""
 
 
-@dataclasses.dataclass(frozen=True)
+@dataclasses.dataclass(frozen=True, eq=False)
 class Encoded:
     """``labels[codes[i]]`` is the label of row *i* (None: missing); ``counts`` says how often each occurs."""
 

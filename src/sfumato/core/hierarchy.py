@@ -78,7 +78,7 @@ class Hierarchy(Protocol):
         ...
 
 
-@dataclasses.dataclass(frozen=True)
+@dataclasses.dataclass(frozen=True, eq=False)
 class Ladder:
     """A hierarchy bound to the values of one column.
 

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 WORD = 64
 
 
-@dataclasses.dataclass(frozen=True)
+@dataclasses.dataclass(frozen=True, eq=False)
 class Layout:
     """Where each column lies in a key: ``word``, ``shift`` and ``width`` in bits, one entry a column."""
 
@@ -46,7 +46,7 @@ class Layout:
         return int(self.words.max()) + 1 if self.words.size else 1
 
 
-@dataclasses.dataclass(frozen=True)
+@dataclasses.dataclass(frozen=True, eq=False)
 class Placement:
     """How rows are packed: the ladder and level of each column and where its bits lie."""
 

@@ -54,7 +54,7 @@ class Needs:
     unmasked: tuple[str, ...] = ()
 
 
-@dataclasses.dataclass(frozen=True)
+@dataclasses.dataclass(frozen=True, eq=False)
 class Evidence:
     """What a model judges: the classes of what is released, and the table they came from.
 
@@ -79,7 +79,7 @@ class Evidence:
         return self.classes.sizes if self.wildcard is None else self.wildcard
 
 
-@dataclasses.dataclass(frozen=True)
+@dataclasses.dataclass(frozen=True, eq=False)
 class Verdict:
     """What a model says about a table.
 

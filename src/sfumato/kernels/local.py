@@ -10,7 +10,6 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
-_NOBODY = np.int64(-1)
 _CROWD = np.int64(-2)
 _SHORT = np.int64(-3)
 
@@ -208,8 +207,8 @@ def cover(codes, records, k, nodes, least, bases, marks):
     slots = 16
     while slots < 2 * n + 2:
         slots *= 2
-    opened = np.full(slots, _NOBODY, np.int64)
-    table = np.full(slots, _NOBODY, np.int64)
+    opened = np.full(slots, np.int32(-1), np.int32)
+    tables = np.full(slots, np.int32(-1), np.int32)
     region_marks = np.empty(n + 1, np.uint64)
     ledger = np.empty((n + 1, 2), np.int64)
     places = np.empty(n + 1, np.uint64)
@@ -226,6 +225,9 @@ def cover(codes, records, k, nodes, least, bases, marks):
             break
         for a in range(m):
             offsets[a] = bases[a, nodes[e, a]]
+        while slots > 32 and slots >= 4 * count:
+            slots //= 2
+        table = tables[:slots]  # as small as can be: it stays in the cache
         found = _group(codes, rest, active, count, offsets, marks, table, places, known, sizes, groups)
         served, short = _sort_out(found, known, sizes, k, least[e], opened, region_marks, homes)
         made = 0
@@ -253,7 +255,7 @@ def cover(codes, records, k, nodes, least, bases, marks):
             regions = _open(found, known, sizes, k, homes, regions, opened, region_marks, ledger)
             count, used = _fill(active, count, groups, homes, rest, loans, made, parts, used, ledger)
         for g in range(found):
-            table[places[g]] = _NOBODY
+            table[places[g]] = np.int32(-1)
     return parts[0][:used], parts[1][:used], parts[2][:used]
 
 

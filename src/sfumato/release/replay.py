@@ -17,6 +17,8 @@ from sfumato.release.documents import commitment
 from sfumato.release.make import make_release
 from sfumato.release.publish import digest_of_input
 
+AGAINST_ORIGINAL = ", against the original"
+
 
 def claims_from_original(
     certificate: Mapping[str, Any], released: Dataset, original: Dataset | None, owner: Path | None
@@ -74,7 +76,8 @@ def _replay(
     claims = [Claim(name, "holds" if same else "fails", told), suppressed]
     for verdict, said in zip(again.verdicts, certificate["verdicts"], strict=False):
         fits = same and verdict.holds and near(finite(verdict.attained), said["attained"])
-        claims.append(Claim(f"{verdict.promise}, against the original", "holds" if fits else "fails", verdict.sentence))
+        name = f"{verdict.promise}{AGAINST_ORIGINAL}"
+        claims.append(Claim(name, "holds" if fits else "fails", verdict.sentence))
     return claims
 
 

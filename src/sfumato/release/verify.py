@@ -20,13 +20,13 @@ from sfumato.core.dataset import Dataset
 from sfumato.core.evidence import gather
 from sfumato.core.model import finite
 from sfumato.core.recipe import Recipe
-from sfumato.core.schema import Attribute, Schema
+from sfumato.core.schema import Attribute, Kind, Schema
 from sfumato.errors import RecipeError, SchemaError, SfumatoError, UnreadableInput
 from sfumato.io.read import read_table
 from sfumato.release.claims import Claim, near
 from sfumato.release.documents import CERTIFICATE_VERSION, digest_of
 from sfumato.release.publish import sha256_of
-from sfumato.release.replay import claims_from_original
+from sfumato.release.replay import AGAINST_ORIGINAL, claims_from_original
 from sfumato.release.signature import signature_holds
 
 if TYPE_CHECKING:
@@ -79,9 +79,11 @@ def verify(
         return Verification(str(folder), tuple(c for c in claims if c), "signature" in certificate)
     recipe = _recipe(certificate, released)
     claims += [_guarded(check, certificate, released, recipe) for check in (_shape, _direct)]
-    claims += _promises(certificate, released, recipe.meet)
-    claims.append(_guarded(_classes, certificate, released, recipe))
-    claims += claims_from_original(certificate, released, original, owner)
+    promises = _promises(certificate, released, recipe.meet, original)
+    again = claims_from_original(certificate, released, original, owner)
+    replayed = {claim.name.removesuffix(AGAINST_ORIGINAL) for claim in again}
+    claims += [c for c in promises if c.status != "needs original" or c.name not in replayed]
+    claims += [_guarded(_classes, certificate, released, recipe), *again]
     return Verification(str(folder), tuple(c for c in claims if c is not None), "signature" in certificate)
 
 
@@ -155,7 +157,7 @@ def _attribute(certificate: Mapping[str, Any], name: str, roles: tuple[Any, ...]
     listed = hierarchy is None or "sha256" in (next(iter(hierarchy.values())) or {})
     return Attribute(
         roles,
-        kind=said.get("kind", "nominal") if "quasi" not in roles else "nominal",
+        kind=Kind(said.get("kind", "nominal")) if "quasi" not in roles else Kind.NOMINAL,
         hierarchy=None if listed or "quasi" in roles else registry.build("hierarchies", hierarchy),
         missing=certificate.get("missing_rule", {}).get(name, "category"),
         unit=said.get("unit", "person"),
@@ -199,15 +201,17 @@ def _direct(certificate: Mapping[str, Any], released: Dataset, recipe: Recipe) -
     return Claim("direct identifiers gone", "holds", f"{len(named)} dropped" if named else "there were none")
 
 
-def _promises(certificate: Mapping[str, Any], released: Dataset, meet: tuple[Model, ...]) -> list[Claim]:
-    """Judge again the promises that need nothing but the release; the others wait for the original."""
+def _promises(
+    certificate: Mapping[str, Any], released: Dataset, meet: tuple[Model, ...], original: Dataset | None
+) -> list[Claim]:
+    """Judge again the promises that need nothing but what is at hand; the others wait for the original."""
     claims = []
     for model, said in zip(meet, certificate["verdicts"], strict=False):
-        lacking = _lacking(model, released)
+        lacking = _lacking(model, released, original)
         if lacking:
             claims.append(Claim(model.promise, "needs original", lacking))
             continue
-        found = model.judge(gather(released, [model]))
+        found = model.judge(gather(released, [model], original=original))
         same = found.holds == said["holds"] and near(finite(found.attained), said["attained"])
         detail = f"{found.sentence}" if same else f"attained {found.attained}, certified {said['attained']}"
         claims.append(Claim(model.promise, "holds" if same and found.holds else "fails", detail))
@@ -216,15 +220,15 @@ def _promises(certificate: Mapping[str, Any], released: Dataset, meet: tuple[Mod
     return claims
 
 
-def _lacking(model: Model, released: Dataset) -> str | None:
-    """What is needed to judge a promise and is not in the released folder, or None."""
+def _lacking(model: Model, released: Dataset, original: Dataset | None) -> str | None:
+    """What is needed to judge a promise and is not at hand, or None."""
     try:
         needs = model.needs(released.schema)
     except SchemaError:  # an order or a hierarchy is missing: the certificate has only its digest
         return "it needs the values that the owner's recipe lists"
     if needs.population:
         return "it compares the release with a population"
-    if needs.reference or needs.pairs or needs.posteriors or needs.unmasked:
+    if needs.pairs or needs.posteriors or needs.unmasked or (needs.reference and original is None):
         return "it compares the release with the original table"
     return None
 

@@ -24,7 +24,7 @@ SUPPRESSED = -1
 """The region of records that are dropped."""
 
 
-@dataclasses.dataclass(frozen=True)
+@dataclasses.dataclass(frozen=True, eq=False)
 class ClassRecoding:
     """What a local method decided.
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 
 from pydantic import Field
@@ -27,13 +27,15 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from sfumato.core.dataset import Dataset
+    from sfumato.core.model import Model
+    from sfumato.core.schema import Schema
 
 
 NAMED = 8
 """Columns that a message spells out."""
 
 
-@dataclasses.dataclass(frozen=True)
+@dataclasses.dataclass(frozen=True, eq=False)
 class Recoding:
     """What global recoding decided: a level for every quasi-identifier and the classes to drop.
 
@@ -137,7 +139,7 @@ class GlobalRecoding:
         return Lattice(
             base=classes,
             schema=dataset.schema,
-            models=goal.models,
+            models=tuple(m for m in goal.models if not _comes_along(m, goal.models, dataset.schema)),
             objective=objective_named(self.objective),
             low=low,
             high=high,
@@ -170,6 +172,13 @@ class GlobalRecoding:
             dataset = dataset.with_columns({name: labels.gather(codes)})
             dataset = dataset.with_schema(dataset.schema.replace(name, kind=_kind_after(dataset.schema[name].kind)))
         return dataset
+
+
+def _comes_along(model: Model, models: Sequence[Model], schema: Schema) -> bool:
+    """Whether a promise about pairs of records, which no search over classes sees, follows from another promise."""
+    if not model.needs(schema).pairs:
+        return False
+    return any(other.implies(model) for other in models if not other.needs(schema).pairs)
 
 
 def _written_alike(dataset: Dataset, name: str) -> Dataset:

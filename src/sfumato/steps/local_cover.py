@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from sfumato.steps.local_terrain import Atoms, Terrain
 
-DEAREST_LOAN = 0.4
+DEAREST_LOAN = 0.2
 """Cells that borrow are tried while the cost of a record that gains by it stays below this."""
 
 
@@ -26,7 +26,8 @@ def cover_by_size(atoms: Atoms, terrain: Terrain, k: int) -> Parts:
     from sfumato.kernels.local import cover
 
     nodes, least = _events(terrain, k)
-    return Parts(*cover(atoms.codes, atoms.amounts, k, nodes, least, terrain.bases, terrain.marks))
+    codes = atoms.codes.astype("int32")
+    return Parts(*cover(codes, atoms.amounts, k, nodes, least, terrain.bases, terrain.marks))
 
 
 def _events(terrain: Terrain, k: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
