@@ -84,7 +84,7 @@ def ask(text: str) -> Question:
 
 def _arguments(text: str, cls: type, rest: str) -> dict[str, str]:
     """The arguments of a short form by the field they fill."""
-    names = [field.name for field in dataclasses.fields(cls)]  # type: ignore[arg-type]
+    names = [field.name for field in dataclasses.fields(cls)]
     given: dict[str, str] = {}
     parts = next(csv.reader([rest], skipinitialspace=True), []) if rest else []
     for position, part in enumerate(parts):

@@ -35,7 +35,7 @@ def required_fields(cls: type) -> tuple[str, ...]:
     ('sensitive', 'alpha', 'k')
     """
     missing = dataclasses.MISSING
-    fields = dataclasses.fields(cls)  # type: ignore[arg-type]
+    fields = dataclasses.fields(cls)
     return tuple(f.name for f in fields if f.default is missing and f.default_factory is missing)
 
 

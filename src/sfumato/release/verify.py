@@ -151,13 +151,14 @@ def _released(certificate: Mapping[str, Any], file: Path) -> Dataset:
 
 
 def _attribute(certificate: Mapping[str, Any], name: str, roles: tuple[Any, ...]) -> Attribute:
-    """What the certificate says of a column; orders and hierarchies that list values are there as digests only."""
+    """What the certificate says of a column; orders and hierarchies that list values are not shown."""
     said = certificate["recipe"]["columns"].get(name, {})
     hierarchy = said.get("hierarchy")
-    listed = hierarchy is None or "sha256" in (next(iter(hierarchy.values())) or {})
+    kind: Any = Kind.NOMINAL if "quasi" in roles else said.get("kind", Kind.NOMINAL)  # recoding changes the kind
+    listed = hierarchy is None or isinstance(next(iter(hierarchy.values())), str)
     return Attribute(
         roles,
-        kind=Kind(said.get("kind", "nominal")) if "quasi" not in roles else Kind.NOMINAL,
+        kind=kind,
         hierarchy=None if listed or "quasi" in roles else registry.build("hierarchies", hierarchy),
         missing=certificate.get("missing_rule", {}).get(name, "category"),
         unit=said.get("unit", "person"),
@@ -165,7 +166,7 @@ def _attribute(certificate: Mapping[str, Any], name: str, roles: tuple[Any, ...]
 
 
 def _recipe(certificate: Mapping[str, Any], released: Dataset) -> Recipe:
-    """The promises and steps of the certificate; hierarchies known only by digest are left out."""
+    """The promises and steps of the certificate; hierarchies that are not shown are left out."""
     plain = certificate["recipe"]
     try:
         meet = tuple(registry.build("models", spec) for spec in plain.get("meet", []))
@@ -224,7 +225,7 @@ def _lacking(model: Model, released: Dataset, original: Dataset | None) -> str |
     """What is needed to judge a promise and is not at hand, or None."""
     try:
         needs = model.needs(released.schema)
-    except SchemaError:  # an order or a hierarchy is missing: the certificate has only its digest
+    except SchemaError:  # an order or a hierarchy is not shown
         return "it needs the values that the owner's recipe lists"
     if needs.population:
         return "it compares the release with a population"

@@ -7,6 +7,7 @@ judged as a search would judge it. Where there are too many nodes only the neigh
 from __future__ import annotations
 
 import dataclasses
+import math
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -29,7 +30,7 @@ PYTHON_CLASSES = 1_000
 
 @dataclasses.dataclass(frozen=True)
 class Counted:
-    """What nodes keep: the arrays of a landscape, and the mean cell cost of each column or of all (``cells``)."""
+    """What nodes keep, cost and risk: arrays as a landscape has them."""
 
     levels: NDArray[np.int64]
     suppressed: NDArray[np.int64]
@@ -142,14 +143,10 @@ def _walked(lattice: Lattice, k: int) -> Counted:
 
     from sfumato.kernels.walk import walk
 
-    order = _order(lattice)
-    features = _features(lattice)
-    table, columns = _table(lattice, order, features), _columns(lattice, order, features)
-    ladder, last = _ladder(lattice, order, features), _last(lattice, order[-1], features)
-    nodes = lattice.size
-    whole = [np.zeros(nodes, dtype=np.int64) for _ in range(4)]
-    lost = np.zeros((nodes, max(features) + 1))
-    walk(table, columns, ladder, last, k, (*whole, lost))
+    order, prices = _order(lattice), _prices(lattice)
+    whole = [np.zeros(lattice.size, dtype=np.int64) for _ in range(4)]
+    lost = np.zeros((lattice.size, prices.features))
+    walk(*_walk_input(lattice, order, prices), k, (*whole, lost))
     suppressed, classes, squares, smallest = whole
     shape = [high - low + 1 for low, high in zip(lattice.low, lattice.high, strict=True)]
     levels = np.indices(shape, dtype=np.int16).reshape(len(shape), -1).T + np.array(lattice.low, dtype=np.int16)
@@ -160,5 +157,120 @@ def _walked(lattice: Lattice, k: int) -> Counted:
         squares=squares.astype(np.float64),
         marketer_risk=classes / np.maximum(1, lattice.records - suppressed),
         prosecutor_risk=np.where(smallest > 0, 1.0 / np.maximum(1, smallest), 0.0),
-        score=_scores(lattice, levels, suppressed, classes, squares, lost),
+        score=_scores(lattice, levels, whole, lost),
     )
+
+
+@dataclasses.dataclass(frozen=True)
+class Prices:
+    """What cells cost, by column and level, and to which of ``features`` sums the cells of a column count.
+
+    An objective that is the weighted mean of all cells needs one sum of weighted costs, any other one a column.
+    """
+
+    cells: Sequence[Sequence[NDArray[np.float64]]]
+    of: Sequence[int]
+    features: int
+
+
+def _prices(lattice: Lattice) -> Prices:
+    costs = lattice._cell_costs
+    if lattice.objective.score is objective_named("loss").score:
+        weighted = [[w * level for level in levels] for w, levels in zip(lattice.weights, costs, strict=True)]
+        return Prices(weighted, (0,) * len(costs), 1)
+    return Prices(costs, range(len(costs)), len(costs))
+
+
+def _scores(
+    lattice: Lattice, levels: NDArray[np.int16], whole: Sequence[NDArray[np.int64]], lost: NDArray[np.float64]
+) -> NDArray[np.float64]:
+    """The objective of every node, from what its suppressed records would have cost."""
+    import numpy as np
+
+    suppressed, classes, squares, _ = whole
+    n = max(1, lattice.records)
+    full = np.column_stack([np.array(sums)[levels[:, a]] for a, sums in enumerate(lattice.totals)])
+    if lost.shape[1] == 1 and lattice.objective.score is objective_named("loss").score:
+        weights = np.array(lattice.weights)
+        mean: NDArray[np.float64] = (full @ weights - lost[:, 0] + suppressed * weights.sum()) / n
+        return mean
+    cells = ((full - lost + suppressed[:, None]) / n).tolist()
+    told = zip(levels.tolist(), suppressed.tolist(), classes.tolist(), squares.tolist(), cells, strict=True)
+    score, tops, weight, records = lattice.objective.score, lattice.tops, lattice.weights, lattice.records
+    return np.array([score(Tally(tuple(at), tops, records, s, c, float(q), cost, weight)) for at, s, c, q, cost in told])
+
+
+def _order(lattice: Lattice) -> list[int]:
+    """The columns as the loop walks them: many codes first, and last the one with most levels, done in one pass."""
+    codes = [len(ladder.labels[low]) for ladder, low in zip(lattice.base.ladders, lattice.low, strict=True)]
+    columns = sorted(range(len(codes)), key=lambda a: (-codes[a], a))
+    last = max(columns, key=lambda a: (lattice.high[a] - lattice.low[a], codes[a]))
+    return [*(a for a in columns if a != last), last]
+
+
+def _layout(lattice: Lattice, columns: Sequence[int]) -> Layout:
+    return Layout.of([len(lattice.base.ladders[a].labels[lattice.low[a]]) for a in columns])
+
+
+def _walk_input(lattice: Lattice, order: Sequence[int], prices: Prices) -> tuple[tuple[Any, ...], ...]:
+    """The table, the columns, their ladders and the last column, as :func:`sfumato.kernels.walk.walk` takes them."""
+    import numpy as np
+
+    climb = [high - low for low, high in zip(lattice.low, lattice.high, strict=True)]
+    strides = [math.prod(c + 1 for c in climb[a + 1 :]) for a in range(len(climb))]
+    before, last = order[:-1], order[-1]
+    place = _layout(lattice, before)
+    columns = (place.shifts, place.widths, *(_whole([of[a] for a in before]) for of in (climb, strides, prices.of)))
+    ladder = lattice.base.ladders[last]
+    sizes = [len(ladder.labels[level]) for level in range(lattice.low[last], lattice.high[last] + 1)]
+    starts = np.cumsum([0, *sizes]).astype(np.uint64)
+    steps = _steps(lattice, order, prices)
+    return _groups(lattice, order, place, prices), columns, steps, (climb[last], strides[last], prices.of[last], starts)
+
+
+def _whole(numbers: Sequence[int]) -> NDArray[np.int64]:
+    import numpy as np
+
+    return np.array(numbers, dtype=np.int64)
+
+
+def _groups(lattice: Lattice, order: Sequence[int], place: Layout, prices: Prices) -> tuple[NDArray[Any], ...]:
+    """The table at the lowest levels: groups of classes that agree in all columns but the last, and their entries."""
+    import numpy as np
+
+    from sfumato.kernels.keys import group, pack
+
+    base = lattice.at(lattice.low)
+    codes = [base.codes(lattice.columns[a]) for a in order]
+    keys = np.zeros((len(base), 1), dtype=np.uint64)
+    for i, column in enumerate(codes[:-1]):
+        pack(keys, column, 0, place.shifts[i])
+    ids, first = group(keys)
+    entries = np.argsort(ids, kind="stable")
+    borders = np.searchsorted(ids[entries], np.arange(len(first) + 1))
+    costs = np.zeros((len(first), prices.features))
+    for a, column in zip(order[:-1], codes[:-1], strict=True):
+        costs[:, prices.of[a]] += prices.cells[a][lattice.low[a]][column[first]]
+    small = np.int32 if lattice.records < 2**31 else np.int64
+    runs = codes[-1][entries].astype(np.uint32), base.records[entries].astype(small)
+    return keys[first].reshape(-1), borders[:-1].copy(), borders[1:].copy(), *runs, costs
+
+
+def _steps(lattice: Lattice, order: Sequence[int], prices: Prices) -> tuple[NDArray[Any], ...]:
+    """One level up for every column, level and code, and what a cell costs there; flat, with where each begins."""
+    import numpy as np
+
+    width = max(high - low + 1 for low, high in zip(lattice.low, lattice.high, strict=True))
+    begins = np.zeros((len(order), width), dtype=np.uint64)
+    ups: list[NDArray[Any]] = []
+    cells: list[NDArray[Any]] = []
+    position = 0
+    for i, a in enumerate(order):
+        ladder = lattice.base.ladders[a]
+        for level in range(lattice.low[a], lattice.high[a] + 1):
+            begins[i, level - lattice.low[a]] = position
+            codes = len(ladder.labels[level])
+            ups.append(ladder.up[level] if level < lattice.high[a] else np.zeros(codes, dtype=np.int64))
+            cells.append(prices.cells[a][level])
+            position += codes
+    return np.concatenate(ups).astype(np.uint32), begins, np.concatenate(cells), begins
