@@ -408,3 +408,81 @@ def rows_of_lonely_persons(rows, persons, columns):
     for row, person in zip(rows, persons, strict=True):
         who.setdefault(tuple(row[c] for c in columns), set()).add(person)
     return sum(len(who[tuple(row[c] for c in columns)]) == 1 for row in rows)
+
+
+# -------------------------------------------------------------------------------- cutting and joining (local recoding)
+# A dimension is ("line", {value: place}, span), ("tree", {value: path}, [{label: leaves} a level]) or ("set", values).
+# Missing values come last in every order, and a cell of missing and other values loses everything.
+
+
+def covering_loss(dimension, values):
+    """Iyengar's loss of the narrowest cell that covers some values (LeFevre's normalised range)."""
+    form, known, more = dimension
+    present = {v for v in values if v is not None}
+    if form == "tree":
+        paths = [tree_path(v, known) for v in set(values)]
+        level = next(i for i, labels in enumerate(zip(*paths, strict=True)) if len(set(labels)) == 1)
+        total, label = more[-1][TOP], paths[0][level]
+        return 0.0 if label is None or total <= 1 else (more[level][label] - 1) / (total - 1)
+    if not present or len(set(values)) == 1:
+        return 0.0
+    if None in values:
+        return 1.0
+    if form == "line":
+        return (max(known[v] for v in present) - min(known[v] for v in present)) / more if more else 0.0
+    return (len(present) - 1) / (len([v for v in known if v is not None]) - 1)
+
+
+def tree_path(value, paths):
+    """The way up from a value; a missing value meets the others at the top."""
+    depth = len(next(iter(paths.values()))) if paths else 2
+    return paths[value] if value is not None else (None,) * (depth - 1) + (TOP,)
+
+
+def in_order(dimension, values):
+    """Different values as a cut goes through them."""
+    form, known, _ = dimension
+    keys = {"line": lambda v: (known[v], v), "tree": lambda v: known[v][::-1], "set": lambda v: v}
+    present = sorted({v for v in values if v is not None}, key=keys[form])
+    return present + [None] * (None in values)
+
+
+def tree_children(dimension, values):
+    """The values below each child of the node above all of them, children in depth-first order."""
+    paths = {v: tree_path(v, dimension[1]) for v in set(values)}
+    level = next(i for i, labels in enumerate(zip(*paths.values(), strict=True)) if len(set(labels)) == 1)
+    found = {}
+    for value in in_order(dimension, values):
+        found.setdefault(paths[value][level - 1], set()).add(value)
+    return list(found.values())
+
+
+def mondrian_cuts(dimension, column, crowd, children):
+    """Left sides, as sets of values, in the order in which they are tried: ``column`` has one value a record."""
+    count, values = Counter(column), in_order(dimension, column)
+    n, lefts = len(column), []
+    if dimension[0] == "tree":
+        sizes = [(sum(count[v] for v in below), below) for below in tree_children(dimension, column)]
+        sizes = sorted((abs(2 * m - n), i, below) for i, (m, below) in enumerate(sizes) if crowd <= m <= n - crowd)
+        lefts += [below for _, _, below in sizes[:children]]
+    median = next(i for i in range(len(values)) if 2 * sum(count[v] for v in values[: i + 1]) >= n)
+    return [*lefts, set(values[: median + 1]), set(values[:median])]
+
+
+def mondrian(rows, dimensions, weights, crowd, allowed, children=1, part=None):
+    """Strict multidimensional partitioning (LeFevre, DeWitt & Ramakrishnan 2006): lists of row numbers."""
+    part = list(range(len(rows))) if part is None else part
+    columns = [[rows[i][a] for i in part] for a in range(len(dimensions))]
+    widths = [w * covering_loss(d, c) for d, c, w in zip(dimensions, columns, weights, strict=True)]
+    for a in sorted(range(len(dimensions)), key=lambda a: -widths[a]):
+        if len(set(columns[a])) == 1:
+            continue
+        for left in mondrian_cuts(dimensions[a], columns[a], crowd, children):
+            halves = [[i for i in part if (rows[i][a] in left) == side] for side in (True, False)]
+            if all(len(half) >= crowd and allowed(half) for half in halves):
+                return [
+                    found
+                    for half in halves
+                    for found in mondrian(rows, dimensions, weights, crowd, allowed, children, half)
+                ]
+    return [part]

@@ -74,10 +74,15 @@ def _show_nature(found: dict[str, Any]) -> None:
 
 
 def _release(folder: Path) -> dict[str, Any]:
+    """The certificate and, where the owner's folder is beside it, the alternatives that were passed over."""
+    from sfumato.release.owner import read_owner_record
     from sfumato.release.verify import read_certificate
 
     share = folder / "share" if (folder / "share").is_dir() else folder
-    return read_certificate(share)
+    certificate = read_certificate(share)
+    record = read_owner_record(folder / "owner", certificate) if (folder / "owner" / "release.json").is_file() else {}
+    other = record.get("alternatives")
+    return certificate if other is None else {**certificate, "alternatives": other}
 
 
 def _show_release(certificate: dict[str, Any]) -> None:
@@ -100,6 +105,26 @@ def _show_release(certificate: dict[str, Any]) -> None:
             console.print(f"  {escape(column)}: {_told(place['level'], place['top'])}", soft_wrap=True)
     for column in certificate["dropped_columns"]:
         console.print(f"  {escape(column)}: dropped, it identifies people directly", soft_wrap=True)
+    if "alternatives" in certificate:
+        _show_reasons(certificate["alternatives"]["reasons"])
+
+
+def _show_reasons(reasons: dict[str, Any]) -> None:
+    """Why this node and not its neighbour, and what another budget would buy."""
+    from rich.markup import escape
+
+    from sfumato.cli.talk import out
+
+    told = (
+        ("Why this and not another", [reasons["choice"]]),
+        ("One level finer or coarser", reasons["neighbours"]),
+        ("Another budget, or less risk", reasons["outlook"]),
+    )
+    for heading, sentences in told:
+        if sentences:
+            out().print(f"\n[bold]{heading}[/]")
+        for sentence in sentences:
+            out().print(f"  {escape(sentence)}", soft_wrap=True)
 
 
 def _told(level: int, top: int) -> str:

@@ -1,4 +1,4 @@
-"""Loops of k-member clustering: grow one cluster after the other around the point that is farthest from the last."""
+"""Loops of k-member clustering: grow one cluster after the other around a point near to, or far from, the last start."""
 
 from __future__ import annotations
 
@@ -95,11 +95,12 @@ def _remove(left, where, count, i):
 
 
 @njit(cache=True, nogil=True)
-def cluster(points, sizes, crowd, pool, space, scratch, groups):
+def cluster(points, sizes, crowd, pool, far, space, scratch, groups):
     """Cluster points so that each cluster has at least ``crowd`` of their ``sizes``; returns the number of clusters.
 
-    ``groups`` receives the cluster of each point, −1 for the few that are left over. A cluster grows by the point with
-    the least loss per record, out of the ``pool`` nearest to its seed (0: out of all).
+    ``groups`` receives the cluster of each point, −1 for the few that are left over. A cluster starts at the point
+    nearest to the start of the last one, or farthest (``far``), and grows by the point that adds the least loss, out of the
+    ``pool`` nearest to its start (0: out of all).
     """
     n, d = points.shape[0], points.shape[1] - 2
     left, where = np.arange(n), np.arange(n)
@@ -114,7 +115,7 @@ def cluster(points, sizes, crowd, pool, space, scratch, groups):
         seed = left[0]
         for i in range(count):
             costs[left[i]] = _distance(points, left[i], space, near)
-            if costs[left[i]] > costs[seed]:
+            if costs[left[i]] > costs[seed] if far else costs[left[i]] < costs[seed]:
                 seed = left[i]
         _distances_from(points, seed, space, near)
         _open_box(points, seed, space, scratch)
@@ -128,7 +129,7 @@ def cluster(points, sizes, crowd, pool, space, scratch, groups):
             best, least, worst = np.int64(0), np.inf, 0.0
             for c in range(found):
                 grown = _loss_with(points, chosen[c], space, scratch)
-                score = records * (grown - loss) / points[chosen[c], d] + grown
+                score = records * (grown - loss) + points[chosen[c], d] * grown
                 if score < least:
                     best, least, worst = c, score, grown
             i = chosen[best]

@@ -23,32 +23,6 @@ def _mark(codes, i, offsets, marks):
 
 
 @njit(cache=True, nogil=True, inline="always")
-def _cost(codes, i, offsets, costs):
-    cost = 0.0
-    for a in range(codes.shape[1]):
-        cost += costs[offsets[a] + codes[i, a]]
-    return cost
-
-
-@njit(cache=True, nogil=True)
-def marks_of(codes, chosen, offsets, marks):
-    """The mark of the cell of each chosen record."""
-    found = np.empty(chosen.size, np.uint64)
-    for p in range(chosen.size):
-        found[p] = _mark(codes, chosen[p], offsets, marks)
-    return found
-
-
-@njit(cache=True, nogil=True)
-def costs_of(codes, chosen, offsets, costs):
-    """The cost of the cell of each chosen record."""
-    found = np.empty(chosen.size, np.float64)
-    for p in range(chosen.size):
-        found[p] = _cost(codes, chosen[p], offsets, costs)
-    return found
-
-
-@njit(cache=True, nogil=True, inline="always")
 def _slot(table, known, mark):
     """Where a mark stands in a hash table of indices into ``known``, or where it would be put."""
     mask = np.uint64(table.size - 1)
@@ -75,6 +49,21 @@ def _group(codes, rest, active, count, offsets, marks, table, places, known, siz
         groups[p] = table[s]
         sizes[table[s]] += rest[i]
     return found
+
+
+@njit(cache=True, nogil=True)
+def grouped(codes, rest, waiting, offsets, marks):
+    """The group of every waiting class, by its cell, and how many records each group has."""
+    slots = 16
+    while slots < 2 * waiting.size + 2:
+        slots *= 2
+    table = np.full(slots, np.int32(-1), np.int32)
+    places = np.empty(waiting.size, np.uint64)
+    known = np.empty(waiting.size, np.uint64)
+    sizes = np.empty(waiting.size, np.int64)
+    groups = np.empty(waiting.size, np.int64)
+    found = _group(codes, rest, waiting, waiting.size, offsets, marks, table, places, known, sizes, groups)
+    return groups, sizes[:found].copy()
 
 
 @njit(cache=True, nogil=True)
@@ -202,7 +191,7 @@ def cover(codes, records, k, nodes, least, bases, marks):
     rest = records.copy()
     active = np.flatnonzero(rest > 0)
     count = active.size
-    limit = 4 * n + 16  # parts beyond the classes themselves are loans: when there are that many, nothing is lent any more
+    limit = 4 * n + 16  # parts beyond the classes are loans: when there are that many, nothing is lent any more
     parts = (np.empty(limit, np.int64), np.empty(limit, np.int64), np.empty(limit, np.int64))
     slots = 16
     while slots < 2 * n + 2:

@@ -54,7 +54,10 @@ def _child_cuts(values, a, total, crowd, most, space, scratch):
     i = 0
     while i < values:
         first, left = i, np.int64(0)
-        while i < values and space.nodes[base + scratch.values[RANK, i]] == space.nodes[base + scratch.values[RANK, first]]:
+        while (
+            i < values
+            and space.nodes[base + scratch.values[RANK, i]] == space.nodes[base + scratch.values[RANK, first]]
+        ):
             left += scratch.values[AMOUNT, i]
             i += 1
         if left < crowd or total - left < crowd:

@@ -56,7 +56,9 @@ class Scratch(NamedTuple):
 def scratch_for(space: Space, children: int = 1) -> Scratch:
     """Room for a space and at most so many children of a tree's node to be cut off."""
     sizes = space.dims[SIZE]
-    whole = [np.zeros(shape, dtype=np.int64) for shape in ((4, len(sizes)), int(sizes.sum()) + 1, (3, int(sizes.max())))]
+    whole = [
+        np.zeros(shape, dtype=np.int64) for shape in ((4, len(sizes)), int(sizes.sum()) + 1, (3, int(sizes.max())))
+    ]
     return Scratch(whole[0], np.zeros(len(sizes)), whole[1], whole[2], np.zeros((children + 3, 5), dtype=np.int64))
 
 
@@ -118,7 +120,9 @@ def by_width(space, scratch):
     for i in range(space.dims.shape[1]):
         key = space.scales[WEIGHT, i] * scratch.widths[i]
         j = i
-        while j > 0 and space.scales[WEIGHT, scratch.box[PLACE, j - 1]] * scratch.widths[scratch.box[PLACE, j - 1]] < key:
+        while (
+            j > 0 and space.scales[WEIGHT, scratch.box[PLACE, j - 1]] * scratch.widths[scratch.box[PLACE, j - 1]] < key
+        ):
             scratch.box[PLACE, j] = scratch.box[PLACE, j - 1]
             j -= 1
         scratch.box[PLACE, j] = i
@@ -215,4 +219,3 @@ def people_inside(points, ids, groups, people, lows, highs):
         if inside:
             sums[g] += people[ids[i]]
     return sums
-

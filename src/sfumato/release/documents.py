@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from sfumato import recipes
 from sfumato.assessment import DEFAULT_THRESHOLD
+from sfumato.release.alternatives import alternatives_in_passing
 
 if TYPE_CHECKING:
     from sfumato.release.release import Release
@@ -82,7 +83,8 @@ def versions() -> dict[str, str]:
 
 
 def owner_record(release: Release, *, input_digest: str, certificate: Mapping[str, Any]) -> dict[str, Any]:
-    """Everything about a release that its owner may see: before and after, efforts, scores. No data values."""
+    """Everything about a release that its owner may see: before and after, efforts, alternatives. No data values."""
+    other = alternatives_in_passing(release)
     return {
         "certificate": dict(certificate),
         "input": {"name": release.original.source.name, "sha256": input_digest, "rows": len(release.original)},
@@ -92,6 +94,7 @@ def owner_record(release: Release, *, input_digest: str, certificate: Mapping[st
         "columns": [dataclasses.asdict(change) for change in release.columns],
         "scores": dict(release.scores),
         "effort": [{"step": name, **plan.effort()} for name, plan in release.plans if hasattr(plan, "effort")],
+        "alternatives": None if other is None else other.to_dict(),
     }
 
 

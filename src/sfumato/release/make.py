@@ -59,6 +59,7 @@ def make_release(
         seed=seed,
         shuffled=shuffle,
         created=datetime.datetime.now(datetime.UTC),
+        population=population,
     )
     _refuse_broken(release)
     return release

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from sfumato.core.model import Verdict
     from sfumato.core.randomness import Seed
     from sfumato.core.recipe import Recipe
+    from sfumato.release.alternatives import Alternatives
 
 
 @dataclasses.dataclass(frozen=True)
@@ -44,6 +45,7 @@ class Release:
     seed: Seed
     shuffled: bool
     created: datetime.datetime
+    population: Dataset | None = None
 
     @property
     def holds(self) -> bool:
@@ -78,6 +80,15 @@ class Release:
         from sfumato.io.write import write_table
 
         write_table(self.dataset.to_polars(), file, self.original.source, format=format)
+
+    def alternatives(self) -> Alternatives:
+        """What else could have been released: the neighbours of the chosen node, and the front of loss against risk.
+
+        Every node of the lattice is evaluated, or only the neighbours when there are millions; for the owner's eyes.
+        """
+        from sfumato.release.alternatives import MOST_EFFORT, MOST_NODES, alternatives_of
+
+        return alternatives_of(self, most_nodes=MOST_NODES, most_effort=MOST_EFFORT)
 
     def __repr__(self) -> str:
         return str(self)

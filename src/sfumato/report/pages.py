@@ -10,11 +10,13 @@ from typing import TYPE_CHECKING, Any
 
 from sfumato.report import wording
 from sfumato.report.pictures import class_size_histogram, column_levels, risk_bars
+from sfumato.report.scatter import loss_risk_map
 
 if TYPE_CHECKING:
     from jinja2 import Environment
 
 MOST_CONTRIBUTIONS = 12
+MOST_TRADE_OFFS = 10
 KEY_FIGURES = (
     ("records", "records"),
     ("persons", "persons"),
@@ -66,7 +68,33 @@ def owner_page(record: Mapping[str, Any]) -> str:
         exposures=[("before", before["exposing_sets"]), ("after", after["exposing_sets"])],
         efforts=wording.steps_taken({"plan": plain["effort"]}),
         scores=wording.facts(plain["scores"]),
+        **_choice(plain.get("alternatives")),
     )
+
+
+def _choice(alternatives: Mapping[str, Any] | None) -> dict[str, Any]:
+    """The section about other nodes: nothing where no step chose from a lattice."""
+    if alternatives is None:
+        return {"alternatives": None}
+    return {
+        "alternatives": alternatives,
+        "objective": wording.humanised(alternatives["objective"]),
+        "choice_picture": loss_risk_map(alternatives),
+        "trade_off": [(_moves(one, alternatives), one) for one in _spread(alternatives["trade_off"], MOST_TRADE_OFFS)],
+    }
+
+
+def _moves(option: Mapping[str, Any], alternatives: Mapping[str, Any]) -> list[tuple[str, int, int]]:
+    """The columns whose level differs from that of the chosen node: its level there, and here."""
+    chosen = alternatives["chosen"]["levels"]
+    return [(column, chosen[column], level) for column, level in option["levels"].items() if level != chosen[column]]
+
+
+def _spread(options: Sequence[Any], most: int) -> list[Any]:
+    """At most so many of a list, evenly spread, the first and the last among them."""
+    if len(options) <= most:
+        return list(options)
+    return [options[round(i * (len(options) - 1) / (most - 1))] for i in range(most)]
 
 
 def _shared(certificate: Mapping[str, Any]) -> dict[str, Any]:
@@ -123,6 +151,7 @@ def _environment() -> Environment:
     made.filters |= {
         "number": wording.number,
         "percent": wording.percent,
+        "score": wording.score,
         "moment": wording.moment,
         "roles": wording.role_names,
         "inline": _inline,

@@ -237,6 +237,15 @@ def number(value: float | None) -> str:
     return f"{value:,}" if isinstance(value, int) else f"{value:,.4g}" if abs(value) < 1e4 else f"{value:,.0f}"
 
 
+def score(value: float) -> str:
+    """The score of a node as text: shares with four digits, so that a column of them lines up.
+
+    >>> score(0.468), score(1.0), score(-132.0), score(1234567.0)
+    ('0.4680', '1.0000', '-132', '1,234,567')
+    """
+    return f"{value:.4f}" if abs(value) <= 1 else number(value)
+
+
 def percent(share: float) -> str:
     """A share as text; what is not nothing and not everything never looks as if it were.
 

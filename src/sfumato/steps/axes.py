@@ -56,7 +56,10 @@ def axes_of(classes: ClassTable, schema: Schema, order: Sequence[str] | None = N
     unknown = [name for name in order or () if name not in classes.columns]
     if unknown:
         raise SchemaError(
-            [f"order names a column {n!r} that is no quasi-identifier.{did_you_mean(n, classes.columns)}" for n in unknown]
+            [
+                f"order names a column {n!r} that is no quasi-identifier.{did_you_mean(n, classes.columns)}"
+                for n in unknown
+            ]
         )
     names = dict.fromkeys([*(order or ()), *classes.columns])
     problems: list[str] = []

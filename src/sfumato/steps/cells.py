@@ -64,7 +64,11 @@ def cells_of(axis: Axis, ranks: NDArray[np.int64], ends: NDArray[np.int64]) -> C
     lows, highs = np.minimum.reduceat(ranks, starts), np.maximum.reduceat(ranks, starts)
     pairs, which = np.unique(lows << 32 | highs, return_inverse=True)
     write = _tree_cell if axis.form == "tree" else _line_cell
-    return Cells.of([write(axis, pair >> 32, pair & 0xFFFFFFFF) for pair in pairs.tolist()], which, changed=bool((lows < highs).any()))
+    return Cells.of(
+        [write(axis, pair >> 32, pair & 0xFFFFFFFF) for pair in pairs.tolist()],
+        which,
+        changed=bool((lows < highs).any()),
+    )
 
 
 def _line_cell(axis: Axis, low: int, high: int) -> Cell:
@@ -98,7 +102,9 @@ def _set_cells(axis: Axis, ranks: NDArray[np.int64], lengths: NDArray[np.int64])
         which[region] = seen.setdefault(members.tobytes(), len(seen))
         if len(seen) > len(sets):
             sets.append(members.tolist())
-    return Cells.of([_set_cell(axis, members) for members in sets], which, changed=any(len(members) > 1 for members in sets))
+    return Cells.of(
+        [_set_cell(axis, members) for members in sets], which, changed=any(len(members) > 1 for members in sets)
+    )
 
 
 def _set_cell(axis: Axis, ranks: Sequence[int]) -> Cell:

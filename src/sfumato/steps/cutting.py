@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING
 
-from sfumato.core.progress import Progress
+from sfumato.core.progress import Progress, silent
 from sfumato.steps.axes import points_of
 from sfumato.steps.regions import Regions
 
@@ -28,9 +29,7 @@ CHILDREN = 3
 WORDS = "cutting"
 
 
-def cut_by_crowd(
-    points: NDArray[np.int32], space: Space, crowd: int, *, relaxed: bool, progress: Progress
-) -> Regions:
+def cut_by_crowd(points: NDArray[np.int32], space: Space, crowd: int, *, relaxed: bool, progress: Progress) -> Regions:
     """Cut until no cut leaves a crowd on both sides. ``points`` are used up."""
     import numpy as np
 
@@ -86,6 +85,36 @@ def blocks_of(
     middle, end = cut(roomy, 0, len(points), chosen[0])
     yield from blocks_of(roomy[:middle], space, crowd, most, relaxed=relaxed)
     yield from blocks_of(roomy[middle:end], space, crowd, most, relaxed=relaxed)
+
+
+def cut_by_promises(
+    promises: Promises, axes: Sequence[Axis], space: Space, *, relaxed: bool, progress: Progress
+) -> Regions:
+    """Cut as long as the promises hold.
+
+    Models that judge all classes together are reached in two ways, and the one that loses less is taken: cuts of regions
+    that fail are taken back, or larger crowds are asked for, the smallest with which the models hold.
+    """
+    regions = Cutting(promises, axes, space, relaxed=relaxed).run(progress).regions()
+    if not promises.wholes:
+        return regions
+    crowded = _in_larger_crowds(promises, axes, space, relaxed)
+    return min(regions, crowded, key=lambda found: found.loss(axes, promises.classes))
+
+
+def _in_larger_crowds(promises: Promises, axes: Sequence[Axis], space: Space, relaxed: bool) -> Regions:
+    """Regions of the smallest crowds with which all models hold, by doubling and halving."""
+    total, low, high = promises.classes.total, promises.crowd - 1, promises.crowd
+    found: Regions | None = None
+    while found is None or high - low > 1:
+        middle = high if found is None else (low + high) // 2
+        asked = dataclasses.replace(promises, crowd=middle, wholes=())
+        regions = Cutting(asked, axes, space, relaxed=relaxed).run(silent).regions()
+        if promises.failing_together(regions, axes, points_of(promises.classes, axes)).any():
+            low, high = middle, (min(2 * middle, total) if found is None else high)
+        else:
+            found, high = regions, middle
+    return found
 
 
 class Cutting:

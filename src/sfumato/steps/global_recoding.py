@@ -21,12 +21,14 @@ from sfumato.errors import ParameterError, Unsatisfiable
 from sfumato.steps.algorithms import AlgorithmName, choose
 from sfumato.steps.lattice import Judged, Lattice, level_bounds, normalised_weights
 from sfumato.steps.outcome import Outcome
+from sfumato.steps.whole_lattice import survey
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
     from sfumato.core.dataset import Dataset
+    from sfumato.core.landscape import Landscape
     from sfumato.core.model import Model
     from sfumato.core.schema import Schema
 
@@ -147,6 +149,14 @@ class GlobalRecoding:
             weights=normalised_weights(classes.columns, self.weights),
             reference={c: classes.counts[c].total() for c in needs.counts},
         )
+
+    def survey(
+        self, dataset: Dataset, goal: Goal, plan: Recoding, *, most_nodes: int, most_effort: float
+    ) -> Landscape:
+        """What the other nodes of the lattice would keep, cost and risk; the neighbours only when it is too large."""
+        lattice = self.lattice(dataset, goal)
+        chosen = tuple(plan.levels[name] for name in lattice.columns)
+        return survey(lattice, chosen, most_nodes=most_nodes, most_effort=most_effort)
 
     def apply(self, dataset: Dataset, plan: Recoding) -> Dataset:
         """Recode the columns and drop the suppressed records."""

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import itertools
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 from sfumato.steps.local_parts import Parts, Shape
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
     from sfumato.steps.local_terrain import Atoms, Terrain
 
 Failing = Callable[["ClassTable"], "NDArray[np.bool_]"]
+Piece = tuple["NDArray[np.int64]", "NDArray[np.int64]"]
 NEAREST = (8, 56)
 """How many of the nearest regions are asked first, and how many then."""
 
@@ -32,9 +34,7 @@ class Absorber:
         self.levels, self.members = shape.levels, shape.members
         self.costs = shape.costs(atoms, terrain)
         self.sizes = np.bincount(parts.regions, weights=parts.amounts, minlength=parts.count)
-        self.pieces = [
-            [(parts.atoms[s:e], parts.amounts[s:e])] for s, e in zip(starts[:-1], starts[1:], strict=True)
-        ]
+        self.pieces = [(parts.atoms[s:e], parts.amounts[s:e]) for s, e in itertools.pairwise(starts.tolist())]
 
     def absorb(self, left: NDArray[np.int64]) -> NDArray[np.int64]:
         """Take in what is left of each atom; returns the atoms that no single region could take."""
@@ -55,8 +55,7 @@ class Absorber:
         )
         with np.errstate(invalid="ignore"):
             extra = (self.sizes + amount) * new - self.sizes * self.costs
-        order = np.argsort(extra, kind="stable")[: sum(NEAREST)]
-        order = order[np.isfinite(extra[order])]
+        order = _smallest(extra, sum(NEAREST))
         for few in (order[: NEAREST[0]], order[NEAREST[0] :]):
             home = self._first_that_holds(few, atom, amount)
             if home >= 0:
@@ -69,26 +68,27 @@ class Absorber:
 
         if not len(regions):
             return -1
-        members, amounts, groups = [], [], []
-        for number, region in enumerate(regions.tolist()):
-            for who, many in [*self.pieces[region], (np.array([atom]), np.array([amount]))]:
-                members.append(who)
-                amounts.append(many)
-                groups.append(np.full(len(who), number))
-        table = self.atoms.table(*(np.concatenate(x) for x in (members, amounts, groups)), len(regions))
+        members, amounts = self._contents(regions.tolist())
+        groups = np.repeat(np.arange(len(regions)), [len(self.pieces[region][0]) for region in regions.tolist()])
+        table = self.atoms.table(
+            np.append(members, np.full(len(regions), atom)),
+            np.append(amounts, np.full(len(regions), amount)),
+            np.append(groups, np.arange(len(regions))),
+            len(regions),
+        )
         good = np.flatnonzero(~self.failing(table))
         return int(regions[good[0]]) if len(good) else -1
 
     def _grow(self, region: int, atom: int, amount: int, cost: float) -> None:
         import numpy as np
 
-        ground, codes = self.terrain, self.atoms.codes
-        for a in range(codes.shape[1]):
+        for a in range(self.levels.shape[1]):
             while not self._agree(region, atom, a):
                 self.levels[region, a] += 1
         self.costs[region] = cost
         self.sizes[region] += amount
-        self.pieces[region].append((np.array([atom]), np.array([amount])))
+        members, amounts = self.pieces[region]
+        self.pieces[region] = np.append(members, atom), np.append(amounts, amount)
 
     def _agree(self, region: int, atom: int, a: int) -> bool:
         ground, codes = self.terrain, self.atoms.codes
@@ -128,8 +128,7 @@ class Absorber:
     def _holds_together(self, regions: NDArray[np.int64], atoms: NDArray[np.int64], left: NDArray[np.int64]) -> bool:
         import numpy as np
 
-        pieces = [piece for region in regions.tolist() for piece in self.pieces[region]] + [(atoms, left[atoms])]
-        members, amounts = (np.concatenate([piece[x] for piece in pieces]) for x in (0, 1))
+        members, amounts = self._contents(regions.tolist(), (atoms, left[atoms]))
         table = self.atoms.table(members, amounts, np.zeros(len(members), dtype=np.int64), 1)
         return bool(self._reachable(members) and not self.failing(table)[0])
 
@@ -143,17 +142,32 @@ class Absorber:
         return True
 
     def _unite(self, regions: NDArray[np.int64], atoms: NDArray[np.int64], left: NDArray[np.int64]) -> None:
-        united = [piece for region in regions.tolist() for piece in self.pieces[region]] + [(atoms, left[atoms])]
+        united = self._contents(regions.tolist(), (atoms, left[atoms]))
         gone = set(regions.tolist())
         self.pieces = [p for region, p in enumerate(self.pieces) if region not in gone] + [united]
+
+    def _contents(self, regions: Sequence[int], *more: Piece) -> Piece:
+        """Atoms and amounts of some regions, and of what joins them."""
+        import numpy as np
+
+        pieces = [*(self.pieces[region] for region in regions), *more]
+        return np.concatenate([piece[0] for piece in pieces]), np.concatenate([piece[1] for piece in pieces])
 
     def parts(self) -> Parts:
         """What the regions hold now."""
         import numpy as np
 
         found = [
-            Parts(who, np.full(len(who), region), many)
-            for region, pieces in enumerate(self.pieces)
-            for who, many in pieces
+            Parts(members, np.full(len(members), region), amounts)
+            for region, (members, amounts) in enumerate(self.pieces)
         ]
         return Parts.joined(found).tidy()
+
+
+def _smallest(values: NDArray[np.float64], many: int) -> NDArray[np.int64]:
+    """Where the smallest values stand, in their order; infinite ones are left out."""
+    import numpy as np
+
+    found = np.argpartition(values, many)[:many] if len(values) > many else np.arange(len(values))
+    found = found[np.lexsort((found, values[found]))]
+    return found[np.isfinite(values[found])]

@@ -23,6 +23,8 @@ if TYPE_CHECKING:
     from sfumato.steps.local_terrain import Atoms, Terrain
 
 Failing = Callable[["ClassTable"], "NDArray[np.bool_]"]
+DEAREST_CELL, FEW = 0.5, 0.05
+"""Cells that cost more are not opened for the last few records, this share of all: they join others at less cost."""
 EXCESS = (2.0, 1.5, 1.2, 1.0)
 """How many times its share in the table a value may occur in a cell that is trimmed, tried in this order."""
 
@@ -30,7 +32,7 @@ EXCESS = (2.0, 1.5, 1.2, 1.0)
 class JudgedCover:
     """One pass over the nodes. ``rest`` is what waits of each atom, ``waiting`` the atoms that have something left."""
 
-    def __init__(self, atoms: Atoms, terrain: Terrain, failing: Failing, trimmed: Column | None, least: int = 2) -> None:
+    def __init__(self, atoms: Atoms, terrain: Terrain, failing: Failing, trimmed: Column | None, least: int) -> None:
         import numpy as np
 
         self.atoms, self.terrain, self.failing, self.trimmed = atoms, terrain, failing, trimmed
@@ -43,10 +45,11 @@ class JudgedCover:
         """Try all nodes."""
         import numpy as np
 
-        nodes, _ = self.terrain.nodes
+        nodes, costs = self.terrain.nodes
+        few = FEW * self.atoms.amounts.sum()
         columns = np.arange(nodes.shape[1])
         for step, node in enumerate(nodes):
-            if not len(self.waiting):
+            if not len(self.waiting) or (costs[step] > DEAREST_CELL and self.rest.sum() <= few):
                 break
             self._visit(self.terrain.bases[columns, node])
             if step % 256 == 0:
@@ -54,49 +57,59 @@ class JudgedCover:
         return Parts.joined([*self.found, Parts(*(np.zeros(0, dtype=np.int64) for _ in range(3)))])
 
     def _visit(self, offsets: NDArray[np.int64]) -> None:
-        from sfumato.kernels.keys import group
-        from sfumato.kernels.local import marks_of
+        import numpy as np
 
-        marks = marks_of(self.atoms.codes, self.waiting, offsets, self.terrain.marks)
-        ids, first = group(marks.reshape(-1, 1))
-        table = self.atoms.table(self.waiting, self.rest[self.waiting], ids, len(first))
-        failing = self.failing(table)
-        trimmable = failing & (table.records >= self.least)
-        if self.trimmed is not None and trimmable.any():
-            self._trim(ids, trimmable)
-        self._release(ids, ~failing, self.rest[self.waiting])
+        from sfumato.kernels.local import grouped
+
+        ids, sizes = grouped(self.atoms.codes, self.rest, self.waiting, offsets, self.terrain.marks)
+        large = sizes >= self.least
+        if not large.any():
+            return
+        inside = large[ids]
+        number = np.cumsum(large) - 1
+        self._judge(self.waiting[inside], number[ids[inside]], int(large.sum()))
         self.waiting = self.waiting[self.rest[self.waiting] > 0]
 
-    def _release(self, ids: NDArray[np.int64], good: NDArray[np.bool_], amounts: NDArray[np.int64]) -> None:
-        """Open a region for every good group, with so many records of each waiting atom."""
+    def _judge(self, members: NDArray[np.int64], ids: NDArray[np.int64], groups: int) -> None:
+        """Open a region for every group that holds, and for parts of those that do not."""
+        table = self.atoms.table(members, self.rest[members], ids, groups)
+        failing = self.failing(table)
+        if self.trimmed is not None and failing.any():
+            self._trim(members, ids, failing)
+        self._release(members, ids, ~failing, self.rest[members])
+
+    def _release(
+        self, members: NDArray[np.int64], ids: NDArray[np.int64], good: NDArray[np.bool_], amounts: NDArray[np.int64]
+    ) -> None:
+        """Open a region for every good group, with so many records of each member."""
         import numpy as np
 
         if not good.any():
             return
         numbers = np.cumsum(good) - 1 + self.regions
         moved = good[ids] & (amounts > 0)
-        who = self.waiting[moved]
+        who = members[moved]
         self.found.append(Parts(who, numbers[ids[moved]], amounts[moved]))
         self.rest[who] -= amounts[moved]
         self.regions += int(good.sum())
 
-    def _trim(self, ids: NDArray[np.int64], failing: NDArray[np.bool_]) -> None:
+    def _trim(self, members: NDArray[np.int64], ids: NDArray[np.int64], failing: NDArray[np.bool_]) -> None:
         """Open regions with a part of the records of failing groups, as large a part as holds."""
         import numpy as np
 
         groups = np.flatnonzero(failing)
         position = np.full(len(failing), -1)
         position[groups] = np.arange(len(groups))
-        values = self.atoms.values[self.trimmed][self.waiting]  # type: ignore[index]
+        values = self.atoms.values[self.trimmed][members]  # type: ignore[index]
         rows = position[ids]
         inside = rows >= 0
         held = np.zeros((len(groups), len(self._shares)), dtype=np.int64)
-        np.add.at(held, (rows[inside], values[inside]), self.rest[self.waiting[inside]])
+        np.add.at(held, (rows[inside], values[inside]), self.rest[members[inside]])
         caps = self._caps(held)
         good = np.zeros(len(failing), dtype=np.bool_)
         good[groups] = caps.any(axis=1)
         if good.any():
-            self._release(ids, good, self._dealt(rows, values, caps))
+            self._release(members, ids, good, self._dealt(self.rest[members], rows, values, caps))
 
     def _caps(self, held: NDArray[np.int64]) -> NDArray[np.int64]:
         """Per group and value, how many records a trimmed region takes; all zero where no trimming holds."""
@@ -105,8 +118,8 @@ class JudgedCover:
         caps = np.zeros_like(held)
         open_ = np.flatnonzero(held.sum(axis=1) >= self.least)
         for excess in EXCESS:
-            tried = held[open_]
-            tried = np.minimum(tried, np.floor(excess * self._shares * tried.sum(axis=1, keepdims=True)).astype(np.int64))
+            most = np.floor(excess * self._shares * held[open_].sum(axis=1, keepdims=True))
+            tried = np.minimum(held[open_], most.astype(np.int64))
             holds = ~self._failing_rows(tried)
             caps[open_[holds]] = tried[holds]
             open_ = open_[~holds]
@@ -145,10 +158,11 @@ class JudgedCover:
         found[codes[::-1]] = np.arange(len(codes))[::-1]
         return found
 
+    @staticmethod
     def _dealt(
-        self, rows: NDArray[np.int64], values: NDArray[np.int64], caps: NDArray[np.int64]
+        rest: NDArray[np.int64], rows: NDArray[np.int64], values: NDArray[np.int64], caps: NDArray[np.int64]
     ) -> NDArray[np.int64]:
-        """How many records of each waiting atom go along: atom after atom, up to the cap of group and value."""
+        """How many records of each member go along: atom after atom, up to the cap of group and value."""
         import numpy as np
 
         amounts = np.zeros(len(rows), dtype=np.int64)
@@ -156,7 +170,7 @@ class JudgedCover:
         keys = rows[inside] * caps.shape[1] + values[inside]
         order = np.argsort(keys, kind="stable")
         inside, keys = inside[order], keys[order]
-        held = self.rest[self.waiting[inside]]
+        held = rest[inside]
         before = np.cumsum(held) - held
         begins = np.flatnonzero(np.diff(keys, prepend=-1))
         before -= np.repeat(before[begins], np.diff(np.append(begins, len(keys))))

@@ -103,7 +103,7 @@ def _covered(ground: Ground, goal: Goal, k: int | None) -> Parts:
     if k is not None:
         return cover_by_size(ground.atoms, ground.terrain, k)
     sizes = [getattr(model, "enough_k", None) for model in ground.lattice.models if model.scope == "class"]
-    least = max([2, *(int(size) for size in sizes if size is not None)])
+    least = max([1, *(int(size) for size in sizes if size is not None)])
     names = ground.needs.counts if ground.needs.reference and ground.lattice.base.person is None else ()
     trimmed = names[0] if len(names) == 1 else None
     return JudgedCover(ground.atoms, ground.terrain, ground.failing, trimmed, least).run(goal.progress)

@@ -11,12 +11,12 @@ from pydantic import Field
 from sfumato.core.parameters import parameters
 from sfumato.core.step import Goal
 from sfumato.steps.axes import axes_of, points_of, space_of
-from sfumato.steps.class_recoding import ClassRecoding, recode_classes
-from sfumato.steps.cutting import Cutting, cut_by_crowd
+from sfumato.steps.class_recoding import ClassRecoding
+from sfumato.steps.cutting import cut_by_crowd, cut_by_promises
 from sfumato.steps.lattice import normalised_weights
 from sfumato.steps.outliers import without_outliers
 from sfumato.steps.promises import Promises
-from sfumato.steps.regions import Regions, recoding
+from sfumato.steps.regions import Regions, recoding, release_regions
 
 if TYPE_CHECKING:
     from sfumato.core.dataset import Dataset
@@ -43,7 +43,7 @@ class Mondrian:
     counted, records with equal quasi-identifiers stay together even so.
 
     Models that judge all classes together (an average risk, k-anonymity on subsets) are reached by taking back the
-    last cuts of the regions that fail. ``budget`` is the share of records that may be suppressed: outliers whose
+    last cuts of the regions that fail, or by cutting into larger crowds, whichever loses less. ``budget`` is the share of records that may be suppressed: outliers whose
     region becomes so much tighter without them that less is lost in all. Numbers and dates are cut as numbers whether
     they have a hierarchy or not; make the column nominal to have it recoded along its hierarchy.
 
@@ -60,7 +60,9 @@ class Mondrian:
     ['25-26', '25-27', '25-26', '27-28', '25-27', '27-28']
     """
 
-    mode: Annotated[Mode, Field(description="strict keeps equal values together, relaxed makes equal halves")] = "strict"
+    mode: Annotated[Mode, Field(description="strict keeps equal values together, relaxed makes equal halves")] = (
+        "strict"
+    )
     weights: Annotated[dict[str, float], Field(description="importance of columns")] = Field(default_factory=dict)
     budget: Annotated[float, Field(ge=0, le=1, description="share of records that may be suppressed")] = 0.0
     order: Annotated[tuple[str, ...] | None, Field(description="columns in the order in which ties are cut")] = None
@@ -69,13 +71,11 @@ class Mondrian:
 
     def plan(self, dataset: Dataset, goal: Goal) -> ClassRecoding:
         """Cut the classes of a table into regions."""
-        return plan_mondrian(
-            dataset, goal, mode=self.mode, weights=self.weights, budget=self.budget, order=self.order
-        )
+        return plan_mondrian(dataset, goal, mode=self.mode, weights=self.weights, budget=self.budget, order=self.order)
 
     def apply(self, dataset: Dataset, plan: ClassRecoding) -> Dataset:
         """Release the regions."""
-        return recode_classes(dataset, plan)
+        return release_regions(dataset, plan)
 
 
 def plan_mondrian(
@@ -87,7 +87,7 @@ def plan_mondrian(
     budget: float = 0.0,
     order: Sequence[str] | None = None,
 ) -> ClassRecoding:
-    """The regions that :class:`Mondrian` finds, as a plan for :func:`recode_classes`."""
+    """The regions that :class:`Mondrian` finds, as a plan for :func:`release_regions`."""
     promises = Promises.of(dataset, goal, "mondrian")
     classes = promises.classes
     axes = axes_of(classes, dataset.schema, order)
@@ -100,7 +100,7 @@ def plan_mondrian(
             raise promises.refuse(points, "mondrian")
         regions = cut_by_crowd(points, space, promises.crowd, relaxed=relaxed, progress=goal.progress)
     elif classes.total:
-        regions = Cutting(promises, axes, space, relaxed=relaxed).run(goal.progress).regions()
+        regions = cut_by_promises(promises, axes, space, relaxed=relaxed, progress=goal.progress)
     else:
         regions = Regions.of(classes.records - 1, classes.records)
     allowed = math.floor(budget * classes.total + 1e-9)

@@ -20,9 +20,7 @@ AT_ONCE = 4
 """In a round the best one in so many trims is made; the others are measured again."""
 
 
-def without_outliers(
-    regions: Regions, promises: Promises, axes: Sequence[Axis], space: Space, allowed: int
-) -> Regions:
+def without_outliers(regions: Regions, promises: Promises, axes: Sequence[Axis], space: Space, allowed: int) -> Regions:
     r"""Trim regions as long as that lowers the loss of the table, and at most ``allowed`` records go.
 
     A trim takes the lowest or highest values of a line, one value of a set, or all but one branch of a tree out of a

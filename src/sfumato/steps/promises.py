@@ -93,9 +93,7 @@ class Promises:
             failing[left[model.failing(Evidence(kept, self.schema, self.reference))]] = True
         return failing
 
-    def failing_together(
-        self, regions: Regions, axes: Sequence[Axis], points: NDArray[np.int32]
-    ) -> NDArray[np.bool_]:
+    def failing_together(self, regions: Regions, axes: Sequence[Axis], points: NDArray[np.int32]) -> NDArray[np.bool_]:
         """Which regions break a promise when all are released: those with equal cells are judged as one class."""
         import numpy as np
 

@@ -6,15 +6,17 @@ import dataclasses
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from sfumato.core.hierarchy import TOP
 from sfumato.core.layout import Placement
 from sfumato.steps.cells import Cells, cells_of
-from sfumato.steps.class_recoding import SUPPRESSED, ClassRecoding
+from sfumato.steps.class_recoding import SUPPRESSED, ClassRecoding, recode_classes
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
     from sfumato.core.classes import ClassTable
+    from sfumato.core.dataset import Dataset
     from sfumato.steps.axes import Axis
 
 
@@ -49,6 +51,14 @@ class Regions:
         numbers = np.full(len(self.members), SUPPRESSED, dtype=np.int64)
         numbers[:kept] = np.repeat(np.arange(len(self.ends)), np.diff(np.concatenate([[0], self.ends])))
         return numbers
+
+    def loss(self, axes: Sequence[Axis], classes: ClassTable) -> float:
+        """The loss of all cells of all records that are released."""
+        import numpy as np
+
+        starts = np.concatenate([[0], self.ends[:-1]]).astype(np.int64)
+        records = np.add.reduceat(self.amounts, starts)
+        return float(sum(records @ self.cells(axis, classes).losses for axis in axes))
 
     def cells(self, axis: Axis, classes: ClassTable) -> Cells:
         """What each region releases in one column."""
@@ -85,9 +95,7 @@ def recoding(
     )
 
 
-def _by_class(
-    regions: Regions, classes: ClassTable
-) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
+def _by_class(regions: Regions, classes: ClassTable) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
     """Starts, amounts and regions of the parts, class after class; classes that only a population has are left out."""
     import numpy as np
 
@@ -96,3 +104,18 @@ def _by_class(
     per_class = np.bincount(regions.members[order], minlength=len(classes))[classes.records > 0]
     starts = np.concatenate([[0], np.cumsum(per_class)]).astype(np.int64)
     return starts, regions.amounts[order], regions.numbers()[order]
+
+
+def release_regions(dataset: Dataset, plan: ClassRecoding) -> Dataset:
+    """Release the regions of a plan.
+
+    Ranges and sets are no nodes of a column's hierarchy and not listed in its order: such a column has neither any more.
+    """
+    released = recode_classes(dataset, plan)
+    schema = released.schema
+    for name in plan.cells:
+        ladder = plan.placement.ladders[plan.columns.index(name)]
+        known = {TOP, None}.union(*ladder.labels)
+        if not known.issuperset(plan.labels[name]):
+            schema = schema.replace(name, hierarchy=None, order=None)
+    return released.with_schema(schema)

@@ -129,7 +129,7 @@ def _judged(lattice: Lattice, tables: Iterator[ClassTable]) -> Counted:
 
 def _judge(lattice: Lattice, classes: ClassTable) -> tuple[Any, ...]:
     failing = lattice.failing(classes)
-    tally = lattice.tally(classes, failing)
+    tally = lattice.tally(classes, classes.records * failing)
     records, sizes = classes.records[~failing], classes.sizes[~failing]
     marketer = float((records / sizes).sum() / records.sum()) if len(sizes) else 0.0
     prosecutor = 1.0 / float(sizes.min()) if len(sizes) else 0.0

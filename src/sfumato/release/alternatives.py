@@ -1,0 +1,286 @@
+"""What else could have been released: the nodes around the chosen one, and those that nothing beats."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from sfumato.core.step import Goal
+from sfumato.errors import ParameterError
+
+if TYPE_CHECKING:
+    import polars as pl
+
+    from sfumato.core.dataset import Dataset
+    from sfumato.core.landscape import Landscape
+    from sfumato.release.reasons import Reasons
+    from sfumato.release.release import Release
+    from sfumato.report.pictures import Picture
+
+MOST_NODES = 2_000_000
+MOST_EFFORT = 5e10
+"""Nodes times classes up to which a whole lattice is evaluated on request: a minute or two."""
+MOST_NODES_IN_PASSING = 100_000
+MOST_EFFORT_IN_PASSING = 1e9
+"""The same where nobody asked for it: a second or two while a release is written."""
+POINT = 0.01
+NEAR = 1e-12
+CELLS = (44, 30)
+"""Into how many cells the picture's plane is divided, each of which gets one dot for all its nodes."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Option:
+    """One node: its levels, what it keeps, what it costs and what it risks."""
+
+    levels: dict[str, int]
+    score: float
+    suppressed: int
+    classes: int
+    class_size: float
+    precision: float
+    discernibility: float
+    marketer_risk: float
+    prosecutor_risk: float
+    within_budget: bool
+
+
+@dataclasses.dataclass(frozen=True)
+class Neighbour:
+    """The node with one column one level finer (``change`` −1) or coarser (+1)."""
+
+    column: str
+    change: int
+    option: Option
+
+
+@dataclasses.dataclass(frozen=True)
+class BudgetChange:
+    """The best node when so many records may be suppressed; ``option`` is None when nothing stays within."""
+
+    records: int
+    option: Option | None
+
+
+@dataclasses.dataclass(frozen=True)
+class Dot:
+    """Nodes that lie close together in the picture: score and marketer risk of one of them, and how many they are."""
+
+    score: float
+    marketer_risk: float
+    nodes: int
+    within_budget: bool
+
+
+@dataclasses.dataclass(frozen=True, repr=False)
+class Alternatives:
+    """The chosen node among the others of its lattice.
+
+    ``front`` are the nodes that no other beats in score, marketer risk, prosecutor risk and suppressed records at once,
+    whatever the budget; ``trade_off`` those within the budget that no other such node beats in score and marketer
+    risk, so that each one is dearer and safer than the one before. ``budgets`` says what one percentage point less
+    and more suppression would lead to, ``next_better`` which node with a better score needs the smallest budget;
+    ``overlooked`` is a better node within the budget, which only a search that does not promise the optimum leaves. When
+    ``whole`` is false the lattice was too large: only the chosen node and its ``neighbours`` were evaluated.
+
+    Everything here was worked out from the original table: it is for the owner, not for sharing.
+    """
+
+    objective: str
+    minimal: bool
+    records: int
+    budget: int
+    lattice_nodes: int
+    nodes_within_budget: int
+    whole: bool
+    tops: dict[str, int]
+    chosen: Option
+    neighbours: tuple[Neighbour, ...]
+    budgets: tuple[BudgetChange, ...] = ()
+    next_better: Option | None = None
+    overlooked: Option | None = None
+    front: tuple[Option, ...] = ()
+    trade_off: tuple[Option, ...] = ()
+    cloud: tuple[Dot, ...] = ()
+
+    def reasons(self) -> Reasons:
+        """Why this node and not its neighbour, in plain words with numbers."""
+        from sfumato.release.reasons import reasons_of
+
+        return reasons_of(self)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Everything as plain data, with the reasons in words; no data values."""
+        return {**dataclasses.asdict(self), "reasons": dataclasses.asdict(self.reasons())}
+
+    def to_frame(self) -> pl.DataFrame:
+        """One row a node, the chosen one first; ``what`` says why it is here, ``level_…`` are its levels."""
+        import polars as pl
+
+        return pl.DataFrame([_row(what, option) for what, option in self._named()])
+
+    def _named(self) -> list[tuple[str, Option]]:
+        beside = [(f"{n.column} {'finer' if n.change < 0 else 'coarser'}", n.option) for n in self.neighbours]
+        budgets = [(f"budget of {b.records} records", b.option) for b in self.budgets if b.option is not None]
+        better = [("next better", self.next_better)] if self.next_better is not None else []
+        return [("chosen", self.chosen), *beside, *budgets, *better, *(("front", option) for option in self.front)]
+
+    def plot(self) -> Picture | None:
+        """The picture: score against marketer risk, with the front, the nodes beyond the budget and the chosen one."""
+        from sfumato.report.scatter import loss_risk_map
+
+        return loss_risk_map(self.to_dict())
+
+    def __str__(self) -> str:
+        return "\n".join(self.reasons().all)
+
+    def __repr__(self) -> str:
+        return f"Alternatives({self.lattice_nodes:,} nodes, {len(self.front)} on the front)"
+
+
+def alternatives_of(release: Release, *, most_nodes: int, most_effort: float) -> Alternatives:
+    """Look at the lattice that the last global recoding of a release chose from."""
+    step, dataset, plan = _surveyed(release)
+    goal = Goal(models=release.recipe.meet, seed=release.seed, population=release.population)
+    landscape = step.survey(dataset, goal, plan, most_nodes=most_nodes, most_effort=most_effort)
+    return alternatives_in(landscape, plan.levels)
+
+
+def alternatives_in_passing(release: Release) -> Alternatives | None:
+    """The same where nobody asked for it: with less effort, and None when no step chose from a lattice."""
+    if not any(hasattr(step, "survey") for step in release.recipe.steps):
+        return None
+    return alternatives_of(release, most_nodes=MOST_NODES_IN_PASSING, most_effort=MOST_EFFORT_IN_PASSING)
+
+
+def _surveyed(release: Release) -> tuple[Any, Dataset, Any]:
+    """The last step that chose from a lattice, the table it saw, and its plan."""
+    steps = release.recipe.steps
+    last = max((i for i, step in enumerate(steps) if hasattr(step, "survey")), default=None)
+    if last is None:
+        raise ParameterError(
+            "no step of this release chose from a lattice, so there are no other nodes to compare; "
+            "global_recoding is such a step"
+        )
+    shared = release.original.drop(release.original.schema.direct)
+    for step, (_, plan) in zip(steps[:last], release.plans, strict=False):
+        shared = step.apply(shared, plan)
+    return steps[last], shared, release.plans[last][1]
+
+
+def alternatives_in(landscape: Landscape, chosen: Mapping[str, int]) -> Alternatives:
+    """Read off a landscape what surrounds one of its nodes."""
+    at = landscape.position(chosen)
+    if at is None:
+        raise ParameterError("the chosen node is not one of those that were evaluated")
+    common = Alternatives(
+        objective=landscape.objective,
+        minimal=landscape.minimal,
+        records=landscape.records,
+        budget=landscape.budget,
+        lattice_nodes=_size(landscape),
+        nodes_within_budget=int(landscape.feasible().sum()),
+        whole=landscape.whole,
+        tops=dict(zip(landscape.columns, landscape.tops, strict=True)),
+        chosen=_option(landscape, at),
+        neighbours=tuple(_neighbours(landscape, chosen)),
+    )
+    return _with_overview(common, landscape, at) if landscape.whole else common
+
+
+def _with_overview(common: Alternatives, landscape: Landscape, at: int) -> Alternatives:
+    return dataclasses.replace(
+        common,
+        budgets=tuple(_budgets(landscape)),
+        next_better=_next_better(landscape, at),
+        overlooked=_overlooked(landscape, at),
+        front=tuple(_option(landscape, node) for node in landscape.front().tolist()),
+        trade_off=tuple(_option(landscape, node) for node in landscape.trade_off().tolist()),
+        cloud=tuple(_cloud(landscape)),
+    )
+
+
+def _size(landscape: Landscape) -> int:
+    size = 1
+    for low, high in zip(landscape.low, landscape.high, strict=True):
+        size *= high - low + 1
+    return size
+
+
+def _option(landscape: Landscape, at: int) -> Option:
+    names = ("score", "suppressed", "classes", "class_size", "precision", "discernibility")
+    return Option(
+        levels=dict(zip(landscape.columns, landscape.levels[at].tolist(), strict=True)),
+        **{name: getattr(landscape, name)[at].item() for name in (*names, "marketer_risk", "prosecutor_risk")},
+        within_budget=bool(landscape.feasible()[at]),
+    )
+
+
+def _neighbours(landscape: Landscape, chosen: Mapping[str, int]) -> list[Neighbour]:
+    found = []
+    for column in sorted(landscape.columns):
+        for change in (-1, 1):
+            at = landscape.position({**chosen, column: chosen[column] + change})
+            if at is not None:
+                found.append(Neighbour(column, change, _option(landscape, at)))
+    return found
+
+
+def _budgets(landscape: Landscape) -> list[BudgetChange]:
+    point = round(POINT * landscape.records)
+    wanted = {max(0, landscape.budget - point), min(landscape.records, landscape.budget + point)} - {landscape.budget}
+    found = []
+    for records in sorted(wanted):
+        best = landscape.best(records)
+        found.append(BudgetChange(records, None if best is None else _option(landscape, best)))
+    return found
+
+
+def _next_better(landscape: Landscape, at: int) -> Option | None:
+    """Of the nodes with a better score that the budget forbids, the one that suppresses least."""
+    import numpy as np
+
+    better = (landscape.score < landscape.score[at] - NEAR) & (landscape.classes > 0)
+    nodes = np.flatnonzero(better & (landscape.suppressed > landscape.budget))
+    if landscape.minimal or not len(nodes):
+        return None
+    return _option(landscape, int(nodes[np.lexsort((landscape.score[nodes], landscape.suppressed[nodes]))[0]]))
+
+
+def _overlooked(landscape: Landscape, at: int) -> Option | None:
+    best = landscape.best()
+    if best is None or landscape.score[best] >= landscape.score[at] - NEAR:
+        return None
+    return _option(landscape, best)
+
+
+def _cloud(landscape: Landscape) -> list[Dot]:
+    """All nodes as few enough dots to draw: one for each cell of the plane that holds any, in or beyond the budget."""
+    import numpy as np
+
+    shown = np.flatnonzero(landscape.classes > 0)
+    if not len(shown):
+        return []
+    score, risk, within = landscape.score[shown], landscape.marketer_risk[shown], landscape.feasible()[shown]
+    across, up = _cells(score, CELLS[0]), _cells(np.log(risk), CELLS[1])
+    cells = (across * CELLS[1] + up) * 2 + within
+    order = np.argsort(cells, kind="stable")
+    _, starts, nodes = np.unique(cells[order], return_index=True, return_counts=True)
+    middle = order[starts + nodes // 2]  # a node that is there, and not on the edge of its cell more often than not
+    columns = score[middle], risk[middle], nodes, within[middle]
+    return [Dot(*dot) for dot in zip(*(column.tolist() for column in columns), strict=True)]
+
+
+def _cells(values: Any, count: int) -> Any:
+    """Which of so many equal intervals each value lies in."""
+    import numpy as np
+
+    least, span = values.min(), max(float(np.ptp(values)), 1e-300)
+    return np.minimum(((values - least) / span * count).astype(np.int64), count - 1)
+
+
+def _row(what: str, option: Option) -> dict[str, Any]:
+    plain = dataclasses.asdict(option)
+    levels = plain.pop("levels")
+    return {"what": what, **{f"level_{column}": level for column, level in levels.items()}, **plain}
