@@ -486,3 +486,44 @@ def mondrian(rows, dimensions, weights, crowd, allowed, children=1, part=None):
                     for found in mondrian(rows, dimensions, weights, crowd, allowed, children, half)
                 ]
     return [part]
+
+
+def k_member(points, amounts, dimensions, k, far):
+    """Greedy k-member clustering (Byun, Kamra, Bertino & Li 2007) of different rows with their numbers of records.
+
+    Rows with k records are clusters; a cluster starts nearest to (or farthest from) the last start. Of equal ones the
+    first is taken. Returns lists of point numbers.
+    """
+
+    def loss(members):
+        total = 0.0
+        for a, dimension in enumerate(dimensions):
+            total += covering_loss(dimension, [points[i][a] for i in members])
+        return total
+
+    def records(members):
+        return sum(amounts[i] for i in members)
+
+    clusters = [[i] for i in range(len(points)) if amounts[i] >= k]
+    left = [i for i in range(len(points)) if amounts[i] < k]
+    last = left[0] if left else None
+    while records(left) >= k:
+        seed = (max if far else min)(left, key=lambda i: loss([last, i]))
+        last, grown = seed, [seed]
+        left.remove(seed)
+        while records(grown) < k:
+            now, n = loss(grown), records(grown)
+            costs = {i: (float(n) * (loss([*grown, i]) - now) + amounts[i] * loss([*grown, i]), i) for i in left}
+            chosen = min(left, key=costs.__getitem__)
+            grown.append(chosen)
+            left.remove(chosen)
+        clusters.append(grown)
+    if not clusters:
+        return [left]
+    before = [list(members) for members in clusters]
+    for i in left:
+        costs = [
+            (amounts[i] + records(m)) * loss([*m, i]) - amounts[i] * loss([i]) - records(m) * loss(m) for m in before
+        ]
+        clusters[costs.index(min(costs))].append(i)
+    return clusters

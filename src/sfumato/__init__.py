@@ -11,6 +11,7 @@ from typing import Any
 __version__ = "0.1.0"
 
 _HOMES = {
+    "sfumato.core.choosing_k": ("choose_k",),
     "sfumato.core.dataset": ("Dataset",),
     "sfumato.core.recipe": ("Recipe",),
     "sfumato.core.schema": ("Attribute", "Schema"),

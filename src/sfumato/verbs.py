@@ -119,9 +119,7 @@ def anonymize(
     ``population`` is a table of everyone, for models that compare with one.
     """
     recipe = Recipe(dataset.schema, tuple(meet), tuple(steps), limits or {})
-    return make_release(
-        dataset, recipe, seed=Seed.of(seed), shuffle=shuffle, progress=progress, population=population
-    )
+    return make_release(dataset, recipe, seed=Seed.of(seed), shuffle=shuffle, progress=progress, population=population)
 
 
 def run(
@@ -135,9 +133,7 @@ def run(
 ) -> Release:
     """Make a release as a recipe says; see :func:`anonymize`."""
     described, made = with_recipe(dataset, recipe)
-    return make_release(
-        described, made, seed=Seed.of(seed), shuffle=shuffle, progress=progress, population=population
-    )
+    return make_release(described, made, seed=Seed.of(seed), shuffle=shuffle, progress=progress, population=population)
 
 
 def check(

@@ -161,7 +161,11 @@ def test_list_carries_the_facts(sfumato):
 
 def test_explain_says_what_kind_of_promise_it_is(sfumato):
     told = sfumato("explain", "t_closeness").out
-    for line in ("limits what can be learned about somebody", "never breaks it", "implies, when strong enough: delta_disclosure"):
+    for line in (
+        "limits what can be learned about somebody",
+        "never breaks it",
+        "implies, when strong enough: delta_disclosure",
+    ):
         assert line in told
     assert "implies, when strong enough: no other model" in sfumato("explain", "beta_likeness").out
     assert set(json.loads(sfumato("explain", "l_diversity", "--json").out)["implies"]) == {
@@ -190,7 +194,14 @@ PROMISED = {
     "noise": ("stochastic_t_closeness: {sensitive: cost, t: 3, mechanism: laplace, scale: 5000}",),
     "what k-anonymity implies": ("k_anonymity: {k: 3}", "k_concealment: {k: 3}"),
 }  # fmt: skip
-WAITING = {"k, l and t": 1, "several sensitive columns": 3, "together": 1, "factors": 3, "noise": 1, "what k-anonymity implies": 1}
+WAITING = {
+    "k, l and t": 1,
+    "several sensitive columns": 3,
+    "together": 1,
+    "factors": 3,
+    "noise": 1,
+    "what k-anonymity implies": 1,
+}
 
 
 @pytest.mark.parametrize("name", PROMISED)
@@ -268,7 +279,11 @@ def test_a_population_is_found_from_the_recipe(sfumato, stays, tmp_path, monkeyp
 def test_persons_with_several_rows(tmp_path):
     """A class counts persons: its records may be more, its diversity is never above its persons."""
     visits = examples.visits(rows=800)
-    promises = [sf.KAnonymity(3), registry.ask("l_diversity:diagnosis,2").model, registry.ask("t_closeness:diagnosis,0.8").model]
+    promises = [
+        sf.KAnonymity(3),
+        registry.ask("l_diversity:diagnosis,2").model,
+        registry.ask("t_closeness:diagnosis,0.8").model,
+    ]
     release = sf.anonymize(visits, promises, [sf.GlobalRecoding(budget=0.2)], seed=1)
     table = release.dataset.to_polars()
     persons = table.group_by(visits.schema.quasi).agg(pl.col("patient").n_unique(), pl.col("diagnosis").n_unique())

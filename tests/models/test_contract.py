@@ -10,7 +10,7 @@ import re
 import numpy as np
 import polars as pl
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from sfumato import examples, recipes
@@ -48,7 +48,8 @@ def fitted(model, schema):
     return dataclasses.replace(model, **changes) if changes else model
 
 
-FITTED = [fitted(model, SCHEMA) for model in EVERY]
+# estimates of population uniqueness solve equations: a few of its many variants do for random tables
+FITTED = [fitted(m, SCHEMA) for m in EVERY if m.name != "population_uniqueness" or m.share == m.fraction == 0.5]
 
 
 def judged_all(dataset, models):
@@ -58,24 +59,26 @@ def judged_all(dataset, models):
     """
     rows = max(1, len(dataset))
     blind = np.full((len(dataset), rows), 1 / rows)
-    fitting = [model for model in models if refusal(model.needs, dataset.schema) is None]
+    fitting = [model for model in models if answer(model.needs, dataset.schema) is not None]
     evidence = gather(dataset, fitting, original=dataset, population=dataset, posteriors=[blind])
-    accepted = {id(m) for m in fitting if refusal(m.judge, evidence) is None}
-    return evidence, [model.judge(evidence) if id(model) in accepted else None for model in models]
+    return evidence, [
+        answer(model.judge, evidence) if any(model is one for one in fitting) else None for model in models
+    ]
 
 
-def refusal(act, given):
-    """The named error with which a model refuses a schema or a table, or None."""
+def answer(act, given):
+    """What a model says of a schema or a table, or None where it refuses it by a named error."""
     try:
-        act(given)
-    except SchemaError as error:
-        return str(error)
-    return None
+        return act(given)
+    except SchemaError:
+        return None
 
 
 @st.composite
 def random_datasets(draw):
-    row = st.tuples(st.sampled_from("xy"), st.sampled_from(["u", "v", None]), st.sampled_from(VALUES), st.integers(1, 3))
+    row = st.tuples(
+        st.sampled_from("xy"), st.sampled_from(["u", "v", None]), st.sampled_from(VALUES), st.integers(1, 3)
+    )
     rows = draw(st.lists(row, min_size=1, max_size=14))
     types = dict(zip(SCHEMA.attributes, (pl.String, pl.String, pl.String, pl.Int64), strict=True))
     return Dataset(pl.DataFrame(rows, schema=types, orient="row"), SCHEMA)
@@ -100,7 +103,9 @@ def test_describes_itself(cls):
     assert all(field["meaning"] for field in described["fields"])
     assert cls.name in implied_by(cls.name)
     for model in variants(cls):
-        assert isinstance(model.monotone, bool) and isinstance(model.shrinking, bool) and model.scope in ("class", "table")
+        assert (
+            isinstance(model.monotone, bool) and isinstance(model.shrinking, bool) and model.scope in ("class", "table")
+        )
         assert not (model.shrinking and not model.monotone), "what never suppresses more is never broken by merging"
 
 
@@ -236,7 +241,6 @@ def test_implication_is_reflexive():
 
 
 @given(random_datasets())
-@settings(max_examples=100)
 def test_implication_is_sound(dataset):
     verdicts = judged_all(dataset, FITTED)[1]
     holds = {id(m): None if verdict is None else verdict.holds for m, verdict in zip(FITTED, verdicts, strict=True)}
@@ -248,7 +252,9 @@ def test_implication_is_sound(dataset):
 @EACH
 def test_the_weakest_is_implied_by_all_others(cls):
     words = {"sensitive": COLUMN, "mechanism": "laplace", "scale": 2.0, "fraction": 0.5, "combinations": [[COLUMN]]}
-    given = {f.name: words[f.name] for f in dataclasses.fields(cls) if f.name in words and f.name in required_fields(cls)}
+    given = {
+        f.name: words[f.name] for f in dataclasses.fields(cls) if f.name in words and f.name in required_fields(cls)
+    }
     given |= {"scale": 2.0} if "mechanism" in given else {}
     least, open_fields = weakest(cls, given)
     assert open_fields

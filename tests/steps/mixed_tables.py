@@ -17,6 +17,7 @@ from tests import oracle
 from tests.random_tables import hierarchies
 
 GRADES = ("low", "mid", "high", "top")
+FORMS = ("whole", "real", "order", "tree", "set")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -71,9 +72,9 @@ class MixedTable:
 
 
 @st.composite
-def mixed_tables(draw, *, most_columns=3, most_rows=16, fewest_rows=1):
+def mixed_tables(draw, *, most_columns=3, most_rows=16, fewest_rows=1, forms=FORMS):
     """Tables of numbers, ordered values, trees and sets."""
-    forms = draw(st.lists(st.sampled_from(["whole", "real", "order", "tree", "set"]), min_size=1, max_size=most_columns))
+    forms = draw(st.lists(st.sampled_from(forms), min_size=1, max_size=most_columns))
     n = draw(st.integers(fewest_rows, most_rows))
     columns, attributes, paths = {}, {}, {}
     for a, form in enumerate(forms):

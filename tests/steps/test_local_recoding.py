@@ -252,15 +252,40 @@ def test_parameters_that_contradict_each_other():
         LocalRecoding(suppress="none", budget=0.1)
     with pytest.raises(ParameterError, match="levels"):
         LocalRecoding(method="mondrian", levels={"age": 1})
+    with pytest.raises(ParameterError, match="drops no records"):
+        LocalRecoding(method="k_member", suppress="tuple", budget=0.1)
     with pytest.raises(ParameterError, match="meet"):
         LocalRecoding().plan(people([30], "m"), Goal())
 
 
-def test_mondrian_is_reached_by_name():
+@pytest.mark.parametrize("method", ["mondrian", "k_member"])
+def test_other_methods_are_reached_by_name(method):
     dataset = people([30, 30, 31, 45, 46], "mmmff")
-    plan, out = released(LocalRecoding(method="mondrian"), dataset, (KAnonymity(2),))
-    assert plan.method.startswith("mondrian")
+    plan, out = released(LocalRecoding(method=method), dataset, (KAnonymity(2),))
+    assert plan.method.replace("-", "_").startswith(method)
     assert all(judge_all(gather(out, (KAnonymity(2),)), (KAnonymity(2),)))
+
+
+def test_mondrian_drops_records_within_the_budget():
+    plan, out = released(
+        LocalRecoding(method="mondrian", suppress="tuple", budget=0.2),
+        people([30] * 4 + [59], "mmmmm"),
+        (KAnonymity(4),),
+    )
+    assert plan.suppressed == 1
+    assert set(out.column("age").to_list()) == {"30"}
+
+
+def test_a_lattice_too_large_to_try_is_thinned_out():
+    names = [f"c{a}" for a in range(12)]  # 4¹² nodes
+    tree = Table([(str(i), f"{i // 2}x", f"{i // 4}y", "*") for i in range(8)])
+    frame = pl.DataFrame(
+        {name: [str((i * i * (a + 3) + a * i // 3) % 8) for i in range(60)] for a, name in enumerate(names)}
+    )
+    dataset = Dataset(frame, Schema({name: Attribute((Role.QUASI,), hierarchy=tree) for name in names}))
+    plan, out = released(LocalRecoding(), dataset, (KAnonymity(3),))
+    assert plan.score < plan.notes["global_score"]
+    assert all(judge_all(gather(out, (KAnonymity(3),)), (KAnonymity(3),)))
 
 
 # Losses of ARX 3.9.2's local transformation after 100 rounds: mean over records and quasi-identifiers of

@@ -21,7 +21,7 @@ def _tell_version(asked: bool | None) -> None:
 
 def build_app() -> typer.Typer:
     """The application with all its commands."""
-    from sfumato.cli import assess, check, demo, explain, keygen, listing, profile, run, verify
+    from sfumato.cli import assess, check, choose_k, demo, explain, keygen, listing, profile, run, verify
 
     app = typer.Typer(
         name="sfumato",
@@ -40,6 +40,7 @@ def build_app() -> typer.Typer:
         ("check", check.check),
         ("verify", verify.verify),
         ("explain", explain.explain),
+        ("choose-k", choose_k.choose_k),
         ("list", listing.list_names),
         ("keygen", keygen.keygen),
         ("demo", demo.demo),

@@ -74,7 +74,9 @@ def _told(question: Question, verdict: Verdict, records: int) -> Told:
     """What a table attains, as plain data; where not even the weakest promise holds the sentence would speak of it."""
     sentence = verdict.sentence
     if not verdict.holds:
-        sentence = f"no {' and '.join(question.left_open)} holds: {verdict.records:,} of {records:,} records are beyond any"
+        sentence = (
+            f"no {' and '.join(question.left_open)} holds: {verdict.records:,} of {records:,} records are beyond any"
+        )
     plain = verdict.to_dict()
     return {"asked": question.text, "attained": plain["attained"], "sentence": sentence} | {
         key: plain[key] for key in ("model", "missing_rule")
@@ -87,7 +89,9 @@ def _show_attained(attained: list[tuple[Verdict, Told]]) -> None:
     from sfumato.cli.talk import out
 
     for verdict, told in attained:
-        value = "nothing" if verdict.attained is None else "∞" if told["attained"] is None else f"{verdict.attained:.4g}"
+        value = (
+            "nothing" if verdict.attained is None else "∞" if told["attained"] is None else f"{verdict.attained:.4g}"
+        )
         out().print(
             f"• [bold]{escape(told['asked'])}[/]: attained [bold]{value}[/]; {escape(told['sentence'])}", soft_wrap=True
         )

@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Mapping
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     import numpy as np
@@ -36,7 +36,7 @@ class Landscape:
     records: int
     budget: int
     whole: bool
-    levels: NDArray[np.int64]
+    levels: NDArray[np.signedinteger[Any]]
     score: NDArray[np.float64]
     suppressed: NDArray[np.int64]
     classes: NDArray[np.int64]
@@ -87,7 +87,7 @@ class Landscape:
             return None
         least = float(self.score[allowed].min())
         near = allowed[self.score[allowed] <= least + SLACK * max(1.0, abs(least))]
-        return min(near.tolist(), key=self._preference)
+        return int(min(near.tolist(), key=self._preference))
 
     def _preference(self, node: int) -> tuple[float | list[int], ...]:
         levels = self.levels[node].tolist()

@@ -100,7 +100,7 @@ def cluster(points, sizes, crowd, pool, far, space, scratch, groups):
 
     ``groups`` receives the cluster of each point, −1 for the few that are left over. A cluster starts at the point
     nearest to the start of the last one, or farthest (``far``), and grows by the point that adds the least loss, out of the
-    ``pool`` nearest to its start (0: out of all).
+    ``pool`` nearest to its start (0: out of all). Of equal ones the first point is taken.
     """
     n, d = points.shape[0], points.shape[1] - 2
     left, where = np.arange(n), np.arange(n)
@@ -115,7 +115,8 @@ def cluster(points, sizes, crowd, pool, far, space, scratch, groups):
         seed = left[0]
         for i in range(count):
             costs[left[i]] = _distance(points, left[i], space, near)
-            if costs[left[i]] > costs[seed] if far else costs[left[i]] < costs[seed]:
+            better = costs[left[i]] > costs[seed] if far else costs[left[i]] < costs[seed]
+            if better or (costs[left[i]] == costs[seed] and left[i] < seed):
                 seed = left[i]
         _distances_from(points, seed, space, near)
         _open_box(points, seed, space, scratch)
@@ -130,7 +131,7 @@ def cluster(points, sizes, crowd, pool, far, space, scratch, groups):
             for c in range(found):
                 grown = _loss_with(points, chosen[c], space, scratch)
                 score = records * (grown - loss) + points[chosen[c], d] * grown
-                if score < least:
+                if score < least or (score == least and chosen[c] < chosen[best]):
                     best, least, worst = c, score, grown
             i = chosen[best]
             _widen(points, i, space, scratch)
@@ -158,10 +159,11 @@ def _pool_of(points, left, count, pool, space, near, costs, chosen):
 
 @inner
 def _union_loss(lows, highs, distinct, g, h, space):
+    """The weighted loss of two boxes as one; values of a set are taken to be different in both."""
     total = 0.0
     for a in range(space.dims.shape[1]):
         low, high = min(lows[g, a], lows[h, a]), max(highs[g, a], highs[h, a])
-        values = min(distinct[g, a] + distinct[h, a], space.dims[SIZE, a])
+        values = distinct[g, a] if g == h else min(distinct[g, a] + distinct[h, a], space.dims[SIZE, a])
         total += space.scales[WEIGHT, a] * cell_loss(space, a, np.int64(low), np.int64(high), np.int64(values))
     return total
 

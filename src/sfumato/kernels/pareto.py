@@ -25,9 +25,8 @@ def unbeaten(points, order):
                     beaten = False
                     break
             if beaten:
-                while at > 0:
-                    found[at] = found[at - 1]
-                    at -= 1
+                for before in range(at, 0, -1):
+                    found[before] = found[before - 1]
                 found[0] = other
                 break
         if not beaten:

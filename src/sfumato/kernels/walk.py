@@ -15,7 +15,7 @@ from numba import njit
 
 _EMPTY = np.int32(-1)
 _ZERO, _ONE = np.uint64(0), np.uint64(1)
-_LARGEST = np.int64(2**62)
+_NOTHING, _LARGEST = np.int64(0), np.int64(2**62)
 
 
 @njit(cache=True, nogil=True)
@@ -155,7 +155,7 @@ def _merge(table, source, target, ladder, k, scratch):
     what cannot be guessed by the processor is not a branch.
     """
     _, begins, ends, codes, counts, costs = table
-    following, first, seen, sums, whole, lost, starts = scratch[1], scratch[2], *scratch[4:]
+    _, following, first, _, seen, sums, whole, lost, starts = scratch
     ups, prices, z = ladder[0], ladder[2], ladder[1].shape[0] - 1
     _clear(whole, lost)
     end = np.uint64(target[2])
@@ -170,7 +170,7 @@ def _merge(table, source, target, ladder, k, scratch):
             old = following[old]
         for level in range(whole.shape[0]):
             up, price, here, above = ladder[1][z, level], ladder[3][z, level], starts[level], starts[level + 1]
-            gone, kept, least, squares, cost = 0, 0, whole[level, 2], 0, 0.0
+            gone, kept, least, squares, cost = _NOTHING, 0, whole[level, 2], _NOTHING, 0.0
             n, distinct = _ZERO, n
             for i in range(here, here + distinct):
                 code = np.uint64(seen[i])
@@ -180,11 +180,11 @@ def _merge(table, source, target, ladder, k, scratch):
                     codes[end], counts[end] = code, size
                     end += _ONE
                 few = size < k
-                small = size if few else 0
+                small = size if few else _NOTHING
                 gone += small
                 kept += 0 if few else 1
                 least = min(least, _LARGEST if few else size)
-                squares += 0 if few else size * size
+                squares += _NOTHING if few else size * size
                 cost += np.float64(small) * prices[price + code]
                 next_code = np.uint64(ups[up + code])
                 seen[above + n] = next_code

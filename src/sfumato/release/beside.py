@@ -29,4 +29,3 @@ def population_of(models: Sequence[Model], given: Dataset | None = None, base: P
 
     frame, source = read_table(base / path)
     return Table(frame, source=source)  # type: ignore[arg-type]
-

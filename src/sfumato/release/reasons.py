@@ -51,7 +51,9 @@ def _choice(found: Alternatives) -> str:
 
 def _neighbour(found: Alternatives, one: Neighbour) -> str:
     level = found.chosen.levels[one.column] + one.change
-    where = f"{one.column} one level {'finer' if one.change < 0 else 'coarser'} ({_level(level, found.tops[one.column])})"
+    where = (
+        f"{one.column} one level {'finer' if one.change < 0 else 'coarser'} ({_level(level, found.tops[one.column])})"
+    )
     other, chosen = one.option, found.chosen
     if not other.within_budget:
         over = other.suppressed - found.budget
@@ -72,7 +74,13 @@ def _trade(found: Alternatives, other: Option) -> str:
     """A node within the budget against the chosen one: records and score."""
     chosen, name = found.chosen, _name(found)
     more = other.suppressed - chosen.suppressed
-    records = f"suppress {more:,} more records" if more > 0 else f"keep {-more:,} more records" if more < 0 else "suppress as many records"
+    records = (
+        f"suppress {more:,} more records"
+        if more > 0
+        else f"keep {-more:,} more records"
+        if more < 0
+        else "suppress as many records"
+    )
     change = other.score - chosen.score
     if abs(change) <= NEAR * max(1.0, abs(chosen.score)):
         return f"{records} at the same {name}"
@@ -98,7 +106,9 @@ def _next_better(found: Alternatives) -> list[str]:
     if better is None:
         return ["No budget, however large, would lower the score."] if found.whole and not found.minimal else []
     score = f"{_name(found)} {_score(found, better)}"
-    return [f"The next better node needs a budget of {_records(found, better.suppressed)}: {score}, with {_moves(found, better)}."]
+    return [
+        f"The next better node needs a budget of {_records(found, better.suppressed)}: {score}, with {_moves(found, better)}."
+    ]
 
 
 def _safer(found: Alternatives) -> list[str]:
@@ -107,7 +117,9 @@ def _safer(found: Alternatives) -> list[str]:
     if not half:
         return []
     score = f"{_name(found)} {_score(found, half[0])} instead of {_score(found, found.chosen)}"
-    return [f"Half the marketer risk ({_risk(half[0])} instead of {_risk(found.chosen)}) would cost {score}, with {_moves(found, half[0])}."]
+    return [
+        f"Half the marketer risk ({_risk(half[0])} instead of {_risk(found.chosen)}) would cost {score}, with {_moves(found, half[0])}."
+    ]
 
 
 def _moves(found: Alternatives, other: Option) -> str:

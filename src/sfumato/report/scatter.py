@@ -87,14 +87,17 @@ class Plane:
         rows = [
             {"x": dot["score"], "y": dot["marketer_risk"], "size": 9 + 5 * math.log2(dot["nodes"])} for dot in found
         ]
-        look = {"fill": FILLED, "stroke": AFTER, "strokeWidth": 0.5} if filled else {"stroke": BEFORE, "strokeWidth": 0.8}
-        mark = _data(rows).mark_point(**look, filled=filled, opacity=1) if filled else _data(rows).mark_point(**look)
+        dots = _data(rows)
+        if filled:
+            mark = dots.mark_point(fill=FILLED, stroke=AFTER, strokeWidth=0.5, filled=True, opacity=1)
+        else:
+            mark = dots.mark_point(stroke=BEFORE, strokeWidth=0.8)
         return _placed(mark, self.x(), self.y(), alt.Size("size", type="quantitative", scale=None, legend=None))
 
     def staircase(self, front: Sequence[Mapping[str, Any]]) -> alt.Chart:
         """The front as a line: what is reachable lies on it, or above and to the right."""
         rows = [{"x": dot["score"], "y": dot["marketer_risk"]} for dot in front]
-        point = {"filled": True, "size": 26, "color": AFTER}
+        point: dict[str, Any] = {"filled": True, "size": 26, "color": AFTER}
         mark = _data(rows).mark_line(interpolate="step-after", color=AFTER, strokeWidth=2, point=point)
         return _placed(mark, self.x(), self.y())
 
@@ -105,8 +108,8 @@ class Plane:
         row = [{"x": chosen["score"], "y": chosen["marketer_risk"], "text": label}]
         diamond = _data(row).mark_point(shape="diamond", size=170, fill=ALARM, stroke="white", strokeWidth=2, opacity=1)
         room = WIDTH * (chosen["score"] - self.scores[0]) / (self.scores[1] - self.scores[0]) > LABEL_WIDTH
-        side = {"align": "right", "dx": 8, "dy": 18} if room else {"align": "left", "dx": 8, "dy": -14}
-        pen = {"fontSize": FONT, "fontWeight": 600, "baseline": "middle", **side}
+        side: dict[str, Any] = {"align": "right", "dx": 8, "dy": 18} if room else {"align": "left", "dx": 8, "dy": -14}
+        pen: dict[str, Any] = {"fontSize": FONT, "fontWeight": 600, "baseline": "middle", **side}
         halo = _data(row).mark_text(stroke="white", strokeWidth=4, color="white", **pen)
         text = _data(row).mark_text(color=ALARM, **pen)
         words = alt.Text("text", type="nominal")

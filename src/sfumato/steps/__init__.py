@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from sfumato.steps.bottom_up import BottomUpGeneralization
 from sfumato.steps.global_recoding import GlobalRecoding
 from sfumato.steps.k_member import KMember
-from sfumato.steps.mondrian import Mondrian
+from sfumato.steps.k_optimize import KOptimize
 from sfumato.steps.local_recoding import LocalRecoding
+from sfumato.steps.mondrian import Mondrian
+from sfumato.steps.top_down import TopDownSpecialization
 
-ALL = (GlobalRecoding, LocalRecoding)
+ALL = (GlobalRecoding, LocalRecoding, BottomUpGeneralization, KOptimize, TopDownSpecialization)

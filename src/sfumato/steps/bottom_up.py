@@ -107,8 +107,8 @@ class _Generalising:
         ready = [node for node in self.nodes if self._ready(node)]
         ids, sizes = self._classes(self.cuts)
         gains = [self._anonymity_gained(node, ids, sizes) for node in ready]
-        helping = [(node.loss / more, i) for i, (node, more) in enumerate(zip(ready, gains, strict=True)) if more]
-        ranked = helping or [(node.loss, i) for i, node in enumerate(ready)]
+        helping = [(round(n.loss / more, 12), i) for i, (n, more) in enumerate(zip(ready, gains, strict=True)) if more]
+        ranked = helping or [(round(node.loss, 12), i) for i, node in enumerate(ready)]
         return ready[min(ranked)[1]] if ranked else None
 
     def _ready(self, node: _Candidate) -> bool:

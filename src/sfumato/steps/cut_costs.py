@@ -51,6 +51,7 @@ class CutCosts:
         self.k = max(crowds, default=1)
         self.only_crowds = len(crowds) == len(ground.judge.models) and ground.classes.person is None
         self._finest: Grouped | None = None
+        self._last: Grouped | None = None
 
     def cost(self, points: frozenset[Point]) -> float:
         """What a set costs; infinitely much where it suppresses too much or everything."""
@@ -78,11 +79,16 @@ class CutCosts:
         return float(self._least_costs(self._finest)[kept].sum()) + suppressed * self.each, len(found.sizes)
 
     def _grouped(self, points: frozenset[Point]) -> Grouped:
+        if self._last is None or self._last.points != points:
+            self.looked_at += 1
+            self._last = self._group(points)
+        return self._last
+
+    def _group(self, points: frozenset[Point]) -> Grouped:
         import numpy as np
 
         from sfumato.kernels.keys import add_up, group, pack
 
-        self.looked_at += 1
         ground, cuts = self.ground, cuts_with(self.ground.axes, points)
         if not self.only_crowds:
             table, ids = ground.merged(cuts)

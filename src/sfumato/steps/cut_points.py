@@ -52,6 +52,7 @@ def _quantiles(ground: Ground, a: int, share: int) -> list[int]:
     before = np.cumsum(records)[:-1] / max(1.0, float(records.sum()))  # share of records before rank 1, 2, …
     chosen: list[int] = []
     for i in range(1, share + 1):
-        left = [r for r in range(1, size) if r not in chosen]
-        chosen.append(min(left, key=lambda r: (abs(before[r - 1] - i / (share + 1)), r)))
-    return sorted(chosen)
+        distance = np.abs(before - i / (share + 1))
+        distance[chosen] = np.inf
+        chosen.append(int(np.argmin(distance)))
+    return [rank + 1 for rank in sorted(chosen)]

@@ -104,7 +104,8 @@ def cut_by_promises(
 
 def _in_larger_crowds(promises: Promises, axes: Sequence[Axis], space: Space, relaxed: bool) -> Regions:
     """Regions of the smallest crowds with which all models hold, by doubling and halving."""
-    total, low, high = promises.classes.total, promises.crowd - 1, promises.crowd
+    person, low, high = promises.classes.person, promises.crowd - 1, promises.crowd
+    total = promises.classes.total if person is None else len(promises.classes.counts[person].labels)
     found: Regions | None = None
     while found is None or high - low > 1:
         middle = high if found is None else (low + high) // 2

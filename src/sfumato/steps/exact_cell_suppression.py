@@ -1,44 +1,37 @@
 r"""The fewest suppressed cells, by mixed-integer programming: for small tables.
 
-.. math:: \min \sum_{x,c} w_c\, s_{xc} \quad\text{with}\quad
-   \sum_{y} a_y\, p_{xy} \ge k - f(x), \qquad p_{xy} \le s_{xc} + s_{yc} \;\; \text{where } x_c \ne y_c,
-   \qquad s_{xc} \in \{0,1\},\; 0 \le p_{xy} \le 1
+.. math:: \min \sum_{v,Q} w(Q)\, z_{vQ} \quad\text{with}\quad \sum_Q z_{vQ} \le n_v, \qquad
+   N_P(u) + \sum_{v,Q:\; D_{uv} \not\subseteq P,\; D_{uv} \subseteq P \cup Q} z_{vQ} \;\ge\; k\, b_{uP}
 
-:math:`s_{xc}` suppresses the cell of record *x* in column *c* at the price :math:`w_c`; :math:`p_{xy}` says that *x* and *y* became
-compatible, and is whole where *s* is. Only records that are rare to begin with have a constraint: suppression never makes
-anyone rarer. Of equal records, at most as many are looked at one by one as a known solution can pay for; :math:`a_y` counts the
-others.
+:math:`z_{vQ}` of the :math:`n_v` records of class *v* hide the columns *Q*, at the price :math:`w(Q)`. :math:`D_{uv}` are the columns in which two
+classes differ, and :math:`N_P(u)` is the number of records that agree with *u* outside *P*. :math:`b_{uP}` is 1 when some record of *u* hides
+exactly *P* (nothing, for :math:`P = \emptyset`): then k records must be compatible with it. Classes that are not rare need no constraint,
+since suppression never makes anyone rarer. Constraints with larger *P* are added when a solution breaks them: until then the
+optimum is a lower bound, and the first solution that breaks none is the optimum.
 
-The letter of the promise is cheap: k − 1 records without any cell left are compatible with everybody. The fewest cells of a
-large table are often just those.
+The letter of the promise is cheap: k − 1 records without any cell left are compatible with everybody. For tables with many
+rare records the fewest cells are just those, so the greedy method protects more at a higher price.
 """
 
 from __future__ import annotations
 
-import dataclasses
 import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from sfumato.errors import InternalError, ParameterError
+from sfumato.steps.cell_suppression import cheapest_sets
 from sfumato.steps.suppressed_cells import Demand, Parts
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-MOST_RECORDS = 200
-"""Records whose cells are decided one by one; larger tables are left to the greedy method."""
+MOST_CLASSES = 200
+MOST_CHOICES = 60_000
+"""Ways to hide columns of classes; a table with more is left to the greedy method."""
+MOST_ROUNDS = 200
 SLACK = 1e-6
-
-
-@dataclasses.dataclass(frozen=True)
-class Entity:
-    """A record whose cells may be suppressed (``first`` is the place of its first cell), or several that stay whole."""
-
-    part: int
-    amount: int
-    first: int | None
 
 
 def price_of(parts: Parts, prices: dict[str, float]) -> float:
@@ -46,32 +39,41 @@ def price_of(parts: Parts, prices: dict[str, float]) -> float:
     return sum(prices[column] * count for column, count in parts.cells().items())
 
 
+def small_enough(parts: Parts) -> bool:
+    """Whether a table can be given to the solver."""
+    sets = 1 << min(62, len(_differing(parts)))
+    return len(parts.classes) <= MOST_CLASSES and len(parts.classes) * sets <= MOST_CHOICES
+
+
+def require_small(parts: Parts) -> None:
+    """Say what to do with a table that is too large for the solver."""
+    if not small_enough(parts):
+        raise ParameterError(
+            f"the exact method takes at most {MOST_CLASSES} classes and {MOST_CHOICES:,} ways to hide their columns; this "
+            f"table has {len(parts.classes):,} classes in {len(_differing(parts))} columns. Use method greedy, or auto"
+        )
+
+
 def fewest_cells(
     parts: Parts, demands: Sequence[Demand], prices: dict[str, float], known: Parts, effort: int
 ) -> tuple[Parts, dict[str, Any]]:
     """The cheapest suppression, and how far from the optimum it can be at most.
 
-    ``parts`` is the table as it is and ``known`` a suppression that meets the demands; ``effort`` bounds the nodes of the
+    ``parts`` is the table as it is and ``known`` a suppression that meets the demands; ``effort`` bounds the nodes of each
     branch and bound.
     """
+    require_small(parts)
     known = min([known, _wiped(parts, demands)], key=lambda found: price_of(found, prices))
     limit = price_of(known, prices)
-    entities = _entities(parts, limit, prices)
-    program = _Program(parts, entities, prices, limit)
-    for demand in demands:
-        program.add(demand)
-    solved, bound = program.solve(effort)
-    if solved is not None and price_of(solved, prices) < limit - SLACK:
-        known, limit = solved, price_of(solved, prices)
+    if limit == 0:
+        return known, {"price": 0.0, "lower_bound": 0.0, "gap": 0.0}
+    found, bound = _Program(parts, demands, prices, limit).solve(effort)
+    if found is not None and price_of(found, prices) <= limit:
+        known, limit = found, price_of(found, prices)
     if any((known.frequencies(d.columns) < d.k).any() for d in demands):
-        raise InternalError("the solver's suppression does not keep its own constraints")
-    bound = min(limit, max(0.0, bound))
+        raise InternalError("a suppression that was thought to meet the demands does not")
+    bound = min(limit, bound)
     return known, {"price": limit, "lower_bound": bound, "gap": (limit - bound) / limit if limit else 0.0}
-
-
-def small_enough(parts: Parts, limit: float, prices: dict[str, float]) -> bool:
-    """Whether a table can be given to the solver."""
-    return sum(entity.first is not None for entity in _entities(parts, limit, prices)) <= MOST_RECORDS
 
 
 def _wiped(parts: Parts, demands: Sequence[Demand]) -> Parts:
@@ -84,119 +86,153 @@ def _wiped(parts: Parts, demands: Sequence[Demand]) -> Parts:
     return parts.hide(chosen, np.full(len(chosen), parts.bits(columns)))
 
 
-def _entities(parts: Parts, limit: float, prices: dict[str, float]) -> list[Entity]:
-    """Every record by itself as far as the limit can pay for, the others of its class together."""
-    width, payable = len(parts.classes.columns), math.floor(limit / min(prices.values()) + SLACK)
-    entities: list[Entity] = []
-    single = 0
-    for part, amount in enumerate(parts.amounts.tolist()):
-        for _ in range(min(amount, payable)):
-            entities.append(Entity(part, 1, single * width))
-            single += 1
-        if amount > payable:
-            entities.append(Entity(part, amount - payable, None))
-    return entities
+def _differing(parts: Parts) -> list[str]:
+    """Columns in which not all classes are equal: hiding another one is of no use."""
+    codes = {name: parts.classes.codes(name) for name in parts.classes.columns}
+    return [name for name, code in codes.items() if len(code) and (code != code[0]).any()]
 
 
 class _Program:
-    """The constraints, row by row; variables are the cells first, then the pairs that may become compatible."""
+    """Variables: class times set of hidden columns, then whether a class of several records hides exactly a set."""
 
-    def __init__(self, parts: Parts, entities: list[Entity], prices: dict[str, float], limit: float) -> None:
-        self.parts, self.entities = parts, entities
-        self.price = [prices[name] for name in parts.classes.columns]
-        self.cells = sum(entity.first is not None for entity in entities) * len(self.price)
-        self.pairs = 0
-        self.entries: list[tuple[int, int, float]] = []
+    def __init__(self, parts: Parts, demands: Sequence[Demand], prices: dict[str, float], limit: float) -> None:
+        import numpy as np
+
+        useful = [name for name in prices if name in _differing(parts)]
+        sets = list(cheapest_sets({parts.bits([name]): prices[name] for name in useful}))
+        self.parts, self.demands = parts, demands
+        self.sets = np.array([hidden for price, hidden in sets if price <= limit + SLACK], dtype=np.int64)
+        self.price = np.array([price for price, _ in sets[: len(self.sets)]])
+        self.apart = [_columns_apart(parts, demand.columns) for demand in demands]
+        self.rare = [np.flatnonzero(parts.frequencies(demand.columns) < demand.k) for demand in demands]
+        self.choices = len(parts.classes) * len(self.sets)
+        self.flags: dict[tuple[int, int], int] = {}
+        self.seen: set[tuple[int, int, int]] = set()
+        self.entries: list[tuple[NDArray[np.int64], NDArray[np.float64]]] = []
         self.least: list[float] = []
-        self._row({cell: -price for cell, price in enumerate(self.price * (self.cells // len(self.price)))}, -limit - SLACK)
-        self._order_equals()
+        self._limit_classes(limit)
 
-    def _row(self, coefficients: dict[int, float], least: float) -> None:
-        row = len(self.least)
-        self.entries += [(row, column, value) for column, value in coefficients.items()]
+    def _limit_classes(self, limit: float) -> None:
+        """No class hides more records than it has, and nothing may cost more than what is known."""
+        import numpy as np
+
+        everything = np.arange(self.choices)
+        self._row(everything, -np.tile(self.price, len(self.parts.classes)), -limit - SLACK)
+        for u, amount in enumerate(self.parts.amounts.tolist()):
+            own = everything[u * len(self.sets) : (u + 1) * len(self.sets)]
+            self._row(own, -np.ones(len(own)), -float(amount))
+
+    def _row(self, columns: NDArray[np.int64], values: NDArray[np.float64], least: float) -> None:
+        self.entries.append((columns, values))
         self.least.append(least)
 
-    def _order_equals(self) -> None:
-        """Of equal records the first one pays most: the others are the same solution written otherwise."""
-        for one, other in zip(self.entities, self.entities[1:], strict=False):
-            if one.part == other.part and one.first is not None and other.first is not None:
-                paid = {one.first + c: price for c, price in enumerate(self.price)}
-                self._row(paid | {other.first + c: -price for c, price in enumerate(self.price)}, 0.0)
+    def _require(self, number: int, u: int, hidden: int) -> None:
+        """Records of a class that hide exactly these columns need k compatible ones."""
+        import numpy as np
 
-    def add(self, demand: Demand) -> None:
-        """Every record that is rare in these columns must become compatible with as many others as it lacks."""
-        found = self.parts.frequencies(demand.columns)
-        apart = _columns_apart(self.parts, demand.columns)
-        pairs: dict[tuple[int, int], int] = {}
-        for x, one in enumerate(self.entities):
-            lacking = demand.k - int(found[one.part])
-            if lacking <= 0:
-                continue
-            helped: dict[int, float] = {}
-            for y, other in enumerate(self.entities):
-                columns = int(apart[one.part, other.part])
-                if columns and (one.first is not None or other.first is not None):
-                    key = (min(x, y), max(x, y))
-                    if key not in pairs:
-                        pairs[key] = self._pair(one, other, columns)
-                    helped[pairs[key]] = float(other.amount)
-            self._row(helped, float(lacking))
+        if (number, u, hidden) in self.seen:
+            return
+        self.seen.add((number, u, hidden))
+        need = self.apart[number][u] & ~hidden
+        lacking = self.demands[number].k - int(self.parts.amounts[need == 0].sum())
+        if lacking <= 0:
+            return
+        helpful = (need[:, None] != 0) & ((need[:, None] & ~self.sets[None, :]) == 0)
+        columns, values = np.flatnonzero(helpful), np.ones(int(helpful.sum()))
+        flag, sign, offset = self._hides(u, hidden)
+        self._row(np.concatenate([columns, flag]), np.concatenate([values, -lacking * sign]), lacking * offset)
 
-    def _pair(self, one: Entity, other: Entity, columns: int) -> int:
-        """A variable that is 1 at most when every column in which two records differ is suppressed in one of them."""
-        pair = self.cells + self.pairs
-        self.pairs += 1
-        for c in range(len(self.price)):
-            if columns >> c & 1:
-                hiding = {entity.first + c: 1.0 for entity in (one, other) if entity.first is not None}
-                self._row(hiding | {pair: -1.0}, 0.0)
-        return pair
+    def _hides(self, u: int, hidden: int) -> tuple[NDArray[np.int64], NDArray[np.float64], float]:
+        """Whether some record of a class hides exactly these columns, as a sum of variables and a constant."""
+        import numpy as np
+
+        own = np.arange(u * len(self.sets), (u + 1) * len(self.sets))
+        chosen = own[self.sets == hidden] if hidden else own
+        amount = int(self.parts.amounts[u])
+        if amount == 1:
+            return (chosen, np.ones(len(chosen)), 0.0) if hidden else (own, -np.ones(len(own)), 1.0)
+        if (u, hidden) not in self.flags:
+            flag = self.flags[u, hidden] = self.choices + len(self.flags)
+            sign = -1.0 if hidden else 1.0
+            self._row(np.append(chosen, flag), np.append(np.full(len(chosen), sign), float(amount)), 0.0 if hidden else float(amount))
+        return np.array([self.flags[u, hidden]]), np.ones(1), 0.0
 
     def solve(self, effort: int) -> tuple[Parts | None, float]:
-        """The best suppression found, or None, and a lower bound of all."""
+        """The best that was found, or None when the effort did not suffice for any, and a lower bound."""
+        import numpy as np
+
+        single = [1 << a for a in range(len(self.parts.classes.columns)) if 1 << a in self.sets]
+        for number, rare in enumerate(self.rare):
+            for u in rare.tolist():
+                for hidden in (0, *single):
+                    self._require(number, u, hidden)
+        bound = 0.0
+        for _ in range(MOST_ROUNDS):
+            solution, least, done = self._relaxed(effort)
+            bound = max(bound, least)
+            if solution is None:
+                return None, bound
+            chosen = np.rint(solution[: self.choices]).astype(np.int64).reshape(-1, len(self.sets))
+            if not self._add_broken(chosen):
+                return self._hidden(chosen), bound
+            if not done:
+                break
+        return None, bound
+
+    def _relaxed(self, effort: int) -> tuple[NDArray[np.float64] | None, float, bool]:
+        """The optimum under the constraints so far, a lower bound of it, and whether it is the optimum."""
         import numpy as np
         from scipy.optimize import Bounds, LinearConstraint, milp
         from scipy.sparse import csr_array
 
-        rows, columns, values = (np.array(part) for part in zip(*self.entries, strict=True))
-        width = self.cells + self.pairs
-        whole = np.arange(width) < self.cells
-        cost = np.zeros(width)
-        cost[: self.cells] = self.price * (self.cells // len(self.price))
+        width = self.choices + len(self.flags)
+        cost = np.concatenate([np.tile(self.price, len(self.parts.classes)), np.zeros(len(self.flags))])
+        upper = np.concatenate([np.repeat(self.parts.amounts, len(self.sets)), np.ones(len(self.flags))])
+        pointers = np.cumsum([0, *(len(columns) for columns, _ in self.entries)])
+        columns, values = (np.concatenate(part) for part in zip(*self.entries, strict=True))
+        matrix = csr_array((values, columns, pointers), shape=(len(self.least), width))
         result = milp(
             cost,
-            integrality=whole.astype(np.int64),
-            bounds=Bounds(0, 1),
-            constraints=LinearConstraint(csr_array((values, (rows, columns)), shape=(len(self.least), width)), lb=self.least),
+            integrality=np.ones(width),
+            bounds=Bounds(0, upper),
+            constraints=LinearConstraint(matrix, lb=self.least),
             options={"node_limit": effort, "mip_rel_gap": 0.0},
         )
-        bound = result.mip_dual_bound if result.mip_dual_bound is not None else 0.0
-        return (None if result.x is None else self._read(result.x)), float(bound)
+        least = result.mip_dual_bound
+        return result.x, 0.0 if least is None or not math.isfinite(least) else float(least), result.status == 0
 
-    def _read(self, solution: NDArray[np.float64]) -> Parts:
+    def _add_broken(self, chosen: NDArray[np.int64]) -> bool:
+        """Add the constraints that a solution breaks, for all classes that hide as much; tell whether there were any."""
         import numpy as np
 
-        chosen = np.rint(solution[: self.cells]).astype(np.int64).reshape(-1, len(self.price))
-        hidden = chosen @ (1 << np.arange(len(self.price), dtype=np.int64))
-        parts = np.array([entity.part for entity in self.entities if entity.first is not None], dtype=np.int64)
-        return self.parts.hide(parts[hidden != 0], hidden[hidden != 0])
+        broken: set[tuple[int, int]] = set()
+        for u, place in zip(*np.nonzero(chosen), strict=True):
+            hidden = int(self.sets[place])
+            for number, demand in enumerate(self.demands):
+                near = self.apart[number][u] & ~hidden
+                helped = ((near[:, None] != 0) & ((near[:, None] & ~self.sets[None, :]) == 0)) * chosen
+                if int(self.parts.amounts[near == 0].sum() + helped.sum()) < demand.k:
+                    broken.add((number, hidden))
+        for number, hidden in sorted(broken):
+            for u in self.rare[number].tolist():
+                self._require(number, u, hidden)
+        return bool(broken)
+
+    def _hidden(self, chosen: NDArray[np.int64]) -> Parts:
+        import numpy as np
+
+        classes, places = np.nonzero(chosen)
+        times = chosen[classes, places]
+        return self.parts.hide(np.repeat(classes, times), np.repeat(self.sets[places], times))
 
 
 def _columns_apart(parts: Parts, columns: Sequence[str]) -> NDArray[np.int64]:
-    """Per pair of parts, the columns in which they differ and neither is missing, as bits."""
+    """Per pair of classes, the columns in which they differ and neither is missing, as bits."""
     import numpy as np
 
     blanks = parts.blanks(columns)
     apart = np.zeros((len(blanks), len(blanks)), dtype=np.int64)
     for name in columns:
-        codes = parts.classes.codes(name)[parts.origin]
+        codes = parts.classes.codes(name)
         apart |= (codes[:, None] != codes[None, :]).astype(np.int64) << parts.classes.columns.index(name)
     return apart & ~(blanks[:, None] | blanks[None, :])
-
-
-def refuse_large(parts: Parts) -> None:
-    """Say what to do with a table that is too large for the solver."""
-    raise ParameterError(
-        f"the exact method decides the cells of at most {MOST_RECORDS} records one by one; this table of "
-        f"{int(parts.amounts.sum()):,} records needs more. Use method greedy, or auto"
-    )

@@ -19,9 +19,15 @@ from sfumato.core.schema import Kind
 from sfumato.core.step import Goal
 from sfumato.errors import ParameterError, Unsatisfiable
 from sfumato.steps.algorithms import AlgorithmName, choose
+from sfumato.steps.attribute_suppression import ends_only
+from sfumato.steps.cell_plan import CellSuppression
+from sfumato.steps.class_recoding import recode_classes
 from sfumato.steps.lattice import Judged, Lattice, level_bounds, normalised_weights
 from sfumato.steps.outcome import Outcome
+from sfumato.steps.recoded_cells import RecodedCells
+from sfumato.steps.suppressed_cells import demands_of
 from sfumato.steps.whole_lattice import survey
+from sfumato.steps.written_alike import written_alike
 
 if TYPE_CHECKING:
     import numpy as np
@@ -35,6 +41,8 @@ if TYPE_CHECKING:
 
 NAMED = 8
 """Columns that a message spells out."""
+LEAST = 1e-6
+"""What a suppressed cell costs at least."""
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -88,13 +96,20 @@ class GlobalRecoding:
     ``weights`` make columns more or less precious (default 1 each); ``levels`` bounds the levels of a column:
     ``{"age": [1, 3]}`` or just the highest, ``{"zip": 2}``. Columns without a hierarchy stay as they are.
 
+    ``suppress`` says what may be lost besides: ``tuple`` drops the records of failing classes; ``cell`` suppresses cells of
+    them instead (see ``suppression``; k-anonymity only), at the levels that would be best if they were dropped, and
+    ``budget`` bounds the records with suppressed cells; ``attribute`` keeps a column as it is or generalises it to the top,
+    without any level between; ``none`` suppresses nothing. The last two have no budget.
+
     Missing values are planned as a category of their own, which is never weaker than counting them as wildcards.
     Equal scores: the node with the smaller sum of levels wins, then the smaller tuple of levels.
 
     Follows Samarati 2001 for what a node is, ARX (Prasser & Kohlmayer 2015) for when it is feasible.
     """
 
-    suppress: Annotated[Literal["tuple", "none"], Field(description="what may be suppressed")] = "tuple"
+    suppress: Annotated[
+        Literal["tuple", "attribute", "cell", "none"], Field(description="what may be suppressed")
+    ] = "tuple"
     budget: Annotated[float, Field(ge=0, le=1, description="share of records that may be suppressed")] = 0.02
     objective: Annotated[str, Field(description="what is made small: " + ", ".join(o.name for o in OBJECTIVES))] = (
         "loss"
@@ -117,15 +132,25 @@ class GlobalRecoding:
         if self.algorithm == "anytime" and objective.minimal:
             raise ParameterError(f"anytime cannot tell which nodes are k-minimal, as {self.objective} asks; use optimal")
 
-    def plan(self, dataset: Dataset, goal: Goal) -> Recoding:
+    def plan(self, dataset: Dataset, goal: Goal) -> Recoding | RecodedCells:
         """Search the lattice for the best levels."""
         if not goal.models:
             raise ParameterError("global recoding needs a promise to reach; add one under 'meet'")
+        if self.suppress == "cell":
+            demands_of(goal.models, dataset.schema.quasi, None)
         lattice = self.lattice(dataset, goal)
         outcome = choose(self.algorithm, effort=self.effort, seconds=self.seconds)(lattice, goal.progress)
         if outcome.best is None:
             raise Unsatisfiable(_why_not(lattice, outcome), closest=outcome.closest)
-        return _recoding(lattice, outcome.best, outcome, self.algorithm)
+        found = _recoding(lattice, outcome.best, outcome, self.algorithm)
+        return self._with_cells(dataset, goal, found) if self.suppress == "cell" else found
+
+    def _with_cells(self, dataset: Dataset, goal: Goal, found: Recoding) -> RecodedCells:
+        """Suppress cells of the records that would be dropped."""
+        whole = dataclasses.replace(found, dropped=found.dropped[:0], suppressed=0)
+        precious = {name: max(weight, LEAST) for name, weight in self.weights.items()}
+        cells = CellSuppression(self.budget, precious).plan(self.apply(dataset, whole), goal)
+        return RecodedCells(whole, cells)
 
     def lattice(self, dataset: Dataset, goal: Goal) -> Lattice:
         """The lattice of a table under this step's bounds; columns that cannot climb come first, then those with few values."""
@@ -137,8 +162,8 @@ class GlobalRecoding:
         tops = [ladder.top for ladder in classes.ladders]
         bounds = {c: (0, b) if isinstance(b, int) else b for c, b in self.levels.items()}
         low, high = level_bounds(classes.columns, tops, bounds)
-        share = self.budget if self.suppress == "tuple" else 0.0
-        return Lattice(
+        share = self.budget if self.suppress in ("tuple", "cell") else 0.0
+        made = Lattice(
             base=classes,
             schema=dataset.schema,
             models=tuple(m for m in goal.models if not _comes_along(m, goal.models, dataset.schema)),
@@ -149,17 +174,18 @@ class GlobalRecoding:
             weights=normalised_weights(classes.columns, self.weights),
             reference={c: classes.counts[c].total() for c in needs.counts},
         )
+        return ends_only(made) if self.suppress == "attribute" else made
 
     def survey(
-        self, dataset: Dataset, goal: Goal, plan: Recoding, *, most_nodes: int, most_effort: float
+        self, dataset: Dataset, goal: Goal, plan: Recoding | RecodedCells, *, most_nodes: int, most_effort: float
     ) -> Landscape:
         """What the other nodes of the lattice would keep, cost and risk; the neighbours only when it is too large."""
         lattice = self.lattice(dataset, goal)
         chosen = tuple(plan.levels[name] for name in lattice.columns)
         return survey(lattice, chosen, most_nodes=most_nodes, most_effort=most_effort)
 
-    def apply(self, dataset: Dataset, plan: Recoding) -> Dataset:
-        """Recode the columns and drop the suppressed records."""
+    def apply(self, dataset: Dataset, plan: Recoding | RecodedCells) -> Dataset:
+        """Recode the columns and drop the suppressed records, or suppress their cells."""
         import numpy as np
         import polars as pl
 
@@ -167,6 +193,8 @@ class GlobalRecoding:
         from sfumato.core.encoding import encode
         from sfumato.kernels.keys import look_up
 
+        if isinstance(plan, RecodedCells):
+            return recode_classes(self.apply(dataset, plan.recoding), plan.cells)
         names = list(plan.levels)
         if len(plan.dropped):
             keys, _ = pack_rows(dataset, names, plan.placement)
@@ -174,7 +202,7 @@ class GlobalRecoding:
         for name, ladder in zip(names, plan.placement.ladders, strict=True):
             level = plan.levels[name]
             if level == 0:
-                dataset = _written_alike(dataset, name)
+                dataset = written_alike(dataset, [name])
                 continue
             encoded = encode(dataset.column(name))
             labels = pl.Series(name, ladder.labels[level], dtype=pl.String)
@@ -189,24 +217,6 @@ def _comes_along(model: Model, models: Sequence[Model], schema: Schema) -> bool:
     if not model.needs(schema).pairs:
         return False
     return any(other.implies(model) for other in models if not other.needs(schema).pairs)
-
-
-def _written_alike(dataset: Dataset, name: str) -> Dataset:
-    """What counts as equal must look equal: in numbers, NaN beside missing and minus zero beside zero tell rows apart."""
-    import numpy as np
-    import polars as pl
-
-    column = dataset.column(name)
-    if not column.dtype.is_float():
-        return dataset
-    numbers = column.fill_null(0.0).to_numpy()
-    two_zeros = bool((np.signbit(numbers) & (numbers == 0)).any())
-    two_missing = bool(column.null_count() and column.is_nan().any())
-    if not two_zeros and not two_missing:
-        return dataset
-    column = column.fill_nan(None)
-    zero = pl.lit(0.0, dtype=column.dtype)
-    return dataset.with_columns({name: pl.select(pl.when(column == 0).then(zero).otherwise(column)).to_series()})
 
 
 def _kind_after(kind: Kind) -> Kind:

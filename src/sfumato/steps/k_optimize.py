@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import heapq
 import math
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
 
 from pydantic import Field
@@ -20,6 +22,10 @@ if TYPE_CHECKING:
     from sfumato.core.progress import Progress
 
 
+Waiting = tuple[float, int, int, frozenset[Point], list[Point]]
+"""What sets cost at least, their rank among equals (long heads first), the points that are in and that may come in."""
+
+
 @parameters
 class KOptimize:
     r"""Cut every column into ranges of neighbouring values so that the cost is the least there is.
@@ -34,14 +40,15 @@ class KOptimize:
     that it is, or as a set. Where there are more than ``cuts`` points they are thinned out, evenly over the columns and
     within a column so that equally many records lie between them; the optimum is that of the points left.
 
-    The sets of cut points are enumerated depth first: a head of points that are in and a tail of points that may come in.
+    The sets of cut points are enumerated best first: a head of points that are in and a tail of points that may come in.
     With :math:`E` the classes of the head and :math:`F` those of head and tail together, no set costs less than
 
     .. math:: \sum_E (\ |E| \cdot N\ \text{if suppressed, else}\ \sum_{F \subseteq E} |F| \max(|F|, k)\ )
 
-    (for ``classification``: :math:`|E|` if suppressed, else the minorities of *F*). A set that cannot be better than the best so far is
-    cut off, and so is every point of the tail that none can use; those that split few classes come first. ``effort`` counts the sets that are
-    looked at: when it is spent, the best so far is taken, and the owner's record tells how much less any set could cost.
+    (for ``classification``: :math:`|E|` if suppressed, else the minorities of *F*). Heads below which nothing can be better
+    than the best so far are cut off, and so is every point of a tail that no better set can have. ``effort`` counts the sets
+    whose classes are formed: when it is spent the best so far is taken, and the owner's record tells how much less any
+    set could cost. Unlike the paper the search starts from two greedy solutions.
 
     At most ``budget`` of the records are suppressed; the paper has no such limit. Any promise can be asked for; bounds
     are good for those that suppress no more when classes merge. Reference: Bayardo & Agrawal 2005,
@@ -89,46 +96,70 @@ class KOptimize:
 
 
 class Enumeration:
-    """Depth-first search over sets of cut points. ``lower`` is proved: no set costs less."""
+    """Best-first search over sets of cut points. ``lower`` is proved: no set costs less."""
 
     def __init__(self, costs: CutCosts, effort: int, progress: Progress) -> None:
         self.costs, self.effort, self.progress = costs, effort, progress
         self.best: frozenset[Point] | None = None
         self.cost = self.lower = math.inf
+        self.made = 0
 
     def run(self, points: list[Point]) -> None:
-        """Look at the sets, most promising first; stop when the effort is spent."""
-        waiting = [(-math.inf, frozenset[Point](), points)]
-        while waiting and self.costs.looked_at < self.effort:
-            bound, head, tail = waiting.pop()
-            if bound < self.cost:
-                waiting += self._look(bound, head, tail)
-                self.progress(min(1.0, self.costs.looked_at / self.effort), "cutting")
+        """Find a good set greedily, then enumerate; stop when the effort is spent."""
+        self._greedy(frozenset(), points)
+        self._greedy(frozenset(points), points)
+        waiting: list[Waiting] = [(-math.inf, 0, 0, frozenset(), points)]
+        while waiting and waiting[0][0] < self.cost and self._goes_on():
+            bound, _, _, head, tail = heapq.heappop(waiting)
+            for child in self._look(bound, head, tail):
+                heapq.heappush(waiting, child)
         self.lower = min([self.cost, *(bound for bound, *_ in waiting)])
 
-    def _look(
-        self, bound: float, head: frozenset[Point], tail: list[Point]
-    ) -> list[tuple[float, frozenset[Point], list[Point]]]:
-        """Judge a head; return the longer heads that may be better, the most promising last."""
-        cost = self.costs.cost(head)
-        if cost < self.cost:
-            self.cost, self.best = cost, head
-        useful = self._useful(head, tail)
-        longer = [
-            (max(bound, least), head | {point}, [later for later, *_ in useful[i + 1 :]])
-            for i, (point, least, _) in enumerate(useful)
-        ]
-        return longer[::-1]
+    def _goes_on(self) -> bool:
+        self.progress(min(1.0, self.costs.looked_at / self.effort), "cutting")
+        return self.costs.looked_at < self.effort
+
+    def _greedy(self, chosen: frozenset[Point], points: list[Point]) -> None:
+        """Put in or take out one point at a time as long as that helps most."""
+        cost = self._keep(chosen)
+        while self._goes_on():
+            nearby = [(self._keep(chosen ^ {point}), point) for point in points]
+            if not nearby or min(nearby)[0] >= cost:
+                return
+            cost, point = min(nearby)
+            chosen = chosen ^ {point}
+
+    def _look(self, bound: float, head: frozenset[Point], tail: list[Point]) -> Iterator[Waiting]:
+        """Judge a head, and find the longer heads that may be better. Points that split many classes come first:
+
+        the sets with the longest tails are then the finest, and their costs are bounded best.
+        """
+        self._keep(head)
+        if self.costs.bound(head, head.union(tail))[0] >= self.cost:
+            return
+        useful = sorted(self._useful(head, tail), key=lambda entry: (-entry[2], entry[0]))
+        for i, (point, least, _) in enumerate(useful):
+            self.made += 1
+            yield max(bound, least), -len(head), self.made, head | {point}, [later for later, *_ in useful[i + 1 :]]
 
     def _useful(self, head: frozenset[Point], tail: list[Point]) -> list[tuple[Point, float, int]]:
-        """The points of a tail that some better set may have, with its least cost and the classes it leaves."""
+        """The points of a tail that some better set may have, with its least cost and the classes it makes of the head's.
+
+        Without the others the bounds are higher, so they are looked at again.
+        """
         while True:
             everything = head.union(tail)
             looked = [(point, *self.costs.bound(head | {point}, everything)) for point in tail]
             useful = [entry for entry in looked if entry[1] < self.cost]
             if len(useful) == len(tail):
-                return sorted(useful, key=lambda entry: (entry[2], entry[0]))
+                return useful
             tail = [point for point, *_ in useful]
+
+    def _keep(self, points: frozenset[Point]) -> float:
+        cost = self.costs.cost(points)
+        if cost < self.cost:
+            self.cost, self.best = cost, points
+        return cost
 
     def notes(self) -> dict[str, float | bool]:
         """What the search proved."""

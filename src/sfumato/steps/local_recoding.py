@@ -11,6 +11,7 @@ from sfumato.errors import ParameterError
 from sfumato.steps.class_recoding import ClassRecoding, recode_classes
 from sfumato.steps.global_recoding import GlobalRecoding
 from sfumato.steps.global_recoding import _written_alike as written_alike
+from sfumato.steps.k_member import plan_k_member
 from sfumato.steps.local_respecialise import respecialise
 from sfumato.steps.local_suppression import with_attributes_dropped, with_suppressible_cells
 from sfumato.steps.mondrian import plan_mondrian
@@ -26,17 +27,19 @@ class LocalRecoding:
     """Generalise cell by cell: equal values may be told more or less precisely in different records.
 
     ``respecialise`` starts from the optimal global recoding and ends below it: the cells of all nodes of the lattice are
-    opened in the order of their cost, as soon as the records that no cheaper cell has taken keep the promises there;
-    what is left joins the region that it widens least; each region is narrowed to what it holds. The loss is never above that
-    of the global optimum. With size promises only, a cell may borrow records from regions that have more than k, so that
-    equal records part ways; with a sensitive column equal records are told apart by it alone. Lattices of more than
-    20,000 nodes are thinned out. Promises that need a population or survey weights keep the global optimum.
-    ``mondrian`` and ``k_member`` cut and cluster instead.
+    opened in the order of their cost, as soon as the records that no cheaper cell has taken keep the promises there; what
+    is left joins the region that it widens least; each region is narrowed to what it holds. The loss is never above that
+    of the global optimum. With promises of size only, a cell may borrow records from regions that have more than k, so
+    that equal records part ways; records with equal quasi-identifiers and different sensitive values may do so too.
+    Lattices of more than 20,000 nodes (fewer for very large tables) are thinned out. Promises that need a population or
+    survey weights get the global optimum, narrowed where they allow it, and so do promises about the whole table that
+    the local recoding breaks. ``mondrian`` and ``k_member`` cut and cluster instead; see :class:`Mondrian` and
+    :class:`KMember`.
 
     ``suppress`` says what may be lost besides: ``tuple`` drops up to ``floor(budget·N)`` records, first those that fit
-    nowhere, then outliers without which the others of their region gain more than is lost; ``attribute`` first drops the columns that the best
-    table of whole and dropped columns would drop, ``cell`` lets columns without a hierarchy suppress cells (with
-    hierarchies, whose top says nothing, it equals ``none``). A dropped record counts 1 in all its cells.
+    nowhere, then outliers without which the others of their region gain more than is lost; ``attribute`` first drops the
+    columns that the best table of whole and dropped columns would drop; ``cell`` lets columns without a hierarchy suppress
+    cells (where all have one, whose top says nothing, it equals ``none``). A dropped record counts 1 in all its cells.
     ``weights`` and ``levels`` are those of global recoding.
 
     Reference for the losses to beat: ARX's local transformation, Prasser, Eicher, Spengler, Bild & Kuhn 2020,
@@ -60,6 +63,8 @@ class LocalRecoding:
     def __post_init__(self) -> None:
         if self.budget and self.suppress != "tuple":
             raise ParameterError("LocalRecoding: a budget of records needs suppress='tuple'")
+        if self.method == "k_member" and self.suppress == "tuple":
+            raise ParameterError("LocalRecoding: k_member drops no records; use respecialise or mondrian")
         if self.method != "respecialise" and (self.levels or self.suppress == "attribute"):
             raise ParameterError(f"LocalRecoding: {self.method} has no levels and drops no columns; use respecialise")
 
@@ -69,6 +74,8 @@ class LocalRecoding:
             raise ParameterError("local recoding needs a promise to reach; add one under 'meet'")
         if self.method == "mondrian":
             return plan_mondrian(dataset, goal, weights=self.weights, budget=self.budget)
+        if self.method == "k_member":
+            return plan_k_member(dataset, goal, weights=self.weights)
         return respecialise(dataset, goal, self.lattice(dataset, goal))
 
     def lattice(self, dataset: Dataset, goal: Goal) -> Lattice:

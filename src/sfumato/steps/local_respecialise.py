@@ -70,7 +70,7 @@ def respecialise(dataset: Dataset, goal: Goal, lattice: Lattice) -> LocalPlan:
     if not (ground.needs.population or ground.needs.weights) and lattice.records:
         found += [p for p in (ground.proposal(parts) for parts in _local(ground, goal)) if p is not None]
     best = min(found, key=lambda proposal: proposal.cost)
-    notes: dict[str, Any] = {"global_score": search.best.score, "lattice_nodes": lattice.size}
+    notes: dict[str, Any] = {"global_score": float(search.best.score), "lattice_nodes": lattice.size}
     return plan_of(ground.atoms, best.parts, best.columns, method="respecialise", notes=notes)
 
 

@@ -22,8 +22,8 @@ if TYPE_CHECKING:
     from sfumato.core.encoding import Column
     from sfumato.steps.lattice import Lattice
 
-MOST_NODES = 20_000
-"""Nodes of the lattice whose cells are tried; a larger lattice is thinned out."""
+MOST_NODES, WORK = 20_000, 2_000_000_000
+"""Nodes of the lattice whose cells are tried, and nodes times classes; a larger lattice is thinned out."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -155,7 +155,8 @@ class Terrain:
         import numpy as np
 
         means = [np.array(sums) / max(1, self.lattice.records) for sums in self.lattice.totals]
-        levels = _thinned([list(range(lo, hi + 1)) for lo, hi in zip(self.low, self.high, strict=True)])
+        most = min(MOST_NODES, WORK // max(1, len(self.lattice.base)))
+        levels = _thinned([list(range(lo, hi + 1)) for lo, hi in zip(self.low, self.high, strict=True)], most)
         grid = np.stack([part.ravel() for part in np.meshgrid(*levels, indexing="ij")], axis=1)
         cost = np.zeros(len(grid))
         for a, mean in enumerate(means):
@@ -175,10 +176,14 @@ def _scattered(numbers: NDArray[np.int64]) -> NDArray[np.uint64]:
     return mixed
 
 
-def _thinned(levels: list[list[int]]) -> list[list[int]]:
-    """Leave out inner levels, then lowest ones, until the nodes are few enough; the longest ladders give way first."""
+def _thinned(levels: list[list[int]], most: int) -> list[list[int]]:
+    """Leave out inner levels, then lowest ones, until the nodes are few enough; the longest ladders give way first.
+
+    >>> _thinned([[0, 1, 2, 3], [0, 1]], 6)
+    [[0, 1, 3], [0, 1]]
+    """
     levels = [list(column) for column in levels]
-    while math.prod(len(column) for column in levels) > MOST_NODES:
+    while math.prod(len(column) for column in levels) > most:
         longest = max(levels, key=len)
         if len(longest) < 2:
             break

@@ -60,7 +60,7 @@ def demands_of(models: Sequence[Model], columns: Sequence[str], combinations: Co
 def _column_sets(model: Any, columns: Sequence[str]) -> Iterable[Sequence[str]]:
     if model.name == "k_on_subsets":
         return itertools.combinations(columns, model.size)
-    return model.combinations if model.name == "k_on_combinations" else [columns]  # type: ignore[no-any-return]
+    return model.combinations if model.name == "k_on_combinations" else [columns]
 
 
 def combined(columns: Sequence[str], combinations: Combinations) -> list[tuple[str, ...]]:

@@ -115,8 +115,8 @@ class _Specialising:
     def _next(self) -> _Candidate | None:
         """The best candidate that keeps the promises; under monotone models one that does not never will."""
         ids, sizes = self._classes()
-        scored = [(-c.gain / (self._anonymity_lost(c, ids, sizes) + 1), c.a, c.low, c) for c in self.candidates]
-        for *_, candidate in sorted(scored, key=lambda entry: entry[:3]):
+        scores = {c: round(c.gain / (self._anonymity_lost(c, ids, sizes) + 1), 12) for c in self.candidates}
+        for candidate in sorted(self.candidates, key=lambda c: (-scores[c], c.a, c.low)):
             if self.ground.holds(self._after(candidate)):
                 return candidate
             if self.monotone:

@@ -22,6 +22,8 @@ if TYPE_CHECKING:
     from sfumato.core.classes import ClassTable
     from sfumato.steps.lattice import Lattice, Node
 
+Walk = tuple[tuple[Any, ...], tuple[Any, ...], tuple[Any, ...], tuple[Any, ...]]
+
 PYTHON_FACTOR = 100
 """How much longer it takes to judge a class in Python than in the loop, roughly."""
 PYTHON_CLASSES = 1_000
@@ -32,7 +34,7 @@ PYTHON_CLASSES = 1_000
 class Counted:
     """What nodes keep, cost and risk: arrays as a landscape has them."""
 
-    levels: NDArray[np.int64]
+    levels: NDArray[np.signedinteger[Any]]
     suppressed: NDArray[np.int64]
     classes: NDArray[np.int64]
     squares: NDArray[np.float64]
@@ -121,10 +123,10 @@ def _judged(lattice: Lattice, tables: Iterator[ClassTable]) -> Counted:
     """Nodes judged one by one, under any model."""
     import numpy as np
 
-    rows = [_judge(lattice, classes) for classes in tables]
-    kinds = (np.int64, np.int64, np.int64, np.float64, np.float64, np.float64, np.float64)
-    levels, *rest = zip(*rows, strict=True)
-    return Counted(np.array(levels, dtype=np.int64), *map(np.array, rest, kinds[1:]))
+    levels, suppressed, classes, *rest = zip(*(_judge(lattice, table) for table in tables), strict=True)
+    numbers = [np.array(part, dtype=np.float64) for part in rest]
+    at, gone, kept = (np.array(part, dtype=np.int64) for part in (levels, suppressed, classes))
+    return Counted(at, gone, kept, *numbers)
 
 
 def _judge(lattice: Lattice, classes: ClassTable) -> tuple[Any, ...]:
@@ -146,7 +148,8 @@ def _walked(lattice: Lattice, k: int) -> Counted:
     order, prices = _order(lattice), _prices(lattice)
     whole = [np.zeros(lattice.size, dtype=np.int64) for _ in range(4)]
     lost = np.zeros((lattice.size, prices.features))
-    walk(*_walk_input(lattice, order, prices), k, (*whole, lost))
+    table, columns, steps, last = _walk_input(lattice, order, prices)
+    walk(table, columns, steps, last, k, (*whole, lost))
     suppressed, classes, squares, smallest = whole
     shape = [high - low + 1 for low, high in zip(lattice.low, lattice.high, strict=True)]
     levels = np.indices(shape, dtype=np.int16).reshape(len(shape), -1).T + np.array(lattice.low, dtype=np.int16)
@@ -197,7 +200,9 @@ def _scores(
     cells = ((full - lost + suppressed[:, None]) / n).tolist()
     told = zip(levels.tolist(), suppressed.tolist(), classes.tolist(), squares.tolist(), cells, strict=True)
     score, tops, weight, records = lattice.objective.score, lattice.tops, lattice.weights, lattice.records
-    return np.array([score(Tally(tuple(at), tops, records, s, c, float(q), cost, weight)) for at, s, c, q, cost in told])
+    return np.array(
+        [score(Tally(tuple(at), tops, records, s, c, float(q), cost, weight)) for at, s, c, q, cost in told]
+    )
 
 
 def _order(lattice: Lattice) -> list[int]:
@@ -212,7 +217,7 @@ def _layout(lattice: Lattice, columns: Sequence[int]) -> Layout:
     return Layout.of([len(lattice.base.ladders[a].labels[lattice.low[a]]) for a in columns])
 
 
-def _walk_input(lattice: Lattice, order: Sequence[int], prices: Prices) -> tuple[tuple[Any, ...], ...]:
+def _walk_input(lattice: Lattice, order: Sequence[int], prices: Prices) -> Walk:
     """The table, the columns, their ladders and the last column, as :func:`sfumato.kernels.walk.walk` takes them."""
     import numpy as np
 

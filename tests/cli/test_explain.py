@@ -1,0 +1,116 @@
+"""``sfumato explain`` on a release, and ``sfumato choose-k``."""
+
+from __future__ import annotations
+
+import json
+import shutil
+
+import pytest
+
+import sfumato as sf
+from sfumato.release.alternatives import alternatives_of
+
+
+@pytest.fixture(scope="module")
+def out(tmp_path_factory):
+    people = sf.examples.hospital(rows=600)
+    made = sf.anonymize(people, [sf.KAnonymity(5)], [sf.GlobalRecoding(budget=0.05)], seed=1)
+    return made, made.write(tmp_path_factory.mktemp("release") / "out")
+
+
+def flat(text):
+    return " ".join(text.split())
+
+
+def test_the_owner_reads_why_this_node_and_not_its_neighbour(sfumato, out):
+    made, folder = out
+    told = sfumato("explain", folder)
+    assert told.code == 0 and "✓ 5-anonymity" in told.out
+    for sentence in made.alternatives().reasons().all:
+        assert sentence in flat(told.out)
+    assert "more than the budget allows" in told.out and "instead of 5.0% (30 records)" in told.out
+
+
+def test_whoever_has_only_the_shared_folder_reads_the_certificate(sfumato, out, tmp_path):
+    _, folder = out
+    share = tmp_path / "share"
+    shutil.copytree(folder / "share", share)
+    for place in (share, folder / "share"):
+        told = sfumato("explain", place)
+        assert told.code == 0 and "✓ 5-anonymity" in told.out
+        assert "budget" not in told.out and "finer" not in told.out
+    assert "alternatives" not in json.loads(sfumato("explain", share, "--json").out)
+
+
+def test_json_has_the_alternatives_beside_the_certificate(sfumato, out):
+    made, folder = out
+    document = json.loads(sfumato("explain", folder, "--json").out)
+    assert document["sfumato_certificate"] == 1
+    assert document["alternatives"]["chosen"]["levels"] == made.plans[0][1].levels
+    assert document["alternatives"]["whole"] is True
+
+
+def test_a_lattice_too_large_to_walk_says_so(sfumato, out, tmp_path, monkeypatch):
+    made, _ = out
+    monkeypatch.setattr(
+        "sfumato.release.documents.alternatives_in_passing",
+        lambda release: alternatives_of(release, most_nodes=10, most_effort=1e12),
+    )
+    folder = made.write(tmp_path / "large")
+    told = sfumato("explain", folder)
+    assert told.code == 0 and "too many to look at them all" in flat(told.out)
+    assert "one level finer" in told.out and "Another budget" not in told.out
+    page = (folder / "owner" / "report.html").read_text()
+    assert "What else was possible" in page and "Dearer and safer" not in page
+
+
+@pytest.mark.parametrize("text", ["{", "[]", '{"certificate": {"digest": "another"}}', '{"certificate": 3}'])
+def test_an_owner_record_that_does_not_fit_is_refused(sfumato, out, tmp_path, text):
+    _, folder = out
+    copied = tmp_path / "out"
+    shutil.copytree(folder, copied)
+    (copied / "owner" / "release.json").write_text(text)
+    told = sfumato("explain", copied)
+    assert told.code == 5 and "release.json" in told.err and not told.out
+
+
+def test_both_readings_of_a_risk(sfumato):
+    told = sfumato("choose-k", "--risk", "0.09")
+    assert told.code == 0
+    assert "Strictly: k = 12, because 1/12 = 0.08333 is at most 0.09." in told.out
+    assert "In practice: k = 11, but 1/11 = 0.09091 is more than 0.09" in told.out
+    assert "low 3–5, medium 5–10, high 10–20" in told.out
+    plain = json.loads(sfumato("choose-k", "--risk", "0.09", "--json").out)
+    assert (plain["strict"], plain["practice"]) == (12, 11)
+
+
+def test_a_sample_of_a_population(sfumato):
+    told = sfumato("choose-k", "--risk", "0.09", "--population", 100_000, "--records", 10_000)
+    # E[1/F | f = 2] at a sampling fraction of 0.1 is 0.0827, for f = 1 it is 0.2558
+    assert told.code == 0 and "If nobody knows who is in the file: k = 2," in told.out
+
+
+def test_back_from_k_to_the_risk(sfumato):
+    told = sfumato("choose-k", "--k", 11)
+    assert told.code == 0 and "by 1/11 = 0.09091." in told.out
+    assert json.loads(sfumato("choose-k", "--k", 20, "--json").out)["risk"] == 0.05
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        (),
+        ("--risk", "0.1", "--k", "5"),
+        ("--risk", "0"),
+        ("--risk", "2"),
+        ("--risk", "nan"),
+        ("--risk", "much"),
+        ("--k", "0"),
+        ("--k", "5", "--population", "10"),
+        ("--risk", "0.1", "--population", "10"),
+        ("--risk", "0.1", "--population", "10", "--records", "11"),
+    ],
+)
+def test_choose_k_refuses_what_makes_no_sense(sfumato, arguments):
+    told = sfumato("choose-k", *arguments)
+    assert told.code == 2 and told.err and not told.out
