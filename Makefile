@@ -3,6 +3,7 @@
 
 BIN := .venv/bin
 ARGS ?=
+BENCH ?= search
 WORKERS ?= auto
 
 export PYTHON
@@ -33,9 +34,9 @@ format:  ## Format the code and apply the safe fixes
 	$(BIN)/ruff check --fix-only .
 	$(BIN)/ruff format .
 
-bench:  ## Measure the search and the whole run on tables of growing size
+bench:  ## Measure on tables of growing size: BENCH=search (and the whole run) or BENCH=judge (all models, against pycanon)
 	@sh tools/install.sh test
-	@$(BIN)/python benchmarks/search.py $(ARGS)
+	@$(BIN)/python benchmarks/$(BENCH).py $(ARGS)
 
 docs:  ## Build the documentation into docs/_build/html, fully offline
 	@sh tools/install.sh docs

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from fractions import Fraction
+from pathlib import Path
 
 import pytest
 from hypothesis import given
@@ -94,3 +95,11 @@ def test_the_tables_are_in_order():
     assert {one.seen for one in PUBLISHED} == {"seen at the source", "secondary source", "not verified"}
     # no published pair is further from the strict reading than one
     assert all(abs(k_for(one.risk) - one.k) <= 1 for one in PUBLISHED if one.risk is not None)
+
+
+def test_the_page_names_every_source_and_how_far_it_was_checked():
+    page = Path(__file__).parents[1].joinpath("docs", "choosing_k.md").read_text(encoding="utf-8")
+    rows = [line for line in page.splitlines() if line.startswith("|")]
+    for one in PUBLISHED:
+        source = one.source.split(":")[0]
+        assert any(source in row and str(one.k) in row and one.seen in row for row in rows), one.name

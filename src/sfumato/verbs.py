@@ -149,6 +149,9 @@ def check(
     if left:
         raise ReleaseRefused(f"{dataset.source.name} still holds direct identifiers: {', '.join(left)}")
     schema = made.schema.without(made.schema.direct)
+    for step in made.steps:
+        if hasattr(step, "released_schema"):  # some steps drop columns, or let missing values match everything
+            schema = step.released_schema(schema, dataset.columns)
     schema.check(dataset.columns, dataset.source.name)
     people = population_of(made.meet, population, made.base)
     evidence = gather(dataset.with_schema(schema), made.meet, original=original, population=people)

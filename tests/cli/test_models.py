@@ -291,3 +291,18 @@ def test_persons_with_several_rows(tmp_path):
     again = sf.judge(release.dataset, promises[:2])
     assert again[0].attained == persons["patient"].min()
     assert again[1].attained == persons.select(pl.min_horizontal("patient", "diagnosis")).to_series().min()
+
+
+def test_suppression_that_moves_the_reference_is_followed_to_the_end():
+    """Judged all at once, every class is farther than 0.1 from the table; without the third the others are the table."""
+    counts = {("a", "x"): 10, ("a", "y"): 10, ("b", "x"): 10, ("b", "y"): 10, ("c", "y"): 12}
+    rows = [pair for pair, number in counts.items() for _ in range(number)]
+    people = sf.read(pl.DataFrame(rows, schema=["block", "secret"], orient="row"))
+    people = people.with_roles(quasi="block", sensitive="secret")
+    promise = registry.ask("t_closeness:secret,0.1,reference=released").model
+    assert len(sf.judge(people, [promise])[0].failing) == 3
+    release = sf.anonymize(people, [promise], [sf.GlobalRecoding(budget=0.25)], seed=1)
+    assert set(release.data["block"]) == {"a", "b"} and release.suppressed == 12
+    assert release.verdicts[0].attained == 0 and release.verdicts[0].holds
+    with pytest.raises(sf.errors.Unsatisfiable):
+        sf.anonymize(people, [promise], [sf.GlobalRecoding(budget=0.2)], seed=1)

@@ -182,6 +182,16 @@ def test_the_lattice_is_that_of_the_table_the_step_saw():
     assert found.chosen.levels == made.plans[1][1].levels
 
 
+@pytest.mark.parametrize("suppress", ["attribute", "cell", "none"])
+def test_every_kind_of_suppression_has_alternatives(suppress, tmp_path):
+    made = release(sf.examples.hospital(rows=300), k=3, suppress=suppress)
+    found = made.alternatives()
+    assert found.chosen.levels == made.plans[0][1].levels and found.chosen.within_budget
+    assert found.budget == (15 if suppress == "cell" else 0)
+    assert ("lose some of their cells" in str(found)) == (suppress == "cell")
+    assert "What else was possible" in (made.write(tmp_path / "out") / "owner" / "report.html").read_text()
+
+
 def test_the_frame_has_one_row_a_node(found):
     frame = found.to_frame()
     assert frame["what"][0] == "chosen" and frame.height == len(frame["what"])

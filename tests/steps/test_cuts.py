@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 
 import numpy as np
 import polars as pl
@@ -69,14 +70,10 @@ def test_a_hierarchy_is_a_tree_of_ranges():
 
 def test_ranges_are_called_by_their_node_their_ends_or_their_members():
     sick = axis("sick")
-    flu = sick.labels.index("flu")
-    virus = min(flu, sick.labels.index("HIV"))
-    cells = cells_of_cut(sick, tuple(sorted({0, virus, virus + 2})))
-    assert "virus" in cells.labels
+    assert sick.labels == ("gout", "burn", "cut", "HIV", "flu", None)
+    assert cells_of_cut(sick, (0, 1, 3, 5)).labels == ("gout", "injury", "virus", None)
     # a range across two nodes has no name in the tree, so the column is written in sets
-    across = cells_of_cut(sick, (0, virus + 1))
-    assert any(label is not None and label.startswith("{") for label in across.labels)
-    assert "virus" not in across.labels
+    assert cells_of_cut(sick, (0, 1, 4, 5)).labels == ("gout", "{burn, cut, HIV}", "flu", None)
     assert set(cells_of_cut(axis("stage"), (0, 2)).labels) == {"low..mid", "high"}
     assert cells_of_cut(axis("town"), (0, 1)).labels == ("A", "{B, C}")
     assert cells_of_cut(axis("year", trees=False), (0, 2)).labels == ("1-4", "6-29")
@@ -90,13 +87,13 @@ def released(cuts, gone=None, **options):
     field = ground(**options)
     gone = np.zeros(len(field.classes), dtype=bool) if gone is None else gone(field.classes)
     chosen = [cuts.get(a.column, bottommost(a)) for a in field.axes]
-    plan = cut_recoding(field.classes, field.axes, chosen, gone, floats=field.floats, method="by hand", notes={"n": 1})
+    plan = cut_recoding(field.classes, field.axes, chosen, gone, method="by hand", notes={"n": 1})
     return plan, recode_columns(dataset(), plan)
 
 
 def test_columns_are_released_as_cut_and_the_others_as_they_are():
     plan, after = released({"stage": (0, 2), "year": (0, 2)}, trees=False)
-    assert after.column("stage").to_list() == ["low..mid", "high", "low..mid", "low..mid", "low..mid", "high", "low..mid", "low..mid"]
+    assert after.column("stage").to_list() == [s if s == "high" else "low..mid" for s in ROWS["stage"]]
     assert after.column("year").to_list() == ["1-4", "1-4", "6-29", "6-29", "6-29", "6-29", "6-29", "1-4"]
     for name in ("sick", "town", "pays"):
         assert after.column(name).to_list() == ROWS[name]
@@ -104,7 +101,7 @@ def test_columns_are_released_as_cut_and_the_others_as_they_are():
     assert after.schema["year"].kind is Kind.ORDINAL
     assert after.schema["year"].hierarchy is None  # its intervals do not know 6-29
     assert after.schema["sick"].hierarchy == TREE
-    assert plan.changed == ("age", "stage", "year")  # numbers with a point are always written anew
+    assert plan.changed == ("stage", "year")
     again = Dataset(after.to_polars(), after.schema)
     assert sf.judge(again, [KAnonymity(1)])[0].holds
 
@@ -112,7 +109,7 @@ def test_columns_are_released_as_cut_and_the_others_as_they_are():
 def test_what_counts_as_equal_looks_equal():
     _, after = released({})
     ages = after.column("age").to_list()
-    assert ages[2] == ages[4] == "0"
+    assert [math.copysign(1, ages[2]), math.copysign(1, ages[4])] == [1, 1]
     assert ages[6] is None and ages[7] is None
 
 
@@ -166,7 +163,9 @@ def test_there_must_be_rows_and_a_promise():
 )
 def test_a_class_label_must_be_one(label, told):
     rows = 300
-    frame = pl.DataFrame({"town": ["A"] * rows, "pays": ["y", "n"] * 150, "same": ["x"] * rows, "many": [str(i) for i in range(rows)]})
+    frame = pl.DataFrame(
+        {"town": ["A"] * rows, "pays": ["y", "n"] * 150, "same": ["x"] * rows, "many": [str(i) for i in range(rows)]}
+    )
     schema = Schema(
         {
             "town": Attribute((Role.QUASI,)),

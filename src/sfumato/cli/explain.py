@@ -104,7 +104,9 @@ def _show_release(certificate: dict[str, Any]) -> None:
         for column, place in step.get("levels", {}).items():
             console.print(f"  {escape(column)}: {_told(place['level'], place['top'])}", soft_wrap=True)
     for column in certificate["dropped_columns"]:
-        console.print(f"  {escape(column)}: dropped, it identifies people directly", soft_wrap=True)
+        direct = "direct" in certificate["recipe"]["columns"].get(column, {}).get("role", "direct")
+        why = "it identifies people directly" if direct else "suppressed as a whole"
+        console.print(f"  {escape(column)}: dropped, {why}", soft_wrap=True)
     if "alternatives" in certificate:
         _show_reasons(certificate["alternatives"]["reasons"])
 

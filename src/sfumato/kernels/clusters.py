@@ -127,7 +127,7 @@ def cluster(points, sizes, crowd, pool, far, space, scratch, groups):
         while size < crowd:
             if found <= 0:
                 found = _pool_of(points, left, count, pool, space, near, costs, chosen)
-            best, least, worst = np.int64(0), np.inf, 0.0
+            best, least, worst = 0, np.inf, 0.0
             for c in range(found):
                 grown = _loss_with(points, chosen[c], space, scratch)
                 score = records * (grown - loss) + points[chosen[c], d] * grown

@@ -150,7 +150,7 @@ def sides(points, starts, ends, cuts):
     members, halves = np.empty(length, np.int64), np.empty(length, np.int64)
     n = 0
     for s in range(starts.size):
-        filled = 0
+        filled = np.int64(0)
         for i in range(starts[s], ends[s]):
             rank, amount = np.int64(points[i, cuts[s, 0]]), np.int64(points[i, d])
             left = _goes_left(rank, amount, cuts[s], filled)
@@ -168,7 +168,7 @@ def cut_all(points, starts, ends, cuts):
     d = points.shape[1] - 2
     middles, totals = starts.copy(), np.zeros(starts.size, np.int64)
     for s in range(starts.size):
-        filled = 0
+        filled = np.int64(0)
         for i in range(starts[s], ends[s]):
             rank, amount = np.int64(points[i, cuts[s, 0]]), np.int64(points[i, d])
             if _goes_left(rank, amount, cuts[s], filled):

@@ -7,7 +7,7 @@ class: its ranks, then the number of its records, then the number of the class.
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numba import njit
@@ -20,7 +20,7 @@ LOW, HIGH, DISTINCT, PLACE = range(4)
 HISTOGRAM, RANK, AMOUNT = range(3)
 _FAR = np.int64(1) << np.int64(40)
 
-inner = njit(cache=True, nogil=True, no_cpython_wrapper=True, no_cfunc_wrapper=True)
+inner: Any = njit(cache=True, nogil=True, no_cpython_wrapper=True, no_cfunc_wrapper=True)  # type: ignore[call-overload]
 """For loops that only loops call: without a way in from Python they compile faster."""
 
 

@@ -2,7 +2,8 @@
 
 A *unit* is a set of equal records: a packed key, the columns that are missing in it as bits, and how many of its
 records still show all their cells (``left``). Column *c* owns the bits ``fields[c]`` of word ``words[c]`` of a key.
-``frequencies`` are those of a record of the unit that shows all its cells.
+``frequencies`` are those of a record of the unit that shows all its cells. ``absent`` has bits for cells that cannot be
+hidden, since they are missing already and yet match nothing but missing ones.
 """
 
 from __future__ import annotations
@@ -14,8 +15,8 @@ from sfumato.kernels.compatibility import find_shown, group_shown
 
 
 @njit(cache=True, nogil=True)
-def groups_of(keys, rows, shown, amounts, left, frequencies, k):
-    """The groups of some units that agree in what is shown, those with at least k records of all units.
+def groups_of(keys, rows, shown, hidden, absent, amounts, left, frequencies, k):
+    """The groups of some units that agree when columns are hidden, those with at least k records of all units.
 
     Group *g* has ``members[starts[g]:starts[g+1]]``; its donor is the unit with most records left that are not rare, −1
     where there is none.
@@ -29,7 +30,9 @@ def groups_of(keys, rows, shown, amounts, left, frequencies, k):
         if g < 0:
             continue
         totals[g] += amounts[i]
-        if frequencies[i] >= k and left[i] > 0 and (donors[g] < 0 or left[i] > left[donors[g]]):
+        if frequencies[i] < k or left[i] == 0 or absent[i] & hidden:
+            continue
+        if donors[g] < 0 or left[i] > left[donors[g]]:
             donors[g] = i
     return _listed(rows, ids, totals >= k, donors)
 
@@ -113,10 +116,10 @@ def _sift(heap, worth, size):
 
 
 @njit(cache=True, nogil=True)
-def cover(keys, words, fields, missing, starts, members, donors, k, frequencies, left):
+def cover(keys, words, fields, missing, absent, hidden, starts, members, donors, k, frequencies, left):
     """Suppress records, the group that gains most first, until no member of any group is too rare.
 
-    All groups hide equally costly sets of columns. Brings ``frequencies`` and ``left`` up to date and returns unit and
+    Group *g* hides the columns ``hidden[g]``; all these sets cost the same. Brings ``frequencies`` and ``left`` up to date and returns unit and
     group of every record suppressed.
     """
     size = starts.size - 1
@@ -137,7 +140,8 @@ def cover(keys, words, fields, missing, starts, members, donors, k, frequencies,
             continue
         if now > 0:
             before = len(units)
-            _cover_group(keys, words, fields, missing, inside, donors[g], k, frequencies, left, units)
+            hideable = (absent[inside] & hidden[g]) == 0
+            _cover_group(keys, words, fields, missing, hideable, inside, donors[g], k, frequencies, left, units)
             for _ in range(len(units) - before):
                 groups.append(g)
         size -= 1
@@ -147,48 +151,55 @@ def cover(keys, words, fields, missing, starts, members, donors, k, frequencies,
 
 
 @njit(cache=True, nogil=True)
-def _cover_group(keys, words, fields, missing, members, donor, k, frequencies, left, units):
-    """Suppress records of one group until no member is too rare."""
+def _cover_group(keys, words, fields, missing, hideable, members, donor, k, frequencies, left, units):
+    """Suppress records of one group until no member is too rare, or nothing can be hidden that helps."""
     while True:
         rarest = _rarest(members, k, frequencies, left)
         if rarest < 0:
             return
-        chosen = rarest
-        if k - frequencies[rarest] < left[rarest]:
+        u = members[rarest]
+        chosen = np.int64(-1)
+        if not hideable[rarest] or k - frequencies[u] < left[u]:
             # its own records are no help to one another, a record from elsewhere is a help to all of them
             if donor >= 0 and left[donor] > 0:
                 chosen = donor
             else:
-                chosen = _largest_other(members, rarest, left)
-            if not _apart(keys, rarest, chosen, words, fields, missing):
-                chosen = rarest
+                chosen = _largest_other(members, hideable, u, left)
+            if chosen >= 0 and not _apart(keys, u, chosen, words, fields, missing):
+                chosen = np.int64(-1)
+        if chosen < 0:
+            if not hideable[rarest]:
+                return
+            chosen = u
         left[chosen] -= 1
         units.append(chosen)
-        for u in members:
-            if _apart(keys, u, chosen, words, fields, missing):
-                frequencies[u] += 1
+        for other in members:
+            if _apart(keys, other, chosen, words, fields, missing):
+                frequencies[other] += 1
 
 
 @njit(cache=True, nogil=True)
 def _rarest(members, k, frequencies, left):
-    """The member with records that are too rare that lacks most, and of these the one with fewest records; −1: none."""
-    rarest = np.int64(-1)
-    for u in members:
+    """Where the member is that lacks most, of these the one with fewest records left; −1 when none is too rare."""
+    rarest = -1
+    for at in range(members.size):
+        u = members[at]
         if frequencies[u] >= k or left[u] == 0:
             continue
-        if rarest < 0 or frequencies[u] < frequencies[rarest]:
-            rarest = u
-        elif frequencies[u] == frequencies[rarest] and left[u] < left[rarest]:
-            rarest = u
+        if rarest < 0 or frequencies[u] < frequencies[members[rarest]]:
+            rarest = at
+        elif frequencies[u] == frequencies[members[rarest]] and left[u] < left[members[rarest]]:
+            rarest = at
     return rarest
 
 
 @njit(cache=True, nogil=True)
-def _largest_other(members, unit, left):
-    """The other member with most records left, or the unit itself."""
-    found = unit
-    for u in members:
-        if u != unit and left[u] > 0 and (found == unit or left[u] > left[found]):
+def _largest_other(members, hideable, unit, left):
+    """The other member that can be hidden with most records left, −1 where there is none."""
+    found = np.int64(-1)
+    for at in range(members.size):
+        u = members[at]
+        if u != unit and hideable[at] and left[u] > 0 and (found < 0 or left[u] > left[found]):
             found = u
     return found
 

@@ -19,35 +19,34 @@ _NOTHING, _LARGEST = np.int64(0), np.int64(2**62)
 
 
 @njit(cache=True, nogil=True)
-def walk(table, columns, ladder, last, k, out):
+def walk(table, columns, ladder, last, k, scratch, out):
     """Tally every node of a lattice.
 
-    ``table`` is ``keys, begins, ends, codes, counts, costs``, at the lowest levels: per group its key, where its entries
-    begin and end, and what the cells of its columns cost; per entry the code of the last column and the records.
-    ``columns`` is ``shifts, widths, tops, strides, features``, one entry a column but the last: its bits, how many
-    levels it can climb, by how much a level moves the number of a node, and which cost its cells count to. ``ladder`` is
-    ``ups, up_at, prices, price_at``: ``ups[up_at[a, l] + code]`` is the code one level above *l* (0 at the top) and
-    ``prices[price_at[a, l] + code]`` what a cell costs at *l*; the last row is the last column. ``last`` is ``top, stride,
-    feature, starts``: the same for the last column, and where each of its levels begins when they are put one
-    behind the other, with one more at the end.
+    ``table`` is ``groups, entries, costs``, at the lowest levels: a row a group with its key and where its entries begin and
+    end; a row an entry with the code of the last column and the records; a row a group with what the cells of its
+    columns cost. ``columns`` is ``shifts, widths, tops, strides, features``, one entry a column but the last: its bits, how
+    many levels it can climb, by how much a level moves the number of a node, and which cost its cells count to.
+    ``ladder`` is ``ups, up_at, prices, price_at``: ``ups[up_at[a, l] + code]`` is the code one level above *l* (0 at the top)
+    and ``prices[price_at[a, l] + code]`` what a cell costs at *l*; the last row is the last column. ``last`` is ``stride,
+    feature, starts``: the same for the last column, and where each of its levels begins when they are put one behind
+    the other, with one more at the end.
+
+    ``scratch`` is room to work in: a power of two of hash slots, at least twice the groups; ``following, first, latest``
+    of the groups' size (``following`` all −1, ``first`` counting from 0); ``seen`` and ``sums`` (all 0) of two more than
+    the codes of all levels of the last column; ``whole`` (levels × 4) and ``lost`` (levels × costs and one);
+    ``level, place`` (all 0) of one more than the columns, ``bounds`` (all 0) with four entries a table of the stack.
 
     ``out`` is ``suppressed, classes, squares, smallest, lost``, one entry a node: records in classes below *k*, kept
     classes, the sum of their squared sizes, the smallest of them (0: there is none), and what the cells of suppressed
     records would have cost, by feature.
     """
     tops, strides = columns[2], columns[3]
+    level, place, bounds = scratch[8], scratch[9], scratch[10]  # place[a + 1]: the table that shows column a
     depth = tops.size
-    tables = 2
-    for a in range(depth):
-        tables += tops[a]
-    level = np.zeros(depth, np.int64)
-    place = np.zeros(depth + 1, np.int64)  # place[a + 1]: which table of the stack shows column a at its level
-    bounds = np.zeros((tables, 4), np.int64)  # of each table: first group, end of groups, first entry, end of entries
-    bounds[0, 1], bounds[0, 3] = table[0].size, table[3].size
-    scratch = _scratch(table, last)
+    bounds[0, 1], bounds[0, 3] = table[0].shape[0], table[1].shape[0]
     node, source, target = np.int64(0), np.int64(0), np.int64(0)
     while True:
-        _merge(table, bounds[source], bounds[target], ladder, k, scratch)
+        _merge(table, bounds[source], bounds[target], ladder, last, k, scratch)
         _write(scratch, last, out, node)
         a = depth - 1
         while a >= 0 and level[a] == tops[a]:
@@ -58,7 +57,9 @@ def walk(table, columns, ladder, last, k, out):
             return
         source = place[a + 1]
         target = source + 1
-        table = _with_room(table, bounds[source])
+        groups = _with_room(table[0], 2 * bounds[source, 1] - bounds[source, 0])
+        entries = _with_room(table[1], 2 * bounds[source, 3] - bounds[source, 2])
+        table = (groups, entries, _with_room(table[2], groups.shape[0]))
         _roll_up(table, bounds[source], bounds[target], a, level[a], columns, ladder, scratch)
         level[a] += 1
         node += strides[a]
@@ -67,49 +68,21 @@ def walk(table, columns, ladder, last, k, out):
 
 
 @njit(cache=True, nogil=True)
-def _scratch(table, last):
-    """Room to work in: hash slots; chains of old groups (the next, the first and the latest of each); codes seen and
-    their sums, level after level; what is added up per level, in whole numbers and in costs.
-    """
-    groups, starts, levels = table[0].size, last[3], last[0] + 1
-    slots = 16
-    while slots < 2 * groups:
-        slots *= 2
-    following, first, latest = np.empty(groups, np.int32), np.empty(groups, np.int32), np.empty(groups, np.int32)
-    for g in range(groups):
-        following[g], first[g] = _EMPTY, g
-    room = starts[starts.size - 1] + _ONE
-    seen, sums = np.empty(room, np.uint32), np.zeros(room, table[4].dtype)
-    whole, costs = np.zeros((levels, 4), np.int64), np.zeros((levels, 1 + table[5].shape[1]))
-    return np.empty(slots, np.int32), following, first, latest, seen, sums, whole, costs, starts
-
-
-@njit(cache=True, nogil=True)
-def _with_room(table, bound):
-    """The stack with room for one more table as large as the one within these bounds."""
-    keys, begins, ends, codes, counts, costs = table
-    groups, entries = 2 * bound[1] - bound[0], 2 * bound[3] - bound[2]
-    if groups > keys.size:
-        size = groups + groups // 2
-        keys, begins, ends = _longer(keys, size), _longer(begins, size), _longer(ends, size)
-        costs = _longer(costs.reshape(-1), size * costs.shape[1]).reshape((size, costs.shape[1]))
-    if entries > codes.size:
-        codes, counts = _longer(codes, entries + entries // 2), _longer(counts, entries + entries // 2)
-    return keys, begins, ends, codes, counts, costs
-
-
-@njit(cache=True, nogil=True)
-def _longer(array, size):
-    longer = np.empty(size, array.dtype)
-    for i in range(array.size):
-        longer[i] = array[i]
+def _with_room(rows, size):
+    """Rows that are at least so many; half as many more when they must be copied, so that this is rare."""
+    if rows.shape[0] >= size:
+        return rows
+    longer = np.empty((size + size // 2, rows.shape[1]), rows.dtype)
+    for i in range(rows.shape[0]):
+        for j in range(rows.shape[1]):
+            longer[i, j] = rows[i, j]
     return longer
 
 
 @njit(cache=True, nogil=True)
 def _roll_up(table, source, target, a, level, columns, ladder, scratch):
     """Write the groups within ``source`` behind it, with column *a* one level higher; chain the old ones to the new."""
-    keys, costs = table[0], table[5]
+    groups, _, costs = table
     shift, feature = np.uint64(columns[0][a]), columns[4][a]
     mask = (_ONE << np.uint64(columns[1][a])) - _ONE
     ups, prices = ladder[0], ladder[2]
@@ -123,19 +96,19 @@ def _roll_up(table, source, target, a, level, columns, ladder, scratch):
     high_bits, slot_mask = np.uint64(64 - bits), np.uint64((1 << bits) - 1)
     begin, count = source[1], np.int32(0)
     for g in range(source[0], source[1]):
-        code = (keys[g] >> shift) & mask
+        code = (groups[g, 0] >> shift) & mask
         above = np.uint64(ups[up + code])
-        key = keys[g] ^ ((code ^ above) << shift)
+        key = groups[g, 0] ^ ((code ^ above) << shift)
         h = (key * np.uint64(0x9E3779B97F4A7C15)) >> high_bits
         new = slots[h]
-        while new >= 0 and keys[begin + new] != key:
+        while new >= 0 and groups[begin + new, 0] != key:
             h = (h + _ONE) & slot_mask
             new = slots[h]
         here = np.int32(g - source[0])
         following[here] = _EMPTY
         if new < 0:
             slots[h] = count
-            keys[begin + count] = key
+            groups[begin + count, 0] = key
             for f in range(costs.shape[1]):
                 costs[begin + count, f] = costs[g, f]
             costs[begin + count, feature] += prices[next_price + above] - prices[price + code]
@@ -148,25 +121,29 @@ def _roll_up(table, source, target, a, level, columns, ladder, scratch):
 
 
 @njit(cache=True, nogil=True)
-def _merge(table, source, target, ladder, k, scratch):
+def _merge(table, source, target, ladder, last, k, scratch):
     """Write the entries of the new groups, each merged from a chain of old ones, and tally them on every level.
 
     A code is written down whenever it comes and kept only when it is new, a size is added to both sides or to none:
     what cannot be guessed by the processor is not a branch.
     """
-    _, begins, ends, codes, counts, costs = table
-    _, following, first, _, seen, sums, whole, lost, starts = scratch
+    groups, entries, costs = table
+    following, first, seen, sums = scratch[1], scratch[2], scratch[4], scratch[5]
+    whole, lost, starts = scratch[6], scratch[7], last[2]
     ups, prices, z = ladder[0], ladder[2], ladder[1].shape[0] - 1
-    _clear(whole, lost)
+    for level in range(whole.shape[0]):
+        whole[level, 0], whole[level, 1], whole[level, 2], whole[level, 3] = 0, 0, _LARGEST, 0
+        for f in range(lost.shape[1]):
+            lost[level, f] = 0.0
     end = np.uint64(target[2])
     for new in range(target[0], target[1]):
         n, begin, old = _ZERO, end, first[new - target[0]]
         while old >= 0:
-            for e in range(np.uint64(begins[source[0] + old]), np.uint64(ends[source[0] + old])):
-                code = np.uint64(codes[e])
+            for e in range(groups[source[0] + old, 1], groups[source[0] + old, 2]):
+                code = np.uint64(entries[e, 0])
                 seen[n] = code
                 n += _ONE if sums[code] == 0 else _ZERO
-                sums[code] += counts[e]
+                sums[code] += entries[e, 1]
             old = following[old]
         for level in range(whole.shape[0]):
             up, price, here, above = ladder[1][z, level], ladder[3][z, level], starts[level], starts[level + 1]
@@ -177,7 +154,7 @@ def _merge(table, source, target, ladder, k, scratch):
                 size = np.int64(sums[here + code])
                 sums[here + code] = 0
                 if level == 0:
-                    codes[end], counts[end] = code, size
+                    entries[end, 0], entries[end, 1] = code, size
                     end += _ONE
                 few = size < k
                 small = size if few else _NOTHING
@@ -198,27 +175,19 @@ def _merge(table, source, target, ladder, k, scratch):
             for f in range(costs.shape[1]):
                 lost[level, 1 + f] += gone * costs[new, f]
         sums[above] = 0  # above the top all went into one
-        begins[new], ends[new] = begin, end
+        groups[new, 1], groups[new, 2] = begin, end
     target[3] = end
-
-
-@njit(cache=True, nogil=True)
-def _clear(whole, lost):
-    for level in range(whole.shape[0]):
-        whole[level, 0], whole[level, 1], whole[level, 2], whole[level, 3] = 0, 0, _LARGEST, 0
-        for f in range(lost.shape[1]):
-            lost[level, f] = 0.0
 
 
 @njit(cache=True, nogil=True)
 def _write(scratch, last, out, node):
     """Put what was added up where the nodes are."""
-    _, stride, feature, _ = last
+    suppressed, classes, squares, smallest, missed = out
     whole, lost = scratch[6], scratch[7]
     for level in range(whole.shape[0]):
-        at = node + level * stride
-        out[0][at], out[1][at], out[2][at] = whole[level, 0], whole[level, 1], whole[level, 3]
-        out[3][at] = whole[level, 2] if whole[level, 1] else 0
+        at = node + level * last[0]
+        suppressed[at], classes[at], squares[at] = whole[level, 0], whole[level, 1], whole[level, 3]
+        smallest[at] = whole[level, 2] if whole[level, 1] else 0
         for f in range(lost.shape[1] - 1):
-            out[4][at, f] = lost[level, 1 + f]
-        out[4][at, feature] += lost[level, 0]
+            missed[at, f] = lost[level, 1 + f]
+        missed[at, last[1]] += lost[level, 0]

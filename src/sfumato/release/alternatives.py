@@ -82,7 +82,8 @@ class Alternatives:
     risk, so that each one is dearer and safer than the one before. ``budgets`` says what one percentage point less
     and more suppression would lead to, ``next_better`` which node with a better score needs the smallest budget;
     ``overlooked`` is a better node within the budget, which only a search that does not promise the optimum leaves. When
-    ``whole`` is false the lattice was too large: only the chosen node and its ``neighbours`` were evaluated.
+    ``whole`` is false the lattice was too large: only the chosen node and its ``neighbours`` were evaluated. ``cells``
+    tells that suppressed records are not dropped but lose cells; scores and risks are those of dropping them.
 
     Everything here was worked out from the original table: it is for the owner, not for sharing.
     """
@@ -103,6 +104,7 @@ class Alternatives:
     front: tuple[Option, ...] = ()
     trade_off: tuple[Option, ...] = ()
     cloud: tuple[Dot, ...] = ()
+    cells: bool = False
 
     def reasons(self) -> Reasons:
         """Why this node and not its neighbour, in plain words with numbers."""
@@ -144,7 +146,8 @@ def alternatives_of(release: Release, *, most_nodes: int, most_effort: float) ->
     step, dataset, plan = _surveyed(release)
     goal = Goal(models=release.recipe.meet, seed=release.seed, population=release.population)
     landscape = step.survey(dataset, goal, plan, most_nodes=most_nodes, most_effort=most_effort)
-    return alternatives_in(landscape, plan.levels)
+    found = alternatives_in(landscape, plan.levels)
+    return dataclasses.replace(found, cells=getattr(plan, "cells", None) is not None)
 
 
 def alternatives_in_passing(release: Release) -> Alternatives | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime
+from collections import Counter
 from collections.abc import Sequence
 from typing import Any
 
@@ -83,21 +84,27 @@ def _refuse_broken(release: Release) -> None:
 
 def _changes(original: Dataset, shared: Dataset, plans: Sequence[tuple[str, Any]]) -> tuple[ColumnChange, ...]:
     levels: dict[str, tuple[int, int]] = {}
+    blanks: Counter[str] = Counter()
     for _, plan in plans:
-        for column, place in plan.describe().get("levels", {}).items():
+        told = plan.describe()
+        for column, place in told.get("levels", {}).items():
             levels[column] = (place["level"], place["top"])
-    return tuple(_change(name, original, shared, levels) for name in original.columns)
+        blanks.update(told.get("suppressed_cells", {}))
+    return tuple(_change(name, original, shared, levels, blanks[name]) for name in original.columns)
 
 
-def _change(name: str, original: Dataset, shared: Dataset, levels: dict[str, tuple[int, int]]) -> ColumnChange:
+def _change(
+    name: str, original: Dataset, shared: Dataset, levels: dict[str, tuple[int, int]], blanks: int
+) -> ColumnChange:
     attribute = original.schema[name]
     before = original.column(name).n_unique()
     after = shared.column(name).n_unique() if name in shared.columns else None
     level, top = levels.get(name, (None, None))
+    action = _action(attribute.roles, after, level, top)
     return ColumnChange(
         name,
         tuple(str(r) for r in attribute.roles),
-        _action(attribute.roles, after, level, top),
+        f"{action}, but for {blanks:,} suppressed cell{'s' * (blanks > 1)}" if blanks else action,
         level,
         top,
         before,
@@ -107,7 +114,7 @@ def _change(name: str, original: Dataset, shared: Dataset, levels: dict[str, tup
 
 def _action(roles: Sequence[str], after: int | None, level: int | None, top: int | None) -> str:
     if after is None:
-        return "dropped: it identifies people directly"
+        return "dropped: it identifies people directly" if Role.DIRECT in roles else "dropped: suppressed as a whole"
     if Role.UNIT in roles:
         return "renumbered at random within each class"
     if level is None or top is None:

@@ -32,7 +32,7 @@ def reasons_of(found: Alternatives) -> Reasons:
     return Reasons(
         _choice(found),
         tuple(_neighbour(found, one) for one in found.neighbours),
-        (*(_budget(found, one) for one in found.budgets), *_next_better(found), *_safer(found)),
+        (*(_budget(found, one) for one in found.budgets), *_next_better(found), *_safer(found), *_cells(found)),
     )
 
 
@@ -120,6 +120,12 @@ def _safer(found: Alternatives) -> list[str]:
     return [
         f"Half the marketer risk ({_risk(half[0])} instead of {_risk(found.chosen)}) would cost {score}, with {_moves(found, half[0])}."
     ]
+
+
+def _cells(found: Alternatives) -> list[str]:
+    if not found.cells:
+        return []
+    return ["Suppressed records lose some of their cells here; scores and risks are those of dropping them altogether."]
 
 
 def _moves(found: Alternatives, other: Option) -> str:

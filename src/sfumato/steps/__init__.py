@@ -8,6 +8,16 @@ from sfumato.steps.k_member import KMember
 from sfumato.steps.k_optimize import KOptimize
 from sfumato.steps.local_recoding import LocalRecoding
 from sfumato.steps.mondrian import Mondrian
+from sfumato.steps.suppression import Suppress
 from sfumato.steps.top_down import TopDownSpecialization
 
-ALL = (GlobalRecoding, LocalRecoding, BottomUpGeneralization, KOptimize, TopDownSpecialization)
+ALL = (
+    GlobalRecoding,
+    LocalRecoding,
+    Mondrian,
+    KMember,
+    BottomUpGeneralization,
+    KOptimize,
+    TopDownSpecialization,
+    Suppress,
+)

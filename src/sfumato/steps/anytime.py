@@ -97,13 +97,13 @@ class Anytime:
         while not self.decided:
             if self.lattice.objective.separable:
                 yield from self.bounds.refine(share)
-            yield from itertools.islice(self._walk(), share * len(self.lattice.columns))
+            yield from itertools.islice(self._walk(), share * max(1, len(self.lattice.columns)))
             share *= 4
 
     def _walk(self) -> Iterator[None]:
         """Best first over prefixes. What stands first in the queue bounds all nodes that are not decided."""
         lattice, towers = self.lattice, Towers(self.lattice)
-        queue: list[tuple[float, Node]] = [(self.bounds.of_all, ())]
+        queue: list[tuple[float, Node]] = [(self.bounds.of_all, ())] if lattice.columns else []
         while queue and not self._hopeless(queue[0][0]):
             bound, prefix = heapq.heappop(queue)
             self.lower = max(self.lower, bound)

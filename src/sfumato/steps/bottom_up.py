@@ -57,7 +57,6 @@ class BottomUpGeneralization:
             ground.axes,
             search.cuts,
             np.zeros(len(ground.classes), dtype=np.bool_),
-            floats=ground.floats,
             method="bottom-up generalization",
             notes={"generalizations": search.made},
         )

@@ -5,7 +5,8 @@ records, hiding the set in one of them helps all the others at once, so that at 
 however many are rare. Groups in which one suppression helps most come first, and what earlier ones hid counts. At the
 end cells that turned out needless are shown again.
 
-A record whose cells are hidden can be confused with its whole group, whoever else hides what: nothing rests on a chain of
+A missing value that is a category of its own has nothing to hide: such a record can only be helped by others. A record
+whose cells are hidden can be confused with its whole group, whoever else hides what: nothing rests on a chain of
 wildcards, and hiding more never makes anyone rarer. Both make the result valid by construction; it is counted anew all
 the same.
 """
@@ -41,8 +42,8 @@ def suppress_greedily(
         progress(number / len(demands), "suppressing cells")
         while len(rare := np.flatnonzero((found := parts.frequencies(demand.columns)) < demand.k)):
             cover = _Cover(parts, demand, {c: p for c, p in prices.items() if c in demand.columns}, found)
-            cover.run()
-            cover.restore(rare)
+            if cover.run():
+                cover.restore(rare)
             parts = parts.hide(*cover.suppressed())
     return parts
 
@@ -57,6 +58,7 @@ class _Cover:
         self.prices = {1 << parts.classes.columns.index(c): price for c, price in prices.items()}
         self.keys = parts.keys(demand.columns)
         self.missing = parts.blanks(demand.columns)
+        self.absent = parts.absent[parts.origin]
         self.frequencies = frequencies
         self.left = parts.amounts.copy()
         self.words = parts.classes.layout.words
@@ -64,8 +66,8 @@ class _Cover:
         self.units: list[NDArray[np.int64]] = []
         self.hidden: list[NDArray[np.int64]] = []
 
-    def run(self) -> None:
-        """Hide sets of columns, the cheapest first, until nobody is rare."""
+    def run(self) -> bool:
+        """Hide sets of columns, the cheapest first, until nobody is rare; tell whether that could be done."""
         most = min(MOST_SETS, max(2 * len(self.prices), MOST_LOOKS // len(self.keys)))
         sets = itertools.islice(cheapest_sets(self.prices), most)
         for _, equal in itertools.groupby(sets, key=lambda pair: round(pair[0], 9)):
@@ -75,15 +77,37 @@ class _Cover:
                 self.hide([(hidden, self.groups(rare, hidden)) for hidden in waiting[:room]])
                 waiting = waiting[room:]
         self._add_columns()
+        if len(self.rare()):
+            self._hide_all()
+            return False
+        return True
 
     def _add_columns(self) -> None:
         """Hide one column more at a time, the one that helps most for its price: for what no tried set could help."""
         hidden = 0
-        while len(rare := self.rare()):
+        for _ in self.prices:
+            if not len(rare := self.rare()):
+                return
             more = {bit: self.groups(rare, hidden | bit) for bit in self.prices if not hidden & bit}
             best = max(more, key=lambda bit: len(more[bit][1]) / self.prices[bit])
             hidden |= best
             self.hide([(hidden, more[best])])
+
+    def _hide_all(self) -> None:
+        """Hide all there is of the rare, or of everyone once that is done.
+
+        Only where every record lacks some value: none can then be compatible with all others by itself.
+        """
+        import numpy as np
+
+        everything = sum(self.prices)
+        has_more = (everything & ~(self.absent | self.missing)) != 0
+        chosen = np.flatnonzero((self.frequencies < self.k) & (self.left > 0) & has_more)
+        if not len(chosen):
+            chosen = np.flatnonzero((self.left > 0) & has_more)
+        units = np.repeat(chosen, self.left[chosen])
+        self.units.append(units)
+        self.hidden.append(np.full(len(units), everything))
 
     def rare(self) -> NDArray[np.int64]:
         """Units with records that show all their cells and are too rare."""
@@ -105,8 +129,18 @@ class _Cover:
         """Groups of units that agree when columns are hidden: starts, members, donors."""
         from sfumato.kernels.suppression import groups_of
 
-        shown, amounts = self.shown(hidden), self.parts.amounts
-        return groups_of(self.keys, rare, shown, amounts, self.left, self.frequencies, self.k)  # type: ignore[no-any-return]
+        found: tuple[NDArray[np.int64], ...] = groups_of(
+            self.keys,
+            rare,
+            self.shown(hidden),
+            hidden,
+            self.absent,
+            self.parts.amounts,
+            self.left,
+            self.frequencies,
+            self.k,
+        )
+        return found
 
     def hide(self, found: list[tuple[int, tuple[NDArray[np.int64], ...]]]) -> None:
         """Suppress records in the groups of sets of columns that cost the same."""
@@ -115,11 +149,14 @@ class _Cover:
         from sfumato.kernels.suppression import cover
 
         sizes = np.concatenate([np.diff(starts) for _, (starts, _, _) in found])
+        sets = np.repeat([hidden for hidden, _ in found], [len(donors) for _, (_, _, donors) in found])
         units, groups = cover(
             self.keys,
             self.words,
             self.fields,
             self.missing,
+            self.absent,
+            sets,
             np.concatenate([[0], np.cumsum(sizes)]),
             np.concatenate([members for _, (_, members, _) in found]),
             np.concatenate([donors for _, (_, _, donors) in found]),
@@ -127,7 +164,6 @@ class _Cover:
             self.frequencies,
             self.left,
         )
-        sets = np.repeat([hidden for hidden, _ in found], [len(donors) for _, (_, _, donors) in found])
         self.units.append(units)
         self.hidden.append(sets[groups])
 
@@ -175,7 +211,9 @@ class _Cover:
 
     def suppressed(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """The parts of which a record is suppressed, and what is hidden of it."""
-        return self.units[0], self.hidden[0]
+        import numpy as np
+
+        return np.concatenate(self.units), np.concatenate(self.hidden)
 
 
 def cheapest_sets(prices: dict[int, float]) -> Iterator[tuple[float, int]]:

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
     from sfumato.core.classes import ClassTable
     from sfumato.core.dataset import Dataset
+    from sfumato.core.model import Model
     from sfumato.core.step import Goal
 
 MOST_LABELS = 200
@@ -37,7 +38,9 @@ class Ground:
     ``ranks[a]`` are the ranks of all classes on axis *a*; ``label`` names the column whose values are counted per class.
     """
 
-    def __init__(self, dataset: Dataset, goal: Goal, step: str, *, label: str | None = None, trees: bool = True) -> None:
+    def __init__(
+        self, dataset: Dataset, goal: Goal, step: str, *, label: str | None = None, trees: bool = True
+    ) -> None:
         if not goal.models:
             raise ParameterError(f"{step} needs a promise to reach; add one under 'meet'")
         if not len(dataset):
@@ -51,7 +54,6 @@ class Ground:
         self.axes: tuple[Axis, ...] = axes_of(self.classes, _as_trees(dataset.schema) if trees else dataset.schema)
         self.ranks: list[NDArray[np.int64]] = [axis.ranks[self.classes.codes(axis.column)] for axis in self.axes]
         self.judge = _judge(self.classes, dataset.schema, goal, needs.counts)
-        self.floats = [name for name in self.classes.columns if dataset.column(name).dtype.is_float()]
         self._cells: dict[tuple[int, Cut], Cells] = {}
 
     def cells(self, a: int, cut: Cut) -> Cells:
@@ -118,7 +120,11 @@ class Ground:
         """The error to raise when not even the coarsest cuts hold; axes of other ``forms`` cannot be cut."""
         promises = " and ".join(m.promise for m in self.judge.models)
         fixed = [axis.column for axis in self.axes if axis.form not in forms]
-        told = f" Column(s) that it cannot generalise: {', '.join(fixed[:8])}{', …' if fixed[8:] else ''}." if fixed else ""
+        told = (
+            f" Column(s) that it cannot generalise: {', '.join(fixed[:8])}{', …' if fixed[8:] else ''}."
+            if fixed
+            else ""
+        )
         return Unsatisfiable(
             f"{self.step}: even with every column as coarse as it gets the table does not keep {promises}; "
             f"lower the promise.{told}"
@@ -139,7 +145,7 @@ def _judge(classes: ClassTable, schema: Schema, goal: Goal, counts: Sequence[str
     return Lattice(
         base=classes,
         schema=schema,
-        models=goal.models,
+        models=tuple(m for m in goal.models if not _comes_along(m, goal.models, schema)),
         objective=objective_named("loss"),
         low=(0,) * len(tops),
         high=tops,
@@ -147,6 +153,13 @@ def _judge(classes: ClassTable, schema: Schema, goal: Goal, counts: Sequence[str
         weights=(1.0 / max(1, len(tops)),) * len(tops),
         reference={name: classes.counts[name].total() for name in counts},
     )
+
+
+def _comes_along(model: Model, models: Sequence[Model], schema: Schema) -> bool:
+    """Whether a promise about pairs of records, which classes do not show, follows from another promise."""
+    if not model.needs(schema).pairs:
+        return False
+    return any(other.implies(model) for other in models if not other.needs(schema).pairs)
 
 
 def _ladder(cells: Cells) -> Ladder:

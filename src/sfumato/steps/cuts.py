@@ -15,6 +15,7 @@ from sfumato.core.classes import pack_rows
 from sfumato.core.layout import Placement
 from sfumato.core.schema import Kind
 from sfumato.steps.cells import Cells, cells_of
+from sfumato.steps.written_alike import written_alike
 
 if TYPE_CHECKING:
     import numpy as np
@@ -83,10 +84,12 @@ def recode_columns(dataset: Dataset, plan: CutRecoding) -> Dataset:
     for name, ladder in zip(plan.columns, plan.placement.ladders, strict=True):
         encoded = encode(dataset.column(name))
         codes = remap_to(ladder, encoded)  # refuses values that were not planned for, in columns that stay as well
-        if name in plan.changed:
-            labels = pl.Series(name, plan.labels[name], dtype=pl.String)
-            released = labels.gather(plan.cells[name][codes[encoded.codes]])
-            dataset = dataset.with_columns({name: released}).with_schema(_schema_after(dataset.schema, name, plan))
+        if name not in plan.changed:
+            dataset = written_alike(dataset, name)
+            continue
+        labels = pl.Series(name, plan.labels[name], dtype=pl.String)
+        released = labels.gather(plan.cells[name][codes[encoded.codes]])
+        dataset = dataset.with_columns({name: released}).with_schema(_schema_after(dataset.schema, name, plan))
     return dataset
 
 
@@ -129,7 +132,11 @@ def _all_nodes(axis: Axis, cut: Cut, ends: NDArray[np.int64]) -> bool:
     for start, end in zip(cut, ends.tolist(), strict=True):
         climbs = (ladder.climb(0, level) for level in range(ladder.depth))
         above = next((c for c in climbs if c[start] == c[end - 1]), None)
-        if above is None or (start > 0 and above[start - 1] == above[start]) or (end < size and above[end] == above[start]):
+        if (
+            above is None
+            or (start > 0 and above[start - 1] == above[start])
+            or (end < size and above[end] == above[start])
+        ):
             return False
     return True
 
@@ -140,14 +147,13 @@ def cut_recoding(
     cuts: Sequence[Cut],
     gone: NDArray[np.bool_],
     *,
-    floats: Sequence[str],
     method: str,
     notes: Mapping[str, Any],
 ) -> CutRecoding:
-    """The plan that releases these cuts without the classes that must go; ``floats`` are written even if unchanged."""
+    """The plan that releases these cuts without the classes that must go."""
     cells = {axis.column: cells_of_cut(axis, cut) for axis, cut in zip(axes, cuts, strict=True)}
     groups = {a.column: group_of_ranks(cut, len(a.labels))[a.ranks] for a, cut in zip(axes, cuts, strict=True)}
-    changed = tuple(name for name, cell in cells.items() if cell.changed or name in floats)
+    changed = tuple(name for name, cell in cells.items() if cell.changed)
     losses = {name: cell.losses[groups[name]] for name, cell in cells.items()}
     return CutRecoding(
         columns=classes.columns,

@@ -63,27 +63,33 @@ def fewest_cells(
     branch and bound.
     """
     require_small(parts)
-    known = min([known, _wiped(parts, demands)], key=lambda found: price_of(found, prices))
+    known = min([known, *_wiped(parts, demands)], key=lambda found: price_of(found, prices))
     limit = price_of(known, prices)
     if limit == 0:
         return known, {"price": 0.0, "lower_bound": 0.0, "gap": 0.0}
     found, bound = _Program(parts, demands, prices, limit).solve(effort)
     if found is not None and price_of(found, prices) <= limit:
         known, limit = found, price_of(found, prices)
-    if any((known.frequencies(d.columns) < d.k).any() for d in demands):
+    if not _met(known, demands):
         raise InternalError("a suppression that was thought to meet the demands does not")
     bound = min(limit, bound)
     return known, {"price": limit, "lower_bound": bound, "gap": (limit - bound) / limit if limit else 0.0}
 
 
-def _wiped(parts: Parts, demands: Sequence[Demand]) -> Parts:
-    """The table with k − 1 records of which nothing is left."""
+def _wiped(parts: Parts, demands: Sequence[Demand]) -> list[Parts]:
+    """The table with k − 1 records of which nothing is left, if that will do."""
     import numpy as np
 
     most = max(demand.k for demand in demands)
-    chosen = np.repeat(np.arange(len(parts.amounts)), np.minimum(parts.amounts, most))[: most - 1]
+    whole = np.flatnonzero(parts.absent[parts.origin] == 0)
+    chosen = np.repeat(whole, np.minimum(parts.amounts[whole], most))[: most - 1]
     columns = dict.fromkeys(name for demand in demands for name in demand.columns)
-    return parts.hide(chosen, np.full(len(chosen), parts.bits(columns)))
+    found = parts.hide(chosen, np.full(len(chosen), parts.bits(columns)))
+    return [found] if _met(found, demands) else []
+
+
+def _met(parts: Parts, demands: Sequence[Demand]) -> bool:
+    return not any((parts.frequencies(demand.columns) < demand.k).any() for demand in demands)
 
 
 def _differing(parts: Parts) -> list[str]:
@@ -154,7 +160,11 @@ class _Program:
         if (u, hidden) not in self.flags:
             flag = self.flags[u, hidden] = self.choices + len(self.flags)
             sign = -1.0 if hidden else 1.0
-            self._row(np.append(chosen, flag), np.append(np.full(len(chosen), sign), float(amount)), 0.0 if hidden else float(amount))
+            self._row(
+                np.append(chosen, flag),
+                np.append(np.full(len(chosen), sign), float(amount)),
+                0.0 if hidden else float(amount),
+            )
         return np.array([self.flags[u, hidden]]), np.ones(1), 0.0
 
     def solve(self, effort: int) -> tuple[Parts | None, float]:
@@ -187,7 +197,8 @@ class _Program:
 
         width = self.choices + len(self.flags)
         cost = np.concatenate([np.tile(self.price, len(self.parts.classes)), np.zeros(len(self.flags))])
-        upper = np.concatenate([np.repeat(self.parts.amounts, len(self.sets)), np.ones(len(self.flags))])
+        hideable = (self.parts.absent[:, None] & self.sets[None, :]) == 0
+        upper = np.concatenate([(self.parts.amounts[:, None] * hideable).ravel(), np.ones(len(self.flags))])
         pointers = np.cumsum([0, *(len(columns) for columns, _ in self.entries)])
         columns, values = (np.concatenate(part) for part in zip(*self.entries, strict=True))
         matrix = csr_array((values, columns, pointers), shape=(len(self.least), width))

@@ -25,7 +25,7 @@ from sfumato.steps.class_recoding import recode_classes
 from sfumato.steps.lattice import Judged, Lattice, level_bounds, normalised_weights
 from sfumato.steps.outcome import Outcome
 from sfumato.steps.recoded_cells import RecodedCells
-from sfumato.steps.suppressed_cells import demands_of
+from sfumato.steps.suppressed_cells import demands_of, with_wildcards
 from sfumato.steps.whole_lattice import survey
 from sfumato.steps.written_alike import written_alike
 
@@ -107,9 +107,9 @@ class GlobalRecoding:
     Follows Samarati 2001 for what a node is, ARX (Prasser & Kohlmayer 2015) for when it is feasible.
     """
 
-    suppress: Annotated[
-        Literal["tuple", "attribute", "cell", "none"], Field(description="what may be suppressed")
-    ] = "tuple"
+    suppress: Annotated[Literal["tuple", "attribute", "cell", "none"], Field(description="what may be suppressed")] = (
+        "tuple"
+    )
     budget: Annotated[float, Field(ge=0, le=1, description="share of records that may be suppressed")] = 0.02
     objective: Annotated[str, Field(description="what is made small: " + ", ".join(o.name for o in OBJECTIVES))] = (
         "loss"
@@ -202,7 +202,7 @@ class GlobalRecoding:
         for name, ladder in zip(names, plan.placement.ladders, strict=True):
             level = plan.levels[name]
             if level == 0:
-                dataset = written_alike(dataset, [name])
+                dataset = written_alike(dataset, name)
                 continue
             encoded = encode(dataset.column(name))
             labels = pl.Series(name, ladder.labels[level], dtype=pl.String)
@@ -210,6 +210,17 @@ class GlobalRecoding:
             dataset = dataset.with_columns({name: labels.gather(codes)})
             dataset = dataset.with_schema(dataset.schema.replace(name, kind=_kind_after(dataset.schema[name].kind)))
         return dataset
+
+    def locked(self, plan: Recoding | RecodedCells) -> GlobalRecoding:
+        """The step that makes the same plan again: with the effort that was reached where time ran out."""
+        effort = plan.effort()
+        if effort.get("stopped_by") != "seconds":
+            return self
+        return dataclasses.replace(self, effort=effort["nodes_looked_at"], seconds=None)
+
+    def released_schema(self, schema: Schema, columns: Sequence[str]) -> Schema:
+        """What a released table is, when ``schema`` says what the original is."""
+        return with_wildcards(schema) if self.suppress == "cell" else schema
 
 
 def _comes_along(model: Model, models: Sequence[Model], schema: Schema) -> bool:

@@ -97,9 +97,8 @@ def plan_k_member(
     space = space_of(axes, [float((weights or {}).get(axis.column, 1.0)) for axis in axes])
     joining = Joining(promises, axes, space, pool=pool * promises.crowd, far=start == "farthest")
     groups = joining.clusters(block, goal.progress) if classes.total else classes.records - 1
-    floats = [axis.column for axis in axes if dataset.column(axis.column).dtype.is_float()]
     regions = Regions.of(groups, classes.records)
-    return recoding(classes, axes, regions, method="k-member", notes={"start": start, "pool": pool}, always=floats)
+    return recoding(classes, axes, regions, method="k-member", notes={"start": start, "pool": pool})
 
 
 class Joining:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import heapq
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
 
 from pydantic import Field
@@ -20,6 +20,7 @@ from sfumato.steps.cuts import CutRecoding, cut_recoding, recode_columns
 if TYPE_CHECKING:
     from sfumato.core.dataset import Dataset
     from sfumato.core.progress import Progress
+    from sfumato.core.schema import Schema
 
 
 Waiting = tuple[float, int, int, frozenset[Point], list[Point]]
@@ -55,9 +56,9 @@ class KOptimize:
     doi:10.1109/ICDE.2005.42.
     """
 
-    objective: Annotated[
-        Literal["discernibility", "classification"], Field(description="what is made small")
-    ] = "discernibility"
+    objective: Annotated[Literal["discernibility", "classification"], Field(description="what is made small")] = (
+        "discernibility"
+    )
     label: Annotated[str | None, Field(min_length=1, description="column to classify by, for classification")] = None
     cuts: Annotated[int, Field(ge=1, le=500, description="cut points of all columns together")] = 50
     budget: Annotated[float, Field(ge=0, le=1, description="share of records that may be suppressed")] = 1.0
@@ -85,7 +86,6 @@ class KOptimize:
             ground.axes,
             found,
             ground.judge.failing(table)[ids],
-            floats=ground.floats,
             method=f"k-optimize, {self.objective}",
             notes=search.notes() | {"cut_points": len(points), "possible_cut_points": possible},
         )
@@ -93,6 +93,12 @@ class KOptimize:
     def apply(self, dataset: Dataset, plan: CutRecoding) -> Dataset:
         """Recode the columns and drop the suppressed records."""
         return recode_columns(dataset, plan)
+
+    def released_schema(self, schema: Schema, columns: Sequence[str]) -> Schema:
+        """What a released table is, when ``schema`` says what the original is: hierarchies do not know ranges."""
+        for name in schema.quasi:
+            schema = schema.replace(name, hierarchy=None)
+        return schema
 
 
 class Enumeration:
@@ -108,7 +114,7 @@ class Enumeration:
         """Find a good set greedily, then enumerate; stop when the effort is spent."""
         self._greedy(frozenset(), points)
         self._greedy(frozenset(points), points)
-        waiting: list[Waiting] = [(-math.inf, 0, 0, frozenset(), points)]
+        waiting: list[Waiting] = [(0.0, 0, 0, frozenset(), points)]
         while waiting and waiting[0][0] < self.cost and self._goes_on():
             bound, _, _, head, tail = heapq.heappop(waiting)
             for child in self._look(bound, head, tail):

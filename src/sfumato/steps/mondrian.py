@@ -106,5 +106,4 @@ def plan_mondrian(
     allowed = math.floor(budget * classes.total + 1e-9)
     if allowed and classes.total:
         regions = without_outliers(regions, promises, axes, space, allowed)
-    floats = [axis.column for axis in axes if dataset.column(axis.column).dtype.is_float()]
-    return recoding(classes, axes, regions, method=f"mondrian, {mode}", notes={"allowed": allowed}, always=floats)
+    return recoding(classes, axes, regions, method=f"mondrian, {mode}", notes={"allowed": allowed})

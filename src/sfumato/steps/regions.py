@@ -10,6 +10,7 @@ from sfumato.core.hierarchy import TOP
 from sfumato.core.layout import Placement
 from sfumato.steps.cells import Cells, cells_of
 from sfumato.steps.class_recoding import SUPPRESSED, ClassRecoding, recode_classes
+from sfumato.steps.written_alike import written_alike
 
 if TYPE_CHECKING:
     import numpy as np
@@ -73,13 +74,12 @@ def recoding(
     *,
     method: str,
     notes: Mapping[str, Any],
-    always: Sequence[str] = (),
 ) -> ClassRecoding:
-    """The plan that releases these regions. Columns that no region changes are left alone, but for ``always``."""
+    """The plan that releases these regions. Columns that no region changes are left alone."""
     cells = {axis.column: regions.cells(axis, classes) for axis in axes} if len(regions) else {}
     whole = classes.records > 0
     starts, amounts, numbers = _by_class(regions, classes)
-    shown = [name for name, column in cells.items() if column.changed or name in always]
+    shown = [name for name, column in cells.items() if column.changed]
     return ClassRecoding(
         columns=classes.columns,
         placement=Placement(classes.ladders, classes.levels, classes.layout),
@@ -107,11 +107,14 @@ def _by_class(regions: Regions, classes: ClassTable) -> tuple[NDArray[np.int64],
 
 
 def release_regions(dataset: Dataset, plan: ClassRecoding) -> Dataset:
-    """Release the regions of a plan.
+    """Release the regions of a plan; what it leaves alone is written alike where it counts as equal.
 
     Ranges and sets are no nodes of a column's hierarchy and not listed in its order: such a column has neither any more.
     """
     released = recode_classes(dataset, plan)
+    for name in plan.columns:
+        if name not in plan.cells:
+            released = written_alike(released, name)
     schema = released.schema
     for name in plan.cells:
         ladder = plan.placement.ladders[plan.columns.index(name)]

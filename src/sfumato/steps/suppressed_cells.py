@@ -14,6 +14,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from sfumato.core.layout import Placement
+from sfumato.core.schema import Missing
 from sfumato.core.wildcard import count_compatible, field_mask, missing_cells, wildcard_columns
 from sfumato.errors import ParameterError, SchemaError, Unsatisfiable, did_you_mean
 from sfumato.steps.class_recoding import ClassRecoding
@@ -37,13 +38,19 @@ class Demand:
     k: int
 
 
-def demands_of(models: Sequence[Model], columns: Sequence[str], combinations: Combinations | None) -> tuple[Demand, ...]:
+def demands_of(
+    models: Sequence[Model], columns: Sequence[str], combinations: Combinations | None
+) -> tuple[Demand, ...]:
     """What the models ask of a table; ``combinations`` asks for the same k on these columns instead."""
     unfit = [m.promise for m in models if m.name not in ("k_anonymity", "k_on_subsets", "k_on_combinations")]
     if unfit or not models:
         raise ParameterError(
             "cell suppression reaches k-anonymity and k-anonymity on subsets of columns only"
-            + (f", not {', '.join(unfit)}; reach that by recoding or by dropping records" if unfit else "; add one under 'meet'")
+            + (
+                f", not {', '.join(unfit)}; reach that by recoding or by dropping records"
+                if unfit
+                else "; add one under 'meet'"
+            )
         )
     asked = [Demand(tuple(c), m.k) for m in models for c in _column_sets(m, columns)]  # type: ignore[attr-defined]
     if combinations is not None:
@@ -67,7 +74,9 @@ def combined(columns: Sequence[str], combinations: Combinations) -> list[tuple[s
     """All combinations of so many columns, or those that are named."""
     if isinstance(combinations, int):
         if combinations > len(columns):
-            raise SchemaError(f"combinations of {combinations} columns are asked for, but only {len(columns)} have role quasi")
+            raise SchemaError(
+                f"combinations of {combinations} columns are asked for, but only {len(columns)} have role quasi"
+            )
         return list(itertools.combinations(columns, combinations))
     require_known("combinations", [name for names in combinations for name in names], columns)
     return [tuple(c for c in columns if c in names) for names in combinations]
@@ -101,11 +110,13 @@ class Parts:
 
     Part *p* holds ``amounts[p]`` records of class ``origin[p]``; bit *c* of ``hidden[p]`` says that their cells of column *c*
     are suppressed. Parts come in order of class and of what they hide. ``missing`` has, per class, bits for the cells
-    that were missing before and match everything, as the schema says.
+    that were missing before and match everything, as the schema says; ``absent`` those that were missing and match only
+    missing ones: there is nothing to hide in them.
     """
 
     classes: ClassTable
     missing: NDArray[np.int64]
+    absent: NDArray[np.int64]
     origin: NDArray[np.int64]
     hidden: NDArray[np.int64]
     amounts: NDArray[np.int64]
@@ -124,9 +135,9 @@ class Parts:
             raise SchemaError(f"cell suppression takes at most 62 columns with role quasi, not {len(classes.columns)}")
         wild = set(wildcard_columns(schema, classes.columns))
         chosen = sum(1 << a for a, name in enumerate(classes.columns) if name in wild)
-        missing = missing_cells(classes, classes.columns) & chosen
+        missing = missing_cells(classes, classes.columns)
         zeros = np.zeros(len(classes), dtype=np.int64)
-        return cls(classes, missing, np.arange(len(classes)), zeros, classes.records)
+        return cls(classes, missing & chosen, missing & ~chosen, np.arange(len(classes)), zeros, classes.records)
 
     @cached_property
     def fields(self) -> NDArray[np.uint64]:
@@ -157,19 +168,26 @@ class Parts:
         return count_compatible(self.keys(columns), self.amounts, self.blanks(columns), self.fields)
 
     def hide(self, parts: NDArray[np.int64], hidden: NDArray[np.int64]) -> Parts:
-        """Suppress cells: entry *i* hides the columns ``hidden[i]`` in one more record of part ``parts[i]``."""
+        """Suppress cells: entry *i* hides the columns ``hidden[i]`` in one more record of part ``parts[i]``.
+
+        A cell that is missing already has no value to hide.
+        """
         import numpy as np
 
         left = self.amounts - np.bincount(parts, minlength=len(self.amounts))
         origin = np.concatenate([self.origin, self.origin[parts]])
-        bits = np.concatenate([self.hidden, self.hidden[parts] | hidden])
+        value_there = ~(self.missing | self.absent)[self.origin[parts]]
+        bits = np.concatenate([self.hidden, self.hidden[parts] | (hidden & value_there)])
         amounts = np.concatenate([left, np.ones(len(parts), dtype=np.int64)])
         order = np.lexsort((bits, origin))
         order = order[amounts[order] > 0]
         origin, bits, amounts = origin[order], bits[order], amounts[order]
         fresh = np.flatnonzero(np.r_[True, (np.diff(origin) != 0) | (np.diff(bits) != 0)][: len(order)])
         return dataclasses.replace(
-            self, origin=origin[fresh], hidden=bits[fresh], amounts=np.add.reduceat(amounts, fresh) if len(fresh) else amounts
+            self,
+            origin=origin[fresh],
+            hidden=bits[fresh],
+            amounts=np.add.reduceat(amounts, fresh) if len(fresh) else amounts,
         )
 
     @property
@@ -210,9 +228,7 @@ class Parts:
 
         patterns, regions = np.unique(self.hidden, return_inverse=True)
         hidden = {
-            name: (patterns >> a & 1) == 1
-            for a, name in enumerate(self.classes.columns)
-            if (patterns >> a & 1).any()
+            name: (patterns >> a & 1) == 1 for a, name in enumerate(self.classes.columns) if (patterns >> a & 1).any()
         }
         return ClassRecoding(
             columns=self.classes.columns,
@@ -228,6 +244,13 @@ class Parts:
             method=method,
             notes=notes,
         )
+
+
+def with_wildcards(schema: Schema) -> Schema:
+    """A schema in which missing values of every quasi-identifier match everything, as suppressed cells do."""
+    for name in schema.quasi:
+        schema = schema.replace(name, missing=Missing.WILDCARD)
+    return schema
 
 
 def require_enough(records: int, demands: Sequence[Demand]) -> None:

@@ -18,10 +18,12 @@ from sfumato.steps.attribute_suppression import DroppedColumns, least_important_
 from sfumato.steps.cell_plan import EFFORT, CellSuppression, Method
 from sfumato.steps.class_recoding import SUPPRESSED, ClassRecoding, recode_classes, whole_classes
 from sfumato.steps.lattice import Lattice, normalised_weights
+from sfumato.steps.suppressed_cells import with_wildcards
 from sfumato.steps.written_alike import written_alike
 
 if TYPE_CHECKING:
     from sfumato.core.dataset import Dataset
+    from sfumato.core.schema import Schema
     from sfumato.core.step import Goal
 
 Combination = Annotated[Sequence[str], Field(min_length=1), AfterValidator(tuple)]
@@ -72,7 +74,8 @@ class Suppress:
         default_factory=dict
     )
     combinations: Annotated[
-        Annotated[int, Field(ge=1)] | Named | None, Field(description="k on so many columns, or on named ones; cell only")
+        Annotated[int, Field(ge=1)] | Named | None,
+        Field(description="k on so many columns, or on named ones; cell only"),
     ] = None
     method: Annotated[Method, Field(description="how cells are chosen")] = "greedy"
     effort: Annotated[int | None, Field(ge=1, description="nodes of a branch and bound; exact and auto only")] = None
@@ -100,9 +103,17 @@ class Suppress:
 
     def apply(self, dataset: Dataset, plan: Any) -> Dataset:
         """Leave it out."""
-        if isinstance(plan, DroppedColumns):
-            return written_alike(dataset.drop(plan.dropped), plan.kept)
-        return written_alike(recode_classes(dataset, plan), plan.columns)
+        dropped = isinstance(plan, DroppedColumns)
+        dataset = dataset.drop(plan.dropped) if dropped else recode_classes(dataset, plan)
+        for name in plan.kept if dropped else plan.columns:
+            dataset = written_alike(dataset, name)
+        return dataset
+
+    def released_schema(self, schema: Schema, columns: Sequence[str]) -> Schema:
+        """What a released table with these columns is, when ``schema`` says what the original is."""
+        if self.what == "attribute":
+            return schema.without([name for name in schema.quasi if name not in columns])
+        return with_wildcards(schema) if self.what == "cell" else schema
 
 
 def failing_records(dataset: Dataset, goal: Goal, budget: float) -> ClassRecoding:

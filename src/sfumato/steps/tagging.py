@@ -183,6 +183,6 @@ class History:
 
     def _remember(self, classes: ClassTable) -> None:
         slot = next(self._next)
-        self._tables[slot:slot + 1] = [classes]
+        self._tables[slot : slot + 1] = [classes]
         self._levels[slot] = classes.levels
         self._sizes[slot] = len(classes)

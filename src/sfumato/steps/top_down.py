@@ -63,7 +63,6 @@ class TopDownSpecialization:
             ground.axes,
             search.cuts,
             np.zeros(len(ground.classes), dtype=np.bool_),
-            floats=ground.floats,
             method="top-down specialization",
             notes={"specialisations": search.made},
         )

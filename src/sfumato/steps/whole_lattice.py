@@ -149,7 +149,7 @@ def _walked(lattice: Lattice, k: int) -> Counted:
     whole = [np.zeros(lattice.size, dtype=np.int64) for _ in range(4)]
     lost = np.zeros((lattice.size, prices.features))
     table, columns, steps, last = _walk_input(lattice, order, prices)
-    walk(table, columns, steps, last, k, (*whole, lost))
+    walk(table, columns, steps, last, k, _scratch(table, columns, last), (*whole, lost))
     suppressed, classes, squares, smallest = whole
     shape = [high - low + 1 for low, high in zip(lattice.low, lattice.high, strict=True)]
     levels = np.indices(shape, dtype=np.int16).reshape(len(shape), -1).T + np.array(lattice.low, dtype=np.int16)
@@ -230,7 +230,7 @@ def _walk_input(lattice: Lattice, order: Sequence[int], prices: Prices) -> Walk:
     sizes = [len(ladder.labels[level]) for level in range(lattice.low[last], lattice.high[last] + 1)]
     starts = np.cumsum([0, *sizes]).astype(np.uint64)
     steps = _steps(lattice, order, prices)
-    return _groups(lattice, order, place, prices), columns, steps, (climb[last], strides[last], prices.of[last], starts)
+    return _groups(lattice, order, place, prices), columns, steps, (strides[last], prices.of[last], starts)
 
 
 def _whole(numbers: Sequence[int]) -> NDArray[np.int64]:
@@ -256,9 +256,24 @@ def _groups(lattice: Lattice, order: Sequence[int], place: Layout, prices: Price
     costs = np.zeros((len(first), prices.features))
     for a, column in zip(order[:-1], codes[:-1], strict=True):
         costs[:, prices.of[a]] += prices.cells[a][lattice.low[a]][column[first]]
-    small = np.int32 if lattice.records < 2**31 else np.int64
-    runs = codes[-1][entries].astype(np.uint32), base.records[entries].astype(small)
-    return keys[first].reshape(-1), borders[:-1].copy(), borders[1:].copy(), *runs, costs
+    groups = np.column_stack([keys[first, 0], borders[:-1].astype(np.uint64), borders[1:].astype(np.uint64)])
+    runs = np.column_stack([codes[-1][entries], base.records[entries]])
+    return groups, runs.astype(np.uint32 if lattice.records < 2**32 else np.uint64), costs
+
+
+def _scratch(table: tuple[Any, ...], columns: tuple[Any, ...], last: tuple[Any, ...]) -> tuple[NDArray[Any], ...]:
+    """Room for the walk to work in."""
+    import numpy as np
+
+    (groups, entries, costs), climb, starts = table, columns[2], last[2]
+    size, levels, codes = len(groups), len(starts) - 1, int(starts[-1]) + 2
+    slots = np.empty(1 << max(4, (2 * size).bit_length()), dtype=np.int32)
+    following, first = np.full(size, -1, dtype=np.int32), np.arange(size, dtype=np.int32)
+    seen, sums = np.empty(codes, dtype=np.uint32), np.zeros(codes, dtype=entries.dtype)
+    added_up = np.empty((levels, 4), dtype=np.int64), np.empty((levels, 1 + costs.shape[1]))
+    level, place = np.zeros((2, len(climb) + 1), dtype=np.int64)
+    bounds = np.zeros((2 + int(climb.sum()), 4), dtype=np.int64)
+    return slots, following, first, first.copy(), seen, sums, *added_up, level, place, bounds
 
 
 def _steps(lattice: Lattice, order: Sequence[int], prices: Prices) -> tuple[NDArray[Any], ...]:

@@ -5,19 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
     from sfumato.core.dataset import Dataset
 
 
-def written_alike(dataset: Dataset, names: Iterable[str]) -> Dataset:
-    """Write numbers of one class alike: NaN beside missing and minus zero beside zero tell its rows apart."""
-    for name in names:
-        dataset = _column_alike(dataset, name)
-    return dataset
-
-
-def _column_alike(dataset: Dataset, name: str) -> Dataset:
+def written_alike(dataset: Dataset, name: str) -> Dataset:
+    """Write the numbers of one class alike: NaN beside missing and minus zero beside zero tell its rows apart."""
     import numpy as np
     import polars as pl
 
