@@ -7,9 +7,14 @@ import importlib
 import sfumato
 
 NAMES = [
-    "Attribute", "Dataset", "GlobalRecoding", "KAnonymity", "Recipe", "Release", "Schema", "Verdict", "__version__",
-    "anonymize", "assess", "check", "choose_k", "dates", "errors", "examples", "frequency", "hierarchy_file", "intervals",
-    "judge", "mask_left", "mask_right", "order", "profile", "read", "read_hierarchy", "run", "suppress", "tree", "verify",
+    "AlphaKAnonymity", "Attribute", "AverageRisk", "BetaLikeness", "BottomUpGeneralization", "Dataset",
+    "DeltaDisclosure", "DeltaPresence", "ExpectedReidentifications", "GlobalRecoding", "KAnonymity",
+    "KConcealment", "KConfusion", "KKAnonymity", "KMap", "KMember", "KOnCombinations", "KOnSubsets",
+    "KOneAnonymity", "KOptimize", "LDiversity", "LocalRecoding", "MaximumRisk", "Mondrian", "OneKAnonymity",
+    "PSensitive", "PopulationUniqueness", "Recipe", "RecordsAtRisk", "Release", "Schema", "StochasticTCloseness",
+    "Suppress", "TCloseness", "TopDownSpecialization", "Verdict", "__version__", "anonymize", "assess", "check",
+    "choose_k", "dates", "errors", "examples", "frequency", "hierarchy_file", "intervals", "judge", "mask_left",
+    "mask_right", "order", "profile", "read", "read_hierarchy", "run", "suppress", "tree", "verify",
     "write_hierarchy",
 ]  # fmt: skip
 

@@ -18,8 +18,16 @@ _HOMES = {
     "sfumato.core.model": ("Verdict",),
     "sfumato.release.release": ("Release",),
     "sfumato.verbs": ("anonymize", "assess", "check", "judge", "profile", "read", "run", "verify"),
-    "sfumato.models": ("KAnonymity",),
-    "sfumato.steps": ("GlobalRecoding",),
+    "sfumato.models": (
+        "AlphaKAnonymity", "AverageRisk", "BetaLikeness", "DeltaDisclosure", "DeltaPresence",
+        "ExpectedReidentifications", "KAnonymity", "KConcealment", "KConfusion", "KKAnonymity", "KMap",
+        "KOnCombinations", "KOnSubsets", "KOneAnonymity", "LDiversity", "MaximumRisk", "OneKAnonymity",
+        "PSensitive", "PopulationUniqueness", "RecordsAtRisk", "StochasticTCloseness", "TCloseness",
+    ),
+    "sfumato.steps": (
+        "BottomUpGeneralization", "GlobalRecoding", "KMember", "KOptimize", "LocalRecoding", "Mondrian",
+        "Suppress", "TopDownSpecialization",
+    ),
     "sfumato.hierarchies": (
         "dates", "frequency", "hierarchy_file", "intervals", "mask_left", "mask_right", "order", "suppress", "tree",
         "read_hierarchy", "write_hierarchy",

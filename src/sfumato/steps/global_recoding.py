@@ -101,6 +101,12 @@ class GlobalRecoding:
     ``budget`` bounds the records with suppressed cells; ``attribute`` keeps a column as it is or generalises it to the top,
     without any level between; ``none`` suppresses nothing. The last two have no budget.
 
+    ``algorithm`` says how the lattice is searched. ``optimal``, ``mingen`` (every node) and ``incognito`` (all admissible nodes)
+    find the same optimum; ``ola`` the best k-minimal node; ``samarati`` the best node of the least height, or with one of
+    her preferences as objective the best k-minimal one; ``datafly`` some node in one climb; ``anytime`` the best node it
+    meets within an ``effort`` of so many nodes looked at, with a proved lower bound for large lattices (``seconds`` stops
+    it earlier).
+
     Missing values are planned as a category of their own, which is never weaker than counting them as wildcards.
     Equal scores: the node with the smaller sum of levels wins, then the smaller tuple of levels.
 
