@@ -103,6 +103,8 @@ def _show_release(certificate: dict[str, Any]) -> None:
     for step in certificate["plan"]:
         for column, place in step.get("levels", {}).items():
             console.print(f"  {escape(column)}: {_told(place['level'], place['top'])}", soft_wrap=True)
+        for column, count in step.get("suppressed_cells", {}).items():
+            console.print(f"  {escape(column)}: {count:,} cell(s) suppressed; they match every value", soft_wrap=True)
     for column in certificate["dropped_columns"]:
         direct = "direct" in certificate["recipe"]["columns"].get(column, {}).get("role", "direct")
         why = "it identifies people directly" if direct else "suppressed as a whole"

@@ -21,11 +21,24 @@ def _distances_from(points, seed, space, near):
 
 
 @inner
-def _distance(points, i, space, near):
-    total = 0.0
-    for a in range(space.dims.shape[1]):
-        total += near[space.dims[AT, a] + points[i, a]]
-    return total
+def _measure_from(points, seed, left, count, space, near, costs):
+    """The distance of all points that are left from a seed: the loss of a cell that covers both."""
+    _distances_from(points, seed, space, near)
+    for i in range(count):
+        total = 0.0
+        for a in range(space.dims.shape[1]):
+            total += near[space.dims[AT, a] + points[left[i], a]]
+        costs[left[i]] = total
+
+
+@inner
+def _next_seed(left, count, costs, far):
+    seed = left[0]
+    for i in range(1, count):
+        better = costs[left[i]] > costs[seed] if far else costs[left[i]] < costs[seed]
+        if better or (costs[left[i]] == costs[seed] and left[i] < seed):
+            seed = left[i]
+    return seed
 
 
 @inner
@@ -110,23 +123,18 @@ def cluster(points, sizes, crowd, pool, far, space, scratch, groups):
     for i in range(n):
         groups[i] = -1
         remaining += sizes[i]
-    _distances_from(points, np.int64(0), space, near)
+    _measure_from(points, left[0], left, count, space, near, costs)
     while remaining >= crowd:
-        seed = left[0]
-        for i in range(count):
-            costs[left[i]] = _distance(points, left[i], space, near)
-            better = costs[left[i]] > costs[seed] if far else costs[left[i]] < costs[seed]
-            if better or (costs[left[i]] == costs[seed] and left[i] < seed):
-                seed = left[i]
-        _distances_from(points, seed, space, near)
+        seed = _next_seed(left, count, costs, far)
         _open_box(points, seed, space, scratch)
         count = _remove(left, where, count, seed)
+        _measure_from(points, seed, left, count, space, near, costs)
         size, records, loss = sizes[seed], np.float64(points[seed, d]), _loss_with(points, seed, space, scratch)
         groups[seed] = clusters
         found = np.int64(-1)
         while size < crowd:
             if found <= 0:
-                found = _pool_of(points, left, count, pool, space, near, costs, chosen)
+                found = _pool_of(left, count, pool, costs, chosen)
             best, least, worst = 0, np.inf, 0.0
             for c in range(found):
                 grown = _loss_with(points, chosen[c], space, scratch)
@@ -146,15 +154,13 @@ def cluster(points, sizes, crowd, pool, far, space, scratch, groups):
 
 
 @inner
-def _pool_of(points, left, count, pool, space, near, costs, chosen):
+def _pool_of(left, count, pool, costs, chosen):
     """The points that are looked at while a cluster grows."""
-    if pool == 0:
-        for i in range(count):
-            chosen[i] = left[i]
-        return count
+    if pool > 0:
+        return _nearest(left, count, costs, pool, chosen)
     for i in range(count):
-        costs[left[i]] = _distance(points, left[i], space, near)
-    return _nearest(left, count, costs, pool, chosen)
+        chosen[i] = left[i]
+    return count
 
 
 @inner
