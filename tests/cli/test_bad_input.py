@@ -30,7 +30,12 @@ CASES = {
     "unknown column in the recipe": (TABLE, RECIPE.replace("zip:", "zipcode:"), 2, "Did you mean 'zip'?"),
     "column without a role": (TABLE.replace("zip\n", "town\n", 1), RECIPE, 2, "'town' of visits.csv has no role"),
     "duplicate column names": (TABLE.replace("name,age,zip", "age,age,zip"), RECIPE, 5, "the same name"),
-    "hierarchy misses values": (TABLE.replace(",31,", ",thirty,"), RECIPE, 2, "column 'age': intervals: 1 of 4 distinct values"),
+    "hierarchy misses values": (
+        TABLE.replace(",31,", ",thirty,"),
+        RECIPE,
+        2,
+        "column 'age': intervals: 1 of 4 distinct values",
+    ),
     "k larger than the table": (TABLE, RECIPE.replace("k: 2", "k: 9"), 4, "nearest miss"),
     "zero rows": ("name,age,zip\n", RECIPE, 2, "no rows"),
     "empty file": ("", RECIPE, 5, "empty"),
@@ -44,7 +49,12 @@ CASES = {
     "unknown objective": (TABLE, RECIPE.replace("budget: 0.0", "objective: los"), 2, "Did you mean 'loss'?"),
     "no promise": (TABLE, RECIPE.replace("meet: [{k_anonymity: {k: 2}}]", "meet: []"), 2, "what must hold"),
     "no step": (TABLE, RECIPE.replace("steps: [{global_recoding: {budget: 0.0}}]", "steps: []"), 2, "how to get there"),
-    "level bounds of an unknown column": (TABLE, RECIPE.replace("budget: 0.0", "levels: {agee: 1}"), 2, "Did you mean 'age'?"),
+    "level bounds of an unknown column": (
+        TABLE,
+        RECIPE.replace("budget: 0.0", "levels: {agee: 1}"),
+        2,
+        "Did you mean 'age'?",
+    ),
 }
 
 
@@ -67,7 +77,9 @@ def test_all_values_missing_is_one_class(sfumato, tmp_path):
 
 
 def test_everything_wrong_is_told_at_once(sfumato, tmp_path):
-    data, file = written(tmp_path, TABLE, RECIPE.replace("k: 2", "k: 0").replace("quasi, hierarchy", "quasy, hierarchy"))
+    data, file = written(
+        tmp_path, TABLE, RECIPE.replace("k: 2", "k: 0").replace("quasi, hierarchy", "quasy, hierarchy")
+    )
     told = sfumato("run", data, "-r", file, "-o", tmp_path / "out").err
     assert "quasy" in told and "k should be" in told
 
@@ -155,7 +167,10 @@ def test_check_fails_on_a_broken_promise_and_on_names_left(sfumato, tmp_path):
     assert sfumato("check", data, "-r", file).code == 0
 
 
-@pytest.mark.parametrize("arguments", [["assess", "x.csv"], ["verify", "nowhere"], ["explain", "k_anonimity"], ["list", "modls"], ["run", "x.csv"]])
+@pytest.mark.parametrize(
+    "arguments",
+    [["assess", "x.csv"], ["verify", "nowhere"], ["explain", "k_anonimity"], ["list", "modls"], ["run", "x.csv"]],
+)
 def test_wrong_usage(arguments, sfumato, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     assert sfumato(*arguments).code in (2, 5)

@@ -6,7 +6,6 @@ import json
 import os
 import subprocess
 import sys
-from pathlib import Path
 
 import polars as pl
 import pytest
@@ -32,7 +31,9 @@ def test_assess_tells_the_risk(sfumato, visits, recipe):
     done = sfumato("assess", visits, "-r", recipe)
     assert done.code == 0
     assert "Smallest class (k): 1" in done.out and "✗ 5-anonymity" in done.out
-    assert all(len(line) <= 80 for line in done.out.splitlines() if "anonymity" not in line and "records in" not in line)
+    assert all(
+        len(line) <= 80 for line in done.out.splitlines() if "anonymity" not in line and "records in" not in line
+    )
 
 
 def test_assess_by_columns_alone(sfumato, visits):
@@ -48,7 +49,12 @@ def test_run_check_verify_explain(sfumato, visits, recipe, tmp_path):
     done = sfumato("run", visits, "-r", recipe, "-o", out)
     assert done.code == 0 and "✓ 5-anonymity" in done.out
     assert {p.name for p in (out / "share").iterdir()} == {"data.csv", "certificate.json", "report.html"}
-    assert {p.name for p in (out / "owner").iterdir()} == {"lock.json", "alignment.parquet", "release.json", "report.html"}
+    assert {p.name for p in (out / "owner").iterdir()} == {
+        "lock.json",
+        "alignment.parquet",
+        "release.json",
+        "report.html",
+    }
     assert sfumato("check", out / "share" / "data.csv", "-r", recipe).code == 0
     assert sfumato("verify", out / "share").code == 0
     whole = sfumato("verify", out / "share", "--original", visits, "--json")
@@ -115,7 +121,9 @@ def test_demo(sfumato, tmp_path):
 def test_version_and_help(sfumato):
     assert sfumato("--version").out.startswith("sfumato ")
     told = sfumato("--help")
-    assert told.code == 0 and all(c in told.out for c in ("profile", "assess", "run", "check", "verify", "explain", "list", "demo"))
+    assert told.code == 0 and all(
+        c in told.out for c in ("profile", "assess", "run", "check", "verify", "explain", "list", "demo")
+    )
 
 
 @pytest.mark.skipif(os.name != "posix", reason="kill by signal")

@@ -5,15 +5,15 @@ import datetime
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+
+from sfumato.errors import ParameterError, SchemaError
+from sfumato.hierarchies import Dates, dates
+from sfumato.hierarchies.periods import bounds, read_period, written
 from tests.hierarchies.contract import (
     keeps_the_contract,
     loses_nothing_at_first_and_all_at_the_top,
     understands_its_own_labels,
 )
-
-from sfumato.errors import ParameterError, SchemaError
-from sfumato.hierarchies import Dates, dates
-from sfumato.hierarchies.periods import bounds, read_period, written
 
 DAY = datetime.timedelta(days=1)
 

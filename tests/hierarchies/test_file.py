@@ -5,7 +5,6 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.hierarchies.contract import keeps_the_contract
 
 from sfumato.core.hierarchy import bind
 from sfumato.errors import OutputError, ParameterError, SchemaError, UnreadableInput
@@ -23,6 +22,7 @@ from sfumato.hierarchies import (
     tree,
     write_hierarchy,
 )
+from tests.hierarchies.contract import keeps_the_contract
 
 
 @pytest.fixture

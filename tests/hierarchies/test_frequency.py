@@ -3,14 +3,14 @@ from __future__ import annotations
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+
+from sfumato.errors import ParameterError
+from sfumato.hierarchies import Frequency, frequency
 from tests.hierarchies.contract import (
     keeps_the_contract,
     loses_nothing_at_first_and_all_at_the_top,
     understands_its_own_labels,
 )
-
-from sfumato.errors import ParameterError
-from sfumato.hierarchies import Frequency, frequency
 
 
 def test_the_rare_values_go_first():

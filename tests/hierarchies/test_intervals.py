@@ -6,14 +6,14 @@ from math import floor
 import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
+
+from sfumato.errors import ParameterError, SchemaError
+from sfumato.hierarchies import Intervals, intervals
 from tests.hierarchies.contract import (
     keeps_the_contract,
     loses_nothing_at_first_and_all_at_the_top,
     understands_its_own_labels,
 )
-
-from sfumato.errors import ParameterError, SchemaError
-from sfumato.hierarchies import Intervals, intervals
 
 
 def rows(hierarchy, *values):

@@ -3,14 +3,14 @@ from __future__ import annotations
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+
+from sfumato.errors import ParameterError, SchemaError
+from sfumato.hierarchies import MaskLeft, MaskRight, mask_left, mask_right
 from tests.hierarchies.contract import (
     keeps_the_contract,
     loses_nothing_at_first_and_all_at_the_top,
     understands_its_own_labels,
 )
-
-from sfumato.errors import ParameterError, SchemaError
-from sfumato.hierarchies import MaskLeft, MaskRight, mask_left, mask_right
 
 
 def test_zip_codes_from_the_right():

@@ -3,10 +3,10 @@ from __future__ import annotations
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.hierarchies.contract import keeps_the_contract, understands_its_own_labels
 
 from sfumato.errors import ParameterError, SchemaError
 from sfumato.hierarchies import Order, order
+from tests.hierarchies.contract import keeps_the_contract, understands_its_own_labels
 
 PAIN = ["none", "light", "medium", "strong", "worst"]
 

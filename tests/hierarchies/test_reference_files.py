@@ -7,10 +7,10 @@ import json
 from collections import Counter
 
 import pytest
-from tests.hierarchies.contract import keeps_the_contract
 
 from sfumato.core.hierarchy import bind
 from sfumato.hierarchies import read_hierarchy
+from tests.hierarchies.contract import keeps_the_contract
 
 # levels (original values included), lines, label of the top
 ADULT = {

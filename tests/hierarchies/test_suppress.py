@@ -2,9 +2,9 @@ from __future__ import annotations
 
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.hierarchies.contract import keeps_the_contract, loses_nothing_at_first_and_all_at_the_top
 
 from sfumato.hierarchies import suppress
+from tests.hierarchies.contract import keeps_the_contract, loses_nothing_at_first_and_all_at_the_top
 
 
 def test_a_value_or_the_top():

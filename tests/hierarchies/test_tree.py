@@ -3,10 +3,10 @@ from __future__ import annotations
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.hierarchies.contract import keeps_the_contract, understands_its_own_labels
 
 from sfumato.errors import ParameterError, SchemaError
 from sfumato.hierarchies import Tree, tree
+from tests.hierarchies.contract import keeps_the_contract, understands_its_own_labels
 
 # G27, the illness tree: 5 leaves, 3 levels; two virus infections, one bacterial infection
 ILLNESS = {

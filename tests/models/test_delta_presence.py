@@ -76,7 +76,9 @@ def test_population_that_lacks_the_table():
 
 
 def test_persons_are_counted_once():
-    table = Dataset(pl.DataFrame({"zip": [1, 1, 1, 2], "id": ["a", "a", "a", "b"]})).with_roles(quasi=["zip"], unit="id")
+    table = Dataset(pl.DataFrame({"zip": [1, 1, 1, 2], "id": ["a", "a", "a", "b"]})).with_roles(
+        quasi=["zip"], unit="id"
+    )
     register = Dataset(pl.DataFrame({"zip": [1, 1, 2, 2], "id": ["a", "c", "b", "d"]}))
     verdict = DeltaPresence(0, 0.5).judge(gather(table, [DeltaPresence(0, 0.5)], population=register))
     assert verdict.per_class.tolist() == [0.5, 0.5]

@@ -30,7 +30,9 @@ def test_is_the_number_of_classes(table, limit):
 @given(tables(), st.data())
 def test_weights_estimate_the_population(table, data):
     weights = data.draw(st.lists(st.integers(1, 20), min_size=len(table.rows), max_size=len(table.rows)))
-    dataset = Dataset(table.frame().with_columns(pl.Series("w", weights)), table.dataset().schema).with_roles(weight="w")
+    dataset = Dataset(table.frame().with_columns(pl.Series("w", weights)), table.dataset().schema).with_roles(
+        weight="w"
+    )
     sizes, sums = class_sizes(table.rows), {}
     for row, weight in zip(table.rows, weights, strict=True):
         sums[row] = sums.get(row, 0) + weight

@@ -112,7 +112,9 @@ def test_k_anonymity_is_enough_for_an_estimated_population(table, fraction):
 
 
 def test_values_and_missing_rules():
-    table = Dataset(pl.DataFrame({"age": [None, "20-29"]})).with_roles(quasi=["age"]).with_hierarchies(age=intervals(10))
+    table = (
+        Dataset(pl.DataFrame({"age": [None, "20-29"]})).with_roles(quasi=["age"]).with_hierarchies(age=intervals(10))
+    )
     register = people(age=[None, 21, 29, 35])
     assert KMap(1).judge(gather(table, [KMap(1)], population=register)).per_class.tolist() == [2, 1]
     wild = table.with_missing(age="wildcard")  # the missing cell fits all, the missing person both cells
@@ -121,7 +123,9 @@ def test_values_and_missing_rules():
 
 def test_mixed_levels_and_sets():
     """Local recoding: one column holds values, inner nodes and sets at once; a person may fit several classes."""
-    table = Dataset(pl.DataFrame({"n": ["1", "1,2", "{2, 3}", "*"]})).with_roles(quasi=["n"]).with_hierarchies(n=suppress())
+    table = (
+        Dataset(pl.DataFrame({"n": ["1", "1,2", "{2, 3}", "*"]})).with_roles(quasi=["n"]).with_hierarchies(n=suppress())
+    )
     evidence = gather(table, [KMap(1)], population=people(n=[1, 1, 2, 3]))
     labels = dict(zip(evidence.classes.ladders[0].labels[0], evidence.classes.population, strict=True))
     assert labels == {"1": 2, "1,2": 3, "{2, 3}": 2, "*": 4}
@@ -188,7 +192,10 @@ def test_empty_table():
 
 
 def test_one_population_a_run():
-    assert population_path([KAnonymity(2), KMap(2, population="a.csv"), DeltaPresence(0, 1, population="a.csv")]) == "a.csv"
+    assert (
+        population_path([KAnonymity(2), KMap(2, population="a.csv"), DeltaPresence(0, 1, population="a.csv")])
+        == "a.csv"
+    )
     assert population_path([KMap(2)]) is None
     with pytest.raises(ParameterError, match="2 different population tables"):
         population_path([KMap(2, population="a.csv"), KMap(3, population="b.csv")])

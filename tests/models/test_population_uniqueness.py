@@ -35,10 +35,14 @@ def test_zayatz_threshold(table, fraction, share):
 @given(tables(), st.data())
 def test_persons_are_counted_once(table, data):
     persons = data.draw(st.lists(st.sampled_from("abcd"), min_size=len(table.rows), max_size=len(table.rows)))
-    dataset = Dataset(table.frame().with_columns(pl.Series("who", persons)), table.dataset().schema).with_roles(unit="who")
+    dataset = Dataset(table.frame().with_columns(pl.Series("who", persons)), table.dataset().schema).with_roles(
+        unit="who"
+    )
     model = PopulationUniqueness(0.1, fraction=0.2, estimator="zayatz")
     sizes = list(class_persons(table.rows, persons).values())
-    assert model.judge(gather(dataset, [model])).attained == pytest.approx(population_uniques(sizes, 0.2, "zayatz").share)
+    assert model.judge(gather(dataset, [model])).attained == pytest.approx(
+        population_uniques(sizes, 0.2, "zayatz").share
+    )
 
 
 def test_is_not_monotone():

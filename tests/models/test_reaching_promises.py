@@ -93,7 +93,9 @@ def test_coarser_never_breaks_a_monotone_promise(model, case, data):
     )
     assert after.holds or not before.holds
     if not isinstance(model, DeltaPresence) or model.low == 0:
-        worse = before.attained - after.attained if "k" in model.__dataclass_fields__ else after.attained - before.attained
+        worse = (
+            before.attained - after.attained if "k" in model.__dataclass_fields__ else after.attained - before.attained
+        )
         assert worse <= 1e-9
 
 

@@ -72,7 +72,9 @@ def test_wildcards(table):
 @given(tables(), st.data())
 def test_persons_are_counted_once(table, data):
     persons = data.draw(st.lists(st.sampled_from("abcd"), min_size=len(table.rows), max_size=len(table.rows)))
-    dataset = Dataset(table.frame().with_columns(pl.Series("who", persons)), table.dataset().schema).with_roles(unit="who")
+    dataset = Dataset(table.frame().with_columns(pl.Series("who", persons)), table.dataset().schema).with_roles(
+        unit="who"
+    )
     persons_of = class_persons(table.rows, persons)
     evidence = gather(dataset, [])
     risks = [1 / persons_of[row] for row in table.rows]
@@ -123,7 +125,13 @@ def test_implications():
 @given(tables(), chances, chances)
 def test_implications_hold_in_fact(table, one, other):
     evidence = gather(table.dataset(), [])
-    models = [MaximumRisk(one), AverageRisk(other), RecordsAtRisk(other, share=0.2), KAnonymity(3), RecordsAtRisk(one, share=0.1)]
+    models = [
+        MaximumRisk(one),
+        AverageRisk(other),
+        RecordsAtRisk(other, share=0.2),
+        KAnonymity(3),
+        RecordsAtRisk(one, share=0.1),
+    ]
     for stronger in models:
         for weaker in models:
             if stronger.implies(weaker) and stronger.judge(evidence):

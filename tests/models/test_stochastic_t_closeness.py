@@ -52,9 +52,7 @@ def test_discrete_laplace_over_the_lattice(values, scale):
         a = math.exp(-1 / scale)
         return sum((1 - a) / (1 + a) * a ** abs(z - c) for c in members) / len(members)
 
-    expected = [
-        max(multiplicative(chance(group, z), chance(everyone, z)) for z in range(-20, 30)) for group in values
-    ]
+    expected = [max(multiplicative(chance(group, z), chance(everyone, z)) for z in range(-20, 30)) for group in values]
     assert verdict.per_class.tolist() == pytest.approx(expected, rel=1e-9)
 
 

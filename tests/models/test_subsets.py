@@ -106,13 +106,19 @@ def test_implications():
     assert not KOnSubsets(3, size=2).implies(KOnSubsets(2, size=3))
     assert KOnSubsets(3, size=2).implies(KOnCombinations(3, combinations=[["a", "b"], ["c"]]))
     assert not KOnSubsets(3, size=2).implies(KOnCombinations(3, combinations=[["a", "b", "c"]]))
-    assert KOnCombinations(3, combinations=[["a", "b", "c"]]).implies(KOnCombinations(2, combinations=[["b"], ["a", "c"]]))
+    assert KOnCombinations(3, combinations=[["a", "b", "c"]]).implies(
+        KOnCombinations(2, combinations=[["b"], ["a", "c"]])
+    )
     assert not KOnCombinations(3, combinations=[["a"], ["b"]]).implies(KOnCombinations(3, combinations=[["a", "b"]]))
     assert not KOnSubsets(3, size=2).implies(KAnonymity(2))
 
 
 def test_bad_input():
-    for wrong in (lambda: KOnSubsets(0, size=1), lambda: KOnSubsets(2, size=0), lambda: KOnCombinations(2, combinations=[])):
+    for wrong in (
+        lambda: KOnSubsets(0, size=1),
+        lambda: KOnSubsets(2, size=0),
+        lambda: KOnCombinations(2, combinations=[]),
+    ):
         with pytest.raises(ParameterError):
             wrong()
     with pytest.raises(ParameterError):

@@ -88,7 +88,7 @@ def _entropy_costs(ladder: Ladder, counts: NDArray[np.int64]) -> list[NDArray[np
 
 
 def _mean(tally: Tally) -> float:
-    return sum(w * c for w, c in zip(tally.weights, tally.cells, strict=True))
+    return float(sum(w * c for w, c in zip(tally.weights, tally.cells, strict=True)))
 
 
 def _geometric(tally: Tally) -> float:
@@ -112,7 +112,9 @@ def _relative(tally: Tally) -> float:
 
 
 OBJECTIVES: tuple[Objective, ...] = (
-    Objective("loss", "mean loss of a cell (Iyengar 2002, doi:10.1145/775047.775089)", _loss_costs, _mean, separable=True),
+    Objective(
+        "loss", "mean loss of a cell (Iyengar 2002, doi:10.1145/775047.775089)", _loss_costs, _mean, separable=True
+    ),
     Objective(
         "loss_geometric",
         "geometric mean of the columns' losses, prod(1+l)^w − 1, as ARX scores",

@@ -74,7 +74,9 @@ class OneKAnonymity:
         pairs = _pairs(self, evidence)
         counts = pairs.neighbours_of_originals()
         short = int(pairs.originals[counts < self.k].sum())
-        return _judged(self, self.k, evidence, pairs.least_per_released(counts), short, "released records a person could be")
+        return _judged(
+            self, self.k, evidence, pairs.least_per_released(counts), short, "released records a person could be"
+        )
 
     def implies(self, other: Model) -> bool:
         """A larger k implies a smaller one."""
@@ -177,7 +179,14 @@ class KKAnonymity:
         left, right = pairs.neighbours_of_originals(), pairs.neighbours_of_released()
         short = (left[pairs.same[0]] < self.k) | (right[pairs.same[1]] < self.k)
         values = np.minimum(pairs.least_per_released(left), right)
-        return _judged(self, self.k, evidence, values, int(pairs.same_records[short].sum()), "records of the other side one could be")
+        return _judged(
+            self,
+            self.k,
+            evidence,
+            values,
+            int(pairs.same_records[short].sum()),
+            "records of the other side one could be",
+        )
 
     def implies(self, other: Model) -> bool:
         """A larger k implies a smaller one, of either side too."""
@@ -278,6 +287,13 @@ def _judged(model: Model, k: int, evidence: Evidence, values: NDArray[np.int64],
     if short:
         sentence = f"{what}: fewer than {k} for {short:,} of {evidence.classes.total:,} records, at worst {attained}"
     found = verdict(
-        model, evidence, values < k, attained=attained, required=k, per_class=values, sentence=sentence, counts_crowds=True
+        model,
+        evidence,
+        values < k,
+        attained=attained,
+        required=k,
+        per_class=values,
+        sentence=sentence,
+        counts_crowds=True,
     )
     return dataclasses.replace(found, records=short)

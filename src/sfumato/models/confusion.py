@@ -113,12 +113,16 @@ def _count_likely(matrix: Any, records: int, least: float | None) -> NDArray[np.
     table = csr_array(matrix) if issparse(matrix) else csr_array(np.atleast_2d(np.asarray(matrix, dtype=np.float64)))
     table.sum_duplicates()
     if table.shape[0] != records:
-        raise SchemaError(f"an attack gives probabilities for {table.shape[0]:,} released records; there are {records:,}")
+        raise SchemaError(
+            f"an attack gives probabilities for {table.shape[0]:,} released records; there are {records:,}"
+        )
     if not np.isfinite(table.data).all() or (table.data < 0).any():
         raise SchemaError("an attack gives probabilities that are negative or missing")
     wrong = int((np.abs(table.sum(axis=1) - 1) > 1e-6).sum())
     if wrong:
-        raise SchemaError(f"an attack gives {wrong:,} of {records:,} released records probabilities that do not sum to 1")
+        raise SchemaError(
+            f"an attack gives {wrong:,} of {records:,} released records probabilities that do not sum to 1"
+        )
     enough = table.data > 0 if least is None else table.data >= least - TOLERANCE
     rows = np.repeat(np.arange(records), np.diff(table.indptr))
     return np.bincount(rows[enough], minlength=records)

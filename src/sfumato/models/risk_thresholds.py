@@ -229,5 +229,12 @@ def risk_verdict(
 ) -> Verdict:
     """A verdict about risks, which count compatible records where missing values are wildcards."""
     return verdict(
-        model, evidence, failing, attained=attained, required=required, per_class=per_class, sentence=sentence, counts_crowds=True
+        model,
+        evidence,
+        failing,
+        attained=attained,
+        required=required,
+        per_class=per_class,
+        sentence=sentence,
+        counts_crowds=True,
     )

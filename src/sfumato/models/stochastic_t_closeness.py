@@ -61,12 +61,15 @@ class StochasticTCloseness:
     """
 
     sensitive: Annotated[str, Field(description="the sensitive column")]
-    t: Annotated[float, Field(ge=0, allow_inf_nan=False, description="largest distance; multiplicative: largest factor")]
+    t: Annotated[
+        float, Field(ge=0, allow_inf_nan=False, description="largest distance; multiplicative: largest factor")
+    ]
     mechanism: Annotated[
         Literal["matrix", "laplace", "discrete_laplace"], Field(description="how values are randomised")
     ]
     scale: Annotated[
-        float | None, Field(gt=0, allow_inf_nan=False, description="laplace: scale of the noise, in units of the column")
+        float | None,
+        Field(gt=0, allow_inf_nan=False, description="laplace: scale of the noise, in units of the column"),
     ] = None
     matrix: Annotated[
         dict[str, dict[str, Annotated[float, Field(ge=0, le=1)]]] | None,
@@ -89,7 +92,9 @@ class StochasticTCloseness:
             raise ParameterError(f"the mechanism {self.mechanism} has the multiplicative distance only")
         wrong = [row for row in (self.matrix or {}).values() if abs(sum(row.values()) - 1) > TOLERANCE]
         if wrong:
-            raise ParameterError(f"every row of the matrix must sum to 1; {len(wrong)} of {len(self.matrix or {})} do not")
+            raise ParameterError(
+                f"every row of the matrix must sum to 1; {len(wrong)} of {len(self.matrix or {})} do not"
+            )
         if self.distance == "multiplicative" and self.t < 1:
             raise ParameterError("t should be at least 1 for the multiplicative distance, where 1 means equal")
         if self.distance != "multiplicative" and self.t > 1:
@@ -125,7 +130,9 @@ class StochasticTCloseness:
         failing = distances > self.t + TOLERANCE
         attained = extreme(distances, "largest")
         sentence = "" if attained is None else self._sentence(evidence, failing, attained)
-        return verdict(self, evidence, failing, attained=attained, required=self.t, per_class=distances, sentence=sentence)
+        return verdict(
+            self, evidence, failing, attained=attained, required=self.t, per_class=distances, sentence=sentence
+        )
 
     def implies(self, other: Model) -> bool:
         """A smaller t implies a larger one for the same mechanism; a factor t is an equal distance of 1 − 1/t."""
@@ -161,7 +168,9 @@ class StochasticTCloseness:
         attribute = evidence.schema[self.sensitive]
         places, values = axis(counts, reference, self.sensitive, attribute, "numeric", only_reference=False)
         if self.mechanism == "discrete_laplace" and (values != np.round(values)).any():
-            raise SchemaError(f"{self.promise}: column {self.sensitive!r} has values that are no whole numbers; use laplace")
+            raise SchemaError(
+                f"{self.promise}: column {self.sensitive!r} has values that are no whole numbers; use laplace"
+            )
         decay = np.exp(-np.diff(values) / (self.scale or math.inf))
         mass = np.zeros(len(values))
         mass[places] = reference
@@ -173,7 +182,9 @@ class StochasticTCloseness:
         from scipy.sparse import csr_array
 
         matrix, outcomes = self._matrix_of(counts.labels)
-        rows = csr_array((counts.counts.astype(np.float64), counts.codes, counts.starts), shape=(len(evidence.classes), len(matrix)))
+        rows = csr_array(
+            (counts.counts.astype(np.float64), counts.codes, counts.starts), shape=(len(evidence.classes), len(matrix))
+        )
         table = reference @ matrix / reference.sum()
         order = self._order(evidence, outcomes) if self.distance == "ordered" else None
         step = max(1, CELLS // max(1, len(outcomes)))
@@ -211,7 +222,9 @@ class StochasticTCloseness:
         nothing = np.zeros(0, dtype=np.int64)
         counts = Counts(np.zeros(1, dtype=np.int64), nothing, nothing, tuple(outcomes))
         zeros = np.zeros(len(outcomes), dtype=np.int64)
-        places, _ = axis(counts, zeros, self.sensitive, evidence.schema[self.sensitive], "ordered", only_reference=False)
+        places, _ = axis(
+            counts, zeros, self.sensitive, evidence.schema[self.sensitive], "ordered", only_reference=False
+        )
         return np.argsort(places)
 
     def _sentence(self, evidence: Evidence, failing: NDArray[np.bool_], attained: float) -> str:

@@ -84,23 +84,29 @@ def _refuse_broken(release: Release) -> None:
 
 def _changes(original: Dataset, shared: Dataset, plans: Sequence[tuple[str, Any]]) -> tuple[ColumnChange, ...]:
     levels: dict[str, tuple[int, int]] = {}
+    local: set[str] = set()
     blanks: Counter[str] = Counter()
     for _, plan in plans:
         told = plan.describe()
         for column, place in told.get("levels", {}).items():
             levels[column] = (place["level"], place["top"])
+        local.update(told.get("columns", ()))
         blanks.update(told.get("suppressed_cells", {}))
-    return tuple(_change(name, original, shared, levels, blanks[name]) for name in original.columns)
+    return tuple(
+        _change(name, original, shared, levels, blanks[name], local=name in local) for name in original.columns
+    )
 
 
 def _change(
-    name: str, original: Dataset, shared: Dataset, levels: dict[str, tuple[int, int]], blanks: int
+    name: str, original: Dataset, shared: Dataset, levels: dict[str, tuple[int, int]], blanks: int, *, local: bool
 ) -> ColumnChange:
     attribute = original.schema[name]
     before = original.column(name).n_unique()
     after = shared.column(name).n_unique() if name in shared.columns else None
     level, top = levels.get(name, (None, None))
     action = _action(attribute.roles, after, level, top)
+    if local and level is None and after is not None and not blanks:
+        action = "generalised cell by cell"
     return ColumnChange(
         name,
         tuple(str(r) for r in attribute.roles),

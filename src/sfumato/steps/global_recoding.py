@@ -134,9 +134,13 @@ class GlobalRecoding:
         objective = objective_named(self.objective)
         choose(self.algorithm, effort=self.effort, seconds=self.seconds)
         if self.algorithm == "datafly" and (self.weights or self.objective != "loss"):
-            raise ParameterError("datafly follows the number of values of the columns; it has no objective and no weights")
+            raise ParameterError(
+                "datafly follows the number of values of the columns; it has no objective and no weights"
+            )
         if self.algorithm == "anytime" and objective.minimal:
-            raise ParameterError(f"anytime cannot tell which nodes are k-minimal, as {self.objective} asks; use optimal")
+            raise ParameterError(
+                f"anytime cannot tell which nodes are k-minimal, as {self.objective} asks; use optimal"
+            )
 
     def plan(self, dataset: Dataset, goal: Goal) -> Recoding | RecodedCells:
         """Search the lattice for the best levels."""

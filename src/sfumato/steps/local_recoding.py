@@ -14,6 +14,7 @@ from sfumato.steps.k_member import plan_k_member
 from sfumato.steps.local_respecialise import respecialise
 from sfumato.steps.local_suppression import with_attributes_dropped, with_suppressible_cells
 from sfumato.steps.mondrian import plan_mondrian
+from sfumato.steps.regions import release_regions
 from sfumato.steps.written_alike import written_alike
 
 if TYPE_CHECKING:
@@ -87,6 +88,8 @@ class LocalRecoding:
 
     def apply(self, dataset: Dataset, plan: ClassRecoding) -> Dataset:
         """Recode the cells and drop the suppressed records."""
+        if self.method != "respecialise":
+            return release_regions(dataset, plan)
         recoded = recode_classes(dataset, plan)
         for name in plan.losses:
             if name not in plan.cells:

@@ -58,7 +58,8 @@ class Atoms:
         for name, codes in self.values.items():
             known = self.base.counts[name]
             merged = merge_counts(rows, codes[atoms], amounts, groups, count, max(1, len(known.labels)))
-            counts[name] = Counts(*merged, known.labels, known.worked_out)
+            starts, merged_codes, merged_amounts = merged
+            counts[name] = Counts(starts, merged_codes, merged_amounts, known.labels, known.worked_out)
         return dataclasses.replace(
             self.base,
             keys=np.zeros((count, 1), dtype=np.uint64),
