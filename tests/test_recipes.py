@@ -296,7 +296,7 @@ promises: []
         ("meet: [{k_anonymity: {kk: 5}}]", "kk: Unexpected keyword argument"),
         ("steps: [{global_recoding: {budget: true}}]", "budget should be a number, not true or false"),
         ("steps: [{global_recoding: {budget: .nan}}]", "budget should be"),
-        ("steps: [{global_recoding: {suppress: no}}]", "suppress should be 'tuple' or 'none'"),
+        ("steps: [{global_recoding: {suppress: no}}]", "suppress should be 'tuple', 'attribute', 'cell' or 'none'"),
         ("steps: [{global_recoding: 0.5}]", "suppress should be"),
         ("steps: [5]", "like 'global_recoding: {budget: 0.02}'"),
         ("sfumato: true", "recipe version True"),
