@@ -28,7 +28,7 @@ from sfumato import recipes
 from sfumato.core.recipe import Recipe
 from sfumato.core.step import Goal
 from sfumato.hierarchies import HierarchyFile
-from sfumato.steps.optimal_search import Search
+from sfumato.steps.search.optimal import Search
 
 REFERENCE = Path(__file__).resolve().parents[2] / "shared" / "data"
 ADULT = (

@@ -261,7 +261,7 @@ GOOD = {
         "sfumato.models.x",
         "from sfumato.core.model import Verdict\nfrom sfumato.errors import ParameterError",
     ),
-    "own room": ("sfumato.steps.x", "from sfumato.steps.lattice import Lattice"),
+    "own room": ("sfumato.steps.x", "from sfumato.steps.search.lattice import Lattice"),
     "own room, relative": ("sfumato.steps.x", "from .lattice import Lattice"),
     "from the package": ("sfumato.recipes", "from sfumato import registry"),
     "the version": ("sfumato.core.x", "from sfumato import __version__"),

@@ -22,8 +22,8 @@ from sfumato.errors import ParameterError, SchemaError, Unsatisfiable
 from sfumato.models import ALL as MODELS
 from sfumato.models.k_anonymity import KAnonymity
 from sfumato.models.subsets import KOnCombinations, KOnSubsets
-from sfumato.steps import cell_suppression
-from sfumato.steps.cell_suppression import cheapest_sets
+from sfumato.steps.blanks import cell_suppression
+from sfumato.steps.blanks.cell_suppression import cheapest_sets
 from sfumato.steps.suppression import Suppress
 from tests import oracle
 

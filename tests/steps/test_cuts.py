@@ -15,9 +15,9 @@ from sfumato.core.schema import Attribute, Kind, Role, Schema
 from sfumato.core.step import Goal
 from sfumato.errors import ParameterError, SchemaError
 from sfumato.models.k_anonymity import KAnonymity
-from sfumato.steps.cut_ground import Ground
-from sfumato.steps.cuts import cells_of_cut, cut_recoding, group_of_ranks, recode_columns
-from sfumato.steps.taxonomy import bottommost, children_of, nodes_of, topmost
+from sfumato.steps.cuts.cut import cells_of_cut, cut_recoding, group_of_ranks, recode_columns
+from sfumato.steps.cuts.ground import Ground
+from sfumato.steps.cuts.taxonomy import bottommost, children_of, nodes_of, topmost
 
 TREE = sf.tree({"*": {"virus": ["flu", "HIV"], "injury": ["cut", "burn"], "age": {"old": ["gout"]}}})
 SCHEMA = Schema(

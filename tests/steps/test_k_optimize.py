@@ -18,9 +18,9 @@ from sfumato.core.step import Goal
 from sfumato.errors import ParameterError, SchemaError, Unsatisfiable
 from sfumato.models.k_anonymity import KAnonymity
 from sfumato.models.l_diversity import LDiversity
-from sfumato.steps.cut_costs import CutCosts
-from sfumato.steps.cut_ground import Ground
-from sfumato.steps.cut_points import points_of_all, shares
+from sfumato.steps.cuts.costs import CutCosts
+from sfumato.steps.cuts.ground import Ground
+from sfumato.steps.cuts.points import points_of_all, shares
 from sfumato.steps.k_optimize import KOptimize
 from tests import oracle
 

@@ -17,14 +17,14 @@ from sfumato.core.step import Goal
 from sfumato.errors import ParameterError
 from sfumato.models.k_anonymity import KAnonymity
 from sfumato.models.l_diversity import LDiversity
-from sfumato.steps.algorithms import ALGORITHMS, choose
-from sfumato.steps.datafly import datafly
 from sfumato.steps.global_recoding import GlobalRecoding
-from sfumato.steps.incognito import all_admissible, incognito
-from sfumato.steps.mingen import every_table, mingen
-from sfumato.steps.ola import ola
-from sfumato.steps.samarati import all_minimal, samarati
-from sfumato.steps.tagging import FEASIBLE, INFEASIBLE, UNKNOWN, History, Tags
+from sfumato.steps.search.algorithms import ALGORITHMS, choose
+from sfumato.steps.search.datafly import datafly
+from sfumato.steps.search.incognito import all_admissible, incognito
+from sfumato.steps.search.mingen import every_table, mingen
+from sfumato.steps.search.ola import ola
+from sfumato.steps.search.samarati import all_minimal, samarati
+from sfumato.steps.search.tagging import FEASIBLE, INFEASIBLE, UNKNOWN, History, Tags
 from tests import oracle
 from tests.random_tables import RandomTable, tables
 from tests.steps.test_optimal_search import MINIMAL_NODES, SmallCrowds, faggioli, in_order

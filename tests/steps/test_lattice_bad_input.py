@@ -11,8 +11,8 @@ from sfumato import recipes
 from sfumato.core.step import Goal
 from sfumato.errors import ParameterError, RecipeError, SchemaError, Unsatisfiable
 from sfumato.models.k_anonymity import KAnonymity
-from sfumato.steps.algorithms import ALGORITHMS
 from sfumato.steps.global_recoding import GlobalRecoding
+from sfumato.steps.search.algorithms import ALGORITHMS
 from tests.random_tables import RandomTable
 from tests.steps.test_anytime import many_columns
 

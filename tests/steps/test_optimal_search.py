@@ -17,7 +17,7 @@ from sfumato.core.step import Goal
 from sfumato.errors import Unsatisfiable
 from sfumato.models.k_anonymity import KAnonymity
 from sfumato.steps.global_recoding import GlobalRecoding
-from sfumato.steps.optimal_search import Search, k_minimal
+from sfumato.steps.search.optimal import Search, k_minimal
 from tests import oracle
 from tests.random_tables import RandomTable, tables
 

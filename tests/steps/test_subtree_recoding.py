@@ -21,8 +21,8 @@ from sfumato.models.k_anonymity import KAnonymity
 from sfumato.models.l_diversity import LDiversity
 from sfumato.steps.bottom_up import BottomUpGeneralization
 from sfumato.steps.bottom_up import _Generalising as Generalising
-from sfumato.steps.cut_ground import Ground
-from sfumato.steps.information import best_split, entropy, gain
+from sfumato.steps.cuts.ground import Ground
+from sfumato.steps.cuts.information import best_split, entropy, gain
 from sfumato.steps.top_down import TopDownSpecialization
 from sfumato.steps.top_down import _Specialising as Specialising
 from tests import oracle

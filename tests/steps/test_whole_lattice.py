@@ -20,8 +20,8 @@ from sfumato.core.step import Goal
 from sfumato.hierarchies import Table
 from sfumato.models.k_anonymity import KAnonymity
 from sfumato.steps.global_recoding import GlobalRecoding
-from sfumato.steps.optimal_search import Search
-from sfumato.steps.whole_lattice import effort, neighbourhood, smallest_class, survey, whole_lattice
+from sfumato.steps.search.optimal import Search
+from sfumato.steps.search.whole_lattice import effort, neighbourhood, smallest_class, survey, whole_lattice
 from tests import oracle
 from tests.random_tables import RandomTable, tables
 

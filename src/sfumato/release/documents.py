@@ -17,6 +17,7 @@ from sfumato.assessment import DEFAULT_THRESHOLD
 from sfumato.release.alternatives import alternatives_in_passing
 
 if TYPE_CHECKING:
+    from sfumato.core.recipe import Recipe
     from sfumato.release.release import Release
 
 CERTIFICATE_VERSION = 1
@@ -102,10 +103,19 @@ def lock(release: Release, *, salt: str, input_digest: str, certificate: Mapping
     """What replays a release bit by bit: the full recipe, seed, salt and versions. It stays with the owner."""
     return {
         "sfumato_lock": 1,
-        "recipe": recipes.to_dict(release.recipe, base=Path()),
+        "recipe": recipes.to_dict(_locked(release), base=Path()),
         "seed": release.seed.text,
         "salt": salt,
         "input_sha256": input_digest,
         "output_sha256": certificate["data"]["sha256"],
         "versions": certificate["versions"],
     }
+
+
+def _locked(release: Release) -> Recipe:
+    """The recipe with what time decided written down: a step that was stopped by the clock says how far it got."""
+    steps = tuple(
+        step.locked(plan) if hasattr(step, "locked") else step
+        for step, (_, plan) in zip(release.recipe.steps, release.plans, strict=True)
+    )
+    return dataclasses.replace(release.recipe, steps=steps)

@@ -10,10 +10,10 @@ from pydantic import Field
 
 from sfumato.core.parameters import parameters
 from sfumato.core.step import Goal
-from sfumato.steps.cut_ground import Ground
-from sfumato.steps.cuts import Cut, CutRecoding, cut_recoding, recode_columns
-from sfumato.steps.information import gain
-from sfumato.steps.taxonomy import bottommost, nodes_of
+from sfumato.steps.cuts.cut import Cut, CutRecoding, cut_recoding, recode_columns
+from sfumato.steps.cuts.ground import Ground
+from sfumato.steps.cuts.information import gain
+from sfumato.steps.cuts.taxonomy import bottommost, nodes_of
 
 if TYPE_CHECKING:
     import numpy as np

@@ -18,16 +18,16 @@ from sfumato.core.population import count_needed
 from sfumato.core.schema import Kind
 from sfumato.core.step import Goal
 from sfumato.errors import ParameterError, Unsatisfiable
-from sfumato.steps.algorithms import AlgorithmName, choose
-from sfumato.steps.attribute_suppression import ends_only
-from sfumato.steps.cell_plan import CellSuppression
-from sfumato.steps.class_recoding import recode_classes
-from sfumato.steps.lattice import Judged, Lattice, level_bounds, normalised_weights
-from sfumato.steps.outcome import Outcome
-from sfumato.steps.recoded_cells import RecodedCells
-from sfumato.steps.suppressed_cells import demands_of, with_wildcards
-from sfumato.steps.whole_lattice import survey
-from sfumato.steps.written_alike import written_alike
+from sfumato.steps.blanks.attribute_suppression import ends_only
+from sfumato.steps.blanks.cell_plan import CellSuppression
+from sfumato.steps.blanks.recoded_cells import RecodedCells
+from sfumato.steps.blanks.suppressed_cells import demands_of, with_wildcards
+from sfumato.steps.partition.class_recoding import recode_classes
+from sfumato.steps.partition.written_alike import written_alike
+from sfumato.steps.search.algorithms import AlgorithmName, choose
+from sfumato.steps.search.lattice import Judged, Lattice, level_bounds, normalised_weights, seen_by_classes
+from sfumato.steps.search.outcome import Outcome
+from sfumato.steps.search.whole_lattice import survey
 
 if TYPE_CHECKING:
     import numpy as np
@@ -35,7 +35,6 @@ if TYPE_CHECKING:
 
     from sfumato.core.dataset import Dataset
     from sfumato.core.landscape import Landscape
-    from sfumato.core.model import Model
     from sfumato.core.schema import Schema
 
 
@@ -176,7 +175,7 @@ class GlobalRecoding:
         made = Lattice(
             base=classes,
             schema=dataset.schema,
-            models=tuple(m for m in goal.models if not _comes_along(m, goal.models, dataset.schema)),
+            models=seen_by_classes(goal.models, dataset.schema),
             objective=objective_named(self.objective),
             low=low,
             high=high,
@@ -231,13 +230,6 @@ class GlobalRecoding:
     def released_schema(self, schema: Schema, columns: Sequence[str]) -> Schema:
         """What a released table is, when ``schema`` says what the original is."""
         return with_wildcards(schema) if self.suppress == "cell" else schema
-
-
-def _comes_along(model: Model, models: Sequence[Model], schema: Schema) -> bool:
-    """Whether a promise about pairs of records, which no search over classes sees, follows from another promise."""
-    if not model.needs(schema).pairs:
-        return False
-    return any(other.implies(model) for other in models if not other.needs(schema).pairs)
 
 
 def _kind_after(kind: Kind) -> Kind:

@@ -11,12 +11,12 @@ from pydantic import Field
 from sfumato.core.parameters import parameters
 from sfumato.core.step import Goal
 from sfumato.errors import ParameterError
-from sfumato.steps.axes import Axis, axes_of, points_of, space_of
-from sfumato.steps.class_recoding import ClassRecoding
-from sfumato.steps.cutting import blocks_of
-from sfumato.steps.lattice import normalised_weights
-from sfumato.steps.promises import Promises
-from sfumato.steps.regions import Regions, recoding, release_regions
+from sfumato.steps.partition.axes import Axis, axes_of, points_of, space_of
+from sfumato.steps.partition.class_recoding import ClassRecoding
+from sfumato.steps.partition.cutting import blocks_of
+from sfumato.steps.partition.promises import Promises
+from sfumato.steps.partition.regions import Regions, recoding, release_regions
+from sfumato.steps.search.lattice import normalised_weights
 
 if TYPE_CHECKING:
     import numpy as np
@@ -40,7 +40,7 @@ class KMember:
     .. math:: n\,(\ell' - \ell) + m\,\ell'
 
     where *n* records lose :math:`\ell` each before *m* records join and all lose :math:`\ell'` after; the loss is the
-    weighted sum over the cells that are released (see :mod:`sfumato.steps.cells`). Fewer than *k* records that are left
+    weighted sum over the cells that are released (see :mod:`sfumato.steps.partition.cells`). Fewer than *k* records that are left
     over at the end join the clusters where that costs least. *k* is that of the k-anonymity among the promises.
 
     The next cluster starts at the record nearest to the start of the last one, which loses less than the paper's

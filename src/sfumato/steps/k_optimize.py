@@ -12,10 +12,10 @@ from pydantic import Field
 from sfumato.core.parameters import parameters
 from sfumato.core.step import Goal
 from sfumato.errors import ParameterError
-from sfumato.steps.cut_costs import CutCosts
-from sfumato.steps.cut_ground import Ground
-from sfumato.steps.cut_points import Point, cuts_with, points_of_all
-from sfumato.steps.cuts import CutRecoding, cut_recoding, recode_columns
+from sfumato.steps.cuts.costs import CutCosts
+from sfumato.steps.cuts.cut import CutRecoding, cut_recoding, recode_columns
+from sfumato.steps.cuts.ground import Ground
+from sfumato.steps.cuts.points import Point, cuts_with, points_of_all
 
 if TYPE_CHECKING:
     from sfumato.core.dataset import Dataset

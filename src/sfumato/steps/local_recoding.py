@@ -8,19 +8,19 @@ from pydantic import Field
 
 from sfumato.core.parameters import parameters
 from sfumato.errors import ParameterError
-from sfumato.steps.class_recoding import ClassRecoding, recode_classes
 from sfumato.steps.global_recoding import GlobalRecoding
 from sfumato.steps.k_member import plan_k_member
-from sfumato.steps.local_respecialise import respecialise
-from sfumato.steps.local_suppression import with_attributes_dropped, with_suppressible_cells
+from sfumato.steps.local.respecialise import respecialise
+from sfumato.steps.local.suppression import with_attributes_dropped, with_suppressible_cells
 from sfumato.steps.mondrian import plan_mondrian
-from sfumato.steps.regions import release_regions
-from sfumato.steps.written_alike import written_alike
+from sfumato.steps.partition.class_recoding import ClassRecoding, recode_classes
+from sfumato.steps.partition.regions import release_regions
+from sfumato.steps.partition.written_alike import written_alike
 
 if TYPE_CHECKING:
     from sfumato.core.dataset import Dataset
     from sfumato.core.step import Goal
-    from sfumato.steps.lattice import Lattice
+    from sfumato.steps.search.lattice import Lattice
 
 
 @parameters

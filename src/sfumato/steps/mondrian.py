@@ -10,13 +10,13 @@ from pydantic import Field
 
 from sfumato.core.parameters import parameters
 from sfumato.core.step import Goal
-from sfumato.steps.axes import axes_of, points_of, space_of
-from sfumato.steps.class_recoding import ClassRecoding
-from sfumato.steps.cutting import cut_by_crowd, cut_by_promises
-from sfumato.steps.lattice import normalised_weights
-from sfumato.steps.outliers import without_outliers
-from sfumato.steps.promises import Promises
-from sfumato.steps.regions import Regions, recoding, release_regions
+from sfumato.steps.partition.axes import axes_of, points_of, space_of
+from sfumato.steps.partition.class_recoding import ClassRecoding
+from sfumato.steps.partition.cutting import cut_by_crowd, cut_by_promises
+from sfumato.steps.partition.outliers import without_outliers
+from sfumato.steps.partition.promises import Promises
+from sfumato.steps.partition.regions import Regions, recoding, release_regions
+from sfumato.steps.search.lattice import normalised_weights
 
 if TYPE_CHECKING:
     from sfumato.core.dataset import Dataset
@@ -34,7 +34,7 @@ class Mondrian:
     records at or below it: first :math:`\{\le s\} \mid \{> s\}`, then :math:`\{< s\} \mid \{\ge s\}`. In a tree one child of the
     node above all values is cut off first, the one nearest to half of the records (with models beside k-anonymity
     the three nearest are tried), then the median in depth-first order as on a line. Where neither side-by-side cut is allowed the
-    next column is tried; where none is, the region is released: see :mod:`sfumato.steps.cells` for how it is written.
+    next column is tried; where none is, the region is released: see :mod:`sfumato.steps.partition.cells` for how it is written.
 
     ``strict`` keeps equal values together; with k-anonymity alone no region has more than
     :math:`2d(k-1) + m` records (*d* columns, *m* the most records that are equal). ``relaxed`` lets records that

@@ -14,12 +14,12 @@ from sfumato.core.objective import objective_named
 from sfumato.core.parameters import parameters
 from sfumato.core.population import count_needed
 from sfumato.errors import ParameterError, Unsatisfiable
-from sfumato.steps.attribute_suppression import DroppedColumns, least_important_columns
-from sfumato.steps.cell_plan import EFFORT, CellSuppression, Method
-from sfumato.steps.class_recoding import SUPPRESSED, ClassRecoding, recode_classes, whole_classes
-from sfumato.steps.lattice import Lattice, normalised_weights
-from sfumato.steps.suppressed_cells import with_wildcards
-from sfumato.steps.written_alike import written_alike
+from sfumato.steps.blanks.attribute_suppression import DroppedColumns, least_important_columns
+from sfumato.steps.blanks.cell_plan import EFFORT, CellSuppression, Method
+from sfumato.steps.blanks.suppressed_cells import with_wildcards
+from sfumato.steps.partition.class_recoding import SUPPRESSED, ClassRecoding, recode_classes, whole_classes
+from sfumato.steps.partition.written_alike import written_alike
+from sfumato.steps.search.lattice import Lattice, normalised_weights
 
 if TYPE_CHECKING:
     from sfumato.core.dataset import Dataset

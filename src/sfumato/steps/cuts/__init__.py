@@ -1,0 +1,1 @@
+"""Cuts through hierarchies and ordered domains, and what they cost."""

@@ -1,0 +1,186 @@
+"""Cuts of a column: ranges of values that are released as one, the same all over the table.
+
+Values stand in an order (see :mod:`sfumato.steps.partition.axes`): numbers, dates and listed orders in their own, values under a
+hierarchy so that every node is a range. A *cut* is the tuple of the ranks at which its ranges begin: all single values
+are ``(0, 1, …)``, everything as one is ``(0,)``. Values of one column may stand at different levels of its hierarchy.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from sfumato.core.classes import pack_rows
+from sfumato.core.layout import Placement
+from sfumato.core.schema import Kind
+from sfumato.steps.partition.cells import Cells, cells_of
+from sfumato.steps.partition.written_alike import written_alike
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from sfumato.core.classes import ClassTable
+    from sfumato.core.dataset import Dataset
+    from sfumato.core.schema import Schema
+    from sfumato.steps.partition.axes import Axis
+
+Cut = tuple[int, ...]
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class CutRecoding:
+    """What was decided: the released label of every value, and the classes to drop.
+
+    ``cells[column][code]`` is a code into ``labels[column]`` and ``losses[column][code]`` the loss of that cell, for the codes
+    of level 0 under ``placement``; ``ranges`` counts what is told apart. Columns in ``changed`` are written anew, those in
+    ``unhung`` with labels their hierarchy does not know. ``dropped`` holds the packed keys of suppressed classes.
+    """
+
+    columns: tuple[str, ...]
+    placement: Placement
+    cells: Mapping[str, NDArray[np.int64]]
+    labels: Mapping[str, tuple[str | None, ...]]
+    losses: Mapping[str, NDArray[np.float64]]
+    changed: tuple[str, ...]
+    unhung: tuple[str, ...]
+    dropped: NDArray[np.uint64]
+    records: int
+    suppressed: int
+    score: float
+    method: str
+    notes: Mapping[str, Any] = dataclasses.field(default_factory=dict)
+
+    objective = "loss"
+
+    def describe(self) -> dict[str, Any]:
+        """The plan as plain data: no data values."""
+        return {
+            "kind": "cut recoding",
+            "method": self.method,
+            "columns": {c: {"values": len(self.cells[c]), "released": len(self.labels[c])} for c in self.columns},
+            "suppressed_records": self.suppressed,
+            "suppressed_classes": len(self.dropped),
+        }
+
+    def effort(self) -> dict[str, Any]:
+        """How the plan was found, for the owner."""
+        return {"objective": self.objective, "score": self.score, **self.notes}
+
+
+def recode_columns(dataset: Dataset, plan: CutRecoding) -> Dataset:
+    """Release a table as its cuts say."""
+    import numpy as np
+    import polars as pl
+
+    from sfumato.core.classes import remap_to
+    from sfumato.core.encoding import encode
+    from sfumato.kernels.keys import look_up
+
+    if len(plan.dropped):
+        keys, _ = pack_rows(dataset, plan.columns, plan.placement)
+        dataset = dataset.take(np.flatnonzero(look_up(plan.dropped, keys) < 0))
+    for name, ladder in zip(plan.columns, plan.placement.ladders, strict=True):
+        encoded = encode(dataset.column(name))
+        codes = remap_to(ladder, encoded)  # refuses values that were not planned for, in columns that stay as well
+        if name not in plan.changed:
+            dataset = written_alike(dataset, name)
+            continue
+        labels = pl.Series(name, plan.labels[name], dtype=pl.String)
+        released = labels.gather(plan.cells[name][codes[encoded.codes]])
+        dataset = dataset.with_columns({name: released}).with_schema(_schema_after(dataset.schema, name, plan))
+    return dataset
+
+
+def _schema_after(schema: Schema, name: str, plan: CutRecoding) -> Schema:
+    attribute = schema[name]
+    ordered = attribute.kind in (Kind.NUMERIC, Kind.DATE, Kind.ORDINAL)
+    known = tuple(label for label in plan.labels[name] if label is not None)
+    return schema.replace(
+        name,
+        kind=Kind.ORDINAL if ordered else Kind.NOMINAL,
+        hierarchy=None if name in plan.unhung else attribute.hierarchy,
+        order=known if attribute.order is not None else None,
+    )
+
+
+def group_of_ranks(cut: Cut, ranks: int) -> NDArray[np.int64]:
+    """The range that every rank lies in.
+
+    >>> group_of_ranks((0, 2), 4).tolist()
+    [0, 0, 1, 1]
+    """
+    import numpy as np
+
+    return np.searchsorted(np.array(cut), np.arange(ranks), side="right") - 1
+
+
+def cells_of_cut(axis: Axis, cut: Cut) -> Cells:
+    """What the ranges of a cut are released as; a tree whose ranges are not all nodes is written as sets."""
+    import numpy as np
+
+    ends = np.array([*cut[1:], len(axis.labels)], dtype=np.int64)
+    if axis.form == "tree" and not _all_nodes(axis, cut, ends):
+        axis = dataclasses.replace(axis, form="set")
+    return cells_of(axis, np.arange(len(axis.labels)), ends)
+
+
+def _all_nodes(axis: Axis, cut: Cut, ends: NDArray[np.int64]) -> bool:
+    """Whether every range of a tree is all that is below some node."""
+    ladder, size = axis.ladder, len(axis.labels)
+    for start, end in zip(cut, ends.tolist(), strict=True):
+        climbs = (ladder.climb(0, level) for level in range(ladder.depth))
+        above = next((c for c in climbs if c[start] == c[end - 1]), None)
+        if (
+            above is None
+            or (start > 0 and above[start - 1] == above[start])
+            or (end < size and above[end] == above[start])
+        ):
+            return False
+    return True
+
+
+def cut_recoding(
+    classes: ClassTable,
+    axes: Sequence[Axis],
+    cuts: Sequence[Cut],
+    gone: NDArray[np.bool_],
+    *,
+    method: str,
+    notes: Mapping[str, Any],
+) -> CutRecoding:
+    """The plan that releases these cuts without the classes that must go."""
+    cells = {axis.column: cells_of_cut(axis, cut) for axis, cut in zip(axes, cuts, strict=True)}
+    groups = {a.column: group_of_ranks(cut, len(a.labels))[a.ranks] for a, cut in zip(axes, cuts, strict=True)}
+    changed = tuple(name for name, cell in cells.items() if cell.changed)
+    losses = {name: cell.losses[groups[name]] for name, cell in cells.items()}
+    return CutRecoding(
+        columns=classes.columns,
+        placement=Placement(classes.ladders, classes.levels, classes.layout),
+        cells={name: cell.codes[groups[name]] for name, cell in cells.items()},
+        labels={name: cell.labels for name, cell in cells.items()},
+        losses=losses,
+        changed=changed,
+        unhung=tuple(axis.column for axis in axes if axis.column in changed and _foreign(axis, cells[axis.column])),
+        dropped=classes.keys[gone & (classes.records > 0)],
+        records=classes.total,
+        suppressed=int(classes.records[gone].sum()),
+        score=_mean_loss(classes, losses, gone),
+        method=method,
+        notes=notes,
+    )
+
+
+def _foreign(axis: Axis, cells: Cells) -> bool:
+    """Whether a label is none of the column's hierarchy."""
+    known = {label for level in axis.ladder.labels for label in level}
+    return axis.ladder.depth > 1 and not known.issuperset(cells.labels)
+
+
+def _mean_loss(classes: ClassTable, losses: Mapping[str, NDArray[np.float64]], gone: NDArray[np.bool_]) -> float:
+    """Mean loss of a cell; those of suppressed records count 1."""
+    kept = classes.records * ~gone
+    lost = sum(float(kept @ loss[classes.codes(name)]) for name, loss in losses.items())
+    cells = classes.total * len(classes.columns)
+    return (lost + int(classes.records[gone].sum()) * len(classes.columns)) / cells if cells else 0.0

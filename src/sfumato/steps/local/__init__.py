@@ -1,0 +1,1 @@
+"""Local recoding from the global optimum: cover, borrow, absorb, narrow."""

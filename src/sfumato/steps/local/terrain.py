@@ -1,0 +1,192 @@
+"""The ground local recoding works on: hierarchies laid out for loops, and the records no model can tell apart."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from collections.abc import Mapping, Sequence
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+from sfumato.core.classes import ClassTable, pack_rows
+from sfumato.core.counts import Counts
+from sfumato.core.encoding import encode, encode_column, parts_of
+from sfumato.core.hierarchy import bind
+from sfumato.core.layout import Layout, Placement
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from sfumato.core.dataset import Dataset
+    from sfumato.core.encoding import Column
+    from sfumato.steps.search.lattice import Lattice
+
+MOST_NODES, WORK = 20_000, 2_000_000_000
+"""Nodes of the lattice whose cells are tried, and nodes times classes; a larger lattice is thinned out."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Atoms:
+    """Records that no model can tell apart: equal quasi-identifiers and equal values of all counted columns.
+
+    ``codes[i, a]`` is the code of quasi-identifier *a* at level 0, ``amounts`` the number of records, ``values`` the code
+    of each counted column. ``columns`` and ``placement`` say how rows are packed to find their atom by ``keys``.
+    """
+
+    columns: tuple[str, ...]
+    placement: Placement
+    keys: NDArray[np.uint64]
+    codes: NDArray[np.int64]
+    amounts: NDArray[np.int64]
+    values: Mapping[Column, NDArray[np.int64]]
+    base: ClassTable
+
+    def __len__(self) -> int:
+        return len(self.amounts)
+
+    def table(
+        self, atoms: NDArray[np.int64], amounts: NDArray[np.int64], groups: NDArray[np.int64], count: int
+    ) -> ClassTable:
+        """The classes that form when some records of some atoms go to groups; their keys mean nothing."""
+        import numpy as np
+
+        from sfumato.kernels.keys import add_up, merge_counts
+
+        rows = np.arange(len(atoms) + 1)
+        counts: dict[Column, Counts] = {}
+        for name, codes in self.values.items():
+            known = self.base.counts[name]
+            merged = merge_counts(rows, codes[atoms], amounts, groups, count, max(1, len(known.labels)))
+            starts, merged_codes, merged_amounts = merged
+            counts[name] = Counts(starts, merged_codes, merged_amounts, known.labels, known.worked_out)
+        return dataclasses.replace(
+            self.base,
+            keys=np.zeros((count, 1), dtype=np.uint64),
+            records=add_up(amounts, groups, count),
+            counts=counts,
+        )
+
+
+def atoms_of(dataset: Dataset, lattice: Lattice) -> Atoms:
+    """The atoms of a table under the models of a lattice; without counted columns they are its classes."""
+    base = lattice.base
+    extras = tuple(dict.fromkeys(part for name in base.counts for part in parts_of(name)))
+    if extras:
+        return _finer_atoms(dataset, base, tuple(c for c in extras if c not in base.columns))
+    place = Placement(base.ladders, base.levels, base.layout)
+    held = base.records > 0
+    return Atoms(base.columns, place, base.keys[held], _codes(base, held), base.records[held], {}, base)
+
+
+def _codes(base: ClassTable, held: NDArray[np.bool_]) -> NDArray[np.int64]:
+    import numpy as np
+
+    return np.stack([base.codes(name)[held] for name in base.columns], axis=1)
+
+
+def _finer_atoms(dataset: Dataset, base: ClassTable, extras: Sequence[str]) -> Atoms:
+    import numpy as np
+
+    from sfumato.kernels.keys import field_codes, group
+
+    columns = (*base.columns, *extras)
+    ladders = [bind(None, e.labels, e.counts.tolist()) for e in (encode(dataset.column(name)) for name in extras)]
+    place = _placement((*base.ladders, *ladders))
+    keys, _ = pack_rows(dataset, columns, place)
+    ids, first = group(keys)
+    order = np.lexsort(keys[first].T)
+    chosen = first[order]
+    found = place.layout
+    quasi = range(len(base.columns))
+    codes = [field_codes(keys[chosen], found.words[a], found.shifts[a], found.widths[a]) for a in quasi]
+    return Atoms(
+        columns=columns,
+        placement=place,
+        keys=keys[chosen],
+        codes=np.stack(codes, axis=1),
+        amounts=np.bincount(ids, minlength=len(first))[order],
+        values={name: encode_column(dataset, name).codes[chosen].astype(np.int64) for name in base.counts},
+        base=base,
+    )
+
+
+def _placement(ladders: tuple[object, ...]) -> Placement:
+    sizes = [len(ladder.labels[0]) for ladder in ladders]  # type: ignore[attr-defined]
+    return Placement(ladders, (0,) * len(ladders), Layout.of(sizes))  # type: ignore[arg-type]
+
+
+@dataclasses.dataclass(frozen=True)
+class Terrain:
+    """The hierarchies of a lattice in flat arrays, addressed by ``bases[column, level] + code at level 0``.
+
+    ``climbs`` hold the code at the level, ``marks`` a 64-bit number of that node, ``costs`` its weighted cost.
+    """
+
+    lattice: Lattice
+    bases: NDArray[np.int64]
+    climbs: NDArray[np.int64]
+    marks: NDArray[np.uint64]
+    costs: NDArray[np.float64]
+    low: NDArray[np.int64]
+    high: NDArray[np.int64]
+
+    @classmethod
+    def of(cls, lattice: Lattice) -> Terrain:
+        """Lay out the hierarchies of a lattice."""
+        import numpy as np
+
+        ladders = lattice.base.ladders
+        bases = np.zeros((len(ladders), max(ladder.depth for ladder in ladders)), dtype=np.int64)
+        climbs, marks, costs, place, nodes = [], [], [], 0, 0
+        for a, ladder in enumerate(ladders):
+            for level in range(ladder.depth):
+                climb = ladder.climb(0, level)
+                bases[a, level] = place
+                climbs.append(climb)
+                marks.append(_scattered(climb + nodes))
+                costs.append(ladder.loss[level][climb] * lattice.weights[a])
+                place, nodes = place + len(climb), nodes + len(ladder.labels[level])
+        flat = (np.concatenate(climbs), np.concatenate(marks), np.concatenate(costs))
+        return cls(lattice, bases, *flat, np.array(lattice.low), np.array(lattice.high))
+
+    @cached_property
+    def nodes(self) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+        """Nodes of the lattice, the cheapest first, and the mean cost of a cell there."""
+        import numpy as np
+
+        means = [np.array(sums) / max(1, self.lattice.records) for sums in self.lattice.totals]
+        most = min(MOST_NODES, WORK // max(1, len(self.lattice.base)))
+        levels = _thinned([list(range(lo, hi + 1)) for lo, hi in zip(self.low, self.high, strict=True)], most)
+        grid = np.stack([part.ravel() for part in np.meshgrid(*levels, indexing="ij")], axis=1)
+        cost = np.zeros(len(grid))
+        for a, mean in enumerate(means):
+            cost += self.lattice.weights[a] * mean[grid[:, a]]
+        order = np.lexsort((*grid.T[::-1], grid.sum(axis=1), cost))
+        return grid[order], cost[order]
+
+
+def _scattered(numbers: NDArray[np.int64]) -> NDArray[np.uint64]:
+    """Numbers spread over 64 bits (the finalizer of splitmix64)."""
+    import numpy as np
+
+    x = numbers.astype(np.uint64) + np.uint64(0x9E3779B97F4A7C15)
+    x = (x ^ (x >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    x = (x ^ (x >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    mixed: NDArray[np.uint64] = x ^ (x >> np.uint64(31))
+    return mixed
+
+
+def _thinned(levels: list[list[int]], most: int) -> list[list[int]]:
+    """Leave out inner levels, then lowest ones, until the nodes are few enough; the longest ladders give way first.
+
+    >>> _thinned([[0, 1, 2, 3], [0, 1]], 6)
+    [[0, 1, 3], [0, 1]]
+    """
+    levels = [list(column) for column in levels]
+    while math.prod(len(column) for column in levels) > most:
+        longest = max(levels, key=len)
+        if len(longest) < 2:
+            break
+        del longest[len(longest) // 2 if len(longest) > 2 else 0]
+    return levels

@@ -1,0 +1,1 @@
+"""The generalization lattice and the ways to search it: one algorithm a file."""
