@@ -90,7 +90,18 @@ def _sentence(k: int, attained: int | None, evidence: Evidence, short: int) -> s
     if attained is None:
         return "the table is empty, there is nobody to protect"
     who = "persons" if evidence.classes.person else "records"
+    if attained >= k and evidence.wildcard is not None:
+        return _compatible(k, attained, evidence)
     if attained >= k:
         return f"everyone shares the quasi-identifiers with at least {attained - 1} other {who}"
     total = evidence.classes.total
     return f"{short:,} of {total:,} records ({short / total:.1%}) stand in a class of fewer than {k} {who}; the smallest has {attained}"
+
+
+def _compatible(k: int, attained: int, evidence: Evidence) -> str:
+    """What holds when missing values match everything, and what would not hold otherwise."""
+    hidden = int(evidence.classes.records[evidence.classes.sizes < k].sum())
+    told = f"everyone could be at least {attained - 1} other records, where a missing value may stand for anything"
+    if not hidden:
+        return told
+    return f"{told}; {hidden:,} of {evidence.classes.total:,} are hidden only by missing values of others or their own"
