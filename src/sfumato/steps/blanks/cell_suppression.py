@@ -40,10 +40,13 @@ def suppress_greedily(
 
     for number, demand in enumerate(demands):
         progress(number / len(demands), "suppressing cells")
+        restoring = True
         while len(rare := np.flatnonzero((found := parts.frequencies(demand.columns)) < demand.k)):
             cover = _Cover(parts, demand, {c: p for c, p in prices.items() if c in demand.columns}, found)
-            if cover.run():
+            restoring &= cover.run()
+            if restoring:
                 cover.restore(rare)
+            restoring = False  # whoever is still rare is helped for good
             parts = parts.hide(*cover.suppressed())
     return parts
 
