@@ -121,6 +121,18 @@ class Ladder:
         return self._climbs[start, end]
 
 
+def ends_of(ladder: Ladder) -> Ladder:
+    """A ladder with nothing between its lowest and its highest level."""
+    if ladder.top < 2:
+        return ladder
+    return Ladder(
+        labels=(ladder.labels[0], ladder.labels[-1]),
+        up=(ladder.climb(0, ladder.top),),
+        leaves=(ladder.leaves[0], ladder.leaves[-1]),
+        loss=(ladder.loss[0], ladder.loss[-1]),
+    )
+
+
 def bind(hierarchy: Hierarchy | None, values: Sequence[str | None], counts: Sequence[int]) -> Ladder:
     """Bind a hierarchy to the distinct values of a column, given in any order (None: missing).
 

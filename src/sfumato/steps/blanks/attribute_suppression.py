@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from sfumato.core.evidence import needed
-from sfumato.core.hierarchy import TOP, Ladder
+from sfumato.core.hierarchy import TOP, Ladder, ends_of
 from sfumato.core.objective import Objective, Tally
 from sfumato.core.population import count_needed
 from sfumato.errors import ParameterError, SchemaError, Unsatisfiable
@@ -145,18 +145,7 @@ def ends_only(lattice: Lattice) -> Lattice:
         )
     return dataclasses.replace(
         lattice,
-        base=dataclasses.replace(lattice.base, ladders=tuple(_ends(ladder) for ladder in lattice.base.ladders)),
+        base=dataclasses.replace(lattice.base, ladders=tuple(ends_of(ladder) for ladder in lattice.base.ladders)),
         low=tuple(int(low > 0) for low in lattice.low),
         high=tuple(int(high == top > 0) for high, top in zip(lattice.high, lattice.tops, strict=True)),
-    )
-
-
-def _ends(ladder: Ladder) -> Ladder:
-    if ladder.top < 2:
-        return ladder
-    return Ladder(
-        labels=(ladder.labels[0], ladder.labels[-1]),
-        up=(ladder.climb(0, ladder.top),),
-        leaves=(ladder.leaves[0], ladder.leaves[-1]),
-        loss=(ladder.loss[0], ladder.loss[-1]),
     )

@@ -6,7 +6,7 @@ import dataclasses
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from sfumato.core.hierarchy import TOP, Ladder
+from sfumato.core.hierarchy import TOP, Ladder, ends_of
 from sfumato.steps.search.optimal import Search
 
 if TYPE_CHECKING:
@@ -54,7 +54,7 @@ def with_attributes_dropped(lattice: Lattice) -> Lattice:
 
 
 def _two_levels(lattice: Lattice) -> Lattice:
-    ladders = tuple(_ends(ladder) for ladder in lattice.base.ladders)
+    ladders = tuple(ends_of(ladder) for ladder in lattice.base.ladders)
     droppable = [h == top > 0 for h, top in zip(lattice.high, lattice.tops, strict=True)]
     return dataclasses.replace(
         lattice,
@@ -62,16 +62,4 @@ def _two_levels(lattice: Lattice) -> Lattice:
         low=(0,) * len(ladders),
         high=tuple(int(yes) for yes in droppable),
         budget=lattice.records,
-    )
-
-
-def _ends(ladder: Ladder) -> Ladder:
-    """The lowest and highest level of a ladder alone."""
-    if ladder.top == 0:
-        return ladder
-    return Ladder(
-        labels=(ladder.labels[0], ladder.labels[-1]),
-        up=(ladder.climb(0, ladder.top),),
-        leaves=(ladder.leaves[0], ladder.leaves[-1]),
-        loss=(ladder.loss[0], ladder.loss[-1]),
     )
