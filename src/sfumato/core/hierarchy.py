@@ -121,6 +121,19 @@ class Ladder:
         return self._climbs[start, end]
 
 
+def all_or_nothing(ladder: Ladder) -> Ladder:
+    """A ladder of two levels: the values as they are, and one single value above them that loses everything."""
+    import numpy as np
+
+    count = len(ladder.labels[0])
+    return Ladder(
+        labels=(ladder.labels[0], (TOP,)),
+        up=(np.zeros(count, dtype=np.int64),),
+        leaves=(ladder.leaves[0], np.array([float(count)])),
+        loss=(ladder.loss[0], np.ones(1)),
+    )
+
+
 def ends_of(ladder: Ladder) -> Ladder:
     """A ladder with nothing between its lowest and its highest level."""
     if ladder.top < 2:

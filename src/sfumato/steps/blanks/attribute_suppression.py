@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from sfumato.core.evidence import needed
-from sfumato.core.hierarchy import TOP, Ladder, ends_of
+from sfumato.core.hierarchy import Ladder, all_or_nothing, ends_of
 from sfumato.core.objective import Objective, Tally
 from sfumato.core.population import count_needed
 from sfumato.errors import ParameterError, SchemaError, Unsatisfiable
@@ -55,7 +55,7 @@ def least_important_columns(
     allowed = math.floor(budget * len(classes.columns) + 1e-9)
     weights = normalised_weights(classes.columns, importance)
     lattice = Lattice(
-        base=dataclasses.replace(classes, ladders=tuple(_all_or_nothing(ladder) for ladder in classes.ladders)),
+        base=dataclasses.replace(classes, ladders=tuple(all_or_nothing(ladder) for ladder in classes.ladders)),
         schema=dataset.schema,
         models=goal.models,
         objective=_importance(dataset, goal, classes.columns, allowed),
@@ -87,19 +87,6 @@ def _counted(dataset: Dataset, goal: Goal) -> ClassTable:
     classes = count_needed(dataset, needed(goal.models, dataset.schema), goal.population)
     values = {name: len(ladder.labels[0]) for name, ladder in zip(classes.columns, classes.ladders, strict=True)}
     return classes.reordered(sorted(classes.columns, key=lambda name: (values[name], name)))
-
-
-def _all_or_nothing(ladder: Ladder) -> Ladder:
-    """The values as they are, and one single value above them."""
-    import numpy as np
-
-    count = len(ladder.labels[0])
-    return Ladder(
-        labels=(ladder.labels[0], (TOP,)),
-        up=(np.zeros(count, dtype=np.int64),),
-        leaves=(ladder.leaves[0], np.array([float(count)])),
-        loss=(ladder.loss[0], np.ones(1)),
-    )
 
 
 def _importance(dataset: Dataset, goal: Goal, columns: tuple[str, ...], allowed: int) -> Objective:

@@ -6,7 +6,7 @@ import dataclasses
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from sfumato.core.hierarchy import TOP, Ladder, ends_of
+from sfumato.core.hierarchy import all_or_nothing, ends_of
 from sfumato.steps.search.optimal import Search
 
 if TYPE_CHECKING:
@@ -16,24 +16,12 @@ if TYPE_CHECKING:
 def with_suppressible_cells(lattice: Lattice, levels: Mapping[str, int | tuple[int, int]]) -> Lattice:
     """The same lattice, but a column without a hierarchy has one step: to ``*``, which loses everything."""
     bare = [ladder.top == 0 for ladder in lattice.base.ladders]
-    ladders = tuple(_with_top(ladder) if ladder.top == 0 else ladder for ladder in lattice.base.ladders)
+    ladders = tuple(all_or_nothing(ladder) if ladder.top == 0 else ladder for ladder in lattice.base.ladders)
     high = tuple(
         1 if is_bare and name not in levels else h
         for name, is_bare, h in zip(lattice.columns, bare, lattice.high, strict=True)
     )
     return dataclasses.replace(lattice, base=dataclasses.replace(lattice.base, ladders=ladders), high=high)
-
-
-def _with_top(ladder: Ladder) -> Ladder:
-    import numpy as np
-
-    count = len(ladder.labels[0])
-    return Ladder(
-        labels=(ladder.labels[0], (TOP,)),
-        up=(np.zeros(count, dtype=np.int64),),
-        leaves=(ladder.leaves[0], np.array([float(count)])),
-        loss=(ladder.loss[0], np.ones(1)),
-    )
 
 
 def with_attributes_dropped(lattice: Lattice) -> Lattice:
