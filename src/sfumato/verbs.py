@@ -146,13 +146,14 @@ def check(
     table itself.
     """
     made = recipe if isinstance(recipe, Recipe) else recipes.load(recipe)
-    left = [c for c in made.schema.direct if c in dataset.columns]
+    schema = made.schema
+    for step in made.steps:
+        if hasattr(step, "released_schema"):  # some steps drop, add or replace columns, or make missing match everything
+            schema = step.released_schema(schema, dataset.columns)
+    left = [c for c in schema.direct if c in dataset.columns]
     if left:
         raise ReleaseRefused(f"{dataset.source.name} still holds direct identifiers: {', '.join(left)}")
-    schema = made.schema.without(made.schema.direct)
-    for step in made.steps:
-        if hasattr(step, "released_schema"):  # some steps drop columns, or let missing values match everything
-            schema = step.released_schema(schema, dataset.columns)
+    schema = schema.without(schema.direct)
     schema.check(dataset.columns, dataset.source.name)
     people = population_of(made.meet, population, made.base)
     if people is None:

@@ -6,8 +6,11 @@ import dataclasses
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol, runtime_checkable
 
 from sfumato.core.progress import Progress, silent
+from sfumato.errors import InternalError
 
 if TYPE_CHECKING:
+    import numpy as np
+
     from sfumato.core.dataset import Dataset
     from sfumato.core.model import Model
     from sfumato.core.randomness import Seed
@@ -15,12 +18,22 @@ if TYPE_CHECKING:
 
 @dataclasses.dataclass(frozen=True)
 class Goal:
-    """What the whole run must reach, and what a step may draw from: promises, seed, progress, a population table."""
+    """What the whole run must reach, and what a step may draw from: promises, seed, progress, a population table.
+
+    ``place`` is the number of the step in the recipe.
+    """
 
     models: tuple[Model, ...] = ()
     seed: Seed | None = None
     progress: Progress = silent
     population: Dataset | None = None
+    place: int = 0
+
+    def stream(self, purpose: str) -> np.random.Generator:
+        """The random stream of one purpose of this step: the same step twice in a recipe draws differently."""
+        if self.seed is None:
+            raise InternalError("this step draws at random, but was given no seed")
+        return self.seed.stream(f"step {self.place}: {purpose}")
 
 
 class Plan(Protocol):

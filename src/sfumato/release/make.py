@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import dataclasses
 import datetime
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from sfumato.assessment import assess
@@ -20,6 +21,8 @@ from sfumato.errors import ParameterError, ReleaseRefused, SchemaError
 from sfumato.release.beside import population_of
 from sfumato.release.release import ColumnChange, Release
 
+AS_IT_IS = "released as it is"
+
 
 def make_release(
     dataset: Dataset,
@@ -32,19 +35,21 @@ def make_release(
 ) -> Release:
     """Drop direct identifiers, run the steps in order, shuffle, and judge what came out.
 
+    A direct identifier that a step ``claims`` is kept until that step has replaced it by something else.
     ``population`` is the table of everyone that models may compare with, where they do not name a file themselves.
     """
     _require_sense(dataset, recipe)
     population = population_of(recipe.meet, population, recipe.base)
     original = dataset.checked()
-    shared = original.drop(original.schema.direct)
-    before = assess(shared, recipe.meet, population=population)
+    claimed = {name for step in recipe.steps for name in getattr(step, "claims", ())}
+    before = assess(original.drop(original.schema.direct), recipe.meet, population=population)
+    shared = original.drop(set(original.schema.direct) - claimed)
     plans: list[tuple[str, Any]] = []
-    for step in recipe.steps:
-        plan = step.plan(shared, Goal(models=recipe.meet, seed=seed, progress=progress, population=population))
+    for place, step in enumerate(recipe.steps):
+        plan = step.plan(shared, Goal(recipe.meet, seed, progress, population, place))
         shared = step.apply(shared, plan)
         plans.append((step.name, plan))
-    shared = renumbered(shared, seed)
+    shared = renumbered(shared.drop(shared.schema.direct), seed)
     if shuffle:
         shared = shared.take(seed.stream("shuffle").permutation(len(shared)))
     release = Release(
@@ -85,6 +90,7 @@ def _refuse_broken(release: Release) -> None:
 def _changes(original: Dataset, shared: Dataset, plans: Sequence[tuple[str, Any]]) -> tuple[ColumnChange, ...]:
     levels: dict[str, tuple[int, int]] = {}
     local: set[str] = set()
+    masked: dict[str, list[str]] = {}
     blanks: Counter[str] = Counter()
     for _, plan in plans:
         told = plan.describe()
@@ -92,9 +98,27 @@ def _changes(original: Dataset, shared: Dataset, plans: Sequence[tuple[str, Any]
             levels[column] = (place["level"], place["top"])
         local.update(told.get("columns", ()))
         blanks.update(told.get("suppressed_cells", {}))
-    return tuple(
-        _change(name, original, shared, levels, blanks[name], local=name in local) for name in original.columns
-    )
+        for column, words in told.get("masked", {}).items():
+            masked.setdefault(column, []).append(words)
+    known = [_change(name, original, shared, levels, blanks[name], local=name in local) for name in original.columns]
+    return (*(_with_masking(change, masked.get(change.name, ())) for change in known), *_added(original, shared, masked))
+
+
+def _with_masking(change: ColumnChange, words: Sequence[str]) -> ColumnChange:
+    """What happened to a column that was masked: the words of the masking steps, then what else was done."""
+    if not words or change.distinct_after is None:
+        return change
+    told = [*words] if change.action == AS_IT_IS else [*words, change.action]
+    return dataclasses.replace(change, action="; ".join(told))
+
+
+def _added(original: Dataset, shared: Dataset, masked: Mapping[str, Sequence[str]]) -> Iterator[ColumnChange]:
+    """The columns that only the release has."""
+    for name in shared.columns:
+        if name not in original.columns:
+            roles = tuple(str(role) for role in shared.schema[name].roles)
+            told = "; ".join(masked.get(name, ("added",)))
+            yield ColumnChange(name, roles, told, None, None, 0, shared.column(name).n_unique())
 
 
 def _change(
@@ -124,7 +148,7 @@ def _action(roles: Sequence[str], after: int | None, level: int | None, top: int
     if Role.UNIT in roles:
         return "renumbered at random within each class"
     if level is None or top is None:
-        return "released as it is"
+        return AS_IT_IS
     if level == 0:
         return f"kept exact (level 0 of {top})"
     return "generalised to the top: nothing is left of it" if level == top else f"generalised to level {level} of {top}"

@@ -1,0 +1,76 @@
+"""The survey's design as arrays: which rows belong together, and how much each counts."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from sfumato.core.schema import Role
+from sfumato.errors import SchemaError
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from sfumato.core.dataset import Dataset
+
+
+def strata_of(dataset: Dataset, within: Sequence[str] | None = None) -> tuple[NDArray[np.int64], int]:
+    """Per row the number of its stratum, and how many there are; numbers follow the sorted labels, not the row order.
+
+    ``within`` names the columns that make the strata; None takes those with role stratum, and without any the whole table
+    is one stratum.
+    """
+    import numpy as np
+
+    from sfumato.core.encoding import encode
+    from sfumato.kernels.keys import group
+
+    names = dataset.schema.columns(Role.STRATUM) if within is None else tuple(within)
+    dataset.require(names)
+    if not names or not len(dataset):
+        return np.zeros(len(dataset), dtype=np.int64), min(1, len(dataset))
+    codes = [encode(dataset.column(name)).codes for name in names]
+    if len(codes) == 1:
+        return codes[0].astype(np.int64), int(codes[0].max()) + 1
+    ids, first = group(np.stack(codes, axis=1).astype(np.uint64))
+    rank = np.empty(len(first), dtype=np.int64)
+    rank[np.lexsort([c[first] for c in reversed(codes)])] = np.arange(len(first))
+    return rank[ids], len(first)
+
+
+def units_of(dataset: Dataset, unit: str | None = None) -> NDArray[np.int64] | None:
+    """Per row the number of the unit it belongs to (numbers follow sorted labels), or None where there are no units.
+
+    ``unit`` is ``person`` or ``household``; None takes the person where there is one. Rows whose unit is missing are units
+    of their own.
+    """
+    import numpy as np
+
+    from sfumato.core.encoding import encode
+
+    names = [n for n in dataset.schema.columns(Role.UNIT) if unit is None or dataset.schema[n].unit == unit]
+    persons = [n for n in names if dataset.schema[n].unit == "person"]
+    if not names:
+        return None
+    encoded = encode(dataset.column((persons or names)[0]))
+    codes = np.array(encoded.codes, dtype=np.int64)
+    if None in encoded.labels:
+        alone = codes == encoded.labels.index(None)
+        codes[alone] = len(encoded.labels) + np.arange(int(alone.sum()))
+    return codes
+
+
+def weights_of(dataset: Dataset) -> NDArray[np.float64] | None:
+    """The survey weights, or None where no column has that role."""
+    import numpy as np
+
+    from sfumato.core.numbers import numbers_of
+
+    name = dataset.schema.only(Role.WEIGHT)
+    if name is None:
+        return None
+    weights = numbers_of(dataset, name)
+    if np.isnan(weights).any() or (weights < 0).any():
+        raise SchemaError(f"weights in column {name!r} must be numbers that are not negative, and none may be missing")
+    return weights
