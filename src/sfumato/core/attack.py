@@ -1,0 +1,104 @@
+"""Attacks: what an intruder is given, and what comes of it."""
+
+from __future__ import annotations
+
+import dataclasses
+import time
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol, runtime_checkable
+
+from sfumato.core.progress import Progress, silent
+from sfumato.core.randomness import Seed
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from sfumato.core.dataset import Dataset
+    from sfumato.core.pair import Pair
+    from sfumato.core.step import Step
+
+NOT_IN_FILE = -1
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Intruder:
+    """A file an intruder has: ``file`` with the columns ``knows``, and for every row the original row it describes.
+
+    ``truth[i]`` is the row of the original that row *i* describes, or ``NOT_IN_FILE`` (−1) for a stranger. Only the score is
+    computed from the truth; no attack may look at it.
+    """
+
+    file: Dataset
+    knows: tuple[str, ...]
+    truth: NDArray[np.int64]
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Scene:
+    """Where an attack takes place: the tables, the intruder, what is known of the method, and how long it may take.
+
+    ``steps`` are the steps that made the release, with all their parameters: the intruder of a transparency attack knows
+    them. ``others`` are earlier releases of the same table, for attacks by composition.
+    """
+
+    pair: Pair
+    intruder: Intruder
+    steps: tuple[Step, ...] = ()
+    others: tuple[Pair, ...] = ()
+    seed: Seed = dataclasses.field(default_factory=lambda: Seed(0))
+    seconds: float = 60.0
+    progress: Progress = silent
+    started: float = dataclasses.field(default_factory=time.monotonic)
+
+    @property
+    def left(self) -> float:
+        """Seconds of the budget that are left, never negative."""
+        return max(0.0, self.seconds - (time.monotonic() - self.started))
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Finding:
+    """What an attack found.
+
+    ``value`` is its rate of success (0–1) and ``interval`` what is certain or confident about it; ``baseline`` is what an
+    intruder reaches without the release. ``sentence`` and ``details`` hold names and counts, no data values;
+    ``weights`` says which columns gave people away. ``victims`` are rows of the original, for the owner only.
+    """
+
+    attack: str
+    value: float
+    sentence: str
+    interval: tuple[float, float] | None = None
+    baseline: float | None = None
+    victims: NDArray[np.int64] | None = None
+    weights: Mapping[str, float] = dataclasses.field(default_factory=dict)
+    details: Mapping[str, Any] = dataclasses.field(default_factory=dict)
+
+    def to_dict(self) -> dict[str, Any]:
+        """The finding as plain data: the number of victims, never who they are."""
+        return {
+            "attack": self.attack,
+            "value": self.value,
+            "interval": None if self.interval is None else list(self.interval),
+            "baseline": self.baseline,
+            "victims": None if self.victims is None else len(self.victims),
+            "weights": dict(self.weights),
+            "details": dict(self.details),
+            "sentence": self.sentence,
+        }
+
+
+@runtime_checkable
+class Attack(Protocol):
+    """An attack. Frozen, validated, named; ``applies`` says why it cannot be run in a scene, or None."""
+
+    name: ClassVar[str]
+
+    def applies(self, scene: Scene) -> str | None:
+        """None when the attack makes sense here, else the reason it does not."""
+        ...
+
+    def attack(self, scene: Scene) -> Finding:
+        """Carry it out."""
+        ...

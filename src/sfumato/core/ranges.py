@@ -1,0 +1,80 @@
+"""Ranges in released cells: what numbers or days a label stands for."""
+
+from __future__ import annotations
+
+import datetime
+import math
+import re
+
+_NUMBER = r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?"
+_PAIR = re.compile(rf"[\[(]?\s*({_NUMBER})\s*(?:,|\.\.|–|-)\s*({_NUMBER})\s*[\])]?", re.ASCII)
+_BELOW = re.compile(rf"(?:<=?|≤)\s*({_NUMBER})|({_NUMBER})-", re.ASCII)
+_ABOVE = re.compile(rf"(?:>=?|≥)\s*({_NUMBER})|({_NUMBER})\+", re.ASCII)
+_DAY = r"\d{4}-\d{2}-\d{2}"
+_DAYS = re.compile(rf"({_DAY})\.\.({_DAY})", re.ASCII)
+
+Range = tuple[float, float]
+
+
+def number(text: str) -> float | None:
+    """A finite number in decimal notation, or None.
+
+    >>> number("1e3"), number("nan"), number("1_0"), number("07")
+    (1000.0, None, None, 7.0)
+    """
+    if not re.fullmatch(_NUMBER, text.strip(), re.ASCII):
+        return None
+    value = float(text)
+    return value if math.isfinite(value) else None
+
+
+def day(text: str) -> float | None:
+    """A date (or date and time) in ISO notation as a number of days, or None.
+
+    >>> day("1970-01-11"), day("2024-02-30")
+    (10.0, None)
+    """
+    try:
+        moment = datetime.datetime.fromisoformat(text)
+    except ValueError:
+        return None
+    since = moment.replace(tzinfo=None) - datetime.datetime(1970, 1, 1)
+    return since / datetime.timedelta(days=1)
+
+
+def range_of_numbers(text: str) -> Range | None:
+    """The least and the greatest number a label may stand for; an open end is infinite. None for anything else.
+
+    >>> range_of_numbers("25-26"), range_of_numbers("[-1.5, 2]"), range_of_numbers("90+"), range_of_numbers("{3, 1, 2}")
+    ((25.0, 26.0), (-1.5, 2.0), (90.0, inf), (1.0, 3.0))
+    >>> range_of_numbers("7"), range_of_numbers("<20"), range_of_numbers("9-1"), range_of_numbers("537**")
+    ((7.0, 7.0), (-inf, 20.0), None, None)
+    """
+    alone = number(text)
+    if alone is not None:
+        return alone, alone
+    if found := _PAIR.fullmatch(text):
+        low, high = float(found[1]), float(found[2])
+        return (low, high) if low <= high else None
+    if found := _BELOW.fullmatch(text):
+        return -math.inf, float(found[1] or found[2])
+    if found := _ABOVE.fullmatch(text):
+        return float(found[1] or found[2]), math.inf
+    if text.startswith("{") and text.endswith("}"):
+        members = [number(part) for part in text[1:-1].split(",")]
+        known = [m for m in members if m is not None]
+        return (min(known), max(known)) if known and len(known) == len(members) else None
+    return None
+
+
+def range_of_days(text: str) -> Range | None:
+    """The first and the last day a label may stand for, as numbers of days; None for anything else.
+
+    >>> range_of_days("1970-01-02..1970-01-11"), range_of_days("1970-01-02"), range_of_days("1970")
+    ((1.0, 10.0), (1.0, 1.0), None)
+    """
+    if found := _DAYS.fullmatch(text):
+        first, last = day(found[1]), day(found[2])
+        return None if first is None or last is None or first > last else (first, last)
+    alone = day(text) if re.match(_DAY, text, re.ASCII) else None
+    return None if alone is None else (alone, alone)

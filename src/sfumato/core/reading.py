@@ -1,0 +1,212 @@
+"""One column as it was and as it is released, in the same terms: what every released cell may stand for.
+
+A released cell is a point, a range, a set of values or a node of the column's hierarchy. Attacks and utility metrics ask
+the same questions of it: which original values fit, where it lies on the number line, and how much it leaves open.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Literal
+
+from sfumato.core.encoding import encode
+from sfumato.core.hierarchy import TOP, Ladder, bind
+from sfumato.core.ranges import Range, day, number, range_of_days, range_of_numbers
+from sfumato.core.schema import Attribute, Kind
+
+if TYPE_CHECKING:
+    import numpy as np
+    import polars as pl
+    from numpy.typing import NDArray
+
+Scale = Literal["number", "order", "category"]
+Labels = tuple[str | None, ...]
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Reading:
+    """A column, original and released.
+
+    ``values`` are the distinct original values and ``places`` where each lies on the line (the number, the day of a date, the
+    rank of an ordered value; NaN for categories and missing). ``labels`` are the distinct released labels; label *i*
+    stands for places from ``low[i]`` to ``high[i]`` (NaN where it is no place: categories, missing, labels that mean
+    nothing here), and, on the scale ``category``, for the values ``members[starts[i]:starts[i+1]]``. ``everything`` marks
+    labels that fit every value. ``loss`` is Iyengar's: 0 for a point, 1 for everything, the share of the range or of
+    the other values in between; a missing label has loss 1 (see :meth:`Pair.losses` for cells that were missing before).
+    ``original`` and ``released`` are codes per row. ``span`` is the width of all places, of the listed order, or the
+    number of values less one.
+    """
+
+    name: str
+    scale: Scale
+    values: Labels
+    places: NDArray[np.float64]
+    labels: Labels
+    low: NDArray[np.float64]
+    high: NDArray[np.float64]
+    starts: NDArray[np.int64]
+    members: NDArray[np.int64]
+    everything: NDArray[np.bool_]
+    loss: NDArray[np.float64]
+    original: NDArray[np.int64]
+    released: NDArray[np.int64]
+    span: float
+
+    @property
+    def middle(self) -> NDArray[np.float64]:
+        """Per label the middle of what it stands for; everything lies in the middle of the column."""
+        return (self.low + self.high) / 2
+
+    def fits(self, value: int, label: int) -> bool:
+        """Whether a released label may stand for an original value, both given by code."""
+        if self.everything[label]:
+            return True
+        if self.values[value] is None or self.labels[label] is None:
+            return self.values[value] is None and self.labels[label] is None
+        if self.scale == "category":
+            return value in self.members[self.starts[label] : self.starts[label + 1]]
+        slack = 1e-9 * max(1.0, abs(self.span))
+        return bool(self.low[label] - slack <= self.places[value] <= self.high[label] + slack)
+
+
+def read_column(name: str, attribute: Attribute, original: pl.Series, released: pl.Series) -> Reading:
+    """Read a released column in terms of the original one; the two need not be of the same length."""
+    import numpy as np
+
+    before, after = encode(original), encode(released)
+    ladder = bind(attribute.hierarchy, before.labels, before.counts.tolist())
+    scale, places = _places(attribute, before.labels)
+    nodes = _nodes(ladder, before.labels)
+    low, high = np.full(len(after.labels), np.nan), np.full(len(after.labels), np.nan)
+    known = places[~np.isnan(places)]
+    ends = (float(known.min()), float(known.max())) if known.size else (math.nan, math.nan)
+    sets: list[Sequence[int]] = []
+    for i, label in enumerate(after.labels):
+        if scale != "category":
+            low[i], high[i] = _range(label, attribute, places, nodes, ends)
+        sets.append(_members(label, nodes) if scale == "category" else ())
+    span = _span(scale, attribute, ends, sum(v is not None for v in before.labels))
+    losses = _losses(ladder)
+    everything = np.array([label == TOP for label in after.labels], dtype=bool)
+    return Reading(
+        name,
+        scale,
+        before.labels,
+        places,
+        after.labels,
+        low,
+        high,
+        np.concatenate([[0], np.cumsum([len(s) for s in sets])]).astype(np.int64),
+        np.array([code for s in sets for code in s], dtype=np.int64),
+        everything,
+        np.array([_loss(label, losses, sets[i], (low[i], high[i]), span) for i, label in enumerate(after.labels)]),
+        np.asarray(before.codes, dtype=np.int64),
+        np.asarray(after.codes, dtype=np.int64),
+        span,
+    )
+
+
+def _places(attribute: Attribute, values: Labels) -> tuple[Scale, NDArray[np.float64]]:
+    """Where values lie on the line, and what kind of line it is."""
+    import numpy as np
+
+    if attribute.order is not None:
+        ranks = {label: float(rank) for rank, label in enumerate(attribute.order)}
+        return "order", np.array([math.nan if v is None else ranks.get(v, math.nan) for v in values])
+    place: Callable[[str], float | None] | None = {Kind.NUMERIC: number, Kind.DATE: day}.get(attribute.kind)
+    if place is not None:
+        found = [None if v is None else place(v) for v in values]
+        if all(f is not None or v is None for f, v in zip(found, values, strict=True)):
+            return "number", np.array([math.nan if f is None else f for f in found])
+    return "category", np.full(len(values), np.nan)
+
+
+def _nodes(ladder: Ladder, values: Labels) -> Mapping[str | None, Sequence[int]]:
+    """Per label of a hierarchy, the codes of the values below it."""
+    code = {value: i for i, value in enumerate(values)}
+    found: dict[str | None, list[int]] = {}
+    for level, labels in enumerate(ladder.labels):
+        below: dict[str | None, list[int]] = {}
+        for leaf, node in enumerate(ladder.climb(0, level).tolist()):
+            below.setdefault(labels[node], []).append(code[ladder.labels[0][leaf]])
+        for label, codes in below.items():
+            found.setdefault(label, codes)
+    return found
+
+
+def _range(
+    label: str | None,
+    attribute: Attribute,
+    places: NDArray[np.float64],
+    nodes: Mapping[str | None, Sequence[int]],
+    ends: Range,
+) -> Range:
+    """What places a label stands for: everything, what its text says, or what its node holds."""
+    if label is None:
+        return math.nan, math.nan
+    if label == TOP:
+        return ends
+    said = _said(label, attribute)
+    if said is not None:
+        low, high = said
+        return (ends[0] if low == -math.inf else low), (ends[1] if high == math.inf else high)
+    held = [float(places[code]) for code in nodes.get(label, ()) if not math.isnan(places[code])]
+    return (min(held), max(held)) if held else (math.nan, math.nan)
+
+
+def _said(label: str, attribute: Attribute) -> Range | None:
+    if attribute.order is None:
+        return range_of_days(label) if attribute.kind is Kind.DATE else range_of_numbers(label)
+    ranks = {value: float(rank) for rank, value in enumerate(attribute.order)}
+    if label in ranks:
+        return ranks[label], ranks[label]
+    first, _, last = label.partition("..")
+    if first in ranks and last in ranks:
+        return ranks[first], ranks[last]
+    parts = [ranks.get(part.strip()) for part in label.strip("{}").split(",")]
+    known = [p for p in parts if p is not None]
+    return (min(known), max(known)) if known and len(known) == len(parts) else None
+
+
+def _members(label: str | None, nodes: Mapping[str | None, Sequence[int]]) -> Sequence[int]:
+    """The values a category stands for: its own, those below its node, or those of a set written with commas."""
+    if label in nodes or label is None:
+        return nodes.get(label, ())
+    if label == TOP:
+        return sorted({code for codes in nodes.values() for code in codes})
+    parts = [part.strip() for part in label.strip("{}").split(",")]
+    if len(parts) > 1 and all(part in nodes for part in parts):
+        return sorted({code for part in parts for code in nodes[part]})
+    return ()
+
+
+def _span(scale: Scale, attribute: Attribute, ends: Range, values: int) -> float:
+    if scale == "order" and attribute.order is not None:
+        return float(len(attribute.order) - 1)
+    if scale == "number":
+        return 0.0 if math.isnan(ends[0]) else ends[1] - ends[0]
+    return float(values - 1)
+
+
+def _losses(ladder: Ladder) -> dict[str | None, float]:
+    """The loss of every node of a hierarchy; a label of several levels has that of the lowest."""
+    found: dict[str | None, float] = {}
+    for labels, losses in zip(ladder.labels, ladder.loss, strict=True):
+        for label, loss in zip(labels, losses.tolist(), strict=True):
+            found.setdefault(label, loss)
+    return {**found, None: 1.0, TOP: 1.0}
+
+
+def _loss(
+    label: str | None, known: Mapping[str | None, float], members: Sequence[int], ends: Range, span: float
+) -> float:
+    """The loss of a label: as the hierarchy says, or the share of the range or of the other values it leaves open."""
+    if label in known:
+        return known[label]
+    if span <= 0:
+        return 0.0
+    if not math.isnan(ends[0]):
+        return min(1.0, (ends[1] - ends[0]) / span)
+    return min(1.0, (len(members) - 1.0) / span) if members else 0.0  # a label only the release has stands for itself
