@@ -31,11 +31,14 @@ MAY_IMPORT: dict[str, set[str]] = {
     "recipes": GROUND | {"registry"},
     "profile": GROUND | {"registry"},
     "assessment": GROUND | {"registry", "risk"},
-    "release": GROUND | {"registry", "recipes", "assessment", "report", "io"},
+    "intruders": GROUND | {"registry", "risk"},
+    "release": GROUND | {"registry", "recipes", "assessment", "intruders", "evaluation", "report", "io"},
     "policy": GROUND | {"registry", "recipes", "release"},
-    "verbs": GROUND | {"recipes", "registry", "profile", "assessment", "release", "report", "examples", "io"},
+    "verbs": GROUND
+    | {"recipes", "registry", "profile", "assessment", "intruders", "evaluation", "release", "report", "examples", "io"},
     "cli": GROUND
-    | {"verbs", "policy", "recipes", "registry", "profile", "assessment", "release", "report", "examples"},
+    | {"verbs", "policy", "recipes", "registry", "profile", "assessment", "intruders", "evaluation", "release", "report"}
+    | {"examples"},
     "web": GROUND
     | {"verbs", "policy", "recipes", "registry", "profile", "assessment", "release", "report", "examples"},
     "__main__": {"cli"},

@@ -62,6 +62,13 @@ ATTRIBUTES = st.builds(
     missing=st.sampled_from(Missing),
     order=st.one_of(st.none(), st.lists(WORD, min_size=1, max_size=3).map(tuple)),
     unit=st.sampled_from(["person", "household"]),
+    bounds=st.one_of(
+        st.none(),
+        st.tuples(st.floats(-1e9, 1e9), st.floats(1e-3, 1e9))
+        .map(lambda b: (b[0], b[0] + b[1]))
+        .filter(lambda b: b[0] < b[1]),
+    ),
+    domain=st.one_of(st.none(), st.lists(WORD, min_size=1, max_size=3, unique=True).map(tuple)),
 )
 STEPS = st.builds(
     GlobalRecoding,
@@ -301,7 +308,9 @@ promises: []
         ("steps: [5]", "like 'global_recoding: {budget: 0.02}'"),
         ("sfumato: true", "recipe version True"),
         ("sfumato: '1'", "recipe version '1'"),
-        ("limits: {marketer_risk: 0.1}", "'limits' are not enforced"),
+        ("limits: {marketer_rsk: 0.1}", "Did you mean 'marketer_risk'?"),
+        ("limits: {marketer_risk: true}", "marketer_risk must be a number"),
+        ("limits: {marketer_risk: -1}", "marketer_risk must be a number that is not negative"),
         ("limits: 5", "'limits' must map"),
         ("5: 6", "'5' is no part of a recipe"),
     ],

@@ -28,7 +28,8 @@ from sfumato.core.yaml_text import read_yaml, write_yaml
 from sfumato.errors import ParameterError, RecipeError, SfumatoError, did_you_mean
 
 SECTIONS = ("sfumato", "columns", "meet", "steps", "limits")
-COLUMN_KEYS = ("role", "kind", "hierarchy", "missing", "order", "unit")
+COLUMN_KEYS = ("role", "kind", "hierarchy", "missing", "order", "unit", "bounds", "domain")
+KEPT = "kept by the owner"
 MAX_BYTES = 16 * 1024 * 1024
 
 
@@ -78,7 +79,7 @@ def from_dict(document: Any, *, base: Path | str = ".", name: str = "the recipe"
     if not isinstance(limits, Mapping):
         problems += ["'limits' must map names to numbers"]
     elif limits:
-        problems += ["'limits' are not enforced by this version; take them out and look at the measures of the release"]
+        problems += _limit_problems(limits)
     problems.raise_if_any()
     return Recipe(Schema(attributes), tuple(meet), tuple(steps), dict(limits), Path(base))
 
@@ -111,6 +112,17 @@ def _objects(problems: _Problems, document: Mapping[str, Any], section: str, fam
     return [m for m in made if m is not None]
 
 
+def _limit_problems(limits: Mapping[Any, Any]) -> list[str]:
+    """What is wrong with limits: names nobody measures, or no numbers."""
+    known = [name for family in registry.MEASURED for name in registry.family(family)]
+    unknown = [str(n) for n in limits if n not in known]
+    wrong = [n for n, v in limits.items() if isinstance(v, bool) or not isinstance(v, int | float) or not v >= 0]
+    return [
+        *(f"limits: there is no risk, attack or utility {n!r}.{did_you_mean(n, known)}" for n in unknown),
+        *(f"limits: {n} must be a number that is not negative" for n in wrong),
+    ]
+
+
 def _attribute(spec: Any, where: str, base: Path) -> Attribute:
     if isinstance(spec, str):
         spec = {"role": spec}
@@ -130,6 +142,8 @@ def _attribute(spec: Any, where: str, base: Path) -> Attribute:
             missing=spec.get("missing", Missing.CATEGORY),
             order=_order(spec.get("order"), where),
             unit=spec.get("unit", "person"),
+            bounds=spec.get("bounds"),
+            domain=spec.get("domain"),
         )
     except (ParameterError, TypeError) as error:
         raise RecipeError(f"{where}: {error}") from None
@@ -199,13 +213,19 @@ def _moved(model: Any, here: Path, there: Path) -> Any:
 
 
 def public_dict(recipe: Recipe) -> dict[str, Any]:
-    """A recipe as a certificate shows it: lists of values are left out, since they name data values."""
+    """A recipe as a certificate shows it: lists of values are left out, since they name data values.
+
+    A ``domain`` stays: it is declared as public knowledge, without looking at the data.
+    """
     plain = to_dict(recipe)
     for spec in plain["columns"].values():
         for key in ("hierarchy", "order"):
             if key in spec and _names_values(spec[key]):
                 kind = next(iter(spec[key])) if isinstance(spec[key], dict) else key
-                spec[key] = {kind: "kept by the owner"}
+                spec[key] = {kind: KEPT}
+    for step, written in zip(recipe.steps, plain["steps"], strict=True):
+        fields = written[step.name]
+        fields |= {name: KEPT for name in getattr(step, "secret", ()) if name in fields}
     return plain
 
 

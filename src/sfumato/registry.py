@@ -15,6 +15,8 @@ from sfumato.errors import ParameterError, RecipeError, did_you_mean
 
 EXAMPLES = {"hierarchies": "intervals: {widths: [5, 10]}", "steps": "global_recoding: {budget: 0.02}"}
 FAMILIES = ("models", "steps", "hierarchies", "risk")
+MEASURED = tuple(name for name in ("risk", "utility") if name in FAMILIES)
+"""The families whose members a recipe can set limits for."""
 
 
 @dataclasses.dataclass(frozen=True)

@@ -24,6 +24,7 @@ from sfumato.release.make import make_release
 from sfumato.release.release import Release
 
 if TYPE_CHECKING:
+    from sfumato.intruders.report import AttackReport
     from sfumato.profile.proposal import Proposal
     from sfumato.release.verify import Verification
 
@@ -148,7 +149,9 @@ def check(
     made = recipe if isinstance(recipe, Recipe) else recipes.load(recipe)
     schema = made.schema
     for step in made.steps:
-        if hasattr(step, "released_schema"):  # some steps drop, add or replace columns, or make missing match everything
+        if hasattr(
+            step, "released_schema"
+        ):  # some steps drop, add or replace columns, or make missing match everything
             schema = step.released_schema(schema, dataset.columns)
     left = [c for c in schema.direct if c in dataset.columns]
     if left:
@@ -168,6 +171,18 @@ def _as_released(schema: Schema) -> Schema:
         if Role.SENSITIVE not in schema[name].roles:
             schema = schema.replace(name, hierarchy=None)
     return schema
+
+
+def attack(original: Dataset, released: Dataset, **options: Any) -> AttackReport:
+    """Let every named intruder try a release; the rows of ``released`` must say where they come from.
+
+    Options: ``steps`` that made the release, for attacks that know the method; ``others``, earlier releases; ``only``, the
+    attacks to try; ``seconds``, ``sample``, ``threshold``, ``seed``. A release has the method :meth:`Release.attack`.
+    """
+    from sfumato.core.pair import Pair
+    from sfumato.intruders.attack import attack_release
+
+    return attack_release(Pair.of(original, released), **options)
 
 
 def verify(folder: str | Path, **options: Any) -> Verification:

@@ -21,7 +21,7 @@ def _tell_version(asked: bool | None) -> None:
 
 def build_app() -> typer.Typer:
     """The application with all its commands."""
-    from sfumato.cli import assess, check, choose_k, demo, explain, keygen, listing, profile, run, verify
+    from sfumato.cli import assess, attack, check, choose_k, demo, explain, keygen, listing, profile, run, verify
 
     app = typer.Typer(
         name="sfumato",
@@ -38,6 +38,7 @@ def build_app() -> typer.Typer:
         ("assess", assess.assess),
         ("run", run.run),
         ("check", check.check),
+        ("attack", attack.attack),
         ("verify", verify.verify),
         ("explain", explain.explain),
         ("choose-k", choose_k.choose_k),

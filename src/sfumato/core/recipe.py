@@ -10,7 +10,6 @@ from typing import Any
 from sfumato.core.model import Model
 from sfumato.core.schema import Schema
 from sfumato.core.step import Step
-from sfumato.errors import RecipeError
 
 VERSION = 1
 
@@ -18,6 +17,8 @@ VERSION = 1
 @dataclasses.dataclass(frozen=True)
 class Recipe:
     """Schema, promises, steps and limits: the same objects as in Python, written down in one file.
+
+    ``limits`` maps a risk, an attack or a utility to what it may be at most (at least, where more is better).
 
     ``base`` is the folder that relative paths in the recipe start from.
     """
@@ -27,9 +28,3 @@ class Recipe:
     steps: tuple[Step, ...] = ()
     limits: Mapping[str, Any] = dataclasses.field(default_factory=dict)
     base: Path = dataclasses.field(default=Path(), compare=False)
-
-    def __post_init__(self) -> None:
-        if self.limits:
-            raise RecipeError(
-                "limits are not enforced by this version; take them out and look at the release's measures"
-            )

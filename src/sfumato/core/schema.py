@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import math
 from collections.abc import Iterable, Mapping, Sequence
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -51,7 +52,9 @@ class Attribute:
     """One column: its roles, kind, hierarchy and missing-value rule.
 
     ``order`` lists the values of an ordinal column from low to high. ``unit`` says what a column with
-    role ``unit`` identifies.
+    role ``unit`` identifies. ``bounds`` and ``domain`` are public knowledge about the column, declared without looking
+    at the data: the lowest and highest value that counts, and the values that may occur; questions are answered under
+    differential privacy only within them.
     """
 
     roles: tuple[Role, ...]
@@ -60,6 +63,8 @@ class Attribute:
     missing: Missing = Missing.CATEGORY
     order: tuple[str, ...] | None = None
     unit: str = "person"
+    bounds: tuple[float, float] | None = None
+    domain: tuple[str, ...] | None = None
 
     def __post_init__(self) -> None:
         roles = tuple(sorted({_member(Role, r, "role") for r in self.roles}, key=list(Role).index))
@@ -74,10 +79,45 @@ class Attribute:
         object.__setattr__(self, "roles", roles)
         object.__setattr__(self, "kind", _member(Kind, self.kind, "kind"))
         object.__setattr__(self, "missing", _member(Missing, self.missing, "missing"))
+        object.__setattr__(self, "bounds", None if self.bounds is None else checked_bounds(self.bounds))
+        object.__setattr__(self, "domain", None if self.domain is None else checked_domain(self.domain))
 
     def has(self, role: Role) -> bool:
         """Whether the column plays this role."""
         return role in self.roles
+
+
+def checked_bounds(given: Any) -> tuple[float, float]:
+    """Two finite numbers, the lower one first.
+
+    >>> checked_bounds([0, 120])
+    (0.0, 120.0)
+    """
+    numbers = isinstance(given, Sequence) and not isinstance(given, str) and len(given) == 2
+    if not numbers or any(isinstance(v, bool) or not isinstance(v, int | float) for v in given):
+        raise ParameterError("bounds must be two numbers, [lowest, highest], like [0, 120]")
+    low, high = float(given[0]), float(given[1])
+    if not (math.isfinite(low) and math.isfinite(high)):
+        raise ParameterError("bounds must be finite numbers")
+    if low >= high:
+        raise ParameterError("bounds are reversed or equal: the lowest value comes first and must be below the highest")
+    return low, high
+
+
+def checked_domain(given: Any) -> tuple[str, ...]:
+    """Different words, at least one; whole numbers are taken as their text.
+
+    >>> checked_domain(["f", "m", 3])
+    ('f', 'm', '3')
+    """
+    if isinstance(given, str) or not isinstance(given, Sequence):
+        raise ParameterError("domain must list the values that may occur, like [f, m]")
+    if not given or not all(isinstance(v, str) or type(v) is int for v in given):
+        raise ParameterError("domain must list at least one value; put quotes around what is neither word nor number")
+    values = tuple(str(v) for v in given)
+    if len(set(values)) < len(values):
+        raise ParameterError(f"domain names {len(values) - len(set(values))} value(s) twice")
+    return values
 
 
 _E = TypeVar("_E", bound=StrEnum)

@@ -55,6 +55,7 @@ def certificate(release: Release, *, data_file: Mapping[str, Any], salt: str, in
         "roles": {n: [str(r) for r in a.roles] for n, a in release.dataset.schema.attributes.items()},
         "missing_rule": {n: str(release.dataset.schema[n].missing) for n in release.dataset.schema.quasi},
         "verdicts": [verdict.to_dict() for verdict in release.verdicts],
+        "limits": [limit.to_dict() for limit in release.limits],
         "classes": classes_of(release),
         "plan": [{"step": name, **plan.describe()} for name, plan in release.plans],
         "dropped_columns": [c.name for c in release.columns if c.distinct_after is None],

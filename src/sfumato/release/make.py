@@ -11,6 +11,7 @@ from typing import Any
 from sfumato.assessment import assess
 from sfumato.core.dataset import Dataset
 from sfumato.core.evidence import gather, judge_all
+from sfumato.core.pair import Pair
 from sfumato.core.progress import Progress, silent
 from sfumato.core.randomness import Seed
 from sfumato.core.recipe import Recipe
@@ -19,6 +20,7 @@ from sfumato.core.step import Goal
 from sfumato.core.units import renumbered
 from sfumato.errors import ParameterError, ReleaseRefused, SchemaError
 from sfumato.release.beside import population_of
+from sfumato.release.limits import judge_limits
 from sfumato.release.release import ColumnChange, Release
 
 AS_IT_IS = "released as it is"
@@ -66,14 +68,19 @@ def make_release(
         shuffled=shuffle,
         created=datetime.datetime.now(datetime.UTC),
         population=population,
+        limits=judge_limits(recipe.limits, Pair.of(original, shared), steps=recipe.steps, seed=seed)
+        if recipe.limits
+        else (),
     )
     _refuse_broken(release)
     return release
 
 
 def _require_sense(dataset: Dataset, recipe: Recipe) -> None:
-    if not recipe.meet:
-        raise ParameterError("meet is empty: say what must hold, for example k_anonymity: {k: 5}")
+    if not recipe.meet and not recipe.limits:
+        raise ParameterError(
+            "meet is empty: say what must hold, for example k_anonymity: {k: 5}, or set limits: {linkage: 0.05}"
+        )
     if not recipe.steps:
         raise ParameterError("steps is empty: say how to get there, for example global_recoding: {budget: 0.02}")
     if not len(dataset):
@@ -81,10 +88,10 @@ def _require_sense(dataset: Dataset, recipe: Recipe) -> None:
 
 
 def _refuse_broken(release: Release) -> None:
-    broken = [verdict for verdict in release.verdicts if not verdict.holds]
+    broken = [f"{v.promise}: {v.sentence}" for v in release.verdicts if not v.holds]
+    broken += [v.sentence for v in release.limits if not v.holds]
     if broken:
-        told = "; ".join(f"{v.promise}: {v.sentence}" for v in broken)
-        raise ReleaseRefused(f"the output does not keep what was promised, nothing is released: {told}")
+        raise ReleaseRefused(f"the output does not keep what was promised, nothing is released: {'; '.join(broken)}")
 
 
 def _changes(original: Dataset, shared: Dataset, plans: Sequence[tuple[str, Any]]) -> tuple[ColumnChange, ...]:
@@ -101,7 +108,10 @@ def _changes(original: Dataset, shared: Dataset, plans: Sequence[tuple[str, Any]
         for column, words in told.get("masked", {}).items():
             masked.setdefault(column, []).append(words)
     known = [_change(name, original, shared, levels, blanks[name], local=name in local) for name in original.columns]
-    return (*(_with_masking(change, masked.get(change.name, ())) for change in known), *_added(original, shared, masked))
+    return (
+        *(_with_masking(change, masked.get(change.name, ())) for change in known),
+        *_added(original, shared, masked),
+    )
 
 
 def _with_masking(change: ColumnChange, words: Sequence[str]) -> ColumnChange:

@@ -10,10 +10,14 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from sfumato.assessment import Assessment
     from sfumato.core.dataset import Dataset
+    from sfumato.core.masked import Preserved
     from sfumato.core.model import Verdict
+    from sfumato.core.pair import Pair
     from sfumato.core.randomness import Seed
     from sfumato.core.recipe import Recipe
+    from sfumato.intruders.report import AttackReport
     from sfumato.release.alternatives import Alternatives
+    from sfumato.release.limits import LimitVerdict
 
 
 @dataclasses.dataclass(frozen=True)
@@ -46,11 +50,35 @@ class Release:
     shuffled: bool
     created: datetime.datetime
     population: Dataset | None = None
+    limits: tuple[LimitVerdict, ...] = ()
 
     @property
     def holds(self) -> bool:
-        """Whether every promise holds on what is shared."""
-        return all(self.verdicts)
+        """Whether every promise holds on what is shared, and every limit is kept."""
+        return all(self.verdicts) and all(self.limits)
+
+    @property
+    def preserved(self) -> tuple[Preserved, ...]:
+        """What masking steps kept of the original, exactly or approximately, and how far it is off."""
+        return tuple(kept for _, plan in self.plans for kept in getattr(plan, "preserved", ()))
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """What steps warn of."""
+        return tuple(warning for _, plan in self.plans for warning in getattr(plan, "warnings", ()))
+
+    @property
+    def pair(self) -> Pair:
+        """The original and what is shared of it, side by side."""
+        from sfumato.core.pair import Pair
+
+        return Pair.of(self.original, self.dataset)
+
+    def attack(self, **options: Any) -> AttackReport:
+        """Let every named intruder try the release; see :func:`sfumato.attack`."""
+        from sfumato.intruders.attack import attack_release
+
+        return attack_release(self.pair, steps=self.recipe.steps, **{"seed": self.seed, **options})
 
     @property
     def suppressed(self) -> int:
@@ -98,9 +126,11 @@ class Release:
         lines = [
             f"{self.original.source.name}: {head}",
             f"  {len(self.dataset):,} of {len(self.original):,} records released, {self.suppressed:,} suppressed",
-            *(f"  {verdict!r}" for verdict in self.verdicts),
+            *(f"  {verdict!r}" for verdict in (*self.verdicts, *self.limits)),
             *(f"  {c.name}: {c.action}" for c in self.columns),
             f"  marketer risk {self.before.measure('marketer_risk'):.2%} → {self.after.measure('marketer_risk'):.2%}",
             *(f"  {name} {value:.4f}" for name, value in self.scores.items()),
+            *(f"  {kept}" for kept in self.preserved),
+            *(f"  warning: {warning}" for warning in self.warnings),
         ]
         return "\n".join(lines)

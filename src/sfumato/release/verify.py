@@ -33,6 +33,10 @@ if TYPE_CHECKING:
     from sfumato.core.model import Model
 
 
+PSEUDONYMS = "pseudonymize"
+"""The step that may leave something in the place of a direct identifier."""
+
+
 @dataclasses.dataclass(frozen=True)
 class Verification:
     """All claims of a certificate."""
@@ -138,6 +142,11 @@ def _bytes(certificate: Mapping[str, Any], file: Path) -> Claim:
     return Claim("data file unedited", "fails", "the file was changed after it was certified: its SHA-256 does not fit")
 
 
+def read_released(folder: Path, certificate: Mapping[str, Any]) -> Dataset:
+    """The released table of a shared folder, described as its certificate says."""
+    return _released(certificate, folder / _data_name(certificate))
+
+
 def _released(certificate: Mapping[str, Any], file: Path) -> Dataset:
     form = certificate["data"].get("form", {})
     frame, source = read_table(file, format=certificate["data"].get("format"), **form)
@@ -166,14 +175,13 @@ def _attribute(certificate: Mapping[str, Any], name: str, roles: tuple[Any, ...]
 
 
 def _recipe(certificate: Mapping[str, Any], released: Dataset) -> Recipe:
-    """The promises and steps of the certificate; hierarchies that are not shown are left out."""
+    """The promises of the certificate; steps may lack parameters that stay with the owner."""
     plain = certificate["recipe"]
     try:
         meet = tuple(registry.build("models", spec) for spec in plain.get("meet", []))
-        steps = tuple(registry.build("steps", spec) for spec in plain.get("steps", []))
     except RecipeError as error:
         raise UnreadableInput(f"the certificate's recipe cannot be understood: {error}") from None
-    return Recipe(released.schema, meet, steps)
+    return Recipe(released.schema, meet)
 
 
 Check = Callable[[Mapping[str, Any], Dataset, Recipe], Claim | None]
@@ -196,10 +204,12 @@ def _shape(certificate: Mapping[str, Any], released: Dataset, recipe: Recipe) ->
 
 def _direct(certificate: Mapping[str, Any], released: Dataset, recipe: Recipe) -> Claim:
     named = [c for c, spec in certificate["recipe"]["columns"].items() if "direct" in spec["role"]]
-    left = [c for c in named if c in released.columns]
+    replaced = {c for step in certificate["plan"] if step["step"] == PSEUDONYMS for c in step.get("masked", {})}
+    left = [c for c in named if c in released.columns and c not in replaced]
     if left:
         return Claim("direct identifiers gone", "fails", f"still there: {', '.join(left)}")
-    return Claim("direct identifiers gone", "holds", f"{len(named)} dropped" if named else "there were none")
+    told = f"{len(named) - len(replaced)} dropped" + (f", {len(replaced)} replaced by pseudonyms" if replaced else "")
+    return Claim("direct identifiers gone", "holds", told if named else "there were none")
 
 
 def _promises(

@@ -1,0 +1,115 @@
+"""Letting every intruder try every attack that applies, within a time budget they share."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from sfumato import registry
+from sfumato.core.attack import Finding, Intruder, Scene
+from sfumato.core.progress import Progress, silent
+from sfumato.core.randomness import Seed
+from sfumato.errors import MissingExtra, ParameterError, SchemaError, did_you_mean
+from sfumato.intruders.knowledge import intruder_from
+from sfumato.intruders.profiles import BATTERY, Profile
+from sfumato.intruders.report import AttackReport, Skipped, Tried
+
+if TYPE_CHECKING:
+    from sfumato.core.pair import Pair
+    from sfumato.core.step import Step
+
+DEFAULT_SECONDS = 60.0
+DEFAULT_SAMPLE = 2000
+"""Records an intruder looks for; rates found on a sample carry an interval."""
+DEFAULT_THRESHOLD = 0.2
+
+
+def attack_release(
+    pair: Pair,
+    *,
+    steps: Sequence[Step] = (),
+    others: Sequence[Pair] = (),
+    intruder: Intruder | None = None,
+    only: Sequence[str] | None = None,
+    thresholds: Mapping[str, float] | None = None,
+    threshold: float = DEFAULT_THRESHOLD,
+    seconds: float = DEFAULT_SECONDS,
+    sample: int = DEFAULT_SAMPLE,
+    seed: Seed | None = None,
+    progress: Progress = silent,
+) -> AttackReport:
+    """Let every named intruder try every attack that applies, within a time budget that they share.
+
+    With ``intruder`` only that one tries, everything. ``only`` names the attacks to try; ``thresholds`` gives some of them a
+    threshold of their own.
+    """
+    _require_sense(pair, seconds, sample)
+    started, key = time.monotonic(), seed or Seed(0)
+    profiles = BATTERY if intruder is None else (_own(intruder),)
+    wanted = _wanted(profiles, only)
+    tried: list[Tried] = []
+    skipped: list[Skipped] = []
+    for place, (profile, name) in enumerate(wanted):
+        progress(place / len(wanted), f"{profile.name}: {name.replace('_', ' ')}")
+        left = max(0.0, seconds - (time.monotonic() - started)) / (len(wanted) - place)
+        knows = profile.knows(pair)
+        who = intruder or (intruder_from(pair, knows, sample=sample, seed=key) if knows else None)
+        if who is None:
+            skipped.append(Skipped(profile.name, name, "nothing is left that this intruder could know"))
+            continue
+        scene = Scene(pair, who, tuple(steps), tuple(others), key, left)
+        outcome = _try(name, scene)
+        if isinstance(outcome, str):
+            skipped.append(Skipped(profile.name, name, outcome))
+        else:
+            tried.append(Tried(profile.name, who.knows, outcome, (thresholds or {}).get(name, threshold)))
+    progress(1.0)
+    looked_for = min(sample, len(pair.original)) if intruder is None else len(intruder.file)
+    spent = time.monotonic() - started
+    return AttackReport(pair.released.source.name, len(pair.released), looked_for, tuple(tried), tuple(skipped), spent)
+
+
+def _require_sense(pair: Pair, seconds: float, sample: int) -> None:
+    if seconds <= 0:
+        raise ParameterError("the time budget of the attacks must be more than 0 seconds")
+    if sample < 1:
+        raise ParameterError("the intruders must look for at least one record")
+    if not len(pair.released) or not len(pair.original):
+        raise SchemaError("there is no record to attack: the table is empty")
+
+
+def _own(intruder: Intruder) -> Profile:
+    every = tuple(dict.fromkeys(name for profile in BATTERY for name in profile.attacks))
+    return Profile("your intruder", "has the file you gave", lambda pair: intruder.knows, every)
+
+
+def _wanted(profiles: Sequence[Profile], only: Sequence[str] | None) -> list[tuple[Profile, str]]:
+    known = attacks_by_name()
+    planned = [(profile, name) for profile in profiles for name in profile.attacks if name in known]
+    if only is None:
+        return planned
+    unknown = [name for name in only if name not in known]
+    if unknown:
+        raise ParameterError(next(f"there is no attack {n!r}.{did_you_mean(n, known)}" for n in unknown))
+    named = {name for _, name in planned}
+    extra = [(profiles[0], name) for name in only if name not in named]
+    return [(profile, name) for profile, name in planned if name in only] + extra
+
+
+def attacks_by_name() -> dict[str, type]:
+    """The attacks of the risk family: everything there that can be carried out in a scene."""
+    return {name: cls for name, cls in registry.family("risk").items() if hasattr(cls, "attack")}
+
+
+def _try(name: str, scene: Scene) -> Finding | str:
+    """Carry out an attack, or say why not."""
+    made = attacks_by_name()[name]()
+    reason: str | None = made.applies(scene)
+    if reason is not None:
+        return reason
+    try:
+        found: Finding = made.attack(scene)
+    except MissingExtra as error:
+        return str(error)
+    return found

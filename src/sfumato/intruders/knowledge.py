@@ -1,0 +1,53 @@
+"""What an intruder has: columns of the original itself, or a file of its own."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from sfumato.core.attack import NOT_IN_FILE, Intruder
+from sfumato.core.schema import Schema
+from sfumato.errors import SchemaError
+
+if TYPE_CHECKING:
+    from sfumato.core.dataset import Dataset
+    from sfumato.core.pair import Pair
+    from sfumato.core.randomness import Seed
+
+
+def intruder_from(pair: Pair, knows: Sequence[str], *, sample: int, seed: Seed) -> Intruder:
+    """An intruder who took the columns from the original itself: the most anyone can know of them."""
+    import numpy as np
+
+    pair.original.require(knows)
+    rows = np.arange(len(pair.original), dtype=np.int64)
+    if len(rows) > sample:
+        rows = np.sort(seed.stream("attack: whom to look for").choice(rows, sample, replace=False))
+    return Intruder(pair.original.take(rows), tuple(knows), rows)
+
+
+def intruder_with(pair: Pair, file: Dataset, knows: Sequence[str] | None, *, by: str | None = None) -> Intruder:
+    """An intruder with a file of its own, and which original row each of its rows describes.
+
+    ``by`` names a column that identifies people in both tables; without it a row of the file describes the only original row
+    that agrees with it on every column both have, and nobody where there is none or are several.
+    """
+    import numpy as np
+    import polars as pl
+
+    common = [c for c in file.columns if c in pair.original.columns]
+    known = tuple(knows or [c for c in common if c in pair.released.columns and c != by])
+    file.require([*known, *([by] if by else [])])
+    if not len(file):
+        raise SchemaError(f"{file.source.name} has no rows: this intruder knows nobody")
+    if not [c for c in known if c in pair.released.columns]:
+        raise SchemaError(f"{file.source.name} and the release have no column in common that the intruder knows")
+    on = [by] if by else common
+    pair.original.require(on)
+    theirs = pl.DataFrame([file.column(c).cast(pl.String) for c in on])
+    ours = pl.DataFrame([pair.original.column(c).cast(pl.String) for c in on]).with_row_index("row")
+    alone = ours.group_by(on).agg(pl.col("row").first(), pl.len()).filter(pl.col("len") == 1)
+    joined = theirs.join(alone, on=on, how="left", nulls_equal=True, maintain_order="left")
+    truth = joined["row"].cast(pl.Int64).fill_null(NOT_IN_FILE).to_numpy()
+    schema = Schema({c: pair.original.schema[c] for c in common})
+    return Intruder(file.with_schema(schema), known, np.asarray(truth, dtype=np.int64))

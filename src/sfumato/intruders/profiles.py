@@ -1,0 +1,80 @@
+"""Who tries a release, what they know of people, and which attacks they try."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
+
+from sfumato.core.schema import Role
+
+if TYPE_CHECKING:
+    from sfumato.core.pair import Pair
+
+
+@dataclasses.dataclass(frozen=True)
+class Profile:
+    """An intruder: who it is, which columns it knows, and the attacks it tries, by name."""
+
+    name: str
+    story: str
+    knows: Callable[[Pair], tuple[str, ...]]
+    attacks: tuple[str, ...]
+
+
+def _everything_quasi(pair: Pair) -> tuple[str, ...]:
+    return pair.quasi
+
+
+def _three_most_exposing(pair: Pair) -> tuple[str, ...]:
+    """The three quasi-identifiers with the most distinct released values: what can be seen over the fence."""
+    return most_telling(pair, pair.quasi, 3)
+
+
+def _five_of_any(pair: Pair) -> tuple[str, ...]:
+    """The five most telling columns of any role: a colleague knows things that nobody calls quasi-identifiers."""
+    hidden = {Role.UNIT, Role.WEIGHT, Role.DIRECT}
+    open_to_view = [c for c in pair.columns if not hidden & set(pair.original.schema[c].roles)]
+    return most_telling(pair, open_to_view, 5)
+
+
+def most_telling(pair: Pair, columns: Sequence[str], most: int) -> tuple[str, ...]:
+    """The columns with the most entropy as released, most telling first."""
+    import numpy as np
+
+    def entropy(name: str) -> float:
+        codes = pair.reading(name).released
+        shares = np.bincount(codes) / max(1, len(codes))
+        known = shares[shares > 0]
+        return float(-(known * np.log2(known)).sum())
+
+    return tuple(sorted(columns, key=lambda name: (-entropy(name), name))[:most])
+
+
+BATTERY: tuple[Profile, ...] = (
+    Profile(
+        "prosecutor",
+        "knows that a person is in the table, and all quasi-identifiers",
+        _everything_quasi,
+        ("linkage", "probabilistic_linkage", "homogeneity", "probabilistic_inference", "skewness", "similarity"),
+    ),
+    Profile(
+        "journalist",
+        "wants any person of the population, and does not know who is in the table",
+        _everything_quasi,
+        ("population_uniqueness_attack", "individual_risk", "singling_out", "membership"),
+    ),
+    Profile("neighbour", "knows the three quasi-identifiers that tell most", _three_most_exposing, ("linkage",)),
+    Profile(
+        "colleague",
+        "knows the five columns that tell most, whatever their role",
+        _five_of_any,
+        ("linkage", "linkability", "inference", "interval_disclosure"),
+    ),
+    Profile(
+        "worst case",
+        "knows everything about everyone but who is who, and how the release was made",
+        _everything_quasi,
+        ("worst_case_linkage", "transparency", "background_knowledge", "composition", "minimality", "downcoding"),
+    ),
+)

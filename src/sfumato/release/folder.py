@@ -1,0 +1,119 @@
+"""A written release read back: for attacks and comparisons with the original, and to add what they found."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from sfumato import recipes
+from sfumato.core.dataset import Dataset
+from sfumato.core.pair import Pair
+from sfumato.errors import OutputError, ParameterError, SfumatoError, UnreadableInput
+from sfumato.release.documents import digest_of
+from sfumato.release.owner import read_owner_record
+from sfumato.release.signature import signed
+from sfumato.release.verify import read_certificate, read_released
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from sfumato.core.recipe import Recipe
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class WrittenRelease:
+    """The folder a release was written to: what is shared, and what its owner keeps."""
+
+    folder: Path
+    certificate: dict[str, Any]
+    record: dict[str, Any]
+    released: Dataset
+    recipe: Recipe
+
+    def beside(self, original: Dataset) -> Pair:
+        """The release beside the original it was made from, as the owner's alignment says."""
+        described = original.with_schema(self.recipe.schema)
+        rows = _alignment(self.folder / "owner" / "alignment.parquet", len(self.released), len(original))
+        return Pair(described, dataclasses.replace(self.released, origin=rows), rows)
+
+    def add(self, key: str, found: Mapping[str, Any], *, sign: Path | None = None) -> None:
+        """Write what was found into the certificate, and make both reports again."""
+        from sfumato.report.pages import owner_page, public_page
+
+        if "signature" in self.certificate and sign is None:
+            raise ParameterError("the certificate is signed; give the key (--sign) to sign what is added to it too")
+        body = {k: v for k, v in self.certificate.items() if k not in ("digest", "signature")}
+        body[key] = dict(found)
+        public = {**body, "digest": digest_of(body)}
+        if sign is not None:
+            public = signed(public, sign)
+        record = {**self.record, "certificate": public}
+        share, owner = self.folder / "share", self.folder / "owner"
+        _replace(owner / "release.json", _json(record))
+        _replace(owner / "report.html", owner_page(record))
+        _replace(share / "report.html", public_page(public))
+        _replace(share / "certificate.json", _json(public))
+
+
+def read_release(folder: Path) -> WrittenRelease:
+    """Read back what ``run`` wrote: ``share/`` and ``owner/`` must both be there."""
+    if not (folder / "owner").is_dir():
+        told = "the folder that holds share and owner" if (folder / "certificate.json").is_file() else "what run wrote"
+        raise UnreadableInput(f"{folder} has no owner folder; give {told}")
+    certificate = read_certificate(folder / "share")
+    record = read_owner_record(folder / "owner", certificate)
+    lock = _read_json(folder / "owner" / "lock.json")
+    try:
+        recipe = recipes.from_dict(lock["recipe"])
+    except (KeyError, TypeError, SfumatoError):
+        raise UnreadableInput(f"{folder / 'owner' / 'lock.json'} holds no recipe that can be read") from None
+    return WrittenRelease(folder, certificate, record, read_released(folder / "share", certificate), recipe)
+
+
+def _alignment(file: Path, released: int, original: int) -> NDArray[np.int64]:
+    import numpy as np
+    import polars as pl
+
+    try:
+        rows = pl.read_parquet(file)["original_row"].to_numpy().astype(np.int64)
+    except (OSError, pl.exceptions.PolarsError):
+        raise UnreadableInput(f"{file} is not there or cannot be read") from None
+    if len(rows) != released or (len(rows) and not 0 <= int(rows.min()) <= int(rows.max()) < original):
+        raise UnreadableInput(
+            f"{file} does not fit: {len(rows):,} rows aligned, {released:,} released, {original:,} in the original; "
+            "is this the table the release was made from?"
+        )
+    return rows
+
+
+def _read_json(file: Path) -> dict[str, Any]:
+    try:
+        loaded = json.loads(file.read_text(encoding="utf-8"))
+    except OSError:
+        raise UnreadableInput(f"{file} is not there or cannot be read") from None
+    except ValueError:
+        raise UnreadableInput(f"{file} is not valid JSON; it was damaged or edited") from None
+    return loaded if isinstance(loaded, dict) else {}
+
+
+def _json(document: Mapping[str, Any]) -> str:
+    return json.dumps(document, indent=2, ensure_ascii=False) + "\n"
+
+
+def _replace(file: Path, text: str) -> None:
+    """Write a file anew, or leave it as it was."""
+    beside = file.with_name(f".{file.name}.new")
+    try:
+        with beside.open("w", encoding="utf-8") as handle:
+            handle.write(text)
+            handle.flush()
+            os.fsync(handle.fileno())
+        beside.replace(file)
+    except OSError as error:
+        beside.unlink(missing_ok=True)
+        raise OutputError(f"cannot write {file}: {error.strerror or error}; it was left as it was") from None

@@ -1,0 +1,79 @@
+"""Limits of a recipe: how much an attack may reach, how much may be lost."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from sfumato import registry
+from sfumato.core.evidence import gather
+from sfumato.core.metric import Measure
+from sfumato.errors import ParameterError
+from sfumato.intruders.attack import attack_release
+
+if TYPE_CHECKING:
+    from sfumato.core.pair import Pair
+    from sfumato.core.randomness import Seed
+    from sfumato.core.step import Step
+
+
+@dataclasses.dataclass(frozen=True)
+class LimitVerdict:
+    """A limit, and whether the release stays within it."""
+
+    name: str
+    value: float
+    limit: float
+    holds: bool
+    sentence: str
+
+    def to_dict(self) -> dict[str, Any]:
+        """The verdict as plain data."""
+        return dataclasses.asdict(self)
+
+    def __bool__(self) -> bool:
+        return self.holds
+
+    def __repr__(self) -> str:
+        return f"{'✓' if self.holds else '✗'} {self.sentence}"
+
+
+def judge_limits(
+    limits: Mapping[str, float], pair: Pair, *, steps: Sequence[Step] = (), seed: Seed
+) -> tuple[LimitVerdict, ...]:
+    """Measure everything that is limited; what is better when lower must stay below its limit, the rest above."""
+    return tuple(_judge(name, float(limit), pair, steps, seed) for name, limit in limits.items())
+
+
+def _judge(name: str, limit: float, pair: Pair, steps: Sequence[Step], seed: Seed) -> LimitVerdict:
+    cls = next(registry.family(family)[name] for family in registry.MEASURED if name in registry.family(family))
+    if hasattr(cls, "attack"):
+        value, better = _attacked(name, pair, steps, seed), "lower"
+    else:
+        measure = _measured(name, cls, pair)
+        value, better = measure.value, measure.better
+    holds = value <= limit + 1e-12 if better == "lower" else value >= limit - 1e-12
+    words = name.replace("_", " ")
+    bound = "at most" if better == "lower" else "at least"
+    return LimitVerdict(name, value, limit, holds, f"{words} is {value:.4g}; the recipe allows {bound} {limit:g}")
+
+
+def _attacked(name: str, pair: Pair, steps: Sequence[Step], seed: Seed) -> float:
+    report = attack_release(pair, steps=steps, only=[name], seed=seed)
+    if not report.tried:
+        reasons = "; ".join(skipped.reason for skipped in report.skipped) or "nothing to attack"
+        raise ParameterError(f"limits: {name} cannot be measured on this release: {reasons}")
+    return report.value(name)
+
+
+def _measured(name: str, cls: type, pair: Pair) -> Measure:
+    made: Any = cls()
+    if name in registry.family("risk"):
+        found: Measure = made.measure(gather(pair.released, ()))
+        return found
+    reason = made.applies(pair)
+    if reason is not None:
+        raise ParameterError(f"limits: {name} cannot be measured on this release: {reason}")
+    utility: Measure = made.measure(pair)
+    return utility
