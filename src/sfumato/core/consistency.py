@@ -1,7 +1,8 @@
 """Which released classes a finer record could have become: the consistency graph.
 
 A released cell *generalises* a value when it is the value itself or a node above it in the column's hierarchy, the top
-``*``, or a set of such nodes written with commas (``1,2`` or ``{1, 2}``). A missing cell generalises only a missing
+``*``, a set of such nodes written with commas (``1,2`` or ``{1, 2}``), or a range that holds it (``25-26``, ``[-1.5, 2]``,
+``low..mid``). A missing cell generalises only a missing
 value, unless missing values of the column are wildcards: then it fits every value, and a missing value fits every
 cell. A released record generalises a finer one when all its cells do.
 """
@@ -13,6 +14,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from sfumato.core.hierarchy import TOP, Ladder, bind
+from sfumato.core.ranges import places_of
 from sfumato.core.schema import Missing, Schema
 from sfumato.errors import SchemaError
 
@@ -37,11 +39,13 @@ class Covering:
     codes: NDArray[np.int64]
 
 
-def covering(values: Labels, released: Labels, ladder: Ladder, *, wildcard: bool = False) -> Covering:
+def covering(
+    values: Labels, released: Labels, ladder: Ladder, *, wildcard: bool = False, order: tuple[str, ...] | None = None
+) -> Covering:
     """Which released labels generalise each value.
 
-    ``ladder`` is the column's hierarchy bound to (at least) the values. Released labels that mean nothing there
-    generalise nothing.
+    ``ladder`` is the column's hierarchy bound to (at least) the values; ``order`` lists ordered values from low to high.
+    Released labels that mean nothing there generalise nothing.
 
     >>> found = covering(["1", "2"], ["1", "1,2", "*"], bind(None, ["1", "2"], [1, 1]))
     >>> found.starts.tolist(), found.codes.tolist()
@@ -55,13 +59,15 @@ def covering(values: Labels, released: Labels, ladder: Ladder, *, wildcard: bool
     everywhere = {position[TOP]} if TOP in position else set()
     if wildcard and None in position:
         everywhere.add(position[None])
+    known = set().union(*nodes) if nodes else set()
+    ranges = _within_ranges(values, [(c, r) for c, r in enumerate(released) if r not in known and c not in sets], order)
     found = []
-    for value, above in zip(values, nodes, strict=True):
+    for value, above, held in zip(values, nodes, ranges, strict=True):
         if value is None and wildcard:
             found.append(list(range(len(released))))
             continue
         named = {position[node] for node in above if node in position}
-        found.append(sorted(named | everywhere | {code for code, members in sets.items() if members & above}))
+        found.append(sorted(named | everywhere | held | {code for code, members in sets.items() if members & above}))
     lengths = [len(codes) for codes in found]
     flat = [code for codes in found for code in codes]
     return Covering(np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64), np.array(flat, dtype=np.int64))
@@ -89,6 +95,21 @@ def _sets(released: Labels, known: set[str | None]) -> dict[int, set[str | None]
         if members <= known:
             found[code] = members
     return found
+
+
+def _within_ranges(
+    values: Labels, labels: Sequence[tuple[int, str | None]], order: tuple[str, ...] | None
+) -> list[set[int]]:
+    """Per value the codes of those labels that are ranges and hold it."""
+    import numpy as np
+
+    places, reader = places_of(values, order)
+    read = [(code, reader(label)) for code, label in labels if label is not None and label != TOP]
+    known = [(code, ends) for code, ends in read if ends is not None]
+    codes = np.array([code for code, _ in known], dtype=np.int64)
+    lows = np.array([ends[0] for _, ends in known], dtype=np.float64)
+    highs = np.array([ends[1] for _, ends in known], dtype=np.float64)
+    return [set(codes[(lows <= place) & (place <= highs)].tolist()) for place in places]
 
 
 def consistent(fine: ClassTable, released: ClassTable, coverings: Sequence[Covering]) -> Edges:
@@ -145,5 +166,7 @@ def coverings_of(
         attribute = schema.attributes.get(name)
         ladder = bind(attribute.hierarchy if attribute else None, list(counts), list(counts.values()))
         wildcard = attribute is not None and attribute.missing is Missing.WILDCARD
-        found.append(covering(values, released.ladders[a].labels[released.levels[a]], ladder, wildcard=wildcard))
+        labels = released.ladders[a].labels[released.levels[a]]
+        order = attribute.order if attribute else None
+        found.append(covering(values, labels, ladder, wildcard=wildcard, order=order))
     return found

@@ -5,6 +5,8 @@ from __future__ import annotations
 import datetime
 import math
 import re
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 
 _NUMBER = r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?"
 _PAIR = re.compile(rf"[\[(]?\s*({_NUMBER})\s*(?:,|\.\.|–|-)\s*({_NUMBER})\s*[\])]?", re.ASCII)
@@ -78,3 +80,41 @@ def range_of_days(text: str) -> Range | None:
         return None if first is None or last is None or first > last else (first, last)
     alone = day(text) if re.match(_DAY, text, re.ASCII) else None
     return None if alone is None else (alone, alone)
+
+
+def range_in_order(text: str, ranks: Mapping[str, float]) -> Range | None:
+    """The ranks a label may stand for: a listed value, ``first..last``, or a set of listed values.
+
+    >>> ranks = {"low": 0.0, "mid": 1.0, "high": 2.0}
+    >>> range_in_order("low..mid", ranks), range_in_order("{mid, high}", ranks), range_in_order("all", ranks)
+    ((0.0, 1.0), (1.0, 2.0), None)
+    """
+    if text in ranks:
+        return ranks[text], ranks[text]
+    for cut in (at for at in range(1, len(text)) if text.startswith("..", at)):
+        if text[:cut] in ranks and text[cut + 2 :] in ranks:
+            return ranks[text[:cut]], ranks[text[cut + 2 :]]
+    parts = [ranks.get(part.strip()) for part in text.strip("{}").split(",")]
+    known = [part for part in parts if part is not None]
+    return (min(known), max(known)) if known and len(known) == len(parts) else None
+
+
+def places_of(
+    values: Sequence[str | None], order: Sequence[str] | None = None
+) -> tuple[list[float], Callable[[str], Range | None]]:
+    """Where values lie on a line, and how labels of that line are read: ordered values, numbers or days.
+
+    Values that lie on no line (and missing ones) have no place: NaN.
+
+    >>> places, read = places_of(["3", None, "20"])
+    >>> places, read("2-5")
+    ([3.0, nan, 20.0], (2.0, 5.0))
+    """
+    if order is not None:
+        ranks = {value: float(rank) for rank, value in enumerate(order)}
+        return [math.nan if v is None else ranks.get(v, math.nan) for v in values], partial(range_in_order, ranks=ranks)
+    for place, read in ((number, range_of_numbers), (day, range_of_days)):
+        found = [None if v is None else place(v) for v in values]
+        if all(f is not None or v is None for f, v in zip(found, values, strict=True)):
+            return [math.nan if f is None else f for f in found], read
+    return [math.nan] * len(values), lambda text: None

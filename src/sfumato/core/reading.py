@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Literal
 
 from sfumato.core.encoding import encode
 from sfumato.core.hierarchy import TOP, Ladder, bind
-from sfumato.core.ranges import Range, day, number, range_of_days, range_of_numbers
+from sfumato.core.ranges import Range, day, number, range_in_order, range_of_days, range_of_numbers
 from sfumato.core.schema import Attribute, Kind
 
 if TYPE_CHECKING:
@@ -159,15 +159,7 @@ def _range(
 def _said(label: str, attribute: Attribute) -> Range | None:
     if attribute.order is None:
         return range_of_days(label) if attribute.kind is Kind.DATE else range_of_numbers(label)
-    ranks = {value: float(rank) for rank, value in enumerate(attribute.order)}
-    if label in ranks:
-        return ranks[label], ranks[label]
-    first, _, last = label.partition("..")
-    if first in ranks and last in ranks:
-        return ranks[first], ranks[last]
-    parts = [ranks.get(part.strip()) for part in label.strip("{}").split(",")]
-    known = [p for p in parts if p is not None]
-    return (min(known), max(known)) if known and len(known) == len(parts) else None
+    return range_in_order(label, {value: float(rank) for rank, value in enumerate(attribute.order)})
 
 
 def _members(label: str | None, nodes: Mapping[str | None, Sequence[int]]) -> Sequence[int]:

@@ -1,0 +1,123 @@
+"""What released cells may stand for: ranges, nodes, sets, and cells that stand for themselves."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import polars as pl
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import sfumato as sf
+from sfumato.core.consistency import covering
+from sfumato.core.dataset import Dataset
+from sfumato.core.hierarchy import bind
+from sfumato.core.pair import Pair
+from sfumato.core.ranges import places_of, range_of_numbers
+from sfumato.core.reading import read_column
+from sfumato.core.schema import Attribute, Kind, Role
+from sfumato.core.step import Goal
+from sfumato.errors import SchemaError, Unsatisfiable
+from sfumato.steps.local_recoding import LocalRecoding
+from sfumato.steps.mondrian import Mondrian
+from tests.steps.mixed_tables import mixed_tables
+
+
+
+@given(mixed_tables(fewest_rows=4), st.sampled_from([Mondrian(), LocalRecoding()]))
+def test_every_released_cell_fits_its_own_original(table, step):
+    people = table.dataset()
+    goal = Goal((sf.KAnonymity(2),))
+    try:
+        released = step.apply(people, step.plan(people, goal))
+    except Unsatisfiable:
+        return
+    pair = Pair.of(people, released)
+    for name in table.names:
+        column = pair.reading(name)
+        assert all(column.fits(column.original[o], column.released[i]) for i, o in enumerate(pair.rows))
+        assert ((column.loss >= 0) & (column.loss <= 1)).all()
+
+
+@given(mixed_tables(fewest_rows=2))
+def test_a_table_beside_itself_loses_nothing(table):
+    people = table.dataset()
+    pair = Pair.of(people, people)
+    for name in table.names:
+        assert not pair.losses(name).any()
+
+
+def test_numbers_ranges_and_open_ends():
+    before = pl.Series("age", [20, 25, 30, 70, None])
+    after = pl.Series("age", ["20-29", "20-29", "[30, 35)", "60+", "*"])
+    column = read_column("age", Attribute((Role.QUASI,), kind=Kind.NUMERIC), before, after)
+    found = {label: (column.low[i], column.high[i]) for i, label in enumerate(column.labels)}
+    assert found == {"20-29": (20, 29), "[30, 35)": (30, 35), "60+": (60, 70), "*": (20, 70)}
+    assert column.scale == "number" and column.span == 50
+    losses = dict(zip(column.labels, column.loss, strict=True))
+    assert losses == pytest.approx({"20-29": 9 / 50, "[30, 35)": 5 / 50, "60+": 10 / 50, "*": 1.0})
+
+
+def test_a_number_that_nobody_had_is_a_point_without_loss():
+    column = read_column(
+        "pay", Attribute((Role.SENSITIVE,), kind=Kind.NUMERIC), pl.Series([1.0, 2.0]), pl.Series([1.5, 1.5])
+    )
+    assert column.low.tolist() == column.high.tolist() == [1.5] and column.loss.tolist() == [0.0]
+    assert not column.fits(0, 0)
+
+
+def test_ordered_values_and_sets():
+    order = ("low", "mid", "high")
+    attribute = Attribute((Role.QUASI,), kind=Kind.ORDINAL, order=order)
+    column = read_column("grade", attribute, pl.Series(["low", "mid", "high"]), pl.Series(["low..mid", "low..mid", "high"]))
+    assert column.scale == "order" and column.loss.tolist() == [0.0, 0.5]
+    nominal = read_column(
+        "city", Attribute((Role.QUASI,)), pl.Series(["A", "B", "C", "D"]), pl.Series(["{A, B}", "{A, B}", "C", "*"])
+    )
+    members = {
+        label: nominal.members[nominal.starts[i] : nominal.starts[i + 1]].tolist()
+        for i, label in enumerate(nominal.labels)
+    }
+    assert members == {"{A, B}": [0, 1], "C": [2], "*": [0, 1, 2, 3]}
+    assert dict(zip(nominal.labels, nominal.loss, strict=True)) == pytest.approx({"{A, B}": 1 / 3, "C": 0, "*": 1})
+
+
+def test_a_suppressed_cell_loses_everything_and_one_that_was_missing_nothing():
+    people = Dataset(pl.DataFrame({"a": [1, None]})).with_roles(quasi="a")
+    blank = Dataset(pl.DataFrame({"a": pl.Series([None, None], dtype=pl.Int64)})).with_roles(quasi="a")
+    assert Pair.of(people, blank).losses("a").tolist() == [1.0, 0.0]
+
+
+def test_tables_without_a_common_column_are_refused():
+    one, other = (Dataset(pl.DataFrame({name: [1]})).with_roles(quasi=name) for name in ("a", "b"))
+    with pytest.raises(SchemaError, match="no column in common"):
+        Pair.of(one, other)
+
+
+@given(st.lists(st.integers(-50, 50), min_size=1, max_size=8), st.integers(-50, 50), st.integers(0, 30))
+def test_coverings_know_ranges(values, low, width):
+    labels = [str(v) for v in sorted(set(values))]
+    released = [f"[{low}, {low + width}]", "*"]
+    found = covering(labels, released, bind(None, labels, [1] * len(labels)))
+    for i, label in enumerate(labels):
+        expected = [0, 1] if low <= int(label) <= low + width else [1]
+        assert found.codes[found.starts[i] : found.starts[i + 1]].tolist() == expected
+
+
+@given(st.floats(allow_nan=False, allow_infinity=False), st.floats(allow_nan=False, allow_infinity=False))
+def test_what_is_written_as_a_range_is_read_as_one(one, other):
+    low, high = sorted((one, other))
+    assert range_of_numbers(f"[{low!r}, {high!r}]") == (low, high)
+
+
+@pytest.mark.parametrize("text", ["", "-", "..", "a-b", "[1, 2, 3]", "{a, 1}", "nan", "1-", "--5"])
+def test_what_is_no_range_is_none_or_open(text):
+    found = range_of_numbers(text)
+    assert found is None or math.isinf(found[0]) or math.isinf(found[1])
+
+
+def test_values_on_no_line_have_no_place():
+    places, read = places_of(["a", "1"])
+    assert np.isnan(places).all() and read("1-2") is None
