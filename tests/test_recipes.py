@@ -16,7 +16,7 @@ from sfumato import recipes
 from sfumato.core.objective import OBJECTIVES
 from sfumato.core.recipe import Recipe
 from sfumato.core.schema import COMBINABLE, Attribute, Kind, Missing, Role, Schema
-from sfumato.errors import RecipeError
+from sfumato.errors import ParameterError, RecipeError, ReleaseRefused
 from sfumato.hierarchies import HierarchyFile, Table
 from sfumato.models.k_anonymity import KAnonymity
 from sfumato.steps.global_recoding import GlobalRecoding
@@ -346,10 +346,14 @@ def test_what_is_no_yaml(text):
         recipes.parse(text)
 
 
-def test_limits_that_nobody_would_enforce_are_refused_in_python_too():
+def test_limits_are_enforced_from_python_too():
     table = sf.examples.torra()
-    with pytest.raises(RecipeError, match="not enforced"):
+    with pytest.raises(ReleaseRefused, match=r"marketer risk is .*; the recipe allows at most 0\.1"):
         sf.anonymize(table, [KAnonymity(2)], [GlobalRecoding()], limits={"marketer_risk": 0.1})
+    with pytest.raises(ParameterError, match="Did you mean 'marketer_risk'"):
+        sf.anonymize(table, [KAnonymity(2)], [GlobalRecoding()], limits={"marketer_rsk": 0.1})
+    release = sf.anonymize(table, [KAnonymity(2)], [GlobalRecoding()], limits={"marketer_risk": 1})
+    assert release.holds and [kept.name for kept in release.limits] == ["marketer_risk"]
 
 
 def test_errors_name_the_line():

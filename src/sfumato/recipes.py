@@ -18,16 +18,18 @@ from __future__ import annotations
 import dataclasses
 import os
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from sfumato import registry
+from sfumato.core.agreement import BOUNDS, Agreement
 from sfumato.core.recipe import VERSION, Recipe
 from sfumato.core.schema import Attribute, Kind, Missing, Schema
 from sfumato.core.yaml_text import read_yaml, write_yaml
 from sfumato.errors import ParameterError, RecipeError, SfumatoError, did_you_mean
 
-SECTIONS = ("sfumato", "columns", "meet", "steps", "limits")
+SECTIONS = ("sfumato", "columns", "meet", "steps", "limits", "contract")
 COLUMN_KEYS = ("role", "kind", "hierarchy", "missing", "order", "unit", "bounds", "domain")
 KEPT = "kept by the owner"
 MAX_BYTES = 16 * 1024 * 1024
@@ -73,15 +75,16 @@ def from_dict(document: Any, *, base: Path | str = ".", name: str = "the recipe"
         for column, spec in columns.items()
         if (made := problems.collect(_attribute, spec, f"column {column!r}", Path(base))) is not None
     }
-    meet = _objects(problems, document, "meet", "models")
-    steps = _objects(problems, document, "steps", "steps")
+    meet = _objects(problems, document, "meet", partial(registry.build, "models"))
+    steps = _objects(problems, document, "steps", partial(registry.build, "steps"))
+    contract = _objects(problems, document, "contract", _agreement)
     limits = document.get("limits") or {}
     if not isinstance(limits, Mapping):
         problems += ["'limits' must map names to numbers"]
     elif limits:
-        problems += _limit_problems(limits)
+        problems += registry.limit_problems(limits)
     problems.raise_if_any()
-    return Recipe(Schema(attributes), tuple(meet), tuple(steps), dict(limits), Path(base))
+    return Recipe(Schema(attributes), tuple(meet), tuple(steps), dict(limits), tuple(contract), Path(base))
 
 
 class _Problems(list[str]):
@@ -103,24 +106,35 @@ class _Problems(list[str]):
             raise RecipeError([f"{self.name}: {problem}" for problem in self])
 
 
-def _objects(problems: _Problems, document: Mapping[str, Any], section: str, family: str) -> list[Any]:
+def _objects(
+    problems: _Problems, document: Mapping[str, Any], section: str, build: Callable[[Any, str], Any]
+) -> list[Any]:
     specs = document.get(section) or []
     if isinstance(specs, str) or not isinstance(specs, Sequence):
         problems.append(f"{section!r} must be a list, like '- k_anonymity: {{k: 5}}'")
         return []
-    made = [problems.collect(registry.build, family, spec, f"{section}[{i}]") for i, spec in enumerate(specs, 1)]
+    made = [problems.collect(build, spec, f"{section}[{i}]") for i, spec in enumerate(specs, 1)]
     return [m for m in made if m is not None]
 
 
-def _limit_problems(limits: Mapping[Any, Any]) -> list[str]:
-    """What is wrong with limits: names nobody measures, or no numbers."""
-    known = [name for family in registry.MEASURED for name in registry.family(family)]
-    unknown = [str(n) for n in limits if n not in known]
-    wrong = [n for n, v in limits.items() if isinstance(v, bool) or not isinstance(v, int | float) or not v >= 0]
-    return [
-        *(f"limits: there is no risk, attack or utility {n!r}.{did_you_mean(n, known)}" for n in unknown),
-        *(f"limits: {n} must be a number that is not negative" for n in wrong),
-    ]
+def _agreement(spec: Any, where: str) -> Agreement:
+    """A line of the contract: ``means: {columns: [cost], at_most: 0.01, refuse: true}``."""
+    name, fields = next(iter(spec.items())) if isinstance(spec, Mapping) and len(spec) == 1 else (spec, None)
+    if not isinstance(fields, Mapping):
+        raise RecipeError(f"{where}: expected a metric and its bound, like 'means: {{columns: [cost], at_most: 0.01}}'")
+    bounds = {key: value for key, value in fields.items() if key in (*BOUNDS, "refuse")}
+    metric = registry.build("utility", {name: {k: v for k, v in fields.items() if k not in bounds}}, where)
+    try:
+        return Agreement(metric, **bounds)
+    except ParameterError as error:
+        raise RecipeError(f"{where}: {error}") from None
+
+
+def _written(agreement: Agreement) -> dict[str, Any]:
+    """The recipe form of a line of the contract."""
+    (name, fields), *_ = registry.write(agreement.metric).items()
+    bounds = {key: value for key in BOUNDS if (value := getattr(agreement, key)) is not None}
+    return {name: {**fields, **bounds, **({"refuse": True} if agreement.refuse else {})}}
 
 
 def _attribute(spec: Any, where: str, base: Path) -> Attribute:
@@ -176,6 +190,7 @@ def to_dict(recipe: Recipe, *, base: Path | None = None) -> dict[str, Any]:
         "meet": [registry.write(_moved(model, recipe.base, start)) for model in recipe.meet],
         "steps": [registry.write(step) for step in recipe.steps],
         **({"limits": dict(recipe.limits)} if recipe.limits else {}),
+        **({"contract": [_written(agreement) for agreement in recipe.contract]} if recipe.contract else {}),
     }
 
 

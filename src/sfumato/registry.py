@@ -112,6 +112,17 @@ def write(value: Any) -> dict[str, Any]:
     return {value.name: values_of(value)}
 
 
+def limit_problems(limits: Mapping[Any, Any]) -> list[str]:
+    """What is wrong with limits: names nobody measures, or no numbers."""
+    known = [name for measured in MEASURED for name in family(measured)]
+    unknown = [str(n) for n in limits if n not in known]
+    wrong = [n for n, v in limits.items() if isinstance(v, bool) or not isinstance(v, int | float) or not v >= 0]
+    return [
+        *(f"limits: there is no risk, attack or utility {n!r}.{did_you_mean(n, known)}" for n in unknown),
+        *(f"limits: {n} must be a number that is not negative" for n in wrong),
+    ]
+
+
 def describe(cls: type) -> dict[str, Any]:
     """What a class is for and what its fields mean, for ``list`` and ``explain``."""
     fields = []

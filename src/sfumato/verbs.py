@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from sfumato import recipes, registry
 from sfumato.assessment import DEFAULT_THRESHOLD, Assessment
 from sfumato.assessment import assess as _assess
+from sfumato.core.agreement import Agreement
 from sfumato.core.dataset import Dataset
 from sfumato.core.evidence import gather, judge_all
 from sfumato.core.model import Model, Verdict
@@ -108,7 +109,8 @@ def anonymize(
     meet: Sequence[Model],
     steps: Sequence[Step],
     *,
-    limits: dict[str, Any] | None = None,
+    limits: Mapping[str, float] | None = None,
+    contract: Sequence[Agreement] = (),
     seed: int | str | Seed | None = None,
     shuffle: bool = True,
     progress: Progress = silent,
@@ -118,9 +120,10 @@ def anonymize(
 
     ``meet`` says what must hold of the output and ``steps`` how to get there. The output is judged again, whatever
     the steps promised; when a promise does not hold :class:`ReleaseRefused` is raised and nothing is released.
-    ``population`` is a table of everyone, for models that compare with one.
+    ``limits`` says what risks, attacks and utilities may be at most, ``contract`` what must survive for those who use the
+    release. ``population`` is a table of everyone, for models that compare with one.
     """
-    recipe = Recipe(dataset.schema, tuple(meet), tuple(steps), limits or {})
+    recipe = Recipe(dataset.schema, tuple(meet), tuple(steps), dict(limits or {}), tuple(contract))
     return make_release(dataset, recipe, seed=Seed.of(seed), shuffle=shuffle, progress=progress, population=population)
 
 

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from sfumato.core.agreement import Agreement
 from sfumato.core.model import Model
 from sfumato.core.schema import Schema
 from sfumato.core.step import Step
@@ -18,7 +19,8 @@ VERSION = 1
 class Recipe:
     """Schema, promises, steps and limits: the same objects as in Python, written down in one file.
 
-    ``limits`` maps a risk, an attack or a utility to what it may be at most (at least, where more is better).
+    ``limits`` maps a risk, an attack or a utility to what it may be at most (at least, where more is better);
+    ``contract`` says what must survive for the people who will use the release.
 
     ``base`` is the folder that relative paths in the recipe start from.
     """
@@ -27,4 +29,5 @@ class Recipe:
     meet: tuple[Model, ...] = ()
     steps: tuple[Step, ...] = ()
     limits: Mapping[str, Any] = dataclasses.field(default_factory=dict)
+    contract: tuple[Agreement, ...] = ()
     base: Path = dataclasses.field(default=Path(), compare=False)

@@ -56,6 +56,7 @@ def certificate(release: Release, *, data_file: Mapping[str, Any], salt: str, in
         "missing_rule": {n: str(release.dataset.schema[n].missing) for n in release.dataset.schema.quasi},
         "verdicts": [verdict.to_dict() for verdict in release.verdicts],
         "limits": [limit.to_dict() for limit in release.limits],
+        "contract": [kept.to_dict() for kept in release.contract],
         "classes": classes_of(release),
         "plan": [{"step": name, **plan.describe()} for name, plan in release.plans],
         "dropped_columns": [c.name for c in release.columns if c.distinct_after is None],

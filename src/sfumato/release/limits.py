@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from sfumato import registry
+from sfumato.core.agreement import Kept
 from sfumato.core.evidence import gather
 from sfumato.core.metric import Measure
 from sfumato.errors import ParameterError
@@ -18,35 +18,14 @@ if TYPE_CHECKING:
     from sfumato.core.step import Step
 
 
-@dataclasses.dataclass(frozen=True)
-class LimitVerdict:
-    """A limit, and whether the release stays within it."""
-
-    name: str
-    value: float
-    limit: float
-    holds: bool
-    sentence: str
-
-    def to_dict(self) -> dict[str, Any]:
-        """The verdict as plain data."""
-        return dataclasses.asdict(self)
-
-    def __bool__(self) -> bool:
-        return self.holds
-
-    def __repr__(self) -> str:
-        return f"{'✓' if self.holds else '✗'} {self.sentence}"
-
-
 def judge_limits(
     limits: Mapping[str, float], pair: Pair, *, steps: Sequence[Step] = (), seed: Seed
-) -> tuple[LimitVerdict, ...]:
+) -> tuple[Kept, ...]:
     """Measure everything that is limited; what is better when lower must stay below its limit, the rest above."""
     return tuple(_judge(name, float(limit), pair, steps, seed) for name, limit in limits.items())
 
 
-def _judge(name: str, limit: float, pair: Pair, steps: Sequence[Step], seed: Seed) -> LimitVerdict:
+def _judge(name: str, limit: float, pair: Pair, steps: Sequence[Step], seed: Seed) -> Kept:
     cls = next(registry.family(family)[name] for family in registry.MEASURED if name in registry.family(family))
     if hasattr(cls, "attack"):
         value, better = _attacked(name, pair, steps, seed), "lower"
@@ -56,7 +35,7 @@ def _judge(name: str, limit: float, pair: Pair, steps: Sequence[Step], seed: See
     holds = value <= limit + 1e-12 if better == "lower" else value >= limit - 1e-12
     words = name.replace("_", " ")
     bound = "at most" if better == "lower" else "at least"
-    return LimitVerdict(name, value, limit, holds, f"{words} is {value:.4g}; the recipe allows {bound} {limit:g}")
+    return Kept(name, value, limit, holds, f"{words} is {value:.4g}; the recipe allows {bound} {limit:g}")
 
 
 def _attacked(name: str, pair: Pair, steps: Sequence[Step], seed: Seed) -> float:

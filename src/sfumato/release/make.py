@@ -8,7 +8,9 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from sfumato import registry
 from sfumato.assessment import assess
+from sfumato.core.agreement import Kept
 from sfumato.core.dataset import Dataset
 from sfumato.core.evidence import gather, judge_all
 from sfumato.core.pair import Pair
@@ -68,12 +70,21 @@ def make_release(
         shuffled=shuffle,
         created=datetime.datetime.now(datetime.UTC),
         population=population,
-        limits=judge_limits(recipe.limits, Pair.of(original, shared), steps=recipe.steps, seed=seed)
-        if recipe.limits
-        else (),
+        **_bounds_kept(original, shared, recipe, seed),
     )
     _refuse_broken(release)
     return release
+
+
+def _bounds_kept(original: Dataset, shared: Dataset, recipe: Recipe, seed: Seed) -> dict[str, tuple[Kept, ...]]:
+    """What the recipe limits, and what its contract asks for, measured on what is shared."""
+    if not recipe.limits and not recipe.contract:
+        return {}
+    pair = Pair.of(original, shared)
+    return {
+        "limits": judge_limits(recipe.limits, pair, steps=recipe.steps, seed=seed),
+        "contract": tuple(agreement.judge(pair) for agreement in recipe.contract),
+    }
 
 
 def _require_sense(dataset: Dataset, recipe: Recipe) -> None:
@@ -81,6 +92,9 @@ def _require_sense(dataset: Dataset, recipe: Recipe) -> None:
         raise ParameterError(
             "meet is empty: say what must hold, for example k_anonymity: {k: 5}, or set limits: {linkage: 0.05}"
         )
+    wrong = registry.limit_problems(recipe.limits)
+    if wrong:
+        raise ParameterError("; ".join(wrong))
     if not recipe.steps:
         raise ParameterError("steps is empty: say how to get there, for example global_recoding: {budget: 0.02}")
     if not len(dataset):
@@ -89,7 +103,7 @@ def _require_sense(dataset: Dataset, recipe: Recipe) -> None:
 
 def _refuse_broken(release: Release) -> None:
     broken = [f"{v.promise}: {v.sentence}" for v in release.verdicts if not v.holds]
-    broken += [v.sentence for v in release.limits if not v.holds]
+    broken += [kept.sentence for kept in (*release.limits, *release.contract) if kept.refuses and not kept.holds]
     if broken:
         raise ReleaseRefused(f"the output does not keep what was promised, nothing is released: {'; '.join(broken)}")
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from sfumato.assessment import Assessment
+    from sfumato.core.agreement import Kept
     from sfumato.core.dataset import Dataset
     from sfumato.core.masked import Preserved
     from sfumato.core.model import Verdict
@@ -17,7 +18,6 @@ if TYPE_CHECKING:
     from sfumato.core.recipe import Recipe
     from sfumato.intruders.report import AttackReport
     from sfumato.release.alternatives import Alternatives
-    from sfumato.release.limits import LimitVerdict
 
 
 @dataclasses.dataclass(frozen=True)
@@ -50,12 +50,13 @@ class Release:
     shuffled: bool
     created: datetime.datetime
     population: Dataset | None = None
-    limits: tuple[LimitVerdict, ...] = ()
+    limits: tuple[Kept, ...] = ()
+    contract: tuple[Kept, ...] = ()
 
     @property
     def holds(self) -> bool:
-        """Whether every promise holds on what is shared, and every limit is kept."""
-        return all(self.verdicts) and all(self.limits)
+        """Whether every promise holds on what is shared, and every limit and contract that may refuse it is kept."""
+        return all(self.verdicts) and all(kept for kept in (*self.limits, *self.contract) if kept.refuses)
 
     @property
     def preserved(self) -> tuple[Preserved, ...]:
@@ -126,7 +127,7 @@ class Release:
         lines = [
             f"{self.original.source.name}: {head}",
             f"  {len(self.dataset):,} of {len(self.original):,} records released, {self.suppressed:,} suppressed",
-            *(f"  {verdict!r}" for verdict in (*self.verdicts, *self.limits)),
+            *(f"  {verdict!r}" for verdict in (*self.verdicts, *self.limits, *self.contract)),
             *(f"  {c.name}: {c.action}" for c in self.columns),
             f"  marketer risk {self.before.measure('marketer_risk'):.2%} → {self.after.measure('marketer_risk'):.2%}",
             *(f"  {name} {value:.4f}" for name, value in self.scores.items()),
