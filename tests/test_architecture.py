@@ -33,9 +33,11 @@ MAY_IMPORT: dict[str, set[str]] = {
     "assessment": GROUND | {"registry", "risk"},
     "intruders": GROUND | {"registry", "risk"},
     "release": GROUND | {"registry", "recipes", "assessment", "intruders", "evaluation", "report", "io"},
+    "comparison": GROUND | {"recipes", "registry", "release", "intruders", "evaluation", "report"},
     "policy": GROUND | {"registry", "recipes", "release"},
     "verbs": GROUND
-    | {"recipes", "registry", "profile", "assessment", "intruders", "evaluation", "release", "report", "examples", "io"},
+    | {"recipes", "registry", "profile", "assessment", "intruders", "evaluation", "release", "report", "examples", "io"}
+    | {"comparison"},
     "cli": GROUND
     | {"verbs", "policy", "recipes", "registry", "profile", "assessment", "intruders", "evaluation", "release", "report"}
     | {"examples"},

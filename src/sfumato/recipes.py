@@ -38,6 +38,11 @@ MAX_BYTES = 16 * 1024 * 1024
 def load(path: str | Path) -> Recipe:
     """Read a recipe file; everything wrong with it is reported at once."""
     file = Path(path)
+    return from_dict(read_document(file), base=file.parent, name=str(file))
+
+
+def read_document(file: Path) -> Any:
+    """The plain data of a recipe file."""
     try:
         if file.stat().st_size > MAX_BYTES:
             raise RecipeError(f"{file} is larger than {MAX_BYTES // 1024 // 1024} MB; that is no recipe")
@@ -46,7 +51,7 @@ def load(path: str | Path) -> Recipe:
         raise RecipeError(f"{file} is not UTF-8 text; save the recipe as UTF-8") from None
     except OSError as error:
         raise RecipeError(f"cannot read the recipe {file}: {error.strerror}") from None
-    return parse(text, base=file.parent, name=str(file))
+    return read_yaml(text, str(file))
 
 
 def parse(text: str, *, base: Path | str = ".", name: str = "the recipe") -> Recipe:

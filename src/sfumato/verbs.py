@@ -25,6 +25,7 @@ from sfumato.release.make import make_release
 from sfumato.release.release import Release
 
 if TYPE_CHECKING:
+    from sfumato.comparison.outcome import Comparison
     from sfumato.intruders.report import AttackReport
     from sfumato.profile.proposal import Proposal
     from sfumato.release.verify import Verification
@@ -186,6 +187,40 @@ def attack(original: Dataset, released: Dataset, **options: Any) -> AttackReport
     from sfumato.intruders.attack import attack_release
 
     return attack_release(Pair.of(original, released), **options)
+
+
+def compare(
+    dataset: Dataset,
+    candidates: Mapping[str, Recipe | str | Path] | Sequence[str | Path],
+    *,
+    vary: Sequence[str] = (),
+    seed: int | str | Seed | None = None,
+    attacks: Sequence[str] | None = ("linkage",),
+    seconds: float = 20.0,
+    sample: int = 2000,
+    workers: int | None = None,
+    remember: str | Path | None = None,
+    progress: Progress = silent,
+) -> Comparison:
+    """Run several recipes on one table, attack and measure them alike, and put them on one map of risk and utility.
+
+    ``candidates`` are recipes by name, or recipe files, which may say ``{vary: [3, 5, 10]}`` where a value should be tried in turn;
+    ``vary`` does so from outside: ``["k_anonymity.k=3,5,10"]``. ``attacks=None`` lets every named intruder try everything.
+    ``remember`` is a folder in which finished candidates are kept for the next run.
+    """
+    from sfumato.comparison.grid import Candidate, candidates_from
+    from sfumato.comparison.run import compare as _compare
+    from sfumato.comparison.trial import Terms
+
+    if isinstance(candidates, Mapping):
+        if vary:
+            raise ParameterError("vary goes with recipe files; recipes in Python are varied in Python")
+        made = tuple(Candidate(name, r if isinstance(r, Recipe) else recipes.load(r)) for name, r in candidates.items())
+    else:
+        made = candidates_from([Path(file) for file in candidates], vary)
+    terms = Terms(Seed.of(seed), None if attacks is None else tuple(attacks), seconds, sample)
+    kept = None if remember is None else Path(remember)
+    return _compare(dataset, made, terms=terms, workers=workers, remember=kept, progress=progress)
 
 
 def verify(folder: str | Path, **options: Any) -> Verification:

@@ -21,7 +21,7 @@ def _tell_version(asked: bool | None) -> None:
 
 def build_app() -> typer.Typer:
     """The application with all its commands."""
-    from sfumato.cli import assess, attack, check, choose_k, demo, explain, keygen, listing, profile, run, verify
+    from sfumato.cli import assess, attack, check, choose_k, compare, demo, explain, keygen, listing, profile, run, vault, verify
 
     app = typer.Typer(
         name="sfumato",
@@ -39,6 +39,7 @@ def build_app() -> typer.Typer:
         ("run", run.run),
         ("check", check.check),
         ("attack", attack.attack),
+        ("compare", compare.compare),
         ("verify", verify.verify),
         ("explain", explain.explain),
         ("choose-k", choose_k.choose_k),
@@ -47,6 +48,7 @@ def build_app() -> typer.Typer:
         ("demo", demo.demo),
     ):
         app.command(name)(_interruptible(command))
+    app.add_typer(vault.build(_interruptible), name="vault")
     return app
 
 

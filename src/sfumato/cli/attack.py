@@ -57,7 +57,8 @@ def attack(
             steps=written.recipe.steps,
             intruder=who,
             only=only or None,
-            thresholds={name: float(limit) for name, limit in written.recipe.limits.items()},
+            models=written.recipe.meet,
+            limits={name: float(limit) for name, limit in written.recipe.limits.items()},
             threshold=threshold,
             seconds=seconds,
             sample=sample,
@@ -71,8 +72,7 @@ def attack(
         show(report)
     if keep:
         tell(f"added to {folder / 'share' / 'certificate.json'} and both reports", quiet=quiet)
-    limited = [t for t in report.tried if t.finding.attack in written.recipe.limits and t.exceeds]
-    if limited:
+    if any(tried.limit is not None and tried.exceeds for tried in report.tried):
         raise typer.Exit(1)
 
 
@@ -142,5 +142,5 @@ def _row(tried: Tried) -> tuple[str, ...]:
         f"[{color}]{bar(found.value, 10)}[/]",
         value,
         guess,
-        share(tried.threshold),
+        share(tried.threshold if tried.limit is None else tried.limit),
     )

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from sfumato.core.dataset import Dataset
+    from sfumato.core.model import Model
     from sfumato.core.pair import Pair
     from sfumato.core.step import Step
 
@@ -38,13 +39,14 @@ class Intruder:
 class Scene:
     """Where an attack takes place: the tables, the intruder, what is known of the method, and how long it may take.
 
-    ``steps`` are the steps that made the release, with all their parameters: the intruder of a transparency attack knows
-    them. ``others`` are earlier releases of the same table, for attacks by composition.
+    ``steps`` are the steps that made the release and ``models`` the promises they had to keep, with all their parameters: the
+    intruder of a transparency attack knows them. ``others`` are earlier releases of the same table, for attacks by composition.
     """
 
     pair: Pair
     intruder: Intruder
     steps: tuple[Step, ...] = ()
+    models: tuple[Model, ...] = ()
     others: tuple[Pair, ...] = ()
     seed: Seed = dataclasses.field(default_factory=lambda: Seed(0))
     seconds: float = 60.0
@@ -75,6 +77,13 @@ class Finding:
     weights: Mapping[str, float] = dataclasses.field(default_factory=dict)
     details: Mapping[str, Any] = dataclasses.field(default_factory=dict)
 
+    @property
+    def beyond_guessing(self) -> float:
+        """The share of what guessing leaves open that the attack takes: (value − baseline)/(1 − baseline), never below 0."""
+        if self.baseline is None or self.baseline >= 1:
+            return self.value if self.baseline is None else 0.0
+        return max(0.0, (self.value - self.baseline) / (1 - self.baseline))
+
     def to_dict(self) -> dict[str, Any]:
         """The finding as plain data: the number of victims, never who they are."""
         return {
@@ -82,6 +91,7 @@ class Finding:
             "value": self.value,
             "interval": None if self.interval is None else list(self.interval),
             "baseline": self.baseline,
+            "beyond_guessing": self.beyond_guessing,
             "victims": None if self.victims is None else len(self.victims),
             "weights": dict(self.weights),
             "details": dict(self.details),

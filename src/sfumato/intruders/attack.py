@@ -16,6 +16,7 @@ from sfumato.intruders.profiles import BATTERY, Profile
 from sfumato.intruders.report import AttackReport, Skipped, Tried
 
 if TYPE_CHECKING:
+    from sfumato.core.model import Model
     from sfumato.core.pair import Pair
     from sfumato.core.step import Step
 
@@ -29,10 +30,11 @@ def attack_release(
     pair: Pair,
     *,
     steps: Sequence[Step] = (),
+    models: Sequence[Model] = (),
     others: Sequence[Pair] = (),
     intruder: Intruder | None = None,
     only: Sequence[str] | None = None,
-    thresholds: Mapping[str, float] | None = None,
+    limits: Mapping[str, float] | None = None,
     threshold: float = DEFAULT_THRESHOLD,
     seconds: float = DEFAULT_SECONDS,
     sample: int = DEFAULT_SAMPLE,
@@ -41,8 +43,8 @@ def attack_release(
 ) -> AttackReport:
     """Let every named intruder try every attack that applies, within a time budget that they share.
 
-    With ``intruder`` only that one tries, everything. ``only`` names the attacks to try; ``thresholds`` gives some of them a
-    threshold of their own.
+    With ``intruder`` only that one tries, everything. ``only`` names the attacks to try; ``limits`` says what the
+    recipe allows some of them.
     """
     _require_sense(pair, seconds, sample)
     started, key = time.monotonic(), seed or Seed(0)
@@ -58,12 +60,12 @@ def attack_release(
         if who is None:
             skipped.append(Skipped(profile.name, name, "nothing is left that this intruder could know"))
             continue
-        scene = Scene(pair, who, tuple(steps), tuple(others), key, left)
+        scene = Scene(pair, who, tuple(steps), tuple(models), tuple(others), key, left)
         outcome = _try(name, scene)
         if isinstance(outcome, str):
             skipped.append(Skipped(profile.name, name, outcome))
         else:
-            tried.append(Tried(profile.name, who.knows, outcome, (thresholds or {}).get(name, threshold)))
+            tried.append(Tried(profile.name, who.knows, outcome, threshold, (limits or {}).get(name)))
     progress(1.0)
     looked_for = min(sample, len(pair.original)) if intruder is None else len(intruder.file)
     spent = time.monotonic() - started

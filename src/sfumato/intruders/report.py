@@ -14,21 +14,24 @@ if TYPE_CHECKING:
 
 @dataclasses.dataclass(frozen=True)
 class Tried:
-    """One attack of one intruder."""
+    """One attack of one intruder. ``limit`` is what the recipe allows; ``threshold`` holds where it says nothing."""
 
     intruder: str
     knows: tuple[str, ...]
     finding: Finding
     threshold: float
+    limit: float | None = None
 
     @property
     def exceeds(self) -> bool:
-        """Whether the attack succeeds more often than the threshold allows."""
-        return self.finding.value > self.threshold + 1e-12
+        """Whether the attack succeeds more often than the recipe allows, or takes more beyond guessing than the threshold."""
+        if self.limit is not None:
+            return self.finding.value > self.limit + 1e-12
+        return self.finding.beyond_guessing > self.threshold + 1e-12
 
     def to_dict(self) -> dict[str, Any]:
         """As plain data, without who the victims are."""
-        told = {"intruder": self.intruder, "knows": list(self.knows), "threshold": self.threshold}
+        told = {"intruder": self.intruder, "knows": list(self.knows), "threshold": self.threshold, "limit": self.limit}
         return {**told, "exceeds": self.exceeds, **self.finding.to_dict()}
 
 

@@ -36,13 +36,15 @@ def make_release(
     shuffle: bool = True,
     progress: Progress = silent,
     population: Dataset | None = None,
+    refuse: bool = True,
 ) -> Release:
     """Drop direct identifiers, run the steps in order, shuffle, and judge what came out.
 
     A direct identifier that a step ``claims`` is kept until that step has replaced it by something else.
     ``population`` is the table of everyone that models may compare with, where they do not name a file themselves.
+    With ``refuse=False`` what breaks a promise is made all the same, to be looked at and compared; it cannot be written.
     """
-    _require_sense(dataset, recipe)
+    _require_sense(dataset, recipe, refuse=refuse)
     population = population_of(recipe.meet, population, recipe.base)
     original = dataset.checked()
     claimed = {name for step in recipe.steps for name in getattr(step, "claims", ())}
@@ -72,7 +74,8 @@ def make_release(
         population=population,
         **_bounds_kept(original, shared, recipe, seed),
     )
-    _refuse_broken(release)
+    if refuse:
+        _refuse_broken(release)
     return release
 
 
@@ -87,8 +90,8 @@ def _bounds_kept(original: Dataset, shared: Dataset, recipe: Recipe, seed: Seed)
     }
 
 
-def _require_sense(dataset: Dataset, recipe: Recipe) -> None:
-    if not recipe.meet and not recipe.limits:
+def _require_sense(dataset: Dataset, recipe: Recipe, *, refuse: bool) -> None:
+    if refuse and not recipe.meet and not recipe.limits:
         raise ParameterError(
             "meet is empty: say what must hold, for example k_anonymity: {k: 5}, or set limits: {linkage: 0.05}"
         )

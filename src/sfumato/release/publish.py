@@ -14,7 +14,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from sfumato.errors import OutputError
+from sfumato.errors import OutputError, ReleaseRefused
 from sfumato.io.write import suffix_of, write_table
 from sfumato.release.documents import certificate, lock, owner_record
 from sfumato.release.signature import signed
@@ -28,6 +28,10 @@ SALT_BYTES = 32
 
 def publish(release: Release, folder: Path, *, format: str | None, force: bool, sign: Path | None) -> Path:  # noqa: A002
     """Write ``folder/share`` and ``folder/owner``; an interrupted or failed write leaves the folder as it was."""
+    if not release.holds or not (release.verdicts or release.limits):
+        raise ReleaseRefused(
+            "this release keeps no promise, or breaks one; it was made to be compared, not to be written"
+        )
     refuse_existing(folder, force=force)
     with _in_place(folder, force=force) as made:
         _write(release, made, format, sign)

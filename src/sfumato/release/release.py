@@ -79,7 +79,8 @@ class Release:
         """Let every named intruder try the release; see :func:`sfumato.attack`."""
         from sfumato.intruders.attack import attack_release
 
-        return attack_release(self.pair, steps=self.recipe.steps, **{"seed": self.seed, **options})
+        known = {"steps": self.recipe.steps, "models": self.recipe.meet, "limits": self.recipe.limits}
+        return attack_release(self.pair, **{**known, "seed": self.seed, **options})
 
     @property
     def suppressed(self) -> int:

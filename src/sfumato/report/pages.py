@@ -31,7 +31,7 @@ def public_page(certificate: Mapping[str, Any]) -> str:
     plain = _as_json(certificate)
     classes, k = plain["classes"], wording.promised_k(plain)
     counted = wording.members(plain, (classes["sizes"], plain["data"]["rows"]))
-    return _rendered(
+    return rendered(
         "public.html",
         **_shared(plain),
         histogram=class_size_histogram(classes["sizes"], k, counted=counted),
@@ -52,7 +52,7 @@ def owner_page(record: Mapping[str, Any]) -> str:
     counted = wording.members(certificate, *((a["class_sizes"], a["records"]) for a in (before, after)))
     was, now = ({m["name"]: m["value"] for m in assessed["measures"]} for assessed in (before, after))
     contributions = list(before["contributions"].items())
-    return _rendered(
+    return rendered(
         "owner.html",
         **_shared(certificate),
         record=plain,
@@ -133,7 +133,8 @@ def _yaml(document: Mapping[str, Any]) -> str:
     return buffer.getvalue()
 
 
-def _rendered(template: str, **facts: Any) -> str:
+def rendered(template: str, **facts: Any) -> str:
+    """A page made from a template."""
     return _environment().get_template(template).render(**facts)
 
 

@@ -1,0 +1,116 @@
+"""``sfumato compare``: several candidate releases on one map of risk and utility."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from sfumato.cli.options import Data, Decimal, Delimiter, Encoding, Json, Quiet, read_data
+
+if TYPE_CHECKING:
+    from sfumato.comparison.outcome import Comparison
+
+
+def compare(
+    data: Data,
+    candidates: Annotated[list[Path], typer.Argument(help="recipes; {vary: [3, 5, 10]} in one tries values in turn")],
+    output: Annotated[
+        Path | None,
+        typer.Option("--output", "-o", help="folder for JSON, CSV, HTML and the map; finished ones are kept"),
+    ] = None,
+    vary: Annotated[list[str] | None, typer.Option(help="try values in turn: k_anonymity.k=3,5,10; repeat it")] = None,
+    risk: Annotated[str | None, typer.Option(help="the risk or attack of the map")] = None,
+    utility: Annotated[str | None, typer.Option(help="the utility of the map")] = None,
+    attack: Annotated[list[str] | None, typer.Option(help="an attack to try; repeat it, or 'all'")] = None,
+    seconds: Annotated[float, typer.Option(help="time budget of the attacks on each candidate")] = 20.0,
+    sample: Annotated[int, typer.Option(help="records the intruders look for")] = 2000,
+    workers: Annotated[int | None, typer.Option(help="processes; all cores when not given", min=1)] = None,
+    seed: Annotated[str | None, typer.Option(help="hexadecimal seed, to repeat a comparison")] = None,
+    force: Annotated[bool, typer.Option("--force", help="replace an earlier comparison")] = False,
+    json: Json = False,
+    quiet: Quiet = False,
+    delimiter: Delimiter = None,
+    encoding: Encoding = None,
+    decimal: Decimal = None,
+) -> None:
+    """Run candidates alike, attack and measure them alike, and show which of them no other one beats.
+
+    An interrupted comparison with the same output folder and seed goes on where it stopped.
+    """
+    from sfumato.cli.talk import give_json, progress, tell
+    from sfumato.verbs import compare as run
+
+    if output is not None and (output / "comparison.json").exists() and not force:
+        from sfumato.errors import OutputError
+
+        raise OutputError(f"{output} already holds a comparison; give --force to write it anew")
+    dataset = read_data(data, quiet=quiet, delimiter=delimiter, encoding=encoding, decimal=decimal)
+    attacks = ["linkage"] if not attack else None if "all" in attack else attack
+    if risk is not None and attacks is not None and risk not in attacks and _is_attack(risk):
+        attacks = [*attacks, risk]
+    with progress("comparing", quiet=quiet) as told:
+        found = run(
+            dataset,
+            candidates,
+            vary=vary or (),
+            seed=seed if seed is not None else 0,
+            attacks=attacks,
+            seconds=seconds,
+            sample=sample,
+            workers=workers,
+            remember=output,
+            progress=told,
+        )
+    found = found.with_axes(risk=risk, utility=utility)
+    if output is not None:
+        found.write(output, force=force)
+    if json:
+        give_json(found.to_dict())
+    else:
+        show(found)
+    if output is not None:
+        tell(f"map and table in {output / 'comparison.html'}", quiet=quiet)
+
+
+def _is_attack(name: str) -> bool:
+    from sfumato.intruders.attack import attacks_by_name
+
+    return name in attacks_by_name()
+
+
+def show(found: Comparison) -> None:
+    """Print a comparison for people: the front first, then the rest, as bars."""
+    from rich.markup import escape
+    from rich.table import Table
+
+    from sfumato.cli.talk import bar, out, share
+
+    front = {outcome.name for outcome in found.front}
+    table = Table(box=None, pad_edge=False)
+    for column in (
+        "",
+        "candidate",
+        found.risk.replace("_", " "),
+        found.utility.replace("_", " "),
+        "records",
+        "promises",
+    ):
+        table.add_column(column, overflow="fold")
+    for outcome in found.outcomes:
+        risk, worth = outcome.risks.get(found.risk), outcome.utilities.get(found.utility)
+        table.add_row(
+            "[green]●[/]" if outcome.name in front else "○",
+            escape(outcome.name),
+            "–" if risk is None else f"{bar(risk, 8)} {share(risk):>6}",
+            "–" if worth is None else f"{worth:.4f}",
+            f"{outcome.records:,}",
+            "[green]kept[/]" if outcome.holds and outcome.promises else "none" if outcome.holds else "[red]broken[/]",
+        )
+    console = out()
+    console.print(table)
+    console.print("\n● no other candidate has less risk and more utility at once")
+    for outcome in found.outcomes:
+        if outcome.reason:
+            console.print(f"[dim]{escape(outcome.name)}: {escape(outcome.reason)}[/]", soft_wrap=True)

@@ -1,0 +1,1 @@
+"""Several candidate releases of one table, run alike, attacked alike, measured alike."""

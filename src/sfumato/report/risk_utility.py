@@ -1,0 +1,172 @@
+"""The risk–utility map: every candidate by what it risks and what it costs, and the line of those that none beats.
+
+Means are told apart by shape and candidates by number, so the map is readable without colour.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from sfumato.report.charts import AFTER, ALARM, BEFORE, FONT, INK, SOFT, svg_of
+from sfumato.report.pictures import Picture, png
+from sfumato.report.wording import humanised, number, percent
+
+if TYPE_CHECKING:
+    import altair as alt
+
+WIDTH, HEIGHT = 560, 360
+SHAPES = ("circle", "square", "triangle-up", "diamond", "cross", "triangle-down", "triangle-left", "triangle-right")
+GRID = "#e6eaee"
+
+
+def picture_of(comparison: Mapping[str, Any]) -> Picture:
+    """The map as a picture with its numbers in words."""
+    return Picture(svg_of(chart_of(comparison)), _in_words(comparison), _caption(comparison))
+
+
+def png_of(comparison: Mapping[str, Any]) -> bytes:
+    """The map as a PNG file."""
+    return png(svg_of(chart_of(comparison, background="white")))
+
+
+def comparison_page(comparison: Mapping[str, Any]) -> str:
+    """One page: the map, the table of all candidates, and their recipes."""
+    from sfumato.report.pages import rendered
+
+    axes = comparison["axes"]
+    return rendered(
+        "comparison.html",
+        comparison=comparison,
+        picture=picture_of(comparison),
+        rows=[(place, one, _means(one)) for place, one in enumerate(comparison["candidates"], 1)],
+        risk=humanised(axes["risk"]),
+        utility=humanised(axes["utility"]),
+        risk_key=axes["risk"],
+        utility_key=axes["utility"],
+        front=set(comparison["front"]),
+    )
+
+
+def chart_of(comparison: Mapping[str, Any], *, background: str = "transparent") -> alt.LayerChart:
+    """The map as a chart."""
+    import altair as alt
+
+    dots = dots_of(comparison)
+    front = [dot for dot in dots if dot["front"]]
+    layers = [
+        _line(sorted(front, key=lambda dot: (dot["y"], dot["x"]))),
+        _points([dot for dot in dots if dot["holds"]], dots, filled=True),
+        _points([dot for dot in dots if not dot["holds"]], dots, filled=False),
+        _numbers(dots),
+    ]
+    chart = alt.LayerChart(layer=layers, width=WIDTH, height=HEIGHT)
+    chart.config = alt.Config(font="sans-serif", background=background, view=alt.ViewConfig(stroke=None))
+    return chart
+
+
+def dots_of(comparison: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """Where every candidate lies that was measured: x its loss, y its risk."""
+    risk, utility = comparison["axes"]["risk"], comparison["axes"]["utility"]
+    front = set(comparison["front"])
+    return [
+        {
+            "x": one["utilities"][utility],
+            "y": one["risks"][risk],
+            "name": one["name"],
+            "number": str(place),
+            "means": _means(one),
+            "holds": one["holds"],
+            "front": one["name"] in front,
+            "xt": humanised(utility) + (" (better →)" if utility in one["higher"] else " (worse →)"),
+            "yt": humanised(risk) + " (worse ↑)",
+        }
+        for place, one in enumerate(comparison["candidates"], 1)
+        if risk in one["risks"] and utility in one["utilities"]
+    ]
+
+
+def _means(candidate: Mapping[str, Any]) -> str:
+    steps = [
+        humanised(next(iter(step)) if isinstance(step, Mapping) else step) for step in candidate["recipe"]["steps"]
+    ]
+    return " + ".join(steps) or "nothing"
+
+
+def _x(dots: Sequence[Mapping[str, Any]]) -> alt.X:
+    import altair as alt
+
+    title = dots[0]["xt"] if dots else ""
+    return alt.X("x", type="quantitative", axis=alt.Axis(title=title, tickCount=6, **_AXIS), scale=alt.Scale(zero=True))
+
+
+def _y(dots: Sequence[Mapping[str, Any]]) -> alt.Y:
+    import altair as alt
+
+    axis = alt.Axis(title=dots[0]["yt"] if dots else "", format="~%", tickCount=6, **_AXIS)
+    return alt.Y("y", type="quantitative", axis=axis, scale=alt.Scale(zero=True))
+
+
+def _line(front: Sequence[Mapping[str, Any]]) -> alt.Chart:
+    made: alt.Chart = (
+        _data(front).mark_line(interpolate="linear", color=AFTER, strokeWidth=2).encode(_x(front), _y(front))
+    )
+    return made
+
+
+def _points(dots: Sequence[Mapping[str, Any]], every: Sequence[Mapping[str, Any]], *, filled: bool) -> alt.Chart:
+    import altair as alt
+
+    known = sorted({dot["means"] for dot in every})
+    shape = alt.Shape(
+        "means",
+        type="nominal",
+        scale=alt.Scale(domain=known, range=[SHAPES[i % len(SHAPES)] for i in range(len(known))]),
+        legend=alt.Legend(
+            title=None, orient="bottom", columns=2, labelLimit=260, labelFontSize=FONT - 1, labelColor=INK
+        ),
+    )
+    pen: dict[str, Any] = {"size": 130, "strokeWidth": 1.6, "stroke": AFTER if filled else ALARM, "opacity": 1}
+    made: alt.Chart = (
+        _data(dots)
+        .mark_point(filled=filled, fill="#7ba7cf" if filled else "white", **pen)
+        .encode(_x(every), _y(every), shape, alt.Tooltip("name", type="nominal"))
+    )
+    return made
+
+
+def _numbers(dots: Sequence[Mapping[str, Any]]) -> alt.Chart:
+    import altair as alt
+
+    pen: dict[str, Any] = {"fontSize": FONT - 1, "dx": 11, "dy": -9, "align": "left", "color": INK}
+    made: alt.Chart = _data(dots).mark_text(**pen).encode(_x(dots), _y(dots), alt.Text("number", type="nominal"))
+    return made
+
+
+_AXIS: dict[str, Any] = {
+    "labelColor": INK, "titleColor": SOFT, "labelFontSize": FONT - 1, "titleFontSize": FONT, "titleFontWeight": 400,
+    "grid": True, "gridColor": GRID, "domainColor": SOFT, "tickColor": BEFORE, "titlePadding": 8,
+}  # fmt: skip
+
+
+def _in_words(comparison: Mapping[str, Any]) -> str:
+    told = [
+        f"{dot['number']} {dot['name']}: risk {percent(dot['y'])}, {humanised(comparison['axes']['utility'])} "
+        f"{number(dot['x'])}{', on the front' if dot['front'] else ''}{'' if dot['holds'] else ', not released'}"
+        for dot in dots_of(comparison)
+    ]
+    return f"Risk and utility of {len(told)} candidates. {'; '.join(told)}."
+
+
+def _caption(comparison: Mapping[str, Any]) -> str:
+    front = len(comparison["front"])
+    return (
+        "Each mark is a candidate, by number; its shape says by what means it was made. Filled: it keeps its promises; hollow: "
+        f"it does not, or promises nothing. Line: the {front} that no other candidate beats in both risk and utility."
+    )
+
+
+def _data(values: Sequence[Mapping[str, Any]]) -> alt.Chart:
+    import altair as alt
+
+    return alt.Chart(alt.Data(values=[dict(value) for value in values]))  # type: ignore[no-untyped-call]
