@@ -2,6 +2,26 @@
 
 from __future__ import annotations
 
+from sfumato.risk.background_knowledge import BackgroundKnowledge
+from sfumato.risk.composition import Composition
+from sfumato.risk.homogeneity import Homogeneity
+from sfumato.risk.minimality import Minimality
+from sfumato.risk.probabilistic_inference import ProbabilisticInference
 from sfumato.risk.reidentification import JournalistRisk, MarketerRisk, ProsecutorRisk, RecordsAtRisk, UniqueRecords
+from sfumato.risk.similarity import Similarity
+from sfumato.risk.skewness import Skewness
 
-ALL = (JournalistRisk, MarketerRisk, ProsecutorRisk, RecordsAtRisk, UniqueRecords)
+ALL = (
+    JournalistRisk,
+    MarketerRisk,
+    ProsecutorRisk,
+    RecordsAtRisk,
+    UniqueRecords,
+    Homogeneity,
+    ProbabilisticInference,
+    BackgroundKnowledge,
+    Skewness,
+    Similarity,
+    Composition,
+    Minimality,
+)

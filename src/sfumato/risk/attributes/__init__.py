@@ -1,0 +1,1 @@
+"""What the attacks on sensitive columns share."""
