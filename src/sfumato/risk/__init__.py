@@ -5,6 +5,7 @@ from __future__ import annotations
 from sfumato.risk.background_knowledge import BackgroundKnowledge
 from sfumato.risk.composition import Composition
 from sfumato.risk.homogeneity import Homogeneity
+from sfumato.risk.interval_disclosure import IntervalDisclosure
 from sfumato.risk.minimality import Minimality
 from sfumato.risk.probabilistic_inference import ProbabilisticInference
 from sfumato.risk.reidentification import JournalistRisk, MarketerRisk, ProsecutorRisk, RecordsAtRisk, UniqueRecords
@@ -24,4 +25,5 @@ ALL = (
     Similarity,
     Composition,
     Minimality,
+    IntervalDisclosure,
 )
