@@ -11,6 +11,7 @@ from sfumato.risk.probabilistic_inference import ProbabilisticInference
 from sfumato.risk.reidentification import JournalistRisk, MarketerRisk, ProsecutorRisk, RecordsAtRisk, UniqueRecords
 from sfumato.risk.similarity import Similarity
 from sfumato.risk.skewness import Skewness
+from sfumato.risk.suda import Suda
 
 ALL = (
     JournalistRisk,
@@ -26,4 +27,5 @@ ALL = (
     Composition,
     Minimality,
     IntervalDisclosure,
+    Suda,
 )

@@ -1,0 +1,108 @@
+"""Loops over minimal sample uniques: smallest sets of columns on which a record is alone.
+
+Subsets of columns are walked depth first; each refines the groups of the one before by one column. A record that is
+alone on a subset is alone on every larger one and shares its values with nobody, so it leaves the walk below that subset.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit
+
+
+@njit(cache=True, nogil=True)
+def refine(ids, groups, codes, cardinality, live, sizes, fresh, counts, table):
+    """Groups refined by one column, for the ``live`` records: new ids into ``fresh``, their sizes into ``counts``.
+
+    ``table`` is room for one number per pair of an old group and a code, or for a hash of such pairs.
+    Returns the number of new groups.
+    """
+    wanted = groups * cardinality
+    found = 0
+    if wanted <= table.size:
+        for slot in range(wanted):
+            table[slot] = -1
+        for position in range(live.size):
+            row = live[position]
+            slot = ids[position] * cardinality + codes[row]
+            if table[slot] < 0:
+                table[slot] = found
+                counts[found] = 0
+                found += 1
+            group = table[slot]
+            fresh[position] = group
+            counts[group] += sizes[row]
+        return found
+    return _refine_hashed(ids, codes, cardinality, live, sizes, fresh, counts)
+
+
+@njit(cache=True, nogil=True)
+def _refine_hashed(ids, codes, cardinality, live, sizes, fresh, counts):
+    slots = 16
+    while slots < 2 * live.size:
+        slots *= 2
+    mask = np.uint64(slots - 1)
+    keys = np.empty(slots, np.int64)
+    owner = np.full(slots, -1, np.int64)
+    found = 0
+    for position in range(live.size):
+        row = live[position]
+        key = ids[position] * cardinality + codes[row]
+        slot = (np.uint64(key) * np.uint64(0x9E3779B97F4A7C15) >> np.uint64(20)) & mask
+        while owner[slot] >= 0 and keys[slot] != key:
+            slot = (slot + np.uint64(1)) & mask
+        if owner[slot] < 0:
+            owner[slot] = found
+            keys[slot] = key
+            counts[found] = 0
+            found += 1
+        group = owner[slot]
+        fresh[position] = group
+        counts[group] += sizes[row]
+    return found
+
+
+@njit(cache=True, nogil=True)
+def mark_uniques(live, fresh, counts, single, bits, word, bit, kept, kept_ids):
+    """Set the bit of a subset for every record that is alone on it; the others go on. Returns how many go on.
+
+    ``single`` is the number of a record among those that are alone on all columns, or −1: only they are marked.
+    """
+    going = 0
+    for position in range(live.size):
+        row = live[position]
+        if counts[fresh[position]] == 1:
+            bits[single[row], word] |= np.uint64(1) << np.uint64(bit)
+        else:
+            kept[going] = row
+            kept_ids[going] = fresh[position]
+            going += 1
+    return going
+
+
+@njit(cache=True, nogil=True)
+def score_minimal(bits, masks, places, weights, columns, scores, parts, amounts):
+    """Per record: the sum of the weights of its minimal subsets, the share of each column, and how many there are.
+
+    ``masks[j]`` are the columns of subset *j* (a bit each), smaller subsets first; ``places[mask]`` is *j*, or −1.
+    A subset is minimal when the record is not alone on any subset with one column less.
+    """
+    for row in range(bits.shape[0]):
+        for subset in range(masks.size):
+            mask = masks[subset]
+            alone = bits[row, subset >> 6] >> np.uint64(subset & 63) & np.uint64(1)
+            smaller = False
+            for column in range(columns):
+                if mask >> column & 1 and mask != 1 << column:
+                    below = places[mask ^ (1 << column)]
+                    if bits[row, below >> 6] >> np.uint64(below & 63) & np.uint64(1):
+                        smaller = True
+                        break
+            if smaller:  # alone on a smaller subset: alone here too, though the walk had left it out
+                bits[row, subset >> 6] |= np.uint64(1) << np.uint64(subset & 63)
+            elif alone:
+                amounts[row] += 1
+                scores[row] += weights[subset]
+                for column in range(columns):
+                    if mask >> column & 1:
+                        parts[row, column] += weights[subset]
