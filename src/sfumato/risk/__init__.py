@@ -5,8 +5,11 @@ from __future__ import annotations
 from sfumato.risk.background_knowledge import BackgroundKnowledge
 from sfumato.risk.composition import Composition
 from sfumato.risk.homogeneity import Homogeneity
+from sfumato.risk.individual_risk import IndividualRisk
 from sfumato.risk.interval_disclosure import IntervalDisclosure
+from sfumato.risk.log_linear import LogLinear
 from sfumato.risk.minimality import Minimality
+from sfumato.risk.population_uniques import PopulationUniques
 from sfumato.risk.probabilistic_inference import ProbabilisticInference
 from sfumato.risk.reidentification import JournalistRisk, MarketerRisk, ProsecutorRisk, RecordsAtRisk, UniqueRecords
 from sfumato.risk.similarity import Similarity
@@ -28,4 +31,7 @@ ALL = (
     Minimality,
     IntervalDisclosure,
     Suda,
+    IndividualRisk,
+    PopulationUniques,
+    LogLinear,
 )

@@ -1,0 +1,118 @@
+"""Uniqueness in the population: who is alone there can be found by anyone who has a register."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
+
+from pydantic import Field
+
+from sfumato.core.attack import Finding
+from sfumato.core.design import weights_of
+from sfumato.core.parameters import parameters
+from sfumato.core.uniqueness import Estimator
+from sfumato.core.uniqueness import population_uniques as estimated
+from sfumato.errors import SchemaError
+from sfumato.risk.attributes.crowd import rows_of
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from sfumato.core.attack import Scene
+    from sfumato.core.dataset import Dataset
+
+
+def share_unique_in_population(sample: Dataset, population: Dataset, columns: tuple[str, ...]) -> float:
+    r"""Of the records that are unique in the sample, the share that is unique in the population too.
+
+    .. math:: P(PU \mid SU) = \frac{\sum_j I(F_j = 1, f_j = 1)}{\sum_j I(f_j = 1)}
+
+    0 where nothing is unique in the sample. Values are compared as they are, so both tables must be coded alike.
+    """
+    sizes, matches = _sizes(sample, columns), _matches(sample, population, columns)
+    alone = sizes == 1
+    return float((matches[alone] == 1).mean()) if alone.any() else 0.0
+
+
+@parameters
+class PopulationUniques:
+    """The share of released records that are, by estimate, unique in the population they were drawn from.
+
+    The sampling fraction is the number of records over the sum of their weights, or given. Zayatz, Pitman, slide negative
+    binomial, or Dankar's rule that chooses among them: see :func:`sfumato.core.uniqueness.population_uniques`. Every record that is
+    unique in the release is a possible victim.
+    """
+
+    fraction: Annotated[float | None, Field(gt=0, le=1, description="share of the population that was sampled")] = None
+    estimator: Annotated[Estimator, Field(description="how uniques of the population are estimated")] = "dankar"
+
+    name: ClassVar[str] = "population_uniques"
+    better: ClassVar[Literal["lower", "higher"]] = "lower"
+
+    def applies(self, scene: Scene) -> str | None:
+        """None when the sampling fraction is known."""
+        known = [c for c in scene.intruder.knows if c in scene.pair.released.columns]
+        if not known:
+            return "this intruder knows no column of the release"
+        if self.fraction is None and weights_of(scene.pair.released) is None:
+            return "there are no survey weights, so the share of the population that was sampled is not known"
+        return None
+
+    def attack(self, scene: Scene) -> Finding:
+        """Estimate how many records are unique in the population."""
+        released = scene.pair.released
+        known = tuple(c for c in scene.intruder.knows if c in released.columns)
+        sizes = _sizes(released, known)
+        fraction = self.fraction if self.fraction is not None else _fraction(released)
+        found = estimated(_class_sizes(released, known), fraction, self.estimator)
+        alone = sizes == 1
+        told = (
+            f"{int(alone.sum()):,} records are unique in the release; about {found.share:.2%} of the population of "
+            f"{found.population:,} is unique there ({found.estimator})"
+        )
+        details = {"sample_uniques": int(alone.sum()), "fraction": fraction, "estimator": found.estimator}
+        return Finding(self.name, found.share, told, victims=rows_of(scene, alone), details=details)
+
+
+def _fraction(released: Dataset) -> float:
+    weights = weights_of(released)
+    total = 0.0 if weights is None else float(weights.sum())
+    if total <= 0:
+        raise SchemaError("the survey weights add up to nothing, so there is no population to compare with")
+    return min(1.0, len(released) / total)
+
+
+def _ids(dataset: Dataset, columns: tuple[str, ...]) -> NDArray[np.int64]:
+    import numpy as np
+
+    from sfumato.core.encoding import encode
+    from sfumato.kernels.keys import group
+
+    codes = np.stack([encode(dataset.column(c)).codes for c in columns], axis=1)
+    return group(codes.astype(np.uint64))[0].astype(np.int64)
+
+
+def _class_sizes(dataset: Dataset, columns: tuple[str, ...]) -> NDArray[np.int64]:
+    import numpy as np
+
+    return np.bincount(_ids(dataset, columns)).astype(np.int64)
+
+
+def _sizes(dataset: Dataset, columns: tuple[str, ...]) -> NDArray[np.int64]:
+    """Per row the size of its class."""
+    import numpy as np
+
+    ids = _ids(dataset, columns)
+    return np.bincount(ids).astype(np.int64)[ids]
+
+
+def _matches(sample: Dataset, population: Dataset, columns: tuple[str, ...]) -> NDArray[np.int64]:
+    """Per row of the sample, how many rows of the population have the same values."""
+    import numpy as np
+    import polars as pl
+
+    population.require(columns)
+    ours = pl.DataFrame([sample.column(c).cast(pl.String) for c in columns])
+    theirs = pl.DataFrame([population.column(c).cast(pl.String) for c in columns]).group_by(columns).len()
+    joined = ours.join(theirs, on=list(columns), how="left", nulls_equal=True, maintain_order="left")
+    return joined["len"].fill_null(0).to_numpy().astype(np.int64)
