@@ -32,20 +32,24 @@ MAY_IMPORT: dict[str, set[str]] = {
     "profile": GROUND | {"registry"},
     "assessment": GROUND | {"registry", "risk"},
     "intruders": GROUND | {"registry", "risk"},
+    "evaluation": GROUND | {"registry", "utility"},
     "release": GROUND | {"registry", "recipes", "assessment", "intruders", "evaluation", "report", "io"},
     "comparison": GROUND | {"recipes", "registry", "release", "intruders", "evaluation", "report"},
+    "vault": GROUND,
     "policy": GROUND | {"registry", "recipes", "release"},
     "verbs": GROUND
     | {"recipes", "registry", "profile", "assessment", "intruders", "evaluation", "release", "report", "examples", "io"}
     | {"comparison"},
     "cli": GROUND
     | {"verbs", "policy", "recipes", "registry", "profile", "assessment", "intruders", "evaluation", "release", "report"}
-    | {"examples"},
+    | {"examples", "dp", "vault", "comparison"},
     "web": GROUND
     | {"verbs", "policy", "recipes", "registry", "profile", "assessment", "release", "report", "examples"},
     "__main__": {"cli"},
     # the public names
-    "__init__": GROUND | FAMILIES | {"verbs", "policy", "recipes", "profile", "assessment", "release", "examples"},
+    "__init__": GROUND
+    | FAMILIES
+    | {"verbs", "policy", "recipes", "profile", "assessment", "evaluation", "release", "examples", "vault"},
 }
 # What every room may take from the package itself.
 COMMON_NAMES = {"__version__"}

@@ -35,7 +35,15 @@ def publish(release: Release, folder: Path, *, format: str | None, force: bool, 
     refuse_existing(folder, force=force)
     with _in_place(folder, force=force) as made:
         _write(release, made, format, sign)
+        keep_pseudonyms(release)
     return folder
+
+
+def keep_pseudonyms(release: Release) -> None:
+    """Store what steps must remember, before the release stands: one whose vault cannot be written is not released."""
+    for _, plan in release.plans:
+        if (store := getattr(plan, "after_writing", None)) is not None:
+            store()
 
 
 def refuse_existing(folder: Path, *, force: bool) -> None:

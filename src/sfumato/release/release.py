@@ -108,7 +108,9 @@ class Release:
     def write_data(self, file: str | Path, *, format: str | None = None) -> None:  # noqa: A002
         """Write the released table alone (``-``: to stdout), without certificate and report."""
         from sfumato.io.write import write_table
+        from sfumato.release.publish import keep_pseudonyms
 
+        keep_pseudonyms(self)
         write_table(self.dataset.to_polars(), file, self.original.source, format=format)
 
     def alternatives(self) -> Alternatives:

@@ -1,0 +1,126 @@
+"""Secret keys: named in a recipe, never written in one."""
+
+from __future__ import annotations
+
+import dataclasses
+import hashlib
+import hmac
+import os
+import re
+import secrets
+import stat
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from sfumato.errors import OutputError, ParameterError
+
+LEAST_BYTES = 16
+MOST_BYTES = 4096
+FEWEST_DIFFERENT = 5
+"""A key of 16 random hexadecimal digits has this many different ones but for once in millions."""
+NEW_KEY_BYTES = 32
+FORM = "{file: path/of/the.key} or {env: NAME_OF_A_VARIABLE}"
+
+
+@dataclasses.dataclass(frozen=True)
+class KeyReference:
+    """Where a key is: in a file, or in an environment variable. The key itself is read when it is needed.
+
+    Line ends at the end of the file or the variable do not belong to the key, so one key gives the same pseudonyms
+    from either place.
+
+    >>> KeyReference.of({"env": "PSEUDONYM_KEY"})
+    KeyReference(file=None, env='PSEUDONYM_KEY')
+    """
+
+    file: Path | None = None
+    env: str | None = None
+
+    @classmethod
+    def of(cls, given: KeyReference | Mapping[str, Any]) -> KeyReference:
+        """A reference from its recipe form, ``{file: path}`` or ``{env: NAME}``."""
+        if isinstance(given, KeyReference):
+            return given
+        plain = reference_form(given)
+        return cls(Path(plain["file"]) if "file" in plain else None, plain.get("env"))
+
+    @property
+    def place(self) -> str:
+        """Where the key is, in words."""
+        return f"the key file {self.file}" if self.env is None else f"the environment variable {self.env}"
+
+    def read(self) -> bytes:
+        """The key."""
+        found = (self._from_file() if self.env is None else self._from_environment()).rstrip(b"\r\n")
+        if len(found) < LEAST_BYTES:
+            raise ParameterError(
+                f"{self.place} holds {len(found)} bytes; a key has at least {LEAST_BYTES}. "
+                "Make one with 'sfumato vault new-key'"
+            )
+        if len(set(found)) < FEWEST_DIFFERENT:
+            raise ParameterError(f"{self.place} repeats a few bytes: that can be guessed. Make a random key")
+        return found
+
+    def _from_environment(self) -> bytes:
+        value = os.environ.get(str(self.env))
+        if value is None:
+            raise ParameterError(f"the environment variable {self.env} is not set; it must hold the key")
+        return value.encode("utf-8", "surrogateescape")
+
+    def _from_file(self) -> bytes:
+        try:
+            with Path(str(self.file)).open("rb") as handle:
+                found = handle.read(MOST_BYTES + 1)
+        except OSError as error:
+            raise ParameterError(f"cannot read {self.place}: {error.strerror}") from None
+        if len(found) > MOST_BYTES:
+            raise ParameterError(f"{self.place} is larger than {MOST_BYTES:,} bytes; that is no key")
+        return found
+
+    def warnings(self) -> tuple[str, ...]:
+        """What is unwise about where the key is kept."""
+        if self.file is None or os.name == "nt" or not self.file.exists():
+            return ()
+        if self.file.stat().st_mode & (stat.S_IRGRP | stat.S_IROTH):
+            return (f"{self.place} can be read by other users of this machine; close it: chmod 600 {self.file}",)
+        return ()
+
+
+def reference_form(given: Any) -> dict[str, str]:
+    """The recipe form of a key reference, or an error that explains it and does not repeat what was given."""
+    if not isinstance(given, Mapping):
+        raise ParameterError(
+            f"a key is never written into a recipe, where it would be copied along; write where it is: {FORM}"
+        )
+    if len(given) != 1 or not set(given) <= {"file", "env"}:
+        raise ParameterError(f"say where the key is, in one of two ways: {FORM}")
+    ((where, value),) = given.items()
+    text = str(value) if isinstance(value, str | Path) else ""
+    if not text or (where == "env" and not re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*", text)):
+        raise ParameterError(f"{where} must name a {'file' if where == 'file' else 'variable'}: {FORM}")
+    return {where: text}
+
+
+def derived(key: bytes, purpose: str, domain: str = "") -> bytes:
+    r"""A key of 32 bytes for one purpose and one domain: HMAC-SHA-256(key, purpose ‖ 0 ‖ domain).
+
+    Who has one derived key can compute neither the key nor any other derived key.
+
+    >>> derived(b"k" * 16, "pseudonym", "a") == derived(b"k" * 16, "pseudonym", "b")
+    False
+    """
+    message = f"sfumato {purpose}".encode() + b"\0" + domain.encode("utf-8", "surrogatepass")
+    return hmac.digest(key, message, hashlib.sha256)
+
+
+def new_key_file(path: Path) -> None:
+    """Write a random key of 32 bytes (as hexadecimal text), readable by its owner only; never over another file."""
+    try:
+        handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+        with os.fdopen(handle, "w", encoding="ascii") as file:
+            file.write(secrets.token_hex(NEW_KEY_BYTES) + "\n")
+    except FileExistsError:
+        raise OutputError(f"{path} already exists; a key is never overwritten") from None
+    except OSError as error:
+        raise OutputError(f"cannot write {path}: {error.strerror}") from None

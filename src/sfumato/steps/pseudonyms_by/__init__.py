@@ -1,0 +1,1 @@
+"""How pseudonyms are made, one method a file."""
