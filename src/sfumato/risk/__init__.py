@@ -15,6 +15,7 @@ from sfumato.risk.reidentification import JournalistRisk, MarketerRisk, Prosecut
 from sfumato.risk.similarity import Similarity
 from sfumato.risk.skewness import Skewness
 from sfumato.risk.suda import Suda
+from sfumato.risk.transparency import Transparency
 
 ALL = (
     JournalistRisk,
@@ -34,4 +35,5 @@ ALL = (
     IndividualRisk,
     PopulationUniques,
     LogLinear,
+    Transparency,
 )

@@ -56,8 +56,10 @@ def individual_risks(
     codes = np.stack([encode(dataset.column(c)).codes for c in columns], axis=1)
     ids, first = group(codes.astype(np.uint64))
     sizes = np.bincount(ids, minlength=len(first))
-    summed = sizes.astype(np.float64) if weights is None else np.bincount(ids, weights=weights, minlength=len(first))
-    summed = np.maximum(summed, sizes.astype(np.float64))  # a class cannot be rarer in the population than in the sample
+    counted = sizes.astype(np.float64) if weights is None else np.bincount(ids, weights=weights, minlength=len(first))
+    summed: NDArray[np.float64] = np.maximum(
+        counted, sizes.astype(np.float64)
+    )  # a class cannot be rarer in the population than in the sample
     risks = individual_risk(sizes, summed)[ids]
     together = None
     if households is not None:

@@ -1,0 +1,132 @@
+"""Transparency attacks: sound, stronger than linking blindly, and helpless where the method gives nothing away."""
+
+from __future__ import annotations
+
+import numpy as np
+import polars as pl
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import sfumato as sf
+from sfumato.core.attack import Scene
+from sfumato.core.dataset import Dataset
+from sfumato.core.pair import Pair
+from sfumato.core.randomness import Seed
+from sfumato.core.step import Goal
+from sfumato.intruders.knowledge import intruder_from
+from sfumato.risk.transparency import Transparency
+from sfumato.steps.noise import AddNoise
+from sfumato.steps.pram import Pram
+from sfumato.steps.rank_swap import RankSwap
+
+COLUMNS = tuple("abcdef")
+
+
+def people(rows, columns=6, seed=0):
+    """Six correlated columns, as in the simulation that the worked numbers come from."""
+    draw = np.random.default_rng(seed)
+    common = draw.normal(size=(rows, 1))
+    values = 0.5 * common + draw.normal(size=(rows, columns))
+    frame = pl.DataFrame({name: values[:, i] for i, name in enumerate(COLUMNS[:columns])})
+    return Dataset(frame).with_roles(quasi=frame.columns)
+
+
+def attacked(table, *steps, seed=1, shuffle=True):
+    released = table
+    for place, step in enumerate(steps):
+        released = step.apply(released, step.plan(released, Goal(seed=Seed(seed), place=place)))
+    if shuffle:
+        released = released.take(np.random.default_rng(seed).permutation(len(released)))
+    pair = Pair.of(table, released)
+    return Scene(pair, intruder_from(pair, pair.quasi, sample=10**6, seed=Seed(0)), tuple(steps))
+
+
+@pytest.mark.parametrize("p", [0.02, 0.1, 0.2])
+def test_rank_swapping_with_known_p_is_sound(p):
+    # ALGORITHMS 4.1 (G15): the true record is always inside
+    found = Transparency().attack(attacked(people(400), RankSwap(COLUMNS, p=p)))
+    assert found.details["contained"] == 1.0
+    assert found.value >= found.details["expected_by_candidates"] - 1e-12
+
+
+def test_narrow_windows_single_out_and_wide_ones_do_not():
+    # as in the simulation of ALGORITHMS 4.1 (N = 400, 6 columns): all at p = 2 %, most at 10 %, fewer at 20 and 40 %
+    shares = [
+        Transparency().attack(attacked(people(400), RankSwap(COLUMNS, p=p))).details["correct_singletons"]
+        for p in (0.02, 0.1, 0.2, 0.4)
+    ]
+    assert shares[0] > 0.95 and shares[1] > 0.6 and 0.1 < shares[2] < 0.6 and shares[3] < 0.01
+
+
+def test_the_nearest_of_the_candidates_is_found_more_often_than_a_random_one():
+    found = Transparency().attack(attacked(people(400), RankSwap(COLUMNS, p=0.25)))
+    assert found.value > found.details["expected_by_candidates"]
+
+
+def test_variants_without_a_hard_window_give_no_clue():
+    for variant in ("p_distribution", "p_buckets"):
+        scene = attacked(people(100), RankSwap(COLUMNS, p=0.1, variant=variant))
+        assert "no masked column" in Transparency().applies(scene)
+
+
+tables = st.integers(3, 40).flatmap(
+    lambda n: st.lists(st.tuples(st.integers(0, 5), st.sampled_from("xyz")), min_size=n, max_size=n)
+)
+
+
+@settings(max_examples=25)
+@given(tables, st.floats(0, 1), st.integers(0, 9))
+def test_soundness_with_ties_and_missing(rows, p, seed):
+    frame = pl.DataFrame({"n": [a if a else None for a, _ in rows], "c": [b for _, b in rows]})
+    table = Dataset(frame).with_roles(quasi=["n", "c"])
+    if frame["n"].null_count() == len(rows):
+        return
+    steps = (RankSwap(["n"], p=p), Pram(["c"], retain=0.7, invariant="none"))
+    scene = attacked(table, *steps, seed=seed)
+    if Transparency().applies(scene) is None:
+        assert Transparency().attack(scene).details["contained"] == 1.0
+
+
+def test_individual_ranking_is_found_and_sound():
+    step = sf.Microaggregate(COLUMNS, k=3, method="individual_ranking")
+    found = Transparency().attack(attacked(people(300), step))
+    assert found.details["contained"] == 1.0 and found.value > 0.95  # ALGORITHMS 4.2: fully re-identified
+
+
+def test_one_block_keeps_k_apart():
+    step = sf.Microaggregate(COLUMNS, k=5, method="mdav")
+    found = Transparency().attack(attacked(people(300), step))
+    assert found.value <= 0.25 and found.details["singletons"] == 0.0
+
+
+def test_noise_by_likelihood_beats_a_wrong_scale():
+    table = people(300)
+    little = Transparency().attack(attacked(table, AddNoise(COLUMNS, 0.05)))
+    much = Transparency().attack(attacked(table, AddNoise(COLUMNS, 50.0)))
+    assert little.value > 0.9 and much.value < 0.1 and little.details["contained"] == 1.0
+
+
+def test_pram_that_changes_nothing_and_pram_that_forgets_everything():
+    frame = pl.DataFrame({c: [str(i % (3 + j)) for i in range(60)] for j, c in enumerate("abc")})
+    table = Dataset(frame).with_roles(quasi=list("abc"))
+    kept = Transparency().attack(attacked(table, Pram(list("abc"), retain=0.999, invariant="none")))
+    lost = Transparency().attack(
+        attacked(
+            table,
+            Pram(["a"], retain=1 / 3, invariant="none"),
+            Pram(["b"], retain=1 / 4, invariant="none"),
+            Pram(["c"], retain=1 / 5, invariant="none"),
+        )
+    )
+    assert kept.value > 0.8 and lost.value == pytest.approx(1 / 60)
+
+
+def test_generalised_releases_are_left_to_other_attacks():
+    table = people(20)
+    assert "no step was used" in Transparency().applies(attacked(table))
+
+
+def test_columns_that_two_steps_masked_give_no_clue():
+    scene = attacked(people(50, 1), RankSwap(["a"], p=0.1), AddNoise(["a"], 0.1))
+    assert "no masked column" in Transparency().applies(scene)
