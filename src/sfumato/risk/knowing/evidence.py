@@ -19,9 +19,6 @@ if TYPE_CHECKING:
     Scores = NDArray[np.float64]
     Codes = NDArray[np.int64]
 
-NEARNESS = 1e-3
-"""How little nearness counts where only windows are known."""
-
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Clue:
@@ -58,6 +55,7 @@ def clue_from_ranks(pair: Pair, column: str, share: float) -> Clue:
 
     Swapping keeps the values, so ranks of original values are read off the released column itself; with ties, from the lowest to the
     highest rank of equal values. Values outside the released column (people left out) take the place they would have.
+    Within the window all ranks are alike: partners are drawn evenly, so the nearest is no better a guess than any other.
     Reference: Nin, Herranz & Torra 2008, doi:10.1016/j.datak.2007.07.006.
     """
     import numpy as np
@@ -75,7 +73,7 @@ def clue_from_ranks(pair: Pair, column: str, share: float) -> Clue:
         near = (low[None, :] <= last[:, None] + reach) & (high[None, :] >= first - reach)
         both_missing = np.isnan(value)[:, None] == np.isnan(released)[None, :]
         here = np.where(np.isnan(value)[:, None], both_missing, near & ~np.isnan(released)[None, :])
-        return np.where(here, _nearness(value[:, None], released, known), -np.inf)
+        return np.where(here, 0.0, -np.inf)
 
     return Clue((column,), score, True, "rank_swap")
 
@@ -99,17 +97,9 @@ def clue_from_runs(pair: Pair, column: str) -> Clue:
             (below[spot] <= value) & (value <= above[spot]) if len(centres) else np.zeros((len(targets), len(released)))
         )
         both_missing = np.isnan(value) & np.isnan(released)[None, :]
-        return np.where(inside.astype(bool) | both_missing, _nearness(value, released, centres), -np.inf)
+        return np.where(inside.astype(bool) | both_missing, 0.0, -np.inf)
 
     return Clue((column,), score, True, "microaggregate")
-
-
-def _nearness(value: Scores, released: Scores, known: Scores) -> Scores:
-    """A slight preference for what lies near: among records that cannot be told apart otherwise, the nearest is the guess."""
-    import numpy as np
-
-    scale = float(known.std()) if len(known) else 0.0
-    return -NEARNESS * np.nan_to_num((value - released[None, :]) / (scale or 1.0)) ** 2
 
 
 def clue_from_differences(pair: Pair, columns: tuple[str, ...], spread: NDArray[np.float64], method: str) -> Clue:
