@@ -83,7 +83,9 @@ class LearnedLinkage:
         arrays, every = arrays_of(files, rules), units_of(files)
         units = _drawn(scene, every)
         known = int((scene.intruder.truth >= 0).sum())
-        people = known * float(units.people.sum()) / max(1.0, float(every.people.sum()))  # of whom those are the released
+        people = (
+            known * float(units.people.sum()) / max(1.0, float(every.people.sum()))
+        )  # of whom those are the released
         result = self._result(scene, arrays, units)
         return self._finding(scene, arrays, result, max(people, 1e-300), len(units) < len(every))
 
@@ -99,9 +101,7 @@ class LearnedLinkage:
         worst = worst_case(scene, pool, found, solver=chosen(self.solver), nodes=self.nodes)
         return Result(family, worst, crossed, len(units))
 
-    def _pool(
-        self, scene: Scene, arrays: Arrays, units: Units, purpose: str
-    ) -> tuple[Pool, NDArray[np.float64]]:
+    def _pool(self, scene: Scene, arrays: Arrays, units: Units, purpose: str) -> tuple[Pool, NDArray[np.float64]]:
         """The pool of a family and where its descent starts: at the weights a weighted mean learns first."""
         family = family_of(self.aggregator, len(arrays.names))
         equal = _equal(arrays)
@@ -111,7 +111,9 @@ class LearnedLinkage:
             return pool, equal
         plain = Pool(arrays, units, Family(MEAN, family.columns))
         plain.add_rows(pool.rows)
-        weights = learned(scene, plain, restarts=self.restarts, steps=self.steps, start=equal, purpose=purpose + " mean")
+        weights = learned(
+            scene, plain, restarts=self.restarts, steps=self.steps, start=equal, purpose=purpose + " mean"
+        )
         return pool, family.of_weights(weights)
 
     def _crossed(self, scene: Scene, arrays: Arrays, units: Units) -> float | None:
@@ -125,7 +127,9 @@ class LearnedLinkage:
         linked = 0.0
         for learn, count in (halves, halves[::-1]):
             pool, start = self._pool(scene, arrays, units.part(learn), "half")
-            found = learned(scene, pool, restarts=max(1, self.restarts // 2), steps=self.steps, start=start, purpose="half")
+            found = learned(
+                scene, pool, restarts=max(1, self.restarts // 2), steps=self.steps, start=start, purpose="half"
+            )
             other = units.part(count)
             linked += float(other.worth[look(arrays, other, pool.family, found).linked].sum())
         return linked
@@ -137,7 +141,9 @@ class LearnedLinkage:
         if sampled:
             trials = round(people)
             interval = (wilson(worst.linked, trials)[0], wilson(min(people, worst.bound), trials)[1])
-        certain = "and no such distance links more" if worst.proved else f"and none links more than {percent(interval[1])}"
+        certain = (
+            "and no such distance links more" if worst.proved else f"and none links more than {percent(interval[1])}"
+        )
         sentence = (
             f"With the {self.aggregator.replace('_', ' ')} of differences in {', '.join(sorted(arrays.names))} that is worst for "
             f"them, {percent(value)} of people are nearest to their own released record, {certain}."

@@ -1,0 +1,130 @@
+"""Distances with parameters, and a look at all records under them.
+
+The differences of two records in all columns are put together by a weighted mean, an ordered weighted average, a Choquet
+integral (measure by sets of columns as bits), one whose measure has interactions of pairs only, or a square form.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit
+
+from sfumato.kernels.linkage_costs import CATEGORY, column_cost
+
+MEAN, ORDERED, CHOQUET, PAIRWISE, SQUARE_FORM = 0, 1, 2, 3, 4
+
+
+@njit(cache=True, nogil=True)
+def _roots(i, j, kinds, rules, numbers, marks, other_numbers, other_marks, bases, starts, matches, roots):
+    """Per column the root of the difference, with the sign of its direction on the line."""
+    for k in range(kinds.size):
+        cost = column_cost(
+            k, kinds[k], rules, numbers, marks, i, other_numbers, other_marks, j, bases[k], starts, matches
+        )
+        roots[k] = np.sqrt(cost)
+        if kinds[k] != CATEGORY and marks[i, k] == 0 and other_marks[j, k] == 0:
+            if numbers[i, k, 0] > other_numbers[j, k, 1]:
+                roots[k] = -roots[k]
+
+
+@njit(cache=True, nogil=True)
+def roots_of(pairs, kinds, rules, numbers, marks, other_numbers, other_marks, bases, starts, matches):
+    """Signed roots of the differences of pairs of records, one row a pair."""
+    found = np.empty((pairs.shape[0], kinds.size))
+    for p in range(pairs.shape[0]):
+        _roots(
+            pairs[p, 0], pairs[p, 1], kinds, rules, numbers, marks, other_numbers, other_marks, bases, starts, matches,
+            found[p],
+        )  # fmt: skip
+    return found
+
+
+@njit(cache=True, nogil=True)
+def terms(kind, roots, out, order):
+    """What each parameter is multiplied by, so that the distance is a sum of products."""
+    size = roots.size
+    out[:] = 0.0
+    if kind == SQUARE_FORM or kind == PAIRWISE:
+        place = 0
+        for k in range(size):
+            out[k] = roots[k] * roots[k]
+        place = size
+        for k in range(size):
+            for m in range(k + 1, size):
+                if kind == SQUARE_FORM:
+                    out[place] = 2.0 * roots[k] * roots[m]
+                else:
+                    out[place] = min(out[k], out[m])
+                place += 1
+        return
+    for k in range(size):  # columns by rising difference
+        place = k
+        while place > 0 and abs(roots[order[place - 1]]) > abs(roots[k]):
+            order[place] = order[place - 1]
+            place -= 1
+        order[place] = k
+    if kind == MEAN:
+        for k in range(size):
+            out[k] = roots[k] * roots[k]
+    elif kind == ORDERED:
+        for k in range(size):
+            out[k] = roots[order[size - 1 - k]] ** 2
+    else:
+        members, before = (1 << size) - 1, 0.0
+        for k in range(size):
+            here = roots[order[k]] ** 2
+            out[members] = here - before
+            before = here
+            members &= ~(1 << order[k])
+
+
+@njit(cache=True, nogil=True)
+def terms_of(kind, roots, width):
+    """The terms of every row."""
+    found, order = np.empty((roots.shape[0], width)), np.zeros(roots.shape[1], np.int64)
+    for p in range(roots.shape[0]):
+        terms(kind, roots[p], found[p], order)
+    return found
+
+
+@njit(cache=True, nogil=True)
+def impostors(
+    units, kind, parameters, most, kinds, rules, numbers, marks, other_numbers, other_marks, bases, starts, matches
+):
+    """Per unit (a record and its own in the other file) the distance to its own and the nearest ``most`` others.
+
+    Also whether some other is no farther in any column, up to a slack of 1e-4: then no monotone distance can tell.
+    """
+    own = np.empty(units.shape[0])
+    nearest = np.full((units.shape[0], most), -1, np.int64)
+    distances = np.full((units.shape[0], most), np.inf)
+    hopeless = np.zeros(units.shape[0], np.bool_)
+    true_roots, roots = np.empty(kinds.size), np.empty(kinds.size)
+    out, order = np.empty(parameters.size), np.zeros(kinds.size, np.int64)
+    for u in range(units.shape[0]):
+        i = units[u, 0]
+        _roots(
+            i, units[u, 1], kinds, rules, numbers, marks, other_numbers, other_marks, bases, starts, matches, true_roots
+        )
+        terms(kind, true_roots, out, order)
+        own[u] = 0.0
+        for t in range(out.size):
+            own[u] += out[t] * parameters[t]
+        for j in range(other_marks.shape[0]):
+            if j == units[u, 1]:
+                continue
+            _roots(i, j, kinds, rules, numbers, marks, other_numbers, other_marks, bases, starts, matches, roots)
+            terms(kind, roots, out, order)
+            distance, farthest = 0.0, -np.inf
+            for t in range(out.size):
+                distance += out[t] * parameters[t]
+            for k in range(kinds.size):
+                farthest = max(farthest, roots[k] * roots[k] - true_roots[k] * true_roots[k])
+            hopeless[u] |= farthest < 1e-4
+            if distance < distances[u, most - 1]:
+                place = most - 1
+                while place > 0 and distances[u, place - 1] > distance:
+                    distances[u, place], nearest[u, place] = distances[u, place - 1], nearest[u, place - 1]
+                    place -= 1
+                distances[u, place], nearest[u, place] = distance, j
+    return own, nearest, distances, hopeless

@@ -1,0 +1,40 @@
+"""Rates of success, their intervals, and the words for them."""
+
+from __future__ import annotations
+
+import math
+
+Z95 = 1.959963984540054
+
+
+def wilson(successes: float, trials: int, z: float = Z95) -> tuple[float, float]:
+    r"""Wilson's interval of a proportion (95 %).
+
+    .. math:: \frac{p + z^2/2n \mp z \sqrt{p(1-p)/n + z^2/4n^2}}{1 + z^2/n}
+
+    Successes may be fractions (shared ties). Without trials nothing is known: (0, 1).
+    Reference: Wilson 1927, doi:10.1080/01621459.1927.10502953.
+
+    >>> [round(end, 4) for end in wilson(5, 10)]
+    [0.2366, 0.7634]
+    >>> wilson(0, 0)
+    (0.0, 1.0)
+    """
+    if trials <= 0:
+        return 0.0, 1.0
+    p = min(1.0, successes / trials)
+    centre = p + z * z / (2 * trials)
+    spread = z * math.sqrt(p * (1 - p) / trials + z * z / (4 * trials * trials))
+    scale = 1 + z * z / trials
+    return max(0.0, (centre - spread) / scale), min(1.0, (centre + spread) / scale)
+
+
+def percent(rate: float) -> str:
+    """A rate in words.
+
+    >>> percent(0.1234), percent(0), percent(0.00001)
+    ('12.3%', '0%', 'less than 0.1%')
+    """
+    if 0 < rate < 0.001:
+        return "less than 0.1%"
+    return f"{100 * rate:.3g}%"

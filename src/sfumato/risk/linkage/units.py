@@ -1,0 +1,138 @@
+"""Records and their own in the other file, what others are near, and how many a distance tells from all others."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import TYPE_CHECKING
+
+from sfumato.risk.linkage.aggregators import MEAN, Family
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from sfumato.risk.linkage.arrays import Arrays
+    from sfumato.risk.linkage.files import Files
+
+MARGIN = 1e-4
+"""A record is linked when every other is farther than its own by at least this much (S0-4: a MIP knows no strict inequality)."""
+KEPT = 8
+"""Others remembered per record and look."""
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Units:
+    """Distinct pairs of an intruder's record and its own released one, and what linking each is worth.
+
+    ``people`` is how many there are of each; ``worth`` is that divided by the number of released records just like their own.
+    """
+
+    pairs: NDArray[np.int64]
+    people: NDArray[np.int64]
+    worth: NDArray[np.float64]
+
+    def __len__(self) -> int:
+        return len(self.pairs)
+
+    def part(self, which: NDArray[np.int64]) -> Units:
+        """Some of them."""
+        return Units(self.pairs[which], self.people[which], self.worth[which])
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Look:
+    """What a look at all records under some parameters shows, per unit.
+
+    Whether it is linked, whether no monotone distance could link it, and the nearest others.
+    """
+
+    linked: NDArray[np.bool_]
+    hopeless: NDArray[np.bool_]
+    others: NDArray[np.int64]
+
+
+def units_of(files: Files) -> Units:
+    """All units; who has several released records is sought by the first."""
+    import numpy as np
+
+    _, first = np.unique(files.same[:, 0], return_index=True)
+    same = files.same[first]
+    kinds = np.column_stack([files.theirs.kind_of[same[:, 0]], files.ours.kind_of[same[:, 1]]])
+    pairs, people = np.unique(kinds.astype(np.int64).reshape(-1, 2), axis=0, return_counts=True)
+    return Units(pairs, people.astype(np.int64), people / files.ours.records[pairs[:, 1]])
+
+
+def look(arrays: Arrays, units: Units, family: Family, parameters: NDArray[np.float64]) -> Look:
+    """Compare every unit with all released records."""
+    import numpy as np
+
+    from sfumato.kernels.linkage_learning import impostors
+
+    left, right = arrays.theirs, arrays.ours
+    own, others, distances, hopeless = impostors(
+        units.pairs, family.kind, parameters, KEPT, arrays.kinds, arrays.constants, left.numbers, left.marks,
+        right.numbers, right.marks, left.bases, left.starts, left.matches,
+    )  # fmt: skip
+    return Look(np.asarray(distances[:, 0] >= own + MARGIN), hopeless, others)
+
+
+class Pool:
+    """The others each unit is kept apart from: pairs (unit, released record), without repeats, in order."""
+
+    def __init__(self, arrays: Arrays, units: Units, family: Family) -> None:
+        import numpy as np
+
+        self.arrays, self.units, self.family = arrays, units, family
+        self.rows = np.zeros((0, 2), dtype=np.int64)
+        self.roots = np.zeros((0, family.columns))
+        self.own_roots = self._roots(units.pairs)
+        self.own_terms = self._terms(self.own_roots)
+        self.gains = np.zeros((0, family.width))
+
+    def first_looks(self) -> None:
+        """Fill with the nearest others under equal weights and under each column's emphasis."""
+        import numpy as np
+
+        size = self.family.columns
+        plain = Family(MEAN, size)
+        for weights in [np.full(size, 1 / size), *(np.eye(size) / 2 + 0.5 / size)]:
+            self.add(look(self.arrays, self.units, plain, weights).others)
+
+    def add(self, others: NDArray[np.int64], which: NDArray[np.bool_] | None = None) -> int:
+        """Take in others of (some) units; returns how many are new."""
+        import numpy as np
+
+        unit = np.repeat(np.arange(len(self.units)), others.shape[1])
+        fresh = np.column_stack([unit, others.ravel()])
+        keep = fresh[:, 1] >= 0
+        if which is not None:
+            keep &= np.repeat(which, others.shape[1])
+        return self.add_rows(fresh[keep])
+
+    def add_rows(self, fresh: NDArray[np.int64]) -> int:
+        """Take in pairs (unit, released record); returns how many are new."""
+        import numpy as np
+
+        before = len(self.rows)
+        rows = np.unique(np.concatenate([self.rows, fresh]), axis=0)
+        if len(rows) > before:
+            self.rows = rows
+            self.roots = self._roots(np.column_stack([self.units.pairs[rows[:, 0], 0], rows[:, 1]]))
+            self.gains = self._terms(self.roots) - self.own_terms[rows[:, 0]]
+        return len(rows) - before
+
+    def _roots(self, pairs: NDArray[np.int64]) -> NDArray[np.float64]:
+        from sfumato.kernels.linkage_learning import roots_of
+
+        left, right = self.arrays.theirs, self.arrays.ours
+        found: NDArray[np.float64] = roots_of(
+            pairs, self.arrays.kinds, self.arrays.constants, left.numbers, left.marks, right.numbers, right.marks,
+            left.bases, left.starts, left.matches,
+        )  # fmt: skip
+        return found
+
+    def _terms(self, roots: NDArray[np.float64]) -> NDArray[np.float64]:
+        from sfumato.kernels.linkage_learning import terms_of
+
+        found: NDArray[np.float64] = terms_of(self.family.kind, roots, self.family.width)
+        return found
