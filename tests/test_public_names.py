@@ -7,14 +7,23 @@ import importlib
 import sfumato
 
 NAMES = [
-    "AlphaKAnonymity", "Attribute", "AverageRisk", "BetaLikeness", "BottomUpGeneralization", "Dataset",
-    "DeltaDisclosure", "DeltaPresence", "ExpectedReidentifications", "GlobalRecoding", "KAnonymity",
-    "KConcealment", "KConfusion", "KKAnonymity", "KMap", "KMember", "KOnCombinations", "KOnSubsets",
-    "KOneAnonymity", "KOptimize", "LDiversity", "LocalRecoding", "MaximumRisk", "Mondrian", "OneKAnonymity",
-    "PSensitive", "PopulationUniqueness", "Recipe", "RecordsAtRisk", "Release", "Schema", "StochasticTCloseness",
-    "Suppress", "TCloseness", "TopDownSpecialization", "Verdict", "__version__", "anonymize", "assess", "check",
-    "choose_k", "dates", "errors", "examples", "frequency", "hierarchy_file", "intervals", "judge", "mask_left",
-    "mask_right", "order", "profile", "read", "read_hierarchy", "run", "suppress", "tree", "verify",
+    "Accuracy", "AddNoise", "AlphaKAnonymity", "Ambiguity", "Attribute", "Authorised", "AverageClassSize",
+    "AverageRisk", "BetaLikeness", "BottomUpGeneralization", "Classification", "Completeness", "Consistency",
+    "Correlations", "Covariances", "Dataset", "DeltaDisclosure", "DeltaPresence", "Discernibility",
+    "DistanceLinkage", "Eigenvalues", "Evaluation", "ExpectedReidentifications", "GlobalRecoding", "Height",
+    "KAnonymity", "KConcealment", "KConfusion", "KKAnonymity", "KMap", "KMember", "KOnCombinations",
+    "KOnSubsets", "KOneAnonymity", "KOptimize", "KullbackLeibler", "LDiversity", "LearnedLinkage",
+    "LocalRecoding", "Loss", "MaximumRisk", "Means", "Mondrian", "NonUniformEntropy",
+    "NormalisedCertaintyPenalty", "NormalisedClassSize", "OneKAnonymity", "PSensitive", "PersonalLevels",
+    "Policies", "Policy", "PopulationUniqueness", "Pram", "Precision", "PredictiveAccuracy",
+    "ProbabilisticLinkage", "Propensity", "Pseudonymize", "Quantiles", "QueryWorkload", "RankSwap", "Recipe",
+    "Recode", "RecordSquaredError", "RecordsAtRisk", "RegressionOverlap", "Release", "Round", "Sample",
+    "Schema", "ShiftDates", "ShuffleValues", "SquaredError", "StandardisedError", "StochasticTCloseness",
+    "SumOfSquares", "Suppress", "SwapAcross", "SwapData", "SwapHouseholds", "SwapSimilar", "TCloseness",
+    "Timeliness", "TopBottomCoding", "TopDownSpecialization", "Uniqueness", "Validity", "Verdict",
+    "__version__", "anonymize", "assess", "check", "choose_k", "dates", "dp", "errors", "estimate_frequencies",
+    "evaluate", "examples", "frequency", "hierarchy_file", "intervals", "judge", "mask_left", "mask_right",
+    "order", "profile", "read", "read_hierarchy", "run", "suppress", "tree", "vault", "verify",
     "write_hierarchy",
 ]  # fmt: skip
 

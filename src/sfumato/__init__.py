@@ -16,23 +16,37 @@ _HOMES = {
     "sfumato.core.recipe": ("Recipe",),
     "sfumato.core.schema": ("Attribute", "Schema"),
     "sfumato.core.model": ("Verdict",),
+    "sfumato.core.transition": ("estimate_frequencies",),
+    "sfumato.evaluation": ("Evaluation",),
+    "sfumato.policy.enforcing.people": ("Policies",),
+    "sfumato.policy.policy": ("Policy",),
     "sfumato.release.release": ("Release",),
-    "sfumato.verbs": ("anonymize", "assess", "check", "judge", "profile", "read", "run", "verify"),
+    "sfumato.verbs": ("anonymize", "assess", "check", "evaluate", "judge", "profile", "read", "run", "verify"),
     "sfumato.models": (
         "AlphaKAnonymity", "AverageRisk", "BetaLikeness", "DeltaDisclosure", "DeltaPresence",
         "ExpectedReidentifications", "KAnonymity", "KConcealment", "KConfusion", "KKAnonymity", "KMap",
         "KOnCombinations", "KOnSubsets", "KOneAnonymity", "LDiversity", "MaximumRisk", "OneKAnonymity",
         "PSensitive", "PopulationUniqueness", "RecordsAtRisk", "StochasticTCloseness", "TCloseness",
     ),
+    "sfumato.risk": ("DistanceLinkage", "LearnedLinkage", "ProbabilisticLinkage"),
     "sfumato.steps": (
-        "BottomUpGeneralization", "GlobalRecoding", "KMember", "KOptimize", "LocalRecoding", "Mondrian",
-        "Suppress", "TopDownSpecialization",
+        "AddNoise", "Authorised", "BottomUpGeneralization", "GlobalRecoding", "KMember", "KOptimize", "LocalRecoding", "Mondrian",
+        "PersonalLevels", "Pram", "Pseudonymize", "RankSwap", "Recode", "Round", "Sample", "ShiftDates", "ShuffleValues", "Suppress",
+        "SwapAcross", "SwapData", "SwapHouseholds", "SwapSimilar", "TopBottomCoding", "TopDownSpecialization",
+    ),
+    "sfumato.utility": (
+        "Accuracy", "Ambiguity", "AverageClassSize", "Classification", "Completeness", "Consistency",
+        "Correlations", "Covariances", "Discernibility", "Eigenvalues", "Height", "KullbackLeibler",
+        "Loss", "Means", "NonUniformEntropy", "NormalisedCertaintyPenalty", "NormalisedClassSize",
+        "Precision", "PredictiveAccuracy", "Propensity", "Quantiles", "QueryWorkload",
+        "RecordSquaredError", "RegressionOverlap", "SquaredError", "StandardisedError", "SumOfSquares",
+        "Timeliness", "Uniqueness", "Validity",
     ),
     "sfumato.hierarchies": (
         "dates", "frequency", "hierarchy_file", "intervals", "mask_left", "mask_right", "order", "suppress", "tree",
         "read_hierarchy", "write_hierarchy",
     ),
-    "sfumato": ("errors", "examples"),
+    "sfumato": ("dp", "errors", "examples", "vault"),
 }  # fmt: skip
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
 

@@ -78,6 +78,7 @@ def distance_table(register, released, *, mean=False, weights=None):
 
 def credit(table, truth, rows):
     """Mean credit of the register's people, and of the released records of people in the register."""
+
     def mean(values):
         return sum(values) / len(values) if values else 0.0
 
@@ -87,9 +88,7 @@ def credit(table, truth, rows):
         return sum(n and o for n, o in zip(near, own, strict=True)) / sum(near)
 
     forwards = [share(table[i], [r == t for r in rows]) for i, t in enumerate(truth) if t >= 0]
-    backwards = [
-        share(table[:, j], [t == r for t in truth]) for j, r in enumerate(rows) if any(t == r for t in truth)
-    ]
+    backwards = [share(table[:, j], [t == r for t in truth]) for j, r in enumerate(rows) if any(t == r for t in truth)]
     return mean(forwards), mean(backwards)
 
 

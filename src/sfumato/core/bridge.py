@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import math
+from collections.abc import Sequence
 
 from sfumato.core.model import TOLERANCE
 from sfumato.errors import ParameterError
@@ -33,6 +34,18 @@ def implied_t(epsilon: float, n: int, smallest: int) -> float:
         raise ParameterError("epsilon must be zero or more")
     share = _share(n, smallest)
     return share + (1 - share) * math.exp(epsilon)
+
+
+def implied_t_of(epsilon: float, class_sizes: Sequence[int]) -> float:
+    """:func:`implied_t` of a table with classes of these sizes.
+
+    >>> round(implied_t_of(math.log(2), [5, 45, 50]), 5)
+    1.95
+    """
+    sizes = [int(size) for size in class_sizes]
+    if not sizes:
+        raise ParameterError("class_sizes is empty: a table without records has no classes to compare")
+    return implied_t(epsilon, sum(sizes), min(sizes))
 
 
 def needed_epsilon(t: float, n: int, smallest: int) -> float:

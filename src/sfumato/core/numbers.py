@@ -54,4 +54,5 @@ def as_column(name: str, values: NDArray[np.float64], like: pl.Series, *, whole:
     if not whole:
         return made
     made = made.round(0)
-    return made.cast(pl.Int64) if integral else made
+    small = bool((np.abs(values[known]) < 2.0**63).all())  # larger ones have no whole-number type
+    return made.cast(pl.Int64) if integral and small else made

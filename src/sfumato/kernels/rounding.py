@@ -1,0 +1,125 @@
+"""The loop of controlled rounding: fractions become 0 or 1 so that row and column sums become whole at random."""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit
+
+NEAR = 1e-9
+
+
+@njit(cache=True)
+def controlled(fractions, draws, result):
+    """Round the fractions of a table (rows × columns) to 0 or 1, keeping the sums of rows and columns, which must be whole.
+
+    ``result`` gets the 0s and 1s. ``draws`` are uniform numbers, one a cell at least.
+
+    Cells are put one at a time into a graph of rows and columns that has no circle. A cell that closes one is raised by as
+    much as every second cell of the circle, and lowered with the others, or the other way round, until one of them is 0
+    or 1; which way is drawn so that the expected value of each cell stays. So at most as many rows as columns are open at once.
+    """
+    rows, columns = fractions.shape
+    slots = columns + 1
+    cell = np.full((slots, columns), -1.0)  # open fractions by slot and column; −1: none
+    owner = np.full(slots, -1, np.int64)
+    by_column = np.empty(columns, np.int64)  # the slot from which the search came to a column
+    by_slot = np.empty(slots, np.int64)  # the column from which it came to a slot
+    queue = np.empty(slots, np.int64)
+    used = 0
+    for i in range(rows):
+        here = -1
+        for j in range(columns):
+            value = fractions[i, j]
+            if value <= NEAR or value >= 1 - NEAR:
+                result[i, j] = 1.0 if value >= 0.5 else 0.0
+                continue
+            if here < 0:
+                for s in range(slots):
+                    if owner[s] < 0:
+                        here = s
+                        break
+                owner[here] = i
+            cell[here, j] = value
+            if _path(cell, owner, here, j, by_column, by_slot, queue):
+                _cancel(cell, owner, here, j, by_column, by_slot, draws[used], result)
+                used += 1
+        _tidy(cell, owner, result, 1)
+    _tidy(cell, owner, result, columns)
+
+
+@njit(cache=True)
+def _tidy(cell, owner, result, most):
+    """Free the slots with at most so many open cells; sums are whole, so one alone is only dust of floating point."""
+    slots, columns = cell.shape
+    for s in range(slots):
+        count = 0
+        for c in range(columns):
+            count += cell[s, c] >= 0
+        if owner[s] < 0 or count > most:
+            continue
+        for c in range(columns):
+            if cell[s, c] >= 0:
+                result[owner[s], c] = 1.0 if cell[s, c] >= 0.5 else 0.0
+                cell[s, c] = -1.0
+        owner[s] = -1
+
+
+@njit(cache=True)
+def _path(cell, owner, here, j, by_column, by_slot, queue):
+    """Whether a way leads from slot ``here`` to column ``j`` that does not take the cell between them."""
+    slots, columns = cell.shape
+    by_column[:] = -1
+    by_slot[:] = -1
+    by_slot[here] = columns  # the start
+    queue[0] = here
+    head, tail = 0, 1
+    while head < tail:
+        s = queue[head]
+        head += 1
+        for c in range(columns):
+            if cell[s, c] < 0 or by_column[c] >= 0 or (s == here and c == j):
+                continue
+            by_column[c] = s
+            if c == j:
+                return True
+            for t in range(slots):
+                if owner[t] >= 0 and cell[t, c] >= 0 and by_slot[t] < 0:
+                    by_slot[t] = c
+                    queue[tail] = t
+                    tail += 1
+    return False
+
+
+@njit(cache=True)
+def _cancel(cell, owner, here, j, by_column, by_slot, draw, result):
+    """Move the cells of a circle up and down by turns until one is 0 or 1."""
+    up, down = 1 - cell[here, j], cell[here, j]
+    c = j
+    while True:  # the cell on the way into column c moves against the last one, the next one with it
+        s = by_column[c]
+        up, down = min(up, cell[s, c]), min(down, 1 - cell[s, c])
+        if s == here:
+            break
+        c = by_slot[s]
+        up, down = min(up, 1 - cell[s, c]), min(down, cell[s, c])
+    step = up if draw * (up + down) < down else -down
+    _move(cell, owner, here, j, step, result)
+    c = j
+    while True:
+        s = by_column[c]
+        before = by_slot[s]
+        _move(cell, owner, s, c, -step, result)
+        if s == here:
+            break
+        c = before
+        _move(cell, owner, s, c, step, result)
+
+
+@njit(cache=True)
+def _move(cell, owner, s, c, step, result):
+    """Move one cell; what became 0 or 1 is settled."""
+    cell[s, c] += step
+    if NEAR < cell[s, c] < 1 - NEAR:
+        return
+    result[owner[s], c] = 1.0 if cell[s, c] >= 0.5 else 0.0
+    cell[s, c] = -1.0

@@ -1,0 +1,1 @@
+"""How microaggregation finds its groups: one family of methods a file."""

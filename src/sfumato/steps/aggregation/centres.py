@@ -1,0 +1,123 @@
+"""What a group is released as: the mean of numbers, the median of ordered values, the mode or the common node of others."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from sfumato.core.encoding import encode
+from sfumato.core.numbers import as_column
+from sfumato.steps.aggregation.embedding import ladder_of
+from sfumato.steps.masking.scales import values_at
+
+if TYPE_CHECKING:
+    import numpy as np
+    import polars as pl
+    from numpy.typing import NDArray
+
+    from sfumato.core.dataset import Dataset
+
+    Array = NDArray[np.float64]
+    Labels = NDArray[np.int64]
+
+
+def centres(dataset: Dataset, name: str, form: str, line: Array | None, groups: Labels, weights: Array) -> pl.Series:
+    """A column in which every record has what its group is released as; records in no group (−1) stay as they are.
+
+    ``line`` has the column as numbers where it lies on a line. Missing values are shared by whole groups and stay missing.
+    """
+    column = dataset.column(name)
+    if form == "nominal":
+        return column.gather(_rows_of_modes(encode(column).codes, groups, weights))
+    if form == "taxonomy" or line is None:
+        return _common_nodes(dataset, name, groups)
+    if form == "ordered":
+        return values_at(column, line, medians(line, groups, weights))
+    found = means(line, groups, weights)
+    if form == "numbers":
+        return as_column(name, found, column)
+    return as_column(name, found.round(), column).cast(column.to_physical().dtype).cast(column.dtype)
+
+
+def means(values: Array, groups: Labels, weights: Array) -> Array:
+    """The weighted mean of every record's group; the plain one where nobody of a group counts.
+
+    >>> import numpy as np
+    >>> means(np.array([1.0, 2, 6]), np.array([0, 0, 1]), np.ones(3)).tolist()
+    [1.5, 1.5, 6.0]
+    """
+    import numpy as np
+
+    inside = (groups >= 0) & ~np.isnan(values)
+    own, of = values[inside], groups[inside]
+    if not len(of):
+        return values
+    counted = np.bincount(of, weights[inside])
+    given = np.where(counted[of] > 0, weights[inside], 1.0)
+    found = np.bincount(of, own * given) / np.maximum(np.bincount(of, given), 1e-300)
+    low, high = np.full(len(found), np.inf), np.full(len(found), -np.inf)
+    np.minimum.at(low, of, own)
+    np.maximum.at(high, of, own)
+    found = np.where(low == high, low, np.clip(found, low, high))  # equal values stay what they are to the last digit
+    made = values.copy()
+    made[inside] = found[of]
+    return made
+
+
+def medians(values: Array, groups: Labels, weights: Array) -> Array:
+    """The lower weighted median of every record's group: the least value with half of the weight at or below it.
+
+    >>> import numpy as np
+    >>> medians(np.array([3.0, 1, 2, 7, 5]), np.array([0, 0, 0, 1, 1]), np.ones(5)).tolist()
+    [2.0, 2.0, 2.0, 5.0, 5.0]
+    """
+    import numpy as np
+
+    made = values.copy()
+    order = np.lexsort((values, groups))
+    order = order[groups[order] >= 0]
+    for rows in np.split(order, np.flatnonzero(np.diff(groups[order])) + 1):
+        if len(rows):
+            given = weights[rows] if weights[rows].sum() > 0 else np.ones(len(rows))
+            below = np.cumsum(given)
+            made[rows] = values[rows[int(np.searchsorted(below, below[-1] / 2 - 1e-12 * below[-1]))]]
+    return made
+
+
+def _rows_of_modes(codes: Labels, groups: Labels, weights: Array) -> Labels:
+    """For every record a record that has the most frequent value of its group (by weight, then by count, then the first)."""
+    import numpy as np
+
+    rows = np.arange(len(codes))
+    inside = np.flatnonzero(groups >= 0)
+    many = int(codes.max(initial=0)) + 1
+    pairs, first, of = np.unique(groups[inside] * many + codes[inside], return_index=True, return_inverse=True)
+    weight, count = np.bincount(of, weights[inside]), np.bincount(of)
+    best = np.lexsort((pairs, -count, -weight, pairs // many))
+    leading = best[np.unique(pairs[best] // many, return_index=True)[1]]
+    representative = np.empty(int(groups.max(initial=0)) + 1, dtype=np.int64)
+    representative[pairs[leading] // many] = inside[first[leading]]
+    rows[inside] = representative[groups[inside]]
+    return rows
+
+
+def _common_nodes(dataset: Dataset, name: str, groups: Labels) -> pl.Series:
+    """The lowest node of the hierarchy that stands above all values of the group."""
+    import numpy as np
+    import polars as pl
+
+    encoded, ladder, codes = ladder_of(dataset, name)
+    inside = np.flatnonzero(groups >= 0)
+    count = int(groups.max(initial=-1)) + 1
+    texts = np.array(encoded.labels, dtype=object)[encoded.codes]
+    waiting = np.ones(count, dtype=np.bool_)
+    for level in range(ladder.depth):
+        nodes = ladder.climb(0, level)[codes[inside]]
+        low, high = np.full(count, len(codes) + 1), np.full(count, -1)
+        np.minimum.at(low, groups[inside], nodes)
+        np.maximum.at(high, groups[inside], nodes)
+        now = waiting & (low == high)
+        chosen = inside[now[groups[inside]]]
+        labels = np.array(ladder.labels[level], dtype=object)
+        texts[chosen] = labels[low[groups[chosen]]]
+        waiting &= ~now
+    return pl.Series(name, texts.tolist(), dtype=pl.String)

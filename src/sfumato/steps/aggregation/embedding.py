@@ -1,0 +1,143 @@
+r"""Columns of every kind as points whose squared distances add up.
+
+=========  =======================================================  ======================================
+column     points                                                   squared distance of two values
+=========  =======================================================  ======================================
+numbers    z-scores (population standard deviation)                 :math:`(x-y)^2/s^2`
+dates      z-scores of the time                                     as numbers
+ordered    z-scores of the ranks                                    as numbers, of ranks
+nominal    one dimension a value, :math:`1/\sqrt2`                  0 where equal, 1 where not
+taxonomy   one dimension a node, :math:`1/\sqrt{2h}`                levels up to the lowest common node / *h*
+=========  =======================================================  ======================================
+
+with *h* the height of the hierarchy. Means of such points are no values, but the squared error of a group is what it should be:
+the variance of numbers, the Gini impurity of nominal values. So every method works on columns of every kind.
+A missing value is the origin in all its dimensions.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Literal
+
+from sfumato.core.encoding import Encoded, encode
+from sfumato.core.hierarchy import Ladder, bind
+from sfumato.core.numbers import numbers_of
+from sfumato.core.schema import Kind
+from sfumato.errors import SchemaError
+from sfumato.steps.masking.scales import ranks_of
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from sfumato.core.dataset import Dataset
+
+    Array = NDArray[np.float64]
+
+Form = Literal["numbers", "dates", "ordered", "nominal", "taxonomy"]
+ON_A_LINE = ("numbers", "dates", "ordered")
+MOST_DIMENSIONS = 2_000
+
+
+def form_of(dataset: Dataset, name: str, nominal: str) -> Form:
+    """How a column is taken: by the kind that the schema says, without one by the type of its values."""
+    dtype = dataset.column(name).dtype
+    attribute = dataset.schema.attributes.get(name)
+    if attribute is None:
+        return "numbers" if dtype.is_numeric() else "dates" if dtype.is_temporal() else "nominal"
+    if attribute.kind is Kind.DATE or (attribute.kind is Kind.NUMERIC and dtype.is_temporal()):
+        if not dtype.is_temporal():
+            raise SchemaError(f"column {name!r} must hold dates to be averaged; it is {dtype}: read it as dates first")
+        return "dates"
+    if attribute.kind is Kind.NUMERIC:
+        return "numbers"
+    if attribute.kind is Kind.ORDINAL:
+        return "ordered"
+    return "taxonomy" if nominal == "taxonomy" and attribute.hierarchy is not None else "nominal"
+
+
+def line_of(dataset: Dataset, name: str, form: str) -> Array:
+    """A column that lies on a line as numbers: values, times or ranks; NaN is missing."""
+    import numpy as np
+    import polars as pl
+
+    if form == "numbers":
+        return numbers_of(dataset, name)
+    if form == "dates":
+        ticks = dataset.column(name).to_physical().cast(pl.Float64)
+        return np.array(ticks.fill_null(float("nan")).to_numpy(), dtype=np.float64)
+    attribute = dataset.schema.attributes.get(name)
+    if dataset.column(name).dtype.is_numeric() and (attribute is None or attribute.order is None):
+        values = numbers_of(dataset, name)
+        known = ~np.isnan(values)
+        values[known] = np.unique(values[known], return_inverse=True)[1]
+        return values
+    return ranks_of(dataset, name)
+
+
+def ladder_of(dataset: Dataset, name: str) -> tuple[Encoded, Ladder, NDArray[np.int64]]:
+    """A column under its hierarchy: its codes, the ladder, and the ladder's code of every row at level 0."""
+    import numpy as np
+
+    encoded = encode(dataset.column(name))
+    ladder = bind(dataset.schema[name].hierarchy, encoded.labels, encoded.counts.tolist())
+    place = {label: code for code, label in enumerate(ladder.labels[0])}
+    return encoded, ladder, np.array([place[label] for label in encoded.labels], dtype=np.int64)[encoded.codes]
+
+
+def embedded(dataset: Dataset, forms: Mapping[str, Form], lines: Mapping[str, Array], *, standardize: bool) -> Array:
+    """The columns as points, one row a record, in the order of the table."""
+    import numpy as np
+
+    made: list[Array] = []
+    for name, form in forms.items():
+        if form in ON_A_LINE:
+            made.append(_scaled(lines[name], standardize=standardize)[:, None])
+        elif form == "nominal":
+            encoded = encode(dataset.column(name))
+            made.append(_indicators(encoded.codes, [label is None for label in encoded.labels], 2.0))
+        else:
+            made += _levels(dataset, name)
+        if sum(part.shape[1] for part in made) > MOST_DIMENSIONS:
+            raise SchemaError(
+                f"column {name!r} has too many different values to be compared one by one; recode it first, "
+                f"or leave it out (more than {MOST_DIMENSIONS:,} in all)"
+            )
+    return np.ascontiguousarray(np.concatenate(made, axis=1))
+
+
+def _scaled(values: Array, *, standardize: bool) -> Array:
+    """z-scores of the known values; a column that does not vary says nothing. Missing is 0."""
+    import numpy as np
+
+    known = ~np.isnan(values)
+    found = np.zeros(len(values))
+    if known.any():
+        centred = values[known] - values[known].mean()
+        spread = float(values[known].std()) if standardize else 1.0
+        if np.ptp(values[known]) > 0 and spread > 0:
+            found[known] = centred / spread
+    return found
+
+
+def _indicators(codes: NDArray[np.int64], absent: Sequence[bool], shares: float) -> Array:
+    """A dimension for every code that is not absent: √(1/shares) for the records that have it."""
+    import numpy as np
+
+    known = np.flatnonzero(~np.array(absent, dtype=np.bool_))
+    if len(known) > MOST_DIMENSIONS:
+        return np.empty((0, len(known)))
+    found: Array = (codes[:, None] == known[None, :]) / np.sqrt(shares)
+    return found
+
+
+def _levels(dataset: Dataset, name: str) -> list[Array]:
+    """Indicators of the nodes above every value, on every level but the top, where all are one."""
+    _, ladder, codes = ladder_of(dataset, name)
+    if ladder.top == 0:
+        return [_indicators(codes, [label is None for label in ladder.labels[0]], 2.0)]
+    return [
+        _indicators(ladder.climb(0, level)[codes], [label is None for label in ladder.labels[level]], 2.0 * ladder.top)
+        for level in range(ladder.top)
+    ]

@@ -1,0 +1,92 @@
+"""What microaggregation kept, measured on what it made."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, Any
+
+from sfumato.core.masked import Preserved
+from sfumato.steps.aggregation.ground import error_of, total_of
+from sfumato.steps.aggregation.table import Table
+
+if TYPE_CHECKING:
+    import numpy as np
+    import polars as pl
+    from numpy.typing import NDArray
+
+    Array = NDArray[np.float64]
+    Labels = NDArray[np.int64]
+
+
+@dataclasses.dataclass(frozen=True)
+class Told:
+    """What is kept, the number of groups, and what the owner may know besides."""
+
+    preserved: tuple[Preserved, ...]
+    groups: int
+    owner: Mapping[str, Any]
+
+
+def kept(table: Table, columns: Mapping[str, pl.Series], groups: Mapping[str, Labels]) -> Told:
+    """Compare the released columns, in canonical order, with the original ones."""
+    import numpy as np
+
+    names = tuple(table.forms)
+    sizes = [np.bincount(groups[name][groups[name] >= 0]) for name in names]
+    lost = _lost(table, groups)
+    owner = {
+        "sse_over_sst": lost,
+        "groups": len(sizes[0]),
+        "smallest_group": int(min(s.min() for s in sizes)),
+        "largest_group": int(max(s.max() for s in sizes)),
+    }
+    spread = Preserved("spread (1 − SSE/SST)", names, False, lost)
+    return Told((*_moments(table, columns), spread), len(sizes[0]), owner)
+
+
+def _lost(table: Table, groups: Mapping[str, Labels]) -> float:
+    """SSE/SST of the points; with groups of their own for every column, over all columns."""
+    rows, labels = table.rows, list(groups.values())
+    points = table.points[rows]
+    total = total_of(points)
+    if total == 0.0:
+        return 0.0
+    if all(one is labels[0] for one in labels) or len(labels) != points.shape[1]:
+        return error_of(points, labels[0][rows]) / total
+    return sum(error_of(points[:, [a]], one[rows]) for a, one in enumerate(labels)) / total
+
+
+def _moments(table: Table, columns: Mapping[str, pl.Series]) -> Iterator[Preserved]:
+    """Means, variances and correlations of the columns of numbers, by the survey weights."""
+    import numpy as np
+    import polars as pl
+
+    names = tuple(name for name, form in table.forms.items() if form == "numbers")
+    if not names:
+        return
+    before = np.stack([table.lines[name] for name in names], axis=1)
+    after = np.stack([columns[name].cast(pl.Float64).fill_null(float("nan")).to_numpy() for name in names], axis=1)
+    known = ~np.isnan(before)
+    weights = np.where(known, table.weights[:, None], 0.0)
+    share = weights / np.maximum(weights.sum(axis=0), 1e-300)
+    old, new = (share * np.nan_to_num(before)).sum(axis=0), (share * np.nan_to_num(after)).sum(axis=0)
+    from_old, from_new = np.where(known, before - old, 0.0), np.where(known, after - new, 0.0)
+    was, is_now = (share * from_old**2).sum(axis=0), (share * from_new**2).sum(axis=0)
+    varies = was > 0
+    scale = np.sqrt(np.where(varies, was, 1.0))
+    what = "weighted means" if table.weighted else "means"
+    yield Preserved(what, names, True, float((np.abs(new - old) / scale).max()))
+    yield Preserved("variances", names, False, float(np.abs(1 - is_now[varies] / was[varies]).max(initial=0.0)))
+    if varies.sum() > 1 and (is_now[varies] > 0).all() and known.all():
+        apart = _correlations(from_new[:, varies], share) - _correlations(from_old[:, varies], share)
+        yield Preserved("correlations", names, False, float(np.abs(apart).max()))
+
+
+def _correlations(centred: Array, share: Array) -> Array:
+    import numpy as np
+
+    covariance = (centred * share[:, :1]).T @ centred
+    spread = np.sqrt(np.diag(covariance))
+    found: Array = covariance / np.outer(spread, spread)
+    return found

@@ -1,0 +1,165 @@
+"""Swapping with a second table: values are taken from its most similar records."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Annotated, ClassVar
+
+from pydantic import Field
+
+from sfumato.core.canonical import canonical_order
+from sfumato.core.encoding import encode
+from sfumato.core.masked import Masked, Preserved
+from sfumato.core.parameters import parameters
+from sfumato.core.step import Goal
+from sfumato.errors import SchemaError
+from sfumato.steps.exchange.carriers import carriers_of
+from sfumato.steps.exchange.columns import Columns, require_apart, require_columns
+from sfumato.steps.exchange.groups import codes_of, combined
+from sfumato.steps.exchange.kept import table_shift
+from sfumato.steps.exchange.matching import as_ours, described_alike, is_ordered, nearest_donors, space_of
+from sfumato.steps.exchange.ranking import share_of
+from sfumato.steps.exchange.scores import scores_of
+
+if TYPE_CHECKING:
+    import numpy as np
+    import polars as pl
+    from numpy.typing import NDArray
+
+    from sfumato.core.dataset import Dataset
+
+    Codes = NDArray[np.int64]
+
+RELEASED = (
+    "swap_across: the release holds values of the second table; its people must be protected and agree, or be synthetic"
+)
+
+
+@parameters
+class SwapAcross:
+    """Replace values by those of the most similar records of a second table, real or synthetic.
+
+    The second table is the one given as ``population`` (``sf.anonymize(…, population=sf.read("other.csv"))``); it has the
+    columns of ``columns`` and ``match``. A share ``rate`` of our records is chosen at random; each gets all of ``columns`` from the
+    record nearest in ``match``: Euclidean distance of numbers, dates and listed orders, each in standard deviations of our
+    table, among records that are equal in all other columns of ``match``. ``reach`` is the largest distance; ``once`` gives every
+    donor to one record only, in random order of our records; among equally near donors chance decides. What we give in
+    exchange goes nowhere: the second table is not released.
+
+    Nothing is kept exactly. How far each distribution moved is measured: the largest difference of cumulative
+    shares (Kolmogorov–Smirnov) where values have an order, else half the sum of the differences of shares. Missing values
+    stay missing; donors lack nothing; records that lack a number in ``match`` find no donor and stay as they are.
+    Where ``columns`` and ``match`` are constant within persons or households, these take the place of records.
+
+    >>> import polars as pl
+    >>> from sfumato.core.dataset import Dataset
+    >>> from sfumato.core.randomness import Seed
+    >>> ours = Dataset(pl.DataFrame({"age": [20, 70], "cost": [100, 900]}))
+    >>> theirs = Dataset(pl.DataFrame({"age": [71, 22, 40], "cost": [850, 120, 300]}))
+    >>> step = SwapAcross(["cost"], match=["age"])
+    >>> step.apply(ours, step.plan(ours, Goal(seed=Seed(1), population=theirs))).column("cost").to_list()
+    [120, 850]
+    """
+
+    columns: Annotated[Columns, Field(description="columns whose values are taken from one record of the second table")]
+    match: Annotated[Columns, Field(description="columns in which records of the two tables are similar")]
+    rate: Annotated[float, Field(ge=0, le=1, description="share of the records that get other values")] = 1.0
+    reach: Annotated[float | None, Field(ge=0, description="largest distance, in standard deviations")] = None
+    once: Annotated[bool, Field(description="take every record of the second table once at most")] = True
+
+    name: ClassVar[str] = "swap_across"
+    secret: ClassVar[tuple[str, ...]] = ("rate",)
+
+    def __post_init__(self) -> None:
+        require_apart(columns=self.columns, match=self.match)
+
+    def plan(self, dataset: Dataset, goal: Goal) -> Masked:
+        """Find the nearest record of the second table for each record that was chosen."""
+        require_columns(dataset, self.columns, self.name)
+        dataset.require(self.match)
+        second = self._second(dataset, goal)
+        donor, chosen = self._donors(dataset, second, goal)
+        alone = int((chosen & (donor < 0)).sum())
+        columns = {name: _taken(name, dataset, second, donor) for name in self.columns}
+        lacking = (f"swap_across: {alone:,} record(s) found no donor and keep their values",) if alone else ()
+        return Masked(
+            actions=dict.fromkeys(self.columns, "replaced by values of similar records of a second table"),
+            columns=columns,
+            preserved=tuple(_shift(dataset, dataset.with_columns(columns), name) for name in self.columns),
+            warnings=(RELEASED, *lacking),
+            owner={"replaced": int((donor >= 0).sum()), "without_donor": alone},
+        )
+
+    def apply(self, dataset: Dataset, plan: Masked) -> Dataset:
+        """Put the taken values in place."""
+        return plan.applied(dataset)
+
+    def _second(self, dataset: Dataset, goal: Goal) -> Dataset:
+        if goal.population is None:
+            raise SchemaError(
+                "swap_across takes values from a second table, but there is none; give one with population="
+            )
+        return described_alike(goal.population, dataset, [*self.columns, *self.match])
+
+    def _donors(self, dataset: Dataset, second: Dataset, goal: Goal) -> tuple[Codes, NDArray[np.bool_]]:
+        """Per row the row of the second table that gives its values (−1: none), and which rows were chosen."""
+        import numpy as np
+
+        donors = np.flatnonzero(codes_of(second, self.columns)[1])
+        if not len(donors):
+            raise SchemaError(
+                f"the second table, {second.source.name}, has no record that knows all columns to be taken"
+            )
+        order = canonical_order(second)
+        donors = order[np.isin(order, donors)]
+        carriers = carriers_of(dataset, [*self.columns, *self.match])
+        stream = goal.stream("swap across")
+        chosen = stream.permutation(len(carriers))[: share_of(self.rate, len(carriers))]
+        space = space_of(dataset, second, self.match)
+        reach = math.inf if self.reach is None else self.reach
+        found = nearest_donors(space, carriers.rows[chosen], donors, reach, self.once, stream)
+        donor = np.full(len(carriers), -1, dtype=np.int64)
+        donor[chosen] = found
+        marked = np.zeros(len(carriers), dtype=np.bool_)
+        marked[chosen] = True
+        return donor[carriers.of], marked[carriers.of]
+
+
+def _taken(name: str, dataset: Dataset, second: Dataset, donor: Codes) -> pl.Series:
+    """A column in which rows with a donor have its value; missing stays missing."""
+    import numpy as np
+    import polars as pl
+
+    ours, theirs = as_ours(name, dataset.column(name), second.column(name))
+    missing = ours.is_null() if not ours.dtype.is_float() else ours.is_null() | ours.is_nan().fill_null(value=True)
+    given = (donor >= 0) & ~missing.to_numpy()
+    found = pl.concat([ours, theirs]).gather(np.where(given, len(ours) + donor, np.arange(len(ours))))
+    return found.fill_nan(None) if found.dtype.is_float() else found
+
+
+def _shift(before: Dataset, after: Dataset, name: str) -> Preserved:
+    """How far the distribution of a column moved."""
+    off = _steps(before, after, name) if is_ordered(before, name) else _shares(before, after, name)
+    return Preserved("distribution", (name,), False, off)
+
+
+def _steps(before: Dataset, after: Dataset, name: str) -> float:
+    """The largest difference between two cumulative distributions."""
+    import numpy as np
+
+    old, new = (np.sort(scores[~np.isnan(scores)]) for scores in (scores_of(before, name), scores_of(after, name)))
+    if not len(old) or not len(new):
+        return 0.0
+    at = np.concatenate([old, new])
+    left = np.searchsorted(old, at, side="right") / len(old)
+    right = np.searchsorted(new, at, side="right") / len(new)
+    return float(np.abs(left - right).max())
+
+
+def _shares(before: Dataset, after: Dataset, name: str) -> float:
+    """Half the sum of the differences of shares."""
+    import polars as pl
+
+    both = pl.concat([before.column(name).cast(pl.String), after.column(name).cast(pl.String)])
+    codes = combined([encode(both).codes])
+    return table_shift([codes[: len(before)]], [codes[len(before) :]])
