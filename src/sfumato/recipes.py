@@ -243,9 +243,14 @@ def public_dict(recipe: Recipe) -> dict[str, Any]:
             if key in spec and _names_values(spec[key]):
                 kind = next(iter(spec[key])) if isinstance(spec[key], dict) else key
                 spec[key] = {kind: KEPT}
-    for step, written in zip(recipe.steps, plain["steps"], strict=True):
-        fields = written[step.name]
-        fields |= {name: KEPT for name in getattr(step, "secret", ()) if name in fields}
+    metrics = [agreement.metric for agreement in recipe.contract]
+    parts: list[tuple[Any, dict[str, Any]]] = [
+        *zip(recipe.steps, plain["steps"], strict=True),
+        *zip(metrics, plain.get("contract", []), strict=True),
+    ]
+    for part, written in parts:
+        fields = written[part.name]
+        fields |= {name: KEPT for name in getattr(part, "secret", ()) if name in fields}
     return plain
 
 

@@ -13,8 +13,12 @@ from sfumato.core.choices import is_number, required_fields, trivial, variants, 
 from sfumato.core.parameters import values_of
 from sfumato.errors import ParameterError, RecipeError, did_you_mean
 
-EXAMPLES = {"hierarchies": "intervals: {widths: [5, 10]}", "steps": "global_recoding: {budget: 0.02}"}
-FAMILIES = ("models", "steps", "hierarchies", "risk")
+EXAMPLES = {
+    "hierarchies": "intervals: {widths: [5, 10]}",
+    "steps": "global_recoding: {budget: 0.02}",
+    "utility": "c_avg: {k: 5}",
+}
+FAMILIES = ("models", "steps", "hierarchies", "risk", "utility")
 MEASURED = tuple(name for name in ("risk", "utility") if name in FAMILIES)
 """The families whose members a recipe can set limits for."""
 
@@ -179,7 +183,7 @@ def _split(spec: Any, place: str, family_name: str) -> tuple[str, Any]:
 
 
 def _singular(name: str) -> str:
-    return {"hierarchies": "hierarchy", "risk": "risk"}.get(name, name.rstrip("s"))
+    return {"hierarchies": "hierarchy", "risk": "risk", "utility": "utility metric"}.get(name, name.rstrip("s"))
 
 
 def _said(error: TypeError) -> str:

@@ -26,6 +26,9 @@ from sfumato.release.release import Release
 
 if TYPE_CHECKING:
     from sfumato.comparison.outcome import Comparison
+    from sfumato.core.metric import Utility
+    from sfumato.core.pair import Pair
+    from sfumato.evaluation import Evaluation
     from sfumato.intruders.report import AttackReport
     from sfumato.profile.proposal import Proposal
     from sfumato.release.verify import Verification
@@ -187,6 +190,37 @@ def attack(original: Dataset, released: Dataset, **options: Any) -> AttackReport
     from sfumato.intruders.attack import attack_release
 
     return attack_release(Pair.of(original, released), **options)
+
+
+def evaluate(
+    original: Dataset | Pair | Release,
+    released: Dataset | None = None,
+    metrics: Sequence[Utility | str | Mapping[str, Any]] | None = None,
+) -> Evaluation:
+    """Say what a release is still worth: of two tables, of a pair of them, or of a :class:`Release`.
+
+    ``metrics`` are metrics or, as in a recipe, their names with parameters (``"loss"``, ``{"c_avg": {"k": 5}}``); by default every one
+    that needs no parameter.
+
+    >>> from sfumato import examples
+    >>> found = evaluate(examples.patients(), examples.patients(release="single"), ["loss", {"c_avg": {"k": 2}}])
+    >>> [(measure.name, round(measure.raw, 4)) for measure in found.measures]
+    [('loss', 0.4444), ('c_avg', 1.5)]
+    """
+    from sfumato.core.pair import Pair as _Pair
+    from sfumato.evaluation import evaluate as _evaluate
+
+    if isinstance(original, Dataset) == (released is None):
+        raise ParameterError("evaluate takes an original and a released table, or a release (or pair) alone")
+    if isinstance(original, Dataset) and released is not None:
+        original = _Pair.of(original, released)
+    elif isinstance(original, Release):
+        original = _Pair.of(original.original, original.dataset)
+    if not isinstance(original, _Pair):
+        raise ParameterError("evaluate takes an original and a released table, or a release (or pair) alone")
+    if metrics is None:
+        return _evaluate(original)
+    return _evaluate(original, [registry.build("utility", m) if isinstance(m, str | Mapping) else m for m in metrics])
 
 
 def compare(

@@ -1,4 +1,4 @@
-"""``sfumato list``: every model, step, hierarchy, risk, objective and example by name."""
+"""``sfumato list``: every model, step, hierarchy, risk, utility metric, objective and example by name."""
 
 from __future__ import annotations
 
@@ -10,7 +10,9 @@ from sfumato.cli.options import Json
 
 
 def list_names(
-    what: Annotated[str | None, typer.Argument(help="models, steps, hierarchies, risk, objectives or examples")] = None,
+    what: Annotated[
+        str | None, typer.Argument(help="models, steps, hierarchies, risk, utility, objectives or examples")
+    ] = None,
     json: Json = False,
 ) -> None:
     """List what can be written in a recipe, with one line of meaning each."""

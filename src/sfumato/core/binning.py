@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     from sfumato.core.reading import Reading
 
 MOST_BINS = 12
+FEWEST = 5
+"""A value that fewer records have is not named: it is among the others."""
 OTHERS = "others"
 MISSING = "missing"
 
@@ -101,7 +103,7 @@ def _by_value(reading: Reading, most: int) -> Binned:
     import numpy as np
 
     counts = np.bincount(reading.original, minlength=len(reading.values))
-    known = [v for v in range(len(reading.values)) if reading.values[v] is not None]
+    known = [v for v in range(len(reading.values)) if reading.values[v] is not None and counts[v] >= FEWEST]
     common = sorted(
         sorted(known, key=lambda v: (-counts[v], str(reading.values[v])))[:most], key=lambda v: _place(reading, v)
     )

@@ -6,6 +6,7 @@ import dataclasses
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from enum import StrEnum
+from numbers import Real
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from sfumato.errors import ParameterError, SchemaError, did_you_mean
@@ -94,7 +95,7 @@ def checked_bounds(given: Any) -> tuple[float, float]:
     (0.0, 120.0)
     """
     numbers = isinstance(given, Sequence) and not isinstance(given, str) and len(given) == 2
-    if not numbers or any(isinstance(v, bool) or not isinstance(v, int | float) for v in given):
+    if not numbers or any(isinstance(v, bool) or not isinstance(v, Real) for v in given):
         raise ParameterError("bounds must be two numbers, [lowest, highest], like [0, 120]")
     low, high = float(given[0]), float(given[1])
     if not (math.isfinite(low) and math.isfinite(high)):

@@ -14,7 +14,9 @@ from typing import TYPE_CHECKING, Any
 
 from sfumato import recipes
 from sfumato.assessment import DEFAULT_THRESHOLD
+from sfumato.evaluation import Evaluation, evaluate, quick_metrics
 from sfumato.release.alternatives import alternatives_in_passing
+from sfumato.release.story import public_story, story_of
 
 if TYPE_CHECKING:
     from sfumato.core.recipe import Recipe
@@ -23,6 +25,19 @@ if TYPE_CHECKING:
 CERTIFICATE_VERSION = 1
 LIBRARIES = ("sfumato", "numpy", "numba", "polars", "narwhals")
 COMMITMENT = "HMAC-SHA-256 of the input's SHA-256, keyed with the salt in the owner's lock file"
+
+
+@dataclasses.dataclass(frozen=True)
+class Told:
+    """What is measured once and told in several documents: what the release is worth, and the story a report draws."""
+
+    worth: Evaluation
+    story: dict[str, Any]
+
+    @classmethod
+    def of(cls, release: Release) -> Told:
+        """Measure and draw; slow metrics are left to ``sfumato evaluate``."""
+        return cls(evaluate(release.pair, quick_metrics()), story_of(release))
 
 
 def canonical(document: Mapping[str, Any]) -> bytes:
@@ -41,10 +56,12 @@ def commitment(input_digest: str, salt: str) -> str:
     return hmac.new(bytes.fromhex(salt), bytes.fromhex(input_digest), hashlib.sha256).hexdigest()
 
 
-def certificate(release: Release, *, data_file: Mapping[str, Any], salt: str, input_digest: str) -> dict[str, Any]:
+def certificate(
+    release: Release, *, told: Told, data_file: Mapping[str, Any], salt: str, input_digest: str
+) -> dict[str, Any]:
     """What is claimed about a release, without seeds and without data values.
 
-    Of the original only the attained values and the suppressed count are told.
+    Of the original only the attained values, the suppressed count and how far the release is from it are told.
     """
     body: dict[str, Any] = {
         "sfumato_certificate": CERTIFICATE_VERSION,
@@ -58,6 +75,9 @@ def certificate(release: Release, *, data_file: Mapping[str, Any], salt: str, in
         "limits": [limit.to_dict() for limit in release.limits],
         "contract": [kept.to_dict() for kept in release.contract],
         "classes": classes_of(release),
+        "utility": {m.name: m.value for m in told.worth.measures},
+        "story": public_story(told.story),
+        **({} if release.attacks is None else {"attacks": release.attacks.to_dict()}),
         "plan": [{"step": name, **plan.describe()} for name, plan in release.plans],
         "dropped_columns": [c.name for c in release.columns if c.distinct_after is None],
         "suppressed_records": release.suppressed,
@@ -85,7 +105,7 @@ def versions() -> dict[str, str]:
     return {"python": platform.python_version(), **{name: importlib.metadata.version(name) for name in LIBRARIES}}
 
 
-def owner_record(release: Release, *, input_digest: str, certificate: Mapping[str, Any]) -> dict[str, Any]:
+def owner_record(release: Release, *, told: Told, input_digest: str, certificate: Mapping[str, Any]) -> dict[str, Any]:
     """Everything about a release that its owner may see: before and after, efforts, alternatives. No data values."""
     other = alternatives_in_passing(release)
     return {
@@ -98,6 +118,10 @@ def owner_record(release: Release, *, input_digest: str, certificate: Mapping[st
         "scores": dict(release.scores),
         "effort": [{"step": name, **plan.effort()} for name, plan in release.plans if hasattr(plan, "effort")],
         "alternatives": None if other is None else other.to_dict(),
+        "utility": told.worth.to_dict(),
+        "story": told.story,
+        "warnings": list(release.warnings),
+        "preserved": [dataclasses.asdict(kept) for kept in release.preserved],
     }
 
 

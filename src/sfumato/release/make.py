@@ -58,6 +58,7 @@ def make_release(
     shared = renumbered(shared.drop(shared.schema.direct), seed)
     if shuffle:
         shared = shared.take(seed.stream("shuffle").permutation(len(shared)))
+    limits, contract = _bounds_kept(original, shared, recipe, seed)
     release = Release(
         dataset=shared,
         original=original,
@@ -72,22 +73,23 @@ def make_release(
         shuffled=shuffle,
         created=datetime.datetime.now(datetime.UTC),
         population=population,
-        **_bounds_kept(original, shared, recipe, seed),
+        limits=limits,
+        contract=contract,
     )
     if refuse:
         _refuse_broken(release)
     return release
 
 
-def _bounds_kept(original: Dataset, shared: Dataset, recipe: Recipe, seed: Seed) -> dict[str, tuple[Kept, ...]]:
+def _bounds_kept(
+    original: Dataset, shared: Dataset, recipe: Recipe, seed: Seed
+) -> tuple[tuple[Kept, ...], tuple[Kept, ...]]:
     """What the recipe limits, and what its contract asks for, measured on what is shared."""
     if not recipe.limits and not recipe.contract:
-        return {}
+        return (), ()
     pair = Pair.of(original, shared)
-    return {
-        "limits": judge_limits(recipe.limits, pair, steps=recipe.steps, seed=seed),
-        "contract": tuple(agreement.judge(pair) for agreement in recipe.contract),
-    }
+    limits = judge_limits(recipe.limits, pair, steps=recipe.steps, seed=seed)
+    return limits, tuple(agreement.judge(pair) for agreement in recipe.contract)
 
 
 def _require_sense(dataset: Dataset, recipe: Recipe, *, refuse: bool) -> None:

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from sfumato.errors import OutputError, ReleaseRefused
 from sfumato.io.write import suffix_of, write_table
-from sfumato.release.documents import certificate, lock, owner_record
+from sfumato.release.documents import Told, certificate, lock, owner_record
 from sfumato.release.signature import signed
 
 if TYPE_CHECKING:
@@ -104,10 +104,11 @@ def _write(release: Release, folder: Path, format: str | None, sign: Path | None
     owner.mkdir(mode=0o700)
     salt, input_digest = secrets.token_hex(SALT_BYTES), digest_of_input(release.original)
     data_file = _write_data(release, share, format)
-    public = certificate(release, data_file=data_file, salt=salt, input_digest=input_digest)
+    told = Told.of(release)
+    public = certificate(release, told=told, data_file=data_file, salt=salt, input_digest=input_digest)
     if sign is not None:
         public = signed(public, sign)
-    record = owner_record(release, input_digest=input_digest, certificate=public)
+    record = owner_record(release, told=told, input_digest=input_digest, certificate=public)
     _write_json(share / "certificate.json", public)
     _write_json(owner / "lock.json", lock(release, salt=salt, input_digest=input_digest, certificate=public))
     _write_json(owner / "release.json", record)

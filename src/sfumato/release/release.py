@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import datetime
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -12,10 +13,12 @@ if TYPE_CHECKING:
     from sfumato.core.agreement import Kept
     from sfumato.core.dataset import Dataset
     from sfumato.core.masked import Preserved
+    from sfumato.core.metric import Utility
     from sfumato.core.model import Verdict
     from sfumato.core.pair import Pair
     from sfumato.core.randomness import Seed
     from sfumato.core.recipe import Recipe
+    from sfumato.evaluation import Evaluation
     from sfumato.intruders.report import AttackReport
     from sfumato.release.alternatives import Alternatives
 
@@ -52,6 +55,7 @@ class Release:
     population: Dataset | None = None
     limits: tuple[Kept, ...] = ()
     contract: tuple[Kept, ...] = ()
+    attacks: AttackReport | None = None
 
     @property
     def holds(self) -> bool:
@@ -91,6 +95,16 @@ class Release:
     def data(self) -> Any:
         """The released table, in the kind of frame that was handed in."""
         return self.dataset.to_native()
+
+    def attacked(self, **options: Any) -> Release:
+        """The same release with what intruders found, which its certificate and reports then tell."""
+        return dataclasses.replace(self, attacks=self.attack(**options))
+
+    def evaluate(self, metrics: Sequence[Utility] | None = None) -> Evaluation:
+        """What the release is still worth; see :func:`sfumato.evaluate`."""
+        from sfumato.evaluation import evaluate
+
+        return evaluate(self.pair, metrics)
 
     def write(
         self,

@@ -9,6 +9,8 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from sfumato.report import wording
+from sfumato.report.differences import differences_of
+from sfumato.report.maps import attack_picture, card_picture, gone_bars, pair_map
 from sfumato.report.pictures import class_size_histogram, column_levels, risk_bars
 from sfumato.report.scatter import loss_risk_map
 
@@ -17,6 +19,8 @@ if TYPE_CHECKING:
 
 MOST_CONTRIBUTIONS = 12
 MOST_TRADE_OFFS = 10
+TABLES = "For every two columns, the share of records in another cell of their table than before; larger squares are larger shares."
+ASSOCIATIONS = "For every two columns, the change of Cramér's V, which is 0 for independent columns and 1 where one determines the other."
 KEY_FIGURES = (
     ("records", "records"),
     ("persons", "persons"),
@@ -41,6 +45,8 @@ def public_page(certificate: Mapping[str, Any]) -> str:
             (wording.risk_name(name), value, wording.RISKS.get(name, "")) for name, value in classes["risks"].items()
         ],
         signature=plain.get("signature"),
+        utility=[(wording.humanised(n), v, _best(n)) for n, v in plain.get("utility", {}).items()],
+        preserved=[kept for step in plain["plan"] for kept in step.get("preserved", [])],
     )
 
 
@@ -69,7 +75,30 @@ def owner_page(record: Mapping[str, Any]) -> str:
         efforts=wording.steps_taken({"plan": plain["effort"]}),
         scores=wording.facts(plain["scores"]),
         **_choice(plain.get("alternatives")),
+        **_told(plain),
     )
+
+
+def _told(record: Mapping[str, Any]) -> dict[str, Any]:
+    """The owner's sections about columns, utility and what masking kept."""
+    story = record.get("story") or {"cards": [], "maps": {"columns": []}, "suppressed_cells": {}}
+    maps = story["maps"]
+    moved = [b - a for a, b in zip(maps.get("association_before", []), maps.get("association_after", []), strict=True)]
+    return {
+        "cards": [(card, card_picture(card)) for card in story["cards"] if card["bins"]],
+        "sampled": story.get("sampled", False),
+        "worth": record.get("utility", {}).get("measures", []),
+        "association_map": pair_map(maps["columns"], moved, ASSOCIATIONS, signed=True) if moved else None,
+        "gone_picture": gone_bars(story["suppressed_cells"]),
+        "preserved": record.get("preserved", []),
+        "warnings": record.get("warnings", []),
+    }
+
+
+def _best(name: str) -> str:
+    """Which way a utility is better, for the public page."""
+    higher = ("completeness", "uniqueness", "timeliness", "validity", "accuracy", "consistency", "predictive_accuracy")
+    return "1 is best" if name in higher or name == "regression_overlap" else "0 is best"
 
 
 def _choice(alternatives: Mapping[str, Any] | None) -> dict[str, Any]:
@@ -100,7 +129,13 @@ def _spread(options: Sequence[Any], most: int) -> list[Any]:
 def _shared(certificate: Mapping[str, Any]) -> dict[str, Any]:
     """What both pages tell. The picture of the levels is equal on both, so it is rendered once."""
     recipe = _yaml(certificate["recipe"])
+    maps = certificate.get("story", {}).get("maps", {"columns": [], "table_distance": []})
+    attacks = certificate.get("attacks")
     return {
+        "attacks": attacks,
+        "attack_picture": attack_picture(attacks) if attacks else None,
+        "table_map": pair_map(maps["columns"], maps["table_distance"], TABLES),
+        "differences": differences_of(certificate),
         "certificate": certificate,
         "headline": wording.headline(certificate),
         "levels": column_levels(certificate["plan"]),

@@ -1,0 +1,117 @@
+"""What a release is still worth."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from sfumato import registry
+from sfumato.core.choices import required_fields
+from sfumato.core.metric import Measure, Utility
+from sfumato.core.pair import Pair
+from sfumato.errors import ParameterError, did_you_mean
+
+if TYPE_CHECKING:
+    import polars as pl
+
+
+@dataclasses.dataclass(frozen=True)
+class Evaluation:
+    """Utility metrics of a release beside its original, and why some were not measured.
+
+    ``measures`` hold numbers and names of columns only, except for their parts per record, which are for the owner.
+    """
+
+    name: str
+    records: int
+    released: int
+    measures: tuple[Measure, ...]
+    skipped: Mapping[str, str]
+
+    def measure(self, name: str) -> Measure:
+        """One measure by the name of its metric."""
+        for found in self.measures:
+            if found.name == name:
+                return found
+        if name in self.skipped:
+            raise ParameterError(f"{name} was not measured: {self.skipped[name]}")
+        raise ParameterError(f"{name!r} was not measured.{did_you_mean(name, [m.name for m in self.measures])}")
+
+    def to_dict(self) -> dict[str, Any]:
+        """The evaluation as plain data, without anything per record."""
+        return {
+            "name": self.name,
+            "records": self.records,
+            "released": self.released,
+            "measures": [measure.to_dict() for measure in self.measures],
+            "skipped": dict(self.skipped),
+        }
+
+    def to_frame(self) -> pl.DataFrame:
+        """One row a measure and column part: metric, column (missing: all together), value, raw, better, meaning."""
+        import polars as pl
+
+        rows: list[tuple[str, str | None, float, float | None, str, str]] = []
+        for m in self.measures:
+            rows.append((m.name, None, m.value, m.raw, m.better, m.meaning))
+            rows += [(m.name, column, part, None, m.better, m.meaning) for column, part in m.per_column.items()]
+        kinds = {"metric": pl.String, "column": pl.String, "value": pl.Float64, "raw": pl.Float64}
+        return pl.DataFrame(rows, schema={**kinds, "better": pl.String, "meaning": pl.String}, orient="row")
+
+    def __str__(self) -> str:
+        head = f"{self.name}: {self.released:,} of {self.records:,} records released"
+        width = max([len(m.name) for m in self.measures], default=0) + 2
+        lines = [f"  {_words(m.name):<{width}}{_value(m):>8}  {m.meaning}" for m in self.measures]
+        return "\n".join([head, *lines, *(f"  {_words(name)}: {why}" for name, why in self.skipped.items())])
+
+    def _repr_html_(self) -> str:
+        from html import escape
+
+        cells = [(_words(m.name), _value(m), m.better, m.meaning) for m in self.measures]
+        rows = "".join("<tr>" + "".join(f"<td>{escape(c)}</td>" for c in row) + "</tr>" for row in cells)
+        heads = "".join(f'<th scope="col">{head}</th>' for head in ("metric", "value", "better", "meaning"))
+        left = "".join(f"<li>{escape(_words(name))}: {escape(why)}</li>" for name, why in self.skipped.items())
+        caption = f"{escape(self.name)}: {self.released:,} of {self.records:,} records released"
+        table = f"<table><caption>{caption}</caption><thead><tr>{heads}</tr></thead><tbody>{rows}</tbody></table>"
+        return table + (f"<p>Not measured:</p><ul>{left}</ul>" if left else "")
+
+
+def _words(name: str) -> str:
+    return name.replace("_", " ")
+
+
+def _value(measure: Measure) -> str:
+    return f"{measure.value:.4f}"
+
+
+def default_metrics() -> tuple[Utility, ...]:
+    """Every metric that needs no parameter."""
+    return tuple(cls() for cls in registry.family("utility").values() if not required_fields(cls))
+
+
+SLOW = ("propensity", "predictive_accuracy")
+"""Metrics that fit models: they are measured when asked for, not with every release."""
+
+
+def quick_metrics() -> tuple[Utility, ...]:
+    """Every metric that needs no parameter and no model fit."""
+    return tuple(metric for metric in default_metrics() if metric.name not in SLOW)
+
+
+def evaluate(pair: Pair, metrics: Sequence[Utility] | None = None) -> Evaluation:
+    """Measure a release beside its original; by default with every metric that needs no parameter.
+
+    A metric that makes no sense for these tables is left out with its reason. A column that a metric names and the
+    original lacks is an error.
+    """
+    measures: list[Measure] = []
+    skipped: dict[str, str] = {}
+    for metric in default_metrics() if metrics is None else metrics:
+        reason = metric.applies(pair)
+        if reason is None:
+            measures.append(metric.measure(pair))
+        else:
+            skipped[metric.name] = reason
+    name = pair.original.source.name
+    return Evaluation(name, len(pair.original), len(pair.released), tuple(measures), skipped)

@@ -1,0 +1,109 @@
+"""What a report draws besides verdicts: every column before and after, how columns go together, and where cells are gone."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from sfumato.core.binning import Binned, association, binned, table_distance
+from sfumato.core.schema import Role
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from sfumato.core.pair import Pair
+    from sfumato.release.release import Release
+
+HIDDEN = frozenset({Role.DIRECT, Role.UNIT, Role.WEIGHT})
+"""Columns with these roles are not drawn: they identify people or belong to the survey's design."""
+MOST_CARDS = 40
+MOST_IN_MAP = 12
+MOST_ROWS = 1_000_000
+"""Larger tables are drawn from a random sample of the records."""
+
+
+def story_of(release: Release) -> dict[str, Any]:
+    """The story of a release as plain data. Bins are named by data values: it is for the owner (see :func:`public_story`)."""
+    pair = _sampled(release)
+    shown = [c for c in pair.columns if not HIDDEN & set(pair.original.schema[c].roles)]
+    bins = {c: binned(pair, c) for c in shown[:MOST_CARDS]}
+    return {
+        "cards": [_card(pair, b) for b in bins.values()],
+        "maps": _maps(pair, [bins[c] for c in _mapped(pair, shown) if c in bins]),
+        "suppressed_cells": {c: _gone(pair, c) for c in shown},
+        "sampled": len(pair.released) < len(release.dataset),
+    }
+
+
+def public_story(story: dict[str, Any]) -> dict[str, Any]:
+    """The part of a story that anyone may see: no bins, no data values, nothing of the original but distances."""
+    cards = [{k: v for k, v in card.items() if k not in ("bins", "before", "after")} for card in story["cards"]]
+    maps = story["maps"]
+    return {
+        "cards": cards,
+        "maps": {k: maps[k] for k in ("columns", "table_distance")},
+        "suppressed_cells": story["suppressed_cells"],
+    }
+
+
+def _sampled(release: Release) -> Pair:
+    from sfumato.core.pair import Pair
+
+    pair = release.pair
+    if len(pair.released) <= MOST_ROWS:
+        return pair
+    rows = release.seed.stream("what the report draws").choice(len(pair.released), MOST_ROWS, replace=False)
+    some = pair.released.take(rows)
+    return Pair(pair.original, some, pair.rows[rows])
+
+
+def _card(pair: Pair, column: Binned) -> dict[str, Any]:
+    losses = pair.losses(column.column)
+    return {
+        "column": column.column,
+        "roles": [str(role) for role in pair.original.schema[column.column].roles],
+        "loss": float(losses.mean()) if len(losses) else 0.0,
+        "distance": column.distance,
+        "bins": list(column.names),
+        "before": column.before.tolist(),
+        "after": column.after.tolist(),
+    }
+
+
+def _mapped(pair: Pair, columns: list[str]) -> list[str]:
+    """The columns of the maps: those with a role first, then the others, at most so many."""
+    first = [c for c in columns if {Role.QUASI, Role.SENSITIVE} & set(pair.original.schema[c].roles)]
+    return [*first, *(c for c in columns if c not in first)][:MOST_IN_MAP]
+
+
+def _maps(pair: Pair, columns: list[Binned]) -> dict[str, Any]:
+    """For every two columns: how far their table moved, and how much they go together before and after."""
+    tables, before, after = [], [], []
+    for i, one in enumerate(columns):
+        for other in columns[:i]:
+            tables.append(table_distance(one, other))
+            before.append(association(one.original, other.original))
+            after.append(association(_dense(one.released), _dense(other.released)))
+    return {
+        "columns": [c.column for c in columns],
+        "table_distance": tables,
+        "association_before": before,
+        "association_after": after,
+    }
+
+
+def _dense(codes: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Codes in at most twelve kinds, so that V is comparable before and after: the eleven most frequent, and the rest."""
+    import numpy as np
+
+    counts = np.bincount(codes) if len(codes) else np.zeros(1, dtype=np.int64)
+    common = np.argsort(-counts, kind="stable")[:11]
+    fresh = np.full(len(counts), len(common), dtype=np.int64)
+    fresh[common] = np.arange(len(common))
+    return fresh[codes]
+
+
+def _gone(pair: Pair, column: str) -> float:
+    """The share of the original cells of a column of which nothing is left: dropped records, and cells at the top."""
+    lost = float((pair.losses(column) >= 1 - 1e-12).sum())
+    return (lost + pair.suppressed) / max(1, len(pair.original))

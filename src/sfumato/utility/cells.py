@@ -1,0 +1,212 @@
+"""What the released cells of a column still say, per distinct pair of original value and released label.
+
+Everything the metrics of generalization need is a function of these pairs, of which there are few, not of rows.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import TYPE_CHECKING, Any
+
+from sfumato.core.hierarchy import Ladder, bind
+from sfumato.core.reading import Reading
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from sfumato.core.pair import Pair
+
+DENSE = 1 << 22
+"""Pairs of codes up to this number are told apart by a table, not by sorting."""
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Cells:
+    """One column, original and released.
+
+    ``value`` and ``label`` are the codes of each distinct pair, ``which`` the pair of every released row and ``rows``
+    how many rows have it. Per pair: ``level`` is the level of the hierarchy the label is the value's node of (−1: of
+    none); ``height`` that level over the highest, or that of the lowest node above everything the label may mean; ``loss``
+    is Iyengar's; ``leaves`` counts the values the label may stand for, ``records`` the original records that have one of them;
+    ``fits`` tells whether the value is among them, ``lost`` whether nothing is left of the cell.
+    ``column_level`` is the one level that explains every cell (None: there is none, as after local recoding).
+    ``counts`` says how often each value occurs and ``all_leaves`` how many there are; a missing value is one more that the
+    top may stand for.
+    """
+
+    reading: Reading
+    ladder: Ladder
+    counts: NDArray[np.int64]
+    value: NDArray[np.int64]
+    label: NDArray[np.int64]
+    which: NDArray[np.int64]
+    rows: NDArray[np.int64]
+    level: NDArray[np.int64]
+    height: NDArray[np.float64]
+    loss: NDArray[np.float64]
+    leaves: NDArray[np.float64]
+    records: NDArray[np.float64]
+    fits: NDArray[np.bool_]
+    lost: NDArray[np.bool_]
+    column_level: int | None
+    all_leaves: float
+
+    def total(self, costs: NDArray[Any]) -> float:
+        """The sum over released rows of a cost per pair."""
+        return float((self.rows * costs).sum())
+
+
+def cells_of(pair: Pair, name: str) -> Cells | None:
+    """The cells of a column, worked out once; None when the column was not released."""
+    if name not in pair.released.columns:
+        pair.original.require([name])
+        return None
+    if ("cells", name) not in pair.memo:
+        pair.memo["cells", name] = _cells(pair, name)
+    found: Cells = pair.memo["cells", name]
+    return found
+
+
+def _cells(pair: Pair, name: str) -> Cells:
+    import numpy as np
+
+    reading = pair.reading(name)
+    counts = np.bincount(reading.original, minlength=len(reading.values))
+    ladder = bind(pair.original.schema[name].hierarchy, reading.values, counts.tolist())
+    value, label, which, rows = _distinct(reading, reading.original[pair.rows])
+    position = {leaf: i for i, leaf in enumerate(ladder.labels[0])}
+    leaf = np.array([position[v] for v in reading.values], dtype=np.int64)[value]
+    level, column_level = _levels(ladder, reading, leaf, label)
+    blank = np.array([text is None for text in reading.labels], dtype=bool)[label]
+    missing = np.array([text is None for text in reading.values], dtype=bool)[value]
+    lost = reading.everything[label] | (blank & ~missing)
+    meant = _Meant(reading, counts, ladder)
+    known = level >= 0
+    leaves, records = meant.leaves[label], meant.records[label]
+    loss = np.where(blank & missing, 0.0, reading.loss[label])
+    for rung in np.unique(level[known]).tolist():
+        at = level == rung
+        node = ladder.climb(0, rung)[leaf[at]]
+        loss[at] = ladder.loss[rung][node]
+        leaves[at] = ladder.leaves[rung][node] + (meant.missing if rung == ladder.top > 0 else 0)
+        sizes = np.bincount(ladder.climb(0, rung), weights=meant.by_leaf, minlength=len(ladder.labels[rung]))
+        records[at] = sizes[node]
+    leaves[lost & ~known], records[lost & ~known] = meant.all_leaves, float(counts.sum())
+    fits = known | lost | meant.fit(value, label)
+    height = _heights(ladder, meant, leaf, label, level, lost)
+    return Cells(
+        reading, ladder, counts, value, label, which, rows, level, height, loss,
+        np.maximum(1.0, leaves), np.maximum(1.0, records), fits, lost, column_level, meant.all_leaves,
+    )  # fmt: skip
+
+
+def _distinct(
+    reading: Reading, original: NDArray[np.int64]
+) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
+    """The distinct pairs of codes, the pair of every row, and how often each occurs."""
+    import numpy as np
+
+    width = max(1, len(reading.labels))
+    codes = original * width + reading.released
+    if len(reading.values) * width <= DENSE:
+        amounts = np.bincount(codes, minlength=len(reading.values) * width)
+        used = np.flatnonzero(amounts)
+        place = np.zeros(len(amounts), dtype=np.int64)
+        place[used] = np.arange(len(used))
+        which, rows = place[codes], amounts[used]
+    else:
+        used, which, rows = np.unique(codes, return_inverse=True, return_counts=True)
+    return used // width, used % width, which, rows
+
+
+def _levels(
+    ladder: Ladder, reading: Reading, leaf: NDArray[np.int64], label: NDArray[np.int64]
+) -> tuple[NDArray[np.int64], int | None]:
+    """Per pair the lowest level on which the label is the value's node, and the lowest that explains all of them."""
+    import numpy as np
+
+    level = np.full(len(leaf), -1, dtype=np.int64)
+    released = {text: i for i, text in enumerate(reading.labels)}
+    for rung, labels in enumerate(ladder.labels):
+        written = np.array([released.get(text, -1) for text in labels], dtype=np.int64)
+        same = written[ladder.climb(0, rung)[leaf]] == label
+        if len(leaf) and same.all():
+            return np.full(len(leaf), rung, dtype=np.int64), rung
+        level[same & (level < 0)] = rung
+    return level, None
+
+
+class _Meant:
+    """What every released label may stand for: how many values, how many records, which leaves of the hierarchy."""
+
+    def __init__(self, reading: Reading, counts: NDArray[np.int64], ladder: Ladder) -> None:
+        import numpy as np
+
+        self.reading = reading
+        known = np.array([v is not None for v in reading.values], dtype=bool)
+        self.missing = int(not known.all())
+        tops = ladder.leaves[-1]
+        self.all_leaves = float(tops.max() if ladder.top and len(tops) else known.sum()) + self.missing
+        position = {leaf: i for i, leaf in enumerate(ladder.labels[0])}
+        self.leaf_of = np.array([position[v] for v in reading.values], dtype=np.int64)
+        self.by_leaf = np.zeros(len(position))
+        self.by_leaf[self.leaf_of] = counts
+        self.slack = 1e-9 * max(1.0, abs(reading.span))
+        if reading.scale == "category":
+            self.order, self.starts, self.ends = reading.members, reading.starts[:-1], reading.starts[1:]
+        else:
+            places = np.argsort(reading.places, kind="stable")
+            self.order = places[~np.isnan(reading.places[places])]
+            line = reading.places[self.order]
+            self.starts = np.searchsorted(line, reading.low - self.slack, "left")
+            self.ends = np.searchsorted(line, reading.high + self.slack, "right")
+            self.ends = np.where(np.isnan(reading.low), self.starts, np.maximum(self.starts, self.ends))
+        upto = np.concatenate([[0.0], np.cumsum(counts[self.order])])
+        self.leaves = np.maximum(1.0, (self.ends - self.starts).astype(np.float64))
+        self.records = upto[self.ends] - upto[self.starts]
+
+    def fit(self, value: NDArray[np.int64], label: NDArray[np.int64]) -> NDArray[np.bool_]:
+        """Whether each label may stand for its value."""
+        import numpy as np
+
+        reading = self.reading
+        if reading.scale == "category":
+            width = max(1, len(reading.values))
+            owner = np.repeat(np.arange(len(reading.labels)), np.diff(reading.starts))
+            return np.isin(label * width + value, owner * width + reading.members)
+        place = reading.places[value]
+        return (reading.low[label] - self.slack <= place) & (place <= reading.high[label] + self.slack)
+
+    def outermost(self, label: int) -> tuple[int, int] | None:
+        """The first and the last leaf of the hierarchy that a label may stand for, or None."""
+        leaves = self.leaf_of[self.order[self.starts[label] : self.ends[label]]]
+        return (int(leaves.min()), int(leaves.max())) if len(leaves) else None
+
+
+def _heights(
+    ladder: Ladder,
+    meant: _Meant,
+    leaf: NDArray[np.int64],
+    label: NDArray[np.int64],
+    level: NDArray[np.int64],
+    lost: NDArray[np.bool_],
+) -> NDArray[np.float64]:
+    """Level over highest level; for a label of no level, that of the lowest node above the value and all it may mean.
+
+    Nodes hold neighbouring leaves, so the lowest node above some leaves is that of the first and the last of them.
+    """
+    import numpy as np
+
+    height = np.where(level >= 0, level / max(1, ladder.top), 1.0)
+    odd = np.flatnonzero((level < 0) & ~lost)
+    if not ladder.top or not len(odd):
+        return height
+    ends = {code: meant.outermost(code) for code in np.unique(label[odd]).tolist()}
+    known = odd[[ends[code] is not None for code in label[odd].tolist()]]
+    pairs = np.array([ends[code] for code in label[known].tolist()], dtype=np.int64).reshape(-1, 2)
+    first, last = np.minimum(pairs[:, 0], leaf[known]), np.maximum(pairs[:, 1], leaf[known])
+    for rung in range(ladder.top, -1, -1):
+        climb = ladder.climb(0, rung)
+        height[known[climb[first] == climb[last]]] = rung / ladder.top
+    return height

@@ -1,0 +1,99 @@
+"""One question that must survive: how many records meet a condition."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
+
+from pydantic import Field
+
+from sfumato.core.encoding import label
+from sfumato.core.metric import Measure
+from sfumato.core.parameters import parameters
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from sfumato.core.pair import Pair
+    from sfumato.core.reading import Reading
+
+Value = str | int | float | bool
+Condition = Value | list[Value]
+
+
+@parameters
+class CountError:
+    r"""The relative error of one count: :math:`|n - n'| / \max(n, 1)`.
+
+    ``where`` maps columns to what they must be: one value, a list of values, or, for numbers, dates and ordered values, two ends
+    ``[low, high]`` (both inside). A generalised cell counts with the share of its range, or of its values, that meets the condition; records that were left out
+    do not count. Conditions hold data values: a certificate leaves them out.
+    """
+
+    where: Annotated[Mapping[str, Condition], Field(min_length=1, description="column → value, values, or [low, high]")]
+
+    name: ClassVar[str] = "count"
+    better: ClassVar[Literal["lower", "higher"]] = "lower"
+    secret: ClassVar[tuple[str, ...]] = ("where",)
+
+    def applies(self, pair: Pair) -> str | None:
+        """None when all columns were released."""
+        pair.original.require(self.where)
+        gone = [c for c in self.where if c not in pair.columns]
+        return f"{', '.join(gone)} was not released" if gone else None
+
+    def measure(self, pair: Pair) -> Measure:
+        """Count before and after."""
+        import numpy as np
+
+        before, after = np.ones(len(pair.original)), np.ones(len(pair.released))
+        for column, condition in self.where.items():
+            reading = pair.reading(column)
+            values, labels = _met(reading, condition)
+            before *= values[reading.original]
+            after *= labels[reading.released]
+        true, found = float(before.sum()), float(after.sum())
+        error = abs(true - found) / max(true, 1.0)
+        columns = ", ".join(self.where)
+        return Measure(self.name, min(1.0, error), self.better, f"relative error of a count over {columns}", raw=error)
+
+
+def _met(reading: Reading, condition: Condition) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """How far each original value, and each released label, meets a condition: 0 to 1."""
+    import numpy as np
+
+    wanted = condition if isinstance(condition, list) else [condition]
+    ends = _ends(reading, wanted)
+    if ends is not None:
+        low, high = ends
+        values = ((reading.places >= low) & (reading.places <= high)).astype(np.float64)
+        width = reading.high - reading.low
+        inside = np.minimum(reading.high, high) - np.maximum(reading.low, low)
+        point = (reading.low >= low) & (reading.high <= high)
+        share = np.where(width > 0, np.clip(inside, 0, None) / np.where(width > 0, width, 1.0), point)
+        return values, np.nan_to_num(share)
+    names = {label(value) for value in wanted}
+    values = np.array([float(v in names) for v in reading.values])
+    labels = np.zeros(len(reading.labels))
+    for i, text in enumerate(reading.labels):
+        members = reading.members[reading.starts[i] : reading.starts[i + 1]]
+        labels[i] = float(values[members].mean()) if len(members) else float(text in names)
+    return values, labels
+
+
+def _ends(reading: Reading, wanted: list[Value]) -> tuple[float, float] | None:
+    """Two ends on the line, where the column has one and the condition names places on it."""
+    if reading.scale == "category":
+        return None
+    place = {value: float(at) for value, at in zip(reading.values, reading.places, strict=True)}
+    found = []
+    for value in wanted:
+        text = label(value)
+        number = float(value) if isinstance(value, int | float) and not isinstance(value, bool) else place.get(text)
+        if number is None:
+            return None
+        found.append(number)
+    if len(found) == 1:
+        return found[0], found[0]
+    return (found[0], found[1]) if len(found) == 2 and found[0] <= found[1] else None

@@ -1,0 +1,146 @@
+"""Errors of COUNT queries."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
+
+from pydantic import Field
+
+from sfumato.core.metric import Measure
+from sfumato.core.parameters import parameters
+from sfumato.core.randomness import Seed
+from sfumato.utility.columns import EMPTY, Columns, quasi_of, require_sense
+from sfumato.utility.grouping import classes_of
+from sfumato.utility.predicates import questions_of, values_of
+from sfumato.utility.suppressed import normalised, records_of, suppressed_of
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from sfumato.core.pair import Pair
+
+MOST_SETS = 20
+"""Different combinations of columns that are asked about."""
+CHUNK = 1 << 23
+
+
+@parameters
+class QueryWorkload:
+    r"""The median error of random COUNT queries answered from the release.
+
+    .. math:: \operatorname{median}_q \frac{|\,true_q-est_q\,|}{\max(true_q,\,s)}
+
+    A query asks for a random range (numbers, dates, ordered values) or set (categories) of values in each of ``dimensions`` columns, so that
+    about ``selectivity`` of all combinations are asked for. The estimate counts a released record by the share of its box that the
+    query covers, counted in values that occur; a suppressed record is spread over everything. *s* is ``sanity``, a share of
+    all records. ``raw`` is the median; the meaning tells the 90 % quantile; ``per_column`` has the medians of the queries about a
+    column. ``value`` is the share of the median that suppressing everything gives, at most 1.
+
+    Reference: the workloads of K. LeFevre, D. J. DeWitt and R. Ramakrishnan, KDD 2006, and of X. Xiao and Y. Tao, VLDB 2006.
+
+    >>> from sfumato import examples
+    >>> from sfumato.core.pair import Pair
+    >>> QueryWorkload().measure(Pair.of(examples.patients(), examples.patients())).raw
+    0.0
+    """
+
+    columns: Columns = None
+    queries: Annotated[int, Field(ge=1, le=1_000_000, description="how many queries")] = 500
+    dimensions: Annotated[int, Field(ge=1, le=6, description="columns a query is about")] = 2
+    selectivity: Annotated[float, Field(gt=0, le=1, description="share of combinations a query asks for")] = 0.1
+    sanity: Annotated[float, Field(ge=0, le=1, description="share of records below which errors count less")] = 0.001
+    seed: Annotated[int, Field(ge=0, description="for the queries")] = 1
+
+    name: ClassVar[str] = "query_workload"
+    better: ClassVar[Literal["lower", "higher"]] = "lower"
+
+    def applies(self, pair: Pair) -> str | None:
+        """None where there are records and columns to ask about."""
+        names = quasi_of(pair, self.columns)
+        if not records_of(pair):
+            return EMPTY
+        return None if names else "no column has role quasi; say which columns to ask about"
+
+    def measure(self, pair: Pair) -> Measure:
+        """The median relative error."""
+        import numpy as np
+
+        require_sense(self, pair)
+        names = quasi_of(pair, self.columns)
+        errors: list[NDArray[np.float64]] = []
+        blind: list[NDArray[np.float64]] = []
+        about: dict[str, list[NDArray[np.float64]]] = {name: [] for name in names}
+        for chosen, amount, stream in self._sets(names):
+            largest = max([len(classes_of(pair, chosen, "original")[1]), *(values_of(pair, name) for name in chosen)])
+            width = max(1, CHUNK // max(1, largest))
+            for part in range(0, amount, width):
+                found, without = self._errors(pair, chosen, min(width, amount - part), stream)
+                errors.append(found)
+                blind.append(without)
+                for name in chosen:
+                    about[name].append(found)
+        every = np.concatenate(errors)
+        raw, most = float(np.median(every)), float(np.median(np.concatenate(blind)))
+        high = float(np.quantile(every, 0.9))
+        return Measure(
+            self.name,
+            normalised(raw, most, pair) if most > 0 or not len(pair.rows) else min(1.0, raw),
+            self.better,
+            f"median relative error of {len(every):,} COUNT queries; 90 % of them are within {high:.3g}",
+            raw=raw,
+            per_column={name: float(np.median(np.concatenate(found))) for name, found in about.items() if found},
+        )
+
+    def _sets(self, names: Sequence[str]) -> list[tuple[tuple[str, ...], int, np.random.Generator]]:
+        """The combinations of columns that are asked about, how often each is, and a stream for its queries."""
+        stream = Seed(self.seed).stream("query workload")
+        size = min(self.dimensions, len(names))
+        drawn: dict[tuple[str, ...], None] = {}
+        if len(names) <= 12:
+            every = list(itertools.combinations(names, size))
+            drawn = dict.fromkeys(every[i] for i in stream.permutation(len(every))[: min(MOST_SETS, self.queries)])
+        while len(names) > 12 and len(drawn) < min(MOST_SETS, self.queries):
+            drawn[tuple(names[i] for i in sorted(stream.permutation(len(names))[:size]))] = None
+        share, rest = divmod(self.queries, len(drawn))
+        return [(chosen, share + (i < rest), stream) for i, chosen in enumerate(drawn) if share + (i < rest)]
+
+    def _errors(
+        self, pair: Pair, names: tuple[str, ...], amount: int, stream: np.random.Generator
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """The relative errors of some queries, and those of someone to whom everything is suppressed."""
+        import numpy as np
+
+        share = self.selectivity ** (1 / len(names))
+        asked = [questions_of(pair, name, amount, share, stream) for name in names]
+        _, first, counts = classes_of(pair, names, "original")
+        _, example, sizes = classes_of(pair, names, "released")
+        true = _weighed([(q.before, q.original[first]) for q in asked], counts)
+        seen = [(q.after, q.released[example]) for q in asked if q.released is not None]
+        estimate = _weighed(seen, sizes)
+        unseen, every = np.ones(amount), np.ones(amount)
+        for question in asked:
+            every *= question.blind
+            if question.released is None:
+                unseen *= question.blind
+        estimate = (estimate if seen else np.full(amount, float(len(pair.rows)))) * unseen
+        estimate += suppressed_of(pair) * every
+        floor = np.maximum(true, max(1.0, self.sanity * records_of(pair)))
+        return np.abs(true - estimate) / floor, np.abs(true - records_of(pair) * every) / floor
+
+
+def _weighed(
+    parts: Sequence[tuple[NDArray[np.float64], NDArray[np.int64]]], weights: NDArray[np.int64]
+) -> NDArray[np.float64]:
+    """Per query the sum over combinations of the product of its shares in every column, times the weight."""
+    import numpy as np
+
+    if not parts:
+        return np.zeros(0)
+    product = np.ones((len(parts[0][0]), len(weights)))
+    for shares, codes in parts:
+        product *= shares[:, codes]
+    found: NDArray[np.float64] = product @ weights
+    return found

@@ -1,0 +1,93 @@
+"""Evaluating a release: the battery, what is left out and why, how it is shown."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import polars as pl
+import pytest
+
+import sfumato as sf
+from sfumato.core.pair import Pair
+from sfumato.evaluation import default_metrics, evaluate
+
+SECRET = "Hang nail"
+
+
+@pytest.fixture(scope="module")
+def found():
+    return sf.evaluate(sf.examples.patients(), sf.examples.patients(release="single"))
+
+
+def test_every_metric_without_parameters_is_measured_or_has_a_reason(found):
+    names = [metric.name for metric in default_metrics()]
+    assert [*(m.name for m in found.measures), *found.skipped] == [
+        *(n for n in names if n not in found.skipped), *(n for n in names if n in found.skipped)
+    ]  # fmt: skip
+    assert "c_avg" not in names
+    assert found.skipped["correlations"] == "two columns of numbers are needed"
+
+
+def test_forms(found):
+    plain = json.loads(json.dumps(found.to_dict()))
+    assert plain["records"] == plain["released"] == 6
+    assert plain["measures"][0]["name"] == "loss"
+    frame = found.to_frame()
+    assert frame.filter(metric="loss", column="age")["value"].to_list() == [1.0]
+    assert frame.filter(pl.col("column").is_null()).height == len(found.measures)
+    assert found.measure("discernibility").raw == 20
+    with pytest.raises(sf.errors.ParameterError, match="two columns of numbers"):
+        found.measure("correlations")
+    with pytest.raises(sf.errors.ParameterError, match="Did you mean 'loss'"):
+        found.measure("los")
+
+
+def test_no_data_value_is_shown(found):
+    for shown in (str(found), repr(found), found._repr_html_(), json.dumps(found.to_dict())):
+        assert SECRET not in shown
+        assert "53711" not in shown
+    assert "<th scope" in found._repr_html_()
+    assert "correlations: two columns" in str(found)
+
+
+def test_what_may_be_given():
+    before, after = sf.examples.patients(), sf.examples.patients(release="multi")
+    by_tables = sf.evaluate(before, after, ["loss"])
+    assert sf.evaluate(Pair.of(before, after), metrics=[sf.Loss()]).to_dict() == by_tables.to_dict()
+    release = sf.anonymize(sf.examples.hospital(), [sf.KAnonymity(3)], [sf.GlobalRecoding()], seed=1)
+    assert sf.evaluate(release, metrics=["loss"]).measures[0].value == pytest.approx(release.scores["loss"])
+    assert sf.evaluate(before, after, [{"c_avg": {"k": 2}}]).measures[0].raw == 1.0
+    assert sf.evaluate(before, after, []).measures == ()
+    for wrong in ((before,), (release, after), (Pair.of(before, after), after), ("patients", after)):
+        with pytest.raises(sf.errors.ParameterError, match="evaluate takes"):
+            sf.evaluate(*wrong)
+    with pytest.raises(sf.errors.RecipeError, match=r"'los' is not a known utility metric\. Did you mean 'loss'"):
+        sf.evaluate(before, after, ["los"])
+    with pytest.raises(sf.errors.SchemaError, match="no column 'zipcode'"):
+        sf.evaluate(before, after, [sf.Loss(["zipcode"])])
+
+
+def test_tables_that_do_not_belong_together():
+    people = sf.examples.patients()
+    with pytest.raises(sf.errors.SchemaError, match="no column in common"):
+        sf.evaluate(people, sf.examples.illnesses().take(np.array([0, 1, 2, 3, 0, 1])).drop(["sex"]))
+    other = sf.read(people.to_polars()[:3]).with_schema(people.schema)
+    with pytest.raises(sf.errors.SchemaError, match="cannot be aligned"):
+        sf.evaluate(people, other)
+
+
+def test_everything_suppressed_and_no_rows():
+    people = sf.examples.patients()
+    gone = sf.evaluate(people, people.take(np.zeros(0, dtype=np.int64)))
+    assert all(m.value == (m.better == "lower") for m in gone.measures)
+    empty = people.take(np.zeros(0, dtype=np.int64))
+    assert not evaluate(Pair.of(empty, empty)).measures
+
+
+def test_other_columns():
+    people = sf.examples.patients()
+    more = people.drop(["zip"]).with_columns({"extra": pl.Series(range(6))})
+    found = sf.evaluate(people, more)
+    assert found.measure("loss").per_column["zip"] == 1
+    assert "extra" not in found.to_frame()["column"].to_list()
