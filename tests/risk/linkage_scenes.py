@@ -26,7 +26,7 @@ def schema_of(columns, *, wildcard=()):
 
 
 def scene_of(
-    original, released, *, rows=None, intruder=None, truth=None, seed=1, seconds=60.0, wildcard=(), knows=None
+    original, released, *, rows=None, intruder=None, truth=None, seed=1, seconds=3600.0, wildcard=(), knows=None
 ):
     """A scene from mappings of columns; the intruder has the original unless told otherwise."""
     original = pl.DataFrame(original)

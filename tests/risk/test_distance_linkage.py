@@ -185,7 +185,7 @@ def test_a_suppressed_cell_is_near_everybody_or_nobody(suppressed, value):
 def test_missing_equals_missing_or_everything():
     original = {"c1": ["a", "b", None], "c2": ["x", "x", "x"]}
     release = {"c1": ["a", None, None], "c2": ["x", "x", "x"]}
-    assert DistanceLinkage().attack(scene_of(original, release)).value == pytest.approx((1 + 0 + 1 / 2) / 3)
+    assert DistanceLinkage().attack(scene_of(original, release)).value == pytest.approx((1 + 1 / 3 + 1 / 2) / 3)
     wild = DistanceLinkage().attack(scene_of(original, release, wildcard=["c1"]))
     assert wild.value == pytest.approx((1 / 3 + 1 / 2 + 1 / 3) / 3)
 

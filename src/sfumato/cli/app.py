@@ -21,7 +21,25 @@ def _tell_version(asked: bool | None) -> None:
 
 def build_app() -> typer.Typer:
     """The application with all its commands."""
-    from sfumato.cli import assess, attack, check, choose_k, compare, demo, explain, keygen, listing, profile, run, vault, verify
+    from sfumato.cli import (
+        assess,
+        attack,
+        check,
+        choose_k,
+        compare,
+        demo,
+        evaluate,
+        explain,
+        keygen,
+        listing,
+        plan,
+        policy,
+        profile,
+        query,
+        run,
+        vault,
+        verify,
+    )
 
     app = typer.Typer(
         name="sfumato",
@@ -39,16 +57,20 @@ def build_app() -> typer.Typer:
         ("run", run.run),
         ("check", check.check),
         ("attack", attack.attack),
+        ("evaluate", evaluate.evaluate),
         ("compare", compare.compare),
         ("verify", verify.verify),
         ("explain", explain.explain),
         ("choose-k", choose_k.choose_k),
+        ("plan", plan.plan),
         ("list", listing.list_names),
         ("keygen", keygen.keygen),
+        ("query", query.query),
         ("demo", demo.demo),
     ):
         app.command(name)(_interruptible(command))
     app.add_typer(vault.build(_interruptible), name="vault")
+    app.add_typer(policy.build(_interruptible), name="policy")
     return app
 
 

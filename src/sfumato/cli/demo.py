@@ -9,6 +9,9 @@ import typer
 
 from sfumato.cli.options import Quiet
 
+DEMO_SECONDS = 15.0
+DEMO_ATTACKS = ("linkage", "homogeneity", "probabilistic_inference", "singling_out")
+
 
 def demo(
     output: Annotated[
@@ -33,6 +36,9 @@ def demo(
     tell("\n[bold]2  Reach 5-anonymity at the least loss, suppressing at most 5 % of the records[/]\n", quiet=quiet)
     with progress("searching", quiet=quiet) as told:
         release = anonymize(people, [promise], [step], progress=told)
+    tell("[dim]… and let intruders try it[/]\n", quiet=quiet)
+    with progress("attacking", quiet=quiet) as told:
+        release = release.attacked(seconds=DEMO_SECONDS, sample=500, only=DEMO_ATTACKS, progress=told)
     run.show(release)
     folder = release.write(output, force=True)
     tell("\n[bold]3  Check the result without trusting us[/]\n", quiet=quiet)

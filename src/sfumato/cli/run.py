@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -28,6 +29,10 @@ def run(
         str | None, typer.Option(help="hexadecimal seed, to repeat a run; short ones mark a rehearsal")
     ] = None,
     shuffle: Annotated[bool, typer.Option(help="shuffle the released rows: order identifies people too")] = True,
+    attack: Annotated[
+        float,
+        typer.Option(help="seconds the named intruders have to try the release before it is written; 0: none", min=0),
+    ] = 0.0,
     json: Json = False,
     quiet: Quiet = False,
     delimiter: Delimiter = None,
@@ -49,6 +54,9 @@ def run(
     if output == "-":
         release.write_data("-", format=format or "csv")
         return
+    if attack:
+        with progress("attacking", quiet=quiet) as told:
+            release = release.attacked(seconds=attack, progress=told)
     folder = release.write(output, format=format, force=force, sign=sign)
     if json:
         give_json({**_summary(release), "folder": str(folder)})
@@ -70,6 +78,11 @@ def _summary(release: Release) -> dict[str, object]:
         "scores": release.scores,
         "risks_before": {m.name: m.value for m in release.before.measures},
         "risks_after": {m.name: m.value for m in release.after.measures},
+        "limits": [kept.to_dict() for kept in release.limits],
+        "contract": [kept.to_dict() for kept in release.contract],
+        "preserved": [dataclasses.asdict(kept) for kept in release.preserved],
+        "warnings": list(release.warnings),
+        **({} if release.attacks is None else {"attacks": release.attacks.to_dict()}),
     }
 
 
@@ -87,8 +100,30 @@ def show(release: Release) -> None:
     console.print(
         f"  {kept:,} of {all_records:,} records released, {release.suppressed:,} suppressed ({share(release.suppressed / all_records)})\n"
     )
+    for bound in (*release.limits, *release.contract):
+        console.print(f"{'[green]✓[/]' if bound else '[yellow]✗[/]'} {escape(bound.sentence)}", soft_wrap=True)
     console.print(_columns(release))
     console.print(_risks(release))
+    _masking(release)
+    if release.attacks is not None:
+        from sfumato.cli.attack import show as show_attacks
+
+        console.print()
+        show_attacks(release.attacks)
+
+
+def _masking(release: Release) -> None:
+    """What masking kept, exactly or approximately, and what it warns of."""
+    from rich.markup import escape
+
+    from sfumato.cli.talk import out
+
+    if release.preserved:
+        out().print("\nWhat masking kept:")
+    for kept in release.preserved:
+        out().print(f"  {'=' if kept.exactly else '≈'} {escape(str(kept))}", soft_wrap=True)
+    for warning in release.warnings:
+        out().print(f"[yellow]! {escape(warning)}[/]", soft_wrap=True)
 
 
 def _columns(release: Release) -> Table:

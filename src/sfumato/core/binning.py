@@ -6,8 +6,12 @@ A generalised cell is spread over the bins it may stand for: evenly over its ran
 from __future__ import annotations
 
 import dataclasses
+import datetime
 import itertools
+from collections.abc import Callable
 from typing import TYPE_CHECKING
+
+from sfumato.core.schema import Kind
 
 if TYPE_CHECKING:
     import numpy as np
@@ -60,10 +64,12 @@ class Binned:
 def binned(pair: Pair, column: str, most: int = MOST_BINS) -> Binned:
     """A column of a release and its original in at most so many bins, and one for missing values where there are any."""
     reading = pair.reading(column)
-    return _by_number(reading, most) if reading.scale == "number" else _by_value(reading, most)
+    if reading.scale != "number":
+        return _by_value(reading, most)
+    return _by_number(reading, most, _date if pair.original.schema[column].kind is Kind.DATE else _short)
 
 
-def _by_number(reading: Reading, most: int) -> Binned:
+def _by_number(reading: Reading, most: int, told: Callable[[float], str]) -> Binned:
     """Bins of equal width between the 1st and the 99th percentile; what lies outside is in the outer bins."""
     import numpy as np
 
@@ -73,7 +79,7 @@ def _by_number(reading: Reading, most: int) -> Binned:
     if high <= low:
         low, high = (float(known.min()), float(known.max())) if known.size else (0.0, 1.0)
     edges = np.linspace(low, high, most + 1) if high > low else np.array([low, low + 1.0])
-    names = tuple(f"{_short(a)}–{_short(b)}" for a, b in itertools.pairwise(edges))
+    names = tuple(f"{told(a)}–{told(b)}" for a, b in itertools.pairwise(edges))
     place = np.clip(np.searchsorted(edges, reading.places, side="right") - 1, 0, len(names) - 1)
     spread = np.zeros((len(reading.labels), len(names) + 1))
     for i in range(len(reading.labels)):
@@ -157,6 +163,10 @@ def _without_unused(
 
 def _short(number: float) -> str:
     return f"{number:,.0f}" if abs(number) >= 100 else f"{number:.3g}"
+
+
+def _date(days: float) -> str:
+    return (datetime.date(1970, 1, 1) + datetime.timedelta(days=days)).isoformat()
 
 
 def table_distance(one: Binned, other: Binned) -> float:

@@ -227,14 +227,16 @@ def humanised(name: str) -> str:
 def number(value: float | None) -> str:
     """A count or quantity as text.
 
-    >>> number(12345), number(0.55163), number(5.0), number(True), number(None)
-    ('12,345', '0.5516', '5', 'yes', '–')
+    >>> number(12345), number(0.55163), number(5.0), number(True), number(None), number(107930241362.4)
+    ('12,345', '0.5516', '5', 'yes', '–', '1.079e+11')
     """
     if value is None:
         return "–"
     if isinstance(value, bool):
         return "yes" if value else "no"
-    return f"{value:,}" if isinstance(value, int) else f"{value:,.4g}" if abs(value) < 1e4 else f"{value:,.0f}"
+    if isinstance(value, int):
+        return f"{value:,}"
+    return f"{value:,.0f}" if 1e4 <= abs(value) < 1e9 else f"{value:,.4g}"
 
 
 def score(value: float) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from sfumato.risk.background_knowledge import BackgroundKnowledge
 from sfumato.risk.composition import Composition
 from sfumato.risk.distance_linkage import DistanceLinkage
+from sfumato.risk.downcoding import Downcoding
 from sfumato.risk.homogeneity import Homogeneity
 from sfumato.risk.individual_risk import IndividualRisk
 from sfumato.risk.inference import Inference
@@ -37,6 +38,7 @@ ALL = (
     Similarity,
     Composition,
     Minimality,
+    Downcoding,
     IntervalDisclosure,
     Suda,
     IndividualRisk,

@@ -51,10 +51,21 @@ class Parameters:
 
     @property
     def weights(self) -> NDArray[np.float64]:
-        """Per column and level the bits in favour of a match; 0 where nothing can be said."""
+        """Per column and level the bits in favour of a match; 0 where nothing can be said.
+
+        Closeness is held to weigh less than agreement: where the estimate says otherwise (one column alone cannot tell), it
+        weighs halfway between differing and agreeing. A level of agreement that did not occur weighs as the best that did.
+        """
         import numpy as np
 
         bits = np.log2(np.maximum(self.m, LEAST) / np.maximum(self.u, LEAST))
+        occur = self.u > 0
+        for k in range(len(bits)):
+            agreeing = bits[k, 2:][occur[k, 2:]]
+            if len(agreeing) and occur[k, 1] and bits[k, 1] >= agreeing.min():
+                bits[k, 1] = (bits[k, 0] + agreeing.min()) / 2
+            best = bits[k, 1:][occur[k, 1:]].max(initial=0.0)
+            bits[k, 1:][~occur[k, 1:]] = best
         return np.column_stack([bits, np.zeros(len(bits))])
 
 

@@ -57,7 +57,7 @@ def count_patterns(arrays: Arrays, anchors: NDArray[np.int64]) -> Patterns:
     left, right = arrays.theirs, arrays.ours
     keys, counts = pattern_counts(
         anchors, arrays.kinds, arrays.constants, left.numbers, left.marks, left.records.astype(float),
-        right.numbers, right.marks, right.records.astype(float), left.bases, left.starts, left.matches,
+        right.numbers, right.marks, right.records.astype(float), left.bases, left.starts, left.matches, right.bases,
     )  # fmt: skip
     order = np.argsort(keys)
     digits = LEVELS ** np.arange(len(arrays.kinds) - 1, -1, -1)

@@ -77,7 +77,7 @@ def _searched(
         part = queries[done : done + (FIRST if done == 0 else MORE)]
         least[part], tied[part] = search(
             part, arrays.kinds, arrays.constants, here.numbers, here.marks, there.numbers, there.marks, there.records,
-            here.bases, here.starts, here.matches, *tree, *lists, TIE,
+            here.bases, here.starts, here.matches, *tree, *lists, there.bases, TIE,
         )  # fmt: skip
         done += len(part)
         scene.progress(done / len(queries), "linking records")

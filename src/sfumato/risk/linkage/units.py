@@ -71,7 +71,7 @@ def look(arrays: Arrays, units: Units, family: Family, parameters: NDArray[np.fl
     left, right = arrays.theirs, arrays.ours
     own, others, distances, hopeless = impostors(
         units.pairs, family.kind, parameters, KEPT, arrays.kinds, arrays.constants, left.numbers, left.marks,
-        right.numbers, right.marks, left.bases, left.starts, left.matches,
+        right.numbers, right.marks, left.bases, left.starts, left.matches, right.bases,
     )  # fmt: skip
     return Look(np.asarray(distances[:, 0] >= own + MARGIN), hopeless, others)
 

@@ -1,0 +1,80 @@
+"""``sfumato evaluate``: what a release is still worth."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from sfumato.cli.options import Decimal, Delimiter, Encoding, Json, Quiet, read_data
+
+if TYPE_CHECKING:
+    from sfumato.evaluation import Evaluation
+
+
+def evaluate(
+    folder: Annotated[Path, typer.Argument(help="the folder that run wrote, with share and owner")],
+    original: Annotated[str, typer.Option(help="the original table")],
+    metric: Annotated[
+        list[str] | None,
+        typer.Option(help="a metric by name, with parameters as in a recipe: 'c_avg: {k: 5}'; repeat it"),
+    ] = None,
+    keep: Annotated[bool, typer.Option(help="add the values to the certificate and the reports")] = False,
+    sign: Annotated[Path | None, typer.Option(help="private key (PEM), for a certificate that is signed")] = None,
+    json: Json = False,
+    quiet: Quiet = False,
+    delimiter: Delimiter = None,
+    encoding: Encoding = None,
+    decimal: Decimal = None,
+) -> None:
+    """Measure a release beside its original: loss, moments, tables, queries, models; by default everything that applies."""
+    from sfumato.cli.talk import give_json, progress
+    from sfumato.release.folder import read_release
+    from sfumato.verbs import evaluate as measure
+
+    written = read_release(folder)
+    wanted = None if metric is None else [_spec(text) for text in metric]
+    dataset = read_data(original, quiet=quiet, delimiter=delimiter, encoding=encoding, decimal=decimal)
+    with progress("measuring", quiet=quiet):
+        found = measure(written.beside(dataset), metrics=wanted)
+    if keep:
+        values = {**written.certificate.get("utility", {}), **{m.name: m.value for m in found.measures}}
+        written.add("utility", values, sign=sign)
+    if json:
+        give_json(found.to_dict())
+    else:
+        show(found)
+
+
+def _spec(text: str) -> Any:
+    from sfumato.core.yaml_text import read_yaml
+
+    return read_yaml(text, "--metric")
+
+
+def show(found: Evaluation) -> None:
+    """Print an evaluation for people."""
+    from rich.markup import escape
+    from rich.table import Table
+
+    from sfumato.cli.talk import bar, out
+
+    console = out()
+    console.print(
+        f"[bold]{escape(found.name)}[/]: {found.released:,} of {found.records:,} records released\n", soft_wrap=True
+    )
+    table = Table(box=None, pad_edge=False)
+    for column in ("measure", "value", "", "meaning"):
+        table.add_column(column, overflow="fold")
+    for measure in found.measures:
+        best = "1" if measure.better == "higher" else "0"
+        table.add_row(
+            measure.name.replace("_", " "),
+            f"{measure.value:.4f}",
+            f"{bar(measure.value, 8)} [dim]{best} is best[/]",
+            f"[dim]{escape(measure.meaning)}[/]",
+        )
+    console.print(table)
+    for name, reason in found.skipped.items():
+        console.print(f"[dim]not measured: {name.replace('_', ' ')}: {escape(reason)}[/]", soft_wrap=True)

@@ -1,0 +1,295 @@
+"""``sfumato policy``: privacy policies read, checked, compiled, run, and held against a release."""
+
+from __future__ import annotations
+
+import datetime
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from sfumato.cli.options import Data, Json, Quiet, read_data
+
+if TYPE_CHECKING:
+    from sfumato.core.dataset import Dataset
+    from sfumato.policy.enforcing.compile import Compiled
+    from sfumato.policy.enforcing.people import Policies
+
+PolicyFiles = Annotated[
+    list[str], typer.Option("--policy", "-p", help="a policy file, preset:NAME, or a folder with one file per person")
+]
+PurposeName = Annotated[str, typer.Option(help="what the data are used for")]
+RecipientName = Annotated[str | None, typer.Option(help="who receives them; left out: the controller itself")]
+By = Annotated[str | None, typer.Option(help="column that names the person, for a folder of people's own policies")]
+Table = Annotated[
+    Path | None, typer.Option("--recipe", "-r", help="a recipe that says roles and hierarchies of the table")
+]
+OnConflict = Annotated[str, typer.Option(help="floor above cap: privacy, suppress_rows or fail")]
+Floor = Annotated[bool, typer.Option(help="raise everybody to the largest minimum level")]
+BudgetShare = Annotated[float, typer.Option(min=0, max=1, help="share of records that may be suppressed")]
+Meet = Annotated[list[str] | None, typer.Option(help="a promise besides, like k_anonymity:5")]
+Key = Annotated[str | None, typer.Option(help="key for pseudonyms: a file, or env:NAME")]
+Vault = Annotated[str | None, typer.Option(help="encrypted file that remembers pseudonyms")]
+Today = Annotated[str | None, typer.Option(help="the day to judge retention by, like 2030-12-31; left out: today")]
+Ended = Annotated[str | None, typer.Option(help="the day the purpose ended, for retention that counts from it")]
+
+
+def lint(
+    files: Annotated[list[str], typer.Argument(help="policy files, folders of them, or preset:NAME")],
+    data: Annotated[str | None, typer.Option(help="a table whose columns the policy should name")] = None,
+    today: Today = None,
+    json: Json = False,
+) -> None:
+    """Find what is inconsistent in policies, with rule, line and path; exit code 1 when one is unusable."""
+    from sfumato.cli.talk import give_json, out
+    from sfumato.policy.linting import lint_file
+
+    columns = read_data(data, quiet=True).columns if data else None
+    every = [str(one) for file in files for one in (sorted(Path(file).iterdir()) if Path(file).is_dir() else [file])]
+    found = {file: lint_file(file, today=_day(today) or _now(), columns=columns) for file in every}
+    if json:
+        give_json({file: [finding.to_dict() for finding in findings] for file, findings in found.items()})
+    else:
+        for file, findings in found.items():
+            for finding in findings:
+                out().print(f"{file}: {finding}", markup=False, soft_wrap=True)
+    if any(finding.severity == "error" for findings in found.values() for finding in findings):
+        raise typer.Exit(1)
+
+
+def compile_recipe(
+    data: Data,
+    policy: PolicyFiles,
+    purpose: PurposeName,
+    recipient: RecipientName = None,
+    by: By = None,
+    table: Table = None,
+    on_conflict: OnConflict = "privacy",
+    floor: Floor = False,
+    budget: BudgetShare = 0.0,
+    meet: Meet = None,
+    key: Key = None,
+    vault: Vault = None,
+    today: Today = None,
+    ended: Ended = None,
+    json: Json = False,
+    quiet: Quiet = False,
+) -> None:
+    """Print the recipe that enforces policies on a table, to read and to edit; decisions go to stderr."""
+    from sfumato import recipes
+    from sfumato.cli.talk import give_json, tell
+    from sfumato.policy.enforcing.compile import compile_policies
+    from sfumato.policy.enforcing.people import Policies
+
+    policies = Policies.load(*policy)
+    dataset = _assigned(policies, _table(data, table, quiet=quiet), by)
+    options = _options(on_conflict, floor, budget, meet, key, vault, today, ended)
+    compiled = compile_policies(policies, dataset, purpose=purpose, recipient=recipient, **options)
+    _tell(compiled, quiet=quiet)
+    if policies.groups:
+        tell("this recipe needs a column with each person's policy; sfumato policy run adds it", quiet=quiet)
+    if json:
+        decisions = [{"rule": d.rule, "subject": d.subject, "text": d.text} for d in compiled.decisions]
+        give_json(
+            {"recipe": recipes.to_dict(compiled.recipe), "decisions": decisions, "refused": dict(compiled.refused)}
+        )
+    else:
+        typer.echo(recipes.dump(compiled.recipe), nl=False)
+
+
+def run(
+    data: Data,
+    policy: PolicyFiles,
+    purpose: PurposeName,
+    output: Annotated[str, typer.Option("--output", "-o", help="folder to make")],
+    recipient: RecipientName = None,
+    by: By = None,
+    table: Table = None,
+    on_conflict: OnConflict = "privacy",
+    floor: Floor = False,
+    budget: BudgetShare = 0.0,
+    meet: Meet = None,
+    key: Key = None,
+    vault: Vault = None,
+    today: Today = None,
+    ended: Ended = None,
+    seed: Annotated[
+        str | None, typer.Option(help="hexadecimal seed, to repeat a run; short ones mark a rehearsal")
+    ] = None,
+    force: Annotated[bool, typer.Option("--force", help="replace an earlier release in that folder")] = False,
+    json: Json = False,
+    quiet: Quiet = False,
+) -> None:
+    """Make a release under policies: authorise, pseudonymize, personal levels, promises, verdicts, compliance record."""
+    from sfumato.cli.run import show
+    from sfumato.cli.talk import give_json, progress, tell
+    from sfumato.policy.enforcing.enforce import enforce
+    from sfumato.policy.enforcing.people import Policies
+    from sfumato.release.publish import refuse_existing
+
+    refuse_existing(Path(output), force=force)
+    policies = Policies.load(*policy)
+    dataset = _table(data, table, quiet=quiet)
+    options = _options(on_conflict, floor, budget, meet, key, vault, today, ended)
+    with progress("enforcing", quiet=quiet) as told:
+        made = enforce(
+            policies, dataset, purpose=purpose, recipient=recipient, by=by, seed=seed, progress=told, **options
+        )
+    folder = made.write(output, force=force)
+    _tell(made.compiled, quiet=quiet)
+    if json:
+        give_json({**made.record, "folder": str(folder)})
+    else:
+        show(made.release)
+    tell(f"share  {folder / 'share'}\nkeep   {folder / 'owner'}: with compliance.json", quiet=quiet)
+
+
+def comply(
+    folder: Annotated[Path, typer.Argument(help="the shared folder, the one with certificate.json")],
+    policy: PolicyFiles,
+    purpose: PurposeName,
+    recipient: RecipientName = None,
+    original: Annotated[str | None, typer.Option(help="the original table, for models that compare with it")] = None,
+    age: Annotated[list[str] | None, typer.Option(help="columns that are ages, for rules about numbers")] = None,
+    zip_code: Annotated[list[str] | None, typer.Option("--zip", help="columns that are ZIP codes")] = None,
+    date: Annotated[list[str] | None, typer.Option(help="columns that are dates")] = None,
+    category: Annotated[list[str] | None, typer.Option(help="data categories, for SPECIAL, DPV and ODRL")] = None,
+    days: Annotated[int | None, typer.Option(min=0, help="days of storage, for SPECIAL, DPV and ODRL")] = None,
+    today: Today = None,
+    ended: Ended = None,
+    json: Json = False,
+) -> None:
+    """Hold a release against policies it need not have been made for; exit code 1 with reasons when one is not kept."""
+    from sfumato.cli.talk import give_json, out
+    from sfumato.policy.holding import hold_against
+
+    numbers = {"age": age or [], "zip": zip_code or [], "date": date or []}
+    found = hold_against(
+        folder,
+        policy,
+        purpose=purpose,
+        recipient=recipient,
+        original=read_data(original, quiet=True) if original else None,
+        numbers=numbers,
+        categories=category or [],
+        days=days,
+        today=_day(today),
+        ended=_day(ended),
+    )
+    if json:
+        give_json(found.to_dict())
+    else:
+        out().print(str(found), markup=False, soft_wrap=True)
+    if not found.holds:
+        raise typer.Exit(1)
+
+
+def export(
+    to: Annotated[str, typer.Option(help="ours, lpl-a, lpl-b, lpl-xml, dpv; schema: the JSON Schema of ours")],
+    source: Annotated[str | None, typer.Argument(help="a policy file, preset:NAME, or a shared folder (dpv)")] = None,
+) -> None:
+    """Print a policy in another language, or what was released in terms of DPV."""
+    from sfumato.errors import ParameterError
+    from sfumato.policy.dialects import as_json, load_policy, write_policy
+    from sfumato.policy.ours import json_schema
+
+    if to == "schema":
+        typer.echo(as_json(json_schema()), nl=False)
+        return
+    if source is None:
+        raise ParameterError("say which policy to export, or --to schema")
+    if Path(source).is_dir():
+        typer.echo(as_json(_released_in_dpv(Path(source), to)), nl=False)
+        return
+    typer.echo(write_policy(load_policy(source), to), nl=False)
+
+
+def _released_in_dpv(folder: Path, to: str) -> dict[str, Any]:
+    from sfumato.errors import ParameterError
+    from sfumato.policy.enforcing.record import read_record
+    from sfumato.policy.linked.dpv import release_to_dpv
+    from sfumato.release.verify import read_certificate
+
+    if to != "dpv":
+        raise ParameterError("a release is exported in DPV terms: --to dpv")
+    return release_to_dpv(read_certificate(folder), read_record(folder))
+
+
+def _table(data: str, recipe: Path | None, *, quiet: bool) -> Dataset:
+    """The table, with the roles and hierarchies that a recipe gives it."""
+    from sfumato import recipes
+
+    dataset = read_data(data, quiet=quiet)
+    return dataset if recipe is None else dataset.with_schema(recipes.load(recipe).schema)
+
+
+def _assigned(policies: Policies, dataset: Dataset, by: str | None) -> Dataset:
+    return policies.assigned(dataset, by) if policies.groups and by is not None else dataset
+
+
+def _options(
+    on_conflict: str,
+    floor: bool,
+    budget: float,
+    meet: list[str] | None,
+    key: str | None,
+    vault: str | None,
+    today: str | None,
+    ended: str | None,
+) -> dict[str, Any]:
+    from sfumato import registry
+    from sfumato.errors import ParameterError
+
+    if on_conflict not in ("privacy", "suppress_rows", "fail"):
+        raise ParameterError(f"--on-conflict is privacy, suppress_rows or fail, not {on_conflict!r}")
+    asked = [registry.ask(text) for text in meet or []]
+    if any(question.left_open for question in asked):
+        raise ParameterError("--meet needs a degree, like k_anonymity:5")
+    named = {"env": key.removeprefix("env:")} if key and key.startswith("env:") else {"file": key}
+    return {
+        "on_conflict": on_conflict,
+        "floor": floor,
+        "budget": budget,
+        "meet": tuple(question.model for question in asked),
+        "key": named if key else None,
+        "vault": vault,
+        "today": _day(today),
+        "ended": _day(ended),
+    }
+
+
+def _day(text: str | None) -> datetime.date | None:
+    from sfumato.errors import ParameterError
+
+    try:
+        return None if text is None else datetime.date.fromisoformat(text)
+    except ValueError:
+        raise ParameterError("a day is written like 2030-12-31") from None
+
+
+def _now() -> datetime.date:
+    return datetime.datetime.now(datetime.UTC).date()
+
+
+def _tell(compiled: Compiled, *, quiet: bool) -> None:
+    """Say what was decided on the way."""
+    from rich.markup import escape
+
+    from sfumato.cli.talk import tell
+
+    for decision in compiled.decisions:
+        tell(f"[dim]{escape(str(decision))}[/]", quiet=quiet)
+    for label, reason in compiled.refused.items():
+        tell(f"[dim]left out: {escape(label)}: {escape(reason)}[/]", quiet=quiet)
+
+
+def build(interruptible: Callable[[Callable[..., None]], Callable[..., None]]) -> typer.Typer:
+    """The commands about policies."""
+    app = typer.Typer(
+        help="Privacy policies: check, compile, run, hold against a release, export.", no_args_is_help=True
+    )
+    commands = (("lint", lint), ("compile", compile_recipe), ("run", run), ("comply", comply), ("export", export))
+    for name, command in commands:
+        app.command(name)(interruptible(command))
+    return app

@@ -1,0 +1,100 @@
+"""``sfumato query``: ask a table under a budget."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from sfumato.cli.options import Json, Quiet, read_data
+
+if TYPE_CHECKING:
+    from sfumato.dp import Answer, Budget, Session
+
+
+def query(
+    recipe: Annotated[Path, typer.Argument(help="the recipe (YAML): its columns declare bounds and domains")],
+    data: Annotated[str, typer.Argument(help="the table")],
+    statement: Annotated[
+        str | None, typer.Argument(help='the question, e.g. "SELECT sex, AVG(cost) FROM people GROUP BY sex"')
+    ] = None,
+    epsilon: Annotated[float | None, typer.Option(help="what the answer may cost (Laplace noise)")] = None,
+    rho: Annotated[float | None, typer.Option(help="or in zCDP (Gaussian noise)")] = None,
+    ledger: Annotated[Path | None, typer.Option(help="what was spent; by default beside the recipe, .ledger")] = None,
+    budget: Annotated[float | None, typer.Option(help="start a ledger: ε in total")] = None,
+    delta: Annotated[float | None, typer.Option(help="start a ledger: δ besides ε")] = None,
+    budget_rho: Annotated[float | None, typer.Option(help="start a ledger: ρ (zCDP) in total, instead of ε")] = None,
+    name: Annotated[
+        str | None, typer.Option(help="start a ledger: the dataset's name; by default the recipe's")
+    ] = None,
+    protects: Annotated[
+        str | None, typer.Option(help="start a ledger: the column that names persons, or 'row'")
+    ] = None,
+    neighbours: Annotated[str | None, typer.Option(help="start a ledger: add_remove or change_one")] = None,
+    contributions: Annotated[int | None, typer.Option(help="start a ledger: rows of one person that count")] = None,
+    quantum: Annotated[float, typer.Option(help="replies leave at multiples of so many seconds")] = 2.0,
+    fresh: Annotated[bool, typer.Option("--fresh", help="pay again for new noise, even if asked before")] = False,
+    json: Json = False,
+    quiet: Quiet = False,
+) -> None:
+    """Answer a question under differential privacy and write down what it cost.
+
+    The first call starts the ledger with --budget; what was spent stays spent, also when the data change. The same
+    question gets the same answer and costs nothing. Without a question, the state of the budget is shown.
+    """
+    from sfumato.cli.talk import tell
+    from sfumato.dp import Quantum
+
+    waiting = Quantum(quantum, alarm=lambda n: tell(f"[yellow]note: the reply took {n} quanta; raise --quantum[/]"))
+    start = {"name": name, "protects": protects, "neighbours": neighbours, "contributions": contributions}
+    with waiting.reply(since=time.monotonic()):
+        asking = _session(recipe, data, ledger, _budget(budget, delta, budget_rho), start)
+        if statement is None:
+            answers: tuple[Answer, ...] = ()
+        else:
+            answers = asking.sql(statement, epsilon=epsilon, rho=rho, fresh=fresh)
+    _show(asking, answers, json=json, quiet=quiet)
+
+
+def _session(recipe: Path, data: str, ledger: Path | None, budget: Budget | None, start: dict[str, Any]) -> Session:
+    from sfumato import recipes
+    from sfumato.dp import session
+
+    schema = recipes.load(recipe).schema
+    path = ledger or recipe.with_suffix(".ledger")
+    if not path.exists():
+        start = {**start, "name": start["name"] or recipe.stem}
+    # what reading decided depends on the data, so it is not told to those who ask
+    dataset = read_data(data, quiet=True).with_schema(schema)
+    return session(dataset, budget=budget, ledger=path, **start)
+
+
+def _budget(epsilon: float | None, delta: float | None, rho: float | None) -> Budget | None:
+    from sfumato.dp import Budget
+
+    if epsilon is None and rho is None and delta is None:
+        return None
+    return Budget(epsilon, delta=delta or 0.0, rho=rho)
+
+
+def _show(asking: Session, answers: tuple[Answer, ...], *, json: bool, quiet: bool) -> None:
+    from rich.markup import escape
+
+    from sfumato.cli.talk import give_json, out, tell
+
+    terms = asking.ledger.terms
+    state = {"budget": terms.budget.to_dict(), "spent": asking.spent, "largest_epsilon": asking.largest_epsilon}
+    if json:
+        give_json({"answers": [answer.to_dict() for answer in answers], **state})
+        return
+    for answer in answers:
+        out().print(escape(str(answer)), soft_wrap=True)
+    if not answers:
+        out().print(escape("\n".join([repr(asking), *asking.history])), soft_wrap=True)
+    tell(
+        f"[dim]{escape(terms.dataset)}: {state['spent']:g} spent of {escape(str(terms.budget))}; one more answer may "
+        f"cost up to ε = {state['largest_epsilon']:g}[/]",
+        quiet=quiet,
+    )

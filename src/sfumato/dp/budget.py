@@ -1,0 +1,165 @@
+"""What may be lost about a person in total, and what one answer costs."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from collections.abc import Iterable
+from fractions import Fraction
+from numbers import Real
+from typing import Annotated, Any
+
+from pydantic import Field
+
+from sfumato.core.parameters import parameters
+from sfumato.dp.composition import epsilon_of_rho, rho_of_budget
+from sfumato.errors import ParameterError
+
+SAFETY = 1e-9
+"""Logarithms are rounded: a converted total must stay this far, relatively, below the budget."""
+
+
+def exact(amount: Any, what: str) -> Fraction:
+    """A positive number as the decimal that was written, so that three times 0.1 is 0.3.
+
+    >>> exact(0.1, "epsilon") * 3 == exact(0.3, "epsilon")
+    True
+    """
+    if isinstance(amount, bool) or not isinstance(amount, Real | str):
+        raise ParameterError(f"{what} must be a number")
+    try:
+        given = amount if isinstance(amount, Fraction) else Fraction(str(float(amount)))
+    except (ValueError, OverflowError):
+        raise ParameterError(f"{what} must be a finite number") from None
+    if given <= 0:
+        raise ParameterError(f"{what} must be above 0: without a loss there is no answer, and no loss is negative")
+    return given
+
+
+@dataclasses.dataclass(frozen=True)
+class Loss:
+    """What one answer costs: a pure ``epsilon`` or a ``rho`` of zCDP, exactly as asked for."""
+
+    epsilon: Fraction | None = None
+    rho: Fraction | None = None
+
+    @classmethod
+    def of(cls, epsilon: Any = None, rho: Any = None) -> Loss:
+        """A loss from numbers; exactly one of the two is given."""
+        if (epsilon is None) == (rho is None):
+            raise ParameterError("say what the answer may cost: either epsilon (pure) or rho (zCDP)")
+        if epsilon is not None:
+            return cls(epsilon=exact(epsilon, "epsilon"))
+        return cls(rho=exact(rho, "rho"))
+
+    @property
+    def as_rho(self) -> Fraction:
+        """The loss in zCDP: a pure ε counts ε²/2."""
+        if self.epsilon is not None:
+            return self.epsilon**2 / 2
+        return self.rho or Fraction(0)
+
+    def divided(self, parts: int) -> Loss:
+        """One of several equal parts; together they cost exactly this."""
+        if self.epsilon is not None:
+            return Loss(epsilon=self.epsilon / parts)
+        return Loss(rho=self.as_rho / parts)
+
+    def to_dict(self) -> dict[str, str]:
+        """Plain data for a ledger."""
+        return {"epsilon": str(self.epsilon)} if self.epsilon is not None else {"rho": str(self.rho)}
+
+    @classmethod
+    def from_dict(cls, plain: dict[str, str]) -> Loss:
+        """The inverse of :meth:`to_dict`."""
+        return cls.of(**{name: Fraction(value) for name, value in plain.items()})
+
+    def __str__(self) -> str:
+        return f"ε = {float(self.epsilon):g}" if self.epsilon is not None else f"ρ = {float(self.as_rho):g}"
+
+
+@dataclasses.dataclass(frozen=True)
+class Spending:
+    """Losses added up exactly: the sum of ε (None once a loss has no pure ε), the sum of ρ, and how many there were."""
+
+    epsilon: Fraction | None = Fraction(0)
+    rho: Fraction = Fraction(0)
+    answers: int = 0
+
+    def plus(self, losses: Iterable[Loss]) -> Spending:
+        """This and more."""
+        epsilon, rho, answers = self.epsilon, self.rho, self.answers
+        for loss in losses:
+            epsilon = None if epsilon is None or loss.epsilon is None else epsilon + loss.epsilon
+            rho, answers = rho + loss.as_rho, answers + 1
+        return Spending(epsilon, rho, answers)
+
+
+NOTHING = Spending()
+
+
+@parameters
+class Budget:
+    """The total that may be lost: pure ``Budget(1.0)``, ``Budget(1.0, delta=1e-6)``, or zCDP ``Budget(rho=0.1)``.
+
+    With δ, what was asked is counted in both ways that hold for questions chosen one after the other, as a sum of ε and
+    as zCDP converted to (ε, δ), and either must stay within the budget. A question counts only before it is answered,
+    and sums are exact, so a budget is never overspent by rounding.
+    """
+
+    epsilon: Annotated[float | None, Field(gt=0, allow_inf_nan=False, description="ε in total")] = None
+    delta: Annotated[float, Field(ge=0, lt=1, description="probability with which ε may fail; 0: never")] = 0.0
+    rho: Annotated[float | None, Field(gt=0, allow_inf_nan=False, description="ρ of zCDP in total, instead of ε")] = (
+        None
+    )
+
+    def __post_init__(self) -> None:
+        if (self.epsilon is None) == (self.rho is None):
+            raise ParameterError("a budget is either an epsilon or a rho")
+        if self.rho is not None and self.delta:
+            raise ParameterError("delta belongs to a budget in epsilon; a rho holds without it")
+
+    def affords(self, spending: Spending) -> bool:
+        """Whether these losses together stay within the budget.
+
+        >>> tenth = Loss.of(epsilon=0.1)
+        >>> Budget(0.3).affords(NOTHING.plus([tenth] * 3)), Budget(0.3).affords(NOTHING.plus([tenth] * 4))
+        (True, False)
+        >>> Budget(0.3, delta=1e-6).affords(NOTHING.plus([Loss.of(epsilon=0.001)] * 1000))
+        True
+        """
+        if self.rho is not None:
+            return spending.rho <= exact(self.rho, "rho")
+        limit = exact(self.epsilon, "epsilon")
+        if spending.epsilon is not None and spending.epsilon <= limit:
+            return True
+        return self.delta > 0 and epsilon_of_rho(float(spending.rho), self.delta) <= float(limit) * (1 - SAFETY)
+
+    def spent(self, spending: Spending) -> float:
+        """What these losses come to together, in the currency of the budget (ε or ρ)."""
+        if self.rho is not None:
+            return float(spending.rho)
+        total = math.inf if spending.epsilon is None else float(spending.epsilon)
+        return min(total, epsilon_of_rho(float(spending.rho), self.delta)) if self.delta else total
+
+    def largest_epsilon(self, spending: Spending) -> float:
+        """The largest pure ε that one more answer could cost, rounded down to six digits."""
+        if self.rho is not None:
+            rest = math.sqrt(2 * max(0.0, self.rho - float(spending.rho)))
+        else:
+            limit = exact(self.epsilon, "epsilon")
+            rest = 0.0 if spending.epsilon is None else max(0.0, float(limit - spending.epsilon))
+            if self.delta:
+                left = rho_of_budget(float(limit) * (1 - SAFETY), self.delta) - float(spending.rho)
+                rest = max(rest, math.sqrt(2 * max(0.0, left)))
+        return math.floor(rest * 1e6 + 1e-6) / 1e6
+
+    def to_dict(self) -> dict[str, float]:
+        """Plain data for a ledger: the fields that were given."""
+        given = {"epsilon": self.epsilon, "delta": self.delta or None, "rho": self.rho}
+        return {name: value for name, value in given.items() if value is not None}
+
+    def __str__(self) -> str:
+        if self.rho is not None:
+            return f"ρ = {self.rho:g} (zCDP)"
+        return f"ε = {self.epsilon:g}" + (f", δ = {self.delta:g}" if self.delta else "")

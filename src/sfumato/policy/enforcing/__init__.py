@@ -1,0 +1,1 @@
+"""From policies to a release, and from a release back to policies."""

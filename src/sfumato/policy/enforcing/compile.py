@@ -1,0 +1,253 @@
+"""From policies to a recipe: authorise, pseudonymize, personal levels, then the common guarantee, in this order.
+
+The order is fixed. Pseudonyms come first, since pseudonyms of generalised names would merge people; personal levels
+come before the promises are reached, since a value raised afterwards leaves its class and breaks them.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import datetime
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, get_args
+
+from sfumato import registry
+from sfumato.core.recipe import Recipe
+from sfumato.errors import ParameterError, ReleaseRefused, SchemaError, Unsatisfiable, did_you_mean
+from sfumato.policy.enforcing.authorise import Permission, Use, authorise
+from sfumato.policy.enforcing.columns import described_columns
+from sfumato.policy.enforcing.guarantee import Decision, Guarantee, OnConflict, common_guarantee
+from sfumato.policy.enforcing.people import COLUMN, Policies
+from sfumato.policy.enforcing.rehearsal import feasible
+from sfumato.policy.findings import Findings
+from sfumato.policy.lint import lint
+from sfumato.policy.policy import Group, Purpose
+from sfumato.policy.pseudonyms import COUNTER, KEYED, RANDOM
+
+if TYPE_CHECKING:
+    from sfumato.core.dataset import Dataset
+    from sfumato.core.model import Model
+
+METHODS = {RANDOM: "random_table", KEYED: "keyed", COUNTER: "counter"}
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Compiled:
+    """A recipe and how it came about: decisions, policies that do not allow the use, and the day data must be gone."""
+
+    recipe: Recipe
+    use: Use
+    decisions: tuple[Decision, ...]
+    refused: Mapping[str, str]
+    delete_by: datetime.date | None
+
+
+@dataclasses.dataclass(frozen=True)
+class Options:
+    """What the policies leave open."""
+
+    on_conflict: OnConflict = "privacy"
+    floor: bool = False
+    budget: float = 0.0
+    meet: tuple[Model, ...] = ()
+    key: Mapping[str, str] | None = None
+    vault: str | None = None
+
+    @classmethod
+    def of(cls, given: Mapping[str, Any]) -> Options:
+        """Options by name; what is not known is refused."""
+        known = [field.name for field in dataclasses.fields(cls)]
+        for name in given:
+            if name not in known:
+                raise ParameterError(f"{name!r} is no option of compiling policies.{did_you_mean(name, known)}")
+        made = cls(**{**given, "meet": tuple(given.get("meet", ()))})
+        if made.on_conflict not in get_args(OnConflict):
+            raise ParameterError(f"on_conflict is one of {', '.join(get_args(OnConflict))}, not {made.on_conflict!r}")
+        return made
+
+
+def compile_policies(
+    policies: Policies,
+    dataset: Dataset,
+    *,
+    purpose: str,
+    recipient: str | None = None,
+    today: datetime.date | None = None,
+    ended: datetime.date | None = None,
+    **options: Any,
+) -> Compiled:
+    """The recipe that enforces policies on a table, for one purpose and one recipient.
+
+    ``on_conflict`` says what happens when a floor is above a cap, or nothing below the caps keeps the promises:
+    ``privacy`` lifts the caps, ``suppress_rows`` drops rows, ``fail`` raises. ``floor`` raises everybody to the largest
+    minimum, not each person to that person's own. ``budget`` is the share of records that may be suppressed to reach the promises, ``meet``
+    adds promises of your own. ``key`` ({file: …} or {env: …}) and ``vault`` are for keyed pseudonyms. ``ended`` is the day the
+    purpose ended, for retention that counts from it. People's own policies need the column ``policy``
+    (:meth:`Policies.assigned`).
+    """
+    chosen = Options.of(options)
+    lacking = _sound(policies, dataset)
+    use = Use(purpose, recipient, today or datetime.datetime.now(datetime.UTC).date(), ended)
+    shared, own, refused, delete_by = _authorised(policies, use, dataset)
+    merged = common_guarantee(
+        shared,
+        own,
+        [c for c in dataset.columns if c != COLUMN or not own],
+        on_conflict=chosen.on_conflict,
+        sensitive=dataset.schema.sensitive,
+    )
+    if own and not merged.own:
+        raise ReleaseRefused("everybody would have to be left out to keep the caps; choose another rule for conflicts")
+    findings = Findings("the policies")
+    schema, tops, told = described_columns(dataset, merged, _entries(policies, shared, use), findings)
+    made = _Steps(merged, chosen, use, tops, findings)
+    models = made.models()
+    recipe = Recipe(schema, models, ())
+    steps = made.steps(refused)
+    findings.raise_errors()
+    recipe = dataclasses.replace(recipe, steps=tuple(registry.build("steps", s) for s in steps))
+    recipe, settled = _within_caps(recipe, dataset, made)
+    return Compiled(recipe, use, (*lacking, *merged.decisions, *told, *made.decisions, *settled), refused, delete_by)
+
+
+def _sound(policies: Policies, dataset: Dataset) -> list[Decision]:
+    """Raise everything inconsistent in the policies; what they list and the table lacks is only told, unless required."""
+    found = Findings("the policies")
+    for policy in policies.all:
+        found.extend(lint(policy, columns=dataset.columns))
+    found.raise_errors()
+    return [Decision(f.rule, f.path, f.message) for f in found if f.rule == "datum_not_in_table"]
+
+
+def _authorised(
+    policies: Policies, use: Use, dataset: Dataset
+) -> tuple[list[Purpose], dict[str, Purpose], dict[str, str], datetime.date | None]:
+    """Purposes of everybody and of the people who allow the use, the refusals, and the earliest day of deletion."""
+    everybody = [authorise(policy, use) for policy in policies.everybody]
+    own = {label: authorise(policy, use) for label, policy in policies.groups.items()}
+    if own and COLUMN not in dataset.columns:
+        raise SchemaError(
+            f"the table has no column {COLUMN!r} that names each row's policy; make it with Policies.assigned"
+        )
+    reasons = [p.reason for p in everybody if not p.allowed]
+    if not reasons and own and not any(p.allowed for p in own.values()):
+        reasons = sorted({p.reason for p in own.values()})
+    if reasons or not (everybody or own):
+        raise ReleaseRefused("; ".join(reasons) or "there is no policy that allows anything")
+    allowed: list[Permission] = [p for p in (*everybody, *own.values()) if p.allowed]
+    return (
+        [p.purpose for p in everybody if p.purpose is not None],
+        {label: p.purpose for label, p in own.items() if p.purpose is not None},
+        {label: p.reason for label, p in own.items() if not p.allowed},
+        min((p.delete_by for p in allowed if p.delete_by is not None), default=None),
+    )
+
+
+def _entries(policies: Policies, shared: Sequence[Purpose], use: Use) -> dict[str, list[tuple[str, ...]]]:
+    """All hierarchy entries by column: those of people's own policies and those for everybody."""
+    found: dict[str, dict[tuple[str, ...], None]] = {}
+    names = {p.name for policy in policies.groups.values() if (p := policy.purpose(use.purpose)) is not None}
+    for (purpose, column), rows in policies.entries.items():
+        if purpose in names:
+            found.setdefault(column, {}).update(dict.fromkeys(rows))
+    for purpose_ in shared:
+        for datum in purpose_.data:
+            if datum.anonymization is not None and datum.anonymization.hierarchy:
+                found.setdefault(datum.name, {}).update(dict.fromkeys(datum.anonymization.hierarchy))
+    return {column: list(rows) for column, rows in found.items()}
+
+
+class _Steps:
+    """The steps of a recipe, in the one right order."""
+
+    def __init__(
+        self, merged: Guarantee, options: Options, use: Use, tops: Mapping[str, int], findings: Findings
+    ) -> None:
+        self.merged, self.options, self.use, self.tops, self.findings = merged, options, use, tops, findings
+        self.decisions: list[Decision] = []
+
+    def models(self) -> tuple[Model, ...]:
+        """What must hold: the policies' strongest models and the caller's own."""
+        from sfumato.policy.promises import strongest
+
+        kept, dropped = strongest([*self.merged.models, *self.options.meet])
+        self.decisions += [Decision("implied", w.promise, f"{w.promise} follows from {s.promise}") for w, s in dropped]
+        if not kept:
+            told = "no policy asks for a privacy model, and personal levels alone guarantee nothing; add one with meet"
+            self.findings.error("no_model", "$.models", told)
+        return tuple(kept)
+
+    def steps(self, refused: Mapping[str, str]) -> list[dict[str, Any]]:
+        """Authorise, pseudonymize, personal levels, anonymize."""
+        found = []
+        if self.merged.own or refused or self.merged.left_out:
+            found.append({"authorised": {"by": COLUMN, "allowed": list(self.merged.own)}})
+        return [*found, *self._pseudonymize(), *self._personal(), self.recoding(caps=True)]
+
+    def _pseudonymize(self) -> list[dict[str, Any]]:
+        """One step for each method; a hash without a key is replaced by one with a key, or by a random table."""
+        by_method: dict[str, list[str]] = {}
+        for column, strength in self.merged.pseudonyms.items():
+            method = METHODS.get(strength, "keyed" if self.options.key else "random_table")
+            if strength not in METHODS:
+                told = (
+                    f"{column}: a hash without a key can be undone by trying all values; {method} is used in its place"
+                )
+                self.decisions.append(Decision("unkeyed_hash", column, told))
+            if method == "keyed" and not self.options.key:
+                told = f"{column}: keyed pseudonyms need a key; give key={{'file': …}} or {{'env': …}}"
+                self.findings.error("missing_key", column, told)
+            by_method.setdefault(method, []).append(column)
+        return [{"pseudonymize": self._fields(method, names)} for method, names in by_method.items()]
+
+    def _fields(self, method: str, names: Sequence[str]) -> dict[str, Any]:
+        keyed = method == "keyed" or self.options.vault is not None
+        return {
+            "columns": list(names),
+            "method": method,
+            "domain": self.use.purpose,  # pseudonyms of different purposes cannot be linked
+            **({"key": dict(self.options.key)} if keyed and self.options.key else {}),
+            **({"vault": self.options.vault} if self.options.vault else {}),
+        }
+
+    def _personal(self) -> list[dict[str, Any]]:
+        everybody = dict(self.merged.floors if self.options.floor else self.merged.everybody)
+        own = {label: dict(wish) for label, wish in self.merged.own.items()}
+        if self.options.floor or not any(own.values()):
+            own = {}
+        if not everybody and not own:
+            return []
+        by = {"own": own, "by": COLUMN} if own else {}
+        return [{"personal_levels": {**({"levels": everybody} if everybody else {}), **by}}]
+
+    def capped(self) -> list[str]:
+        """The columns whose cap lies below the top of their hierarchy."""
+        return sorted(c for c, cap in self.merged.caps.items() if cap < self.tops.get(c, 0))
+
+    def recoding(self, *, caps: bool, budget: float | None = None) -> dict[str, Any]:
+        """The search for the least loss that keeps the promises, from everybody's minimum up to the caps."""
+        floors = self.merged.floors if self.options.floor else self.merged.everybody
+        lowest = {c: level for c, level in floors.items() if Group.QID in self.merged.groups[c]}
+        highest = {c: self.merged.caps[c] for c in self.capped()} if caps else {}
+        levels = {
+            c: [lowest[c], highest.get(c, self.tops[c])] if c in lowest else highest[c] for c in (*lowest, *highest)
+        }
+        share = self.options.budget if budget is None else budget
+        return {"global_recoding": {**({"levels": levels} if levels else {}), "budget": share}}
+
+
+def _within_caps(recipe: Recipe, dataset: Dataset, made: _Steps) -> tuple[Recipe, list[Decision]]:
+    """Where no node under the caps keeps the promises: the chosen rule decides, and says so."""
+    capped = made.capped()
+    if not capped or feasible(recipe, dataset):
+        return recipe, []
+    rule = made.options.on_conflict
+    names = ", ".join(capped)
+    told = f"no generalization within the caps of {names} keeps the promises"
+    if rule == "fail":
+        raise Unsatisfiable(f"{told}; raise the caps, lower the promises, or choose another rule for conflicts")
+    lifted = rule == "privacy"
+    last = made.recoding(caps=not lifted, budget=None if lifted else 1.0)
+    steps = (*recipe.steps[:-1], registry.build("steps", last))
+    how = "the caps are lifted" if lifted else "rows of failing classes are dropped"
+    return dataclasses.replace(recipe, steps=steps), [Decision("caps_too_low", names, f"{told}; {how}")]

@@ -1,0 +1,145 @@
+"""Many people, each with a policy: equal policies are put together, so that a million people cost a few passes."""
+
+from __future__ import annotations
+
+import dataclasses
+import hashlib
+import json
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from sfumato.core.schema import Attribute, Role
+from sfumato.errors import SchemaError, UnreadableInput
+from sfumato.policy.ours import to_ours
+from sfumato.policy.policy import Datum, Policy, Purpose
+
+if TYPE_CHECKING:
+    from sfumato.core.dataset import Dataset
+    from sfumato.core.recipe import Recipe
+    from sfumato.policy.enforcing.comply import Compliance
+    from sfumato.policy.enforcing.enforce import Enforced
+
+COLUMN = "policy"
+"""The column that holds the neutral name of each row's policy; it is never released."""
+NOBODY = "no policy"
+SUFFIXES = (".json", ".jsonld", ".xml")
+
+Rows = Mapping[tuple[str, str], tuple[tuple[str, ...], ...]]
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Policies:
+    """The policies that hold for a table.
+
+    ``everybody`` hold for all rows. ``groups`` are people's own policies under neutral names (``policy 1``, …), since names
+    of policies get into recipes and certificates and must not name people; ``label_of`` says which one a person has.
+    Their hierarchy entries are kept apart in ``entries``, by purpose and datum: people who differ in nothing but the entry
+    of their own value have the same policy.
+    """
+
+    everybody: tuple[Policy, ...] = ()
+    groups: Mapping[str, Policy] = dataclasses.field(default_factory=dict)
+    label_of: Mapping[str, str] = dataclasses.field(default_factory=dict)
+    entries: Rows = dataclasses.field(default_factory=dict)
+
+    @classmethod
+    def one(cls, *policies: Policy) -> Policies:
+        """Policies that hold for everybody alike."""
+        return cls(everybody=policies)
+
+    @classmethod
+    def of(cls, own: Mapping[str, Policy], *, everybody: Iterable[Policy] = ()) -> Policies:
+        """People's own policies by person (or by whatever a column of the table names), and those for everybody."""
+        bare: dict[int, Policy] = {}
+        entries: dict[tuple[str, str], dict[tuple[str, ...], None]] = {}
+        for policy in own.values():
+            if id(policy) not in bare:  # one object may serve many people
+                bare[id(policy)] = _without_entries(policy, entries)
+        distinct = sorted(set(bare.values()), key=digest_of)
+        labels = {policy: f"policy {i}" for i, policy in enumerate(distinct, 1)}
+        return cls(
+            everybody=tuple(everybody),
+            groups={label: policy for policy, label in labels.items()},
+            label_of={person: labels[bare[id(policy)]] for person, policy in own.items()},
+            entries={place: tuple(rows) for place, rows in entries.items()},
+        )
+
+    @classmethod
+    def load(cls, *paths: str | Path) -> Policies:
+        """Read policies: files and presets hold for everybody, the files of a folder each for whom they are named after."""
+        own: dict[str, Policy] = {}
+        everybody = []
+        for path in paths:
+            if Path(path).is_dir():
+                files = sorted(f for f in Path(path).iterdir() if f.suffix.lower() in SUFFIXES)
+                if not files:
+                    raise UnreadableInput(f"{path} holds no policies ({', '.join(SUFFIXES)})")
+                own |= {file.stem: Policy.load(file) for file in files}
+            else:
+                everybody.append(Policy.load(path))
+        return cls.of(own, everybody=everybody)
+
+    @property
+    def all(self) -> tuple[Policy, ...]:
+        """Every policy once, those of people without their hierarchy entries."""
+        return (*self.everybody, *self.groups.values())
+
+    def assigned(self, dataset: Dataset, by: str) -> Dataset:
+        """The table with a column ``policy``: the neutral name of the policy that the person named in ``by`` has.
+
+        Rows of people without a policy get ``no policy``, which allows nothing.
+        """
+        import polars as pl
+
+        from sfumato.core.encoding import encode
+
+        if COLUMN in dataset.columns and by != COLUMN:
+            raise SchemaError(
+                f"the table already has a column {COLUMN!r}; rename it, or say by={COLUMN!r} if it names policies"
+            )
+        encoded = encode(dataset.column(by))
+        names = [NOBODY if label is None else self.label_of.get(label, NOBODY) for label in encoded.labels]
+        column = pl.Series(COLUMN, names, dtype=pl.String).gather(encoded.codes).alias(COLUMN)
+        return dataset.with_columns({COLUMN: column}).with_attribute(COLUMN, Attribute((Role.DIRECT,)))
+
+    def compile(self, dataset: Dataset, *, purpose: str, recipient: str | None = None, **options: Any) -> Recipe:
+        """The recipe that enforces these policies; see :func:`sfumato.policy.enforcing.compile.compile_policies`."""
+        from sfumato.policy.enforcing.compile import compile_policies
+
+        return compile_policies(self, dataset, purpose=purpose, recipient=recipient, **options).recipe
+
+    def enforce(self, dataset: Dataset, *, purpose: str, recipient: str | None = None, **options: Any) -> Enforced:
+        """A release under these policies; see :func:`sfumato.policy.enforcing.enforce.enforce`."""
+        from sfumato.policy.enforcing.enforce import enforce
+
+        return enforce(self, dataset, purpose=purpose, recipient=recipient, **options)
+
+    def comply(self, folder: str | Path, *, purpose: str, recipient: str | None = None, **options: Any) -> Compliance:
+        """Whether a release keeps these policies; see :func:`sfumato.policy.enforcing.comply.comply`."""
+        from sfumato.policy.enforcing.comply import comply
+
+        return comply(Path(folder), self, purpose=purpose, recipient=recipient, **options)
+
+
+def _without_entries(policy: Policy, entries: dict[tuple[str, str], dict[tuple[str, ...], None]]) -> Policy:
+    """A policy without its hierarchy rows, which are added to ``entries``."""
+    purposes = []
+    for purpose in policy.purposes:
+        data = tuple(_without_rows(purpose, datum, entries) for datum in purpose.data)
+        purposes.append(dataclasses.replace(purpose, data=data))
+    return dataclasses.replace(policy, purposes=tuple(purposes), name="")
+
+
+def _without_rows(purpose: Purpose, datum: Datum, entries: dict[tuple[str, str], dict[tuple[str, ...], None]]) -> Datum:
+    method = datum.anonymization
+    if method is None or not method.hierarchy:
+        return datum
+    entries.setdefault((purpose.name, datum.name), {}).update(dict.fromkeys(method.hierarchy))
+    return dataclasses.replace(datum, anonymization=dataclasses.replace(method, hierarchy=()))
+
+
+def digest_of(policy: Policy) -> str:
+    """SHA-256 of a policy's meaning: the same for every dialect it may be written in."""
+    text = json.dumps(to_ours(policy), sort_keys=True, separators=(",", ":"), ensure_ascii=False)
+    return hashlib.sha256(text.encode()).hexdigest()

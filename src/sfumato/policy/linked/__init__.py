@@ -1,0 +1,1 @@
+"""Linked data: DPV and ODRL as JSON-LD."""

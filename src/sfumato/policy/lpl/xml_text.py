@@ -1,0 +1,116 @@
+"""The Layered Privacy Language as XML: the parts of a list are ``<item>``; read without DTDs and entities."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Any
+from xml.sax import SAXException
+from xml.sax.handler import ContentHandler
+from xml.sax.saxutils import escape
+
+from sfumato.errors import UnreadableInput
+from sfumato.policy.documents import MAX_DEPTH, ROOT, Document, require_small
+
+MAX_ELEMENTS = 500_000
+ROOT_ELEMENT = "layeredPrivacyPolicy"
+
+
+@dataclasses.dataclass
+class _Open:
+    """An element that is not closed yet."""
+
+    path: str
+    parts: list[tuple[str, Any]]
+    text: list[str]
+
+    def value(self) -> Any:
+        text = "".join(self.text).strip()
+        if not self.parts:
+            return text
+        if text:
+            self.parts.append(("value", text))
+        names = [name for name, _ in self.parts]
+        if set(names) == {"item"}:
+            return [value for _, value in self.parts]
+        return {
+            name: value if names.count(name) == 1 else [v for n, v in self.parts if n == name]
+            for name, value in self.parts
+        }
+
+
+class _TreeHandler(ContentHandler):
+    """Builds the tree of dialect A, and remembers the line of every element. Attributes are read as elements are."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.lines: dict[str, int] = {}
+        self.tree: Any = None
+        self.open: list[_Open] = []
+        self.locator: Any = None
+
+    def setDocumentLocator(self, locator: Any) -> None:  # noqa: N802
+        self.locator = locator
+
+    def startElement(self, name: str, attrs: Any) -> None:  # noqa: N802
+        if len(self.open) >= MAX_DEPTH or len(self.lines) >= MAX_ELEMENTS:
+            raise UnreadableInput(
+                f"the XML has more than {MAX_DEPTH} levels or {MAX_ELEMENTS} elements; that is no policy"
+            )
+        path = self._path(name)
+        self.lines[path] = self.locator.getLineNumber()
+        told = [(key, attrs[key]) for key in attrs.getNames() if not key.startswith(("xmlns", "xsi:"))]
+        self.open.append(_Open(path, told, []))
+
+    def endElement(self, name: str) -> None:  # noqa: N802
+        closed = self.open.pop()
+        if self.open:
+            self.open[-1].parts.append((name, closed.value()))
+        else:
+            self.tree = closed.value()
+
+    def characters(self, content: str) -> None:
+        self.open[-1].text.append(content)
+
+    def _path(self, name: str) -> str:
+        if not self.open:
+            return ROOT
+        around = self.open[-1]
+        if name == "item":
+            return f"{around.path}[{sum(part == 'item' for part, _ in around.parts)}]"
+        return f"{around.path}.{name}"
+
+
+def read_xml(text: str, name: str) -> Document:
+    """Parse XML into the tree of dialect A. DTDs, entities and external references are refused."""
+    from defusedxml import sax
+    from defusedxml.common import DefusedXmlException
+
+    require_small(text, name)
+    handler = _TreeHandler()
+    try:
+        sax.parseString(text.encode(), handler, forbid_dtd=True)
+    except DefusedXmlException:
+        raise UnreadableInput(f"{name} holds a DTD, an entity or an external reference; take it out") from None
+    except SAXException as error:
+        line = getattr(error, "getLineNumber", lambda: None)()
+        raise UnreadableInput(f"{name}, line {line}: this is not well-formed XML") from None
+    except (LookupError, UnicodeError, ValueError):
+        raise UnreadableInput(f"{name} cannot be read as XML; save it as UTF-8 without a declared encoding") from None
+    return Document(handler.tree, name, places=handler.lines)
+
+
+def write_xml(tree: Any) -> str:
+    """The tree of dialect A as XML."""
+    return "\n".join(['<?xml version="1.0" encoding="UTF-8"?>', *_element(ROOT_ELEMENT, tree, 0)]) + "\n"
+
+
+def _element(name: str, value: Any, depth: int) -> list[str]:
+    pad = "  " * depth
+    if isinstance(value, list):
+        parts = [line for part in value for line in _element("item", part, depth + 1)]
+    elif isinstance(value, dict):
+        parts = [line for key, below in value.items() for line in _element(key, below, depth + 1)]
+    else:
+        text = ("true" if value else "false") if isinstance(value, bool) else str(value)
+        return [f"{pad}<{name}>{escape(text)}</{name}>"]
+    return [f"{pad}<{name}>", *parts, f"{pad}</{name}>"] if parts else [f"{pad}<{name}/>"]

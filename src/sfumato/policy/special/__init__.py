@@ -1,0 +1,1 @@
+"""SPECIAL usage policies: concepts, and whether one lies within another."""

@@ -1,0 +1,1 @@
+"""What follows from a release being as fine as its promise allows."""

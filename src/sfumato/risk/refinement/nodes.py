@@ -1,0 +1,84 @@
+"""The nodes of a released column: which original values each label stands for, and the nodes one step below it."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import TYPE_CHECKING
+
+from sfumato.core.hierarchy import TOP, Ladder, bind
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from sfumato.core.pair import Pair
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class NodeColumn:
+    """A released column as nodes of its hierarchy.
+
+    ``released`` and ``original`` are codes per released row. Label *i* stands for the values ``holds[i]`` (a mask); its parts one
+    step below are ``children[i]`` (masks; none for a single value and for labels that are no nodes, ``known[i]`` false). Steps on which nothing
+    divides are passed over. ``below[i, j]`` says that label *i* is label *j* or lies below it.
+    """
+
+    name: str
+    released: NDArray[np.int64]
+    original: NDArray[np.int64]
+    holds: NDArray[np.bool_]
+    known: NDArray[np.bool_]
+    children: tuple[tuple[NDArray[np.bool_], ...], ...]
+    below: NDArray[np.bool_]
+
+    @classmethod
+    def of(cls, pair: Pair, name: str) -> NodeColumn:
+        """Read a column of a release in terms of the values that occur in the original."""
+        import numpy as np
+
+        reading = pair.reading(name)
+        counts = np.bincount(reading.original, minlength=len(reading.values)).tolist()
+        ladder = bind(pair.original.schema[name].hierarchy, reading.values, counts)
+        levels = _levels(ladder, reading.values)
+        found = [_node(ladder, levels, label) for label in reading.labels]
+        holds = np.array([mask for mask, _ in found], dtype=bool).reshape(len(found), len(reading.values))
+        known: NDArray[np.bool_] = holds.sum(axis=1) > 0
+        inside = (holds.astype(np.int64) @ (~holds).T.astype(np.int64)) == 0
+        below = (inside & known[:, None] & known[None, :]) | np.eye(len(found), dtype=bool)
+        parts = tuple(parts for _, parts in found)
+        return cls(name, reading.released, reading.original[pair.rows], holds, known, parts, below)
+
+
+def _levels(ladder: Ladder, values: tuple[str | None, ...]) -> list[NDArray[np.int64]]:
+    """Per level the node of each original value."""
+    import numpy as np
+
+    leaf = {label: code for code, label in enumerate(ladder.labels[0])}
+    start = np.array([leaf[value] for value in values], dtype=np.int64)
+    return [ladder.climb(0, level)[start] for level in range(ladder.depth)]
+
+
+def _node(
+    ladder: Ladder, levels: list[NDArray[np.int64]], label: str | None
+) -> tuple[NDArray[np.bool_], tuple[NDArray[np.bool_], ...]]:
+    """The values below a label, and how they divide one step below; nothing for a label that is no node."""
+    import numpy as np
+
+    for level, labels in enumerate(ladder.labels):
+        if label in labels:
+            held = levels[level] == labels.index(label)
+            return held, _divided(levels[:level], held)
+    everything = np.full(len(levels[0]), label == TOP, dtype=bool)
+    lower = levels[: max(1, ladder.top)]  # a cell suppressed in a column that has no such node
+    return everything, _divided(lower, everything)
+
+
+def _divided(lower: list[NDArray[np.int64]], held: NDArray[np.bool_]) -> tuple[NDArray[np.bool_], ...]:
+    """The parts into which values fall on the next level where they do fall apart."""
+    import numpy as np
+
+    for nodes in reversed(lower):
+        parts = np.unique(nodes[held])
+        if len(parts) > 1:
+            return tuple(held & (nodes == part) for part in parts)
+    return ()

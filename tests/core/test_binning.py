@@ -1,0 +1,65 @@
+"""Columns in bins: shares add up, generalised cells are spread, nobody rare is named."""
+
+from __future__ import annotations
+
+import numpy as np
+import polars as pl
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from sfumato.core.binning import association, binned, table_distance
+from sfumato.core.dataset import Dataset
+from sfumato.core.pair import Pair
+from tests.steps.mixed_tables import mixed_tables
+
+
+def pair_of(before, after, **kinds):
+    tables = [Dataset(pl.DataFrame({"v": v}, strict=False)).with_roles(quasi="v") for v in (before, after)]
+    return Pair.of(*[t.with_kinds(**kinds) for t in tables] if kinds else tables)
+
+
+@given(mixed_tables(fewest_rows=2))
+def test_a_table_beside_itself_does_not_move(table):
+    people = table.dataset()
+    pair = Pair.of(people, people)
+    for name in table.names:
+        column = binned(pair, name)
+        assert column.before.sum() == pytest.approx(1) and column.after.sum() == pytest.approx(1)
+        assert column.distance == pytest.approx(0, abs=1e-9)
+        assert table_distance(column, column) == pytest.approx(0, abs=1e-9)
+
+
+def test_ranges_are_spread_evenly():
+    column = binned(pair_of([0, 1, 2, 3], ["0-3"] * 4, v="numeric"), "v", most=3)
+    assert column.after == pytest.approx(np.array([1, 1, 1]) / 3, abs=0.02)
+
+
+def test_rare_values_are_among_the_others():
+    values = ["common"] * 9 + ["rare"]
+    column = binned(pair_of(values, values), "v")
+    assert column.names == ("common", "others") and column.before.tolist() == [0.9, 0.1]
+
+
+def test_dates_are_named_as_dates():
+    days = pl.Series(["2024-01-01", "2024-06-01", "2024-12-31"])
+    column = binned(pair_of(days, days, v="date"), "v")
+    assert column.names[0].startswith("2024-01-0") and "2024-12" in column.names[-1]
+
+
+def test_suppressed_cells_of_a_number_are_missing_or_spread():
+    gone = binned(pair_of([1, 2, 3, 4], [None] * 4, v="numeric"), "v")
+    assert gone.names[-1] == "missing" and gone.after[-1] == 1.0
+
+
+@given(st.lists(st.tuples(st.integers(0, 2), st.integers(0, 2)), min_size=1, max_size=20))
+def test_association_is_a_share_and_symmetric(rows):
+    one, other = np.array([a for a, _ in rows]), np.array([b for _, b in rows])
+    assert 0 <= association(one, other) <= 1
+    assert association(one, other) == pytest.approx(association(other, one))
+
+
+def test_association_of_equal_and_independent_columns():
+    a, b = np.array([0, 0, 1, 1]), np.array([0, 1, 0, 1])
+    assert association(a, a) == pytest.approx(1) and association(a, b) == pytest.approx(0)
+    assert association(a, np.zeros(4, dtype=np.int64)) == 0

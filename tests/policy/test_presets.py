@@ -1,0 +1,101 @@
+"""Rules in common use: dated, sourced, limited, and never more than their numeric part."""
+
+from __future__ import annotations
+
+import datetime
+
+import polars as pl
+import pytest
+
+import sfumato as sf
+from sfumato.errors import ParameterError
+from sfumato.policy.enforcing.comply import comply
+from sfumato.policy.enforcing.people import Policies
+from sfumato.policy.lint import lint
+from sfumato.policy.policy import Policy
+from sfumato.policy.presets import names, preset
+from sfumato.policy.safe_harbor import SMALL_AREAS, check_numbers
+
+
+@pytest.mark.parametrize("name", names())
+def test_every_preset_says_rule_source_date_and_limit(name):
+    rule = preset(name).rule
+    assert rule.title and rule.text and rule.source and rule.limit
+    assert datetime.date(2000, 1, 1) < rule.as_of < datetime.date(2027, 1, 1)
+    assert not lint(preset(name)).errors
+
+
+@pytest.mark.parametrize(
+    ("name", "k"), [("cms_minimum_cell", 11), ("public_release_009", 12), ("sdc_practice_3", 3), ("sdc_practice_5", 5)]
+)
+def test_class_sizes(name, k):
+    ((model,),) = [p.models for p in preset(name).purposes]
+    assert dict(model.parameters)["k"] == str(k)
+
+
+def test_why_twelve():
+    """1/11 = 0.0909… is above 0.09; 1/12 is not. The preset says which is enforced."""
+    assert 1 / 11 > 0.09 > 1 / 12
+    assert "Classes of 12 are enforced" in preset("public_release_009").rule.text
+
+
+def test_unknown_presets():
+    with pytest.raises(ParameterError, match="Did you mean 'cms_minimum_cell'"):
+        Policy.load("preset:cms_minimum")
+
+
+def table(**columns) -> sf.Dataset:
+    return sf.read(pl.DataFrame(columns))
+
+
+@pytest.mark.parametrize(
+    ("kind", "values", "wrong"),
+    [
+        ("age", [30, 89], 0),
+        ("age", [30, 90], 1),
+        ("age", ["89", "90+", "90+"], 0),
+        ("age", ["90-94", "95+"], 2),
+        ("age", [None, 12], 0),
+        ("zip", ["537**", "537", "***", "000**"], 0),
+        ("zip", ["53711", "5371*"], 2),
+        ("zip", ["036**", "893**"], 2),
+        ("date", ["2020", "2019", "*"], 0),
+        ("date", ["2020-03", "2020-03-04", "03/2020"], 3),
+        ("date", ["[2010, 2015[", "2010 to 2014", "before 1990"], 0),
+        ("date", ["20200304", "March 2020", "2020-Q1"], 3),
+        ("age", ["95.5"], 1),
+    ],
+)
+def test_safe_harbor_numbers(kind, values, wrong):
+    told = check_numbers(table(x=values), {kind: ["x"]})
+    assert (f"{wrong} values" in told[0]) if wrong else not told
+
+
+def test_safe_harbor_says_when_nothing_was_named():
+    assert "say which columns" in check_numbers(table(x=[1]), {})[0]
+    assert "say which columns" in check_numbers(table(x=[1]), {"age": []})[0]
+    assert check_numbers(table(x=[1]), {"zip": ["not released"]}) == []
+    with pytest.raises(ParameterError, match="no kind of number"):
+        check_numbers(table(x=[1]), {"height": ["x"]})
+
+
+def test_there_are_seventeen_small_areas():
+    assert len(SMALL_AREAS) == 17  # OCR guidance of 26 November 2012, census of 2000
+
+
+def test_safe_harbor_on_a_release(tmp_path):
+    people = table(age=[30] * 6 + [95] * 6, zip=["53711", "53712"] * 6)
+    people = people.with_roles(quasi=["age", "zip"]).with_hierarchies(zip=sf.mask_right(5), age=sf.suppress())
+    sf.anonymize(people, [sf.KAnonymity(6)], [sf.GlobalRecoding(levels={"age": 0})]).write(tmp_path / "out")
+    numbers = {"age": ["age"], "zip": ["zip"]}
+    found = comply(tmp_path / "out" / "share", Policies.load("preset:hipaa_safe_harbor"), purpose="x", numbers=numbers)
+    assert not found.holds
+    assert {reason.split("column ")[1].split(":")[0] for reason in found.reasons} == {"'age'", "'zip'"}
+    assert not any("95" in reason or "5371" in reason for reason in found.reasons)
+    nothing = comply(tmp_path / "out" / "share", Policies.load("preset:hipaa_safe_harbor"), purpose="x")
+    assert "say which columns" in nothing.reasons[0]
+    young = table(age=[30] * 6, zip=["537**"] * 6).with_roles(quasi=["age", "zip"])
+    sf.anonymize(young, [sf.KAnonymity(6)], [sf.GlobalRecoding()]).write(tmp_path / "young")
+    fine = comply(tmp_path / "young" / "share", Policies.load("preset:hipaa_safe_harbor"), purpose="x", numbers=numbers)
+    assert fine.holds and fine.statements[0].startswith("meets the numeric part of HIPAA Safe Harbor as of 2012-11-26")
+    assert "compliant" not in str(fine).lower()

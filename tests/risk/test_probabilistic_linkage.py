@@ -1,0 +1,226 @@
+"""Fellegi and Sunter's linkage: the estimate, the thresholds, and who is linked."""
+
+from __future__ import annotations
+
+import itertools
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from sfumato.core.attack import Attack
+from sfumato.errors import ParameterError, SchemaError
+from sfumato.risk import probabilistic_linkage
+from sfumato.risk.linkage.arrays import arrays_of
+from sfumato.risk.linkage.fellegi_sunter import Parameters, Patterns, decide, estimate, pattern_weights, probability
+from sfumato.risk.linkage.files import files_of
+from sfumato.risk.linkage.grades import count_patterns, graded_rule
+from sfumato.risk.probabilistic_linkage import ProbabilisticLinkage
+from tests.risk.linkage_scenes import ORDER, numbers, scene_of, shuffled
+
+
+@pytest.fixture(scope="module")
+def simulated():
+    """ALGORITHMS §3.3, G14: 300 records, 5 categories, errors in each; drawn with numpy's generator, seed 0."""
+    rng = np.random.default_rng(0)
+    sizes, errors = [12, 8, 5, 2, 30], [0.1, 0.15, 0.05, 0.02, 0.2]
+    one = np.column_stack([rng.integers(0, size, 300) for size in sizes])
+    two = one.copy()
+    for k, size in enumerate(sizes):
+        wrong = rng.random(300) < errors[k]
+        two[wrong, k] = rng.integers(0, size, wrong.sum())
+    first, second = ({f"c{k}": table[:, k].astype(str) for k in range(5)} for table in (one, two))
+    return scene_of(first, second)
+
+
+def test_thresholds_of_the_simulation(simulated):
+    # ALGORITHMS §3.3: μ = 1e-4, λ = 0.05 → 9.30 and 2.76 bits, 181 links
+    found = ProbabilisticLinkage(chance="estimated").attack(simulated)
+    assert found.details["upper_bits"] == pytest.approx(9.30, abs=0.005)
+    assert found.details["lower_bits"] == pytest.approx(2.76, abs=0.005)
+    assert found.details["pairs"]["links"] == 181
+    assert sum(found.details["pairs"].values()) == 300 * 300
+
+
+def test_correct_links_of_the_simulation(simulated):
+    # ALGORITHMS §3.3: 173 of the 181 links are right, so 8 of the 89,700 other pairs are links: 8.9e-5 ≤ μ
+    files = files_of(simulated)
+    arrays = arrays_of(files, [graded_rule(column, 0.1) for column in files.columns])
+    patterns = count_patterns(arrays, np.arange(len(arrays.theirs.records)))
+    verdict = decide(patterns, estimate(patterns, 1 / 300), 1e-4, 0.05).verdicts
+    linking = {tuple(row) for row in patterns.levels[verdict == 1].tolist()}
+    original, released = (
+        np.column_stack([table.column(name).to_numpy() for name in arrays.names])
+        for table in (simulated.pair.original, simulated.pair.released)
+    )
+    right = sum(tuple(np.where(a == b, 3, 0).tolist()) in linking for a, b in zip(original, released, strict=True))
+    assert right == 173
+
+
+def test_no_links_where_even_the_best_pattern_is_too_common(simulated):
+    # ALGORITHMS §3.3: μ = 1e-5
+    found = ProbabilisticLinkage(wrong_links=1e-5, missed=0.01).attack(simulated)
+    assert found.details["upper_bits"] is None
+    assert found.details["pairs"]["links"] == 0 == found.details["people_with_a_link"]
+
+
+def test_estimates_are_those_the_simulation_has(simulated):
+    found = ProbabilisticLinkage().attack(simulated)
+    assert found.details["share_of_matches"] == pytest.approx(1 / 300, rel=0.3)
+    assert list(found.weights) == ["c4", "c0", "c1", "c2", "c3"]  # the more values, the more agreeing says
+    assert found.weights["c4"] == pytest.approx(math.log2(0.8 * 30), abs=0.5)
+    assert found.value > 0.8
+
+
+def naive_level(name, x, cell, tolerance):
+    if x is None or cell is None or cell == "*":
+        return 4
+    if name[0] == "c":
+        members = [part.strip() for part in cell.strip("{}").split(",")]
+        return (3 if len(members) == 1 else 2) if x in members else 0
+    low, _, high = cell.partition("..")
+    if name[0] == "o":
+        x, low, high = ORDER.index(x), ORDER.index(low), ORDER.index(high or low)
+        tolerance = 1
+    else:
+        x, low, high = float(x), float(low), float(high or low)
+    gap = max(0, low - x, x - high)
+    if gap == 0:
+        return 3 if low == high else 2
+    return 1 if gap <= tolerance else 0
+
+
+@given(seed=st.integers(0, 2**32))
+def test_patterns_are_counted_as_pair_by_pair(seed):
+    rng = np.random.default_rng(seed)
+    size = int(rng.integers(2, 12))
+    original = {"n1": [str(v) for v in range(10)], "o1": [*ORDER, *ORDER, "low", "low"], "c1": list("abcdabcdab")}
+    register = {"n1": rng.choice(original["n1"], size), "o1": rng.choice(ORDER, size), "c1": rng.choice(list("abcd"), size)}
+    cells = {"n1": ["1", "5", "2..7", "*"], "o1": ["low", "middle..top", "*"], "c1": ["a", "b", "{a, c}", "*"]}
+    release = {name: rng.choice(listed, 10).tolist() for name, listed in cells.items()}
+    release["n1"][0] = None
+    scene = scene_of(original, release, intruder=register)
+    files = files_of(scene)
+    rules = [graded_rule(column, 0.5) for column in files.columns]
+    arrays = arrays_of(files, rules)
+    patterns = count_patterns(arrays, np.arange(len(arrays.theirs.records)))
+    reach = {name: arrays.constants[k, 4] for k, name in enumerate(arrays.names)}
+    expected = {}
+    for i, j in itertools.product(range(size), range(10)):
+        levels = tuple(naive_level(n, register[n][i], release[n][j], reach[n]) for n in arrays.names)
+        expected[levels] = expected.get(levels, 0) + 1
+    found = {tuple(row): count for row, count in zip(patterns.levels.tolist(), patterns.counts.tolist(), strict=True)}
+    assert found == expected
+
+
+def two_columns(m, u, prior, pairs=1e6):
+    levels = np.array(list(itertools.product([0, 3], repeat=len(m))))
+    def chance(p):
+        return np.where(levels == 3, p, 1 - np.array(p)).prod(axis=1)
+    return Patterns(levels, pairs * (prior * chance(m) + (1 - prior) * chance(u)))
+
+
+@given(
+    m=st.lists(st.floats(0.7, 0.95), min_size=3, max_size=5),
+    spread=st.floats(0.02, 0.3),
+    prior=st.floats(0.02, 0.3),
+)
+def test_the_estimate_finds_what_made_the_counts(m, spread, prior):
+    u = [spread * (1 + k / 10) for k in range(len(m))]
+    found = estimate(two_columns(m, u, prior), 0.05)
+    assert found.m[:, 3] == pytest.approx(m, abs=0.02)
+    assert found.u[:, 3] == pytest.approx(u, abs=0.02)
+    assert found.prior == pytest.approx(prior, abs=0.02)
+
+
+def test_changed_places_are_put_back():
+    # most pairs are matches: those that agree are the larger group
+    found = estimate(two_columns([0.9, 0.9, 0.9], [0.1, 0.1, 0.1], 0.7), 0.9)
+    assert (found.m[:, 3] > found.u[:, 3]).all()
+
+
+def test_thresholds_by_hand():
+    # one column, m = 0.9 and u = 0.01: agreeing is a link from μ = 0.01 on, differing a non-link from λ = 0.1 on
+    patterns = Patterns(np.array([[3], [0]]), np.array([1.0, 99.0]))
+    found = Parameters(np.array([[0.1, 0, 0, 0.9]]), np.array([[0.99, 0, 0, 0.01]]), 0.01)
+    assert pattern_weights(patterns, found) == pytest.approx([math.log2(90), math.log2(0.1 / 0.99)])
+    assert decide(patterns, found, 0.02, 0.2).verdicts.tolist() == [1, -1]
+    assert decide(patterns, found, 0.005, 0.05).verdicts.tolist() == [0, 0]
+    assert decide(patterns, found, 0.005, 0.2).upper == math.inf
+    assert decide(patterns, found, 0.02, 0.05).lower == -math.inf
+
+
+@given(
+    m=st.lists(st.floats(0.6, 0.95), min_size=2, max_size=4), wrong=st.floats(1e-4, 0.9), missed=st.floats(1e-4, 0.9)
+)
+def test_both_error_probabilities_are_kept(m, wrong, missed):
+    patterns = two_columns(m, [0.1] * len(m), 0.05)
+    found = estimate(patterns, 0.05)
+    verdict = decide(patterns, found, wrong, missed).verdicts
+    assert probability(patterns, found.u)[verdict == 1].sum() <= wrong + 1e-9
+    assert probability(patterns, found.m)[verdict == -1].sum() <= missed + 1e-9
+    weights = pattern_weights(patterns, found)
+    assert weights[verdict == 1].min(initial=np.inf) >= weights[verdict == -1].max(initial=-np.inf) - 1e-9
+
+
+def test_the_best_of_all_by_weight_against_a_full_table(simulated):
+    found = ProbabilisticLinkage().attack(simulated)
+    table = np.zeros((300, 300))
+    files = files_of(simulated)
+    arrays = arrays_of(files, [graded_rule(column, 0.1) for column in files.columns])
+    patterns = count_patterns(arrays, np.arange(len(arrays.theirs.records)))
+    from sfumato.risk.linkage.fellegi_sunter import shares
+
+    bits = estimate(patterns, 1 / 300, shares(patterns, patterns.counts)).weights
+    for k, name in enumerate(arrays.names):
+        one, two = (t.column(name).to_numpy() for t in (simulated.pair.original, simulated.pair.released))
+        table += np.where(one[:, None] == two[None, :], bits[k, 3], bits[k, 0])
+    best = table.max(axis=1, keepdims=True)
+    near = table >= best - 1e-9
+    assert found.value == pytest.approx((near.diagonal() / near.sum(axis=1)).mean())
+
+
+def test_unique_rows_as_they_are_are_linked_and_constant_ones_are_not():
+    x, _ = numbers(1, 60, 3)
+    assert ProbabilisticLinkage().attack(scene_of(x, x)).value == 1.0
+    flat = {name: np.full(60, 1.0) for name in x}
+    assert ProbabilisticLinkage().attack(scene_of(x, flat)).value == pytest.approx(1 / 60, abs=0.02)
+
+
+def test_ranges_that_cover_agree():
+    ages = np.arange(20, 60)
+    wide = [f"{a // 10 * 10}..{a // 10 * 10 + 9}" for a in ages]
+    found = ProbabilisticLinkage().attack(scene_of({"n1": ages}, {"n1": wide}))
+    assert found.value == pytest.approx(1 / 10)
+
+
+def test_every_cell_suppressed_or_no_time():
+    x, _ = numbers(1, 40, 2)
+    stars = {name: ["*"] * 40 for name in x}
+    assert ProbabilisticLinkage().attack(scene_of(x, stars)).value == pytest.approx(1 / 40)
+    assert ProbabilisticLinkage().attack(scene_of(x, x, seconds=0)).value == 1.0
+
+
+def test_order_does_not_matter_nor_does_a_sample_of_pairs_much(simulated, monkeypatch):
+    whole = ProbabilisticLinkage().attack(simulated)
+    turned = ProbabilisticLinkage().attack(shuffled(simulated))
+    assert turned.value == pytest.approx(whole.value)
+    assert turned.weights == pytest.approx(whole.weights)
+    monkeypatch.setattr(probabilistic_linkage, "PAIRS", 45_000)
+    part = ProbabilisticLinkage().attack(simulated)
+    assert part.details["pairs_counted"] < 60_000
+    assert part.value == pytest.approx(whole.value, abs=0.05)
+
+
+def test_bad_input():
+    table = {"n0": [1.0, 2.0]}
+    with pytest.raises(SchemaError, match="knows no column"):
+        ProbabilisticLinkage().attack(scene_of(table, table, knows=[]))
+    many = {f"c{k}": ["a", "b"] for k in range(28)}
+    assert "more than 27 columns" in ProbabilisticLinkage().applies(scene_of(many, many))
+    with pytest.raises(ParameterError, match="wrong_links"):
+        ProbabilisticLinkage(wrong_links=0)
+    assert isinstance(ProbabilisticLinkage(), Attack)
+    assert ProbabilisticLinkage().attack(scene_of({"n0": [1.0]}, {"n0": [1.0]})).value == 1.0
