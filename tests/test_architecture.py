@@ -49,7 +49,8 @@ MAY_IMPORT: dict[str, set[str]] = {
     # the public names
     "__init__": GROUND
     | FAMILIES
-    | {"verbs", "policy", "recipes", "profile", "assessment", "evaluation", "release", "examples", "vault"},
+    | {"verbs", "policy", "recipes", "profile", "assessment", "evaluation", "release", "examples", "vault"}
+    | {"comparison", "intruders"},
 }
 # What every room may take from the package itself.
 COMMON_NAMES = {"__version__"}

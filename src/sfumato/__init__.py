@@ -11,6 +11,8 @@ from typing import Any
 __version__ = "0.1.0"
 
 _HOMES = {
+    "sfumato.comparison.outcome": ("Comparison",),
+    "sfumato.core.agreement": ("Agreement",),
     "sfumato.core.choosing_k": ("choose_k",),
     "sfumato.core.dataset": ("Dataset",),
     "sfumato.core.recipe": ("Recipe",),
@@ -18,17 +20,34 @@ _HOMES = {
     "sfumato.core.model": ("Verdict",),
     "sfumato.core.transition": ("estimate_frequencies",),
     "sfumato.evaluation": ("Evaluation",),
+    "sfumato.intruders.report": ("AttackReport",),
     "sfumato.policy.enforcing.people": ("Policies",),
     "sfumato.policy.policy": ("Policy",),
     "sfumato.release.release": ("Release",),
-    "sfumato.verbs": ("anonymize", "assess", "check", "evaluate", "judge", "profile", "read", "run", "verify"),
+    "sfumato.verbs": (
+        "anonymize",
+        "assess",
+        "attack",
+        "check",
+        "compare",
+        "evaluate",
+        "judge",
+        "profile",
+        "read",
+        "run",
+        "verify",
+    ),
     "sfumato.models": (
         "AlphaKAnonymity", "AverageRisk", "BetaLikeness", "DeltaDisclosure", "DeltaPresence",
         "ExpectedReidentifications", "KAnonymity", "KConcealment", "KConfusion", "KKAnonymity", "KMap",
         "KOnCombinations", "KOnSubsets", "KOneAnonymity", "LDiversity", "MaximumRisk", "OneKAnonymity",
         "PSensitive", "PopulationUniqueness", "RecordsAtRisk", "StochasticTCloseness", "TCloseness",
     ),
-    "sfumato.risk": ("DistanceLinkage", "LearnedLinkage", "ProbabilisticLinkage"),
+    "sfumato.risk": (
+        "BackgroundKnowledge", "Composition", "DistanceLinkage", "Homogeneity", "IndividualRisk", "Inference",
+        "IntervalDisclosure", "LearnedLinkage", "Linkability", "LogLinear", "Membership", "Minimality", "PopulationUniques",
+        "ProbabilisticInference", "ProbabilisticLinkage", "Similarity", "SinglingOut", "Skewness", "Suda", "Transparency",
+    ),
     "sfumato.steps": (
         "AddNoise", "Authorised", "BottomUpGeneralization", "GlobalRecoding", "KMember", "KOptimize", "LocalRecoding", "Mondrian",
         "PersonalLevels", "Pram", "Pseudonymize", "RankSwap", "Recode", "Round", "Sample", "ShiftDates", "ShuffleValues", "Suppress",
@@ -38,9 +57,9 @@ _HOMES = {
         "Accuracy", "Ambiguity", "AverageClassSize", "Classification", "Completeness", "Consistency",
         "Correlations", "Covariances", "Discernibility", "Eigenvalues", "Height", "KullbackLeibler",
         "Loss", "Means", "NonUniformEntropy", "NormalisedCertaintyPenalty", "NormalisedClassSize",
-        "Precision", "PredictiveAccuracy", "Propensity", "Quantiles", "QueryWorkload",
+        "CountError", "Precision", "PredictiveAccuracy", "Propensity", "Quantiles", "QueryWorkload",
         "RecordSquaredError", "RegressionOverlap", "SquaredError", "StandardisedError", "SumOfSquares",
-        "Timeliness", "Uniqueness", "Validity",
+        "TableDistance", "Timeliness", "Uniqueness", "Validity",
     ),
     "sfumato.hierarchies": (
         "dates", "frequency", "hierarchy_file", "intervals", "mask_left", "mask_right", "order", "suppress", "tree",

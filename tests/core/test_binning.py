@@ -37,7 +37,7 @@ def test_ranges_are_spread_evenly():
 
 def test_rare_values_are_among_the_others():
     values = ["common"] * 9 + ["rare"]
-    column = binned(pair_of(values, values), "v")
+    column = binned(pair_of(values, values), "v", fewest=5)
     assert column.names == ("common", "others") and column.before.tolist() == [0.9, 0.1]
 
 

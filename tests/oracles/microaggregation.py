@@ -105,7 +105,9 @@ def k_ward(points, k):
     rows = list(range(len(points)))
     if len(rows) < 2 * k:
         return [rows]
-    one, two = max(itertools.combinations(rows, 2), key=lambda pair: (away(points[pair[0]], points[pair[1]]), -pair[0], -pair[1]))
+    one, two = max(
+        itertools.combinations(rows, 2), key=lambda pair: (away(points[pair[0]], points[pair[1]]), -pair[0], -pair[1])
+    )
     first = sorted(rows, key=lambda i: (i != one, away(points[i], points[one]), i))[:k]
     rest = [i for i in rows if i not in first]
     start = two if two in rest else rest[0]

@@ -31,18 +31,18 @@ def meant(rows, paths, depths, node, a, value, lost):
     return {v for v in every if v is not None and (v == value if depths[a] == 1 else paths[a][v][node[a]] == label)}
 
 
-def boxes(rows, paths, depths, node, gone):
-    """Per original record the sets its released cells may stand for."""
+def boxes(rows, paths, depths, nodes, gone):
+    """Per original record, each at the levels of its own node, the sets its released cells may stand for."""
     return [
         [meant(rows, paths, depths, node, a, row[a], lost) for a in range(len(paths))]
-        for row, lost in zip(rows, gone, strict=True)
+        for row, node, lost in zip(rows, nodes, gone, strict=True)
     ]
 
 
 def certainty_penalty(rows, paths, depths, node, gone):
     """NCP of categories: M_P/M where a cell stands for several values, 0 where for one; suppressed cells cost 1."""
     total = 0.0
-    for row, box, lost in zip(rows, boxes(rows, paths, depths, node, gone), gone, strict=True):
+    for row, box, lost in zip(rows, boxes(rows, paths, depths, [node] * len(rows), gone), gone, strict=True):
         for a, inside in enumerate(box):
             known = [v for v in inside if v is not None]
             every = [v for v in domain_of(rows, paths, depths, a) if v is not None]
@@ -56,15 +56,15 @@ def certainty_penalty(rows, paths, depths, node, gone):
     return total / (len(rows) * len(paths))
 
 
-def ambiguity(rows, paths, depths, node, gone):
+def ambiguity(rows, boxes):
     """Combinations a record may stand for, on average."""
-    return sum(math.prod(map(len, box)) for box in boxes(rows, paths, depths, node, gone)) / len(rows)
+    return sum(math.prod(map(len, box)) for box in boxes) / len(rows)
 
 
-def divergence(rows, paths, depths, node, gone):
+def divergence(rows, boxes):
     """Kullback-Leibler divergence of the original from the boxes, each spread evenly, in bits."""
     spread = Counter()
-    for box in boxes(rows, paths, depths, node, gone):
+    for box in boxes:
         for combination in itertools.product(*box):
             spread[combination] += 1 / len(rows) / math.prod(map(len, box))
     return sum(n / len(rows) * math.log2(n / len(rows) / spread[row]) for row, n in Counter(rows).items())

@@ -47,7 +47,7 @@ def world(vocabulary: int, whole: bool):
     return list(individuals(CLASSES, above, pairs, WHOLE_WORLD if whole else REAL_WORLD, 1))
 
 
-@settings(max_examples=120)
+@settings(max_examples=80)
 @given(
     vocabulary=st.integers(0, len(VOCABULARIES) - 1),
     pair=st.booleans().flatmap(lambda whole: st.tuples(st.just(whole), concepts(whole, 1), concepts(whole, 1))),

@@ -209,6 +209,7 @@ def test_order_does_not_matter_nor_does_a_sample_of_pairs_much(simulated, monkey
     assert turned.value == pytest.approx(whole.value)
     assert turned.weights == pytest.approx(whole.weights)
     monkeypatch.setattr(probabilistic_linkage, "PAIRS", 45_000)
+    monkeypatch.setattr(probabilistic_linkage, "FEWEST", 10)
     part = ProbabilisticLinkage().attack(simulated)
     assert part.details["pairs_counted"] < 60_000
     assert part.value == pytest.approx(whole.value, abs=0.05)

@@ -132,6 +132,13 @@ def test_distances_of_categories():
     assert sf.SquaredError(categories="equal").measure(pair).per_record.tolist() == [1, 0, 1, 1, 1]
 
 
+def test_a_missing_category_that_stays_missing_costs_nothing():
+    people = sf.read(pl.DataFrame({"illness": ["HIV", None, None]})).with_roles(quasi="illness")
+    people = people.with_hierarchies(illness=sf.examples.illness_tree())
+    pair = Pair.of(people, people.with_columns({"illness": pl.Series(["Virus infection", None, "HIV"])}))
+    assert sf.SquaredError().measure(pair).per_record.tolist() == [0.25, 0, 1]
+
+
 def test_what_holds_no_numbers():
     people = sf.examples.illnesses()
     pair = Pair.of(people, people)

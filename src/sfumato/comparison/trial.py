@@ -69,10 +69,9 @@ def _measured(release: Release, terms: Terms) -> dict[str, Any]:
         sample=terms.sample,
         seed=terms.seed,
     )
-    attacks = {t.finding.attack: report.value(t.finding.attack) for t in report.tried}
     worth = evaluate(pair)
     return {
-        "risks": {**attacks, **{m.name: m.value for m in release.after.measures}},
+        "risks": {**report.values(), **{m.name: m.value for m in release.after.measures}},
         "utilities": {m.name: m.value for m in worth.measures},
         "higher": tuple(m.name for m in worth.measures if m.better == "higher"),
     }

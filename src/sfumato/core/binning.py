@@ -21,8 +21,6 @@ if TYPE_CHECKING:
     from sfumato.core.reading import Reading
 
 MOST_BINS = 12
-FEWEST = 5
-"""A value that fewer records have is not named: it is among the others."""
 OTHERS = "others"
 MISSING = "missing"
 
@@ -61,11 +59,14 @@ class Binned:
         return float(np.abs(self.before - self.after).sum() / 2)
 
 
-def binned(pair: Pair, column: str, most: int = MOST_BINS) -> Binned:
-    """A column of a release and its original in at most so many bins, and one for missing values where there are any."""
+def binned(pair: Pair, column: str, most: int = MOST_BINS, *, fewest: int = 1) -> Binned:
+    """A column of a release and its original in at most so many bins, and one for missing values where there are any.
+
+    A value that fewer than ``fewest`` records have gets no bin of its own: it is among the others.
+    """
     reading = pair.reading(column)
     if reading.scale != "number":
-        return _by_value(reading, most)
+        return _by_value(reading, most, fewest)
     return _by_number(reading, most, _date if pair.original.schema[column].kind is Kind.DATE else _short)
 
 
@@ -104,12 +105,12 @@ def _overlap(edges: NDArray[np.float64], low: float, high: float) -> NDArray[np.
     return covered / (high - low)
 
 
-def _by_value(reading: Reading, most: int) -> Binned:
+def _by_value(reading: Reading, most: int, fewest: int) -> Binned:
     """A bin for each of the most frequent values, in the order of the line where there is one, and one for all others."""
     import numpy as np
 
     counts = np.bincount(reading.original, minlength=len(reading.values))
-    known = [v for v in range(len(reading.values)) if reading.values[v] is not None and counts[v] >= FEWEST]
+    known = [v for v in range(len(reading.values)) if reading.values[v] is not None and counts[v] >= fewest]
     common = sorted(
         sorted(known, key=lambda v: (-counts[v], str(reading.values[v])))[:most], key=lambda v: _place(reading, v)
     )

@@ -62,11 +62,12 @@ class Pair:
         return found
 
     def losses(self, name: str) -> NDArray[np.float64]:
-        """Iyengar's loss of every released cell of a column; a cell that was missing before has lost nothing."""
+        """Iyengar's loss of every released cell of a column; a cell that was missing and still is has lost nothing."""
         import numpy as np
 
         column = self.reading(name)
         losses = column.loss[column.released] if len(column.labels) else np.zeros(0)
-        if None in column.values:
-            losses = np.where(column.original[self.rows] == column.values.index(None), 0.0, losses)
+        if None in column.values and None in column.labels:
+            was = column.original[self.rows] == column.values.index(None)
+            losses = np.where(was & (column.released == column.labels.index(None)), 0.0, losses)
         return losses

@@ -10,7 +10,7 @@ from sfumato import registry
 from sfumato.core.attack import Finding, Intruder, Scene
 from sfumato.core.progress import Progress, silent
 from sfumato.core.randomness import Seed
-from sfumato.errors import MissingExtra, ParameterError, SchemaError, did_you_mean
+from sfumato.errors import InternalError, ParameterError, SchemaError, SfumatoError, did_you_mean
 from sfumato.intruders.knowledge import intruder_from
 from sfumato.intruders.profiles import BATTERY, Profile
 from sfumato.intruders.report import AttackReport, Skipped, Tried
@@ -44,7 +44,7 @@ def attack_release(
     """Let every named intruder try every attack that applies, within a time budget that they share.
 
     With ``intruder`` only that one tries, everything. ``only`` names the attacks to try; ``limits`` says what the
-    recipe allows some of them.
+    recipe allows some of them, when tried by the first intruder, who knows the quasi-identifiers.
     """
     _require_sense(pair, seconds, sample)
     started, key = time.monotonic(), seed or Seed(0)
@@ -65,7 +65,9 @@ def attack_release(
         if isinstance(outcome, str):
             skipped.append(Skipped(profile.name, name, outcome))
         else:
-            tried.append(Tried(profile.name, who.knows, outcome, threshold, (limits or {}).get(name)))
+            first = all(earlier.finding.attack != name for earlier in tried)
+            allowed = (limits or {}).get(name) if first else None
+            tried.append(Tried(profile.name, who.knows, outcome, threshold, allowed))
     progress(1.0)
     looked_for = min(sample, len(pair.original)) if intruder is None else len(intruder.file)
     spent = time.monotonic() - started
@@ -73,7 +75,7 @@ def attack_release(
 
 
 def _require_sense(pair: Pair, seconds: float, sample: int) -> None:
-    if seconds <= 0:
+    if not seconds > 0:
         raise ParameterError("the time budget of the attacks must be more than 0 seconds")
     if sample < 1:
         raise ParameterError("the intruders must look for at least one record")
@@ -107,11 +109,13 @@ def attacks_by_name() -> dict[str, type]:
 def _try(name: str, scene: Scene) -> Finding | str:
     """Carry out an attack, or say why not."""
     made = attacks_by_name()[name]()
-    reason: str | None = made.applies(scene)
-    if reason is not None:
-        return reason
     try:
+        reason: str | None = made.applies(scene)
+        if reason is not None:
+            return reason
         found: Finding = made.attack(scene)
-    except MissingExtra as error:
+    except InternalError:
+        raise
+    except SfumatoError as error:  # one that cannot be carried out here must not hide what the others find
         return str(error)
     return found

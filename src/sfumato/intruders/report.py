@@ -61,11 +61,19 @@ class AttackReport:
         return max(self.tried, key=lambda t: t.finding.value, default=None)
 
     def value(self, attack: str) -> float:
-        """The highest rate of success of one attack, whoever tried it."""
-        found = [t.finding.value for t in self.tried if t.finding.attack == attack]
-        if not found:
-            raise ParameterError(f"{attack!r} was not tried")
-        return max(found)
+        """The rate of success of one attack, by the first intruder who tries it: who knows the quasi-identifiers."""
+        for tried in self.tried:
+            if tried.finding.attack == attack:
+                return tried.finding.value
+        raise ParameterError(f"{attack!r} was not tried")
+
+    def values(self) -> dict[str, float]:
+        """All rates of success; attacks that several intruders try are told apart by the later ones' names."""
+        found: dict[str, float] = {}
+        for tried in self.tried:
+            name = tried.finding.attack
+            found[name if name not in found else f"{name} by the {tried.intruder}"] = tried.finding.value
+        return found
 
     def to_dict(self) -> dict[str, Any]:
         """The report as plain data: rates and counts, nobody's row."""

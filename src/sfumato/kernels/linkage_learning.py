@@ -9,33 +9,21 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
-from sfumato.kernels.linkage_costs import CATEGORY, column_cost
+from sfumato.kernels.linkage_costs import CATEGORY, cell_cost, pair_costs, stamp_agreeing
 
 MEAN, ORDERED, CHOQUET, PAIRWISE, SQUARE_FORM = 0, 1, 2, 3, 4
 
 
 @njit(cache=True, nogil=True)
-def _roots(i, j, kinds, rules, numbers, marks, other_numbers, other_marks, bases, starts, matches, roots):
-    """Per column the root of the difference, with the sign of its direction on the line."""
-    for k in range(kinds.size):
-        cost = column_cost(
-            k, kinds[k], rules, numbers, marks, i, other_numbers, other_marks, j, bases[k], starts, matches
-        )
-        roots[k] = np.sqrt(cost)
-        if kinds[k] != CATEGORY and marks[i, k] == 0 and other_marks[j, k] == 0:
-            if numbers[i, k, 0] > other_numbers[j, k, 1]:
-                roots[k] = -roots[k]
-
-
-@njit(cache=True, nogil=True)
 def roots_of(pairs, kinds, rules, numbers, marks, other_numbers, other_marks, bases, starts, matches):
-    """Signed roots of the differences of pairs of records, one row a pair."""
-    found = np.empty((pairs.shape[0], kinds.size))
+    """Signed roots of the differences of pairs of records, one row a pair: negative where the first lies higher."""
+    found = np.sqrt(pair_costs(pairs, kinds, rules, numbers, marks, other_numbers, other_marks, bases, starts, matches))
     for p in range(pairs.shape[0]):
-        _roots(
-            pairs[p, 0], pairs[p, 1], kinds, rules, numbers, marks, other_numbers, other_marks, bases, starts, matches,
-            found[p],
-        )  # fmt: skip
+        i, j = pairs[p, 0], pairs[p, 1]
+        for k in range(kinds.size):
+            if kinds[k] != CATEGORY and marks[i, k] == 0 and other_marks[j, k] == 0:
+                if numbers[i, k, 0] > other_numbers[j, k, 1]:
+                    found[p, k] = -found[p, k]
     return found
 
 
@@ -89,8 +77,9 @@ def terms_of(kind, roots, width):
 
 @njit(cache=True, nogil=True)
 def impostors(
-    units, kind, parameters, most, kinds, rules, numbers, marks, other_numbers, other_marks, bases, starts, matches
-):
+    units, kind, parameters, most, kinds, rules, numbers, marks, other_numbers, other_marks, bases, starts, matches,
+    other_bases,
+):  # fmt: skip
     """Per unit (a record and its own in the other file) the distance to its own and the nearest ``most`` others.
 
     Also whether some other is no farther in any column, up to a slack of 1e-4: then no monotone distance can tell.
@@ -99,28 +88,40 @@ def impostors(
     nearest = np.full((units.shape[0], most), -1, np.int64)
     distances = np.full((units.shape[0], most), np.inf)
     hopeless = np.zeros(units.shape[0], np.bool_)
-    true_roots, roots = np.empty(kinds.size), np.empty(kinds.size)
-    out, order = np.empty(parameters.size), np.zeros(kinds.size, np.int64)
+    true_roots = roots_of(units, kinds, rules, numbers, marks, other_numbers, other_marks, bases, starts, matches)
+    stamps = np.full(other_bases[-1] + 1, -1, np.int64)
+    roots, out, order = np.empty(kinds.size), np.empty(parameters.size), np.zeros(kinds.size, np.int64)
     for u in range(units.shape[0]):
         i = units[u, 0]
-        _roots(
-            i, units[u, 1], kinds, rules, numbers, marks, other_numbers, other_marks, bases, starts, matches, true_roots
-        )
-        terms(kind, true_roots, out, order)
+        stamp_agreeing(i, kinds, marks, bases, starts, matches, other_bases, stamps)
+        terms(kind, true_roots[u], out, order)
         own[u] = 0.0
         for t in range(out.size):
             own[u] += out[t] * parameters[t]
         for j in range(other_marks.shape[0]):
+            distance, farthest = 0.0, -np.inf
+            for k in range(kinds.size):
+                other = other_marks[j, k]
+                cost = cell_cost(
+                    kinds[k], marks[i, k], numbers[i, k, 0], numbers[i, k, 1], numbers[i, k, 2],
+                    other, other_numbers[j, k, 0], other_numbers[j, k, 1], other_numbers[j, k, 2],
+                    kinds[k] == CATEGORY and other >= 0 and stamps[other_bases[k] + other] == i,
+                    rules[k, 0], rules[k, 1], rules[k, 2], rules[k, 3], rules[k, 4], rules[k, 5], rules[k, 6], rules[k, 7],
+                )  # fmt: skip
+                farthest = max(farthest, cost - true_roots[u, k] * true_roots[u, k])
+                if kind == MEAN:
+                    distance += parameters[k] * cost
+                else:
+                    roots[k] = np.sqrt(cost)
+                    if kinds[k] != CATEGORY and marks[i, k] == 0 and other == 0 and numbers[i, k, 0] > other_numbers[j, k, 1]:
+                        roots[k] = -roots[k]
             if j == units[u, 1]:
                 continue
-            _roots(i, j, kinds, rules, numbers, marks, other_numbers, other_marks, bases, starts, matches, roots)
-            terms(kind, roots, out, order)
-            distance, farthest = 0.0, -np.inf
-            for t in range(out.size):
-                distance += out[t] * parameters[t]
-            for k in range(kinds.size):
-                farthest = max(farthest, roots[k] * roots[k] - true_roots[k] * true_roots[k])
             hopeless[u] |= farthest < 1e-4
+            if kind != MEAN:
+                terms(kind, roots, out, order)
+                for t in range(out.size):
+                    distance += out[t] * parameters[t]
             if distance < distances[u, most - 1]:
                 place = most - 1
                 while place > 0 and distances[u, place - 1] > distance:

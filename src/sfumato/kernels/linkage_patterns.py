@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
-from sfumato.kernels.linkage_costs import level
+from sfumato.kernels.linkage_costs import CATEGORY, cell_level, stamp_agreeing
 
 LEVELS = 5
 _SPREAD = np.uint64(0x9E3779B97F4A7C15)
@@ -34,26 +34,39 @@ def _grown(keys, counts):
 
 @njit(cache=True, nogil=True)
 def pattern_counts(
-    anchors, kinds, rules, numbers, marks, weights, other_numbers, other_marks, other_weights, bases, starts, matches
-):
-    """Patterns (digits to base 5, the first column last) of all pairs of an anchor and a record of the other file.
+    anchors, kinds, rules, numbers, marks, weights, other_numbers, other_marks, other_weights, bases, starts, matches,
+    other_bases,
+):  # fmt: skip
+    """Patterns (digits to base 5, the first column first) of all pairs of an anchor and a record of the other file.
 
     A pair of distinct records counts as often as rows have them.
     """
     keys, counts, used = np.full(1024, _EMPTY), np.zeros(1024), 0
+    found = np.empty(other_marks.shape[0], np.int64)
+    stamps = np.full(other_bases[-1] + 1, -1, np.int64)
     for a in range(anchors.size):
         i = anchors[a]
-        for j in range(other_marks.shape[0]):
+        stamp_agreeing(i, kinds, marks, bases, starts, matches, other_bases, stamps)
+        for j in range(found.size):
             key = np.int64(0)
             for k in range(kinds.size):
-                key = key * LEVELS + level(
-                    k, kinds[k], rules, numbers, marks, i, other_numbers, other_marks, j, bases[k], starts, matches
-                )
-            h = _place(keys, key)
-            if keys[h] == _EMPTY:
-                keys[h] = key
-                used += 1
+                other = other_marks[j, k]
+                key = key * LEVELS + cell_level(
+                    kinds[k], marks[i, k], numbers[i, k, 0], numbers[i, k, 1], other,
+                    other_numbers[j, k, 0], other_numbers[j, k, 1],
+                    kinds[k] == CATEGORY and other >= 0 and stamps[other_bases[k] + other] == i, rules[k, 4],
+                )  # fmt: skip
+            found[j] = key
+        last, h = _EMPTY, np.uint64(0)
+        for j in range(found.size):
+            if 4 * used > keys.size:
+                keys, counts = _grown(keys, counts)
+                last = _EMPTY
+            if found[j] != last:
+                last = found[j]
+                h = _place(keys, last)
+                if keys[h] == _EMPTY:
+                    keys[h] = last
+                    used += 1
             counts[h] += weights[i] * other_weights[j]
-        if 2 * used > keys.size // 2:
-            keys, counts = _grown(keys, counts)
     return keys[keys != _EMPTY], counts[keys != _EMPTY]

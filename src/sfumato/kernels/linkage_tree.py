@@ -19,8 +19,8 @@ from sfumato.kernels.linkage_costs import (
     SLACK,
     SQUARE,
     agree,
+    cell_cost,
     line_cost,
-    record_cost,
 )
 
 LEAF = 16
@@ -158,7 +158,7 @@ def _bound(node, kinds, rules, numbers, marks, i, ends, codes, holds, bases, sta
                         least = min(least, rules[k, 5], rules[k, 6])
                 else:
                     half = numbers[i, k, 2] + ends[node, k, 2]
-                    least = min(least, line_cost(k, kinds[k], rules, gap, half, False))
+                    least = min(least, line_cost(kinds[k], gap, half, False, rules[k, 0], 0.0, 0.0, 0.0, 0.0))
         total += least
         if total > limit:
             break
@@ -168,7 +168,7 @@ def _bound(node, kinds, rules, numbers, marks, i, ends, codes, holds, bases, sta
 @njit(cache=True, nogil=True)
 def descend(
     i, best, counting, slack, kinds, rules, numbers, marks, other_numbers, other_marks, records, bases, starts, matches,
-    order, spans, children, ends, codes, holds, stack, bounds,
+    order, spans, children, ends, codes, holds, stack, bounds, other_bases, stamps,
 ):  # fmt: skip
     """Record *i*: the least cost of any record of the tree, at most ``best``; counting, how many cost no more than that."""
     limit = best + slack * (1.0 + abs(best)) if counting else best
@@ -191,9 +191,17 @@ def descend(
             continue
         for p in range(spans[node, 0], spans[node, 1]):
             j = order[p]
-            total = record_cost(
-                kinds, rules, numbers, marks, i, other_numbers, other_marks, j, bases, starts, matches, limit
-            )
+            total = 0.0
+            for k in range(kinds.size):
+                other = other_marks[j, k]
+                total += cell_cost(
+                    kinds[k], marks[i, k], numbers[i, k, 0], numbers[i, k, 1], numbers[i, k, 2],
+                    other, other_numbers[j, k, 0], other_numbers[j, k, 1], other_numbers[j, k, 2],
+                    kinds[k] == CATEGORY and other >= 0 and stamps[other_bases[k] + other] == i,
+                    rules[k, 0], rules[k, 1], rules[k, 2], rules[k, 3], rules[k, 4], rules[k, 5], rules[k, 6], rules[k, 7],
+                )  # fmt: skip
+                if total > limit:
+                    break
             if counting:
                 if total <= limit:
                     found += records[j]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import json
 import os
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -13,8 +13,9 @@ from sfumato import recipes
 from sfumato.core.dataset import Dataset
 from sfumato.core.pair import Pair
 from sfumato.errors import OutputError, ParameterError, SfumatoError, UnreadableInput
-from sfumato.release.documents import digest_of
+from sfumato.release.documents import commitment, digest_of
 from sfumato.release.owner import read_owner_record
+from sfumato.release.publish import digest_of_input
 from sfumato.release.signature import signed
 from sfumato.release.verify import read_certificate, read_released
 
@@ -36,17 +37,38 @@ class WrittenRelease:
     recipe: Recipe
 
     def beside(self, original: Dataset) -> Pair:
-        """The release beside the original it was made from, as the owner's alignment says."""
+        """The release beside the original it was made from, as the owner's alignment says.
+
+        Another table, or the same with its rows in another order, is refused: who is who would be wrong without a word.
+        """
         described = original.with_schema(self.recipe.schema)
         rows = _alignment(self.folder / "owner" / "alignment.parquet", len(self.released), len(original))
+        self._require_committed(original)
         return Pair(described, dataclasses.replace(self.released, origin=rows), rows)
+
+    def _require_committed(self, original: Dataset) -> None:
+        lock = _read_json(self.folder / "owner" / "lock.json")
+        try:
+            salt, value = lock["salt"], self.certificate["input_commitment"]["value"]
+            known = value in (commitment(digest, salt) for digest in _digests(original))
+        except (KeyError, TypeError, ValueError):
+            raise UnreadableInput(f"{self.folder / 'owner' / 'lock.json'} does not go with the certificate") from None
+        if not known:
+            raise UnreadableInput(
+                f"{original.source.name} is not the table this release was made from, row for row: the commitment in "
+                "its certificate does not open; give the file that was anonymized"
+            )
+
+    def require_key(self, sign: Path | None) -> None:
+        """Raise unless what is found can be added: a signed certificate is signed again or left as it is."""
+        if "signature" in self.certificate and sign is None:
+            raise ParameterError("the certificate is signed; give the key (--sign) to sign what is added to it too")
 
     def add(self, key: str, found: Mapping[str, Any], *, sign: Path | None = None) -> None:
         """Write what was found into the certificate, and make both reports again."""
         from sfumato.report.pages import owner_page, public_page
 
-        if "signature" in self.certificate and sign is None:
-            raise ParameterError("the certificate is signed; give the key (--sign) to sign what is added to it too")
+        self.require_key(sign)
         body = {k: v for k, v in self.certificate.items() if k not in ("digest", "signature")}
         body[key] = dict(found)
         public = {**body, "digest": digest_of(body)}
@@ -73,6 +95,12 @@ def read_release(folder: Path) -> WrittenRelease:
     except (KeyError, TypeError, SfumatoError):
         raise UnreadableInput(f"{folder / 'owner' / 'lock.json'} holds no recipe that can be read") from None
     return WrittenRelease(folder, certificate, record, read_released(folder / "share", certificate), recipe)
+
+
+def _digests(original: Dataset) -> Iterator[str]:
+    """The file that was read; and the table as CSV, if it was anonymized from a frame and is read from a file now."""
+    yield digest_of_input(original)
+    yield digest_of_input(dataclasses.replace(original, source=dataclasses.replace(original.source, digest=None)))
 
 
 def _alignment(file: Path, released: int, original: int) -> NDArray[np.int64]:

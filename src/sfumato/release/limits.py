@@ -13,22 +13,29 @@ from sfumato.errors import ParameterError
 from sfumato.intruders.attack import attack_release
 
 if TYPE_CHECKING:
+    from sfumato.core.model import Model
     from sfumato.core.pair import Pair
     from sfumato.core.randomness import Seed
     from sfumato.core.step import Step
 
 
 def judge_limits(
-    limits: Mapping[str, float], pair: Pair, *, steps: Sequence[Step] = (), seed: Seed
+    limits: Mapping[str, float],
+    pair: Pair,
+    *,
+    steps: Sequence[Step] = (),
+    models: Sequence[Model] = (),
+    seed: Seed,
 ) -> tuple[Kept, ...]:
     """Measure everything that is limited; what is better when lower must stay below its limit, the rest above."""
-    return tuple(_judge(name, float(limit), pair, steps, seed) for name, limit in limits.items())
+    known = {"steps": steps, "models": models, "seed": seed}
+    return tuple(_judge(name, float(limit), pair, known) for name, limit in limits.items())
 
 
-def _judge(name: str, limit: float, pair: Pair, steps: Sequence[Step], seed: Seed) -> Kept:
+def _judge(name: str, limit: float, pair: Pair, known: Mapping[str, Any]) -> Kept:
     cls = next(registry.family(family)[name] for family in registry.MEASURED if name in registry.family(family))
     if hasattr(cls, "attack"):
-        value, better = _attacked(name, pair, steps, seed), "lower"
+        value, better = _attacked(name, pair, known), "lower"
     else:
         measure = _measured(name, cls, pair)
         value, better = measure.value, measure.better
@@ -38,8 +45,8 @@ def _judge(name: str, limit: float, pair: Pair, steps: Sequence[Step], seed: See
     return Kept(name, value, limit, holds, f"{words} is {value:.4g}; the recipe allows {bound} {limit:g}")
 
 
-def _attacked(name: str, pair: Pair, steps: Sequence[Step], seed: Seed) -> float:
-    report = attack_release(pair, steps=steps, only=[name], seed=seed)
+def _attacked(name: str, pair: Pair, known: Mapping[str, Any]) -> float:
+    report = attack_release(pair, only=[name], **known)
     if not report.tried:
         reasons = "; ".join(skipped.reason for skipped in report.skipped) or "nothing to attack"
         raise ParameterError(f"limits: {name} cannot be measured on this release: {reasons}")

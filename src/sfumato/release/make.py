@@ -88,7 +88,7 @@ def _bounds_kept(
     if not recipe.limits and not recipe.contract:
         return (), ()
     pair = Pair.of(original, shared)
-    limits = judge_limits(recipe.limits, pair, steps=recipe.steps, seed=seed)
+    limits = judge_limits(recipe.limits, pair, steps=recipe.steps, models=recipe.meet, seed=seed)
     return limits, tuple(agreement.judge(pair) for agreement in recipe.contract)
 
 

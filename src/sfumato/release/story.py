@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 
 HIDDEN = frozenset({Role.DIRECT, Role.UNIT, Role.WEIGHT})
 """Columns with these roles are not drawn: they identify people or belong to the survey's design."""
+FEWEST = 5
+"""A value that fewer records have is not named."""
 MOST_CARDS = 40
 MOST_IN_MAP = 12
 MOST_ROWS = 1_000_000
@@ -26,7 +28,7 @@ def story_of(release: Release) -> dict[str, Any]:
     """The story of a release as plain data. Bins are named by data values: it is for the owner (see :func:`public_story`)."""
     pair = _sampled(release)
     shown = [c for c in pair.columns if not HIDDEN & set(pair.original.schema[c].roles)]
-    bins = {c: binned(pair, c) for c in shown[:MOST_CARDS]}
+    bins = {c: binned(pair, c, fewest=FEWEST) for c in shown[:MOST_CARDS]}
     return {
         "cards": [_card(pair, b) for b in bins.values()],
         "maps": _maps(pair, [bins[c] for c in _mapped(pair, shown) if c in bins]),

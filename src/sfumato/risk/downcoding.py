@@ -24,32 +24,35 @@ NOT_MINIMAL = ("top_down_specialization", "bottom_up_generalization", "k_optimiz
 class Downcoding:
     r"""The share of records whose released cells follow one step finer from the release being as fine as k-anonymity allows.
 
-    Let a class *E* of *m* records be released with node *v* in a column, *v* have children :math:`w_1 \ldots w_b`, and
-    :math:`n_i` of the *m* records lie below :math:`w_i`. The intruder sees *m*, *v*, the hierarchy, the values that occur, and *k*. Had
-    *k* or more records of one child been able to leave without bringing the rest below *k*, they would have been released finer. So
+    Let a class *E* of *m* records be released with node *v* in a column, *v* have children :math:`w_1 \ldots w_b`,
+    and :math:`n_i` of the *m* records lie below :math:`w_i`. The intruder sees *m*, *v*, the hierarchy, the values
+    that occur, and *k*. Had *k* or more records of one child been able to leave without bringing the rest below *k*,
+    they would have been released finer. So
 
     .. math:: n_i \le k-1 \text{ if } m \ge 2k, \qquad n_i \le m-1 \text{ otherwise},
 
-    for every column and child. Within one class that is *all* that minimality says: any finer release of the class, of however many columns
-    and steps, contains one that tells one child of one column. Where a finer class was released too and :math:`m > k`, no
-    record of *E* may lie below it, or it would have joined; that forbids combinations of children of several columns, which are then
-    solved together: by enumeration, beyond that by CP-SAT (extra ``solvers``). The attack succeeds on a column of a class where
-    :math:`(n_1 \ldots n_b)` is the only solution: then all *m* cells are known one step finer, up to the order of the
-    records of the class, which nobody but its members can tell apart. Six records under a node with three children and k = 3 lie two and two and two.
+    for every column and child. Within one class that is *all* that minimality says: any finer release of the class,
+    of however many columns and steps, contains one that tells one child of one column. Where a finer class was
+    released too and :math:`m > k`, no record of *E* may lie below it, or it would have joined; that forbids
+    combinations of children of several columns, which are then solved together: by enumeration, beyond that by CP-SAT
+    (extra ``solvers``). The attack succeeds on a column of a class where :math:`(n_1 \ldots n_b)` is the only
+    solution: then all *m* cells are known one step finer, up to the order of the records of the class, which nobody
+    but its members can tell apart. Six records under a node with three children and k = 3 lie two and two and two.
 
-    ``assume`` says what the intruder takes for granted: ``release`` all of the above (no record could have been released finer;
-    Cohen's minimality), ``class`` the bounds for single classes, ``cover`` only that a cell is the lowest node above its records
-    (:math:`n_i \le m-1`), ``table`` that no column could have been one level finer in the whole table, which says something where a single
-    class can be the reason and nothing was suppressed. ``auto`` takes ``table`` for global recoding and ``release``
-    otherwise: local recoding here is minimal in that sense on all tables tried. That records of several
-    classes might have formed a new one is not used, so what is certain here stays so; there may be more.
+    ``assume`` says what the intruder takes for granted: ``release`` all of the above (no record could have been
+    released finer; Cohen's minimality), ``class`` the bounds for single classes, ``cover`` only that a cell is the
+    lowest node above its records (:math:`n_i \le m-1`), ``table`` that no column could have been one level finer in
+    the whole table, which says something where a single class can be the reason and nothing was suppressed. ``auto``
+    takes ``table`` for global recoding and ``release`` otherwise; local recoding of the bundled hospital table with k
+    = 2 tells finer cells of more than half of the records that way. That records of several classes might have formed
+    a new one is not used, so what is certain here stays so; there may be more.
 
-    The owner knows what is true: only right conclusions count. ``details`` tell wrong ones (``wrong``: the release was not minimal in
-    that sense), cells known to the value itself (``to_the_value``), ``pinned`` (records whose cell every other member
-    but one shares, so the odd one out reads it off), and ``narrowed`` (records in classes where some child surely has
-    somebody). Labels that are no nodes of the hierarchy (ranges of Mondrian) and nodes whose values do not divide are left alone. Classes of more
-    than ``most`` records are judged column by column.
-    Reference: Cohen 2022, "Attacks on deidentification's defenses", USENIX Security (arXiv:2202.13470).
+    The owner knows what is true: only right conclusions count. ``details`` tell wrong ones (``wrong``: the release
+    was not minimal in that sense), cells known to the value itself (``to_the_value``), ``pinned`` (records whose cell
+    every other member but one shares, so the odd one out reads it off), and ``narrowed`` (records in classes where
+    some child surely has somebody). Labels that are no nodes of the hierarchy (ranges of Mondrian) and nodes whose
+    values do not divide are left alone. Classes of more than ``most`` records are judged column by column.
+    Reference: Cohen 2022, "Attacks on deidentification's defenses", USENIX Security.
     """
 
     assume: Annotated[Assumption, Field(description="what the intruder takes for granted of the method")] = "auto"

@@ -23,8 +23,8 @@ if TYPE_CHECKING:
 
     from sfumato.core.attack import Scene
 
-PAIRS = 30_000_000
-"""Pairs of distinct records that are counted; of longer files, those of a random sample of the intruder's."""
+PAIRS, FEWEST = 5_000_000, 500
+"""Pairs of distinct records that are counted; of longer files those of a random sample of the intruder's, no fewer than this."""
 
 
 @parameters
@@ -43,8 +43,8 @@ class ProbabilisticLinkage:
     their numbers and, for people whose best record is a link, precision and recall.
 
     ``u`` is the share of a level among random pairs (nearly all of which are not matches) and stays fixed, or is estimated too.
-    Patterns of files with more than 30 million pairs of distinct records are counted for a random sample of the intruder's
-    records against all released ones: no blocking, so no match is lost to it. recordlinkage and splink block first.
+    Patterns of files with more than 5 million pairs of distinct records are counted for a random sample of the intruder's
+    records (500 or more) against all released ones: no blocking, so no match is lost to it. recordlinkage and splink block first.
     Reference: Fellegi & Sunter 1969, doi:10.1080/01621459.1969.10501049.
 
     >>> ProbabilisticLinkage(tolerance=0.2).name
@@ -123,7 +123,7 @@ def _anchors(scene: Scene, arrays: Arrays) -> NDArray[np.int64]:
     import numpy as np
 
     size = len(arrays.theirs.records)
-    most = max(1, PAIRS // max(1, len(arrays.ours.records)))
+    most = max(FEWEST, PAIRS // max(1, len(arrays.ours.records)))
     if size <= most:
         return np.arange(size)
     return np.sort(scene.seed.stream("linkage patterns").permutation(size)[:most]).astype(np.int64)

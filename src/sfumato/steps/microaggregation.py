@@ -10,7 +10,7 @@ from pydantic import Field
 
 from sfumato.core.masked import Masked
 from sfumato.core.parameters import parameters
-from sfumato.core.schema import Attribute, Kind, Schema
+from sfumato.core.schema import Attribute, Kind, Role, Schema
 from sfumato.core.step import Goal
 from sfumato.steps.aggregation.centres import centres
 from sfumato.steps.aggregation.kept import kept
@@ -50,7 +50,7 @@ class Microaggregate:
     projected_optimal     best runs in the order of the first principal component                    k n
     mdav                  textbook MDAV: k records around the farthest ones                          n²/k
     v_mdav                MDAV with k to 2k − 1 records, where ``gamma`` (0.2) lets one more in      n²
-    partitioned           MDAV in blocks of at most ``block`` (10 000) records, for large tables     n · block/k
+    partitioned           MDAV in blocks of at most ``block`` (20 000) records, for large tables     n · block/k
     k_ward                Ward's joining, never of two groups with k each; larger ones again         n²
     generalized_k_ward    the same with ⌈``mixability`` · k⌉ instead of k                            n²
     genetic               MDAV, then evolved in macro-clusters of some dozens of records             n
@@ -64,7 +64,7 @@ class Microaggregate:
     frame matters. ``mdav`` is exact whatever the size of the table; above some 10⁵ records take ``partitioned``, which loses a
     few percent of SSE.
 
-    Numbers and dates are released as means (dates rounded to their unit), ordered columns as the lower median, nominal ones
+    Numbers and dates are released as means (dates as whole days where all are), ordered columns as the lower median, nominal ones
     by ``nominal``: with ``taxonomy``, as the lowest node of the column's hierarchy above all values of the group, where it has a
     hierarchy; otherwise as the mode. See :mod:`sfumato.steps.aggregation.embedding` for their distances. The mode is a value of
     some of the group's people: it protects less than a mean does. With survey weights centres are weighted, so that weighted means stay;
@@ -178,7 +178,8 @@ class Microaggregate:
     def _warnings(self, schema: Schema, table: Table) -> Iterator[str]:
         if self.method == "individual_ranking":
             yield INDIVIDUAL
-        others = [name for name in schema.quasi if name not in self.columns]
+        strata = schema.columns(Role.STRATUM) if self.within is None else self.within
+        others = [name for name in schema.quasi if name not in (*self.columns, *strata)]
         if others and set(schema.quasi) & set(self.columns):
             yield (
                 f"only some of the quasi-identifiers are averaged together, {len(others)} are not: this does not make the table "

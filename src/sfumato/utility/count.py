@@ -29,6 +29,12 @@ class CountError:
     ``where`` maps columns to what they must be: one value, a list of values, or, for numbers, dates and ordered values, two ends
     ``[low, high]`` (both inside). A generalised cell counts with the share of its range, or of its values, that meets the condition; records that were left out
     do not count. Conditions hold data values: a certificate leaves them out.
+
+    >>> from sfumato import examples
+    >>> from sfumato.core.pair import Pair
+    >>> people = examples.patients()
+    >>> CountError({"age": [20, 40]}).measure(Pair.of(people, people)).value
+    0.0
     """
 
     where: Annotated[Mapping[str, Condition], Field(min_length=1, description="column → value, values, or [low, high]")]
@@ -41,7 +47,9 @@ class CountError:
         """None when all columns were released."""
         pair.original.require(self.where)
         gone = [c for c in self.where if c not in pair.columns]
-        return f"{', '.join(gone)} was not released" if gone else None
+        if gone:
+            return f"{', '.join(gone)} was not released"
+        return None if len(pair.original) else "the original table is empty"
 
     def measure(self, pair: Pair) -> Measure:
         """Count before and after."""

@@ -107,7 +107,8 @@ class SquaredError:
 
         if self.categories == "hierarchy" and cells.ladder.top:
             missing = np.array([v is None for v in cells.reading.values], dtype=bool)[cells.value]
-            return np.where(cells.lost | (missing & (cells.level != 0)), 1.0, cells.height)
+            blank = np.array([v is None for v in cells.reading.labels], dtype=bool)[cells.label]
+            return np.where(cells.lost, 1.0, np.where(missing, ~blank, cells.height))
         known = {text: code for code, text in enumerate(cells.reading.values)}
         same = np.array([known.get(text, -1) for text in cells.reading.labels], dtype=np.int64)
         apart: NDArray[np.float64] = (same[cells.label] != cells.value).astype(np.float64)

@@ -27,7 +27,14 @@ class TableDistance:
 
     the total variation between the shares of the cells *c* of a table of one to four columns. Numbers are put in 40 bins between their 1st and
     99th percentile, categories beyond the 40 most frequent in one; a generalised cell is spread evenly over what it may stand for.
-    Records that were left out are missing from the released table, whose shares still add up to one.
+    Records that were left out are missing from the released table, whose shares still add up to one. Without any released
+    record everything is lost: 1.
+
+    >>> from sfumato import examples
+    >>> from sfumato.core.pair import Pair
+    >>> people = examples.patients()
+    >>> TableDistance(("age", "sex")).measure(Pair.of(people, people)).value
+    0.0
     """
 
     columns: Annotated[tuple[str, ...], Field(min_length=1, max_length=4, description="the columns of the table")]
@@ -41,12 +48,14 @@ class TableDistance:
         gone = [c for c in self.columns if c not in pair.columns]
         if gone:
             return f"{', '.join(gone)} was not released"
-        return None if len(pair.released) else "nothing was released"
+        return None if len(pair.original) else "the original table is empty"
 
     def measure(self, pair: Pair) -> Measure:
         """Total variation of the table."""
         import numpy as np
 
+        if not len(pair.released):
+            return Measure(self.name, 1.0, self.better, "nothing was released", raw=1.0)
         columns = [binned(pair, c, MOST_BINS) for c in self.columns]
         before = np.zeros(tuple(len(c.names) for c in columns))
         np.add.at(before, tuple(c.original for c in columns), 1.0 / len(pair.original))

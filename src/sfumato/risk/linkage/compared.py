@@ -112,7 +112,7 @@ def _reading(scene: Scene, name: str, theirs: Labels) -> Reading:
     reading = scene.pair.reading(name)
     known = set(reading.values)
     extra = [value for value in theirs if value is not None and value not in known]
-    if reading.scale != "category" or not extra:
+    if reading.scale != "category" or not extra or scene.pair.original.schema[name].hierarchy is None:
         return reading
     values = pl.Series(name, [reading.values[code] for code in reading.original.tolist()] + extra, dtype=pl.String)
     try:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from sfumato.core.encoding import encode
 from sfumato.core.numbers import as_column
-from sfumato.steps.aggregation.embedding import ladder_of
+from sfumato.steps.aggregation.embedding import dates_at, ladder_of
 from sfumato.steps.masking.scales import values_at
 
 if TYPE_CHECKING:
@@ -35,7 +35,7 @@ def centres(dataset: Dataset, name: str, form: str, line: Array | None, groups: 
     found = means(line, groups, weights)
     if form == "numbers":
         return as_column(name, found, column)
-    return as_column(name, found.round(), column).cast(column.to_physical().dtype).cast(column.dtype)
+    return dates_at(found, column)
 
 
 def means(values: Array, groups: Labels, weights: Array) -> Array:

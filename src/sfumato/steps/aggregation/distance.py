@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     Points = NDArray[np.float64]
     Labels = NDArray[np.int64]
 
-BLOCK = 10_000
+BLOCK = 20_000
 """The most records of a block of ``partitioned``."""
 
 

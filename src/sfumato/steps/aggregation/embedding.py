@@ -29,6 +29,7 @@ from sfumato.steps.masking.scales import ranks_of
 
 if TYPE_CHECKING:
     import numpy as np
+    import polars as pl
     from numpy.typing import NDArray
 
     from sfumato.core.dataset import Dataset
@@ -38,6 +39,8 @@ if TYPE_CHECKING:
 Form = Literal["numbers", "dates", "ordered", "nominal", "taxonomy"]
 ON_A_LINE = ("numbers", "dates", "ordered")
 MOST_DIMENSIONS = 2_000
+DAY = 86_400_000_000
+"""Microseconds."""
 
 
 def form_of(dataset: Dataset, name: str, nominal: str) -> Form:
@@ -65,7 +68,7 @@ def line_of(dataset: Dataset, name: str, form: str) -> Array:
     if form == "numbers":
         return numbers_of(dataset, name)
     if form == "dates":
-        ticks = dataset.column(name).to_physical().cast(pl.Float64)
+        ticks = _same_ticks(dataset.column(name)).to_physical().cast(pl.Float64)
         return np.array(ticks.fill_null(float("nan")).to_numpy(), dtype=np.float64)
     attribute = dataset.schema.attributes.get(name)
     if dataset.column(name).dtype.is_numeric() and (attribute is None or attribute.order is None):
@@ -74,6 +77,27 @@ def line_of(dataset: Dataset, name: str, form: str) -> Array:
         values[known] = np.unique(values[known], return_inverse=True)[1]
         return values
     return ranks_of(dataset, name)
+
+
+def _same_ticks(column: pl.Series) -> pl.Series:
+    """Dates and times in microseconds, whatever the frame counts in: so that rounding is the same."""
+    import polars as pl
+
+    if column.dtype == pl.Date:
+        return column.cast(pl.Datetime("us"))
+    return column.dt.cast_time_unit("us") if isinstance(column.dtype, pl.Datetime) else column
+
+
+def dates_at(ticks: Array, column: pl.Series) -> pl.Series:
+    """Ticks as dates again: whole days where all dates are."""
+    import numpy as np
+    import polars as pl
+
+    own = _same_ticks(column)
+    known = own.drop_nulls().to_physical().to_numpy()
+    unit = DAY if isinstance(own.dtype, pl.Datetime) and not (known % DAY).any() else 1
+    rounded = pl.Series(column.name, np.rint(ticks / unit) * unit).fill_nan(None).cast(pl.Int64)
+    return rounded.cast(own.to_physical().dtype).cast(own.dtype).cast(column.dtype)
 
 
 def ladder_of(dataset: Dataset, name: str) -> tuple[Encoded, Ladder, NDArray[np.int64]]:

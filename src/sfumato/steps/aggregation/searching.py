@@ -25,6 +25,8 @@ NEIGHBOURS = 30
 ROUNDS = 50
 TRIES = 20
 """Changes tried at one temperature, by active record."""
+AT_ONCE = 200_000
+"""Changes tried between two looks at the clock."""
 STEPS = 100
 """Temperatures of the first anneal; twice as many in every second one after it."""
 COLD, HOT = 0.1, 300.0
@@ -58,7 +60,7 @@ class Search:
     active whose *scale*, the squared distance to the (k − 1)-th neighbour, is of the order of T: farther ones
     are settled already, and nearer ones would only be stirred. So outliers are decided first, dense regions last, and nothing is
     spent where nothing can be won. After each anneal smaller regions of the best groups so far are annealed, with preference for
-    those with a large error, and kept where that helps. What is returned is the best of all, downhill to its end.
+    those with a large error, and kept where that helps. Every anneal goes downhill to its end. What is returned is the best of all.
     """
 
     def __init__(self, ground: Ground) -> None:
@@ -89,7 +91,8 @@ class Search:
             if max(shares) >= 1.0:
                 stopped = "effort" if shares[0] >= 1.0 else "seconds"
                 break
-        self._end()
+        descended(self.made, self.k, self.everyone, self.least)
+        self._keep()
         return Found(numbered(self.groups), self._notes(stopped, time.monotonic() - began))
 
     def _notes(self, stopped: str | None, spent: float) -> dict[str, Any]:
@@ -112,11 +115,11 @@ class Search:
         for turn in range(10**9):
             before = self.tried
             yield from self._anneal(order, first, last, steps)
-            self._end()
+            self._keep()
             whole = self.tried - before
             while self.tried - before < (1 + LOCAL_SHARE) * whole:
                 yield from self._anneal_region(last)
-                self._end()
+                self._keep()
             steps *= 1 + turn % 2
 
     def _anneal(self, order: Labels, first: float, last: float, steps: int) -> Iterator[int]:
@@ -131,9 +134,12 @@ class Search:
             if high - low < FEW:
                 high = min(len(order), low + FEW)
                 low = max(0, high - FEW)
-            tries = TRIES * int(high - low)
-            anneal(self.made, self.k, self.draws, temperature, tries, order[low:high])
-            yield tries
+            waiting = TRIES * int(high - low)
+            while waiting:
+                tries = min(waiting, AT_ONCE)
+                anneal(self.made, self.k, self.draws, temperature, tries, order[low:high])
+                waiting -= tries
+                yield tries
         descended(self.made, self.k, order, self.least)
 
     def _anneal_region(self, last: float) -> Iterator[int]:
@@ -159,9 +165,8 @@ class Search:
         shares = errors.cumsum()
         return min(int(shares.searchsorted(self.random.random() * shares[-1])), len(errors) - 1)
 
-    def _end(self) -> None:
-        """Go downhill to the end and remember the groups when they are the best so far."""
-        descended(self.made, self.k, self.everyone, self.least)
+    def _keep(self) -> None:
+        """Remember the groups when they are the best so far."""
         error = self._error()
         if error < self.least:
             self.least, self.groups = error, self.made.groups.copy()

@@ -1,0 +1,148 @@
+"""Comparing candidates: grids, the front, resuming, what is written, bad input."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import sfumato as sf
+from sfumato import examples
+from sfumato.comparison.grid import candidates_from, expanded
+from sfumato.comparison.outcome import Comparison, Outcome
+from sfumato.comparison.run import DONE
+from sfumato.errors import OutputError, ParameterError, RecipeError
+
+COLUMNS = """sfumato: 1
+columns:
+  sex: {role: quasi, hierarchy: {suppress: {}}}
+  illness: {role: quasi, hierarchy: {suppress: {}}}
+"""
+GRID = COLUMNS + "meet:\n  - k_anonymity: {k: {vary: [1, 2, 4]}}\nsteps:\n  - global_recoding: {budget: 0}\n"
+SWAP = COLUMNS + "steps:\n  - pram: {columns: [illness], retain: 0.5}\n"
+IMPOSSIBLE = COLUMNS + "meet:\n  - k_anonymity: {k: 50}\nsteps:\n  - global_recoding: {budget: 0}\n"
+
+
+@pytest.fixture
+def files(tmp_path):
+    for name, text in (("grid", GRID), ("swap", SWAP), ("impossible", IMPOSSIBLE)):
+        (tmp_path / f"{name}.yaml").write_text(text)
+    return tmp_path
+
+
+def test_grids_expand_in_order():
+    document = {
+        "meet": [{"k_anonymity": {"k": {"vary": [3, 5]}}}],
+        "steps": [{"pram": {"retain": {"vary": [0.1, 0.2]}}}],
+    }
+    assert [told for told, _ in expanded(document)] == [
+        "k=3, retain=0.1",
+        "k=3, retain=0.2",
+        "k=5, retain=0.1",
+        "k=5, retain=0.2",
+    ]
+    assert [d["meet"][0]["k_anonymity"]["k"] for _, d in expanded(document)] == [3, 3, 5, 5]
+    assert document["meet"][0]["k_anonymity"]["k"] == {"vary": [3, 5]}
+
+
+def test_generalization_and_masking_on_one_map(files):
+    found = sf.compare(
+        examples.illnesses(), [files / "grid.yaml", files / "swap.yaml", files / "impossible.yaml"], seed=1, workers=1
+    )
+    assert [o.name for o in found.outcomes] == ["grid k=1", "grid k=2", "grid k=4", "swap", "impossible"]
+    assert [o.holds for o in found.outcomes] == [True, True, True, True, False]
+    assert found.outcomes[-1].reason and not found.outcomes[-1].made
+    one, _, four = found.outcomes[:3]
+    assert (
+        one.risks["linkage"] > four.risks["linkage"]
+        and one.utilities["squared_error"] < four.utilities["squared_error"]
+    )
+    assert one in found.front and found.to_frame().height == 5
+    assert "●" in str(found)
+
+
+def test_workers_give_the_same(files):
+    table = examples.illnesses()
+    runs = [sf.compare(table, [files / "grid.yaml"], seed=1, workers=workers) for workers in (1, 2)]
+    plain = [[{k: v for k, v in o.items() if k != "seconds"} for o in r.to_dict()["candidates"]] for r in runs]
+    assert plain[0] == plain[1]
+
+
+def test_an_interrupted_run_goes_on(files, monkeypatch):
+    table = examples.illnesses()
+    first = sf.compare(table, [files / "grid.yaml"], seed=1, workers=1, remember=files)
+    assert len(list((files / DONE).iterdir())) == 3
+
+    def refuse(*args):
+        raise AssertionError("it was finished before")
+
+    monkeypatch.setattr("sfumato.comparison.run.try_candidate", refuse)
+    again = sf.compare(table, [files / "grid.yaml"], seed=1, workers=1, remember=files)
+    assert again.to_dict() == first.to_dict()
+    with pytest.raises(AssertionError, match="finished before"):
+        sf.compare(table, [files / "grid.yaml"], seed=2, workers=1, remember=files)
+
+
+def test_what_is_written(files, tmp_path):
+    found = sf.compare(examples.illnesses(), [files / "grid.yaml"], seed=1, workers=1)
+    folder = found.write(tmp_path / "out")
+    names = {f.name for f in folder.iterdir()}
+    assert names == {"comparison.json", "comparison.csv", "comparison.html", "map.svg", "map.png"}
+    assert json.loads((folder / "comparison.json").read_text())["front"] == [o.name for o in found.front]
+    page = (folder / "comparison.html").read_text()
+    assert "grid k=2" in page and "http" not in page.replace("http-equiv", "")
+    with pytest.raises(OutputError, match="already holds"):
+        found.write(folder)
+    assert (folder / "map.png").read_bytes()[:4] == b"\x89PNG"
+
+
+def outcome(name, risk, loss, higher=()):
+    return Outcome(name, True, "", 1, 0, (), {"r": risk}, {"u": loss}, higher, {"steps": []}, 0.0)
+
+
+@given(st.lists(st.tuples(st.integers(0, 5), st.integers(0, 5)), min_size=1, max_size=10), st.booleans())
+def test_the_front_against_its_definition(places, higher):
+    outcomes = tuple(outcome(str(i), r, u, ("u",) if higher else ()) for i, (r, u) in enumerate(places))
+    front = Comparison("x", outcomes, "r", "u").front
+    sign = -1 if higher else 1
+
+    def beats(a, b):
+        left, right = (a[0], sign * a[1]), (b[0], sign * b[1])
+        return left != right and left[0] <= right[0] and left[1] <= right[1]
+
+    expected = {p for p in places if not any(beats(q, p) for q in places)}
+    assert {(o.risks["r"], o.utilities["u"]) for o in front} == expected
+
+
+def test_axes_must_have_been_measured():
+    found = Comparison("x", (outcome("a", 0, 0),), "r", "u")
+    with pytest.raises(ParameterError, match="was not measured"):
+        found.with_axes(risk="linkage")
+
+
+@pytest.mark.parametrize(
+    ("vary", "told"),
+    [("k=3", "varies nothing"), ("k_anonymity.k", "varies nothing"), ("mondrian.k=3", "no model or step 'mondrian'")],
+)
+def test_wrong_variations(files, vary, told):
+    with pytest.raises(ParameterError, match=told):
+        candidates_from([files / "impossible.yaml"], [vary])
+
+
+def test_variations_from_outside(files):
+    found = candidates_from([files / "impossible.yaml"], ["k_anonymity.k=2,3", "global_recoding.budget=0,0.5"])
+    assert [c.name for c in found] == [f"impossible k={k}, budget={b}" for k, b in ((2, 0), (2, 0.5), (3, 0), (3, 0.5))]
+    assert [c.recipe.meet[0].k for c in found] == [2, 2, 3, 3]
+
+
+def test_bad_grids(files):
+    (files / "bad.yaml").write_text(COLUMNS + "meet:\n  - k_anonymity: {k: {vary: 3}}\n")
+    with pytest.raises(RecipeError, match="vary needs a list"):
+        candidates_from([files / "bad.yaml"])
+    with pytest.raises(ParameterError, match="nothing to compare"):
+        sf.compare(examples.illnesses(), {})
+    (files / "many.yaml").write_text(COLUMNS + f"meet:\n  - k_anonymity: {{k: {{vary: {list(range(1, 700))}}}}}\n")
+    with pytest.raises(ParameterError, match="more than 500"):
+        candidates_from([files / "many.yaml"])
