@@ -39,7 +39,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "policy": GROUND | {"registry", "recipes", "release"},
     "verbs": GROUND
     | {"recipes", "registry", "profile", "assessment", "intruders", "evaluation", "release", "report", "examples", "io"}
-    | {"comparison"},
+    | {"comparison", "risk"},
     "cli": GROUND
     | {"verbs", "policy", "recipes", "registry", "profile", "assessment", "intruders", "evaluation", "release", "report"}
     | {"examples", "dp", "vault", "comparison"},

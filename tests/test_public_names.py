@@ -29,7 +29,7 @@ NAMES = [
     "anonymize", "assess", "attack", "check", "choose_k", "compare", "dates", "dp", "errors",
     "estimate_frequencies", "evaluate", "examples", "frequency", "hierarchy_file", "intervals", "judge",
     "mask_left", "mask_right", "order", "profile", "read", "read_hierarchy", "run", "suppress", "tree",
-    "vault", "verify", "write_hierarchy",
+    "vault", "verify", "why_alone", "write_hierarchy",
 ]  # fmt: skip
 
 

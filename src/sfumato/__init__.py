@@ -36,6 +36,7 @@ _HOMES = {
         "read",
         "run",
         "verify",
+        "why_alone",
     ),
     "sfumato.models": (
         "AlphaKAnonymity", "AverageRisk", "BetaLikeness", "DeltaDisclosure", "DeltaPresence",

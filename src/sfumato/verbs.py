@@ -101,6 +101,13 @@ def assess(
     return _assess(dataset, tuple(meet), threshold=threshold, population=population_of(meet, population, base))
 
 
+def why_alone(dataset: Dataset, record: int, columns: Sequence[str] | None = None) -> tuple[tuple[str, ...], ...]:
+    """Why a record is risky: the smallest sets of columns on which nobody else is like it. Names columns, never values."""
+    from sfumato.risk.singling_out import why_alone as _why_alone
+
+    return _why_alone(dataset, record, columns)
+
+
 def with_recipe(dataset: Dataset, recipe: Recipe | str | Path) -> tuple[Dataset, Recipe]:
     """A table described by a recipe (or the path of one), and the recipe."""
     made = recipe if isinstance(recipe, Recipe) else recipes.load(recipe)

@@ -10,7 +10,7 @@ from pydantic import Field
 
 from sfumato import registry
 from sfumato.core.parameters import parameters, plain_data, values_of
-from sfumato.errors import ParameterError
+from sfumato.errors import ParameterError, RecipeError
 from sfumato.models.k_anonymity import KAnonymity
 from sfumato.steps.global_recoding import GlobalRecoding
 
@@ -53,6 +53,39 @@ def test_values_given_are_not_repeated_in_errors():
     with pytest.raises(ParameterError) as refused:
         Sample(k="jane.doe@example.org")
     assert "jane" not in str(refused.value)
+
+
+@pytest.mark.parametrize("said", ["k and l contradict each other", "Crowd: k and l contradict each other"])
+def test_a_class_that_names_itself_is_named_once(said):
+    @parameters
+    class Crowd:
+        k: int = 1
+
+        def __post_init__(self):
+            raise ParameterError(said)
+
+    with pytest.raises(ParameterError) as refused:
+        Crowd()
+    assert str(refused.value) == "Crowd: k and l contradict each other"
+
+
+@pytest.mark.parametrize(
+    ("step", "arguments", "told"),
+    [
+        ("sample", {"fraction": 0.5, "size": 3}, "give either fraction or size, not both"),
+        ("suppression", {"what": "cell", "effort": 5}, "effort is for the methods exact and auto"),
+        ("add_noise", {"columns": ["a"], "alpha": 1, "lower": 2, "upper": 1}, "lower must be less than upper"),
+        ("pram", {"columns": ["a"]}, "give retain or matrix, one of them; theta is for invariant direct only"),
+    ],
+)
+def test_steps_are_named_once(step, arguments, told):
+    cls = registry.family("steps")[step]
+    with pytest.raises(ParameterError) as refused:
+        cls(**arguments)
+    assert str(refused.value) == f"{cls.__name__}: {told}"
+    with pytest.raises(RecipeError) as unread:
+        registry.build("steps", {step: arguments}, "steps[1]")
+    assert str(unread.value) == f"steps[1]: {step}: {told}"
 
 
 def test_positions_and_names():

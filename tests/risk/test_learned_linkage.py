@@ -113,7 +113,11 @@ def test_optimum_of_a_hundred_records():
 
 
 @settings(max_examples=8)
-@given(seed=st.integers(0, 999), aggregator=st.sampled_from(["weighted_mean", "owa"]), solver=st.sampled_from(["highspy", "scipy"]))
+@given(
+    seed=st.integers(0, 999),
+    aggregator=st.sampled_from(["weighted_mean", "owa"]),
+    solver=st.sampled_from(["highspy", "scipy"]),
+)
 def test_the_proved_optimum_against_a_grid_of_all_weights(seed, aggregator, solver):
     x, y = numbers(seed, 12, 2, noise=0.4)
     if solver == "highspy":
@@ -126,7 +130,7 @@ def test_the_proved_optimum_against_a_grid_of_all_weights(seed, aggregator, solv
     table = np.stack(parts)
     if aggregator == "owa":
         table = -np.sort(-table, axis=0)
-    grid = [oracle.strict_links(w * table[0] + (1 - w) * table[1] , np.arange(12)) for w in np.linspace(0, 1, 401)]
+    grid = [oracle.strict_links(w * table[0] + (1 - w) * table[1], np.arange(12)) for w in np.linspace(0, 1, 401)]
     low, high = (round(end * 12) for end in found.interval)
     assert low <= high
     assert high >= max(grid) - 1  # a grid point may link by less than the margin

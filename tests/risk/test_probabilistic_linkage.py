@@ -97,7 +97,11 @@ def test_patterns_are_counted_as_pair_by_pair(seed):
     rng = np.random.default_rng(seed)
     size = int(rng.integers(2, 12))
     original = {"n1": [str(v) for v in range(10)], "o1": [*ORDER, *ORDER, "low", "low"], "c1": list("abcdabcdab")}
-    register = {"n1": rng.choice(original["n1"], size), "o1": rng.choice(ORDER, size), "c1": rng.choice(list("abcd"), size)}
+    register = {
+        "n1": rng.choice(original["n1"], size),
+        "o1": rng.choice(ORDER, size),
+        "c1": rng.choice(list("abcd"), size),
+    }
     cells = {"n1": ["1", "5", "2..7", "*"], "o1": ["low", "middle..top", "*"], "c1": ["a", "b", "{a, c}", "*"]}
     release = {name: rng.choice(listed, 10).tolist() for name, listed in cells.items()}
     release["n1"][0] = None
@@ -117,8 +121,10 @@ def test_patterns_are_counted_as_pair_by_pair(seed):
 
 def two_columns(m, u, prior, pairs=1e6):
     levels = np.array(list(itertools.product([0, 3], repeat=len(m))))
+
     def chance(p):
         return np.where(levels == 3, p, 1 - np.array(p)).prod(axis=1)
+
     return Patterns(levels, pairs * (prior * chance(m) + (1 - prior) * chance(u)))
 
 

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import itertools
+
 import polars as pl
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from sfumato import examples
 from sfumato.core.classes import count_classes
 from sfumato.core.dataset import Dataset
 from sfumato.core.schema import Attribute, Role, Schema
+from sfumato.errors import ParameterError
 from sfumato.risk import singling_out
-from sfumato.risk.singling_out import contributions, smallest_exposing_sets, unique_records
+from sfumato.risk.singling_out import contributions, smallest_exposing_sets, unique_records, why_alone
 from tests import oracle
 from tests.random_tables import tables
 
@@ -83,3 +87,27 @@ def test_one_record_is_alone_on_every_column():
     classes = count_classes(many_columns(2, 1))
     assert [e.columns for e in smallest_exposing_sets(classes)] == [("c00",), ("c01",)]
     assert sum(contributions(classes).values()) == pytest.approx(1)
+
+
+@given(
+    st.integers(1, 4).flatmap(
+        lambda width: st.lists(st.tuples(*[st.sampled_from("xyz")] * width), min_size=1, max_size=10)
+    ),
+    st.data(),
+)
+def test_why_alone_against_every_subset(rows, data):
+    names = [f"c{i}" for i in range(len(rows[0]))]
+    table = Dataset(pl.DataFrame({n: [row[i] for row in rows] for i, n in enumerate(names)})).with_roles(quasi=names)
+    at = data.draw(st.integers(0, len(rows) - 1))
+
+    def alone(chosen):
+        return sum(all(row[i] == rows[at][i] for i in chosen) for row in rows) == 1
+
+    subsets = [c for size in range(1, len(names) + 1) for c in itertools.combinations(range(len(names)), size)]
+    found = [c for c in subsets if alone(c) and not any(alone(p) for p in itertools.combinations(c, len(c) - 1) if p)]
+    assert why_alone(table, at) == tuple(tuple(names[i] for i in c) for c in found)
+
+
+def test_why_alone_refuses_records_that_are_not_there():
+    with pytest.raises(ParameterError, match="there is no record 10"):
+        why_alone(examples.special_uniques(), 10)

@@ -37,6 +37,9 @@ def assess(
             "l_diversity:diagnosis or l_diversity:diagnosis,3 or t_closeness:cost,distance=ordered; repeat it"
         ),
     ] = None,
+    record: Annotated[
+        int | None, typer.Option(help="say which columns single out this record, counted from 0", min=0)
+    ] = None,
     json: Json = False,
     quiet: Quiet = False,
     delimiter: Delimiter = None,
@@ -51,6 +54,9 @@ def assess(
     questions = [ask(text) for text in model or []]
     dataset = read_data(data, quiet=quiet, delimiter=delimiter, encoding=encoding, decimal=decimal)
     described, models = _described(dataset, recipe, quasi or [], questions)
+    if record is not None:
+        _explain_record(described, record, json=json)
+        return
     base = Path() if recipe is None else recipe.parent
     with progress("counting", quiet=quiet):
         found = look(described, (*models, *(question.model for question in questions)), threshold=threshold, base=base)
@@ -60,6 +66,27 @@ def assess(
     else:
         show(found, threshold)
         _show_attained(attained)
+
+
+def _explain_record(dataset: Dataset, record: int, *, json: bool) -> None:
+    """Why one record is risky: the smallest sets of columns that nobody else shares with it."""
+    from rich.markup import escape
+
+    from sfumato.cli.talk import give_json, out
+    from sfumato.verbs import why_alone
+
+    found = why_alone(dataset, record)
+    if json:
+        give_json({"record": record, "alone_on": [list(columns) for columns in found]})
+        return
+    if not found:
+        out().print(f"Nobody singles out record {record} with up to five columns: others fit as well.")
+        return
+    out().print(f"Record {record} is the only one for who knows")
+    for columns in found[:20]:
+        out().print(f"  {escape(' + '.join(columns))}", soft_wrap=True)
+    if len(found) > 20:
+        out().print(f"  … and {len(found) - 20} more sets")
 
 
 def _told_apart(found: Assessment, questions: Sequence[Question]) -> tuple[Assessment, list[tuple[Verdict, Told]]]:

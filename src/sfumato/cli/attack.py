@@ -24,6 +24,10 @@ def attack(
         str | None, typer.Option(help="a table an intruder has, instead of the named intruders")
     ] = None,
     knows: Annotated[str | None, typer.Option(help="columns the intruder knows, with commas between")] = None,
+    called: Annotated[
+        list[str] | None,
+        typer.Option("--rename", help="a column of the intruder's table and its name here: years=age; repeat it"),
+    ] = None,
     by: Annotated[
         str | None, typer.Option(help="column that identifies people in both tables, to keep the score")
     ] = None,
@@ -48,9 +52,11 @@ def attack(
     from sfumato.release.folder import read_release
 
     written = read_release(folder)
+    if keep:
+        written.require_key(sign)
     dataset = read_data(original, quiet=quiet, delimiter=delimiter, encoding=encoding, decimal=decimal)
     pair = written.beside(dataset)
-    who = _intruder(pair, intruder, knows, by)
+    who = _intruder(pair, intruder, knows, by, called or [], sample)
     with progress("attacking", quiet=quiet) as told:
         report = attack_release(
             pair,
@@ -76,71 +82,131 @@ def attack(
         raise typer.Exit(1)
 
 
-def _intruder(pair: Pair, file: str | None, knows: str | None, by: str | None) -> Intruder | None:
+def _intruder(
+    pair: Pair, file: str | None, knows: str | None, by: str | None, called: list[str], sample: int
+) -> Intruder | None:
     from sfumato.core.randomness import Seed
     from sfumato.errors import ParameterError
-    from sfumato.intruders.attack import DEFAULT_SAMPLE
-    from sfumato.intruders.knowledge import intruder_from, intruder_with
+    from sfumato.intruders.knowledge import intruder_from, intruder_with, renamed
 
     columns = [c.strip() for c in knows.split(",") if c.strip()] if knows else None
     if file is None:
-        if by is not None:
-            raise ParameterError("--by keeps the score of an intruder's own table; give it with --intruder")
-        return None if columns is None else intruder_from(pair, columns, sample=DEFAULT_SAMPLE, seed=Seed(0))
-    return intruder_with(pair, read_data(file, quiet=True), columns, by=by)
+        if by is not None or called:
+            raise ParameterError("--by and --rename are about an intruder's own table; give it with --intruder")
+        return None if columns is None else intruder_from(pair, columns, sample=sample, seed=Seed(0))
+    return intruder_with(pair, renamed(read_data(file, quiet=True), _names(called)), columns, by=by)
+
+
+def _names(called: list[str]) -> dict[str, str]:
+    """What the intruder calls columns, and what they are called here."""
+    from sfumato.errors import ParameterError
+
+    pairs = [tuple(part.strip() for part in text.split("=")) for text in called]
+    if any(len(pair) != 2 or not all(pair) for pair in pairs):
+        raise ParameterError("--rename takes the intruder's name and ours with = between: years=age")
+    return dict(pairs)
 
 
 def show(report: AttackReport) -> None:
-    """Print a report for people: a bar an attack, with its interval, what guessing gives, and the threshold."""
-    from rich.markup import escape
+    """Print a report for people: who tried, and a bar an attack, strongest first, beside what guessing gives."""
+    from itertools import groupby
 
-    from sfumato.cli.talk import out, share
+    from sfumato.cli.talk import out
 
     console = out()
     console.print(
         f"[bold]{len(report.tried)} attacks[/] on {report.records:,} released records; "
-        f"{report.looked_for:,} people looked for, {report.seconds:.0f} s\n",
+        f"{report.looked_for:,} people looked for, {report.seconds:.0f} s",
         soft_wrap=True,
     )
-    console.print(_table(report))
-    worst = report.worst
-    if worst is not None:
-        console.print(
-            f"\nStrongest: [bold]{escape(worst.intruder)}[/], {worst.finding.attack.replace('_', ' ')}, "
-            f"{share(worst.finding.value)}. {escape(worst.finding.sentence)}",
-            soft_wrap=True,
-        )
-    for skipped in report.skipped:
-        console.print(
-            f"[dim]not tried: {skipped.intruder}, {skipped.attack.replace('_', ' ')}: {escape(skipped.reason)}[/]",
-            soft_wrap=True,
-        )
+    columns = _columns(report)
+    for place, (intruder, tried) in enumerate(groupby(report.tried, key=lambda t: t.intruder)):
+        several = sorted(tried, key=lambda t: (-t.finding.beyond_guessing, t.finding.attack))
+        console.print(_who(intruder, several[0].knows))
+        console.print(_table(several, columns, headed=not place))
+    _conclude(report)
 
 
-def _table(report: AttackReport) -> Table:
+def _who(intruder: str, knows: tuple[str, ...]) -> str:
+    """An intruder, and what is special about it."""
+    from rich.markup import escape
+
+    from sfumato.intruders.profiles import BATTERY
+
+    stories = {profile.name: profile.story for profile in BATTERY}
+    story = stories.get(intruder, f"knows {', '.join(knows)}")
+    return f"\n[bold]{escape(intruder)}:[/] [dim]{escape(story)}[/]"
+
+
+def _columns(report: AttackReport) -> tuple[str, ...]:
+    """The columns that have something to tell."""
+    found = [t.finding for t in report.tried]
+    told = {
+        "between": any(f.interval is not None for f in found),
+        "guessing": any(f.baseline is not None for f in found),
+        "limit": any(t.limit is not None for t in report.tried),
+    }
+    return ("attack", "", "succeeds", *(name for name, shown in told.items() if shown))
+
+
+def _table(several: list[Tried], columns: tuple[str, ...], *, headed: bool) -> Table:
     from rich.table import Table
 
-    table = Table(box=None, pad_edge=False)
-    for column in ("intruder", "attack", "succeeds", "", "by guessing", "limit"):
-        table.add_column(column, overflow="fold")
-    for tried in report.tried:
-        table.add_row(*_row(tried))
+    widths = {"attack": 26, "": 10, "succeeds": 8, "between": 13, "guessing": 8, "limit": 6}
+    table = Table(box=None, pad_edge=False, padding=(0, 1, 0, 0), header_style="dim", show_header=headed)
+    for name in columns:
+        table.add_column(name, width=widths[name], justify="left" if name in ("attack", "") else "right")
+    for tried in several:
+        cells = _cells(tried)
+        table.add_row(*(cells[name] for name in columns))
     return table
 
 
-def _row(tried: Tried) -> tuple[str, ...]:
-    from sfumato.cli.talk import bar, share
+def _cells(tried: Tried) -> dict[str, str]:
+    from sfumato.cli.talk import bar
 
     found = tried.finding
-    color = "red" if tried.exceeds else "green"
-    between = "" if found.interval is None else f" [dim]{share(found.interval[0])}–{share(found.interval[1])}[/]"
-    guess = "–" if found.baseline is None else share(found.baseline)
-    value = f"{share(found.value)}{between}"
-    return (
-        tried.intruder,
-        found.attack.replace("_", " "),
-        f"[{color}]{bar(found.value, 10)}[/]",
-        value,
-        guess,
-        share(tried.threshold if tried.limit is None else tried.limit),
-    )
+    mark, color = ("✗", "red") if tried.exceeds else ("✓", "green")
+    between = "" if found.interval is None else f"[dim]{_share(found.interval[0])}–{_share(found.interval[1])}[/]"
+    return {
+        "attack": f"[{color}]{mark}[/] {found.attack.replace('_', ' ')}",
+        "": f"[{color}]{bar(found.value, 10)}[/]",
+        "succeeds": _share(found.value),
+        "between": between,
+        "guessing": "" if found.baseline is None else _share(found.baseline),
+        "limit": "" if tried.limit is None else _share(tried.limit),
+    }
+
+
+def _share(value: float) -> str:
+    """A share, without decimals where they are nothing but zeros."""
+    from sfumato.cli.talk import share
+
+    return share(round(value, 4))
+
+
+def _conclude(report: AttackReport) -> None:
+    """What the marks mean, what was worst, and what was not tried."""
+    from rich.markup import escape
+
+    from sfumato.cli.talk import out
+
+    console, worst = out(), report.worst
+    if worst is not None:
+        console.print(f"\n[dim]{_legend(report, worst.threshold)}[/]")
+        console.print(
+            f"\nStrongest: [bold]{escape(worst.intruder)}[/], {worst.finding.attack.replace('_', ' ')}, "
+            f"{_share(worst.finding.value)}: {escape(worst.finding.sentence)}",
+        )
+    reasons: dict[str, list[str]] = {}
+    for skipped in report.skipped:
+        reasons.setdefault(skipped.reason, []).append(skipped.attack.replace("_", " "))
+    for reason, attacks in reasons.items():
+        console.print(f"[dim]not tried: {', '.join(dict.fromkeys(attacks))}: {escape(reason)}[/]")
+
+
+def _legend(report: AttackReport, threshold: float) -> str:
+    rule = f"✗ takes more than {_share(threshold)} of what guessing leaves open (--threshold)"
+    if any(tried.limit is not None for tried in report.tried):
+        return f"{rule};\nwhere the recipe sets a limit: ✗ succeeds more often than that, and the exit code is 1"
+    return f"{rule}; the recipe limits none of them"

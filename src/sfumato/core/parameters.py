@@ -43,7 +43,8 @@ def parameters(cls: type[T]) -> type[T]:
         try:
             validated(self, **given, **kwargs)
         except ValidationError as error:
-            raise ParameterError(f"{cls.__name__}: {'; '.join(problems_of(error))}") from None
+            found = [problem.removeprefix(f"{cls.__name__}: ") for problem in problems_of(error)]  # said once is enough
+            raise ParameterError(f"{cls.__name__}: {'; '.join(found)}") from None
         taken = [name for name, value in {**given, **kwargs}.items() if _taken_for_number(value, getattr(self, name))]
         if taken:
             raise ParameterError(f"{cls.__name__}: {taken[0]} should be a number, not true or false")

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import dataclasses
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from sfumato.core.attack import NOT_IN_FILE, Intruder
+from sfumato.core.encoding import encode
 from sfumato.core.schema import Schema
 from sfumato.errors import SchemaError
 
 if TYPE_CHECKING:
+    import polars as pl
+
     from sfumato.core.dataset import Dataset
     from sfumato.core.pair import Pair
     from sfumato.core.randomness import Seed
@@ -44,10 +48,28 @@ def intruder_with(pair: Pair, file: Dataset, knows: Sequence[str] | None, *, by:
         raise SchemaError(f"{file.source.name} and the release have no column in common that the intruder knows")
     on = [by] if by else common
     pair.original.require(on)
-    theirs = pl.DataFrame([file.column(c).cast(pl.String) for c in on])
-    ours = pl.DataFrame([pair.original.column(c).cast(pl.String) for c in on]).with_row_index("row")
-    alone = ours.group_by(on).agg(pl.col("row").first(), pl.len()).filter(pl.col("len") == 1)
-    joined = theirs.join(alone, on=on, how="left", nulls_equal=True, maintain_order="left")
+    places = [str(place) for place in range(len(on))]
+    theirs, ours = _as_labels(file, on), _as_labels(pair.original, on).with_row_index("row")
+    alone = ours.group_by(places).agg(pl.col("row").first(), pl.len().alias("rows")).filter(pl.col("rows") == 1)
+    joined = theirs.join(alone, on=places, how="left", nulls_equal=True, maintain_order="left")
     truth = joined["row"].cast(pl.Int64).fill_null(NOT_IN_FILE).to_numpy()
     schema = Schema({c: pair.original.schema[c] for c in common})
     return Intruder(file.with_schema(schema), known, np.asarray(truth, dtype=np.int64))
+
+
+def renamed(file: Dataset, names: Mapping[str, str]) -> Dataset:
+    """An intruder's file with columns called as in the original: ``names`` maps its names to ours."""
+    file.require(names)
+    taken = [ours for ours in names.values() if ours in file.columns and ours not in names]
+    if taken or len(set(names.values())) < len(names):
+        raise SchemaError(f"{file.source.name}: two columns would be called the same; rename one of them otherwise")
+    return dataclasses.replace(file, frame=file.frame.rename(dict(names)), schema=Schema({}))
+
+
+def _as_labels(table: Dataset, columns: Sequence[str]) -> pl.DataFrame:
+    """Columns as the labels values are known by, numbered: 33 and 33.0 are the same, and no name is in the way."""
+    import polars as pl
+
+    encoded = [encode(table.column(column)) for column in columns]
+    labels = [pl.Series(e.labels, dtype=pl.String).gather(e.codes) for e in encoded]
+    return pl.DataFrame({str(place): series for place, series in enumerate(labels)})

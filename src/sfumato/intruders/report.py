@@ -57,8 +57,8 @@ class AttackReport:
 
     @property
     def worst(self) -> Tried | None:
-        """The most successful attack."""
-        return max(self.tried, key=lambda t: t.finding.value, default=None)
+        """The most successful attack: one that exceeds what is allowed, else the one that takes most beyond guessing."""
+        return max(self.tried, key=lambda t: (t.exceeds, t.finding.beyond_guessing), default=None)
 
     def value(self, attack: str) -> float:
         """The rate of success of one attack, by the first intruder who tries it: who knows the quasi-identifiers."""

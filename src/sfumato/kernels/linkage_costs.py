@@ -70,7 +70,7 @@ def cell_cost(
         return max(half, other_half) if agreeing else differs
     if mark == MISSING or other_mark == MISSING:
         return both_missing if mark == other_mark else one_missing
-    gap = max(0.0, max(other_low - high, low - other_high))
+    gap = max(0.0, other_low - high, low - other_high)
     points = low == high and other_low == other_high
     return line_cost(kind, gap, half + other_half, points, differs, reach, exact, covered, close)
 

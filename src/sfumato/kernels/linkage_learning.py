@@ -113,7 +113,12 @@ def impostors(
                     distance += parameters[k] * cost
                 else:
                     roots[k] = np.sqrt(cost)
-                    if kinds[k] != CATEGORY and marks[i, k] == 0 and other == 0 and numbers[i, k, 0] > other_numbers[j, k, 1]:
+                    if (
+                        kinds[k] != CATEGORY
+                        and marks[i, k] == 0
+                        and other == 0
+                        and numbers[i, k, 0] > other_numbers[j, k, 1]
+                    ):
                         roots[k] = -roots[k]
             if j == units[u, 1]:
                 continue

@@ -14,8 +14,9 @@ from numba import njit
 from sfumato.kernels.linkage_costs import CATEGORY, cell_cost, stamp_agreeing
 from sfumato.kernels.linkage_tree import descend
 
-FEW, SHARE = 256, 64
-"""Lists of more records than the few, and than one in so many of all, are not looked through."""
+FEW, SHARE, SHARE_OF_CATEGORIES = 256, 64, 3
+"""Lists of more records than the few, and than one in so many of all, are not looked through. Where all columns are
+categories the tree can leave out little, and longer lists still pay."""
 
 
 @njit(cache=True, nogil=True)
@@ -80,13 +81,14 @@ def nearest(
     seen, candidates = np.full(records.size, -1, np.int64), np.empty(records.size, np.int64)
     stamps = np.full(other_bases[-1] + 1, -1, np.int64)
     totals, done = np.empty(records.size), np.zeros(kinds.size, np.bool_)
+    share = SHARE_OF_CATEGORIES if (kinds == CATEGORY).all() else SHARE
     for q in range(queries.size):
         i, best, found, floor, settled = queries[q], np.inf, 0, 0.0, False
         done[:] = False
         stamp_agreeing(i, kinds, marks, bases, starts, matches, other_bases, stamps)
         while not settled:
             k, length = _shortest(i, marks, bases, starts, matches, lists, list_starts, done)
-            if k < 0 or length > max(FEW, records.size // SHARE):
+            if k < 0 or length > max(FEW, records.size // share):
                 break
             done[k] = True
             best, found = _look_through(

@@ -76,7 +76,7 @@ def dots_of(comparison: Mapping[str, Any]) -> list[dict[str, Any]]:
             "name": one["name"],
             "number": str(place),
             "means": _means(one),
-            "holds": one["holds"],
+            "holds": bool(one["holds"] and one["promises"]),
             "front": one["name"] in front,
             "xt": humanised(utility) + (" (better →)" if utility in one["higher"] else " (worse →)"),
             "yt": humanised(risk) + " (worse ↑)",

@@ -8,6 +8,8 @@ from itertools import combinations, permutations
 from math import comb
 from typing import TYPE_CHECKING
 
+from sfumato.errors import ParameterError
+
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
@@ -15,6 +17,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from sfumato.core.classes import ClassTable
+    from sfumato.core.dataset import Dataset
 
 MOST_PERMUTED = 7
 CHEAP = 20_000_000
@@ -105,3 +108,39 @@ def _projected(classes: ClassTable, ids: NDArray[np.int64]) -> tuple[NDArray[np.
     if classes.person is None:
         return records, records
     return records, classes.counts[classes.person].merged(ids, len(records)).distinct()
+
+
+def why_alone(
+    dataset: Dataset, row: int, columns: Sequence[str] | None = None, *, most: int = 5
+) -> tuple[tuple[str, ...], ...]:
+    """The smallest sets of columns on which one record is alone: what an intruder must know of a person to find that record.
+
+    Every set is minimal: without any one of its columns somebody else fits too. Sets of at most ``most`` columns are searched,
+    smallest first; nothing is returned when the record shares all its values with another. ``columns`` are the quasi-identifiers
+    by default. The answer names columns, never values.
+
+    >>> from sfumato import examples
+    >>> why_alone(examples.special_uniques(), 8)
+    (('age', 'gender', 'education'),)
+    """
+    import numpy as np
+
+    from sfumato.core.encoding import encode
+
+    names = tuple(dataset.schema.quasi if columns is None else columns)
+    dataset.require(names)
+    if not 0 <= row < len(dataset):
+        raise ParameterError(f"there is no record {row:,}; the table has {len(dataset):,}, counted from 0")
+    alike = np.zeros(len(dataset), dtype=np.int64)
+    for place, name in enumerate(names):
+        codes = encode(dataset.column(name)).codes
+        alike |= (codes == codes[row]).astype(np.int64) << place
+    alike[row] = 0
+    others = np.unique(alike)
+    found: list[int] = []
+    for size in range(1, min(most, len(names)) + 1):
+        for chosen in combinations(range(len(names)), size):
+            mask = sum(1 << place for place in chosen)
+            if not any(mask & known == known for known in found) and not ((others & mask) == mask).any():
+                found.append(mask)
+    return tuple(tuple(n for place, n in enumerate(names) if mask >> place & 1) for mask in found)

@@ -36,6 +36,8 @@ LOCAL_SHARE = 0.3
 LOCAL_STEPS = 60
 LOCAL_RECORDS = 100
 SMALLEST = 1e-12
+HOPELESS = 1.2
+"""Groups with so many times the least error are still hot when the search is stopped: going downhill would be in vain."""
 
 
 def refined(ground: Ground) -> Found:
@@ -66,6 +68,7 @@ class Search:
     def __init__(self, ground: Ground) -> None:
         import numpy as np
 
+        self.began = time.monotonic()
         self.ground, self.k = ground, ground.k
         self.random = ground.draw("annealing")
         self.draws = self.random.integers(1, 2**63, size=1, dtype=np.uint64)
@@ -80,20 +83,20 @@ class Search:
 
     def run(self, effort: int | None, seconds: float | None) -> Found:
         """Search until the effort or the time is spent."""
-        began = time.monotonic()
         most = math.inf if effort is None else effort
         stopped = None
         for tries in self._anneals():
             self.tried += tries
-            spent = time.monotonic() - began
+            spent = time.monotonic() - self.began
             shares = (self.tried / most, spent / seconds if seconds else 0.0)
             self.ground.progress(min(1.0, max(shares)), "searching better groups")
             if max(shares) >= 1.0:
                 stopped = "effort" if shares[0] >= 1.0 else "seconds"
                 break
-        descended(self.made, self.k, self.everyone, self.least)
-        self._keep()
-        return Found(numbered(self.groups), self._notes(stopped, time.monotonic() - began))
+        if self._error() < HOPELESS * self.least:
+            descended(self.made, self.k, self.everyone, self.least)
+            self._keep()
+        return Found(numbered(self.groups), self._notes(stopped, time.monotonic() - self.began))
 
     def _notes(self, stopped: str | None, spent: float) -> dict[str, Any]:
         return {

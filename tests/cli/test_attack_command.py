@@ -1,0 +1,199 @@
+"""``sfumato attack``: exit codes, what it writes and leaves alone, and what it never says."""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+ONLY = ("--attack", "linkage", "--attack", "homogeneity", "--seconds", 20, "-q")
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory) -> Path:
+    """A folder for what is made once."""
+    return tmp_path_factory.mktemp("attacked")
+
+
+@pytest.fixture
+def folder(made, tmp_path, sfumato, visits, recipe) -> Path:
+    """A release to attack; made once, copied for each test."""
+    if not (made / "out").exists():
+        assert sfumato("run", visits, "-r", recipe, "-o", made / "out", "-q").code == 0
+    shutil.copytree(made / "out", tmp_path / "out")
+    return tmp_path / "out"
+
+
+def attack(sfumato, folder, visits, *more):
+    return sfumato("attack", folder, "--original", visits, *ONLY, *more)
+
+
+def contents(folder: Path) -> dict[str, bytes]:
+    return {str(f.relative_to(folder)): f.read_bytes() for f in sorted(folder.rglob("*")) if f.is_file()}
+
+
+def flat(text: str) -> str:
+    """Text without line breaks, which depend on the width."""
+    return " ".join(text.split())
+
+
+def values_of(visits: Path) -> set[str]:
+    """Words and numbers of the table that could not be there by chance."""
+    table = pl.read_csv(visits, infer_schema_length=0)
+    columns = ("patient_name", "insurance_number", "email", "zip", "nationality", "occupation", "diagnosis", "cost")
+    return {value for column in columns for value in table[column].drop_nulls().unique() if len(value) > 4}
+
+
+def test_what_was_found_is_shown_and_added_to_the_certificate(sfumato, folder, visits):
+    done = attack(sfumato, folder, visits)
+    assert done.code == 0 and "prosecutor" in done.out and "linkage" in done.out
+    certificate = json.loads((folder / "share" / "certificate.json").read_text())
+    assert {t["attack"] for t in certificate["attacks"]["tried"]} == {"linkage", "homogeneity"}
+    assert "linkage" in (folder / "share" / "report.html").read_text()
+    assert sfumato("verify", folder / "share", "-q").code == 0
+    again = attack(sfumato, folder, visits)
+    assert again.code == 0  # and may be done again
+
+
+def test_lines_fit_a_narrow_terminal_and_say_what_is_what(sfumato, folder, visits):
+    done = sfumato("attack", folder, "--original", visits, "--seconds", 20, "--sample", 60, "-q", "--no-keep")
+    assert done.code == 0 and max(map(len, done.out.splitlines())) <= 80
+    assert "(--threshold); the recipe limits none of them" in flat(done.out)
+    assert not {"limit"} & set(done.out.splitlines()[3].split())  # a column with nothing in it is not shown
+    first = [line.split()[1] for line in done.out.split("\n\n")[1].splitlines()[2:]]
+    assert first[0] == "skewness" and first[-1] == "homogeneity"  # strongest first
+
+
+def test_no_value_of_the_table_is_said(sfumato, folder, visits):
+    done = sfumato("attack", folder, "--original", visits, "--seconds", 20, "--sample", 60, "--json")
+    tried = json.loads(done.out)["tried"]
+    assert len(tried) > 10
+    for text in (done.out, done.err, (folder / "share" / "certificate.json").read_text().split('"attacks"')[1]):
+        assert not [v for v in values_of(visits) if re.search(rf"(?<![\w.]){re.escape(v)}(?!\w)", text)]
+
+
+def test_no_keep_leaves_everything_as_it_was(sfumato, folder, visits):
+    before = contents(folder)
+    assert attack(sfumato, folder, visits, "--no-keep").code == 0
+    assert contents(folder) == before
+
+
+def test_json_is_what_the_certificate_gets(sfumato, folder, visits):
+    done = attack(sfumato, folder, visits, "--json")
+    assert json.loads(done.out) == json.loads((folder / "share" / "certificate.json").read_text())["attacks"]
+
+
+def test_a_limit_that_is_exceeded_gives_exit_code_1(sfumato, tmp_path, visits, recipe):
+    """Lowered in the lock after the release was made: nothing that breaks its own limits is ever written."""
+    limited = tmp_path / "limited.yaml"
+    limited.write_text(recipe.read_text() + "limits: {linkage: 0.9}\n")
+    out = tmp_path / "out"
+    assert sfumato("run", visits, "-r", limited, "-o", out, "-q").code == 0
+    held = attack(sfumato, out, visits, "--no-keep")
+    assert held.code == 0 and "90.0%" in held.out and "the exit code is 1" in flat(held.out)
+    lock = out / "owner" / "lock.json"
+    lock.write_text(lock.read_text().replace('"linkage": 0.9', '"linkage": 0.0001'))
+    assert attack(sfumato, out, visits, "--no-keep").code == 1
+
+
+def test_a_limit_refuses_the_release_before_it_is_written(sfumato, tmp_path, visits, recipe):
+    limited = tmp_path / "limited.yaml"
+    limited.write_text(recipe.read_text() + "limits: {linkage: 0.0001}\n")
+    done = sfumato("run", visits, "-r", limited, "-o", tmp_path / "out", "-q")
+    assert done.code == 1 and "linkage is" in done.err and not (tmp_path / "out").exists()
+
+
+def test_a_signed_certificate_is_signed_again_or_left_alone(sfumato, tmp_path, visits, recipe):
+    key, out = tmp_path / "key.pem", tmp_path / "out"
+    assert sfumato("keygen", key).code == 0
+    assert sfumato("run", visits, "-r", recipe, "-o", out, "-q", "--sign", key).code == 0
+    before = contents(out)
+    refused = attack(sfumato, out, visits)
+    assert refused.code == 2 and "--sign" in refused.err and not refused.out and contents(out) == before
+    assert attack(sfumato, out, visits, "--no-keep").code == 0
+    assert attack(sfumato, out, visits, "--sign", key).code == 0
+    assert sfumato("verify", out / "share", "-q").code == 0
+
+
+def test_an_intruder_with_a_file(sfumato, folder, visits, tmp_path):
+    table = pl.read_csv(visits, infer_schema_length=0)
+    register = tmp_path / "register.csv"
+    table.select("patient_name", pl.col("age").alias("years"), "sex").sample(50, seed=1).write_csv(register)
+    more = ("--intruder", register, "--rename", "years=age", "--by", "patient_name", "--no-keep", "--json")
+    done = attack(sfumato, folder, visits, *more)
+    report = json.loads(done.out)
+    assert done.code == 0 and report["looked_for"] == 50
+    assert {tuple(t["knows"]) for t in report["tried"]} == {("age", "sex")}
+    narrowed = attack(sfumato, folder, visits, *more, "--knows", "sex")
+    assert {tuple(t["knows"]) for t in json.loads(narrowed.out)["tried"]} == {("sex",)}
+    alone = attack(sfumato, folder, visits, "--intruder", register, "--rename", "years=age", "--no-keep")
+    assert alone.code == 0 and "knows age, sex" in alone.out
+
+
+def test_columns_an_intruder_knows_without_a_file_and_how_many_people(sfumato, folder, visits):
+    done = attack(sfumato, folder, visits, "--knows", "age, sex", "--sample", 30, "--json", "--no-keep")
+    assert json.loads(done.out)["looked_for"] == 30
+
+
+@pytest.mark.parametrize(
+    ("more", "code", "said"),
+    [
+        (("--seconds", 0), 2, "time budget"),
+        (("--attack", "linkege"), 2, "Did you mean"),
+        (("--sample", 0), 2, "at least one record"),
+        (("--threshold", 2), 2, "threshold"),
+        (("--by", "patient_name"), 2, "--intruder"),
+        (("--knows", "size"), 2, "no column 'size'"),
+        (("--intruder", "nowhere.csv"), 5, "nowhere.csv"),
+    ],
+)
+def test_wrong_usage(sfumato, folder, visits, more, code, said):
+    before = contents(folder)
+    done = attack(sfumato, folder, visits, *more)
+    assert done.code == code and said in done.err and not done.out and contents(folder) == before
+
+
+@pytest.mark.parametrize(
+    ("text", "code", "said"),
+    [
+        ("", 5, "register.csv"),
+        ("age,sex\n", 2, "has no rows"),
+        ("height\n1\n", 2, "no column in common"),
+    ],
+    ids=["empty", "header only", "nothing in common"],
+)
+def test_files_of_intruders_that_cannot_be_used(sfumato, folder, visits, tmp_path, text, code, said):
+    register = tmp_path / "register.csv"
+    register.write_text(text)
+    done = attack(sfumato, folder, visits, "--intruder", register)
+    assert done.code == code and said in done.err and not done.out
+
+
+@pytest.mark.parametrize("rename", ["age", "=age", "years=", "a=b=c"])
+def test_a_rename_that_says_nothing(sfumato, folder, visits, tmp_path, rename):
+    register = tmp_path / "register.csv"
+    register.write_text("years\n30\n")
+    done = attack(sfumato, folder, visits, "--intruder", register, "--rename", rename)
+    assert done.code == 2 and "years=age" in done.err
+
+
+def test_another_table_is_not_taken_for_the_original(sfumato, folder, visits, tmp_path):
+    table = pl.read_csv(visits, infer_schema_length=0)
+    other = tmp_path / "other.csv"
+    table.head(100).write_csv(other)
+    shorter = attack(sfumato, folder, other)
+    assert shorter.code == 5 and "does not fit" in shorter.err
+    table.sample(fraction=1, shuffle=True, seed=1).write_csv(other)
+    shuffled = attack(sfumato, folder, other)
+    assert shuffled.code == 5 and "row for row" in shuffled.err and not shuffled.out
+
+
+def test_what_is_no_release_is_said(sfumato, folder, visits, tmp_path):
+    assert attack(sfumato, tmp_path / "nowhere", visits).code == 5
+    assert "share and owner" in attack(sfumato, folder / "share", visits).err
+    (folder / "owner" / "lock.json").write_text("{}")
+    assert attack(sfumato, folder, visits).code == 5
