@@ -79,9 +79,6 @@ def test_what_is_allowed_satisfies_the_rows_of_the_program(kind, columns, seed):
 def published(size, noise, columns=4):
     """The data behind G13: noise that differs by column, both files standardised; the masked file seeks the original."""
     rng = np.random.default_rng(0)
-    x = rng.normal(size=(size, columns))
-    mixing = x  # the matrix is drawn first there
-    rng = np.random.default_rng(0)
     mixing = rng.normal(size=(columns, columns))
     x = rng.normal(size=(size, columns)) @ mixing
     strength = np.array([noise * (1 + 3 * (j % 3)) for j in range(columns)])

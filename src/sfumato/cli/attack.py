@@ -34,7 +34,9 @@ def attack(
     only: Annotated[list[str] | None, typer.Option("--attack", help="an attack to try, by name; repeat it")] = None,
     seconds: Annotated[float, typer.Option(help="time budget of all attacks together")] = 60.0,
     sample: Annotated[int, typer.Option(help="records the named intruders look for")] = 2000,
-    threshold: Annotated[float, typer.Option(help="rate of success above which an attack counts", min=0, max=1)] = 0.2,
+    threshold: Annotated[
+        float, typer.Option(help="share of what guessing leaves open above which an attack is marked", min=0, max=1)
+    ] = 0.2,
     sign: Annotated[Path | None, typer.Option(help="private key (PEM), for a certificate that is signed")] = None,
     keep: Annotated[bool, typer.Option(help="add what was found to the certificate and the reports")] = True,
     json: Json = False,
