@@ -50,7 +50,7 @@ _HOMES = {
         "ProbabilisticInference", "ProbabilisticLinkage", "Similarity", "SinglingOut", "Skewness", "Suda", "Transparency",
     ),
     "sfumato.steps": (
-        "AddNoise", "Authorised", "BottomUpGeneralization", "GlobalRecoding", "KMember", "KOptimize", "LocalRecoding", "Mondrian",
+        "AddNoise", "Authorised", "BottomUpGeneralization", "GlobalRecoding", "KMember", "KOptimize", "LocalRecoding", "Microaggregate", "Mondrian",
         "PersonalLevels", "Pram", "Pseudonymize", "RankSwap", "Recode", "Round", "Sample", "ShiftDates", "ShuffleValues", "Suppress",
         "SwapAcross", "SwapData", "SwapHouseholds", "SwapSimilar", "TopBottomCoding", "TopDownSpecialization",
     ),

@@ -11,7 +11,7 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
-from sfumato.kernels.mdav import _copy_point, _distances, _farthest, _nearest, _take
+from sfumato.kernels.mdav import _copy_point, _distances, _farthest, _take
 from sfumato.kernels.space import inner
 
 
@@ -104,26 +104,20 @@ def _swap(size, candidates, ranks, numbers, t, reach, moved, inside):
 
 
 @inner
-def _around(columns, numbers, count, ranks, centre, k, pool, t, reach, moved, out, groups, group):
+def _around(columns, numbers, count, ranks, centre, k, t, reach, moved, out, groups, group):
     """A class of k records around a point; returns how many are left."""
     _distances(columns, 0, count, centre, out)
-    seen = min(count, k + pool) if pool > 0 else count
-    order = np.empty(seen, np.int64)
-    if seen < count:
-        _nearest(numbers, count, out, seen, order)
-    else:
-        order[:] = np.argsort(out[:count], kind="mergesort")
+    order = np.argsort(out[:count], kind="mergesort")
     inside = order[:k].copy()
     _swap(k, order[k:], ranks, numbers, t, reach, moved, inside)
     return _take(columns, numbers, count, inside, k, groups, group)
 
 
 @njit(cache=True, nogil=True)
-def near_and_close(columns, ranks, k, pool, t, reach, moved, groups):
+def near_and_close(columns, ranks, k, t, reach, moved, groups):
     """MDAV whose classes swap records until they are within t, where that is possible; the number of classes.
 
-    ``columns`` has one row a dimension and is used up. A class looks at ``pool`` records beside its own k, nearest to its seed first;
-    0 means all.
+    ``columns`` has one row a dimension and is used up. A class looks at all records that are left, nearest to its seed first.
     """
     count, made = columns.shape[1], 0
     numbers = np.arange(count)
@@ -135,10 +129,10 @@ def near_and_close(columns, ranks, k, pool, t, reach, moved, groups):
             centre[a] = columns[a, :count].sum() / count
         _copy_point(columns, _farthest(columns, numbers, count, centre, out), centre)
         _copy_point(columns, _farthest(columns, numbers, count, centre, out), other)
-        count = _around(columns, numbers, count, ranks, centre, k, pool, t, reach, moved, out, groups, made)
+        count = _around(columns, numbers, count, ranks, centre, k, t, reach, moved, out, groups, made)
         made += 1
         if both:
-            count = _around(columns, numbers, count, ranks, other, k, pool, t, reach, moved, out, groups, made)
+            count = _around(columns, numbers, count, ranks, other, k, t, reach, moved, out, groups, made)
             made += 1
     for i in range(count):
         groups[numbers[i]] = made

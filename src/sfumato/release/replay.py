@@ -28,7 +28,29 @@ def claims_from_original(
         open_claims = ("input is the committed one", "rows are the recoded original", "suppressed records")
         return [Claim(name, "needs original", "give --original to check it") for name in open_claims]
     lock = _lock(owner)
-    return [_committed(certificate, original, lock), *_replay(certificate, released, original, lock)]
+    return [
+        _committed(certificate, original, lock),
+        *_replay(certificate, released, with_policies(original, owner), lock),
+    ]
+
+
+POLICIES = "policies.parquet"
+"""In the owner's folder: which kind of policy each row of the original was released under."""
+
+
+def with_policies(original: Dataset, owner: Path | None) -> Dataset:
+    """The original with the column that says which policy each person has, where the release was made under such."""
+    import polars as pl
+
+    if owner is None or not (owner / POLICIES).is_file():
+        return original
+    try:
+        kinds = pl.read_parquet(owner / POLICIES)
+    except (OSError, pl.exceptions.PolarsError):
+        raise UnreadableInput(f"{owner / POLICIES} cannot be read") from None
+    if len(kinds) != len(original) or set(kinds.columns) & set(original.columns):
+        return original
+    return original.with_columns({name: kinds[name] for name in kinds.columns})
 
 
 def _lock(owner: Path | None) -> dict[str, Any] | None:

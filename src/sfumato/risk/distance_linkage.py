@@ -42,7 +42,7 @@ class DistanceLinkage:
     The search is exact: both files are reduced to their distinct records, and a tree of boxes over numbers, ranges and
     categories leaves out only what cannot be nearest. Where the time of the scene runs out, the value is that of a random
     sample with its Wilson interval. ``victims`` are those linked rightly without a tie.
-    Reference: Torra & Domingo-Ferrer 2003, Disclosure risk assessment in statistical microdata protection via advanced
+    Reference: Domingo-Ferrer & Torra 2003, Disclosure risk assessment in statistical microdata protection via advanced
     record linkage, doi:10.1023/A:1025666923033.
 
     >>> DistanceLinkage(direction="both").name

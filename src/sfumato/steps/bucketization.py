@@ -184,9 +184,7 @@ class Bucketize:
         if self.assignment != "flow":
             return groups, notes
         rounds, near = self.rounds or 10, self.near or 30
-        groups, told = improved(
-            points, buckets[0], groups, limits, rounds=rounds, near=near, progress=goal.progress
-        )
+        groups, told = improved(points, buckets[0], groups, limits, rounds=rounds, near=near, progress=goal.progress)
         return groups, {**notes, **told}
 
     def _verified(self, groups: Labels, buckets: Sequence[Labels]) -> float:

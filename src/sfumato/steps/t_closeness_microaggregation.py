@@ -19,7 +19,7 @@ from sfumato.steps.aggregation.ground import error_of, total_of
 from sfumato.steps.buckets.closeness import Line, Method, close_classes
 from sfumato.steps.buckets.making import points_of
 from sfumato.steps.buckets.releasing import as_centres, as_ranges, require_values
-from sfumato.steps.masking.fields import Names, require_only_with, require_table
+from sfumato.steps.masking.fields import Names, require_table
 
 if TYPE_CHECKING:
     import numpy as np
@@ -30,8 +30,6 @@ if TYPE_CHECKING:
     Labels = NDArray[np.int64]
     Points = NDArray[np.float64]
 
-POOL = 30
-
 
 @parameters
 class TClosenessMicroaggregate:
@@ -41,18 +39,18 @@ class TClosenessMicroaggregate:
     ties in canonical order), ``ordered`` counts steps between distinct values and ``numeric`` their differences, both as
     :class:`~sfumato.models.t_closeness.TCloseness` has them, each divided by the length of the line.
 
-    ====================  ==================================================================================  =============
+    ================================  ==========================================================================================================================================================  =========================
     method                groups                                                                              work
-    ====================  ==================================================================================  =============
+    ================================  ==========================================================================================================================================================  =========================
     merge                 MDAV; then the group with the largest distance joins the nearest, until all hold    n²/k
-    k_anonymity_first     MDAV whose groups swap a record for a near one as long as that lowers the distance  n²/k + n·pool·k²
+    k_anonymity_first     MDAV whose groups swap a record for a near one as long as that lowers the distance  n² (log n)/k, n² k at most
     t_closeness_first     one record of each of k* equal parts of the ranks, those nearest to a seed          n²/k*
-    ====================  ==================================================================================  =============
+    ================================  ==========================================================================================================================================================  =========================
 
     with :math:`k^*` of :func:`~sfumato.core.rank_closeness.needed_size`. Whatever method: groups that are still too far
     are merged as ``merge`` does, and the result is verified. ``t_closeness_first`` is the fastest and keeps most for small t;
-    ``k_anonymity_first`` looks at ``pool`` · k records (30; 0 for all, as the paper does) and does well for larger t; below the least
-    distance that k records can have (:func:`~sfumato.core.rank_closeness.distance_bounds`) it does not try to swap.
+    ``k_anonymity_first`` takes minutes beyond some 20 000 records; below the least distance that k records can have
+    (:func:`~sfumato.core.rank_closeness.distance_bounds`) it does not try to swap.
 
     Records that are left over when k* does not divide n stand in the middle parts. The reference implementation pairs records by
     sort order and puts the rest into a part of its own; here it is as the paper says. Quasi-identifiers are released
@@ -74,15 +72,11 @@ class TClosenessMicroaggregate:
     method: Annotated[Method, Field(description="how groups are found")] = "t_closeness_first"
     quasi: Annotated[Names | None, Field(description="columns that make groups; None: the quasi-identifiers")] = None
     distance: Annotated[Literal["rank", "ordered", "numeric"], Field(description="what lies how far apart")] = "rank"
-    pool: Annotated[
-        int | None, Field(ge=0, description="k_anonymity_first: how many times k records are looked at; 0 for all")
-    ] = None
     release_quasi: Annotated[Literal["centres", "ranges"], Field(description="what groups release")] = "centres"
 
     name: ClassVar[str] = "t_closeness_microaggregation"
 
     def __post_init__(self) -> None:
-        require_only_with("TClosenessMicroaggregate", "pool", self.pool, ["k_anonymity_first"], self.method)
         if self.sensitive in (self.quasi or ()):
             raise ParameterError("TClosenessMicroaggregate: the confidential column cannot make groups itself")
 
@@ -94,8 +88,7 @@ class TClosenessMicroaggregate:
         order = canonical_order(dataset)
         ordered = dataset.take(order)
         points, line = points_of(ordered, quasi), Line.of(self._places(ordered))
-        pool = POOL if self.pool is None else self.pool
-        groups, notes = close_classes(points, line, k=self.k, t=self.t, method=self.method, pool=pool)
+        groups, notes = close_classes(points, line, k=self.k, t=self.t, method=self.method)
         write = as_centres if self.release_quasi == "centres" else as_ranges
         released = {name: write(ordered, name, groups) for name in quasi}
         back = np.argsort(order)

@@ -17,6 +17,7 @@ from sfumato.policy.enforcing.people import COLUMN, Policies
 from sfumato.policy.enforcing.record import FILE, compliance_record
 from sfumato.release.make import make_release
 from sfumato.release.publish import refuse_existing
+from sfumato.release.replay import POLICIES
 
 if TYPE_CHECKING:
     from sfumato.core.dataset import Dataset
@@ -68,7 +69,7 @@ def _take_place(made: Path, target: Path) -> None:
 def _write_policies(original: Dataset, owner: Path) -> None:
     """The policy of every original row: without it the release cannot be made again."""
     if COLUMN in original.columns:
-        original.to_polars().select(COLUMN).write_parquet(owner / "policies.parquet")
+        original.to_polars().select(COLUMN).write_parquet(owner / POLICIES)
 
 
 def enforce(

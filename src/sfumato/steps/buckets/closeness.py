@@ -51,12 +51,11 @@ class Line:
 
         members = self.ranks[np.lexsort((self.ranks, groups))]
         starts = np.concatenate([[0], np.cumsum(np.bincount(groups))]).astype(np.int64)
-        return np.asarray(distances(starts, members, self.reach, self.moved))
+        found = distances(starts, members, self.reach, self.moved)
+        return np.maximum(found, 0.0)
 
 
-def close_classes(
-    points: Points, line: Line, *, k: int, t: float, method: Method, pool: int
-) -> tuple[Labels, dict[str, Any]]:
+def close_classes(points: Points, line: Line, *, k: int, t: float, method: Method) -> tuple[Labels, dict[str, Any]]:
     """Classes of at least k that are within t of the table, and how they were found."""
     import numpy as np
 
@@ -65,7 +64,7 @@ def close_classes(
         size = needed_size(n, t, k)
         start, told = _one_of_each(points, line, size), {"class_size": size}
     elif method == "k_anonymity_first" and distance_bounds(n, k)[0] <= t:
-        start, told = _swapped(points, line, k, t, pool * k), {"pool": pool * k}
+        start, told = _swapped(points, line, k, t), {}
     else:  # no class of k could be within t whatever it swaps: they must be merged
         start, told = mdav_of(points, k), {}
     groups = merged(points, line, start, t)
@@ -75,14 +74,14 @@ def close_classes(
     return groups, {**told, "merged": made - int(groups.max()) - 1}
 
 
-def _swapped(points: Points, line: Line, k: int, t: float, pool: int) -> Labels:
+def _swapped(points: Points, line: Line, k: int, t: float) -> Labels:
     import numpy as np
 
     from sfumato.kernels.moving_earth import near_and_close
 
     groups = np.empty(len(points), dtype=np.int64)
     columns = np.array(points.T, order="C")
-    near_and_close(columns, line.ranks, k, pool, t + TOLERANCE, line.reach, line.moved, groups)
+    near_and_close(columns, line.ranks, k, t + TOLERANCE, line.reach, line.moved, groups)
     return groups
 
 

@@ -84,7 +84,12 @@ def as_numbers(dataset: Dataset, name: str, groups: Labels) -> Column:
 
 def require_values(step: str, dataset: Dataset, columns: Sequence[str]) -> None:
     """Refuse missing values where a centre is to be taken."""
-    gaps = {name: dataset.column(name).fill_nan(None).null_count() if dataset.column(name).dtype.is_float() else dataset.column(name).null_count() for name in columns}
+    gaps = {
+        name: dataset.column(name).fill_nan(None).null_count()
+        if dataset.column(name).dtype.is_float()
+        else dataset.column(name).null_count()
+        for name in columns
+    }
     lacking = [name for name, count in gaps.items() if count]
     if lacking:
         raise SchemaError(

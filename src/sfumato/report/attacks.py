@@ -1,0 +1,168 @@
+"""Attacks on a page: the strongest first, as bars with their intervals, what guessing gives and what is allowed."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from sfumato.report.charts import AFTER, ALARM, BEFORE, FONT, INK, SOFT, Frame, shortened, svg_of
+from sfumato.report.pictures import Picture
+from sfumato.report.wording import humanised, percent
+
+if TYPE_CHECKING:
+    import altair as alt
+
+MOST_AT_ONCE = 6
+"""So many findings are told at once; the others are behind a click."""
+LONGEST = 34
+ROW = 26
+CAPTION = (
+    "Bars: how often each attack succeeds, with its interval where there is one. Wide grey tick: what guessing gives. "
+    "Thin dark line: what is allowed, by the recipe or beyond guessing. "
+)
+
+
+def ranked(attacks: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """What was tried, strongest first: what exceeds what is allowed, then by what it takes beyond guessing."""
+    tried: Sequence[dict[str, Any]] = attacks.get("tried", [])
+    return sorted(tried, key=lambda t: (not t["exceeds"], -_beyond(t), -t["value"]))
+
+
+def allowed(tried: Mapping[str, Any]) -> float:
+    """The rate of success up to which an attack is allowed: the recipe's limit, or what guessing and the threshold leave.
+
+    >>> allowed({"limit": None, "threshold": 0.2, "baseline": 0.5}), allowed({"limit": 0.1, "threshold": 0.2})
+    (0.6, 0.1)
+    """
+    if tried["limit"] is not None:
+        return float(tried["limit"])
+    guess = tried["baseline"] or 0.0
+    return float(guess + tried["threshold"] * (1 - guess))
+
+
+def strongest(attacks: Mapping[str, Any] | None) -> dict[str, Any] | None:
+    """The worst of what exceeds what is allowed; None where nothing does."""
+    first = next(iter(ranked(attacks or {})), None)
+    return first if first is not None and first["exceeds"] else None
+
+
+def attack_chart(attacks: Mapping[str, Any]) -> alt.LayerChart | None:
+    """The chart of all attacks; None where none was tried."""
+    import altair as alt
+
+    rows = [_row(tried) for tried in ranked(attacks)]
+    if not rows:
+        return None
+    frame = Frame([[row["name"] for row in rows], [row["text"] for row in rows]], len(rows) - 1)
+    color = alt.Color("bad", type="nominal", legend=None, scale=alt.Scale(domain=[False, True], range=[AFTER, ALARM]))
+    known, sure = [r for r in rows if r["guess"] is not None], [r for r in rows if r["low"] is not None]
+    layers = [
+        _data(rows).mark_bar(height=13).encode(_x(frame, "value"), _y(rows), color),
+        _data(known).mark_tick(color=BEFORE, thickness=5, size=13).encode(_x(frame, "guess"), _y(rows)),
+        _data(rows).mark_tick(color=INK, thickness=1.5, size=22).encode(_x(frame, "allowed"), _y(rows)),
+        _data(sure).mark_rule(color=INK, strokeWidth=2).encode(_x(frame, "low"), alt.X2("high"), _y(rows)),
+        _texts(rows, frame.plot + 12),
+    ]
+    fixed = alt.AutoSizeParams(type="none")
+    chart = alt.LayerChart(layer=layers, width=frame.plot, height=ROW * len(rows), autosize=fixed)
+    chart.padding = {"left": frame.gutter, "right": frame.numbers, "top": 6, "bottom": 46}
+    view = alt.ViewConfig(stroke=None)
+    chart.config = alt.Config(font="sans-serif", aria=False, background="transparent", view=view)
+    return chart
+
+
+def attack_picture(attacks: Mapping[str, Any]) -> Picture | None:
+    """Every attack as a bar; None where none was tried."""
+    chart = attack_chart(attacks)
+    if chart is None:
+        return None
+    words = "; ".join(_in_words(tried) for tried in ranked(attacks))
+    bad = any(tried["exceeds"] for tried in attacks["tried"])
+    return Picture(
+        svg_of(chart), f"Attacks. {words}.", CAPTION + ("Brown: more than allowed." if bad else "None is above it.")
+    )
+
+
+def _row(tried: Mapping[str, Any]) -> dict[str, Any]:
+    low, high = tried["interval"] or (None, None)
+    mark = "✗ " if tried["exceeds"] else ""
+    return {
+        "name": shortened(f"{tried['intruder']}: {humanised(tried['attack'])}", LONGEST),
+        "value": tried["value"],
+        "low": low,
+        "high": high,
+        "guess": tried["baseline"],
+        "allowed": min(1.0, allowed(tried)),
+        "bad": tried["exceeds"],
+        "text": f"{mark}{percent(tried['value'])}",
+    }
+
+
+def _beyond(tried: Mapping[str, Any]) -> float:
+    return float(tried.get("beyond_guessing", tried["value"]))
+
+
+def _y(rows: Sequence[Mapping[str, Any]]) -> alt.Y:
+    import altair as alt
+
+    # Two intruders may try the same attack under names that are equal once shortened: rows go by place.
+    names = "{" + ", ".join(f"{i}: {_quoted(row['name'])}" for i, row in enumerate(rows)) + "}"
+    axis = alt.Axis(
+        title=None,
+        labelExpr=f"({names})[datum.value]",
+        labelLimit=600,
+        labelFontSize=FONT,
+        labelColor=INK,
+        labelPadding=10,
+        domain=False,
+        ticks=False,
+    )
+    return alt.Y("place", type="ordinal", axis=axis, scale=alt.Scale(domain=list(range(len(rows)))))
+
+
+def _quoted(text: str) -> str:
+    import json
+
+    return json.dumps(text)
+
+
+def _x(frame: Frame, field: str) -> alt.X:
+    import altair as alt
+
+    axis = alt.Axis(
+        title="rate of success",
+        titleFontWeight=400,
+        titleFontSize=FONT - 1,
+        format="~%",
+        values=[0, 0.25, 0.5, 0.75, 1] if frame.plot > 200 else [0, 0.5, 1],
+        labelFontSize=FONT - 2,
+        labelColor=SOFT,
+        titleColor=SOFT,
+        gridColor="#e6eaee",
+    )
+    return alt.X(field, type="quantitative", scale=alt.Scale(domain=[0, 1]), axis=axis)
+
+
+def _texts(rows: Sequence[Mapping[str, Any]], x: float) -> alt.Chart:
+    import altair as alt
+
+    mark = _data(rows).mark_text(align="left", baseline="middle", fontSize=FONT, color=INK)
+    made: alt.Chart = mark.encode(alt.XValue(x), _y(rows), alt.Text("text", type="nominal"))  # type: ignore[no-untyped-call]
+    return made
+
+
+def _in_words(tried: Mapping[str, Any]) -> str:
+    between = ""
+    if tried["interval"]:
+        between = f" ({percent(tried['interval'][0])} to {percent(tried['interval'][1])})"
+    guess = "" if tried["baseline"] is None else f", guessing {percent(tried['baseline'])}"
+    beyond = ", more than allowed" if tried["exceeds"] else ""
+    told = f"{percent(tried['value'])}{between}{guess}, allowed {percent(min(1.0, allowed(tried)))}{beyond}"
+    return f"{tried['intruder']}, {humanised(tried['attack'])}: {told}"
+
+
+def _data(values: Sequence[Mapping[str, Any]]) -> alt.Chart:
+    import altair as alt
+
+    numbered = [{**value, "place": value.get("place", i)} for i, value in enumerate(values)]
+    return alt.Chart(alt.Data(values=numbered))  # type: ignore[no-untyped-call]

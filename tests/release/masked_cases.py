@@ -1,0 +1,147 @@
+"""Every step that masks, with parameters that work on a small table about patients or on one about households."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import re
+from collections.abc import Iterator
+from functools import cache
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+import sfumato as sf
+from sfumato import examples, recipes
+from sfumato.core.dataset import Dataset
+from sfumato.core.encoding import encode
+from sfumato.core.recipe import Recipe
+
+SEED = "c0ffee11d15ea5ec0ffee11d15ea5e77"
+"""Long enough not to be a rehearsal, and easy to look for."""
+KEY = "a key that nobody may ever see 0123456789"
+"""What the environment variable OFFICE_KEY holds in these tests."""
+PATIENTS = ("patient_name", "age", "sex", "zip", "admission_date", "diagnosis", "cost", "length_of_stay")
+HOMES = ("household", "region", "household_size", "age", "sex", "education", "income", "health", "weight")
+EDUCATION = {"no certificate": "school", "lower secondary": "school", "upper secondary": "school"}
+SEXES = {"female": {"female": 0.8125, "male": 0.1875}, "male": {"male": 0.8125, "female": 0.1875}}
+
+
+@dataclasses.dataclass(frozen=True)
+class Case:
+    """A step as a recipe writes it, the table it runs on, and texts that must stay with the owner."""
+
+    table: str
+    step: dict[str, Any]
+    secret: tuple[str, ...] = ()
+
+
+CASES = {
+    "sample": Case("homes", {"fraction": 0.5}),
+    "top_bottom_coding": Case("homes", {"columns": ["income"], "top_quantile": 0.9, "replacement": "mean"}),
+    "recode": Case(
+        "homes",
+        {"columns": ["education"], "mapping": EDUCATION, "unmapped": "other", "other": "beyond"},
+        ("no certificate",),
+    ),
+    "round": Case("homes", {"columns": ["income"], "base": 500, "method": "random"}),
+    "shift_dates": Case("patients", {"columns": ["admission_date"], "days": 30}),
+    "add_noise": Case("homes", {"columns": ["income", "age"], "alpha": 0.3, "method": "kim", "keep_integers": True}),
+    "authorised": Case("asked", {"by": "consent", "allowed": ["all uses", "research"]}),
+    "personal_levels": Case("asked", {"levels": {"zip": 1}, "own": {"all uses": {}, "research": {"zip": 2}, "care": {"age": 1}}, "by": "consent"}),
+    "pseudonymize": Case("patients", {"columns": ["patient_name"], "key": {"env": "OFFICE_KEY"}}, (KEY, "OFFICE_KEY")),
+    "rank_swap": Case("homes", {"columns": ["income", "age"], "p": 0.0625}, ("0.0625",)),
+    "swap_data": Case("homes", {"columns": ["health"], "keep": ["sex"], "rate": 0.4375}, ("0.4375",)),
+    "swap_similar": Case("homes", {"columns": ["health"], "by": "income", "k": 3, "reach": 777}, ("777",)),
+    "swap_households": Case("homes", {"geography": ["region"], "risk": ["age", "sex"], "similar": [["household_size"], []], "rate": 0.3125}, ("0.3125",)),
+    "swap_across": Case("homes", {"columns": ["income"], "match": ["age", "sex"], "rate": 0.8125}, ("0.8125",)),
+    "shuffle_values": Case("homes", {"columns": ["income", "health"], "predictors": ["age"], "within": []}),
+    "pram": Case("homes", {"columns": ["sex"], "matrix": {"sex": SEXES}, "within": []}, ("0.8125", "0.1875")),
+    "microaggregate": Case("patients", {"columns": ["age", "admission_date"], "k": 3}),
+}  # fmt: skip
+"""By the name of the step. A step that is registered must be here, or below."""
+RECODING = frozenset({
+    "global_recoding", "local_recoding", "mondrian", "k_member", "bottom_up", "k_optimize", "top_down", "suppression",
+})  # fmt: skip
+"""Steps that generalise or suppress until a promise holds; they are tested where they are."""
+
+
+@cache
+def table_of(name: str, seed: int = 5) -> Dataset:
+    """A small table: ``patients``, one row each; ``asked``, the same with what they consent to; ``homes``."""
+    if name == "homes":
+        return _with(examples.survey(rows=150, seed=seed), HOMES)
+    patients = _with(examples.hospital(rows=120, seed=seed), PATIENTS)
+    if name == "patients":
+        return patients
+    consent = pl.Series("consent", np.array(["all uses", "research", "care"])[np.arange(len(patients)) % 3])
+    frame = patients.to_polars().with_columns(consent)
+    attribute = sf.Attribute(("direct",))
+    return Dataset(frame, sf.Schema({**patients.schema.attributes, "consent": attribute}), patients.source)
+
+
+def _with(dataset: Dataset, names: tuple[str, ...]) -> Dataset:
+    return dataset.drop([name for name in dataset.columns if name not in names])
+
+
+def recipe_of(case: str, **others: Any) -> Recipe:
+    """The recipe of a case, or of several steps and promises in its place."""
+    table = table_of(CASES[case].table)
+    columns = recipes.to_dict(Recipe(table.schema))["columns"]
+    plain = {"sfumato": 1, "columns": columns, "meet": [{"k_anonymity": 1}], "steps": [{case: CASES[case].step}]}
+    return recipes.from_dict({**plain, **others})
+
+
+def multiset(dataset: Dataset) -> list[tuple[str, ...]]:
+    """The rows as sorted tuples of labels, whatever the frame; times at midnight are dates, whole floats integers."""
+    columns = []
+    for name in sorted(dataset.columns):
+        encoded = encode(dataset.column(name))
+        texts = ["-" if t is None else t.removesuffix(" 00:00:00").removesuffix(".0") for t in encoded.labels]
+        columns.append([texts[c] for c in encoded.codes])
+    return sorted(zip(*columns, strict=True))
+
+
+def leaves(value: Any) -> Iterator[Any]:
+    """Everything that plain data holds at its ends, and the keys on the way."""
+    if isinstance(value, dict):
+        for key, part in value.items():
+            yield key
+            yield from leaves(part)
+    elif isinstance(value, list | tuple):
+        for part in value:
+            yield from leaves(part)
+    else:
+        yield value
+
+
+COUNTED = frozenset({"household_size", "sex", "weight", "consent"})
+"""Columns whose values are words or counts that a document may use for other reasons."""
+
+
+@cache
+def values_of_people(name: str) -> tuple[frozenset[str], frozenset[float]]:
+    """The texts, and the numbers too odd to be counts, of a table about people."""
+    table = table_of(name)
+    texts, numbers = set(), set()
+    for column in table.columns:
+        values = table.column(column).drop_nulls()
+        if column in COUNTED:
+            continue
+        if values.dtype.is_numeric():
+            numbers |= {float(v) for v in values if v > len(table)}
+        else:
+            texts |= {str(v) for v in values if len(str(v)) > 4}
+    return frozenset(texts), frozenset(numbers)
+
+
+def told_of_people(document: Any, table: str) -> list[Any]:
+    """The leaves of plain data, or the words of a text, that are values of people."""
+    texts, numbers = values_of_people(table)
+    pattern = re.compile(r"(?<![\w.])(" + "|".join(re.escape(t) for t in sorted(texts)) + r")(?![\w.])")
+    if isinstance(document, str):
+        return pattern.findall(document)
+    parts = list(leaves(json.loads(json.dumps(document))))
+    said = [leaf for leaf in parts if isinstance(leaf, str) and pattern.search(leaf)]
+    return said + [leaf for leaf in parts if type(leaf) in (int, float) and float(leaf) in numbers]
