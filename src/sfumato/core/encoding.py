@@ -63,6 +63,8 @@ def encode(column: pl.Series) -> Encoded:
         return direct
     if isinstance(column.dtype, pl.Categorical | pl.Enum):
         column = column.cast(pl.String)
+    if column.dtype == pl.String:
+        return _encode_text(column)
     distinct = column.drop_nulls().unique()
     names = _labels(distinct)
     labels: list[str | None] = [*sorted(set(names))]
@@ -74,6 +76,20 @@ def encode(column: pl.Series) -> Encoded:
         distinct, pl.Series([position[name] for name in names], dtype=pl.Int64), default=missing, return_dtype=pl.Int64
     )
     codes = replaced.fill_null(missing).to_numpy()
+    return Encoded(codes, tuple(labels), np.bincount(codes, minlength=len(labels)))
+
+
+def _encode_text(column: pl.Series) -> Encoded:
+    """Encode text, which is its own label; UTF-8 sorts as its characters do."""
+    import numpy as np
+    import polars as pl
+
+    distinct = column.drop_nulls().unique().sort()
+    missing = len(distinct)
+    places = pl.Series(np.arange(missing), dtype=pl.Int64)
+    replaced = column.replace_strict(distinct, places, default=missing, return_dtype=pl.Int64)
+    codes = replaced.fill_null(missing).to_numpy()
+    labels: list[str | None] = [*distinct.to_list(), *([None] if column.null_count() else [])]
     return Encoded(codes, tuple(labels), np.bincount(codes, minlength=len(labels)))
 
 

@@ -11,7 +11,7 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Literal
 
-from sfumato.core.encoding import encode
+from sfumato.core.encoding import Encoded, encode
 from sfumato.core.hierarchy import TOP, Ladder, bind
 from sfumato.core.ranges import Range, day, number, range_in_order, range_of_days, range_of_numbers
 from sfumato.core.schema import Attribute, Kind
@@ -76,19 +76,13 @@ def read_column(name: str, attribute: Attribute, original: pl.Series, released: 
     import numpy as np
 
     before, after = encode(original), encode(released)
-    ladder = bind(attribute.hierarchy, before.labels, before.counts.tolist())
-    scale, places = _places(attribute, before.labels)
-    nodes = _nodes(ladder, before.labels)
-    low, high = np.full(len(after.labels), np.nan), np.full(len(after.labels), np.nan)
+    scale, places = _places(attribute, before, original)
+    nodes, losses = _tree(attribute, before, scale)
     known = places[~np.isnan(places)]
     ends = (float(known.min()), float(known.max())) if known.size else (math.nan, math.nan)
-    sets: list[Sequence[int]] = []
-    for i, label in enumerate(after.labels):
-        if scale != "category":
-            low[i], high[i] = _range(label, attribute, places, nodes, ends)
-        sets.append(_members(label, nodes) if scale == "category" else ())
+    low, high = _ranges(attribute, after, released, scale, (places, nodes, ends))
+    sets = [_members(label, nodes) if scale == "category" else () for label in after.labels]
     span = _span(scale, attribute, ends, sum(v is not None for v in before.labels))
-    losses = _losses(ladder)
     everything = np.array([label == TOP for label in after.labels], dtype=bool)
     return Reading(
         name,
@@ -108,10 +102,57 @@ def read_column(name: str, attribute: Attribute, original: pl.Series, released: 
     )
 
 
-def _places(attribute: Attribute, values: Labels) -> tuple[Scale, NDArray[np.float64]]:
+def _tree(
+    attribute: Attribute, before: Encoded, scale: Scale
+) -> tuple[Mapping[str | None, Sequence[int]], Mapping[str | None, float]]:
+    """The values below every node of the hierarchy, and the loss of every node; without a hierarchy each value is its own."""
+    if attribute.hierarchy is None:
+        own = {value: (i,) for i, value in enumerate(before.labels)} if scale != "number" else {}
+        return own, {**dict.fromkeys(own, 0.0), None: 1.0, TOP: 1.0}
+    ladder = bind(attribute.hierarchy, before.labels, before.counts.tolist())
+    return _nodes(ladder, before.labels), _losses(ladder)
+
+
+def _ranges(
+    attribute: Attribute,
+    after: Encoded,
+    released: pl.Series,
+    scale: Scale,
+    around: tuple[NDArray[np.float64], Mapping[str | None, Sequence[int]], Range],
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """From where to where every released label reaches; numbers are points, read without parsing their text."""
+    import numpy as np
+
+    points = _numbers_of_labels(after, released) if scale == "number" and attribute.kind is Kind.NUMERIC else None
+    if points is not None:
+        return points, points.copy()
+    if scale == "category":
+        return np.full(len(after.labels), np.nan), np.full(len(after.labels), np.nan)
+    found = [_range(label, attribute, *around) for label in after.labels]
+    return np.array([low for low, _ in found]), np.array([high for _, high in found])
+
+
+def _numbers_of_labels(encoded: Encoded, column: pl.Series) -> NDArray[np.float64] | None:
+    """The number of every label of a column of numbers; None for other columns."""
+    import numpy as np
+    import polars as pl
+
+    if not column.dtype.is_numeric():
+        return None
+    found = np.full(len(encoded.labels), np.nan)
+    found[encoded.codes] = column.cast(pl.Float64).fill_null(float("nan")).to_numpy()
+    return None if np.isinf(found).any() else found  # infinite values lie on no line
+
+
+def _places(attribute: Attribute, before: Encoded, column: pl.Series) -> tuple[Scale, NDArray[np.float64]]:
     """Where values lie on the line, and what kind of line it is."""
     import numpy as np
 
+    values = before.labels
+    if attribute.kind is Kind.NUMERIC and attribute.order is None:
+        numbers = _numbers_of_labels(before, column)
+        if numbers is not None:
+            return "number", numbers
     if attribute.order is not None:
         ranks = {label: float(rank) for rank, label in enumerate(attribute.order)}
         return "order", np.array([math.nan if v is None else ranks.get(v, math.nan) for v in values])

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from sfumato.report.charts import AFTER, ALARM, BEFORE, FONT, INK, SOFT, Frame, shortened, svg_of
 from sfumato.report.pictures import Picture
@@ -50,7 +50,7 @@ def attack_chart(attacks: Mapping[str, Any]) -> alt.LayerChart | None:
     """The chart of all attacks; None where none was tried."""
     import altair as alt
 
-    rows = [_row(tried) for tried in ranked(attacks)]
+    rows = [{"place": place, **_row(tried)} for place, tried in enumerate(ranked(attacks))]
     if not rows:
         return None
     frame = Frame([[row["name"] for row in rows], [row["text"] for row in rows]], len(rows) - 1)
@@ -61,7 +61,8 @@ def attack_chart(attacks: Mapping[str, Any]) -> alt.LayerChart | None:
         _data(known).mark_tick(color=BEFORE, thickness=5, size=13).encode(_x(frame, "guess"), _y(rows)),
         _data(rows).mark_tick(color=INK, thickness=1.5, size=22).encode(_x(frame, "allowed"), _y(rows)),
         _data(sure).mark_rule(color=INK, strokeWidth=2).encode(_x(frame, "low"), alt.X2("high"), _y(rows)),
-        _texts(rows, frame.plot + 12),
+        _texts(rows, "name", -10, "right"),
+        _texts(rows, "text", frame.plot + 12, "left"),
     ]
     fixed = alt.AutoSizeParams(type="none")
     chart = alt.LayerChart(layer=layers, width=frame.plot, height=ROW * len(rows), autosize=fixed)
@@ -105,25 +106,7 @@ def _beyond(tried: Mapping[str, Any]) -> float:
 def _y(rows: Sequence[Mapping[str, Any]]) -> alt.Y:
     import altair as alt
 
-    # Two intruders may try the same attack under names that are equal once shortened: rows go by place.
-    names = "{" + ", ".join(f"{i}: {_quoted(row['name'])}" for i, row in enumerate(rows)) + "}"
-    axis = alt.Axis(
-        title=None,
-        labelExpr=f"({names})[datum.value]",
-        labelLimit=600,
-        labelFontSize=FONT,
-        labelColor=INK,
-        labelPadding=10,
-        domain=False,
-        ticks=False,
-    )
-    return alt.Y("place", type="ordinal", axis=axis, scale=alt.Scale(domain=list(range(len(rows)))))
-
-
-def _quoted(text: str) -> str:
-    import json
-
-    return json.dumps(text)
+    return alt.Y("place", type="ordinal", axis=None, scale=alt.Scale(domain=list(range(len(rows)))))
 
 
 def _x(frame: Frame, field: str) -> alt.X:
@@ -143,11 +126,11 @@ def _x(frame: Frame, field: str) -> alt.X:
     return alt.X(field, type="quantitative", scale=alt.Scale(domain=[0, 1]), axis=axis)
 
 
-def _texts(rows: Sequence[Mapping[str, Any]], x: float) -> alt.Chart:
+def _texts(rows: Sequence[Mapping[str, Any]], field: str, x: float, align: Literal["left", "right"]) -> alt.Chart:
     import altair as alt
 
-    mark = _data(rows).mark_text(align="left", baseline="middle", fontSize=FONT, color=INK)
-    made: alt.Chart = mark.encode(alt.XValue(x), _y(rows), alt.Text("text", type="nominal"))  # type: ignore[no-untyped-call]
+    mark = _data(rows).mark_text(align=align, baseline="middle", fontSize=FONT, color=INK)
+    made: alt.Chart = mark.encode(alt.XValue(x), _y(rows), alt.Text(field, type="nominal"))  # type: ignore[no-untyped-call]
     return made
 
 
@@ -164,5 +147,4 @@ def _in_words(tried: Mapping[str, Any]) -> str:
 def _data(values: Sequence[Mapping[str, Any]]) -> alt.Chart:
     import altair as alt
 
-    numbered = [{**value, "place": value.get("place", i)} for i, value in enumerate(values)]
-    return alt.Chart(alt.Data(values=numbered))  # type: ignore[no-untyped-call]
+    return alt.Chart(alt.Data(values=[dict(value) for value in values]))  # type: ignore[no-untyped-call]

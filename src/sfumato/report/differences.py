@@ -19,7 +19,7 @@ BY_MODEL = {
 }
 BY_STEP = {
     "global_recoding": "Loss counts every leaf of a hierarchy, whether it occurs or not, and suppressed records at the top, like ARX.",
-    "suppress": "Cell suppression is minimised for all records together; sdcMicro goes key by key and suppresses more.",
+    "suppression": "Cell suppression is minimised for all records together; sdcMicro goes key by key and suppresses more.",
     "add_noise": "alpha is a share of the variance; sdcMicro's noise is 100·√alpha.",
     "microaggregate": "Groups are formed on z-scores and ties are broken by the content of the rows, so row order does not matter.",
     "pram": "The diagonal is what the recipe says; sdcMicro draws it at random.",

@@ -5,22 +5,23 @@ from __future__ import annotations
 import functools
 import io
 import json
+import re
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from sfumato.report import wording
+from sfumato.report.attacks import MOST_AT_ONCE, ranked, strongest
+from sfumato.report.contents import with_contents
 from sfumato.report.differences import differences_of
-from sfumato.report.maps import attack_picture, card_picture, gone_bars, pair_map
-from sfumato.report.pictures import class_size_histogram, column_levels, risk_bars
-from sfumato.report.scatter import loss_risk_map
+from sfumato.report.gallery import cards_of, owner_pictures, public_pictures, risks_of, story_in
+from sfumato.report.measures import best_of, first_and_more, meaning_of, title_of
 
 if TYPE_CHECKING:
     from jinja2 import Environment
 
 MOST_CONTRIBUTIONS = 12
 MOST_TRADE_OFFS = 10
-TABLES = "For every two columns, the share of records in another cell of their table than before; larger squares are larger shares."
-ASSOCIATIONS = "For every two columns, the change of Cramér's V, which is 0 for independent columns and 1 where one determines the other."
+LARGER = 1.15
 KEY_FIGURES = (
     ("records", "records"),
     ("persons", "persons"),
@@ -33,19 +34,23 @@ KEY_FIGURES = (
 def public_page(certificate: Mapping[str, Any]) -> str:
     """The report that goes with the released file: what its certificate says, for people."""
     plain = _as_json(certificate)
-    classes, k = plain["classes"], wording.promised_k(plain)
-    counted = wording.members(plain, (classes["sizes"], plain["data"]["rows"]))
+    told = [
+        (name, (title_of(name), value, best_of(name), meaning_of(name)))
+        for name, value in plain.get("utility", {}).items()
+    ]
     return rendered(
         "public.html",
         **_shared(plain),
-        histogram=class_size_histogram(classes["sizes"], k, counted=counted),
-        columns=wording.column_stories(plain),
+        pictures=public_pictures(plain),
+        columns=[(story, _losses(plain).get(story.name)) for story in wording.column_stories(plain)],
+        with_loss=bool(_losses(plain)),
         steps=wording.steps_taken(plain),
         risks=[
-            (wording.risk_name(name), value, wording.RISKS.get(name, "")) for name, value in classes["risks"].items()
+            (wording.risk_name(name), value, wording.RISKS.get(name, ""))
+            for name, value in plain["classes"]["risks"].items()
         ],
         signature=plain.get("signature"),
-        utility=[(wording.humanised(n), v, _best(n)) for n, v in plain.get("utility", {}).items()],
+        utility=first_and_more(told),
         preserved=[kept for step in plain["plan"] for kept in step.get("preserved", [])],
     )
 
@@ -53,21 +58,18 @@ def public_page(certificate: Mapping[str, Any]) -> str:
 def owner_page(record: Mapping[str, Any]) -> str:
     """The report that stays with the owner: before and after, what gave people away, how the result was found."""
     plain = _as_json(record)
-    certificate, before, after = plain["certificate"], plain["before"], plain["after"]
-    k = wording.promised_k(certificate)
-    counted = wording.members(certificate, *((a["class_sizes"], a["records"]) for a in (before, after)))
-    was, now = ({m["name"]: m["value"] for m in assessed["measures"]} for assessed in (before, after))
+    before, after = plain["before"], plain["after"]
+    was = risks_of(before)
     contributions = list(before["contributions"].items())
     return rendered(
         "owner.html",
-        **_shared(certificate),
+        **_shared(plain["certificate"]),
+        pictures=owner_pictures(plain),
         record=plain,
         figures=[(term, before[key], after[key]) for term, key in KEY_FIGURES if before[key] is not None],
-        risk_picture=risk_bars(was, now, None if k is None else 1 / k),
         risks=[
             (wording.risk_name(m["name"]), was.get(m["name"], 0), m["value"], m["meaning"]) for m in after["measures"]
         ],
-        histogram=class_size_histogram(after["class_sizes"], k, before["class_sizes"], counted=counted),
         columns=plain["columns"],
         contributions=_with_widths(contributions[:MOST_CONTRIBUTIONS]),
         more_contributions=max(0, len(contributions) - MOST_CONTRIBUTIONS),
@@ -81,24 +83,22 @@ def owner_page(record: Mapping[str, Any]) -> str:
 
 def _told(record: Mapping[str, Any]) -> dict[str, Any]:
     """The owner's sections about columns, utility and what masking kept."""
-    story = record.get("story") or {"cards": [], "maps": {"columns": []}, "suppressed_cells": {}}
-    maps = story["maps"]
-    moved = [b - a for a, b in zip(maps.get("association_before", []), maps.get("association_after", []), strict=True)]
+    changes = {change["name"]: change for change in record["columns"]}
+    story = story_in(record)
+    measures = record.get("utility", {}).get("measures", [])
     return {
-        "cards": [(card, card_picture(card)) for card in story["cards"] if card["bins"]],
+        "cards": [(card, drawn, changes.get(card["column"])) for card, drawn in cards_of(record)],
+        "undrawn": len(story["suppressed_cells"]) - len(story["cards"]),
         "sampled": story.get("sampled", False),
-        "worth": record.get("utility", {}).get("measures", []),
-        "association_map": pair_map(maps["columns"], moved, ASSOCIATIONS, signed=True) if moved else None,
-        "gone_picture": gone_bars(story["suppressed_cells"]),
+        "worth": first_and_more((m["name"], (title_of(m["name"]), m)) for m in measures),
         "preserved": record.get("preserved", []),
         "warnings": record.get("warnings", []),
     }
 
 
-def _best(name: str) -> str:
-    """Which way a utility is better, for the public page."""
-    higher = ("completeness", "uniqueness", "timeliness", "validity", "accuracy", "consistency", "predictive_accuracy")
-    return "1 is best" if name in higher or name == "regression_overlap" else "0 is best"
+def _losses(certificate: Mapping[str, Any]) -> dict[str, float]:
+    """Loss by column, where a certificate tells it."""
+    return {card["column"]: card["loss"] for card in story_in(certificate)["cards"]}
 
 
 def _choice(alternatives: Mapping[str, Any] | None) -> dict[str, Any]:
@@ -108,7 +108,6 @@ def _choice(alternatives: Mapping[str, Any] | None) -> dict[str, Any]:
     return {
         "alternatives": alternatives,
         "objective": wording.humanised(alternatives["objective"]),
-        "choice_picture": loss_risk_map(alternatives),
         "trade_off": [(_moves(one, alternatives), one) for one in _spread(alternatives["trade_off"], MOST_TRADE_OFFS)],
     }
 
@@ -127,18 +126,15 @@ def _spread(options: Sequence[Any], most: int) -> list[Any]:
 
 
 def _shared(certificate: Mapping[str, Any]) -> dict[str, Any]:
-    """What both pages tell. The picture of the levels is equal on both, so it is rendered once."""
-    recipe = _yaml(certificate["recipe"])
-    maps = certificate.get("story", {}).get("maps", {"columns": [], "table_distance": []})
-    attacks = certificate.get("attacks")
+    """What both pages tell."""
+    recipe, attacks = _yaml(certificate["recipe"]), certificate.get("attacks")
     return {
         "attacks": attacks,
-        "attack_picture": attack_picture(attacks) if attacks else None,
-        "table_map": pair_map(maps["columns"], maps["table_distance"], TABLES),
+        "findings": (ranked(attacks)[:MOST_AT_ONCE], ranked(attacks)[MOST_AT_ONCE:]) if attacks else ([], []),
+        "strongest": strongest(attacks),
         "differences": differences_of(certificate),
         "certificate": certificate,
         "headline": wording.headline(certificate),
-        "levels": column_levels(certificate["plan"]),
         "missing": wording.missing_rules(certificate),
         "recipe": recipe,
         "recipe_lines": len(recipe.splitlines()),
@@ -170,7 +166,7 @@ def _yaml(document: Mapping[str, Any]) -> str:
 
 def rendered(template: str, **facts: Any) -> str:
     """A page made from a template."""
-    return _environment().get_template(template).render(**facts)
+    return with_contents(_environment().get_template(template).render(**facts))
 
 
 @functools.lru_cache(maxsize=1)
@@ -190,13 +186,18 @@ def _environment() -> Environment:
         "score": wording.score,
         "moment": wording.moment,
         "roles": wording.role_names,
+        "sentence": wording.sentence,
+        "level": wording.level_words,
         "inline": _inline,
     }
     return made
 
 
 def _inline(svg: str) -> str:
-    """An SVG as part of a page: HTML needs no namespace, and the page's ``role="img"`` speaks for the whole."""
+    """An SVG as part of a page: HTML needs no namespace, and the page's ``role="img"`` speaks for the whole.
+
+    It is never drawn much larger than it was meant: a map of two columns stays small.
+    """
     from markupsafe import Markup
 
     start = svg.index(">")
@@ -205,5 +206,7 @@ def _inline(svg: str) -> str:
         .replace(' xmlns="http://www.w3.org/2000/svg"', "")
         .replace(' xmlns:xlink="http://www.w3.org/1999/xlink"', "")
     )
+    width = re.search(r' width="([\d.]+)"', opening)
+    natural = f' style="--natural: {round(float(width[1]) * LARGER)}px"' if width else ""
     # Vega escapes every text it writes; tests hold hostile column names against it.
-    return Markup(opening + ' aria-hidden="true" focusable="false"' + svg[start:])  # noqa: S704
+    return Markup(opening + natural + ' aria-hidden="true" focusable="false"' + svg[start:])  # noqa: S704

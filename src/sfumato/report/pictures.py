@@ -93,10 +93,11 @@ def column_levels(plan: Iterable[Mapping[str, Any]]) -> Picture | None:
 
 
 def png(svg: str, *, scale: float = 2.0) -> bytes:
-    """A picture's SVG as a PNG file."""
+    """A picture's SVG as a PNG file, on white: pages lend their ground to an SVG, a file has none."""
     import vl_convert
 
-    return vl_convert.svg_to_png(svg, scale=scale)
+    start = svg.index(">") + 1
+    return vl_convert.svg_to_png(f'{svg[:start]}<rect width="100%" height="100%" fill="white"/>{svg[start:]}', scale=scale)
 
 
 def _size_lines(into: Sequence[Bin], k: int | None, after: Sequence[int], before: Sequence[int] | None) -> list[Line]:

@@ -224,6 +224,16 @@ def humanised(name: str) -> str:
     return name.replace("_", " ")
 
 
+def sentence(text: str) -> str:
+    """A finding as a sentence: it starts large and ends in a full stop.
+
+    >>> sentence("in 0 of 166 classes all are alike"), sentence("")
+    ('In 0 of 166 classes all are alike.', '')
+    """
+    text = text.strip()
+    return text[:1].upper() + text[1:] + ("" if not text or text.endswith((".", "!", "?")) else ".")
+
+
 def number(value: float | None) -> str:
     """A count or quantity as text.
 

@@ -211,8 +211,8 @@ class Bucketize:
     def _actions(self, quasi: Sequence[str]) -> dict[str, str]:
         of = f"classes of at least {self.k}"
         shown = {"range": "the range", "mean": "the mean", "number": "the number"}[self.release]
-        words = {name: f"released as {self.release_quasi} of {of}" for name in quasi}
-        return words | {name: f"released as {shown} of a bucket" for name in self.sensitive}
+        words = dict.fromkeys(quasi, f"released as {self.release_quasi} of {of}")
+        return words | dict.fromkeys(self.sensitive, f"released as {shown} of a bucket")
 
     def _facts(self, count: int, groups: Labels, distance: float) -> dict[str, Any]:
         bridge = implied_epsilon(distance)

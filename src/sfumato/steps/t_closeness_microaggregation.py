@@ -97,7 +97,7 @@ class TClosenessMicroaggregate:
             actions=dict.fromkeys(quasi, words),
             columns={name: column.values.gather(back) for name, column in released.items()},
             attributes={name: column.attribute for name, column in released.items()},
-            warnings=tuple(self._warnings(dataset.schema, quasi)),
+            warnings=tuple(self._warnings(dataset.schema, quasi, int(groups.max()) + 1)),
             public=self._facts(groups, float(line.distances(groups).max())),
             owner={**notes, "sse_over_sst": _lost(points, groups), **self._bounds(len(dataset))},
         )
@@ -163,7 +163,9 @@ class TClosenessMicroaggregate:
         low, high = distance_bounds(n, size)
         return {"needed_size": size, "least_distance": low, "bound_if_divisible": high}
 
-    def _warnings(self, schema: Schema, quasi: Sequence[str]) -> Iterator[str]:
+    def _warnings(self, schema: Schema, quasi: Sequence[str], groups: int) -> Iterator[str]:
+        if groups == 1:
+            yield f"{self.name}: all records are one group, nothing is left of their differences; take t_closeness_first, or a larger t"
         others = [name for name in schema.sensitive if name != self.sensitive]
         if others:
             yield f"{self.name}: groups look like the table in {self.sensitive!r} only, not in {', '.join(others[:8])}"

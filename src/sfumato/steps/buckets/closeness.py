@@ -52,7 +52,7 @@ class Line:
         members = self.ranks[np.lexsort((self.ranks, groups))]
         starts = np.concatenate([[0], np.cumsum(np.bincount(groups))]).astype(np.int64)
         found = distances(starts, members, self.reach, self.moved)
-        return np.maximum(found, 0.0)
+        return np.asarray(np.maximum(found, 0.0))
 
 
 def close_classes(points: Points, line: Line, *, k: int, t: float, method: Method) -> tuple[Labels, dict[str, Any]]:

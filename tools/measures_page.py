@@ -1,0 +1,94 @@
+"""Write every risk, attack and utility into docs/measures.md, from the registry: ``python tools/measures_page.py``."""
+
+from __future__ import annotations
+
+import importlib
+import inspect
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from sfumato import registry
+
+PAGE = Path(__file__).resolve().parents[1] / "docs" / "measures.md"
+MATH = re.compile(r"^\.\. math::(.*?)(?=\n\n\S|\Z)", re.DOTALL | re.MULTILINE)
+ELSEWHERE = re.compile(r"See :func:`(?P<home>sfumato[\w.]*)\.(?P<name>\w+)`[^.;]*(?:[.;]|$)")
+
+
+def is_attack(cls: type) -> bool:
+    """Whether somebody tries something, rather than classes being counted."""
+    return hasattr(cls, "attack")
+
+
+SECTIONS: dict[str, Callable[[], dict[str, type]]] = {
+    "risks": lambda: {n: c for n, c in registry.family("risk").items() if not is_attack(c)},
+    "attacks": lambda: {n: c for n, c in registry.family("risk").items() if is_attack(c)},
+    "utility": lambda: registry.family("utility"),
+}
+
+
+def section(name: str) -> str:
+    """One entry a measure: name and class, meaning, formula, caveats, parameters."""
+    family = "utility" if name == "utility" else "risk"
+    return "\n".join(entry(cls, family) for cls in SECTIONS[name]().values())
+
+
+def entry(cls: Any, family: str) -> str:
+    """A measure as its docstring tells it; where that leaves the formula to a function, as the function tells it."""
+    better = f", {cls.better} is better" if getattr(cls, "better", None) else ""
+    doc = inspect.getdoc(cls) or ""
+    told = [text_of(ELSEWHERE.sub("", doc)), *(text_of(inspect.getdoc(f) or "") for f in referred(doc))]
+    home = f"In Python `sfumato.{family}.{cls.__name__}`{better}."
+    return "\n\n".join([f"### `{cls.name}`", home, *told, parameters(cls)]).rstrip() + "\n"
+
+
+def referred(doc: str) -> list[Any]:
+    """The functions that a docstring leaves the definition to."""
+    return [getattr(importlib.import_module(m["home"]), m["name"]) for m in ELSEWHERE.finditer(doc)]
+
+
+def text_of(doc: str) -> str:
+    """A docstring as Markdown, without its examples."""
+    before = re.split(r"^>>> ", doc, maxsplit=1, flags=re.MULTILINE)[0].strip()
+    text = MATH.sub(lambda m: f"$$\n{block(m[1])}\n$$", before)
+    text = re.sub(r":math:`([^`]*)`", lambda m: f"${inline(m[1])}$", text)
+    text = re.sub(r":[a-z]+:`~?([^`]*)`", lambda m: f"`{m[1].split('.')[-1]}`", text)
+    text = re.sub(r"``([^`]*)``", r"`\1`", text)
+    return re.sub(r"(?<![(<\w/])(https://\S+?|doi:(10\.\S+?))(?=[,.;)]*(?:\s|$))", link, text)
+
+
+def block(latex: str) -> str:
+    """A formula on lines of its own, without what the pages cannot draw: signs of a given size, empty lines."""
+    return re.sub(r"\\[Bb]igg?[lr]?(?![a-zA-Z])", "", re.sub(r"\s*\n\s*", "\n", latex.strip()))
+
+
+def inline(latex: str) -> str:
+    """A formula within a sentence, on one line."""
+    return re.sub(r"\s*\n\s*", " ", latex)
+
+
+def link(found: re.Match[str]) -> str:
+    """A reference that can be followed."""
+    doi = found[2] or (found[1].removeprefix("https://doi.org/") if "doi.org" in found[1] else None)
+    return f"[doi:{doi}](https://doi.org/{doi})" if doi else f"<{found[1]}>"
+
+
+def parameters(cls: type) -> str:
+    """The parameters as a list; empty where there are none."""
+    fields = registry.describe(cls)["fields"]
+    lines = [f"- `{f['name']}`{' (required)' if f['required'] else ''}: {f['meaning']}" for f in fields]
+    return "\n".join(["Parameters:", "", *lines]) if lines else ""
+
+
+def page(text: str) -> str:
+    """The page with all sections as they should be."""
+    for name in SECTIONS:
+        begin, end = f"<!-- {name}: begin -->\n", f"<!-- {name}: end -->"
+        before, _, rest = text.partition(begin)
+        text = before + begin + "\n" + section(name) + "\n" + end + rest.partition(end)[2]
+    return text
+
+
+if __name__ == "__main__":
+    PAGE.write_text(page(PAGE.read_text(encoding="utf-8")), encoding="utf-8")
