@@ -50,9 +50,11 @@ _HOMES = {
         "ProbabilisticInference", "ProbabilisticLinkage", "Similarity", "SinglingOut", "Skewness", "Suda", "Transparency",
     ),
     "sfumato.steps": (
-        "AddNoise", "Authorised", "BottomUpGeneralization", "GlobalRecoding", "KMember", "KOptimize", "LocalRecoding", "Microaggregate", "Mondrian",
-        "PersonalLevels", "Pram", "Pseudonymize", "RankSwap", "Recode", "Round", "Sample", "ShiftDates", "ShuffleValues", "Suppress",
-        "SwapAcross", "SwapData", "SwapHouseholds", "SwapSimilar", "TopBottomCoding", "TopDownSpecialization",
+        "AddNoise", "Authorised", "BottomUpGeneralization", "Bucketize", "GlobalRecoding",
+        "InsensitiveMicroaggregate", "KMember", "KOptimize", "LocalRecoding", "Microaggregate", "Mondrian",
+        "PersonalLevels", "Pram", "Pseudonymize", "RankSwap", "Recode", "Round", "SafeAnonymize", "Sample",
+        "ShiftDates", "ShuffleValues", "Suppress", "SwapAcross", "SwapData", "SwapHouseholds", "SwapSimilar",
+        "TClosenessMicroaggregate", "TopBottomCoding", "TopDownSpecialization",
     ),
     "sfumato.utility": (
         "Accuracy", "Ambiguity", "AverageClassSize", "Classification", "Completeness", "Consistency",

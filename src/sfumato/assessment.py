@@ -12,6 +12,9 @@ from sfumato.core.schema import Role
 from sfumato.errors import SchemaError
 
 if TYPE_CHECKING:
+    import altair as alt
+    import polars as pl
+
     from sfumato.core.dataset import Dataset
     from sfumato.risk.singling_out import Exposure
 
@@ -48,6 +51,37 @@ class Assessment:
         plain["class_sizes"] = {str(size): count for size, count in self.class_sizes.items()}
         plain["verdicts"] = [v.to_dict() for v in self.verdicts]
         return plain
+
+    def to_frame(self) -> pl.DataFrame:
+        """One row a risk: its name, value, which way is better, and what it means."""
+        import polars as pl
+
+        kinds = {"risk": pl.String, "value": pl.Float64, "better": pl.String, "meaning": pl.String}
+        rows = [(m.name, m.value, m.better, m.meaning) for m in self.measures]
+        return pl.DataFrame(rows, schema=kinds, orient="row")
+
+    def plot(self) -> alt.LayerChart:
+        """How many records stand in classes of which size."""
+        from sfumato.report.pictures import class_size_chart
+
+        wildcard = sum(size * number for size, number in self.class_sizes.items()) != self.records
+        counted: Any = "persons" if self.persons is not None else "classes" if wildcard else "records"
+        return class_size_chart(self.class_sizes, self._promised_k(), counted=counted)
+
+    def _promised_k(self) -> int | None:
+        asked = [int(v.required) for v in self.verdicts if v.model == "k_anonymity" and v.required]
+        return max(asked, default=None)
+
+    def _repr_html_(self) -> str:
+        from sfumato.core.notebook import html_list, html_table, html_verdicts
+
+        rows = [(m.name.replace("_", " "), f"{m.value:.2%}", m.meaning) for m in self.measures]
+        exposing = [f"{' + '.join(e.columns)}: {e.unique_records:,} records" for e in self.exposing_sets]
+        return (
+            html_table(str(self).split("\n")[0], ("risk", "value", "meaning"), rows)
+            + html_list("Smallest sets of columns that single records out:", exposing)
+            + html_verdicts(v.to_dict() for v in self.verdicts)
+        )
 
     def __str__(self) -> str:
         lines = [

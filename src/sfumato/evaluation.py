@@ -13,6 +13,7 @@ from sfumato.core.pair import Pair
 from sfumato.errors import ParameterError, did_you_mean
 
 if TYPE_CHECKING:
+    import altair as alt
     import polars as pl
 
 
@@ -59,6 +60,12 @@ class Evaluation:
         kinds = {"metric": pl.String, "column": pl.String, "value": pl.Float64, "raw": pl.Float64}
         return pl.DataFrame(rows, schema={**kinds, "better": pl.String, "meaning": pl.String}, orient="row")
 
+    def plot(self) -> alt.LayerChart | None:
+        """Every measure from 0 to 1 as a bar, what is lost apart from what is better when higher; None without any."""
+        from sfumato.report.pictures import measure_chart
+
+        return measure_chart([(m.name, m.value, m.better) for m in self.measures])
+
     def __str__(self) -> str:
         head = f"{self.name}: {self.released:,} of {self.records:,} records released"
         width = max([len(m.name) for m in self.measures], default=0) + 2
@@ -66,15 +73,12 @@ class Evaluation:
         return "\n".join([head, *lines, *(f"  {_words(name)}: {why}" for name, why in self.skipped.items())])
 
     def _repr_html_(self) -> str:
-        from html import escape
+        from sfumato.core.notebook import html_list, html_table
 
-        cells = [(_words(m.name), _value(m), m.better, m.meaning) for m in self.measures]
-        rows = "".join("<tr>" + "".join(f"<td>{escape(c)}</td>" for c in row) + "</tr>" for row in cells)
-        heads = "".join(f'<th scope="col">{head}</th>' for head in ("metric", "value", "better", "meaning"))
-        left = "".join(f"<li>{escape(_words(name))}: {escape(why)}</li>" for name, why in self.skipped.items())
-        caption = f"{escape(self.name)}: {self.released:,} of {self.records:,} records released"
-        table = f"<table><caption>{caption}</caption><thead><tr>{heads}</tr></thead><tbody>{rows}</tbody></table>"
-        return table + (f"<p>Not measured:</p><ul>{left}</ul>" if left else "")
+        rows = [(_words(m.name), _value(m), m.better, m.meaning) for m in self.measures]
+        caption = f"{self.name}: {self.released:,} of {self.records:,} records released"
+        left = [f"{_words(name)}: {why}" for name, why in self.skipped.items()]
+        return html_table(caption, ("metric", "value", "better", "meaning"), rows) + html_list("Not measured:", left)
 
 
 def _words(name: str) -> str:

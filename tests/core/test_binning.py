@@ -8,9 +8,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import sfumato as sf
 from sfumato.core.binning import association, binned, table_distance
 from sfumato.core.dataset import Dataset
 from sfumato.core.pair import Pair
+from sfumato.core.step import Goal
+from sfumato.errors import Unsatisfiable
+from sfumato.steps.local_recoding import LocalRecoding
+from sfumato.steps.mondrian import Mondrian
 from tests.steps.mixed_tables import mixed_tables
 
 
@@ -63,3 +68,52 @@ def test_association_of_equal_and_independent_columns():
     a, b = np.array([0, 0, 1, 1]), np.array([0, 1, 0, 1])
     assert association(a, a) == pytest.approx(1) and association(a, b) == pytest.approx(0)
     assert association(a, np.zeros(4, dtype=np.int64)) == 0
+
+
+@given(mixed_tables(fewest_rows=4), st.sampled_from([Mondrian(), LocalRecoding()]))
+def test_tables_of_generalised_columns_are_those_of_their_cells(table, step):
+    people = table.dataset()
+    try:
+        released = step.apply(people, step.plan(people, Goal((sf.KAnonymity(2),))))
+    except Unsatisfiable:
+        return
+    pair = Pair.of(people, released)
+    columns = [binned(pair, name) for name in table.names]
+    for column in columns:
+        assert column.spread[column.released].sum(axis=1) == pytest.approx(1)
+        assert len(column.spread) <= len(column.names) + len(pair.reading(column.column).labels)
+    for one in columns:
+        for other in columns:
+            assert table_distance(one, other) == pytest.approx(naive_distance(one, other), abs=1e-9)
+
+
+def naive_distance(one, other):
+    """Cell by cell: what is in it before and after."""
+    moved = 0.0
+    for a in range(len(one.names)):
+        for b in range(len(other.names)):
+            before = sum(x == a and y == b for x, y in zip(one.original, other.original, strict=True))
+            after = sum(
+                one.spread[x, a] * other.spread[y, b] for x, y in zip(one.released, other.released, strict=True)
+            )
+            moved += abs(before / len(one.original) - after / len(one.released))
+    return moved / 2
+
+
+def test_a_label_for_every_record_does_not_fill_the_memory():
+    rng = np.random.default_rng(3)
+    before = pl.DataFrame({"x": rng.normal(size=30_000), "y": rng.normal(size=30_000)})
+    after = before + pl.DataFrame({"x": rng.normal(size=30_000), "y": rng.normal(size=30_000)})
+    pair = Pair.of(*(Dataset(frame).with_roles(plain=["x", "y"]) for frame in (before, after)))
+    one, other = binned(pair, "x"), binned(pair, "y")
+    assert one.spread.shape == (12, 12)  # not 30,000 labels, whose table would take 7 GB
+    assert 0.05 < table_distance(one, other) < 0.5
+    assert association(one.released, other.released) < 0.05
+
+
+def test_many_kinds_of_ranges_are_added_row_by_row(monkeypatch):
+    columns = [binned(pair_of(list(range(9)), [f"{i}-{i + 5}" for i in range(9)], v="numeric"), "v") for _ in range(2)]
+    expected = table_distance(*columns)
+    monkeypatch.setattr("sfumato.core.binning.MOST_CELLS", 3)
+    monkeypatch.setattr("sfumato.core.binning.AT_ONCE", 2)
+    assert table_distance(*columns) == pytest.approx(expected, abs=1e-12)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import math
 
 import numpy as np
@@ -13,6 +14,7 @@ from hypothesis import strategies as st
 import sfumato as sf
 from sfumato.core.consistency import covering
 from sfumato.core.dataset import Dataset
+from sfumato.core.encoding import label
 from sfumato.core.hierarchy import bind
 from sfumato.core.pair import Pair
 from sfumato.core.ranges import places_of, range_of_numbers
@@ -121,3 +123,21 @@ def test_what_is_no_range_is_none_or_open(text):
 def test_values_on_no_line_have_no_place():
     places, read = places_of(["a", "1"])
     assert np.isnan(places).all() and read("1-2") is None
+
+
+@given(
+    st.lists(st.one_of(st.none(), st.floats(-1e6, 1e6), st.just(float("nan")), st.integers(-9, 9).map(float)), min_size=1),
+    st.lists(st.one_of(st.none(), st.floats(-1e6, 1e6), st.integers(-9, 9).map(float)), min_size=1),
+)
+def test_numbers_are_read_as_if_they_were_text(before, after):
+    attribute = Attribute((Role.QUASI,), Kind.NUMERIC)
+    numbers = [pl.Series("v", values, dtype=pl.Float64) for values in (before, after)]
+    texts = [pl.Series("v", [_text(value) for value in values], dtype=pl.String) for values in numbers]
+    quick, slow = read_column("v", attribute, *numbers), read_column("v", attribute, *texts)
+    for field in dataclasses.fields(quick):
+        one, other = getattr(quick, field.name), getattr(slow, field.name)
+        assert np.array_equal(one, other, equal_nan=True) if isinstance(one, np.ndarray) else one == other, field.name
+
+
+def _text(value):
+    return None if value is None or math.isnan(value) else label(value)

@@ -273,3 +273,24 @@ def test_no_value_of_a_person_is_in_the_report(people, release):
     text = json.dumps(release.attack(only=QUICK, sample=50).to_dict())
     for column in ("patient_name", "insurance_number", "email", "diagnosis", "occupation"):
         assert not [v for v in people.column(column).unique().to_list() if str(v) in text]
+
+
+@pytest.mark.parametrize(
+    "columns",
+    [
+        {"age": [30], "town": ["Ulm"], "secret": ["x"]},
+        {"age": [30] * 5, "town": ["Ulm"] * 5, "secret": ["x"] * 5},
+        {"age": [None] * 4, "town": [None] * 4, "secret": [None] * 4},
+        {"age": [1.0, None, float("nan"), 2.0], "town": ["Ulm", None, "", "*"], "secret": ["x", "x", None, "y"]},
+    ],
+    ids=["one row", "constant", "all missing", "odd values"],
+)
+@pytest.mark.parametrize("kind", ["nominal", "numeric"])
+def test_poor_tables_are_attacked_without_a_stumble(columns, kind):
+    types = {"age": pl.Float64, "town": pl.String, "secret": pl.String}
+    table = Dataset(pl.DataFrame(columns, schema=types)).with_roles(quasi=["age", "town"], sensitive="secret")
+    table = table.with_schema(table.schema.replace("age", kind=kind))
+    pair = Pair.of(table, table)
+    report = battery.attack_release(pair, models=[sf.KAnonymity(2), sf.LDiversity("secret", l=2)], seconds=10)
+    assert report.tried and all(0 <= t.finding.value <= 1 for t in report.tried)
+    json.dumps(report.to_dict(), allow_nan=False)

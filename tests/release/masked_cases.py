@@ -62,7 +62,8 @@ CASES = {
 }  # fmt: skip
 """By the name of the step. A step that is registered must be here, or below."""
 RECODING = frozenset({
-    "global_recoding", "local_recoding", "mondrian", "k_member", "bottom_up", "k_optimize", "top_down", "suppression",
+    "global_recoding", "local_recoding", "mondrian", "k_member", "bottom_up_generalization", "k_optimize",
+    "top_down_specialization", "suppression",
 })  # fmt: skip
 """Steps that generalise or suppress until a promise holds; they are tested where they are."""
 

@@ -6,7 +6,18 @@ from typing import Annotated
 
 import typer
 
-from sfumato.cli.options import Data, Decimal, Delimiter, Encoding, Json, Quiet, RecipeFile, read_data
+from sfumato.cli.options import (
+    Data,
+    Decimal,
+    Delimiter,
+    Encoding,
+    Json,
+    Population,
+    Quiet,
+    RecipeFile,
+    read_beside,
+    read_data,
+)
 
 
 def check(
@@ -15,6 +26,7 @@ def check(
     original: Annotated[
         str | None, typer.Option(help="the table before anything was released of it, for promises that compare with it")
     ] = None,
+    population: Population = None,
     json: Json = False,
     quiet: Quiet = False,
     delimiter: Delimiter = None,
@@ -32,8 +44,8 @@ def check(
     dataset = read_data(data, quiet=quiet, delimiter=delimiter, encoding=encoding, decimal=decimal)
     with progress("judging", quiet=quiet):
         made = recipes.load(recipe)
-        before = None if original is None else read_data(original, quiet=True)
-        verdicts = judge(dataset, made, original=before)
+        before = read_beside(original)
+        verdicts = judge(dataset, made, original=before, population=read_beside(population))
     if before is None and needed(made.meet, made.schema).reference:
         tell("[dim]note: the released table stands for the original one; --original names that[/]", quiet=quiet)
     if json:

@@ -18,7 +18,15 @@ Json = Annotated[bool, typer.Option("--json", help="print the result as JSON")]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="no talk, only results and errors")]
 Delimiter = Annotated[str | None, typer.Option(help="CSV: the delimiter, when it is guessed wrongly")]
 Encoding = Annotated[str | None, typer.Option(help="CSV: the encoding, when it is guessed wrongly")]
+Population = Annotated[
+    str | None, typer.Option(help="a second table: everyone, for promises about them, or what swap_across takes from")
+]
 Decimal = Annotated[str | None, typer.Option(help="CSV: the decimal mark, '.' or ','")]
+
+
+def read_beside(table: str | None) -> Dataset | None:
+    """Read a second table, where one is named."""
+    return None if table is None else read_data(table, quiet=True)
 
 
 def read_data(table: str, *, quiet: bool, **options: Any) -> Dataset:

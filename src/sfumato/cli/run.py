@@ -8,7 +8,18 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from sfumato.cli.options import Data, Decimal, Delimiter, Encoding, Json, Quiet, RecipeFile, read_data
+from sfumato.cli.options import (
+    Data,
+    Decimal,
+    Delimiter,
+    Encoding,
+    Json,
+    Population,
+    Quiet,
+    RecipeFile,
+    read_beside,
+    read_data,
+)
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -33,6 +44,10 @@ def run(
         float,
         typer.Option(help="seconds the named intruders have to try the release before it is written; 0: none", min=0),
     ] = 0.0,
+    population: Population = None,
+    pictures: Annotated[
+        bool, typer.Option("--pictures", help="write the pictures of both reports as PNG files too")
+    ] = False,
     json: Json = False,
     quiet: Quiet = False,
     delimiter: Delimiter = None,
@@ -50,14 +65,15 @@ def run(
         refuse_existing(Path(output), force=force)
     dataset = read_data(data, quiet=quiet, delimiter=delimiter, encoding=encoding, decimal=decimal)
     with progress("searching", quiet=quiet) as told:
-        release = make(dataset, made, seed=seed, shuffle=shuffle, progress=told)
+        beside = read_beside(population)
+        release = make(dataset, made, seed=seed, shuffle=shuffle, progress=told, population=beside)
     if output == "-":
         release.write_data("-", format=format or "csv")
         return
     if attack:
         with progress("attacking", quiet=quiet) as told:
             release = release.attacked(seconds=attack, progress=told)
-    folder = release.write(output, format=format, force=force, sign=sign)
+    folder = release.write(output, format=format, force=force, sign=sign, pictures=pictures)
     if json:
         give_json({**_summary(release), "folder": str(folder)})
     else:

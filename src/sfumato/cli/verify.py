@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from sfumato.cli.options import Json, Quiet, read_data
+from sfumato.cli.options import Json, Population, Quiet, read_beside
 
 
 def verify(
@@ -15,6 +15,7 @@ def verify(
     original: Annotated[str | None, typer.Option(help="the original table, to check what needs it")] = None,
     owner: Annotated[Path | None, typer.Option(help="the owner's folder; found beside 'share' when not given")] = None,
     key: Annotated[Path | None, typer.Option(help="public key (PEM) of whom you trust to sign")] = None,
+    population: Population = None,
     json: Json = False,
     quiet: Quiet = False,
 ) -> None:
@@ -30,8 +31,8 @@ def verify(
     beside = folder.resolve().parent / "owner"
     options = {"owner": owner or (beside if original and beside.is_dir() else None), "trusted_key": key}
     with progress("verifying", quiet=quiet):
-        dataset = read_data(original, quiet=True) if original else None
-        found = recompute(folder, original=dataset, **options)
+        tables = {"original": read_beside(original), "population": read_beside(population)}
+        found = recompute(folder, **tables, **options)
     if json:
         give_json(found.to_dict())
     else:

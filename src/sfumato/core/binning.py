@@ -21,13 +21,19 @@ if TYPE_CHECKING:
     from sfumato.core.reading import Reading
 
 MOST_BINS = 12
+AT_ONCE = 100_000
+MOST_CELLS = 4_000_000
+"""Rows that are taken at a time, and numbers that a table may hold."""
 OTHERS = "others"
 MISSING = "missing"
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Binned:
-    """A column in bins: ``names`` of the bins, the bin of every original row, and per released label its share of each bin."""
+    """A column in bins: ``names`` of the bins, the bin of every original row, and what every released row may stand for.
+
+    ``spread[released[i]]`` is the share of each bin in the cell of released row *i*; cells that lie in one bin are alike.
+    """
 
     column: str
     names: tuple[str, ...]
@@ -82,27 +88,26 @@ def _by_number(reading: Reading, most: int, told: Callable[[float], str]) -> Bin
     edges = np.linspace(low, high, most + 1) if high > low else np.array([low, low + 1.0])
     names = tuple(f"{told(a)}–{told(b)}" for a, b in itertools.pairwise(edges))
     place = np.clip(np.searchsorted(edges, reading.places, side="right") - 1, 0, len(names) - 1)
-    spread = np.zeros((len(reading.labels), len(names) + 1))
-    for i in range(len(reading.labels)):
-        spread[i, : len(names)] = _overlap(edges, float(reading.low[i]), float(reading.high[i]))
-        spread[i, -1] = 1.0 - spread[i].sum()
+    covered = _overlap(edges, reading.low, reading.high)
+    spread = np.column_stack([covered, 1.0 - covered.sum(axis=1)])
     place[np.isnan(reading.places)] = len(names)
     return _without_unused(reading, (*names, MISSING), place.astype(np.int64), spread)
 
 
-def _overlap(edges: NDArray[np.float64], low: float, high: float) -> NDArray[np.float64]:
-    """How a range lies over bins, the outer ones reaching to infinity; nothing for what lies nowhere."""
+def _overlap(
+    edges: NDArray[np.float64], low: NDArray[np.float64], high: NDArray[np.float64]
+) -> NDArray[np.float64]:
+    """Per range how it lies over bins, the outer ones reaching to infinity; nothing for what lies nowhere."""
     import numpy as np
 
-    found = np.zeros(len(edges) - 1)
-    if np.isnan(low):
-        return found
-    if high <= low:
-        found[int(np.clip(np.searchsorted(edges, low, side="right") - 1, 0, len(found) - 1))] = 1.0
-        return found
+    found = np.zeros((len(low), len(edges) - 1))
+    points = np.flatnonzero(high <= low)
+    found[points, np.clip(np.searchsorted(edges, low[points], side="right") - 1, 0, len(edges) - 2)] = 1.0
+    wide = np.flatnonzero(high > low)
     outer = np.concatenate([[-np.inf], edges[1:-1], [np.inf]])
-    covered: NDArray[np.float64] = np.clip(np.minimum(outer[1:], high) - np.maximum(outer[:-1], low), 0, None)
-    return covered / (high - low)
+    start, end = low[wide, None], high[wide, None]
+    found[wide] = np.clip(np.minimum(outer[1:], end) - np.maximum(outer[:-1], start), 0, None) / (end - start)
+    return found
 
 
 def _by_value(reading: Reading, most: int, fewest: int) -> Binned:
@@ -118,16 +123,23 @@ def _by_value(reading: Reading, most: int, fewest: int) -> Binned:
     bin_of = np.full(len(reading.values), len(common), dtype=np.int64)
     bin_of[common] = np.arange(len(common))
     bin_of[[v for v in range(len(reading.values)) if reading.values[v] is None]] = len(common) + 1
-    spread = np.zeros((len(reading.labels), len(names)))
-    for i, label in enumerate(reading.labels):
-        members = _values_of(reading, i)
-        if label is None:
-            spread[i, -1] = 1.0
-        elif len(members):
-            np.add.at(spread[i], bin_of[members], 1.0 / len(members))
-        else:
-            spread[i, len(common)] = 1.0
-    return _without_unused(reading, names, bin_of, spread)
+    return _without_unused(reading, names, bin_of, _spread_of_sets(reading, bin_of, len(names)))
+
+
+def _spread_of_sets(reading: Reading, bin_of: NDArray[np.int64], bins: int) -> NDArray[np.float64]:
+    """Per label the share of the values it may stand for in each bin; the last bins are all others, and missing."""
+    import numpy as np
+
+    starts, members = _sets(reading)
+    sizes = np.diff(starts)
+    label = np.repeat(np.arange(len(sizes)), sizes)
+    cells = np.bincount(label * bins + bin_of[members], weights=1.0 / sizes[label], minlength=len(sizes) * bins)
+    spread: NDArray[np.float64] = np.asarray(cells, dtype=np.float64).reshape(len(sizes), bins)
+    spread[sizes == 0, bins - 2] = 1.0
+    gone = [i for i, name in enumerate(reading.labels) if name is None]
+    spread[gone] = 0.0
+    spread[gone, bins - 1] = 1.0
+    return spread
 
 
 def _place(reading: Reading, value: int) -> tuple[float, str]:
@@ -137,13 +149,16 @@ def _place(reading: Reading, value: int) -> tuple[float, str]:
     return (0.0 if math.isnan(at) else at), str(reading.values[value])
 
 
-def _values_of(reading: Reading, label: int) -> NDArray[np.int64]:
+def _sets(reading: Reading) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """The values that labels stand for, one label after the other, and where each begins."""
     import numpy as np
 
     if reading.scale == "category":
-        return reading.members[reading.starts[label] : reading.starts[label + 1]]
-    inside = (reading.places >= reading.low[label] - 1e-9) & (reading.places <= reading.high[label] + 1e-9)
-    return np.flatnonzero(inside)
+        return reading.starts, reading.members
+    ends = zip(reading.low - 1e-9, reading.high + 1e-9, strict=True)
+    found = [np.flatnonzero((reading.places >= low) & (reading.places <= high)) for low, high in ends]
+    starts = np.concatenate([[0], np.cumsum([len(values) for values in found])]).astype(np.int64)
+    return starts, np.concatenate([np.zeros(0, dtype=np.int64), *found])
 
 
 def _without_unused(
@@ -157,9 +172,21 @@ def _without_unused(
     used = np.flatnonzero((before > 0) | (after > 1e-12))
     fresh = np.zeros(len(names), dtype=np.int64)
     fresh[used] = np.arange(len(used))
+    alike, shares = _alike(spread[:, used])
     return Binned(
-        reading.name, tuple(names[i] for i in used), fresh[bin_of][reading.original], reading.released, spread[:, used]
+        reading.name, tuple(names[i] for i in used), fresh[bin_of][reading.original], alike[reading.released], shares
     )
+
+
+def _alike(spread: NDArray[np.float64]) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+    """Labels that lie in one bin are alike: noise makes a label for every record, which would fill tables with ones."""
+    import numpy as np
+
+    bins = spread.shape[1]
+    single = spread.max(axis=1, initial=0.0) >= 1 - 1e-12
+    kind = spread.argmax(axis=1) if bins else np.zeros(len(spread), dtype=np.int64)
+    kind[~single] = bins + np.arange(int((~single).sum()))
+    return kind.astype(np.int64), np.concatenate([np.eye(bins), spread[~single]])
 
 
 def _short(number: float) -> str:
@@ -174,23 +201,38 @@ def table_distance(one: Binned, other: Binned) -> float:
     """Total variation between the tables of two columns, before and after."""
     import numpy as np
 
-    shape = (len(one.names), len(other.names))
-    before = np.zeros(shape)
-    np.add.at(before, (one.original, other.original), 1.0 / max(1, len(one.original)))
-    counts = np.zeros((len(one.spread), len(other.spread)))
-    np.add.at(counts, (one.released, other.released), 1.0 / max(1, len(one.released)))
-    after = one.spread.T @ counts @ other.spread
+    before = _table(one.original, other.original, (len(one.names), len(other.names))) / max(1, len(one.original))
+    after = _spread_table(one, other) / max(1, len(one.released))
     return float(np.abs(before - after).sum() / 2)
+
+
+def _spread_table(one: Binned, other: Binned) -> NDArray[np.float64]:
+    """The table of two released columns, generalised cells spread out."""
+    import numpy as np
+
+    shape = (len(one.spread), len(other.spread))
+    if shape[0] * shape[1] <= MOST_CELLS:
+        return np.asarray(one.spread.T @ _table(one.released, other.released, shape) @ other.spread)
+    found = np.zeros((len(one.names), len(other.names)))
+    for at in range(0, len(one.released), AT_ONCE):  # row by row: a table of all kinds of cells would fill the memory
+        some = slice(at, at + AT_ONCE)
+        found += one.spread[one.released[some]].T @ other.spread[other.released[some]]
+    return found
+
+
+def _table(one: NDArray[np.int64], other: NDArray[np.int64], shape: tuple[int, int]) -> NDArray[np.float64]:
+    """How many rows have each pair of codes."""
+    import numpy as np
+
+    counts = np.bincount(one * shape[1] + other, minlength=shape[0] * shape[1])
+    return np.asarray(counts, dtype=np.float64).reshape(shape)
 
 
 def association(one: NDArray[np.int64], other: NDArray[np.int64]) -> float:
     """Cramér's V of two columns of codes: 0 for independent ones, 1 where each determines the other."""
-    import numpy as np
-
     if not len(one):
         return 0.0
-    counts = np.zeros((int(one.max()) + 1, int(other.max()) + 1))
-    np.add.at(counts, (one, other), 1.0)
+    counts = _table(one, other, (int(one.max()) + 1, int(other.max()) + 1))
     counts = counts[counts.sum(axis=1) > 0][:, counts.sum(axis=0) > 0]
     least = min(counts.shape) - 1
     if least < 1:

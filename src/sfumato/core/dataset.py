@@ -50,6 +50,23 @@ class Dataset:
         head = f"Dataset {self.source.name!r}: {len(self):,} rows, {len(self.columns)} columns"
         return "\n".join([head, *roles[:30], *(["  …"] if len(roles) > 30 else [])])
 
+    def _repr_html_(self) -> str:
+        """The columns in a notebook: what they are and how many values they have, never a value."""
+        from sfumato.core.notebook import html_table
+
+        roles = {n: (" + ".join(a.roles), str(a.kind)) for n, a in self.schema.attributes.items()}
+        rows = [(n, *roles.get(n, ("–", "–")), *self._counted(n)) for n in self.columns]
+        caption = f"{self.source.name}: {len(self):,} rows, {len(self.columns):,} columns"
+        return html_table(caption, ("column", "role", "kind", "missing", "distinct"), rows)
+
+    def _counted(self, name: str) -> tuple[int | None, int | None]:
+        """How many cells of a column are missing and how many values it has; None where they cannot be counted."""
+        key = ("notebook", name)
+        if key not in self.memo:
+            self.memo[key] = _missing_and_distinct(self, name)
+        found: tuple[int | None, int | None] = self.memo[key]
+        return found
+
     def to_native(self) -> Any:
         """The frame in the user's own kind."""
         return self.frame.to_native()
@@ -155,6 +172,17 @@ class Dataset:
     def named(self, role: Role) -> tuple[str, ...]:
         """Names of the columns that play a role."""
         return self.schema.columns(role)
+
+
+def _missing_and_distinct(dataset: Dataset, name: str) -> tuple[int | None, int | None]:
+    import polars as pl
+
+    try:
+        values = dataset.column(name)
+        known = values.drop_nans().drop_nulls() if values.dtype.is_float() else values.drop_nulls()
+        return len(values) - len(known), known.n_unique()
+    except (SchemaError, pl.exceptions.PolarsError):  # what cannot be counted must not keep the rest from being shown
+        return None, None
 
 
 def _series_like(frame: nw.DataFrame[Any], name: str, values: pl.Series) -> nw.Series[Any]:

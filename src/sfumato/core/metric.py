@@ -39,6 +39,14 @@ class Measure:
             key: value for key, value in plain.items() if key not in extra - {"interval"} or value not in (None, {})
         }
 
+    def _repr_html_(self) -> str:
+        from sfumato.core.notebook import html_table
+
+        between = None if self.interval is None else f"{self.interval[0]:.4g} to {self.interval[1]:.4g}"
+        rows = [("all", self.value, between, self.raw), *((c, part, None, None) for c, part in self.per_column.items())]
+        caption = f"{self.name.replace('_', ' ')}: {self.meaning} ({self.better} is better)"
+        return html_table(caption, ("column", "value", "between", "raw"), rows)
+
 
 class Metric(Protocol):
     """A risk or a utility."""

@@ -106,6 +106,13 @@ class Verdict:
     def __repr__(self) -> str:
         return f"{'✓' if self.holds else '✗'} {self.promise}: {self.sentence}"
 
+    def _repr_html_(self) -> str:
+        from sfumato.core.notebook import html_table
+
+        told = self.to_dict()
+        heads = ("attained", "required", "failing_classes", "failing_records", "missing_rule")
+        return html_table(repr(self), [head.replace("_", " ") for head in heads], [[told[head] for head in heads]])
+
     def to_dict(self) -> dict[str, Any]:
         """The verdict as plain data, without anything per class or per record; what is infinite is None."""
         return {

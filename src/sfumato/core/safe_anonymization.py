@@ -48,10 +48,10 @@ def delta_of(k: int, beta: float, epsilon: float) -> float:
 
     gamma = _gamma(k, beta, epsilon)
     fall = gamma * math.log(gamma / beta) - (gamma - beta)
-    start, worst = max(1, math.ceil(k / gamma - 1 - 1e-9)), 0.0
+    start, worst = max(1, math.ceil(k / gamma - 1 - 1e-11)), 0.0
     while True:
         n = np.arange(start, start + CHUNK)
-        worst = max(worst, float(binom.sf(np.floor(gamma * n + 1e-9), n, beta).max()))
+        worst = max(worst, float(binom.sf(np.floor(gamma * n + 1e-11), n, beta).max()))
         start += CHUNK
         bound = math.exp(-start * fall)
         if worst >= bound or bound < LEAST_DELTA:
@@ -83,5 +83,7 @@ def _gamma(k: int, beta: float, epsilon: float) -> float:
     if not 0 < beta < 1:
         raise ParameterError("beta is the share that is sampled: above 0 and below 1")
     if beta > usual_beta(epsilon) * (1 + 1e-12):
-        raise ParameterError("beta is too large for epsilon: it may be at most 1 − e^−epsilon; sample less, or raise epsilon")
+        raise ParameterError(
+            "beta is too large for epsilon: it may be at most 1 − e^−epsilon; sample less, or raise epsilon"
+        )
     return (math.expm1(epsilon) + beta) * math.exp(-epsilon)

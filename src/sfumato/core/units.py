@@ -32,7 +32,9 @@ def renumbered(dataset: Dataset, seed: Seed) -> Dataset:
         encoded = encode(dataset.column(name))
         pairs = np.stack([classes, encoded.codes], axis=1).astype(np.uint64)
         ids, first = group(pairs)
-        numbers = seed.stream(f"renumber {name}").permutation(len(first)) + 1
+        numbers = np.empty(len(first), dtype=np.int64)
+        drawn = seed.stream(f"renumber {name}").permutation(len(first))
+        numbers[np.lexsort(pairs[first].T)] = drawn + 1  # by class and name: the order of the rows must not matter
         fresh = pl.Series(name, numbers[ids])
         missing = pl.Series(np.array([label is None for label in encoded.labels])[encoded.codes])
         dataset = dataset.with_columns({name: fresh.set(missing, None)})

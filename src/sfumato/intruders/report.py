@@ -9,6 +9,7 @@ from sfumato.core.attack import Finding
 from sfumato.errors import ParameterError
 
 if TYPE_CHECKING:
+    import altair as alt
     import polars as pl
 
 
@@ -89,8 +90,17 @@ class AttackReport:
         """One row an attack."""
         import polars as pl
 
-        keys = ("intruder", "attack", "value", "baseline", "threshold", "exceeds", "victims", "sentence")
-        return pl.DataFrame([{key: t.to_dict()[key] for key in keys} for t in self.tried])
+        text, share = pl.String, pl.Float64
+        kinds = {"intruder": text, "attack": text, "value": share, "low": share, "high": share, "baseline": share}
+        kinds |= {"threshold": share, "limit": share, "exceeds": pl.Boolean, "victims": pl.Int64, "sentence": text}
+        rows = [_as_row(t) for t in self.tried]
+        return pl.DataFrame([[row[key] for key in kinds] for row in rows], schema=kinds, orient="row")
+
+    def plot(self) -> alt.LayerChart | None:
+        """Every attack as a bar with its interval, what guessing gives and what is allowed; None when none was tried."""
+        from sfumato.report.attacks import attack_chart_on_white
+
+        return attack_chart_on_white(self.to_dict())
 
     def __str__(self) -> str:
         lines = [f"{self.name}: {len(self.tried)} attacks, {self.looked_for:,} of {self.records:,} records looked for"]
@@ -100,4 +110,24 @@ class AttackReport:
         return "\n".join([*lines, *(f"  – {s.intruder}, {s.attack}: not tried, {s.reason}" for s in self.skipped)])
 
     def _repr_html_(self) -> str:
-        return self.to_frame()._repr_html_()
+        from sfumato.core.notebook import html_list, html_table
+
+        rows = [("✗" if t.exceeds else "✓", t.intruder, *_told(t.finding)) for t in self.tried]
+        heads = ("allowed", "intruder", "attack", "succeeds", "between", "guessing", "finding")
+        left = [f"{s.intruder}, {_words(s.attack)}: {s.reason}" for s in self.skipped]
+        return html_table(str(self).split("\n")[0], heads, rows) + html_list("Not tried:", left)
+
+
+def _words(name: str) -> str:
+    return name.replace("_", " ")
+
+
+def _told(finding: Finding) -> tuple[str, str, str, str, str]:
+    between = "–" if finding.interval is None else f"{finding.interval[0]:.2%} to {finding.interval[1]:.2%}"
+    guess = "–" if finding.baseline is None else f"{finding.baseline:.2%}"
+    return _words(finding.attack), f"{finding.value:.2%}", between, guess, finding.sentence
+
+
+def _as_row(tried: Tried) -> dict[str, Any]:
+    low, high = tried.finding.interval or (None, None)
+    return {**tried.to_dict(), "low": low, "high": high}

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from sfumato import recipes
 from sfumato.assessment import DEFAULT_THRESHOLD
+from sfumato.core.evidence import population_path
 from sfumato.evaluation import Evaluation, evaluate, quick_metrics
 from sfumato.release.alternatives import alternatives_in_passing
 from sfumato.release.story import public_story, story_of
@@ -37,7 +38,8 @@ class Told:
     @classmethod
     def of(cls, release: Release) -> Told:
         """Measure and draw; slow metrics are left to ``sfumato evaluate``."""
-        return cls(evaluate(release.pair, quick_metrics()), story_of(release))
+        pair = release.pair  # one for both: columns are read once
+        return cls(evaluate(pair, quick_metrics()), story_of(release, pair))
 
 
 def canonical(document: Mapping[str, Any]) -> bytes:
@@ -106,7 +108,10 @@ def versions() -> dict[str, str]:
 
 
 def owner_record(release: Release, *, told: Told, input_digest: str, certificate: Mapping[str, Any]) -> dict[str, Any]:
-    """Everything about a release that its owner may see: before and after, efforts, alternatives. No data values."""
+    """Everything about a release that its owner may see: before and after, efforts, alternatives.
+
+    No data values but the names of the bins in its story; see :func:`sfumato.release.story.story_of`.
+    """
     other = alternatives_in_passing(release)
     return {
         "certificate": dict(certificate),
@@ -133,6 +138,7 @@ def lock(release: Release, *, salt: str, input_digest: str, certificate: Mapping
         "seed": release.seed.text,
         "salt": salt,
         "input_sha256": input_digest,
+        "population_given": release.population is not None and population_path(release.recipe.meet) is None,
         "output_sha256": certificate["data"]["sha256"],
         "versions": certificate["versions"],
     }

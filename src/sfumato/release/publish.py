@@ -26,7 +26,15 @@ if TYPE_CHECKING:
 SALT_BYTES = 32
 
 
-def publish(release: Release, folder: Path, *, format: str | None, force: bool, sign: Path | None) -> Path:  # noqa: A002
+def publish(
+    release: Release,
+    folder: Path,
+    *,
+    format: str | None,  # noqa: A002
+    force: bool,
+    sign: Path | None,
+    pictures: bool = False,
+) -> Path:
     """Write ``folder/share`` and ``folder/owner``; an interrupted or failed write leaves the folder as it was."""
     if not release.holds or not (release.verdicts or release.limits):
         raise ReleaseRefused(
@@ -34,7 +42,7 @@ def publish(release: Release, folder: Path, *, format: str | None, force: bool, 
         )
     refuse_existing(folder, force=force)
     with _in_place(folder, force=force) as made:
-        _write(release, made, format, sign)
+        _write(release, made, format, sign, pictures)
         keep_pseudonyms(release)
     return folder
 
@@ -98,7 +106,7 @@ def _swap(made: Path, folder: Path) -> None:
         shutil.rmtree(aside, ignore_errors=True)
 
 
-def _write(release: Release, folder: Path, format: str | None, sign: Path | None) -> None:  # noqa: A002
+def _write(release: Release, folder: Path, format: str | None, sign: Path | None, pictures: bool) -> None:  # noqa: A002
     share, owner = folder / "share", folder / "owner"
     share.mkdir()
     owner.mkdir(mode=0o700)
@@ -114,8 +122,11 @@ def _write(release: Release, folder: Path, format: str | None, sign: Path | None
     _write_json(owner / "release.json", record)
     _write_alignment(release, owner / "alignment.parquet")
     _write_reports(share, owner, public, record)
-    for file in [*share.iterdir(), *owner.iterdir()]:
-        _sync(file)
+    if pictures:
+        _write_pictures(share / "pictures", owner / "pictures", public, record)
+    for file in [*share.rglob("*"), *owner.rglob("*")]:
+        if file.is_file():
+            _sync(file)
 
 
 def _write_data(release: Release, share: Path, format: str | None) -> dict[str, Any]:  # noqa: A002
@@ -139,6 +150,19 @@ def _write_reports(share: Path, owner: Path, public: Mapping[str, Any], record: 
 
     (share / "report.html").write_text(public_page(public), encoding="utf-8")
     (owner / "report.html").write_text(owner_page(record), encoding="utf-8")
+
+
+def _write_pictures(share: Path, owner: Path, public: Mapping[str, Any], record: Mapping[str, Any]) -> None:
+    """The pictures of each report as PNG files, with what they show in words beside them."""
+    from sfumato.report.gallery import named_cards, owner_pictures, public_pictures
+    from sfumato.report.pictures import png
+
+    for folder, drawn in ((share, public_pictures(public)), (owner, {**owner_pictures(record), **named_cards(record)})):
+        folder.mkdir()
+        for name, picture in drawn.items():
+            (folder / f"{name}.png").write_bytes(png(picture.svg))
+        words = [f"{name}.png\n{picture.description}\n{picture.caption}".rstrip() for name, picture in drawn.items()]
+        (folder / "descriptions.txt").write_text("\n\n".join(words) + "\n", encoding="utf-8")
 
 
 def _write_alignment(release: Release, file: Path) -> None:

@@ -9,6 +9,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    import altair as alt
+    import polars as pl
+
     from sfumato.assessment import Assessment
     from sfumato.core.agreement import Kept
     from sfumato.core.dataset import Dataset
@@ -113,11 +116,16 @@ class Release:
         format: str | None = None,  # noqa: A002
         force: bool = False,
         sign: str | Path | None = None,
+        pictures: bool = False,
     ) -> Path:
-        """Write ``share/`` (data, certificate, report) and ``owner/`` (lock, alignment, report), or nothing at all."""
+        """Write ``share/`` (data, certificate, report) and ``owner/`` (lock, alignment, report), or nothing at all.
+
+        With ``pictures`` both get a folder of the report's pictures as PNG, each with what its own reader may see.
+        """
         from sfumato.release.publish import publish
 
-        return publish(self, Path(folder), format=format, force=force, sign=None if sign is None else Path(sign))
+        key = None if sign is None else Path(sign)
+        return publish(self, Path(folder), format=format, force=force, sign=key, pictures=pictures)
 
     def write_data(self, file: str | Path, *, format: str | None = None) -> None:  # noqa: A002
         """Write the released table alone (``-``: to stdout), without certificate and report."""
@@ -135,6 +143,47 @@ class Release:
         from sfumato.release.alternatives import MOST_EFFORT, MOST_NODES, alternatives_of
 
         return alternatives_of(self, most_nodes=MOST_NODES, most_effort=MOST_EFFORT)
+
+    def to_frame(self) -> pl.DataFrame:
+        """One row a column of the original: roles, what happened, level, and how many values it had and has."""
+        import polars as pl
+
+        text, whole = pl.String, pl.Int64
+        kinds = {"column": text, "roles": text, "action": text, "level": whole, "top": whole}
+        kinds |= {"distinct_before": whole, "distinct_after": whole}
+        rows = [
+            (c.name, " + ".join(c.roles), c.action, c.level, c.top, c.distinct_before, c.distinct_after)
+            for c in self.columns
+        ]
+        return pl.DataFrame(rows, schema=kinds, orient="row")
+
+    def plot(self) -> alt.LayerChart:
+        """Every risk before and after, with the bar that a promised k sets."""
+        from sfumato.report.pictures import risk_chart
+
+        was, now = ({m.name: m.value for m in found.measures} for found in (self.before, self.after))
+        asked = [v.required for v in self.verdicts if v.model == "k_anonymity" and v.required]
+        return risk_chart(was, now, 1 / max(asked) if asked else None)
+
+    def _repr_html_(self) -> str:
+        """Verdicts, columns and risks in a notebook, without a data value."""
+        from sfumato.core.notebook import html_list, html_table, html_verdicts
+
+        changes = [(c.name, " + ".join(c.roles), c.action, c.distinct_before, c.distinct_after) for c in self.columns]
+        risks = [
+            (m.name.replace("_", " "), f"{m.value:.2%}", f"{self.after.measure(m.name):.2%}")
+            for m in self.before.measures
+        ]
+        told = str(self).split("\n")
+        return (
+            html_verdicts(v.to_dict() for v in self.verdicts)
+            + html_list("Limits and contract:", [repr(kept) for kept in (*self.limits, *self.contract)])
+            + html_table(
+                f"{told[0]}; {told[1].strip()}", ("column", "role", "what happened", "values", "released"), changes
+            )
+            + html_table("", ("risk", "before", "after"), risks)
+            + html_list("Warnings:", self.warnings)
+        )
 
     def __repr__(self) -> str:
         return str(self)

@@ -21,16 +21,20 @@ AGAINST_ORIGINAL = ", against the original"
 
 
 def claims_from_original(
-    certificate: Mapping[str, Any], released: Dataset, original: Dataset | None, owner: Path | None
+    certificate: Mapping[str, Any],
+    released: Dataset,
+    original: Dataset | None,
+    owner: Path | None,
+    population: Dataset | None = None,
 ) -> list[Claim]:
-    """The claims that need the original table, and the owner's lock where it is given."""
+    """The claims that need the original table, the owner's lock where it is given, and a second table if one was used."""
     if original is None:
         open_claims = ("input is the committed one", "rows are the recoded original", "suppressed records")
         return [Claim(name, "needs original", "give --original to check it") for name in open_claims]
     lock = _lock(owner)
     return [
         _committed(certificate, original, lock),
-        *_replay(certificate, released, with_policies(original, owner), lock),
+        *_replay(certificate, released, with_policies(original, owner), lock, population),
     ]
 
 
@@ -76,7 +80,11 @@ def _committed(certificate: Mapping[str, Any], original: Dataset, lock: Mapping[
 
 
 def _replay(
-    certificate: Mapping[str, Any], released: Dataset, original: Dataset, lock: Mapping[str, Any] | None
+    certificate: Mapping[str, Any],
+    released: Dataset,
+    original: Dataset,
+    lock: Mapping[str, Any] | None,
+    population: Dataset | None,
 ) -> list[Claim]:
     """Make the release again from the original, the recipe and the seed, and compare."""
     name = "rows are the recoded original"
@@ -86,10 +94,16 @@ def _replay(
             Claim(name, "needs original", "give --owner with the lock file, which holds recipe and seed"),
             suppressed,
         ]
+    if lock.get("population_given") and population is None:
+        return [Claim(name, "needs original", "give --population with the second table it was made with"), suppressed]
     try:
         recipe = recipes.from_dict(lock["recipe"])
         again = make_release(
-            original.with_schema(recipe.schema), recipe, seed=Seed.of(lock["seed"]), shuffle=certificate["shuffled"]
+            original.with_schema(recipe.schema),
+            recipe,
+            seed=Seed.of(lock["seed"]),
+            shuffle=certificate["shuffled"],
+            population=population,
         )
     except SfumatoError as error:
         return [Claim(name, "fails", f"the release cannot be made again: {error}"), suppressed]

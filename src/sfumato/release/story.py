@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from sfumato.core.binning import Binned, association, binned, table_distance
+from sfumato.core.binning import Binned, binned, table_distance
 from sfumato.core.schema import Role
 
 if TYPE_CHECKING:
@@ -24,9 +24,12 @@ MOST_ROWS = 1_000_000
 """Larger tables are drawn from a random sample of the records."""
 
 
-def story_of(release: Release) -> dict[str, Any]:
-    """The story of a release as plain data. Bins are named by data values: it is for the owner (see :func:`public_story`)."""
-    pair = _sampled(release)
+def story_of(release: Release, pair: Pair) -> dict[str, Any]:
+    """The story of a release as plain data; ``pair`` is its original and what is shared of it.
+
+    Bins are named by data values: it is for the owner (see :func:`public_story`).
+    """
+    pair = _sampled(release, pair)
     shown = [c for c in pair.columns if not HIDDEN & set(pair.original.schema[c].roles)]
     bins = {c: binned(pair, c, fewest=FEWEST) for c in shown[:MOST_CARDS]}
     return {
@@ -48,12 +51,11 @@ def public_story(story: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-def _sampled(release: Release) -> Pair:
-    from sfumato.core.pair import Pair
-
-    pair = release.pair
+def _sampled(release: Release, pair: Pair) -> Pair:
     if len(pair.released) <= MOST_ROWS:
         return pair
+    from sfumato.core.pair import Pair
+
     rows = release.seed.stream("what the report draws").choice(len(pair.released), MOST_ROWS, replace=False)
     some = pair.released.take(rows)
     return Pair(pair.original, some, pair.rows[rows])
@@ -79,13 +81,18 @@ def _mapped(pair: Pair, columns: list[str]) -> list[str]:
 
 
 def _maps(pair: Pair, columns: list[Binned]) -> dict[str, Any]:
-    """For every two columns: how far their table moved, and how much they go together before and after."""
+    """For every two columns: how far their table moved, and how much they go together before and after.
+
+    Both are counted over the same bins, a generalised cell spread over what it may stand for: a column that was not
+    changed goes together with another such column as before, and generalising never makes columns go together more.
+    """
     tables, before, after = [], [], []
     for i, one in enumerate(columns):
         for other in columns[:i]:
             tables.append(table_distance(one, other))
-            before.append(association(one.original, other.original))
-            after.append(association(_dense(one.released), _dense(other.released)))
+            then, now = _table_before(one, other), _table_after(one, other)
+            before.append(_cramers_v(then, _freedom(then)))
+            after.append(_cramers_v(now, _freedom(then)))
     return {
         "columns": [c.column for c in columns],
         "table_distance": tables,
@@ -94,15 +101,38 @@ def _maps(pair: Pair, columns: list[Binned]) -> dict[str, Any]:
     }
 
 
-def _dense(codes: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Codes in at most twelve kinds, so that V is comparable before and after: the eleven most frequent, and the rest."""
+def _table_before(one: Binned, other: Binned) -> NDArray[np.float64]:
     import numpy as np
 
-    counts = np.bincount(codes) if len(codes) else np.zeros(1, dtype=np.int64)
-    common = np.argsort(-counts, kind="stable")[:11]
-    fresh = np.full(len(counts), len(common), dtype=np.int64)
-    fresh[common] = np.arange(len(common))
-    return fresh[codes]
+    counts = np.zeros((len(one.names), len(other.names)))
+    np.add.at(counts, (one.original, other.original), 1.0)
+    return counts
+
+
+def _table_after(one: Binned, other: Binned) -> NDArray[np.float64]:
+    import numpy as np
+
+    counts = np.zeros((len(one.spread), len(other.spread)))
+    np.add.at(counts, (one.released, other.released), 1.0)
+    spread: NDArray[np.float64] = one.spread.T @ counts @ other.spread
+    return spread
+
+
+def _freedom(table: NDArray[np.float64]) -> int:
+    return int(min((table.sum(axis=1) > 0).sum(), (table.sum(axis=0) > 0).sum())) - 1
+
+
+def _cramers_v(table: NDArray[np.float64], freedom: int) -> float:
+    """Cramér's V: √(χ²/(n·freedom)), with the freedom of the original table so that before and after are comparable."""
+    import numpy as np
+
+    total = table.sum()
+    if freedom < 1 or total <= 0:
+        return 0.0
+    expected = table.sum(axis=1, keepdims=True) * table.sum(axis=0, keepdims=True) / total
+    there = expected > 0
+    squared = float(((table - expected)[there] ** 2 / expected[there]).sum())
+    return float(np.clip(np.sqrt(squared / total / freedom), 0.0, 1.0))
 
 
 def _gone(pair: Pair, column: str) -> float:

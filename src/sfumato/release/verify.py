@@ -68,9 +68,17 @@ class Verification:
 
 
 def verify(
-    folder: Path, *, original: Dataset | None = None, owner: Path | None = None, trusted_key: Path | None = None
+    folder: Path,
+    *,
+    original: Dataset | None = None,
+    owner: Path | None = None,
+    trusted_key: Path | None = None,
+    population: Dataset | None = None,
 ) -> Verification:
-    """Recompute what a certificate claims. ``owner`` is the owner's folder, ``trusted_key`` a public key (PEM)."""
+    """Recompute what a certificate claims. ``owner`` is the owner's folder, ``trusted_key`` a public key (PEM).
+
+    ``population`` is the second table that was given to the run, where there was one.
+    """
     certificate = read_certificate(folder)
     claims = [_edited(certificate), _signature(certificate, trusted_key)]
     file = folder / _data_name(certificate)
@@ -84,7 +92,7 @@ def verify(
     recipe = _recipe(certificate, released)
     claims += [_guarded(check, certificate, released, recipe) for check in (_shape, _direct)]
     promises = _promises(certificate, released, recipe.meet, original)
-    again = claims_from_original(certificate, released, original, owner)
+    again = claims_from_original(certificate, released, original, owner, population)
     replayed = {claim.name.removesuffix(AGAINST_ORIGINAL) for claim in again}
     claims += [c for c in promises if c.status != "needs original" or c.name not in replayed]
     claims += [_guarded(_classes, certificate, released, recipe), *again]

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal
 
-from sfumato.report.charts import AFTER, ALARM, BEFORE, FONT, INK, SOFT, Frame, shortened, svg_of
-from sfumato.report.pictures import Picture
+from sfumato.report.charts import AFTER, ALARM, BEFORE, FONT, INK, SOFT, shortened, svg_of
+from sfumato.report.pictures import Picture, on_white
 from sfumato.report.wording import humanised, percent
 
 if TYPE_CHECKING:
@@ -14,8 +14,8 @@ if TYPE_CHECKING:
 
 MOST_AT_ONCE = 6
 """So many findings are told at once; the others are behind a click."""
-LONGEST = 34
-ROW = 26
+LONGEST = 38
+WIDTH, ROW, SIZE, LETTER = 560, 26, FONT - 1, 7.4
 CAPTION = (
     "Bars: how often each attack succeeds, with its interval where there is one. Wide grey tick: what guessing gives. "
     "Thin dark line: what is allowed, by the recipe or beyond guessing. "
@@ -53,23 +53,30 @@ def attack_chart(attacks: Mapping[str, Any]) -> alt.LayerChart | None:
     rows = [{"place": place, **_row(tried)} for place, tried in enumerate(ranked(attacks))]
     if not rows:
         return None
-    frame = Frame([[row["name"] for row in rows], [row["text"] for row in rows]], len(rows) - 1)
+    gutter, numbers = (18 + round(LETTER * max(len(row[key]) for row in rows)) for key in ("name", "text"))
+    plot = WIDTH - gutter - numbers
     color = alt.Color("bad", type="nominal", legend=None, scale=alt.Scale(domain=[False, True], range=[AFTER, ALARM]))
     known, sure = [r for r in rows if r["guess"] is not None], [r for r in rows if r["low"] is not None]
     layers = [
-        _data(rows).mark_bar(height=13).encode(_x(frame, "value"), _y(rows), color),
-        _data(known).mark_tick(color=BEFORE, thickness=5, size=13).encode(_x(frame, "guess"), _y(rows)),
-        _data(rows).mark_tick(color=INK, thickness=1.5, size=22).encode(_x(frame, "allowed"), _y(rows)),
-        _data(sure).mark_rule(color=INK, strokeWidth=2).encode(_x(frame, "low"), alt.X2("high"), _y(rows)),
+        _data(rows).mark_bar(height=13).encode(_x(plot, "value"), _y(rows), color),
+        _data(known).mark_tick(color=BEFORE, thickness=5, size=13).encode(_x(plot, "guess"), _y(rows)),
+        _data(rows).mark_tick(color=INK, thickness=1.5, size=22).encode(_x(plot, "allowed"), _y(rows)),
+        _data(sure).mark_rule(color=INK, strokeWidth=2).encode(_x(plot, "low"), alt.X2("high"), _y(rows)),
         _texts(rows, "name", -10, "right"),
-        _texts(rows, "text", frame.plot + 12, "left"),
+        _texts(rows, "text", plot + 12, "left"),
     ]
     fixed = alt.AutoSizeParams(type="none")
-    chart = alt.LayerChart(layer=layers, width=frame.plot, height=ROW * len(rows), autosize=fixed)
-    chart.padding = {"left": frame.gutter, "right": frame.numbers, "top": 6, "bottom": 46}
+    chart = alt.LayerChart(layer=layers, width=plot, height=ROW * len(rows), autosize=fixed)
+    chart.padding = {"left": gutter, "right": numbers, "top": 6, "bottom": 46}
     view = alt.ViewConfig(stroke=None)
     chart.config = alt.Config(font="sans-serif", aria=False, background="transparent", view=view)
     return chart
+
+
+def attack_chart_on_white(attacks: Mapping[str, Any]) -> alt.LayerChart | None:
+    """The same for a notebook, which may be dark."""
+    chart = attack_chart(attacks)
+    return None if chart is None else on_white(chart)
 
 
 def attack_picture(attacks: Mapping[str, Any]) -> Picture | None:
@@ -109,16 +116,16 @@ def _y(rows: Sequence[Mapping[str, Any]]) -> alt.Y:
     return alt.Y("place", type="ordinal", axis=None, scale=alt.Scale(domain=list(range(len(rows)))))
 
 
-def _x(frame: Frame, field: str) -> alt.X:
+def _x(plot: int, field: str) -> alt.X:
     import altair as alt
 
     axis = alt.Axis(
         title="rate of success",
         titleFontWeight=400,
-        titleFontSize=FONT - 1,
+        titleFontSize=SIZE,
         format="~%",
-        values=[0, 0.25, 0.5, 0.75, 1] if frame.plot > 200 else [0, 0.5, 1],
-        labelFontSize=FONT - 2,
+        values=[0, 0.25, 0.5, 0.75, 1] if plot > 200 else [0, 0.5, 1],
+        labelFontSize=SIZE - 1,
         labelColor=SOFT,
         titleColor=SOFT,
         gridColor="#e6eaee",
@@ -129,7 +136,7 @@ def _x(frame: Frame, field: str) -> alt.X:
 def _texts(rows: Sequence[Mapping[str, Any]], field: str, x: float, align: Literal["left", "right"]) -> alt.Chart:
     import altair as alt
 
-    mark = _data(rows).mark_text(align=align, baseline="middle", fontSize=FONT, color=INK)
+    mark = _data(rows).mark_text(align=align, baseline="middle", fontSize=SIZE, color=INK)
     made: alt.Chart = mark.encode(alt.XValue(x), _y(rows), alt.Text(field, type="nominal"))  # type: ignore[no-untyped-call]
     return made
 

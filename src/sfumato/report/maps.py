@@ -15,7 +15,7 @@ from sfumato.report.wording import number, percent
 if TYPE_CHECKING:
     import altair as alt
 
-CARD_WIDTH, CARD_HEIGHT, UNDER_CARD = 214, 92, 58
+CARD_WIDTH, CARD_HEIGHT, UNDER_CARD = 214, 92, 72
 LONGEST_BIN = 11
 CELL = 30
 MOST_PAIRS_IN_WORDS = 12
@@ -104,9 +104,7 @@ def _triangle(columns: Sequence[str], cells: Sequence[tuple[int, int]], values: 
     return chart
 
 
-def _squares(
-    rows: Sequence[Mapping[str, Any]], values: Sequence[float], extent: float, *, filled: bool
-) -> alt.Chart:
+def _squares(rows: Sequence[Mapping[str, Any]], values: Sequence[float], extent: float, *, filled: bool) -> alt.Chart:
     import altair as alt
 
     most = max(0.05, *(abs(v) for v in values))

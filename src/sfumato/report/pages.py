@@ -127,7 +127,7 @@ def _spread(options: Sequence[Any], most: int) -> list[Any]:
 
 def _shared(certificate: Mapping[str, Any]) -> dict[str, Any]:
     """What both pages tell."""
-    recipe, attacks = _yaml(certificate["recipe"]), certificate.get("attacks")
+    recipe, attacks = as_yaml(certificate["recipe"]), certificate.get("attacks")
     return {
         "attacks": attacks,
         "findings": (ranked(attacks)[:MOST_AT_ONCE], ranked(attacks)[MOST_AT_ONCE:]) if attacks else ([], []),
@@ -153,7 +153,8 @@ def _as_json(document: Mapping[str, Any]) -> dict[str, Any]:
     return plain
 
 
-def _yaml(document: Mapping[str, Any]) -> str:
+def as_yaml(document: Mapping[str, Any]) -> str:
+    """A recipe as people write it."""
     from ruamel.yaml import YAML
 
     yaml = YAML()
@@ -187,6 +188,7 @@ def _environment() -> Environment:
         "moment": wording.moment,
         "roles": wording.role_names,
         "sentence": wording.sentence,
+        "title_of": title_of,
         "level": wording.level_words,
         "inline": _inline,
     }

@@ -8,11 +8,15 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from sfumato.report.bins import Bin, as_sizes, bins, fill
 from sfumato.report.charts import Divider, Line, bar_chart, level_chart, shortened, svg_of, with_threshold
-from sfumato.report.wording import CHANCES, Counted, level_words, levels_of, percent, risk_name
+from sfumato.report.measures import title_of
+from sfumato.report.wording import CHANCES, Counted, level_words, levels_of, percent, risk_name, score
+
+if TYPE_CHECKING:
+    import altair as alt
 
 MOST_COLUMNS = 24
 TWO_BARS = " Wide light bar: before; narrow dark bar: after."
@@ -40,18 +44,19 @@ def class_size_histogram(
 
     ``sizes`` maps a class size to the number of such classes; ``before`` does so for the original table.
     """
-    now, then = as_sizes(sizes), None if before is None else as_sizes(before)
-    into = bins(max([*now, *(then or ())], default=0), k)
-    after = fill(into, now, classes=counted == "classes")
-    earlier = None if then is None else fill(into, then, classes=counted == "classes")
-    lines = _size_lines(into, k, after, earlier)
-    divider = None if k is None else Divider(next(i for i, b in enumerate(into) if b.low == k), f"k = {k:,}")
-    chart = bar_chart(lines, ("class size", counted), most=max(1, *after, *(earlier or ())), divider=divider)
+    lines, into = _sized(sizes, k, before, counted)
+    chart = _size_chart(lines, into, k, counted)
     line_at = "" if k is None else f" The line of the promised k is at {k:,}."
-    caption = COUNTED[counted] + (TWO_BARS if earlier else "")
+    caption = COUNTED[counted] + ("" if before is None else TWO_BARS)
     if k is not None:
         caption += f" Above the dashed line is the place of classes smaller than the promised {k:,}."
     return Picture(svg_of(chart), f"Number of {counted} by class size. {_in_words(lines)}.{line_at}", caption)
+
+
+def class_size_chart(sizes: Mapping[Any, int], k: int | None = None, *, counted: Counted = "records") -> alt.LayerChart:
+    """The same as a chart, for a notebook."""
+    lines, into = _sized(sizes, k, None, counted)
+    return on_white(_size_chart(lines, into, k, counted))
 
 
 def risk_bars(
@@ -63,17 +68,54 @@ def risk_bars(
     """
     if not after:
         return None
+    chart, lines, bounded = _risk_chart(before, after, threshold)
+    words, caption = f"Risks. {_in_words(lines)}.", "Bars run from 0 to 100%." + (TWO_BARS if before else "")
+    if bounded and threshold is not None:
+        limit = percent(threshold)
+        words += f" The promised k allows a chance of {limit} at most."
+        caption += f" Dashed line: {limit}, the highest chance the promised k allows."
+    return Picture(svg_of(chart), words, caption)
+
+
+def risk_chart(before: Mapping[str, float], after: Mapping[str, float], threshold: float | None) -> alt.LayerChart:
+    """The same as a chart, for a notebook."""
+    return on_white(_risk_chart(before, after, threshold)[0])
+
+
+def _risk_chart(
+    before: Mapping[str, float] | None, after: Mapping[str, float], threshold: float | None
+) -> tuple[alt.LayerChart, list[Line], bool]:
+    """The chart, its lines, and whether the bar of the promise is drawn."""
     order = sorted(after, key=lambda name: name not in CHANCES)
     lines = [_risk_line(name, after[name], None if before is None else before.get(name)) for name in order]
     chances = sum(name in CHANCES for name in order)
     chart = bar_chart(lines, ("", ""), most=1.0)
-    words, caption = f"Risks. {_in_words(lines)}.", "Bars run from 0 to 100%." + (TWO_BARS if before else "")
-    if threshold is not None and threshold < 1 and chances:
-        limit = percent(threshold)
-        chart = with_threshold(chart, threshold, f"1/k = {limit}", lines=lines, through=chances)
-        words += f" The promised k allows a chance of {limit} at most."
-        caption += f" Dashed line: {limit}, the highest chance the promised k allows."
-    return Picture(svg_of(chart), words, caption)
+    if threshold is None or threshold >= 1 or not chances:
+        return chart, lines, False
+    label = f"1/k = {percent(threshold)}"
+    return with_threshold(chart, threshold, label, lines=lines, through=chances), lines, True
+
+
+def measure_chart(measures: Sequence[tuple[str, float, str]]) -> alt.LayerChart | None:
+    """Measures of utility (name, value, which way is better) as bars from 0 to 1; an arrow marks what is better when higher."""
+    if not measures:
+        return None
+    order = sorted(measures, key=lambda m: m[2] == "higher")
+    lines = [
+        Line(
+            shortened(title_of(name), 28),
+            min(max(value, 0.0), 1.0),
+            score(value) + (" ↑" if better == "higher" else ""),
+        )
+        for name, value, better in order
+    ]
+    return on_white(bar_chart(lines, ("", "0 is best; ↑ 1 is best"), most=1.0))
+
+
+def on_white(chart: alt.LayerChart) -> alt.LayerChart:
+    """A chart on a ground of its own: a notebook may be dark."""
+    chart.config.background = "white"
+    return chart
 
 
 def column_levels(plan: Iterable[Mapping[str, Any]]) -> Picture | None:
@@ -97,7 +139,25 @@ def png(svg: str, *, scale: float = 2.0) -> bytes:
     import vl_convert
 
     start = svg.index(">") + 1
-    return vl_convert.svg_to_png(f'{svg[:start]}<rect width="100%" height="100%" fill="white"/>{svg[start:]}', scale=scale)
+    return vl_convert.svg_to_png(
+        f'{svg[:start]}<rect width="100%" height="100%" fill="white"/>{svg[start:]}', scale=scale
+    )
+
+
+def _sized(
+    sizes: Mapping[Any, int], k: int | None, before: Mapping[str, int] | None, counted: Counted
+) -> tuple[list[Line], Sequence[Bin]]:
+    now, then = as_sizes(sizes), None if before is None else as_sizes(before)
+    into = bins(max([*now, *(then or ())], default=0), k)
+    after = fill(into, now, classes=counted == "classes")
+    earlier = None if then is None else fill(into, then, classes=counted == "classes")
+    return _size_lines(into, k, after, earlier), into
+
+
+def _size_chart(lines: Sequence[Line], into: Sequence[Bin], k: int | None, counted: Counted) -> alt.LayerChart:
+    divider = None if k is None else Divider(next(i for i, b in enumerate(into) if b.low == k), f"k = {k:,}")
+    most = max(1.0, *(max(line.after, line.before or 0) for line in lines))
+    return bar_chart(lines, ("class size", counted), most=most, divider=divider)
 
 
 def _size_lines(into: Sequence[Bin], k: int | None, after: Sequence[int], before: Sequence[int] | None) -> list[Line]:

@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from sfumato.report.charts import AFTER, ALARM, BEFORE, FONT, INK, SOFT, svg_of
+from sfumato.report.measures import title_of
 from sfumato.report.pictures import Picture, png
 from sfumato.report.wording import humanised, number, percent
 
@@ -32,16 +33,17 @@ def png_of(comparison: Mapping[str, Any]) -> bytes:
 
 def comparison_page(comparison: Mapping[str, Any]) -> str:
     """One page: the map, the table of all candidates, and their recipes."""
-    from sfumato.report.pages import rendered
+    from sfumato.report.pages import as_yaml, rendered
 
-    axes = comparison["axes"]
+    axes, candidates = comparison["axes"], list(enumerate(comparison["candidates"], 1))
     return rendered(
         "comparison.html",
         comparison=comparison,
         picture=picture_of(comparison),
-        rows=[(place, one, _means(one)) for place, one in enumerate(comparison["candidates"], 1)],
+        rows=[(place, one, _means(one), as_yaml(one["recipe"])) for place, one in candidates],
+        refused=[(place, one) for place, one in candidates if not one["holds"] and one["reason"]],
         risk=humanised(axes["risk"]),
-        utility=humanised(axes["utility"]),
+        utility=_called(axes["utility"]),
         risk_key=axes["risk"],
         utility_key=axes["utility"],
         front=set(comparison["front"]),
@@ -55,7 +57,7 @@ def chart_of(comparison: Mapping[str, Any], *, background: str = "transparent") 
     dots = dots_of(comparison)
     front = [dot for dot in dots if dot["front"]]
     layers = [
-        _line(sorted(front, key=lambda dot: (dot["y"], dot["x"]))),
+        _line(sorted(front, key=lambda dot: (dot["x"], dot["y"]))),
         _points([dot for dot in dots if dot["holds"]], dots, filled=True),
         _points([dot for dot in dots if not dot["holds"]], dots, filled=False),
         _numbers(dots),
@@ -78,12 +80,17 @@ def dots_of(comparison: Mapping[str, Any]) -> list[dict[str, Any]]:
             "means": _means(one),
             "holds": bool(one["holds"] and one["promises"]),
             "front": one["name"] in front,
-            "xt": humanised(utility) + (" (better →)" if utility in one["higher"] else " (worse →)"),
+            "xt": _called(utility) + (" (better →)" if utility in one["higher"] else " (worse →)"),
             "yt": humanised(risk) + " (worse ↑)",
         }
         for place, one in enumerate(comparison["candidates"], 1)
         if risk in one["risks"] and utility in one["utilities"]
     ]
+
+
+def _called(utility: str) -> str:
+    title = title_of(utility)
+    return title[:1].lower() + title[1:]
 
 
 def _means(candidate: Mapping[str, Any]) -> str:
@@ -108,9 +115,10 @@ def _y(dots: Sequence[Mapping[str, Any]]) -> alt.Y:
 
 
 def _line(front: Sequence[Mapping[str, Any]]) -> alt.Chart:
-    made: alt.Chart = (
-        _data(front).mark_line(interpolate="linear", color=AFTER, strokeWidth=2).encode(_x(front), _y(front))
-    )
+    """A staircase, with what the front beats behind it: between two candidates there is none, so no line joins them."""
+    better = any("better" in dot["xt"] for dot in front)
+    pen: dict[str, Any] = {"color": AFTER, "strokeWidth": 2, "interpolate": "step-before" if better else "step-after"}
+    made: alt.Chart = _data(front).mark_line(**pen).encode(_x(front), _y(front))
     return made
 
 
@@ -135,12 +143,43 @@ def _points(dots: Sequence[Mapping[str, Any]], every: Sequence[Mapping[str, Any]
     return made
 
 
-def _numbers(dots: Sequence[Mapping[str, Any]]) -> alt.Chart:
+def _numbers(dots: Sequence[Mapping[str, Any]]) -> alt.LayerChart:
+    """The number of each candidate beside its mark, on the first side where no other number is in the way."""
     import altair as alt
 
-    pen: dict[str, Any] = {"fontSize": FONT - 1, "dx": 11, "dy": -9, "align": "left", "color": INK}
-    made: alt.Chart = _data(dots).mark_text(**pen).encode(_x(dots), _y(dots), alt.Text("number", type="nominal"))
-    return made
+    sides = [
+        (11, -9, "left"),
+        (-11, -9, "right"),
+        (11, 11, "left"),
+        (-11, 11, "right"),
+        (0, -17, "center"),
+        (0, 19, "center"),
+    ]
+    layers: list[alt.Chart] = []
+    for (dx, dy, align), group in _sided(dots, sides).items():
+        pen: dict[str, Any] = {"fontSize": FONT - 1, "dx": dx, "dy": dy, "align": align, "color": INK}
+        layers.append(_data(group).mark_text(**pen).encode(_x(dots), _y(dots), alt.Text("number", type="nominal")))
+    return alt.LayerChart(layer=layers)
+
+
+def _sided(dots: Sequence[Mapping[str, Any]], sides: Sequence[Any]) -> dict[Any, list[Mapping[str, Any]]]:
+    """Which side each number stands on: the first that keeps its distance from marks and from numbers placed before."""
+    widest, highest = (max([abs(dot[axis]) for dot in dots], default=0) or 1 for axis in ("x", "y"))
+    marks = [(dot["x"] / widest * WIDTH, -dot["y"] / highest * HEIGHT) for dot in dots]
+    placed: list[tuple[float, float]] = []
+    found: dict[Any, list[Mapping[str, Any]]] = {}
+    for dot, (x, y) in zip(dots, marks, strict=True):
+        taken = [*placed, *((a, b) for a, b in marks if (a, b) != (x, y))]
+        wide = 4 * len(dot["number"])
+        middles = [(x + dx + {"left": wide, "right": -wide}.get(align, 0), y + dy) for dx, dy, align in sides]
+        clash = [
+            (across < 0) + sum(abs(across - a) < 8 + wide and abs(down - b) < 12 for a, b in taken)
+            for across, down in middles
+        ]
+        side = sides[best := clash.index(min(clash))]
+        placed.append(middles[best])
+        found.setdefault(side, []).append(dot)
+    return found
 
 
 _AXIS: dict[str, Any] = {
@@ -151,7 +190,7 @@ _AXIS: dict[str, Any] = {
 
 def _in_words(comparison: Mapping[str, Any]) -> str:
     told = [
-        f"{dot['number']} {dot['name']}: risk {percent(dot['y'])}, {humanised(comparison['axes']['utility'])} "
+        f"{dot['number']} {dot['name']}: risk {percent(dot['y'])}, {_called(comparison['axes']['utility'])} "
         f"{number(dot['x'])}{', on the front' if dot['front'] else ''}{'' if dot['holds'] else ', not released'}"
         for dot in dots_of(comparison)
     ]
@@ -162,7 +201,7 @@ def _caption(comparison: Mapping[str, Any]) -> str:
     front = len(comparison["front"])
     return (
         "Each mark is a candidate, by number; its shape says by what means it was made. Filled: it keeps its promises; hollow: "
-        f"it does not, or promises nothing. Line: the {front} that no other candidate beats in both risk and utility."
+        f"it does not, or promises nothing. Line: the front, {front} that no other candidate beats in both risk and utility."
     )
 
 

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from sfumato.steps.authorised import Authorised
 from sfumato.steps.bottom_up import BottomUpGeneralization
+from sfumato.steps.bucketization import Bucketize
 from sfumato.steps.coding import TopBottomCoding
 from sfumato.steps.cross_swap import SwapAcross
 from sfumato.steps.data_swap import SwapData
 from sfumato.steps.date_shift import ShiftDates
 from sfumato.steps.global_recoding import GlobalRecoding
+from sfumato.steps.insensitive_microaggregation import InsensitiveMicroaggregate
 from sfumato.steps.k_member import KMember
 from sfumato.steps.k_optimize import KOptimize
 from sfumato.steps.local_recoding import LocalRecoding
@@ -22,10 +24,12 @@ from sfumato.steps.rank_swap import RankSwap
 from sfumato.steps.recode import Recode
 from sfumato.steps.record_swap import SwapHouseholds
 from sfumato.steps.rounding import Round
+from sfumato.steps.safe_k_anonymization import SafeAnonymize
 from sfumato.steps.sampling import Sample
 from sfumato.steps.shuffle import ShuffleValues
 from sfumato.steps.similar_swap import SwapSimilar
 from sfumato.steps.suppression import Suppress
+from sfumato.steps.t_closeness_microaggregation import TClosenessMicroaggregate
 from sfumato.steps.top_down import TopDownSpecialization
 
 ALL = (
@@ -54,4 +58,8 @@ ALL = (
     ShuffleValues,
     Pram,
     Microaggregate,
+    Bucketize,
+    TClosenessMicroaggregate,
+    SafeAnonymize,
+    InsensitiveMicroaggregate,
 )

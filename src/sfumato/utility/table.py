@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     from sfumato.core.pair import Pair
 
 MOST_BINS = 40
+MOST_CELLS = 4_000_000
+"""Numbers that are held at a time while released cells are spread over the table."""
 
 
 @parameters
@@ -71,9 +73,20 @@ def _released(columns: list[Binned], records: int) -> NDArray[np.float64]:
 
     combined, which = np.unique(np.stack([c.released for c in columns], axis=1), axis=0, return_inverse=True)
     shares = np.bincount(which.reshape(-1), minlength=len(combined)) / records
+    shape = tuple(len(c.names) for c in columns)
+    total = np.zeros(shape)
+    step = max(1, MOST_CELLS // total.size)
+    for at in range(0, len(combined), step):  # every combination takes a whole table: not all at once
+        total += _spread_out(columns, combined[at : at + step], shares[at : at + step]).reshape(shape)
+    return total
+
+
+def _spread_out(
+    columns: list[Binned], combined: NDArray[np.int64], shares: NDArray[np.float64]
+) -> NDArray[np.float64]:
     found = shares.reshape(-1, 1)
     for place, column in enumerate(columns):
         spread = column.spread[combined[:, place]]
         found = (found[:, :, None] * spread[:, None, :]).reshape(len(combined), -1)
-    total: NDArray[np.float64] = found.sum(axis=0).reshape(tuple(len(c.names) for c in columns))
+    total: NDArray[np.float64] = found.sum(axis=0)
     return total

@@ -25,6 +25,7 @@ from sfumato.core.hierarchy import Ladder, bind
 from sfumato.core.numbers import numbers_of
 from sfumato.core.schema import Kind
 from sfumato.errors import SchemaError
+from sfumato.steps.masking.days import dates_of
 from sfumato.steps.masking.scales import ranks_of
 
 if TYPE_CHECKING:
@@ -50,8 +51,10 @@ def form_of(dataset: Dataset, name: str, nominal: str) -> Form:
     if attribute is None:
         return "numbers" if dtype.is_numeric() else "dates" if dtype.is_temporal() else "nominal"
     if attribute.kind is Kind.DATE or (attribute.kind is Kind.NUMERIC and dtype.is_temporal()):
-        if not dtype.is_temporal():
-            raise SchemaError(f"column {name!r} must hold dates to be averaged; it is {dtype}: read it as dates first")
+        if not (dtype.is_temporal() or _days_as_text(dataset.column(name))):
+            raise SchemaError(
+                f"column {name!r} must hold dates to be averaged, or text like YYYY-MM-DD; it is {dtype}: read it as dates first"
+            )
         return "dates"
     if attribute.kind is Kind.NUMERIC:
         return "numbers"
@@ -79,10 +82,19 @@ def line_of(dataset: Dataset, name: str, form: str) -> Array:
     return ranks_of(dataset, name)
 
 
+def _days_as_text(column: pl.Series) -> bool:
+    """Whether a column is text that says days without times, as files that know no dates do."""
+    import polars as pl
+
+    return column.dtype == pl.Null or (column.dtype == pl.String and bool((column.str.len_chars() == 10).all()))
+
+
 def _same_ticks(column: pl.Series) -> pl.Series:
     """Dates and times in microseconds, whatever the frame counts in: so that rounding is the same."""
     import polars as pl
 
+    if column.dtype in (pl.String, pl.Null):
+        column = dates_of(column, "the table")
     if column.dtype == pl.Date:
         return column.cast(pl.Datetime("us"))
     return column.dt.cast_time_unit("us") if isinstance(column.dtype, pl.Datetime) else column
@@ -97,7 +109,8 @@ def dates_at(ticks: Array, column: pl.Series) -> pl.Series:
     known = own.drop_nulls().to_physical().to_numpy()
     unit = DAY if isinstance(own.dtype, pl.Datetime) and not (known % DAY).any() else 1
     rounded = pl.Series(column.name, np.rint(ticks / unit) * unit).fill_nan(None).cast(pl.Int64)
-    return rounded.cast(own.to_physical().dtype).cast(own.dtype).cast(column.dtype)
+    found = rounded.cast(own.to_physical().dtype).cast(own.dtype)
+    return found.dt.strftime("%Y-%m-%d") if column.dtype == pl.String else found.cast(column.dtype)
 
 
 def ladder_of(dataset: Dataset, name: str) -> tuple[Encoded, Ladder, NDArray[np.int64]]:

@@ -25,11 +25,12 @@ def days_of(column: pl.Series, table: str) -> NDArray[np.float64]:
     """
     import polars as pl
 
-    found = _dates(column, table).cast(pl.Int32).cast(pl.Float64)
+    found = dates_of(column, table).cast(pl.Int32).cast(pl.Float64)
     return found.fill_null(float("nan")).to_numpy()
 
 
-def _dates(column: pl.Series, table: str) -> pl.Series:
+def dates_of(column: pl.Series, table: str) -> pl.Series:
+    """The date of every value of a column of dates, times or ISO text; its time of day is left out."""
     import polars as pl
 
     name = column.name
@@ -59,7 +60,7 @@ def moved(column: pl.Series, table: str, shifts: NDArray[np.int64]) -> pl.Series
     if isinstance(column.dtype, pl.Datetime):
         ticks = TICKS[column.dtype.time_unit]
         return (column.to_physical() + days * ticks).cast(column.dtype).alias(name)
-    dates = (_dates(column, table).cast(pl.Int32).cast(pl.Int64) + days).cast(pl.Int32).cast(pl.Date)
+    dates = (dates_of(column, table).cast(pl.Int32).cast(pl.Int64) + days).cast(pl.Int32).cast(pl.Date)
     if column.dtype != pl.String:
         return dates.alias(name)
     return (dates.dt.strftime("%Y-%m-%d").str.zfill(10) + column.str.slice(10)).alias(name)

@@ -1,0 +1,1 @@
+"""What steps that release microdata under differential privacy share."""

@@ -1,0 +1,134 @@
+"""Means of groups of neighbours with exact noise."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping
+from fractions import Fraction
+from typing import TYPE_CHECKING
+
+from sfumato.core.canonical import canonical_order
+from sfumato.core.numbers import numbers_of
+from sfumato.errors import SchemaError
+
+if TYPE_CHECKING:
+    import numpy as np
+    import polars as pl
+    from numpy.typing import NDArray
+
+    from sfumato.core.dataset import Dataset
+    from sfumato.core.exact_draws import Draws
+
+    Numbers = NDArray[np.float64]
+    Whole = NDArray[np.int64]
+
+STEPS = 1 << 20
+"""Values between the bounds are rounded to so many steps."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Scale:
+    """Public bounds of a column, and the whole steps between them."""
+
+    low: float
+    high: float
+
+    @property
+    def width(self) -> float:
+        """How far the bounds lie apart."""
+        return self.high - self.low
+
+    def steps(self, values: Numbers) -> Whole:
+        """Values cut off at the bounds, in whole steps from the lower one."""
+        import numpy as np
+
+        inside = np.clip(values, self.low, self.high)
+        return np.clip(np.rint((inside - self.low) / self.width * STEPS), 0, STEPS).astype(np.int64)
+
+    def values(self, steps: Numbers) -> Numbers:
+        """Steps as values again, cut off at the bounds."""
+        import numpy as np
+
+        return np.clip(self.low + steps / STEPS * self.width, self.low, self.high)
+
+
+def group_starts(n: int, k: int) -> Whole:
+    """Where groups of k begin in a sorted list of n; the last takes the rest."""
+    import numpy as np
+
+    return np.arange(n // k, dtype=np.int64) * k
+
+
+def noisy_means(ordered: Whole, starts: Whole, scale: Fraction, draws: Draws) -> Numbers:
+    """The mean of every group, with noise of this scale on its sum.
+
+    >>> import numpy as np
+    >>> from sfumato.core.exact_draws import Draws
+    >>> noisy_means(np.array([1, 3, 5, 7, 9]), np.array([0, 2]), Fraction(1, 10**6), Draws()).tolist()
+    [2.0, 7.0]
+    """
+    import numpy as np
+
+    sums = np.add.reduceat(ordered, starts) + draws.laplace(scale, len(starts))
+    return np.asarray(sums / np.diff(np.append(starts, len(ordered))))
+
+
+def individually(
+    dataset: Dataset, scales: Mapping[str, Scale], starts: Whole, epsilon: Fraction, draws: Draws, *, linked: bool
+) -> dict[str, pl.Series]:
+    """Every column by itself, each with ε; its values are dealt out at random unless they stay ``linked`` to their rows."""
+    import numpy as np
+    import polars as pl
+
+    made = {}
+    n = len(dataset)
+    for name, scale in scales.items():
+        steps = scale.steps(_known(dataset, name))
+        order = _by_value([steps], dataset)
+        means = noisy_means(steps[order], starts, Fraction(STEPS) / epsilon, draws)
+        released = np.empty(n)
+        released[order if linked else draws.permutation(n)] = _spread(scale.values(means), starts, n)
+        made[name] = pl.Series(name, released)
+    return made
+
+
+def together(
+    dataset: Dataset, scales: Mapping[str, Scale], starts: Whole, epsilon: Fraction, draws: Draws, *, linked: bool
+) -> dict[str, pl.Series]:
+    """Whole records by their distance from the lower corner; every column of every group has ε for all groups."""
+    import numpy as np
+    import polars as pl
+
+    n = len(dataset)
+    steps = {name: scale.steps(_known(dataset, name)) for name, scale in scales.items()}
+    order = _by_value([np.sum(list(steps.values()), axis=0), *steps.values()], dataset)
+    made = {}
+    for name, scale in scales.items():
+        means = noisy_means(steps[name][order], starts, Fraction(STEPS * len(starts)) / epsilon, draws)
+        released = np.empty(n)
+        released[order if linked else np.arange(n)] = _spread(scale.values(means), starts, n)
+        made[name] = pl.Series(name, released)
+    return made
+
+
+def _by_value(keys: list[Whole], dataset: Dataset) -> Whole:
+    """Rows sorted by keys, the first first; where all are equal, in canonical order."""
+    import numpy as np
+
+    canonical = canonical_order(dataset)
+    return canonical[np.lexsort([key[canonical] for key in reversed(keys)])]
+
+
+def _spread(means: Numbers, starts: Whole, n: int) -> Numbers:
+    import numpy as np
+
+    return np.repeat(means, np.diff(np.append(starts, n)))
+
+
+def _known(dataset: Dataset, name: str) -> Numbers:
+    import numpy as np
+
+    values = numbers_of(dataset, name)
+    if np.isnan(values).any():
+        raise SchemaError(f"column {name!r} lacks values; fill them by a rule that does not look at the data first")
+    return values
