@@ -60,7 +60,7 @@ def test_what_was_found_is_shown_and_added_to_the_certificate(sfumato, folder, v
 
 
 def test_lines_fit_a_narrow_terminal_and_say_what_is_what(sfumato, folder, visits):
-    done = sfumato("attack", folder, "--original", visits, "--seconds", 20, "--sample", 60, "-q", "--no-keep")
+    done = sfumato("attack", folder, "--original", visits, "--seconds", 4, "--sample", 40, "-q", "--no-keep")
     assert done.code == 0 and max(map(len, done.out.splitlines())) <= 80
     assert "(--threshold); the recipe limits none of them" in flat(done.out)
     assert not {"limit"} & set(done.out.splitlines()[3].split())  # a column with nothing in it is not shown
@@ -69,7 +69,7 @@ def test_lines_fit_a_narrow_terminal_and_say_what_is_what(sfumato, folder, visit
 
 
 def test_no_value_of_the_table_is_said(sfumato, folder, visits):
-    done = sfumato("attack", folder, "--original", visits, "--seconds", 20, "--sample", 60, "--json")
+    done = sfumato("attack", folder, "--original", visits, "--seconds", 4, "--sample", 40, "--json")
     tried = json.loads(done.out)["tried"]
     assert len(tried) > 10
     for text in (done.out, done.err, (folder / "share" / "certificate.json").read_text().split('"attacks"')[1]):

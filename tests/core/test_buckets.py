@@ -43,9 +43,7 @@ def test_g11_seven_records_in_three_classes_cannot_share_three_buckets():
         plan_buckets(7, 2, 2, buckets=3)
 
 
-@pytest.mark.parametrize(
-    ("n", "t", "per_bucket", "sums"), [(100, 3, 2, [22, 28, 22, 28]), (100, 2, 5, [35, 30, 35])]
-)
+@pytest.mark.parametrize(("n", "t", "per_bucket", "sums"), [(100, 3, 2, [22, 28, 22, 28]), (100, 2, 5, [35, 30, 35])])
 def test_g11_the_printed_rule_does_not_add_up_and_ours_does(n, t, per_bucket, sums):
     """Each class takes ⌈e p/t⌉ of every other bucket and the rest of its own: the columns are not the buckets."""
     buckets, classes = t + 1, (t + 1) * per_bucket

@@ -53,7 +53,7 @@ def test_every_attack_that_a_profile_names_exists():
 
 
 def test_all_named_intruders_try_and_nothing_is_lost_on_the_way(release):
-    report = release.attack(seconds=30, sample=60)
+    report = release.attack(seconds=8, sample=60)
     asked = [(profile.name, name) for profile in BATTERY for name in profile.attacks]
     done = [(t.intruder, t.finding.attack) for t in report.tried] + [(s.intruder, s.attack) for s in report.skipped]
     assert sorted(done) == sorted(asked) and report.looked_for == 60

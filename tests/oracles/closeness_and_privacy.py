@@ -55,9 +55,7 @@ def delta_of(k, beta, epsilon, most=400):
     gamma = (math.exp(epsilon) - 1 + beta) / math.exp(epsilon)
 
     def tail(n):
-        return sum(
-            math.comb(n, j) * beta**j * (1 - beta) ** (n - j) for j in range(n + 1) if j > gamma * n + 1e-12
-        )
+        return sum(math.comb(n, j) * beta**j * (1 - beta) ** (n - j) for j in range(n + 1) if j > gamma * n + 1e-12)
 
     return max(tail(n) for n in range(max(1, math.ceil(k / gamma - 1 - 1e-12)), most))
 

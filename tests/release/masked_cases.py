@@ -59,6 +59,10 @@ CASES = {
     "shuffle_values": Case("homes", {"columns": ["income", "health"], "predictors": ["age"], "within": []}),
     "pram": Case("homes", {"columns": ["sex"], "matrix": {"sex": SEXES}, "within": []}, ("0.8125", "0.1875")),
     "microaggregate": Case("patients", {"columns": ["age", "admission_date"], "k": 3}),
+    "t_closeness_microaggregation": Case("patients", {"sensitive": "length_of_stay", "t": 0.3, "k": 3, "quasi": ["age"]}),
+    "bucketize": Case("patients", {"sensitive": ["diagnosis"], "t": 4, "k": 3, "quasi": ["age", "sex"]}),
+    "insensitive_microaggregation": Case("patients", {"columns": ["length_of_stay"], "k": 5, "epsilon": 1, "bounds": {"length_of_stay": [0, 99]}}),
+    "safe_k_anonymization": Case("brief", {"epsilon": 1, "k": 2, "levels": {"age": 2}}),
 }  # fmt: skip
 """By the name of the step. A step that is registered must be here, or below."""
 RECODING = frozenset({
@@ -70,12 +74,14 @@ RECODING = frozenset({
 
 @cache
 def table_of(name: str, seed: int = 5) -> Dataset:
-    """A small table: ``patients``, one row each; ``asked``, the same with what they consent to; ``homes``."""
+    """A small table: ``patients``, one row each; ``brief``, two columns of it; ``asked``, it and a consent; ``homes``."""
     if name == "homes":
         return _with(examples.survey(rows=150, seed=seed), HOMES)
     patients = _with(examples.hospital(rows=120, seed=seed), PATIENTS)
     if name == "patients":
         return patients
+    if name == "brief":
+        return _with(patients, ("age", "sex"))
     consent = pl.Series("consent", np.array(["all uses", "research", "care"])[np.arange(len(patients)) % 3])
     frame = patients.to_polars().with_columns(consent)
     attribute = sf.Attribute(("direct",))

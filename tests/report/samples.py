@@ -171,3 +171,69 @@ def renamed(document: Any, names: dict[str, str]) -> Any:
     if isinstance(document, list):
         return [renamed(value, names) for value in document]
     return names.get(document, document) if isinstance(document, str) else document
+
+
+def tried(intruder: str = "prosecutor", attack: str = "linkage", **facts: Any) -> dict[str, Any]:
+    """One attack as a certificate tells it."""
+    found = {
+        "intruder": intruder,
+        "knows": ["age", "sex"],
+        "threshold": 0.2,
+        "limit": None,
+        "exceeds": False,
+        "attack": attack,
+        "value": 0.125,
+        "interval": None,
+        "baseline": None,
+        "victims": 4,
+        "weights": {},
+        "details": {},
+        "sentence": "an intruder links some people",
+    } | facts
+    guess = found["baseline"] or 0.0
+    return {"beyond_guessing": max(0.0, (found["value"] - guess) / (1 - guess)), **found}
+
+
+def attacks(*entries: dict[str, Any], skipped: int = 0) -> dict[str, Any]:
+    """What intruders found, as a certificate tells it."""
+    left = [
+        {"intruder": "journalist", "attack": f"attack_{i}", "reason": "it needs a population"} for i in range(skipped)
+    ]
+    return {"records": 22, "looked_for": 22, "tried": list(entries), "skipped": left, "seconds": 0.5}
+
+
+def story(columns: dict[str, list[str]] | None = None) -> dict[str, Any]:
+    """An owner's story: per column its bins, of which the last got half of the first in the release."""
+    columns = (
+        {"age": ["0–9", "10–19"], "sex": ["female", "male"], "ward": ["a", "b", "missing"]}
+        if columns is None
+        else columns
+    )
+    cards = []
+    for name, bins in columns.items():
+        before = [1 / len(bins)] * len(bins)
+        after = [before[0] / 2, *before[1:-1], before[-1] + before[0] / 2] if len(bins) > 1 else before
+        cards.append({"column": name, "roles": ["quasi"], "loss": 0.25, "distance": 0.125, "bins": bins})
+        cards[-1] |= {"before": before, "after": after}
+    pairs = len(cards) * (len(cards) - 1) // 2
+    maps = {"columns": list(columns), "table_distance": [(i + 1) / (pairs + 1) for i in range(pairs)]}
+    maps |= {"association_before": [0.5] * pairs, "association_after": [0.5 + 0.3 * (-1) ** i for i in range(pairs)]}
+    gone = {name: i / (len(cards) + 1) for i, name in enumerate(columns)}
+    return {"cards": cards, "maps": maps, "suppressed_cells": gone, "sampled": False}
+
+
+def full_record() -> dict[str, Any]:
+    """The owner's record with everything that newer certificates tell: story, attacks, utilities, limits, contract."""
+    from sfumato.release.story import public_story
+
+    record, told = owner_record(), story()
+    measures = [_measure("loss", 0.25), _measure("means", 0.01), _measure("accuracy", 0.75) | {"better": "higher"}]
+    kept = {"holds": True, "refuses": True, "sentence": "the mean of age is off by 1.0%, at most 5.0% is allowed"}
+    found = attacks(
+        tried(value=0.5, interval=[0.4, 0.6], baseline=0.1, exceeds=True, sentence="by taking the nearest record"),
+        tried("neighbour", "homogeneity", value=0.0),
+        skipped=2,
+    )
+    record["certificate"] |= {"story": public_story(told), "attacks": found, "contract": [kept], "limits": []}
+    record["certificate"]["utility"] = {m["name"]: m["value"] for m in measures}
+    return record | {"story": told, "utility": {"measures": measures}, "warnings": ["a warning"], "preserved": []}

@@ -149,7 +149,7 @@ def test_the_truth_is_always_among_what_minimality_allows(made):
         unique=True,
     ),
 )
-@settings(max_examples=25)
+@settings(max_examples=15)
 def test_bounds_are_those_of_the_definition(key, size, k, others):
     others = [other for other in others if other != key]
     size = max(size, k)

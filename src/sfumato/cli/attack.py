@@ -103,10 +103,13 @@ def _names(called: list[str]) -> dict[str, str]:
     """What the intruder calls columns, and what they are called here."""
     from sfumato.errors import ParameterError
 
-    pairs = [tuple(part.strip() for part in text.split("=")) for text in called]
+    pairs = [[part.strip() for part in text.split("=")] for text in called]
     if any(len(pair) != 2 or not all(pair) for pair in pairs):
         raise ParameterError("--rename takes the intruder's name and ours with = between: years=age")
-    return dict(pairs)
+    names = {pair[0]: pair[1] for pair in pairs}
+    if len(names) < len(pairs):
+        raise ParameterError("--rename: a column of the intruder's table is named twice")
+    return names
 
 
 def show(report: AttackReport) -> None:

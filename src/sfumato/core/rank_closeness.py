@@ -18,7 +18,7 @@ def distance_bounds(n: int, k: int) -> tuple[float, float]:
     .. math:: \frac{(n + k)(n - k)}{4 n (n - 1) k} \le EMD, \qquad EMD \le \frac{n - k}{2 (n - 1) k}
 
     The first holds for every class and is attained where n/k is odd. The second is for classes that take one record of each
-    *k*-th of the ranks, and **only where k divides n**: with n = 10, k = 3 a class reaches 0.1370 against 0.1296.
+    *k*-th of the ranks, and **only where k divides n**: with n = 10, k = 3 and four records in the middle part a class reaches 0.1444 against 0.1296.
 
     >>> [round(bound, 6) for bound in distance_bounds(20, 4)]
     [0.063158, 0.105263]

@@ -97,11 +97,15 @@ def _replay(
     if lock.get("population_given") and population is None:
         return [Claim(name, "needs original", "give --population with the second table it was made with"), suppressed]
     try:
-        recipe = recipes.from_dict(lock["recipe"])
+        recipe, seed = recipes.from_dict(lock["recipe"]), Seed.of(lock["seed"])
+        unseeded = [step.name for step in recipe.steps if not getattr(step, "replayable", True)]
+        if unseeded and not seed.rehearsal:
+            told = f"{', '.join(unseeded)} draws from the system and keeps nothing to draw it again by"
+            return [Claim(name, "needs original", told), suppressed]
         again = make_release(
             original.with_schema(recipe.schema),
             recipe,
-            seed=Seed.of(lock["seed"]),
+            seed=seed,
             shuffle=certificate["shuffled"],
             population=population,
         )

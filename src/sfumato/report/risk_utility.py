@@ -57,14 +57,24 @@ def chart_of(comparison: Mapping[str, Any], *, background: str = "transparent") 
     dots = dots_of(comparison)
     front = [dot for dot in dots if dot["front"]]
     layers = [
-        _line(sorted(front, key=lambda dot: (dot["x"], dot["y"]))),
+        _line(sorted(front, key=lambda dot: (dot["x"], dot["y"])), dots),
         _points([dot for dot in dots if dot["holds"]], dots, filled=True),
         _points([dot for dot in dots if not dot["holds"]], dots, filled=False),
         _numbers(dots),
     ]
-    chart = alt.LayerChart(layer=layers, width=WIDTH, height=HEIGHT)
-    chart.config = alt.Config(font="sans-serif", background=background, view=alt.ViewConfig(stroke=None))
+    chart = alt.LayerChart(layer=layers if dots else [_nothing()], width=WIDTH, height=HEIGHT)
+    chart.config = alt.Config(font="sans-serif", aria=False, background=background, view=alt.ViewConfig(stroke=None))
     return chart
+
+
+def _nothing() -> alt.Chart:
+    """What a map without candidates says; an empty legend would have no size that can be drawn."""
+    import altair as alt
+
+    mark = _data([{"text": "no candidate could be measured"}]).mark_text(fontSize=FONT, color=SOFT)
+    x, y = alt.XValue(WIDTH / 2), alt.YValue(HEIGHT / 2)  # type: ignore[no-untyped-call]
+    made: alt.Chart = mark.encode(x, y, alt.Text("text", type="nominal"))
+    return made
 
 
 def dots_of(comparison: Mapping[str, Any]) -> list[dict[str, Any]]:
@@ -104,21 +114,30 @@ def _x(dots: Sequence[Mapping[str, Any]]) -> alt.X:
     import altair as alt
 
     title = dots[0]["xt"] if dots else ""
-    return alt.X("x", type="quantitative", axis=alt.Axis(title=title, tickCount=6, **_AXIS), scale=alt.Scale(zero=True))
+    return alt.X("x", type="quantitative", axis=alt.Axis(title=title, tickCount=6, **_AXIS), scale=_span(dots, "x"))
 
 
 def _y(dots: Sequence[Mapping[str, Any]]) -> alt.Y:
     import altair as alt
 
     axis = alt.Axis(title=dots[0]["yt"] if dots else "", format="~%", tickCount=6, **_AXIS)
-    return alt.Y("y", type="quantitative", axis=axis, scale=alt.Scale(zero=True))
+    return alt.Y("y", type="quantitative", axis=axis, scale=_span(dots, "y"))
 
 
-def _line(front: Sequence[Mapping[str, Any]]) -> alt.Chart:
+def _span(dots: Sequence[Mapping[str, Any]], axis: str) -> alt.Scale:
+    """From 0 to the largest; a range must be given where nothing was measured, or the picture has no size."""
+    import altair as alt
+
+    values = [dot[axis] for dot in dots]
+    low, high = min([0.0, *values]), max([0.0, *values])
+    return alt.Scale(domain=[low, high if high > low else low + 1.0], nice=True)
+
+
+def _line(front: Sequence[Mapping[str, Any]], every: Sequence[Mapping[str, Any]]) -> alt.Chart:
     """A staircase, with what the front beats behind it: between two candidates there is none, so no line joins them."""
     better = any("better" in dot["xt"] for dot in front)
     pen: dict[str, Any] = {"color": AFTER, "strokeWidth": 2, "interpolate": "step-before" if better else "step-after"}
-    made: alt.Chart = _data(front).mark_line(**pen).encode(_x(front), _y(front))
+    made: alt.Chart = _data(front).mark_line(**pen).encode(_x(every), _y(every))
     return made
 
 

@@ -1,0 +1,83 @@
+"""Attacks on a page: their order, what is allowed, and what a reader without eyes is told."""
+
+from __future__ import annotations
+
+import xml.etree.ElementTree as ET
+
+import pytest
+
+from sfumato.intruders.report import Tried
+from sfumato.report.attacks import MOST_AT_ONCE, allowed, attack_chart, attack_picture, ranked, strongest
+from sfumato.report.pages import public_page
+from tests.report import samples
+from tests.report.test_pages import Page
+
+
+def test_strongest_first():
+    weak, strong = samples.tried("a", value=0.9, baseline=0.89), samples.tried("b", value=0.3, baseline=0.0)
+    bad = samples.tried("c", value=0.25, limit=0.2, exceeds=True)
+    assert [t["intruder"] for t in ranked(samples.attacks(weak, strong, bad))] == ["c", "b", "a"]
+    assert strongest(samples.attacks(weak, strong, bad))["intruder"] == "c"
+    assert strongest(samples.attacks(weak, strong)) is None
+    assert strongest(None) is None
+
+
+@pytest.mark.parametrize("value", [0.0, 0.19, 0.21, 0.35, 0.37, 1.0])
+@pytest.mark.parametrize("baseline", [None, 0.0, 0.2, 0.99])
+@pytest.mark.parametrize("limit", [None, 0.1])
+def test_the_line_is_where_an_attack_begins_to_exceed(value, baseline, limit):
+    """The report's own rule, from the class that decides it."""
+    from sfumato.core.attack import Finding
+
+    one = Tried("x", ("age",), Finding("linkage", value, "", baseline=baseline), threshold=0.2, limit=limit)
+    assert one.exceeds == (value > allowed(one.to_dict()) + 1e-12)
+
+
+def test_numbers_are_told():
+    drawn = attack_picture(
+        samples.attacks(samples.tried(value=0.5, interval=[0.4, 0.6], baseline=0.1, exceeds=True), samples.tried("b"))
+    )
+    assert "prosecutor, linkage: 50% (40% to 60%), guessing 10%, allowed 28%, more than allowed" in drawn.description
+    assert "b, linkage: 12.5%, allowed 20%" in drawn.description
+    assert "Brown: more than allowed." in drawn.caption
+
+
+def test_an_attack_without_interval_and_guess_has_neither_mark():
+    bare = attack_picture(samples.attacks(samples.tried())).svg
+    full = attack_picture(samples.attacks(samples.tried(interval=[0.1, 0.2], baseline=0.05))).svg
+    assert len(full) > len(bare)
+    assert "#8c95a1" in full and "#8c95a1" not in bare
+
+
+def test_nothing_was_tried():
+    assert attack_picture(samples.attacks()) is None
+    assert attack_chart(samples.attacks()) is None
+    certificate = samples.certificate() | {"attacks": samples.attacks(skipped=1)}
+    page = Page(public_page(certificate))
+    assert "0 attacks were tried" in page.text and "1 attack was not tried" in page.text
+
+
+def test_equal_names_have_rows_of_their_own():
+    drawn = attack_picture(samples.attacks(samples.tried(value=0.1), samples.tried(value=0.2)))
+    said = [node.text for node in ET.fromstring(drawn.svg).iter() if node.tag.endswith("text")]
+    assert said.count("prosecutor: linkage") == 2
+
+
+def test_weaker_attacks_are_behind_a_click_and_the_alarm_is_at_the_top():
+    many = [samples.tried(f"intruder {i}", value=i / 100) for i in range(20)]
+    bad = samples.tried("colleague", value=0.95, exceeds=True, sentence="links <b>all</b> of them")
+    certificate = samples.certificate() | {"attacks": samples.attacks(*many, bad)}
+    text = public_page(certificate)
+    page = Page(text)
+    assert f"{21 - MOST_AT_ONCE} weaker attacks" in page.text
+    assert page.text.index("An attack goes further than allowed.") < page.text.index("How large the crowds are")
+    assert "Colleague, linkage, 95%: Links <b>all</b> of them." in page.text
+    assert "b" not in page.tags
+    assert "1 goes further than allowed" in page.text
+
+
+def test_certificates_from_before_attacks_said_what_they_take_beyond_guessing():
+    old = samples.tried(value=0.4)
+    del old["beyond_guessing"]
+    page = Page(public_page(samples.certificate() | {"attacks": samples.attacks(old)}))
+    assert "prosecutor linkage 40%" in page.text
