@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sfumato.core.bridge import implied_epsilon, implied_t, needed_epsilon, needed_t
+from sfumato.core.bridge import implied_epsilon, implied_t, implied_t_of, needed_epsilon, needed_t
 from sfumato.errors import ParameterError
 
 
@@ -16,6 +16,23 @@ from sfumato.errors import ParameterError
 )
 def test_g09_corrected_proposition_1(epsilon, n, smallest, t):
     assert implied_t(epsilon, n, smallest) == pytest.approx(t, abs=5e-6)
+
+
+def test_g09_of_class_sizes():
+    assert implied_t_of(math.log(2), [5, 45, 50]) == pytest.approx(1.95)
+    assert implied_t_of(3, [7]) == 1
+    with pytest.raises(ParameterError, match="class_sizes is empty"):
+        implied_t_of(1, [])
+
+
+def test_g09_the_printed_formula_is_smaller_and_unsafe():
+    """(n/N)(1 + (N − n − 1)/n · e^ε), as printed: 1.93 for 1.95, and below 1 for a single class."""
+
+    def printed(epsilon, n, size):
+        return size / n * (1 + (n - size - 1) / size * math.exp(epsilon))
+
+    assert printed(math.log(2), 100, 5) == pytest.approx(1.93)
+    assert printed(1, 7, 7) < 1 <= implied_t(1, 7, 7)
 
 
 def test_g09_inverse():

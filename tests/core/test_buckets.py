@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from sfumato.core.bucket_plan import plan_buckets
 from sfumato.core.buckets import bucket_count, bucket_sizes, class_sizes, count_bounds, distance_of, whole_counts
 from sfumato.errors import ParameterError
-from tests.oracles.closeness_and_privacy import all_counts, farthest_class
+from tests.oracles.closeness_and_privacy import all_counts, farthest_class, multiplicative
 
 # G11: Domingo-Ferrer & Soria-Comas 2015, figures 2 and 3, table 1 and section 6 with whole numbers put in
 
@@ -63,16 +63,17 @@ def test_g11_the_printed_rule_does_not_add_up_and_ours_does(n, t, per_bucket, su
 
 
 def test_g11_factors_that_are_not_whole():
+    """N = 1000, t = 2.5, thirty classes: a class of 34 with counts (24, 5, 5) is at 2.264, (18, 8, 8) at 1.585 to 1.590 only."""
     assert plan_buckets(100, 10, 2.5).buckets == 3
-    assert plan_buckets(1000, 33, 2.5).classes == 30
-    emphasised = [[24, 5, 5], *[[11, 11, 11]] * 29]
-    rest = [1000 - 24 - 11 * 29]
-    assert rest == [657]
-    assert distance_of(emphasised) > 2
-    low, high = count_bounds([34], bucket_sizes(1000, 3), 2.5)
+    found = plan_buckets(1000, 33, 2.5)
+    assert (found.classes, found.bucket_sizes) == (30, [334, 333, 333])
+    shares = [0.334, 0.333, 0.333]
+    assert multiplicative([24 / 34, 5 / 34, 5 / 34], shares) == pytest.approx(2.264, abs=5e-4)
+    assert multiplicative([18 / 34, 8 / 34, 8 / 34], shares) == pytest.approx(1.585, abs=5e-4)
+    assert multiplicative([8 / 34, 18 / 34, 8 / 34], shares) == pytest.approx(1.590, abs=5e-4)
+    low, high = count_bounds([34], found.bucket_sizes, 2.5)
     assert (low[0].tolist(), high[0].tolist()) == ([5, 5, 5], [28, 28, 28])
-    assert 34 * 0.333 / 5 == pytest.approx(2.2644)
-    assert plan_buckets(1000, 33, 2.5).farthest == pytest.approx(34 * 0.334 / 5)
+    assert found.farthest == pytest.approx(34 * 0.334 / 5)  # five of the larger bucket
 
 
 @given(st.integers(1, 9), st.integers(1, 3), st.integers(2, 3), st.sampled_from([1.2, 1.5, 2.0, 2.5, 3.0]))

@@ -27,7 +27,6 @@ from sfumato.steps.mondrian import Mondrian
 from tests.steps.mixed_tables import mixed_tables
 
 
-
 @given(mixed_tables(fewest_rows=4), st.sampled_from([Mondrian(), LocalRecoding()]))
 def test_every_released_cell_fits_its_own_original(table, step):
     people = table.dataset()

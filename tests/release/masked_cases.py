@@ -146,7 +146,8 @@ def values_of_people(name: str) -> tuple[frozenset[str], frozenset[float]]:
 def told_of_people(document: Any, table: str) -> list[Any]:
     """The leaves of plain data, or the words of a text, that are values of people."""
     texts, numbers = values_of_people(table)
-    pattern = re.compile(r"(?<![\w.])(" + "|".join(re.escape(t) for t in sorted(texts)) + r")(?![\w.])")
+    words = "|".join(re.escape(text) for text in sorted(texts)) or r"\b\B"  # or nothing at all
+    pattern = re.compile(rf"(?<![\w.])({words})(?![\w.])")
     if isinstance(document, str):
         return pattern.findall(document)
     parts = list(leaves(json.loads(json.dumps(document))))

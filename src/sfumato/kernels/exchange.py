@@ -162,8 +162,8 @@ def closest_pairs(starts, values, wanted, reach):
         below = np.arange(starts[s], starts[s + 1]) - 1
         above = below + 2
         first, end = starts[s], starts[s + 1]
-        for i in range(first, end - 1):
-            _push(heap, values, wanted, reach, i, i + 1)
+        for row in range(first, end - 1):
+            _push(heap, values, wanted, reach, row, row + 1)
         while len(heap) > 0:
             _, i, j = heapq.heappop(heap)
             if partner[i] != i or partner[j] != j:
