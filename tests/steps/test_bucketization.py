@@ -267,6 +267,15 @@ def test_wrong_tables():
         sf.Bucketize(["age"], t=2, k=5).plan(table(10), Goal())
 
 
+def test_numbers_too_large_to_compute_with():
+    people = Dataset(pl.DataFrame({"age": [1e300, -1e300, 0, 1], "salary": [1, 2, 3, 4]})).with_roles(
+        quasi="age", sensitive="salary"
+    )
+    for step in (sf.Bucketize(["salary"], t=2, k=2), sf.TClosenessMicroaggregate("salary", t=0.2, k=2)):
+        with pytest.raises(SchemaError, match="too large or too small"):
+            step.plan(people, Goal())
+
+
 def test_example_of_the_salaries():
     """Nine people, salaries 3 to 11: one of each bucket in every class is the table itself."""
     plan = sf.Bucketize(["salary"], t=2, k=3).plan(examples.salaries(), Goal())

@@ -43,6 +43,8 @@ def test_classes_over_all_columns_are_large_and_the_facts_are_told():
     assert 0 < plan.public["delta"] <= 1e-5
     assert plan.public["beta"] == pytest.approx(1 - math.exp(-1))
     assert plan.public["neighbours"].startswith("add_remove")
+    known = plan.public["where_the_number_of_records_is_public"]
+    assert (known["epsilon"], known["delta"]) == (2.0, pytest.approx((1 + math.e) * plan.public["delta"]))
     assert not {"rows", "records", "suppressed_records"} & plan.describe().keys()  # their number stays secret
 
 

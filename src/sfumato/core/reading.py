@@ -6,6 +6,7 @@ the same questions of it: which original values fit, where it lies on the number
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import math
 from collections.abc import Callable, Mapping, Sequence
@@ -15,6 +16,7 @@ from sfumato.core.encoding import Encoded, encode
 from sfumato.core.hierarchy import TOP, Ladder, bind
 from sfumato.core.ranges import Range, day, number, range_in_order, range_of_days, range_of_numbers
 from sfumato.core.schema import Attribute, Kind
+from sfumato.errors import SchemaError
 
 if TYPE_CHECKING:
     import numpy as np
@@ -105,12 +107,16 @@ def read_column(name: str, attribute: Attribute, original: pl.Series, released: 
 def _tree(
     attribute: Attribute, before: Encoded, scale: Scale
 ) -> tuple[Mapping[str | None, Sequence[int]], Mapping[str | None, float]]:
-    """The values below every node of the hierarchy, and the loss of every node; without a hierarchy each value is its own."""
-    if attribute.hierarchy is None:
-        own = {value: (i,) for i, value in enumerate(before.labels)} if scale != "number" else {}
-        return own, {**dict.fromkeys(own, 0.0), None: 1.0, TOP: 1.0}
-    ladder = bind(attribute.hierarchy, before.labels, before.counts.tolist())
-    return _nodes(ladder, before.labels), _losses(ladder)
+    """The values below every node of the hierarchy, and the loss of every node; without a hierarchy each value is its own.
+
+    A hierarchy that does not know the values of its own column says nothing about them: no step has used it.
+    """
+    if attribute.hierarchy is not None:
+        with contextlib.suppress(SchemaError):
+            ladder = bind(attribute.hierarchy, before.labels, before.counts.tolist())
+            return _nodes(ladder, before.labels), _losses(ladder)
+    own = {value: (i,) for i, value in enumerate(before.labels)} if scale != "number" else {}
+    return own, {**dict.fromkeys(own, 0.0), None: 1.0, TOP: 1.0}
 
 
 def _ranges(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
@@ -51,7 +52,8 @@ class SafeAnonymize:
     ====  =======  ===================================
 
     Neighbours are tables that differ by one record more or less. So the number of records of the original must stay secret, and who was
-    sampled; coins come from the operating system (:mod:`sfumato.core.exact_draws`). With a seed for rehearsals nothing is certified. Records are
+    sampled. Where that number is public, as it is once suppressed records are counted in a certificate, what holds is
+    :math:`(2\varepsilon, (1 + e^\varepsilon)\delta)` for replacing one record: one goes, another comes. The plan tells both. Coins come from the operating system (:mod:`sfumato.core.exact_draws`). With a seed for rehearsals nothing is certified. Records are
     released in the order of their values. Each person must have one row. A table that is released empty is a valid answer: raise the
     levels. ARX takes k + 1 for k.
 
@@ -148,7 +150,7 @@ class SafeAnonymize:
         return rows[np.lexsort(codes.T[::-1])] if len(rows) else rows
 
     def _told(self, goal: Goal, draws: Draws) -> dict[str, Any]:
-        return facts(
+        told = facts(
             goal,
             draws,
             epsilon=self.epsilon,
@@ -158,7 +160,14 @@ class SafeAnonymize:
                 "levels, hierarchies and the choice of columns do not depend on the data",
                 "the number of records of the original, and who was sampled, stay secret",
             ],
-        ) | {"beta": self.share, "k": self.crowd, "levels_fixed": dict(self.levels)}
+        )
+        if told["certified"]:
+            told["where_the_number_of_records_is_public"] = {
+                "epsilon": 2 * self.epsilon,
+                "delta": min(1.0, (1 + math.exp(self.epsilon)) * self.reached),
+                "neighbours": "replace: tables of the same size that differ in one record",
+            }
+        return told | {"beta": self.share, "k": self.crowd, "levels_fixed": dict(self.levels)}
 
 
 @functools.lru_cache(maxsize=256)

@@ -19,6 +19,7 @@ from sfumato.steps.aggregation.ground import error_of, total_of
 from sfumato.steps.buckets.closeness import Line, Method, close_classes
 from sfumato.steps.buckets.making import points_of
 from sfumato.steps.buckets.releasing import as_centres, as_ranges, require_values
+from sfumato.steps.masking.block import computable
 from sfumato.steps.masking.fields import Names, require_table
 
 if TYPE_CHECKING:
@@ -136,7 +137,7 @@ class TClosenessMicroaggregate:
             raise SchemaError(
                 f"{self.name}: column {self.sensitive!r} must have an order: numbers, dates, or an ordinal column"
             )
-        line = line_of(dataset, self.sensitive, form)
+        line = computable(line_of(dataset, self.sensitive, form), self.sensitive)
         if self.distance == "numeric":
             return line
         distinct = np.unique(line, return_inverse=True)[1].astype(np.float64)

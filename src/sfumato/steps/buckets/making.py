@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from sfumato.core.buckets import bucket_sizes
 from sfumato.steps.aggregation.embedding import ON_A_LINE, embedded, form_of, ladder_of, line_of
+from sfumato.steps.masking.block import computable
 
 if TYPE_CHECKING:
     import numpy as np
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
 def points_of(dataset: Dataset, columns: Sequence[str]) -> Points:
     """Columns of any kind as points: see :mod:`sfumato.steps.aggregation.embedding`."""
     forms = {name: form_of(dataset, name, "taxonomy") for name in columns}
-    lines = {name: line_of(dataset, name, form) for name, form in forms.items() if form in ON_A_LINE}
+    lines = {name: computable(line_of(dataset, name, form), name) for name, form in forms.items() if form in ON_A_LINE}
     return embedded(dataset, forms, lines, standardize=True)
 
 
