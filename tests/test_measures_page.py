@@ -38,3 +38,17 @@ def test_markup_becomes_markdown():
     doc = "Sum of ``x``, :math:`x\n\\ge 0` as in :class:`~a.b.Means`.\n\n.. math:: x\n     + 1\n\nSee doi:10.1/a.b.\n\n>>> 1\n1"
     told = "Sum of `x`, $x \\ge 0$ as in `Means`.\n\n$$\nx\n+ 1\n$$\n\nSee [doi:10.1/a.b](https://doi.org/10.1/a.b)."
     assert TOOL["text_of"](doc) == told
+
+
+def test_the_page_on_utility_names_every_metric():
+    text = (TOOL["PAGE"].parent / "utility.md").read_text(encoding="utf-8")
+    assert not [name for name in registry.family("utility") if f"`{name}`" not in text]
+
+
+def test_the_page_on_masking_tells_every_secret_parameter():
+    text = (TOOL["PAGE"].parent / "masking.md").read_text(encoding="utf-8")
+    left_out = text.partition("## What the certificate leaves out")[2].partition("\n## ")[0]
+    rows = [row for row in left_out.splitlines() if row.startswith("| `")]
+    for name, cls in registry.family("steps").items():
+        told = " ".join(row for row in rows if f"`{name}`" in row)
+        assert not [field for field in getattr(cls, "secret", ()) if f"`{field}`" not in told]

@@ -63,7 +63,7 @@ def test_dataset_counts_once():
 
 def test_hostile_names_are_escaped():
     name = "<script>alert(1)</script>"
-    dataset = sf.read(pl.DataFrame({name: ["a", "b"] * 4})).with_roles(quasi=[name])
+    dataset = sf.read(pl.DataFrame({name: ["a", "b", *"cccc"]})).with_roles(quasi=[name])
     measure = Measure(name, 0.5, "lower", name, per_column={name: 0.5})
     attack = AttackReport(
         name, 1, 1, (Tried(name, (name,), Finding(name, 0.5, name), 0.2),), (Skipped(name, name, name),), 1

@@ -72,7 +72,9 @@ def test_a_number_that_nobody_had_is_a_point_without_loss():
 def test_ordered_values_and_sets():
     order = ("low", "mid", "high")
     attribute = Attribute((Role.QUASI,), kind=Kind.ORDINAL, order=order)
-    column = read_column("grade", attribute, pl.Series(["low", "mid", "high"]), pl.Series(["low..mid", "low..mid", "high"]))
+    column = read_column(
+        "grade", attribute, pl.Series(["low", "mid", "high"]), pl.Series(["low..mid", "low..mid", "high"])
+    )
     assert column.scale == "order" and column.loss.tolist() == [0.0, 0.5]
     nominal = read_column(
         "city", Attribute((Role.QUASI,)), pl.Series(["A", "B", "C", "D"]), pl.Series(["{A, B}", "{A, B}", "C", "*"])
@@ -125,7 +127,9 @@ def test_values_on_no_line_have_no_place():
 
 
 @given(
-    st.lists(st.one_of(st.none(), st.floats(-1e6, 1e6), st.just(float("nan")), st.integers(-9, 9).map(float)), min_size=1),
+    st.lists(
+        st.one_of(st.none(), st.floats(-1e6, 1e6), st.just(float("nan")), st.integers(-9, 9).map(float)), min_size=1
+    ),
     st.lists(st.one_of(st.none(), st.floats(-1e6, 1e6), st.integers(-9, 9).map(float)), min_size=1),
 )
 def test_numbers_are_read_as_if_they_were_text(before, after):

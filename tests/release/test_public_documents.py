@@ -115,7 +115,7 @@ def test_a_picture_that_cannot_be_drawn_leaves_nothing_behind(written, tmp_path,
 
 
 def test_the_folder_still_verifies(written):
-    assert all(claim.status != "fails" for claim in sf.verify(written[2] / "share"))
+    assert all(claim.status != "fails" for claim in sf.verify(written[2] / "share").claims)
 
 
 def test_names_of_files_are_safe_whatever_columns_are_called(tmp_path):
@@ -127,3 +127,16 @@ def test_names_of_files_are_safe_whatever_columns_are_called(tmp_path):
     files = [f.name for f in (tmp_path / "out" / "owner" / "pictures").iterdir()]
     assert {"column_01_etc_passwd.png", "column_02_column.png"} <= set(files)
     assert {f.name for f in tmp_path.iterdir()} == {"out"}
+
+
+def test_pictures_from_the_command_line(tmp_path):
+    from sfumato.cli import main
+
+    (tmp_path / "t.csv").write_text("sex,town\n" + "m,Ulm\nf,Bonn\n" * 10, encoding="utf-8")
+    recipe = "sfumato: 1\ncolumns:\n  sex: {role: quasi, hierarchy: {suppress: {}}}\n  town: {role: plain}\n"
+    recipe += "meet:\n  - k_anonymity: 2\nsteps:\n  - global_recoding\n"
+    (tmp_path / "t.yaml").write_text(recipe, encoding="utf-8")
+    given = ["run", str(tmp_path / "t.csv"), "-r", str(tmp_path / "t.yaml"), "-o", str(tmp_path / "out"), "-q"]
+    assert main([*given, "--pictures"]) == 0
+    assert (tmp_path / "out" / "share" / "pictures" / "class_sizes.png").is_file()
+    assert (tmp_path / "out" / "owner" / "pictures" / "column_02_town.png").is_file()

@@ -14,9 +14,11 @@ from hypothesis import strategies as st
 
 import sfumato as sf
 from sfumato.core.binning import Binned
+from sfumato.errors import SchemaError
 from sfumato.release import story as telling
 from sfumato.release.documents import Told
 from sfumato.release.story import FEWEST, MOST_CARDS, public_story, story_of
+from sfumato.report import gallery
 from sfumato.report.pages import owner_page, public_page
 from tests.report.test_pages import Page
 
@@ -36,6 +38,10 @@ def released(dataset: sf.Dataset, k: int = 2, budget: float = 1.0):
     return sf.anonymize(dataset, [sf.KAnonymity(k)], [sf.GlobalRecoding(budget=budget)], seed=1)
 
 
+def told_of(release):
+    return story_of(release, release.pair)
+
+
 def pages_of(release) -> tuple[Page, Page]:
     from sfumato.release.documents import certificate, owner_record
 
@@ -48,7 +54,7 @@ def pages_of(release) -> tuple[Page, Page]:
 
 def test_shares_add_up_and_unchanged_columns_stay():
     release = released(table(200))
-    found = story_of(release)
+    found = told_of(release)
     assert [card["column"] for card in found["cards"]] == ["c0", "c1", "c2"]
     for card in found["cards"]:
         assert sum(card["before"]) == pytest.approx(1) and sum(card["after"]) == pytest.approx(1)
@@ -58,7 +64,7 @@ def test_shares_add_up_and_unchanged_columns_stay():
 def test_columns_that_were_not_changed_go_together_as_before():
     """Every cell is released as it was: distances are 0, and Cramér's V is what it was."""
     release = released(table(200, 5), k=1)
-    maps = story_of(release)["maps"]
+    maps = told_of(release)["maps"]
     assert maps["table_distance"] == pytest.approx([0.0] * 10)
     assert maps["association_after"] == pytest.approx(maps["association_before"])
 
@@ -93,7 +99,7 @@ def naive_v(one, other) -> float:
 def test_a_value_of_few_records_is_not_named():
     frame = pl.DataFrame({"sex": ["m", "f"] * 20, "town": ["common"] * (40 - FEWEST + 1) + ["rare"] * (FEWEST - 1)})
     dataset = sf.read(frame).with_roles(quasi="sex", plain="town").with_hierarchies(sex=sf.suppress())
-    card = next(c for c in story_of(released(dataset))["cards"] if c["column"] == "town")
+    card = next(c for c in told_of(released(dataset))["cards"] if c["column"] == "town")
     assert "common" in card["bins"] and "rare" not in card["bins"]
 
 
@@ -102,13 +108,13 @@ def test_direct_unit_and_weight_columns_are_not_drawn():
         {"id": range(20), "name": [f"n{i}" for i in range(20)], "w": [1.5] * 20, "sex": ["m", "f"] * 10}
     )
     dataset = sf.read(frame).with_roles(unit="id", direct="name", weight="w", quasi="sex")
-    found = story_of(released(dataset.with_hierarchies(sex=sf.suppress())))
+    found = told_of(released(dataset.with_hierarchies(sex=sf.suppress())))
     assert [card["column"] for card in found["cards"]] == ["sex"]
     assert set(found["suppressed_cells"]) == {"sex"}
 
 
 def test_public_story_has_no_bins_and_nothing_of_the_original_but_distances():
-    found = public_story(story_of(released(table(100))))
+    found = public_story(told_of(released(table(100))))
     assert set(found) == {"cards", "maps", "suppressed_cells"}
     assert all(set(card) == {"column", "roles", "loss", "distance"} for card in found["cards"])
     assert set(found["maps"]) == {"columns", "table_distance"}
@@ -117,7 +123,7 @@ def test_public_story_has_no_bins_and_nothing_of_the_original_but_distances():
 def test_nothing_was_released():
     release = released(table(30))
     empty = dataclasses.replace(release, dataset=release.dataset.take(np.array([], dtype=np.int64)))
-    found = story_of(empty)
+    found = told_of(empty)
     assert set(found["suppressed_cells"].values()) == {1.0}
     json.dumps(found, allow_nan=False)
     for page in pages_of(empty):
@@ -127,22 +133,32 @@ def test_nothing_was_released():
 @pytest.mark.parametrize("rows", [1, 2])
 def test_hardly_anyone_is_in_it(rows):
     release = released(table(rows), k=1)
-    json.dumps(story_of(release), allow_nan=False)
+    json.dumps(told_of(release), allow_nan=False)
     for page in pages_of(release):
         assert "Every promise holds" in page.text
 
 
-def test_no_column_in_common():
-    """Only direct identifiers and a column that is no longer there: nothing to draw, and the pages say so."""
-    release = released(table(20))
-    bare = dataclasses.replace(release, dataset=release.dataset.drop(["c0", "c1", "c2"]).with_columns({}))
-    found = story_of(bare)
+def test_no_column_to_draw():
+    """Nothing is left but a weight: there is nothing to draw, and the owner's page says so."""
+    frame = pl.DataFrame({"sex": ["m", "f"] * 10, "w": [1.5] * 20})
+    dataset = sf.read(frame).with_roles(quasi="sex", weight="w").with_hierarchies(sex=sf.suppress())
+    release = released(dataset)
+    bare = dataclasses.replace(release, dataset=release.dataset.drop(["sex"]))
+    found = told_of(bare)
     assert found["cards"] == [] and found["maps"]["columns"] == [] and found["suppressed_cells"] == {}
+    assert gallery.cards_of({"story": found}) == []
+
+
+def test_no_column_in_common_is_refused():
+    release = released(table(20))
+    bare = dataclasses.replace(release, dataset=release.dataset.drop(["c0", "c1", "c2"]))
+    with pytest.raises(SchemaError, match="no column in common"):
+        told_of(bare)
 
 
 def test_sixty_columns_are_not_sixty_cards():
     release = released(table(30, 60))
-    found = story_of(release)
+    found = told_of(release)
     assert len(found["cards"]) == MOST_CARDS
     assert len(found["maps"]["columns"]) == telling.MOST_IN_MAP
     assert len(found["suppressed_cells"]) == 60
@@ -154,11 +170,11 @@ def test_sixty_columns_are_not_sixty_cards():
 def test_a_large_table_is_drawn_from_a_sample_and_says_so(monkeypatch):
     release = released(table(120))
     monkeypatch.setattr(telling, "MOST_ROWS", 50)
-    found = story_of(release)
-    assert found["sampled"] and found == story_of(release)
+    found = told_of(release)
+    assert found["sampled"] and found == told_of(release)
     assert "drawn from a sample of the records" in pages_of(release)[1].text
     monkeypatch.setattr(telling, "MOST_ROWS", 1_000)
-    assert not story_of(release)["sampled"]
+    assert not told_of(release)["sampled"]
     assert "drawn from a sample" not in pages_of(release)[1].text
 
 
@@ -168,7 +184,7 @@ def test_hostile_names_and_values_stay_text():
     frame = pl.DataFrame({names[0]: [1, 2] * 15, names[1]: ["a"] * rows, names[2]: [HOSTILE_VALUE] * 20 + ["ok"] * 10})
     dataset = sf.read(frame).with_roles(quasi=names[:2], sensitive=names[2])
     dataset = dataset.with_hierarchies(**dict.fromkeys(names[:2], sf.suppress()))
-    release = released(dataset).attacked(seconds=2, sample=20, seed=1, only=("linkage", "homogeneity"))
+    release = released(dataset).attacked(seconds=2, sample=20, only=("linkage", "homogeneity"))
     public, owner = pages_of(release)
     for page in (public, owner):
         assert not {"script", "img"} & set(page.tags)

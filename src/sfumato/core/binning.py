@@ -94,9 +94,7 @@ def _by_number(reading: Reading, most: int, told: Callable[[float], str]) -> Bin
     return _without_unused(reading, (*names, MISSING), place.astype(np.int64), spread)
 
 
-def _overlap(
-    edges: NDArray[np.float64], low: NDArray[np.float64], high: NDArray[np.float64]
-) -> NDArray[np.float64]:
+def _overlap(edges: NDArray[np.float64], low: NDArray[np.float64], high: NDArray[np.float64]) -> NDArray[np.float64]:
     """Per range how it lies over bins, the outer ones reaching to infinity; nothing for what lies nowhere."""
     import numpy as np
 

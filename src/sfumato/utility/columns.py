@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 from pydantic import Field
 
+from sfumato.core.numbers import numbers_of
 from sfumato.core.schema import Kind, Role
 from sfumato.errors import ParameterError, SchemaError, did_you_mean
 from sfumato.utility.cells import cells_of
@@ -55,7 +56,21 @@ def numeric_of(pair: Pair, columns: Sequence[str] | None) -> tuple[str, ...]:
     """The columns asked for, or all of the original that hold numbers."""
     if columns is not None:
         return quasi_of(pair, columns)
-    return tuple(name for name in data_of(pair, None) if pair.original.schema[name].kind is Kind.NUMERIC)
+    called = [name for name in data_of(pair, None) if pair.original.schema[name].kind is Kind.NUMERIC]
+    return tuple(name for name in called if _holds_numbers(pair, name))
+
+
+def _holds_numbers(pair: Pair, name: str) -> bool:
+    """Whether a column that is called numeric is: text in it is no reason to refuse a release."""
+    if pair.original.column(name).dtype.is_numeric():
+        return True
+    if name in pair.released.columns:
+        return pair.reading(name).scale == "number"
+    try:
+        numbers_of(pair.original, name)
+    except SchemaError:
+        return False
+    return True
 
 
 def shares_of(columns: Sequence[str], weights: Mapping[str, float]) -> dict[str, float]:

@@ -240,6 +240,8 @@ class Eigenvalues:
 
         require_sense(self, pair)
         old, new = (sample.correlations() for sample in _samples(pair, numeric_of(pair, self.columns)))
+        there = np.flatnonzero(~np.isnan(old.diagonal()))  # columns without numbers have no correlations to lose
+        old, new = (matrix[np.ix_(there, there)] for matrix in (old, new))
         before = np.linalg.eigvalsh(old)[::-1]
         after = np.linalg.eigvalsh(new)[::-1] if not np.isnan(new).any() else np.full(len(before), np.nan)
         terms = [Term((), b, a, 1.0) for b, a in zip(before, after, strict=True)]

@@ -81,9 +81,7 @@ def _released(columns: list[Binned], records: int) -> NDArray[np.float64]:
     return total
 
 
-def _spread_out(
-    columns: list[Binned], combined: NDArray[np.int64], shares: NDArray[np.float64]
-) -> NDArray[np.float64]:
+def _spread_out(columns: list[Binned], combined: NDArray[np.int64], shares: NDArray[np.float64]) -> NDArray[np.float64]:
     found = shares.reshape(-1, 1)
     for place, column in enumerate(columns):
         spread = column.spread[combined[:, place]]
