@@ -42,7 +42,18 @@ MAY_IMPORT: dict[str, set[str]] = {
     | {"recipes", "registry", "profile", "assessment", "intruders", "evaluation", "release", "report", "examples", "io"}
     | {"comparison", "risk"},
     "cli": GROUND
-    | {"verbs", "policy", "recipes", "registry", "profile", "assessment", "intruders", "evaluation", "release", "report"}
+    | {
+        "verbs",
+        "policy",
+        "recipes",
+        "registry",
+        "profile",
+        "assessment",
+        "intruders",
+        "evaluation",
+        "release",
+        "report",
+    }
     | {"examples", "dp", "vault", "comparison"},
     "web": GROUND
     | {"verbs", "policy", "recipes", "registry", "profile", "assessment", "release", "report", "examples"},

@@ -10,7 +10,7 @@ from sfumato import registry
 from sfumato.core.choices import required_fields
 from sfumato.core.metric import Measure, Utility
 from sfumato.core.pair import Pair
-from sfumato.errors import ParameterError, did_you_mean
+from sfumato.errors import ParameterError, SchemaError, did_you_mean
 
 if TYPE_CHECKING:
     import altair as alt
@@ -114,7 +114,10 @@ def evaluate(pair: Pair, metrics: Sequence[Utility] | None = None) -> Evaluation
     for metric in default_metrics() if metrics is None else metrics:
         reason = metric.applies(pair)
         if reason is None:
-            measures.append(metric.measure(pair))
+            try:
+                measures.append(metric.measure(pair))
+            except SchemaError as error:  # a hierarchy that does not fit its column: no step has used it
+                skipped[metric.name] = str(error)
         else:
             skipped[metric.name] = reason
     name = pair.original.source.name

@@ -161,6 +161,10 @@ def check(
     table itself.
     """
     made = recipe if isinstance(recipe, Recipe) else recipes.load(recipe)
+    if not made.meet:
+        raise ParameterError(
+            "the recipe promises nothing under 'meet', so a released file cannot be checked by it; limits and contract need the original: sfumato attack, sfumato evaluate"
+        )
     schema = made.schema
     for step in made.steps:
         if hasattr(

@@ -100,7 +100,9 @@ def test_the_fit_keeps_its_margins(rows):
         table["abc".index(a), "xy".index(b), "mn".index(c)] += 1
     fitted = fit_log_linear(table, 2)
     for axis in range(3):
-        assert fitted.sum(axis=axis) == pytest.approx(table.sum(axis=axis), abs=1e-2)  # slow where the fit is on the edge
+        assert fitted.sum(axis=axis) == pytest.approx(
+            table.sum(axis=axis), abs=1e-2
+        )  # slow where the fit is on the edge
     main = fit_log_linear(table, 1)
     expected = np.einsum("i,j,k->ijk", *(table.sum(axis=tuple({0, 1, 2} - {a})) for a in range(3))) / table.sum() ** 2
     assert main == pytest.approx(expected, abs=1e-6)

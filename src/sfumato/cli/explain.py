@@ -97,12 +97,13 @@ def _show_release(certificate: dict[str, Any]) -> None:
             soft_wrap=True,
         )
     rows, gone = certificate["data"]["rows"], certificate["suppressed_records"]
-    console.print(
-        f"{rows:,} records are shared; {gone:,} ({share(gone / max(1, rows + gone))}) were suppressed, because their classes stayed too small."
-    )
+    left = "" if gone is None else f"; {gone:,} ({share(gone / max(1, rows + gone))}) were left out"
+    console.print(f"{rows:,} records are shared{left}.")
     for step in certificate["plan"]:
         for column, place in step.get("levels", {}).items():
             console.print(f"  {escape(column)}: {_told(place['level'], place['top'])}", soft_wrap=True)
+        for column, words in step.get("masked", {}).items():
+            console.print(f"  {escape(column)}: {escape(words)}", soft_wrap=True)
         for column, count in step.get("suppressed_cells", {}).items():
             console.print(f"  {escape(column)}: {count:,} cell(s) suppressed; they match every value", soft_wrap=True)
     for column in certificate["dropped_columns"]:

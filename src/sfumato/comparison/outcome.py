@@ -57,8 +57,8 @@ class Comparison:
 
     @property
     def front(self) -> tuple[Outcome, ...]:
-        """The candidates that no other one beats in both risk and utility, safest first."""
-        made = sorted((o for o in self.outcomes if self._place(o) is not None), key=self._sure)
+        """The candidates that may be released and that no other such one beats in both risk and utility, safest first."""
+        made = sorted((o for o in self.outcomes if o.holds and self._place(o) is not None), key=self._sure)
         kept: list[Outcome] = []
         for outcome in made:
             if not kept or self._sure(outcome)[1] < self._sure(kept[-1])[1] - 1e-15:

@@ -49,7 +49,10 @@ def try_candidate(dataset: Dataset, candidate: Candidate, terms: Terms) -> Outco
         reason="; ".join(broken),
         records=len(release.dataset),
         suppressed=release.suppressed,
-        promises=tuple(verdict.promise for verdict in release.verdicts),
+        promises=(
+            *(verdict.promise for verdict in release.verdicts),
+            *(f"{kept.name.replace('_', ' ')} within {kept.limit:g}" for kept in release.limits),
+        ),
         recipe=plain,
         seconds=time.monotonic() - started,
         **measured,

@@ -38,7 +38,7 @@ def attack_release(
     threshold: float = DEFAULT_THRESHOLD,
     seconds: float = DEFAULT_SECONDS,
     sample: int = DEFAULT_SAMPLE,
-    seed: Seed | None = None,
+    seed: Seed | int | str | None = None,
     progress: Progress = silent,
 ) -> AttackReport:
     """Let every named intruder try every attack that applies, within a time budget that they share.
@@ -47,7 +47,7 @@ def attack_release(
     recipe allows some of them, when tried by the first intruder, who knows the quasi-identifiers.
     """
     _require_sense(pair, seconds, sample)
-    started, key = time.monotonic(), seed or Seed(0)
+    started, key = time.monotonic(), Seed(0) if seed is None else Seed.of(seed)
     profiles = BATTERY if intruder is None else (_own(intruder),)
     wanted = _wanted(profiles, only)
     tried: list[Tried] = []

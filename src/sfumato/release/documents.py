@@ -77,17 +77,31 @@ def certificate(
         "limits": [limit.to_dict() for limit in release.limits],
         "contract": [kept.to_dict() for kept in release.contract],
         "classes": classes_of(release),
-        "utility": {m.name: m.value for m in told.worth.measures},
-        "story": public_story(told.story),
-        **({} if release.attacks is None else {"attacks": release.attacks.to_dict()}),
+        **({} if _certifies_epsilon(release) else _compared(release, told)),
         "plan": [{"step": name, **plan.describe()} for name, plan in release.plans],
         "dropped_columns": [c.name for c in release.columns if c.distinct_after is None],
-        "suppressed_records": release.suppressed,
+        "suppressed_records": None if _secret_count(release) else release.suppressed,
         "shuffled": release.shuffled,
         "rehearsal": release.seed.rehearsal,
         "versions": versions(),
     }
     return {**body, "digest": digest_of(body)}
+
+
+def _compared(release: Release, told: Told) -> dict[str, Any]:
+    """What was found by comparing the release with its original: utility, distances, attacks."""
+    attacks = {} if release.attacks is None else {"attacks": release.attacks.to_dict()}
+    return {"utility": {m.name: m.value for m in told.worth.measures}, "story": public_story(told.story), **attacks}
+
+
+def _certifies_epsilon(release: Release) -> bool:
+    """Whether a step certifies an ε: then nothing else may be told that was computed from the original without noise."""
+    return any(not getattr(step, "replayable", True) for step in release.recipe.steps)
+
+
+def _secret_count(release: Release) -> bool:
+    """Whether the number of original records must stay secret: some guarantees hold only then."""
+    return any(getattr(step, "secret_count", False) for step in release.recipe.steps)
 
 
 def classes_of(release: Release) -> dict[str, Any]:

@@ -15,6 +15,7 @@ from sfumato.core.pair import Pair
 from sfumato.errors import OutputError, ParameterError, SfumatoError, UnreadableInput
 from sfumato.release.documents import commitment, digest_of
 from sfumato.release.owner import read_owner_record
+from sfumato.release.publish import write_pictures
 from sfumato.release.publish import digest_of_input
 from sfumato.release.signature import signed
 from sfumato.release.verify import read_certificate, read_released
@@ -69,6 +70,11 @@ class WrittenRelease:
         from sfumato.report.pages import owner_page, public_page
 
         self.require_key(sign)
+        if any(not getattr(step, "replayable", True) for step in self.recipe.steps):
+            raise ParameterError(
+                "this release certifies an ε; what is found by comparing it with the original cannot be published with it "
+                "(--no-keep looks without writing)"
+            )
         body = {k: v for k, v in self.certificate.items() if k not in ("digest", "signature")}
         body[key] = dict(found)
         public = {**body, "digest": digest_of(body)}
@@ -80,6 +86,8 @@ class WrittenRelease:
         _replace(owner / "report.html", owner_page(record))
         _replace(share / "report.html", public_page(public))
         _replace(share / "certificate.json", _json(public))
+        if (share / "pictures").is_dir():
+            write_pictures(share / "pictures", owner / "pictures", public, record)
 
 
 def read_release(folder: Path) -> WrittenRelease:

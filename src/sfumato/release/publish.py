@@ -123,7 +123,7 @@ def _write(release: Release, folder: Path, format: str | None, sign: Path | None
     _write_alignment(release, owner / "alignment.parquet")
     _write_reports(share, owner, public, record)
     if pictures:
-        _write_pictures(share / "pictures", owner / "pictures", public, record)
+        write_pictures(share / "pictures", owner / "pictures", public, record)
     for file in [*share.rglob("*"), *owner.rglob("*")]:
         if file.is_file():
             _sync(file)
@@ -152,13 +152,13 @@ def _write_reports(share: Path, owner: Path, public: Mapping[str, Any], record: 
     (owner / "report.html").write_text(owner_page(record), encoding="utf-8")
 
 
-def _write_pictures(share: Path, owner: Path, public: Mapping[str, Any], record: Mapping[str, Any]) -> None:
+def write_pictures(share: Path, owner: Path, public: Mapping[str, Any], record: Mapping[str, Any]) -> None:
     """The pictures of each report as PNG files, with what they show in words beside them."""
     from sfumato.report.gallery import named_cards, owner_pictures, public_pictures
     from sfumato.report.pictures import png
 
     for folder, drawn in ((share, public_pictures(public)), (owner, {**owner_pictures(record), **named_cards(record)})):
-        folder.mkdir()
+        folder.mkdir(exist_ok=True)
         for name, picture in drawn.items():
             (folder / f"{name}.png").write_bytes(png(picture.svg))
         words = [f"{name}.png\n{picture.description}\n{picture.caption}".rstrip() for name, picture in drawn.items()]

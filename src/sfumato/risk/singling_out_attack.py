@@ -103,4 +103,3 @@ def _standing_for(reading: Reading, label: int) -> NDArray[np.bool_]:
         reading.places <= reading.high[label] + slack
     )
     return inside
-

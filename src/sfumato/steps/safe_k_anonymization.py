@@ -74,6 +74,7 @@ class SafeAnonymize:
 
     name: ClassVar[str] = "safe_k_anonymization"
     replayable: ClassVar[bool] = False
+    secret_count: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         if (self.delta is None) == (self.k is None):

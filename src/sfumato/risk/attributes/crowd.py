@@ -81,20 +81,34 @@ def crowd_of(pair: Pair, knows: Sequence[str], column: str) -> Crowd:
 
 
 def targets(scene: Scene) -> tuple[str, ...]:
-    """The sensitive columns that were released and that the intruder does not know already."""
+    """The sensitive columns that were released with true values and that the intruder does not know already."""
     pair = scene.pair
     return tuple(
         name
         for name in pair.original.schema.sensitive
-        if name in pair.released.columns and name not in scene.intruder.knows
+        if name in pair.released.columns and name not in scene.intruder.knows and generalises(pair, name)
     )
+
+
+def generalises(pair: Pair, column: str) -> bool:
+    """Whether every released cell of a column can stand for its own original: whether what is released is true."""
+    import numpy as np
+
+    reading = pair.reading(column)
+    pairs = np.unique(np.stack([reading.original[pair.rows], reading.released], axis=1), axis=0)
+    return all(reading.labels[label] is None or reading.fits(value, label) for value, label in pairs.tolist())
 
 
 def no_target(scene: Scene) -> str | None:
     """Why attacks on sensitive columns make no sense here, or None."""
     if not targets(scene):
         return "no sensitive column was released that this intruder does not know already"
-    return None if len(scene.pair.released) else "nothing was released"
+    if not len(scene.pair.released):
+        return "nothing was released"
+    changed = [c for c in scene.intruder.knows if c in scene.pair.columns and not generalises(scene.pair, c)]
+    if changed:
+        return f"values of {', '.join(changed[:3])} were changed, not generalised: a class does not hold the people it seems to"
+    return None
 
 
 def worst_column(name: str, scene: Scene, attack: Callable[[Crowd], Finding]) -> Finding:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from sfumato.risk.attributes.crowd import generalises
 from sfumato.risk.knowing.evidence import (
     Clue,
     clue_from_cells,
@@ -31,21 +32,12 @@ def clues_of(scene: Scene) -> list[Clue]:
     known = [c for c in scene.intruder.knows if c in pair.columns]
     steps = {c: [s for s in scene.steps if c in (getattr(s, "columns", None) or ())] for c in known}
     steps = {c: [s for s in found if s.name not in SHAPELESS] for c, found in steps.items()}
-    clues = [clue_from_cells(pair, c) for c in known if not steps[c] and _generalises(pair, c)]
+    clues = [clue_from_cells(pair, c) for c in known if not steps[c] and generalises(pair, c)]
     alone = {c: found[0] for c, found in steps.items() if len(found) == 1}
     for step in dict.fromkeys(map(id, alone.values())):
         mine = next(s for s in alone.values() if id(s) == step)
         clues += _by_step(pair, mine, tuple(c for c in known if alone.get(c) is mine))
     return clues
-
-
-def _generalises(pair: Pair, column: str) -> bool:
-    """Whether every released cell can stand for its own original: only then does it rule anything out."""
-    import numpy as np
-
-    reading = pair.reading(column)
-    pairs = np.unique(np.stack([reading.original[pair.rows], reading.released], axis=1), axis=0)
-    return all(reading.labels[c] is None or reading.fits(v, c) for v, c in pairs.tolist())
 
 
 def _by_step(pair: Pair, step: Any, columns: tuple[str, ...]) -> list[Clue]:
