@@ -104,8 +104,8 @@ def test_coverings_know_ranges(values, low, width):
     labels = [str(v) for v in sorted(set(values))]
     released = [f"[{low}, {low + width}]", "*"]
     found = covering(labels, released, bind(None, labels, [1] * len(labels)))
-    for i, label in enumerate(labels):
-        expected = [0, 1] if low <= int(label) <= low + width else [1]
+    for i, value in enumerate(labels):
+        expected = [0, 1] if low <= int(value) <= low + width else [1]
         assert found.codes[found.starts[i] : found.starts[i + 1]].tolist() == expected
 
 

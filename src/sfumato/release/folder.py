@@ -15,8 +15,7 @@ from sfumato.core.pair import Pair
 from sfumato.errors import OutputError, ParameterError, SfumatoError, UnreadableInput
 from sfumato.release.documents import commitment, digest_of
 from sfumato.release.owner import read_owner_record
-from sfumato.release.publish import write_pictures
-from sfumato.release.publish import digest_of_input
+from sfumato.release.publish import digest_of_input, write_pictures
 from sfumato.release.signature import signed
 from sfumato.release.verify import read_certificate, read_released
 
