@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 import sfumato as sf
 from sfumato.core.consistency import covering
 from sfumato.core.dataset import Dataset
-from sfumato.core.encoding import label
+from sfumato.core.encoding import label as label_of
 from sfumato.core.hierarchy import bind
 from sfumato.core.pair import Pair
 from sfumato.core.ranges import places_of, range_of_numbers
@@ -143,4 +143,4 @@ def test_numbers_are_read_as_if_they_were_text(before, after):
 
 
 def _text(value):
-    return None if value is None or math.isnan(value) else label(value)
+    return None if value is None or math.isnan(value) else label_of(value)

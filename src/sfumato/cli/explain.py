@@ -97,7 +97,7 @@ def _show_release(certificate: dict[str, Any]) -> None:
             soft_wrap=True,
         )
     rows, gone = certificate["data"]["rows"], certificate["suppressed_records"]
-    left = "" if gone is None else f"; {gone:,} ({share(gone / max(1, rows + gone))}) were left out"
+    left = "" if gone is None else f"; {gone:,} ({share(gone / max(1, rows + gone))}) were suppressed or left out"
     console.print(f"{rows:,} records are shared{left}.")
     for step in certificate["plan"]:
         for column, place in step.get("levels", {}).items():

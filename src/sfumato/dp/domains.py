@@ -33,7 +33,7 @@ class Declared:
             raise ParameterError(
                 f"column {column!r} has no declared bounds, so no noise would be enough and nothing is answered; declare "
                 f"the lowest and highest value that counts (bounds={{{column!r}: (low, high)}}, or 'bounds: [low, high]' "
-                "in the recipe), from public knowledge and not from the data" + did_you_mean(column, self.bounds)
+                "in the recipe), from public knowledge and not from the data." + did_you_mean(column, self.bounds)
             )
         return self.bounds[column]
 
@@ -43,7 +43,7 @@ class Declared:
             raise ParameterError(
                 f"column {column!r} has no declared domain, and the values that occur would give people away; declare it "
                 f"(domains={{{column!r}: ['a', 'b']}}, or 'domain: [a, b]' in the recipe), from public knowledge and not "
-                "from the data" + did_you_mean(column, self.domains)
+                "from the data." + did_you_mean(column, self.domains)
             )
         return self.domains[column]
 

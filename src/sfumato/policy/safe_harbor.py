@@ -44,8 +44,13 @@ ZIP = re.compile(r"(\d{0,3})[*xX.]*")
 Labels = Mapping[str, int]
 
 
-def check_numbers(dataset: Dataset, columns: Mapping[str, Sequence[str]]) -> list[str]:
-    """Reasons why ages, ZIP codes or dates are too fine: ``columns`` says which columns are ``age``, ``zip`` and ``date``."""
+def check_numbers(
+    dataset: Dataset, columns: Mapping[str, Sequence[str]], dropped: Sequence[str] | None = None
+) -> list[str]:
+    """Reasons why ages, ZIP codes or dates are too fine: ``columns`` says which columns are ``age``, ``zip`` and ``date``.
+
+    ``dropped`` are columns of the original that are not released; with it, a name that neither has is a reason too.
+    """
     unknown = [kind for kind in columns if kind not in CHECKS]
     if unknown:
         raise ParameterError(f"{unknown[0]!r} is no kind of number that has a rule.{did_you_mean(unknown[0], CHECKS)}")
@@ -54,8 +59,10 @@ def check_numbers(dataset: Dataset, columns: Mapping[str, Sequence[str]]) -> lis
         return ["say which columns are ages, ZIP codes and dates; without that nothing can be checked"]
     told = []
     for kind, column in named:
-        if column not in dataset.columns:
-            continue  # what is not released is not too fine
+        if column not in dataset.columns:  # what is not released is not too fine, but a wrong name hides what is
+            if dropped is not None and column not in dropped:
+                told.append(f"there is no column {column!r}, neither released nor dropped; nothing was checked for it")
+            continue
         encoded = encode(dataset.column(column))
         labels = {v: c for v, c in zip(encoded.labels, encoded.counts.tolist(), strict=True) if v is not None}
         count, what = CHECKS[kind](labels)

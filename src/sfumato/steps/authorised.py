@@ -37,6 +37,7 @@ class Authorised:
     allowed: Annotated[Sequence[str], AfterValidator(tuple), Field(description="policies that allow the use")]
 
     name: ClassVar[str] = "authorised"
+    secret: ClassVar[tuple[str, ...]] = ("allowed",)
 
     @property
     def claims(self) -> tuple[str, ...]:

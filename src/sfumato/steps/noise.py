@@ -227,16 +227,17 @@ class _Adding:
         return tuple(told)
 
     def _kept_by_method(self, kept: Kept) -> list[Preserved]:
-        method, free = self.step.method, not self.settling.changes
+        method, free, several = self.step.method, not self.settling.changes, len(self.step.columns) > 1
         if method == "uncorrelated":
-            return [kept.means(), kept.covariances()]
+            return [kept.means(), *([kept.covariances()] if several else [])]
+        together = [kept.correlations()] if several else []
         if method == "correlated":
-            return [kept.means(), kept.correlations()]
+            return [kept.means(), *together]
         if method == "kim":
-            return [kept.means(exactly=free), kept.variances(), kept.correlations()]
+            return [kept.means(exactly=free), kept.variances(), *together]
         if method == "sullivan":
-            return [kept.distributions(), kept.correlations()]
-        always = ["signs", "zeros"] if method == "multiplicative" else ["values of records that lie near"]
+            return [kept.distributions(), *together]
+        always = ["signs", "zeros"] if method == "multiplicative" else ["all values but the outlying ones"]
         return [kept.means(), *(kept.exact(what) for what in always if free)]
 
     def _warnings(self, kept: Kept) -> list[str]:

@@ -59,6 +59,7 @@ class PersonalLevels:
     by: Annotated[str | None, Field(description="column that names each row's policy")] = None
 
     name: ClassVar[str] = "personal_levels"
+    secret: ClassVar[tuple[str, ...]] = ("own",)
 
     def __post_init__(self) -> None:
         if bool(self.own) != (self.by is not None):

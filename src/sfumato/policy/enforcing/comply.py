@@ -105,7 +105,7 @@ def _against(
     levels, notes = _levels(purpose, released)
     reasons += [*levels, *released.models_broken(purpose)]
     if policy.rule is not None and SAFE_HARBOR in policy.rule.checks:
-        reasons += check_numbers(released.dataset, numbers)
+        reasons += check_numbers(released.dataset, numbers, released.described)
     return [f"{policy.name}: {reason}" for reason in reasons], [f"{policy.name}: {note}" for note in notes]
 
 

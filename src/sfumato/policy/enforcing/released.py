@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from sfumato import registry
 from sfumato.core.encoding import encode
 from sfumato.core.evidence import gather
+from sfumato.core.hierarchy import TOP
 from sfumato.core.schema import Role, Schema
 from sfumato.errors import SfumatoError, UnreadableInput
 from sfumato.policy.enforcing.columns import ROLES
@@ -43,6 +44,11 @@ class Released:
         return found
 
     @property
+    def described(self) -> tuple[str, ...]:
+        """The columns that the recipe knows, the dropped ones among them."""
+        return tuple(self.certificate.get("recipe", {}).get("columns", {}))
+
+    @property
     def pseudonymized(self) -> set[str]:
         """Columns that hold pseudonyms."""
         plans = [p for p in self.certificate.get("plan", []) if p.get("step") == "pseudonymize"]
@@ -51,20 +57,31 @@ class Released:
     def below(self, column: str, method: Anonymization) -> str | None:
         """Why a column is not as coarse as asked for, or None.
 
-        With hierarchy entries the released values themselves are looked up; otherwise the level of the certificate counts,
-        which is one of the hierarchy that was used.
+        With hierarchy entries the released values themselves are looked up. For values that no entry knows, and without
+        entries, the level of the certificate counts, which is one of the hierarchy that was used.
         """
         least = method.minimum or 0
         if method.hierarchy:
-            coarse = {label for row in method.hierarchy for label in row[least:]}
-            fine = {label for row in method.hierarchy for label in row[:least]} - coarse
-            encoded = encode(self.dataset.column(column))
-            hit = int(sum(c for v, c in zip(encoded.labels, encoded.counts.tolist(), strict=True) if v in fine))
-            return f"column {column!r}: {hit:,} released values are finer than level {least}" if hit else None
+            fine, unknown = self._finer(column, method)
+            if fine:
+                return f"column {column!r}: {fine:,} released values are finer than level {least}"
+            if not unknown:
+                return None
         level = self.levels.get(column)
         if level is None:
             return f"column {column!r} must be at level {least} at least; the certificate names no level for it"
         return f"column {column!r} is at level {level}, below the minimum of {least}" if level < least else None
+
+    def _finer(self, column: str, method: Anonymization) -> tuple[int, int]:
+        """How many released values are below the minimum level by the policy's entries, and how many no entry knows."""
+        least = method.minimum or 0
+        coarse = {TOP, *(label for row in method.hierarchy for label in row[least:])}
+        fine = {label for row in method.hierarchy for label in row[:least]} - coarse
+        encoded = encode(self.dataset.column(column))
+        counts = dict(zip(encoded.labels, encoded.counts.tolist(), strict=True))
+        hit = sum(count for label, count in counts.items() if label in fine)
+        unknown = sum(count for label, count in counts.items() if label is not None and label not in fine | coarse)
+        return hit, unknown
 
     def models_broken(self, purpose: Purpose) -> list[str]:
         """The purpose's privacy models that do not hold on the released table, in the roles that the purpose gives."""

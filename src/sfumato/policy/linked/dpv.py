@@ -2,15 +2,18 @@
 
 DPV has no terms for k-anonymity, l-diversity, t-closeness and their parameters. Ours are few, in the namespace
 ``urn:sfumato:vocabulary#`` (``sf:``): classes of models below ``dpv:Anonymisation``, ``sf:has_k`` … for parameters, ``sf:promised_k`` … for
-what was asked for, ``sf:column``, ``sf:group``, ``sf:minimumLevel`` and ``sf:maximumLevel`` for data.
+what was asked for, ``sf:column``, ``sf:group``, ``sf:minimumLevel`` and ``sf:maximumLevel`` for data, ``sf:until`` for the last day of
+storage.
 """
 
 from __future__ import annotations
 
+import datetime
 import re
 from collections.abc import Mapping
 from typing import Any
 
+from sfumato.policy.findings import Finding, PolicyError
 from sfumato.policy.linked.json_ld import PREFIXES, Graph, Node
 from sfumato.policy.linked.usages import MODELS, Category, Measure, Usage
 from sfumato.policy.policy import Datum, Policy, PrivacyModel, Purpose, Retention
@@ -30,7 +33,7 @@ def read_dpv(graph: Graph) -> tuple[Usage, ...]:
 
 def _usage(graph: Graph, node: Node) -> Usage:
     measures = graph.values(node, "dpv:hasTechnicalOrganisationalMeasure", "dpv:hasTechnicalMeasure")
-    days, locations = _storage(graph, node)
+    days, locations, until = _storage(graph, node)
     return Usage(
         purposes=graph.names(node, "dpv:hasPurpose"),
         data=tuple(_category(graph, v) for v in graph.values(node, "dpv:hasPersonalData", "dpv:hasData")),
@@ -40,6 +43,7 @@ def _usage(graph: Graph, node: Node) -> Usage:
         locations=locations,
         days=days,
         legal_bases=graph.names(node, "dpv:hasLegalBasis"),
+        until=until,
     )
 
 
@@ -70,14 +74,25 @@ def _is_number(value: Any) -> bool:
     return isinstance(value, int | float) and not isinstance(value, bool)
 
 
-def _storage(graph: Graph, node: Node) -> tuple[int | None, tuple[str, ...]]:
+def _storage(graph: Graph, node: Node) -> tuple[int | None, tuple[str, ...], datetime.date | None]:
+    """For how many days, where, and until which day data may be stored."""
     days: list[int] = []
     locations: tuple[str, ...] = ()
+    ends: list[datetime.date] = []
     for condition in graph.values(node, "dpv:hasStorageCondition", "dpv:hasStorage"):
         if isinstance(condition, Node):
             days += [d for v in graph.values(condition, "dpv:hasDuration") if (d := _days(graph, v)) is not None]
             locations += graph.names(condition, "dpv:hasLocation")
-    return (min(days) if days else None), locations
+            ends += [_day(graph, v) for v in graph.values(condition, "sf:until")]
+    return (min(days) if days else None), locations, min(ends, default=None)
+
+
+def _day(graph: Graph, value: Any) -> datetime.date:
+    try:
+        return datetime.date.fromisoformat(graph.name_of(value))
+    except ValueError:
+        graph.findings.error("unreadable_date", "$", "sf:until must be a day, written like 2030-12-31")
+        return datetime.date.min
 
 
 def _days(graph: Graph, value: Any) -> int | None:
@@ -101,7 +116,14 @@ def context() -> dict[str, str]:
 
 
 def policy_to_dpv(policy: Policy) -> dict[str, Any]:
-    """A policy in DPV terms: one process per purpose. Consent, hierarchies and pseudonym methods have no place there."""
+    """A policy in DPV terms: one process per purpose. Hierarchies and pseudonym methods have no place there.
+
+    Neither has a refusal: a process that is described is one that may be, so a purpose that was not agreed to is an error.
+    """
+    refused = [p.name for p in policy.purposes if p.accepted is False and not p.required]
+    if refused:
+        told = "the language has no place for a purpose that was not agreed to; take it out, or export to our own form"
+        raise PolicyError([Finding("not_sayable", "error", f"$.{name}", told) for name in refused], policy.name)
     return {"@context": context(), "@graph": [_process(policy, purpose) for purpose in policy.purposes]}
 
 
@@ -117,8 +139,13 @@ def _process(policy: Policy, purpose: Purpose) -> dict[str, Any]:
             node for model in purpose.models for node in _model_nodes(model, purpose)
         ],
     }
+    storage: dict[str, Any] = {}
     if (days := _kept_days(purpose.retention)) is not None:
-        made["dpv:hasStorageCondition"] = {"@type": "dpv:StorageCondition", "dpv:hasDuration": f"P{days}D"}
+        storage["dpv:hasDuration"] = f"P{days}D"
+    if purpose.retention.kind == "fixed_date" and purpose.retention.date is not None:
+        storage["sf:until"] = {"@value": purpose.retention.date.isoformat()}
+    if storage:
+        made["dpv:hasStorageCondition"] = {"@type": "dpv:StorageCondition", **storage}
     return made
 
 

@@ -19,11 +19,11 @@ POLICIES = ("odrl:Policy", "odrl:Set", "odrl:Offer", "odrl:Agreement", "odrl:Pri
 EQUAL = ("odrl:eq", "odrl:isA", "odrl:isAnyOf", "odrl:isPartOf")
 AT_MOST = ("odrl:lteq", "odrl:lt", "odrl:eq")
 ACTIONS = {
-    "odrl:use": "dpv:Use",
+    "odrl:use": "dpv:Processing",  # in ODRL the other actions are included in it
     "odrl:anonymize": "dpv:Anonymise",
     "odrl:aggregate": "dpv:Aggregate",
-    "odrl:distribute": "dpv:Share",
-    "odrl:share": "dpv:Share",
+    "odrl:distribute": "dpv:Disclose",
+    "odrl:share": "dpv:Disclose",
     "odrl:read": "dpv:Use",
     "odrl:transform": "dpv:Transform",
 }

@@ -112,7 +112,7 @@ def allows(
     day = today or datetime.datetime.now(datetime.UTC).date()
     wanted = request.concept()
     for usage in usages:
-        if not usage.permitted and _touches(wanted, usage.concept(), known):
+        if not usage.permitted and _touches(wanted, _as_far_as_said(usage, request).concept(), known):
             return Answer(
                 False, f"a prohibition covers it: {', '.join((*usage.purposes, *usage.recipients)) or 'this use'}"
             )
@@ -121,6 +121,20 @@ def allows(
     if not lasting:
         return Answer(False, "every permission has ended" if permitted else "nothing is permitted")
     return decide(wanted, Or(lasting), known)
+
+
+def _as_far_as_said(prohibition: Usage, request: Usage) -> Usage:
+    """A prohibition without what the request leaves open, since it may be just what is forbidden.
+
+    A request without a recipient is not open: the controller uses the data itself.
+    """
+    return dataclasses.replace(
+        prohibition,
+        data=prohibition.data if request.data else (),
+        processing=prohibition.processing if request.processing else (),
+        locations=prohibition.locations if request.locations else (),
+        days=prohibition.days if request.days is not None else None,
+    )
 
 
 def _touches(wanted: Concept, forbidden: Concept, vocabulary: Vocabulary) -> bool:
