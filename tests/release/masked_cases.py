@@ -53,7 +53,7 @@ CASES = {
     "pseudonymize": Case("patients", {"columns": ["patient_name"], "key": {"env": "OFFICE_KEY"}}, (KEY, "OFFICE_KEY")),
     "rank_swap": Case("homes", {"columns": ["income", "age"], "p": 0.0625}, ("0.0625",)),
     "swap_data": Case("homes", {"columns": ["health"], "keep": ["sex"], "rate": 0.4375}, ("0.4375",)),
-    "swap_similar": Case("homes", {"columns": ["health"], "by": "income", "k": 3, "reach": 777}, ("777",)),
+    "swap_similar": Case("homes", {"columns": ["health"], "by": "income", "k": 3, "reach": 777.0625}, ("777.0625",)),
     "swap_households": Case("homes", {"geography": ["region"], "risk": ["age", "sex"], "similar": [["household_size"], []], "rate": 0.3125}, ("0.3125",)),
     "swap_across": Case("homes", {"columns": ["income"], "match": ["age", "sex"], "rate": 0.8125}, ("0.8125",)),
     "shuffle_values": Case("homes", {"columns": ["income", "health"], "predictors": ["age"], "within": []}),

@@ -146,6 +146,7 @@ def test_neither_frame_nor_order_of_rows_matters(name):
 
 
 def test_flow_is_never_worse_than_greedy_and_both_solvers_agree():
+    pytest.importorskip("ortools")
     rng = np.random.default_rng(3)
     points, buckets = rng.normal(size=(90, 2)), rng.permutation(np.repeat([0, 1, 2], 30))
     limits = Limits.of([10] * 9, [30] * 3, 2)
