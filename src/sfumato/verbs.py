@@ -37,7 +37,8 @@ if TYPE_CHECKING:
 def read(table: Any, **options: Any) -> Dataset:
     """Read a table from a path (CSV, Parquet, Arrow, JSON lines, Excel, SPSS, Stata, SAS) or take a frame.
 
-    Options are those of the format: ``format, delimiter, encoding, decimal, header``.
+    Options are those of the format: ``format, delimiter, encoding, decimal, header``, and ``text`` to leave all
+    columns of a CSV as text.
 
     >>> import polars as pl
     >>> len(read(pl.DataFrame({"age": [30, 40]})))

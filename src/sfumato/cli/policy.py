@@ -41,12 +41,14 @@ def lint(
     today: Today = None,
     json: Json = False,
 ) -> None:
-    """Find what is inconsistent in policies, with rule, line and path; exit code 1 when one is unusable."""
+    """Find what is inconsistent in policies, with rule, line and path; exit code 1 when one is unusable, 5 when unreadable."""
     from sfumato.cli.talk import give_json, out
-    from sfumato.policy.linting import lint_file
+    from sfumato.errors import UnreadableInput
+    from sfumato.policy.enforcing.people import policy_files
+    from sfumato.policy.linting import UNREADABLE, lint_file
 
     columns = read_data(data, quiet=True).columns if data else None
-    every = [str(one) for file in files for one in (sorted(Path(file).iterdir()) if Path(file).is_dir() else [file])]
+    every = [str(one) for file in files for one in (policy_files(Path(file)) if Path(file).is_dir() else [file])]
     found = {file: lint_file(file, today=_day(today) or _now(), columns=columns) for file in every}
     if json:
         give_json({file: [finding.to_dict() for finding in findings] for file, findings in found.items()})
@@ -54,8 +56,9 @@ def lint(
         for file, findings in found.items():
             for finding in findings:
                 out().print(f"{file}: {finding}", markup=False, soft_wrap=True)
-    if any(finding.severity == "error" for findings in found.values() for finding in findings):
-        raise typer.Exit(1)
+    broken = {finding.rule for findings in found.values() for finding in findings if finding.severity == "error"}
+    if broken:
+        raise typer.Exit(UnreadableInput.exit_code if UNREADABLE in broken else 1)
 
 
 def compile_recipe(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -11,6 +12,7 @@ import typer
 from sfumato.cli.options import Json, Quiet, read_data
 
 if TYPE_CHECKING:
+    from sfumato.core.dataset import Dataset
     from sfumato.dp import Answer, Budget, Session
 
 
@@ -34,6 +36,7 @@ def query(
     ] = None,
     neighbours: Annotated[str | None, typer.Option(help="start a ledger: add_remove or change_one")] = None,
     contributions: Annotated[int | None, typer.Option(help="start a ledger: rows of one person that count")] = None,
+    decimal: Annotated[str | None, typer.Option(help="decimal mark of a CSV: . (default) or ,")] = None,
     quantum: Annotated[float, typer.Option(help="replies leave at multiples of so many seconds")] = 2.0,
     fresh: Annotated[bool, typer.Option("--fresh", help="pay again for new noise, even if asked before")] = False,
     json: Json = False,
@@ -50,7 +53,7 @@ def query(
     waiting = Quantum(quantum, alarm=lambda n: tell(f"[yellow]note: the reply took {n} quanta; raise --quantum[/]"))
     start = {"name": name, "protects": protects, "neighbours": neighbours, "contributions": contributions}
     with waiting.reply(since=time.monotonic()):
-        asking = _session(recipe, data, ledger, _budget(budget, delta, budget_rho), start)
+        asking = _session(recipe, data, decimal, ledger, _budget(budget, delta, budget_rho), start)
         if statement is None:
             answers: tuple[Answer, ...] = ()
         else:
@@ -58,7 +61,9 @@ def query(
     _show(asking, answers, json=json, quiet=quiet)
 
 
-def _session(recipe: Path, data: str, ledger: Path | None, budget: Budget | None, start: dict[str, Any]) -> Session:
+def _session(
+    recipe: Path, data: str, decimal: str | None, ledger: Path | None, budget: Budget | None, start: dict[str, Any]
+) -> Session:
     from sfumato import recipes
     from sfumato.dp import session
 
@@ -66,9 +71,32 @@ def _session(recipe: Path, data: str, ledger: Path | None, budget: Budget | None
     path = ledger or recipe.with_suffix(".ledger")
     if not path.exists():
         start = {**start, "name": start["name"] or recipe.stem}
-    # what reading decided depends on the data, so it is not told to those who ask
-    dataset = read_data(data, quiet=True).with_schema(schema)
-    return session(dataset, budget=budget, ledger=path, **start)
+    dataset = _read(data, decimal, [n for n, a in schema.attributes.items() if a.bounds is not None])
+    return session(dataset.with_schema(schema), budget=budget, ledger=path, **start)
+
+
+def _read(data: str, decimal: str | None, numbers: Sequence[str]) -> Dataset:
+    """The table, every cell read for itself: what one row holds must not decide how all others are read.
+
+    Whether a column of a CSV is one of numbers, and what its decimal mark is, is otherwise found from all of its rows:
+    a single odd one would turn everybody's number into none, which no noise could hide.
+    """
+    import polars as pl
+
+    dataset = read_data(data, quiet=True, text=True, decimal=decimal)
+    mark = dataset.source.decimal or "."
+    between = "." if mark == "," else ","
+    grouped = rf"^[+-]?\d{{1,3}}(\{between}\d{{3}})+(\{mark}\d+)?$"
+    written: dict[str, Any] = {}
+    for name in numbers:
+        if name in dataset.columns and dataset.column(name).dtype == pl.String:
+            cells = dataset.to_polars().select(
+                pl.when(pl.col(name).str.contains(grouped))
+                .then(pl.col(name).str.replace_all(between, "", literal=True))
+                .otherwise(pl.col(name))
+            )
+            written[name] = cells[name].str.strip_chars().str.replace(mark, ".", literal=True)
+    return dataset.with_columns(written) if written else dataset
 
 
 def _budget(epsilon: float | None, delta: float | None, rho: float | None) -> Budget | None:

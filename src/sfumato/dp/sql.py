@@ -38,7 +38,7 @@ KNOWN_CLAUSES = {"expressions", "from_", "where", "group"}
 
 def questions(statement: str, declared: Declared, dataset: str) -> tuple[tuple[str | None, Question], ...]:
     """The questions of a SELECT with their names (AS), one each an aggregate; what is outside is refused by name."""
-    select = _select(statement)
+    select = _select(statement, dataset)
     _require_clauses(select)
     _require_table(select, dataset)
     by = _groups(select, declared)
@@ -49,7 +49,12 @@ def questions(statement: str, declared: Declared, dataset: str) -> tuple[tuple[s
     return tuple((name, _question(aggregate, declared, by, where)) for name, aggregate in aggregates)
 
 
-def _select(statement: str) -> Any:
+def _written(dataset: str) -> str:
+    """The name of the table as SQL wants it."""
+    return dataset if dataset.isidentifier() else f'"{dataset}"'
+
+
+def _select(statement: str, dataset: str) -> Any:
     sqlglot = require("sqlglot", extra="dp", to="read SQL")
     if len(statement) > LONGEST:
         raise ParameterError(f"a statement has at most {LONGEST:,} characters")
@@ -58,7 +63,7 @@ def _select(statement: str) -> Any:
     except sqlglot.errors.SqlglotError as error:
         place = (getattr(error, "errors", None) or [{}])[0]
         where = f" at line {place['line']}, column {place['col']}" if place.get("line") else ""
-        raise ParameterError(f"the SQL cannot be read{where}") from None
+        raise ParameterError(f"the SQL cannot be read{where}; the table is written {_written(dataset)}") from None
     except RecursionError:
         raise ParameterError("the SQL is nested too deeply") from None
     if len(parsed) != 1:
@@ -77,16 +82,16 @@ def _require_clauses(select: Any) -> None:
 def _require_table(select: Any, dataset: str) -> None:
     source = select.args.get("from_")
     if source is None:
-        raise _outside("a SELECT without FROM", f"write FROM {dataset}")
+        raise _outside("a SELECT without FROM", f"write FROM {_written(dataset)}")
     table = source.this
     if type(table).__name__ != "Table":
-        raise _outside("a subquery in FROM", f"write FROM {dataset}")
+        raise _outside("a subquery in FROM", f"write FROM {_written(dataset)}")
     extra = [part for part, value in table.args.items() if value and part not in ("this", "alias")]
     if extra or type(table.this).__name__ != "Identifier":
-        raise _outside(f"{extra[0].upper() if extra else 'a function'} in FROM", f"write FROM {dataset}")
+        raise _outside(f"{extra[0].upper() if extra else 'a function'} in FROM", f"write FROM {_written(dataset)}")
     if table.name.lower() != dataset.lower():
         raise ParameterError(
-            f"there is no table {table.name!r}.{did_you_mean(table.name, [dataset])} Write FROM {dataset}"
+            f"there is no table {table.name!r}.{did_you_mean(table.name, [dataset])} Write FROM {_written(dataset)}"
         )
 
 

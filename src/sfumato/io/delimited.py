@@ -36,6 +36,7 @@ class Options:
     encoding: str | None = None
     decimal: str | None = None
     header: bool | None = None
+    text: bool = False
 
     def __post_init__(self) -> None:
         mark = _SPELLED.get(self.delimiter or "", self.delimiter)
@@ -60,7 +61,10 @@ def read(data: bytes, *, name: str, options: Options, prefer_tab: bool = False) 
     text = _Text(data, name, offset, layout)
     columns, more = text.columns()
     del text, data  # free the bytes before the columns are converted
-    decimal, about_numbers = inference.convert(columns, decimal=options.decimal)
+    if options.text:
+        decimal, about_numbers = options.decimal or ".", list[str]()
+    else:
+        decimal, about_numbers = inference.convert(columns, decimal=options.decimal)
     notes += [*_about_layout(layout, options), *more, *about_numbers]
     source = Source(name, "csv", layout.delimiter, encoding, decimal, layout.header, notes=tuple(notes))
     return pl.DataFrame(columns), source

@@ -35,6 +35,7 @@ def read_table(
     encoding: str | None = None,
     decimal: str | None = None,
     header: bool | None = None,
+    text: bool = False,
 ) -> tuple[pl.DataFrame, Source]:
     """Read a table and the form it had.
 
@@ -45,6 +46,8 @@ def read_table(
         encoding: of CSV, JSON lines and statistics files; found when None.
         decimal: ``.`` or ``,``; found when None, and needed where ``33.000`` could be both.
         header: whether the first row of CSV and Excel names the columns; found when None.
+        text: leave every column of a CSV as text. What a column is then does not depend on what all its rows hold; other
+            formats say it themselves.
 
     Raises:
         UnreadableInput: the file is absent, empty, damaged or no table; the message names the line and the fix.
@@ -53,7 +56,7 @@ def read_table(
     name, suffix, data = _load(path)
     kind = choose_format(data, name=name, suffix=suffix, asked=format)
     given = {"delimiter": delimiter, "encoding": encoding, "decimal": decimal, "header": header}
-    options = _meaningful(kind, given)
+    options = _meaningful(kind, given) | ({"text": True} if text and kind == "csv" else {})
     digest = hashlib.sha256(data).hexdigest()
     frame, source = _parse(kind, data, name, options, prefer_tab=suffix.lower() in (".tsv", ".tab"))
     return frame, dataclasses.replace(source, digest=digest)

@@ -51,7 +51,7 @@ class Findings:
 
     def __init__(self, name: str = "the policy") -> None:
         self.name = name
-        self._found: list[Finding] = []
+        self._found: dict[Finding, None] = {}
 
     def __iter__(self) -> Iterator[Finding]:
         return iter(self._found)
@@ -82,8 +82,7 @@ class Findings:
             self._add(finding)
 
     def _add(self, finding: Finding) -> None:
-        if finding not in self._found:
-            self._found.append(finding)
+        self._found.setdefault(finding)
 
     @property
     def errors(self) -> tuple[Finding, ...]:

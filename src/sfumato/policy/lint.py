@@ -9,6 +9,7 @@ from collections.abc import Iterable, Sequence
 
 from sfumato.errors import did_you_mean
 from sfumato.policy.documents import Document
+from sfumato.policy.enforcing.merged_hierarchies import torn_labels
 from sfumato.policy.findings import Finding, Findings
 from sfumato.policy.policy import Anonymization, Group, Policy, PrivacyModel, Pseudonymization, Purpose
 from sfumato.policy.promises import UnknownPromise, models_of
@@ -120,7 +121,11 @@ def _levels(found: Findings, name: str, method: Anonymization, path: str) -> Non
     depths = {len(row) for row in method.hierarchy}
     if len(depths) > 1:
         found.error("hierarchy_uneven", path, f"datum {name!r}: rows of its hierarchy have different numbers of levels")
-    elif depths and low is not None and low > max(depths) - 1:
+        return
+    for level, count in torn_labels(method.hierarchy).items() if depths else ():
+        told = f"datum {name!r}: {count} label(s) of level {level} of its hierarchy stand under different labels"
+        found.error("hierarchy_disagrees", path, told)
+    if depths and low is not None and low > max(depths) - 1:
         top = max(depths) - 1
         found.error(
             "min_above_hierarchy", path, f"datum {name!r}: the minimum level {low} is above the top level {top}"

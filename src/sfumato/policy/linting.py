@@ -12,14 +12,21 @@ from sfumato.policy.documents import read_text
 from sfumato.policy.findings import Finding, Findings, PolicyError
 from sfumato.policy.lint import lint, located
 
+UNREADABLE = "unreadable"
+"""The rule that a file breaks which is no text, or not the JSON or XML it seems to be."""
+
 
 def lint_file(
     path: str | Path, *, today: datetime.date | None = None, columns: Sequence[str] | None = None
 ) -> list[Finding]:
-    """Everything found in a file: while reading it, and in what it says. A file that cannot be read at all raises."""
+    """Everything found in a file: while reading it, and in what it says. One that cannot be read has one finding."""
     if str(path).startswith(PRESET):
         return list(lint(load_policy(path), today=today, columns=columns))
-    return lint_text(read_text(Path(path)), name=Path(path).name, today=today, columns=columns)
+    try:
+        text = read_text(Path(path))
+    except UnreadableInput as error:
+        return [Finding(UNREADABLE, "error", "$", str(error))]
+    return lint_text(text, name=Path(path).name, today=today, columns=columns)
 
 
 def lint_text(
@@ -34,7 +41,7 @@ def lint_text(
     except PolicyError as error:
         return list(error.findings)
     except UnreadableInput as error:
-        return [Finding("unreadable", "error", "$", str(error))]
+        return [Finding(UNREADABLE, "error", "$", str(error))]
     every = [*found, *located(lint(policy, today=today, columns=columns), document, dialect)]
     seen: dict[tuple[str, str], Finding] = {}
     for finding in every:

@@ -112,9 +112,11 @@ def compile_policies(
 
 def _sound(policies: Policies, dataset: Dataset) -> list[Decision]:
     """Raise everything inconsistent in the policies; what they list and the table lacks is only told, unless required."""
+    named = [*((policy.name, policy) for policy in policies.everybody), *policies.groups.items()]
     found = Findings("the policies")
-    for policy in policies.all:
-        found.extend(lint(policy, columns=dataset.columns))
+    for name, policy in named:
+        told = lint(policy, columns=dataset.columns)
+        found.extend(dataclasses.replace(f, path=f"{name}: {f.path}") if f.severity == "error" else f for f in told)
     found.raise_errors()
     return [Decision(f.rule, f.path, f.message) for f in found if f.rule == "datum_not_in_table"]
 

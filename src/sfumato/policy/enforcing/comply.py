@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from sfumato.policy.enforcing.authorise import Permission, Use, authorise
-from sfumato.policy.enforcing.people import Policies
-from sfumato.policy.enforcing.record import drift, read_record
+from sfumato.policy.enforcing.people import Policies, digest_of
+from sfumato.policy.enforcing.record import drift, read_record, refused_before
 from sfumato.policy.enforcing.released import Released, read_released
 from sfumato.policy.policy import Policy, Purpose
 from sfumato.policy.safe_harbor import check_numbers
@@ -144,7 +144,7 @@ def _against_people(policies: Policies, use: Use, record: Mapping[str, Any] | No
     """People's own policies cannot be read off a file that hides who is who; the owner's record vouches for them."""
     if not policies.groups:
         return []
-    refusing = sum(not authorise(policy, use).allowed for policy in policies.groups.values())
+    refusing = [policy for policy in policies.groups.values() if not authorise(policy, use).allowed]
     if record is None:
         return [
             "people have policies of their own, and there is no compliance record of the owner to tell they were kept"
@@ -152,9 +152,11 @@ def _against_people(policies: Policies, use: Use, record: Mapping[str, Any] | No
     told = []
     if (record.get("purpose"), record.get("recipient")) != (use.purpose, use.recipient):
         told.append("the release was made for another purpose or recipient than asked for, under people's own policies")
-    if refusing > len(record.get("refused", [])):
+    known = refused_before(record)
+    fresh = sum(digest_of(policy) not in known for policy in refusing)
+    if fresh:
         told.append(
-            f"{refusing} of {len(policies.groups)} of people's own policies do not allow this use, more than when it was made"
+            f"{fresh} of {len(policies.groups)} of people's own policies no longer allow this use as when it was made"
         )
     if any("people's own policies are new or changed" in note for note in notes):
         told.append("people's own policies changed since the release; what they ask for now is not known to be kept")

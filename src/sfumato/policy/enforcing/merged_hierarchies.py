@@ -27,7 +27,7 @@ def merged_hierarchy(column: str, rows: Sequence[Row], findings: Findings) -> An
         told = f"{column}: hierarchy entries have from {min(depths)} to {max(depths)} levels in different policies"
         findings.error("hierarchy_uneven", column, told)
         return None
-    torn = _torn(rows)
+    torn = torn_labels(rows)
     for level, count in torn.items():
         told = f"{column}: {count} label(s) of level {level} stand under different labels in different policies"
         findings.error("hierarchy_disagrees", column, told)
@@ -38,7 +38,7 @@ def merged_hierarchy(column: str, rows: Sequence[Row], findings: Findings) -> An
     return registry.build("hierarchies", {"table": {"rows": [list(row) for row in rows]}})
 
 
-def _torn(rows: Sequence[Row]) -> Mapping[int, int]:
+def torn_labels(rows: Sequence[Row]) -> Mapping[int, int]:
     """Level → how many of its labels have two different labels above them."""
     found: dict[int, int] = {}
     for level in range(len(rows[0]) - 1):

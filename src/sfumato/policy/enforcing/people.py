@@ -72,10 +72,7 @@ class Policies:
         everybody = []
         for path in paths:
             if Path(path).is_dir():
-                files = sorted(f for f in Path(path).iterdir() if f.suffix.lower() in SUFFIXES)
-                if not files:
-                    raise UnreadableInput(f"{path} holds no policies ({', '.join(SUFFIXES)})")
-                own |= {file.stem: Policy.load(file) for file in files}
+                own |= {file.stem: Policy.load(file) for file in policy_files(Path(path))}
             else:
                 everybody.append(Policy.load(path))
         return cls.of(own, everybody=everybody)
@@ -120,6 +117,14 @@ class Policies:
         from sfumato.policy.enforcing.comply import comply
 
         return comply(Path(folder), self, purpose=purpose, recipient=recipient, **options)
+
+
+def policy_files(folder: Path) -> list[Path]:
+    """The policies in a folder, each named after a person; other files are left alone."""
+    files = sorted(f for f in folder.iterdir() if f.suffix.lower() in SUFFIXES)
+    if not files:
+        raise UnreadableInput(f"{folder} holds no policies ({', '.join(SUFFIXES)})")
+    return files
 
 
 def _without_entries(policy: Policy, entries: dict[tuple[str, str], dict[tuple[str, ...], None]]) -> Policy:

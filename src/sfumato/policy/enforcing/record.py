@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import secrets
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -36,12 +37,20 @@ def compliance_record(release: Release, compiled: Compiled, policies: Policies) 
         "policies": [_described(policy, policy.name) for policy in policies.everybody],
         "own_policies": [_described(policy, label) for label, policy in policies.groups.items()],
         "people": len(policies.label_of),
+        "who_has_which": _who_has_which(policies, secrets.token_hex(16)),
         "refused": [{"policy": label, "reason": reason} for label, reason in compiled.refused.items()],
         "decisions": [{"rule": d.rule, "subject": d.subject, "text": d.text} for d in compiled.decisions],
         "levels": {c.name: c.level for c in release.columns if c.level is not None},
         "suppressed_records": release.suppressed,
         "verdicts": [verdict.to_dict() for verdict in release.verdicts],
     }
+
+
+def _who_has_which(policies: Policies, salt: str) -> str:
+    """A salted digest of everybody's policy: it changes when somebody gets another one, or none, that others have already."""
+    digests = {label: digest_of(policy) for label, policy in policies.groups.items()}
+    pairs = sorted((person, digests[label]) for person, label in policies.label_of.items())
+    return f"{salt}:{_digest([salt, pairs])}"
 
 
 def _described(policy: Policy, name: str) -> dict[str, Any]:
@@ -83,7 +92,16 @@ def drift(record: Mapping[str, Any], policies: Policies) -> list[str]:
     fresh = sum(digest_of(policy) not in known for policy in policies.groups.values())
     if fresh:
         told.append(f"{fresh} of {len(policies.groups)} of people's own policies are new or changed since the release")
+    elif policies.groups and _reassigned(record, policies):
+        told.append(
+            "some of people's own policies are new or changed since the release: others now have them, or nobody"
+        )
     return told
+
+
+def _reassigned(record: Mapping[str, Any], policies: Policies) -> bool:
+    before = str(record.get("who_has_which", ""))
+    return bool(before) and before != _who_has_which(policies, before.partition(":")[0])
 
 
 def _changed(policy: Policy, parts: Any) -> list[str]:
@@ -92,6 +110,13 @@ def _changed(policy: Policy, parts: Any) -> list[str]:
     names = [n for n in (*new, *old) if new.get(n) != old.get(n)]
     verbs = {n: "added" if n not in old else "gone" if n not in new else "changed" for n in dict.fromkeys(names)}
     return [f"policy {policy.name!r} drifted since the release: {name} {verb}" for name, verb in verbs.items()]
+
+
+def refused_before(record: Mapping[str, Any]) -> set[Any]:
+    """The digests of people's own policies that did not allow the use when the release was made."""
+    labels = {r.get("policy") for r in record.get("refused", []) if isinstance(r, Mapping)}
+    own = [p for p in record.get("own_policies", []) if isinstance(p, Mapping)]
+    return {p.get("digest") for p in own if p.get("name") in labels}
 
 
 def read_record(folder: Path) -> dict[str, Any] | None:

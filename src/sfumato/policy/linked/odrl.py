@@ -53,10 +53,10 @@ def _usage(graph: Graph, policy: Node, rule: Node, *, permitted: bool) -> Usage 
         left, operator, right = _constraint(graph, constraint)
         if left == "odrl:dateTime" and operator in AT_MOST and permitted and (until := _last_day(operator, right)):
             continue
-        if left in ("odrl:purpose", "odrl:recipient", "odrl:spatial") and operator in EQUAL:
-            found[left] = right
-        elif left == "odrl:elapsedTime" and operator in AT_MOST and (days := _period(right)) is not None:
-            continue
+        if left in ("odrl:purpose", "odrl:recipient", "odrl:spatial") and operator in EQUAL and left not in found:
+            found[left] = right  # a second one asks for both at once, which we cannot check
+        elif left == "odrl:elapsedTime" and operator in AT_MOST and (period := _period(operator, right)) is not None:
+            days = period if days is None else min(days, period)
         elif permitted:
             told = f"a permission is bound to {left or 'a constraint'} with {operator or 'no operator'}, which we cannot check; it is not used"
             graph.findings.warning("odrl_constraint", rule.path, told)
@@ -87,9 +87,10 @@ def _constraint(graph: Graph, constraint: Any) -> tuple[str, str, tuple[str, ...
     return left, operator, graph.names(constraint, "odrl:rightOperand")
 
 
-def _period(right: tuple[str, ...]) -> int | None:
+def _period(operator: str, right: tuple[str, ...]) -> int | None:
+    """The most days that a constraint on time allows."""
     found = re.fullmatch(r"P?(\d{1,6})D?", right[0]) if right else None
-    return int(found[1]) if found else None
+    return max(0, int(found[1]) - (operator == "odrl:lt")) if found else None
 
 
 def _last_day(operator: str, right: tuple[str, ...]) -> datetime.date | None:

@@ -21,7 +21,7 @@ from sfumato.policy.policy import (
 )
 from sfumato.policy.special.concepts import And, Between, Concept, Named, Or, Some
 from sfumato.policy.special.subsumption import Answer, decide
-from sfumato.policy.special.vocabulary import Vocabulary, built_in
+from sfumato.policy.special.vocabulary import THING_NAMES, Vocabulary, built_in
 
 if TYPE_CHECKING:
     from sfumato.policy.documents import Document
@@ -110,6 +110,7 @@ def allows(
     """
     known = vocabulary or built_in()
     day = today or datetime.datetime.now(datetime.UTC).date()
+    request, usages = _with_prefixes(request), tuple(_with_prefixes(usage) for usage in usages)
     wanted = request.concept()
     for usage in usages:
         if not usage.permitted and _touches(wanted, _as_far_as_said(usage, request).concept(), known):
@@ -121,6 +122,26 @@ def allows(
     if not lasting:
         return Answer(False, "every permission has ended" if permitted else "nothing is permitted")
     return decide(wanted, Or(lasting), known)
+
+
+def _with_prefixes(usage: Usage) -> Usage:
+    """Plain names under our own prefix, so that ``press`` of one document is ``sf:press`` of another."""
+    return dataclasses.replace(
+        usage,
+        purposes=tuple(prefixed(name) for name in usage.purposes),
+        recipients=tuple(prefixed(name) for name in usage.recipients),
+        data=tuple(dataclasses.replace(category, name=prefixed(category.name)) for category in usage.data),
+    )
+
+
+def prefixed(name: str) -> str:
+    """A name with a prefix; ours where it has none. ODRL has no names for purposes, recipients and data: these are plain.
+
+    >>> prefixed("press"), prefixed("odrl:press"), prefixed("dpv:Marketing")
+    ('sf:press', 'sf:press', 'dpv:Marketing')
+    """
+    plain = name.removeprefix("odrl:")
+    return plain if ":" in plain or plain in THING_NAMES else f"sf:{plain}"
 
 
 def _as_far_as_said(prohibition: Usage, request: Usage) -> Usage:

@@ -142,10 +142,13 @@ def _fitting(reading: Reading, theirs: Labels) -> tuple[tuple[int, ...], ...]:
     """Per released label the intruder's values it may stand for; a label only the release has stands for itself."""
     position = {value: i for i, value in enumerate(theirs)}
     code_of = [position.get(value, -1) for value in reading.values]
-    members = reading.members.tolist()
-    found = []
+    members, starts, everything = reading.members.tolist(), reading.starts.tolist(), reading.everything.tolist()
+    found: list[tuple[int, ...]] = []
     for i, label in enumerate(reading.labels):
-        held = [] if reading.everything[i] else members[reading.starts[i] : reading.starts[i + 1]]
+        held = [] if everything[i] else members[starts[i] : starts[i + 1]]
+        if len(held) == 1:  # the rule where nothing is generalised
+            found.append((code_of[held[0]],) if code_of[held[0]] >= 0 else ())
+            continue
         codes = {code_of[value] for value in held} - {-1}
         if not held and label in position:
             codes = {position[label]}
