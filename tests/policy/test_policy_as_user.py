@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import copy
+import dataclasses
+import datetime
 import json
 import shutil
 
+import polars as pl
 import pytest
 
+import sfumato as sf
 from sfumato.policy.dialects import parse_policy, write_policy
 from sfumato.policy.enforcing.people import Policies
 from sfumato.policy.findings import PolicyError
@@ -104,10 +108,6 @@ def test_a_finding_says_which_of_several_policies_it_is_about(sf_run, room):
 def raw(tmp_path_factory):
     """A release with ages as they are: all the same, so 3-anonymous without recoding."""
     folder = tmp_path_factory.mktemp("raw") / "out"
-    import polars as pl
-
-    import sfumato as sf
-
     table = sf.read(pl.DataFrame({"Age": [25] * 4, "Disease": ["Flu", "Cold"] * 2}))
     table = table.with_roles(quasi="Age", sensitive="Disease")
     sf.anonymize(table, [sf.KAnonymity(3)], [sf.GlobalRecoding()]).write(folder)
@@ -175,6 +175,18 @@ def test_two_constraints_on_one_thing_are_not_read_as_one(tmp_path, sf_run, raw)
     assert done.code in (1, 2) and "✓" not in done.out
 
 
+def test_obligations_of_a_policy_bind_and_rules_of_others_are_not_guessed(tmp_path, sf_run, raw):
+    asked = ("policy", "comply", raw, "-p", tmp_path / "odrl.json", "--purpose", "dpv:AcademicResearch")
+    for least, code in ((4, 0), (5, 1)):
+        wanted = {"leftOperand": "sf:has_k", "operator": "gteq", "rightOperand": {"@value": str(least)}}
+        tree = {**ODRL, "obligation": [{"action": "anonymize", "constraint": [wanted]}]}
+        (tmp_path / "odrl.json").write_text(json.dumps(tree))
+        assert sf_run(*asked).code == code
+    (tmp_path / "odrl.json").write_text(json.dumps({**ODRL, "inheritFrom": "urn:example:parent"}))
+    inheriting = sf_run(*asked)
+    assert inheriting.code == 2 and "odrl_inherits" in inheriting.err
+
+
 @pytest.mark.parametrize(("operator", "days", "allowed"), [("lteq", 30, True), ("lt", 30, False), ("lt", 29, True)])
 def test_less_than_thirty_days_is_twenty_nine(tmp_path, sf_run, raw, operator, days, allowed):
     tree = copy.deepcopy(ODRL)
@@ -186,9 +198,6 @@ def test_less_than_thirty_days_is_twenty_nine(tmp_path, sf_run, raw, operator, d
 
 
 def test_dpv_keeps_the_last_day_and_refuses_what_it_cannot_say():
-    import dataclasses
-    import datetime
-
     def with_fields(**fields) -> Policy:
         return Policy("study", purposes=(dataclasses.replace(study().purposes[0], **fields),))
 
@@ -234,10 +243,6 @@ def test_a_release_under_peoples_own_policies_is_verified_with_its_original(sf_r
 @pytest.fixture(scope="module")
 def owned(tmp_path_factory):
     """A release under four people's policies of two kinds: Alice and Axel ask for nothing more, Bob and Cid do."""
-    import polars as pl
-
-    import sfumato as sf
-
     names = ["Alice", "Axel", "Bob", "Cid"]
     frame = pl.DataFrame({"Name": names, "Age": [25] * 4, "Zipcode": ["53711"] * 4, "Disease": ["Flu"] * 4})
     plain, strict = personal("25", "53711"), personal("25", "53711", age_level=1)

@@ -35,6 +35,9 @@ def read_odrl(graph: Graph) -> tuple[Usage, ...]:
 
 
 def _rules(graph: Graph, policy: Node) -> Iterator[Usage]:
+    if any(True for _ in graph.values(policy, "odrl:inheritFrom")):
+        told = "the policy inherits rules of another one, which may forbid more; write them into this document"
+        graph.findings.error("odrl_inherits", policy.path, told)
     for name, permitted in (("odrl:permission", True), ("odrl:prohibition", False)):
         for rule in graph.values(policy, name):
             if isinstance(rule, Node):
@@ -71,7 +74,7 @@ def _usage(graph: Graph, policy: Node, rule: Node, *, permitted: bool) -> Usage 
         data=tuple(Category(name) for name in targets),
         processing=tuple(ACTIONS.get(name, name) for name in actions),
         recipients=found.get("odrl:recipient", ()) or assignees,
-        measures=_duties(graph, rule) if permitted else (),
+        measures=_duties(graph, policy, rule) if permitted else (),
         locations=found.get("odrl:spatial", ()),
         days=days,
         permitted=permitted,
@@ -102,10 +105,13 @@ def _last_day(operator: str, right: tuple[str, ...]) -> datetime.date | None:
     return day - datetime.timedelta(days=1) if operator == "odrl:lt" and day > datetime.date.min else day
 
 
-def _duties(graph: Graph, rule: Node) -> tuple[Measure, ...]:
-    """``odrl:anonymize`` as a duty asks for anonymisation, by a model where its constraints name one."""
+def _duties(graph: Graph, policy: Node, rule: Node) -> tuple[Measure, ...]:
+    """``odrl:anonymize`` as a duty of a permission, or an obligation of the policy, asks for anonymisation.
+
+    By a model where its constraints name one.
+    """
     found = []
-    for duty in graph.values(rule, "odrl:duty"):
+    for duty in (*graph.values(rule, "odrl:duty"), *graph.values(policy, "odrl:obligation")):
         if not isinstance(duty, Node):
             continue
         actions = graph.names(duty, "odrl:action")
