@@ -34,7 +34,7 @@ format:  ## Format the code and apply the safe fixes
 	$(BIN)/ruff check --fix-only .
 	$(BIN)/ruff format .
 
-bench:  ## Measure on tables of growing size: BENCH=search (and the whole run), judge (all models, against pycanon), local or suppression
+bench:  ## Measure on tables of growing size: BENCH=search, judge, local, suppression, masking, exchange, microaggregation, risk, linkage, utility or queries
 	@sh tools/install.sh test
 	@$(BIN)/python benchmarks/$(BENCH).py $(ARGS)
 
