@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import dataclasses
-import importlib.util
 from typing import TYPE_CHECKING, Any, Literal
 
 from sfumato.core.extras import require
+from sfumato.errors import MissingExtra
 
 if TYPE_CHECKING:
     import numpy as np
@@ -27,9 +27,13 @@ class Solution:
 
 
 def chosen(solver: Solver) -> Solver:
-    """The solver to use: highspy where it is installed, else scipy."""
+    """The solver to use: highspy where it can be loaded, else scipy."""
     if solver == "auto":
-        return "highspy" if importlib.util.find_spec("highspy") else "scipy"
+        try:  # its library may be there and yet not load: ortools brings another version of it into the process
+            require("highspy", extra="solvers", to="solve programs from a known start")
+        except MissingExtra:
+            return "scipy"
+        return "highspy"
     if solver == "highspy":
         require("highspy", extra="solvers", to="solve programs from a known start")
     return solver
