@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import sfumato as sf
-from sfumato.core.binning import association, binned, table_distance
+from sfumato.core.binning import binned, table_distance
 from sfumato.core.dataset import Dataset
 from sfumato.core.pair import Pair
 from sfumato.core.step import Goal
@@ -57,19 +57,6 @@ def test_suppressed_cells_of_a_number_are_missing_or_spread():
     assert gone.names[-1] == "missing" and gone.after[-1] == 1.0
 
 
-@given(st.lists(st.tuples(st.integers(0, 2), st.integers(0, 2)), min_size=1, max_size=20))
-def test_association_is_a_share_and_symmetric(rows):
-    one, other = np.array([a for a, _ in rows]), np.array([b for _, b in rows])
-    assert 0 <= association(one, other) <= 1
-    assert association(one, other) == pytest.approx(association(other, one))
-
-
-def test_association_of_equal_and_independent_columns():
-    a, b = np.array([0, 0, 1, 1]), np.array([0, 1, 0, 1])
-    assert association(a, a) == pytest.approx(1) and association(a, b) == pytest.approx(0)
-    assert association(a, np.zeros(4, dtype=np.int64)) == 0
-
-
 @given(mixed_tables(fewest_rows=4), st.sampled_from([Mondrian(), LocalRecoding()]))
 def test_tables_of_generalised_columns_are_those_of_their_cells(table, step):
     people = table.dataset()
@@ -108,7 +95,6 @@ def test_a_label_for_every_record_does_not_fill_the_memory():
     one, other = binned(pair, "x"), binned(pair, "y")
     assert one.spread.shape == (12, 12)  # not 30,000 labels, whose table would take 7 GB
     assert 0.05 < table_distance(one, other) < 0.5
-    assert association(one.released, other.released) < 0.05
 
 
 def test_many_kinds_of_ranges_are_added_row_by_row(monkeypatch):

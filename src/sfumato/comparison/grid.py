@@ -107,11 +107,16 @@ def _varied(document: Any, variations: Sequence[str], name: str) -> Any:
         if not equals or not dot or not values:
             raise ParameterError(f"{text!r} varies nothing; write it like k_anonymity.k=3,5,10")
         options = [read_yaml(part.strip(), "--vary") for part in values.split(",")]
-        homes = [one for section in ("meet", "steps") for one in varied.get(section) or [] if _named(one) == owner]
+        homes = [
+            (section, place)
+            for section in ("meet", "steps")
+            for place, one in enumerate(varied.get(section) or [])
+            if _named(one) == owner
+        ]
         if not homes:
             raise ParameterError(f"{name} has no model or step {owner!r} to vary {field} of")
-        for position, home in enumerate(homes):
-            _set(varied, home, owner, field, options, position)
+        for section, place in homes:
+            varied[section][place] = _with_options(varied[section][place], owner, field, options)
     return varied
 
 
@@ -119,9 +124,7 @@ def _named(spec: Any) -> Any:
     return next(iter(spec), None) if isinstance(spec, Mapping) else spec
 
 
-def _set(document: Any, home: Any, owner: str, field: str, options: list[Any], position: int) -> None:
-    for section in ("meet", "steps"):
-        for place, one in enumerate(document.get(section) or []):
-            if one is home:
-                fields = dict(one[owner]) if isinstance(one, Mapping) and isinstance(one[owner], Mapping) else {}
-                document[section][place] = {owner: {**fields, field: {VARY: options}}}
+def _with_options(spec: Any, owner: str, field: str, options: list[Any]) -> dict[str, Any]:
+    """A model or step of which one field varies."""
+    fields = dict(spec[owner]) if isinstance(spec, Mapping) and isinstance(spec[owner], Mapping) else {}
+    return {owner: {**fields, field: {VARY: options}}}

@@ -11,7 +11,7 @@ from sfumato.comparison.outcome import Outcome
 from sfumato.core.dataset import Dataset
 from sfumato.core.randomness import Seed
 from sfumato.errors import ParameterError, SchemaError, Unsatisfiable
-from sfumato.evaluation import evaluate
+from sfumato.evaluation import evaluate, quick_metrics
 from sfumato.intruders.attack import attack_release
 from sfumato.release.make import make_release
 
@@ -72,7 +72,7 @@ def _measured(release: Release, terms: Terms) -> dict[str, Any]:
         sample=terms.sample,
         seed=terms.seed,
     )
-    worth = evaluate(pair)
+    worth = evaluate(pair, quick_metrics())
     return {
         "risks": {**report.values(), **{m.name: m.value for m in release.after.measures}},
         "utilities": {m.name: m.value for m in worth.measures},

@@ -224,17 +224,3 @@ def _table(one: NDArray[np.int64], other: NDArray[np.int64], shape: tuple[int, i
 
     counts = np.bincount(one * shape[1] + other, minlength=shape[0] * shape[1])
     return np.asarray(counts, dtype=np.float64).reshape(shape)
-
-
-def association(one: NDArray[np.int64], other: NDArray[np.int64]) -> float:
-    """Cramér's V of two columns of codes: 0 for independent ones, 1 where each determines the other."""
-    if not len(one):
-        return 0.0
-    counts = _table(one, other, (int(one.max()) + 1, int(other.max()) + 1))
-    counts = counts[counts.sum(axis=1) > 0][:, counts.sum(axis=0) > 0]
-    least = min(counts.shape) - 1
-    if least < 1:
-        return 0.0
-    expected = counts.sum(axis=1, keepdims=True) * counts.sum(axis=0, keepdims=True) / counts.sum()
-    squared = float(((counts - expected) ** 2 / expected).sum())
-    return float(min(1.0, (squared / counts.sum() / least) ** 0.5))

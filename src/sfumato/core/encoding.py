@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from sfumato.errors import SchemaError
@@ -150,6 +151,23 @@ def encode_column(dataset: Dataset, column: Column) -> Encoded:
         before = [divmod(pair, max(1, len(part.labels))) for pair in used.tolist()]
         labels = [(*labels[left], part.labels[right]) for left, right in before]
     return Encoded(codes, tuple(joint_label(parts) for parts in labels), np.bincount(codes, minlength=len(labels)))
+
+
+def alike(dataset: Dataset, columns: Sequence[str]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Number rows alike that have the same values in some columns: the number of every row, and the first row of each.
+
+    >>> import polars as pl
+    >>> from sfumato.core.dataset import Dataset
+    >>> [found.tolist() for found in alike(Dataset(pl.DataFrame({"a": [1, 2, 1]})), ["a"])]
+    [[0, 1, 0], [0, 1]]
+    """
+    import numpy as np
+
+    from sfumato.kernels.keys import group
+
+    codes = np.stack([encode(dataset.column(name)).codes for name in columns], axis=1)
+    ids, first = group(codes.astype(np.uint64))
+    return ids.astype(np.int64), first.astype(np.int64)
 
 
 def value_counts(dataset: Dataset, column: Column) -> dict[str | None, int]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal
 
-from sfumato.report.charts import AFTER, ALARM, BEFORE, FONT, INK, SOFT, shortened, svg_of
+from sfumato.report.charts import AFTER, ALARM, BEFORE, FONT, INK, SOFT, data_of, shortened, svg_of
 from sfumato.report.pictures import Picture, on_white
 from sfumato.report.wording import humanised, percent
 
@@ -58,10 +58,10 @@ def attack_chart(attacks: Mapping[str, Any]) -> alt.LayerChart | None:
     color = alt.Color("bad", type="nominal", legend=None, scale=alt.Scale(domain=[False, True], range=[AFTER, ALARM]))
     known, sure = [r for r in rows if r["guess"] is not None], [r for r in rows if r["low"] is not None]
     layers = [
-        _data(rows).mark_bar(height=13).encode(_x(plot, "value"), _y(rows), color),
-        _data(known).mark_tick(color=BEFORE, thickness=5, size=13).encode(_x(plot, "guess"), _y(rows)),
-        _data(rows).mark_tick(color=INK, thickness=1.5, size=22).encode(_x(plot, "allowed"), _y(rows)),
-        _data(sure).mark_rule(color=INK, strokeWidth=2).encode(_x(plot, "low"), alt.X2("high"), _y(rows)),
+        data_of(rows).mark_bar(height=13).encode(_x(plot, "value"), _y(rows), color),
+        data_of(known).mark_tick(color=BEFORE, thickness=5, size=13).encode(_x(plot, "guess"), _y(rows)),
+        data_of(rows).mark_tick(color=INK, thickness=1.5, size=22).encode(_x(plot, "allowed"), _y(rows)),
+        data_of(sure).mark_rule(color=INK, strokeWidth=2).encode(_x(plot, "low"), alt.X2("high"), _y(rows)),
         _texts(rows, "name", -10, "right"),
         _texts(rows, "text", plot + 12, "left"),
     ]
@@ -136,7 +136,7 @@ def _x(plot: int, field: str) -> alt.X:
 def _texts(rows: Sequence[Mapping[str, Any]], field: str, x: float, align: Literal["left", "right"]) -> alt.Chart:
     import altair as alt
 
-    mark = _data(rows).mark_text(align=align, baseline="middle", fontSize=SIZE, color=INK)
+    mark = data_of(rows).mark_text(align=align, baseline="middle", fontSize=SIZE, color=INK)
     made: alt.Chart = mark.encode(alt.XValue(x), _y(rows), alt.Text(field, type="nominal"))  # type: ignore[no-untyped-call]
     return made
 
@@ -149,9 +149,3 @@ def _in_words(tried: Mapping[str, Any]) -> str:
     beyond = ", more than allowed" if tried["exceeds"] else ""
     told = f"{percent(tried['value'])}{between}{guess}, allowed {percent(min(1.0, allowed(tried)))}{beyond}"
     return f"{tried['intruder']}, {humanised(tried['attack'])}: {told}"
-
-
-def _data(values: Sequence[Mapping[str, Any]]) -> alt.Chart:
-    import altair as alt
-
-    return alt.Chart(alt.Data(values=[dict(value) for value in values]))  # type: ignore[no-untyped-call]

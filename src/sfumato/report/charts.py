@@ -128,7 +128,7 @@ def level_chart(
     names = [name for name, _, _ in levels]
     frame = Frame([[heading[0], *names], [heading[1], *words]], len(levels) - 1)
     boxes = [box for row, (_, level, top) in enumerate(levels) for box in _boxes(frame, row, level, top)]
-    mark = _data(boxes).mark_rect(stroke=SOFT, strokeWidth=1)
+    mark = data_of(boxes).mark_rect(stroke=SOFT, strokeWidth=1)
     drawn = _placed(mark, frame.x("left", frame.plot), alt.X2("right"), frame.y("top"), alt.Y2("bottom"), _fill())
     labels = _labels(frame, list(enumerate(names)), heading[0])
     return _framed(frame, [drawn, *labels, *_one_column(frame, list(enumerate(words)), heading[1])])
@@ -186,7 +186,7 @@ def _bars(frame: Frame, bars: Sequence[tuple[float, float, str]], half: float, m
     import altair as alt
 
     rows = [{"x": value, "zero": 0, "top": y - half, "bottom": y + half, "fill": colour} for y, value, colour in bars]
-    mark = _data(rows).mark_rect()
+    mark = data_of(rows).mark_rect()
     return _placed(mark, frame.x("x", most), alt.X2("zero"), frame.y("top"), alt.Y2("bottom"), _fill())
 
 
@@ -240,7 +240,7 @@ def _text(
     import altair as alt
 
     rows = [{"y": y, "text": text} for y, text in texts]
-    mark = _data(rows).mark_text(
+    mark = data_of(rows).mark_text(
         align=align, baseline="middle", fontSize=FONT, color=colour, fontWeight=600 if bold else 400
     )
     at = alt.XValue(x)  # type: ignore[no-untyped-call]
@@ -253,7 +253,7 @@ def _rule(
     import altair as alt
 
     pen = {"strokeDash": [5, 4], "strokeWidth": 1.5} if dashed else {"strokeWidth": 1}
-    mark = _data([{"y": y[0], "y2": y[1]}]).mark_rule(color=colour, **pen)
+    mark = data_of([{"y": y[0], "y2": y[1]}]).mark_rule(color=colour, **pen)
     start, end = alt.XValue(x[0]), alt.X2Value(x[1])  # type: ignore[no-untyped-call]
     return _placed(mark, start, end, frame.y("y"), alt.Y2("y2"))
 
@@ -275,7 +275,8 @@ def _fill() -> alt.Fill:
     return alt.Fill("fill", type="nominal", scale=None, legend=None)
 
 
-def _data(values: Sequence[Mapping[str, Any]]) -> alt.Chart:
+def data_of(values: Sequence[Mapping[str, Any]]) -> alt.Chart:
+    """A chart of some rows, written into the page itself."""
     import altair as alt
 
     data = alt.Data(values=[dict(value) for value in values])  # type: ignore[no-untyped-call]

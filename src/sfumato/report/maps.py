@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from sfumato.report.charts import AFTER, BEFORE, INK, LETTER, SOFT, Line, bar_chart, shortened, svg_of
+from sfumato.report.charts import AFTER, BEFORE, INK, LETTER, SOFT, Line, bar_chart, data_of, shortened, svg_of
 from sfumato.report.pictures import Picture
 from sfumato.report.wording import number, percent
 
@@ -49,14 +49,14 @@ def _card_bars(rows: Sequence[Mapping[str, Any]], field: str, colour: str, width
     most = max([max(row["before"], row["after"]) for row in rows], default=1.0) or 1.0
     axis = alt.Axis(format="~%", tickCount=3, title=None, labelColor=SOFT, labelFontSize=11, gridColor=GRID)
     y = alt.Y(field, type="quantitative", scale=alt.Scale(domain=[0, most], nice=False), axis=axis)
-    made: alt.Chart = _data(rows).mark_bar(color=colour, size=width).encode(_card_x(), y)
+    made: alt.Chart = data_of(rows).mark_bar(color=colour, size=width).encode(_card_x(), y)
     return made
 
 
 def _bin_names(rows: Sequence[Mapping[str, Any]]) -> alt.Chart:
     import altair as alt
 
-    mark = _data(rows).mark_text(align="right", baseline="middle", angle=315, fontSize=10.5, color=SOFT, dx=-4)
+    mark = data_of(rows).mark_text(align="right", baseline="middle", angle=315, fontSize=10.5, color=SOFT, dx=-4)
     y = alt.YValue(CARD_HEIGHT + 8)  # type: ignore[no-untyped-call]
     made: alt.Chart = mark.encode(_card_x(), y, alt.Text("bin", type="nominal"))
     return made
@@ -114,7 +114,7 @@ def _squares(rows: Sequence[Mapping[str, Any]], values: Sequence[float], extent:
     size = alt.Scale(domain=[0, most], range=[0, (CELL * 0.85) ** 2])
     pen: dict[str, Any] = {"fill": AFTER} if filled else {"fill": "white", "stroke": INK, "strokeWidth": 1.5}
     made: alt.Chart = (
-        _data(drawn)
+        data_of(drawn)
         .mark_square(opacity=1, **pen)
         .encode(*_pixels(extent), alt.Size("size", type="quantitative", legend=None, scale=size))
     )
@@ -125,7 +125,7 @@ def _names(texts: Sequence[tuple[float, float, str]], extent: float, *, angle: f
     import altair as alt
 
     rows = [{"x": x, "y": y, "text": text} for x, y, text in texts]
-    mark = _data(rows).mark_text(align="right", baseline="middle", angle=angle, fontSize=12, color=INK)
+    mark = data_of(rows).mark_text(align="right", baseline="middle", angle=angle, fontSize=12, color=INK)
     made: alt.Chart = mark.encode(*_pixels(extent), alt.Text("text", type="nominal"))
     return made
 
@@ -165,9 +165,3 @@ def _config() -> alt.Config:
     import altair as alt
 
     return alt.Config(font="sans-serif", aria=False, background="transparent", view=alt.ViewConfig(stroke=None))
-
-
-def _data(values: Sequence[Mapping[str, Any]]) -> alt.Chart:
-    import altair as alt
-
-    return alt.Chart(alt.Data(values=[dict(value) for value in values]))  # type: ignore[no-untyped-call]

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from sfumato.report.charts import AFTER, ALARM, BEFORE, FONT, INK, SOFT, svg_of
+from sfumato.report.charts import AFTER, ALARM, BEFORE, FONT, INK, SOFT, data_of, svg_of
 from sfumato.report.measures import title_of
 from sfumato.report.pictures import Picture, png
 from sfumato.report.wording import humanised, number, percent
@@ -71,7 +71,7 @@ def _nothing() -> alt.Chart:
     """What a map without candidates says; an empty legend would have no size that can be drawn."""
     import altair as alt
 
-    mark = _data([{"text": "no candidate could be measured"}]).mark_text(fontSize=FONT, color=SOFT)
+    mark = data_of([{"text": "no candidate could be measured"}]).mark_text(fontSize=FONT, color=SOFT)
     x, y = alt.XValue(WIDTH / 2), alt.YValue(HEIGHT / 2)  # type: ignore[no-untyped-call]
     made: alt.Chart = mark.encode(x, y, alt.Text("text", type="nominal"))
     return made
@@ -137,7 +137,7 @@ def _line(front: Sequence[Mapping[str, Any]], every: Sequence[Mapping[str, Any]]
     """A staircase, with what the front beats behind it: between two candidates there is none, so no line joins them."""
     better = any("better" in dot["xt"] for dot in front)
     pen: dict[str, Any] = {"color": AFTER, "strokeWidth": 2, "interpolate": "step-before" if better else "step-after"}
-    made: alt.Chart = _data(front).mark_line(**pen).encode(_x(every), _y(every))
+    made: alt.Chart = data_of(front).mark_line(**pen).encode(_x(every), _y(every))
     return made
 
 
@@ -155,7 +155,7 @@ def _points(dots: Sequence[Mapping[str, Any]], every: Sequence[Mapping[str, Any]
     )
     pen: dict[str, Any] = {"size": 130, "strokeWidth": 1.6, "stroke": AFTER if filled else ALARM, "opacity": 1}
     made: alt.Chart = (
-        _data(dots)
+        data_of(dots)
         .mark_point(filled=filled, fill="#7ba7cf" if filled else "white", **pen)
         .encode(_x(every), _y(every), shape, alt.Tooltip("name", type="nominal"))
     )
@@ -177,7 +177,7 @@ def _numbers(dots: Sequence[Mapping[str, Any]]) -> alt.LayerChart:
     layers: list[alt.Chart] = []
     for (dx, dy, align), group in _sided(dots, sides).items():
         pen: dict[str, Any] = {"fontSize": FONT - 1, "dx": dx, "dy": dy, "align": align, "color": INK}
-        layers.append(_data(group).mark_text(**pen).encode(_x(dots), _y(dots), alt.Text("number", type="nominal")))
+        layers.append(data_of(group).mark_text(**pen).encode(_x(dots), _y(dots), alt.Text("number", type="nominal")))
     return alt.LayerChart(layer=layers)
 
 
@@ -222,9 +222,3 @@ def _caption(comparison: Mapping[str, Any]) -> str:
         "Each mark is a candidate, by number; its shape says by what means it was made. Filled: it keeps its promises; hollow: "
         f"it does not, or promises nothing. Line: the front, {front} that no other candidate beats in both risk and utility."
     )
-
-
-def _data(values: Sequence[Mapping[str, Any]]) -> alt.Chart:
-    import altair as alt
-
-    return alt.Chart(alt.Data(values=[dict(value) for value in values]))  # type: ignore[no-untyped-call]

@@ -11,7 +11,7 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from sfumato.report.charts import AFTER, ALARM, BEFORE, FONT, INK, SOFT, svg_of
+from sfumato.report.charts import AFTER, ALARM, BEFORE, FONT, INK, SOFT, data_of, svg_of
 from sfumato.report.pictures import Picture
 from sfumato.report.wording import humanised, number, percent
 
@@ -76,7 +76,7 @@ class Plane:
         """What the upright axis shows, written above it so that nobody has to turn the head."""
         import altair as alt
 
-        mark = _data([{"text": "↑ marketer risk (worse)"}]).mark_text(align="left", fontSize=FONT, color=SOFT)
+        mark = data_of([{"text": "↑ marketer risk (worse)"}]).mark_text(align="left", fontSize=FONT, color=SOFT)
         x, y = alt.XValue(8 - PADDING["left"]), alt.YValue(-18)  # type: ignore[no-untyped-call]
         return _placed(mark, x, y, alt.Text("text", type="nominal"))
 
@@ -87,7 +87,7 @@ class Plane:
         rows = [
             {"x": dot["score"], "y": dot["marketer_risk"], "size": 9 + 5 * math.log2(dot["nodes"])} for dot in found
         ]
-        dots = _data(rows)
+        dots = data_of(rows)
         if filled:
             mark = dots.mark_point(fill=FILLED, stroke=AFTER, strokeWidth=0.5, filled=True, opacity=1)
         else:
@@ -98,7 +98,7 @@ class Plane:
         """The front as a line: what is reachable lies on it, or above and to the right."""
         rows = [{"x": dot["score"], "y": dot["marketer_risk"]} for dot in front]
         point: dict[str, Any] = {"filled": True, "size": 26, "color": AFTER}
-        mark = _data(rows).mark_line(interpolate="step-after", color=AFTER, strokeWidth=2, point=point)
+        mark = data_of(rows).mark_line(interpolate="step-after", color=AFTER, strokeWidth=2, point=point)
         return _placed(mark, self.x(), self.y())
 
     def marked(self, chosen: Mapping[str, Any], label: str) -> list[alt.Chart]:
@@ -106,12 +106,14 @@ class Plane:
         import altair as alt
 
         row = [{"x": chosen["score"], "y": chosen["marketer_risk"], "text": label}]
-        diamond = _data(row).mark_point(shape="diamond", size=170, fill=ALARM, stroke="white", strokeWidth=2, opacity=1)
+        diamond = data_of(row).mark_point(
+            shape="diamond", size=170, fill=ALARM, stroke="white", strokeWidth=2, opacity=1
+        )
         room = WIDTH * (chosen["score"] - self.scores[0]) / (self.scores[1] - self.scores[0]) > LABEL_WIDTH
         side: dict[str, Any] = {"align": "right", "dx": 8, "dy": 18} if room else {"align": "left", "dx": 8, "dy": -14}
         pen: dict[str, Any] = {"fontSize": FONT, "fontWeight": 600, "baseline": "middle", **side}
-        halo = _data(row).mark_text(stroke="white", strokeWidth=4, color="white", **pen)
-        text = _data(row).mark_text(color=ALARM, **pen)
+        halo = data_of(row).mark_text(stroke="white", strokeWidth=4, color="white", **pen)
+        text = data_of(row).mark_text(color=ALARM, **pen)
         words = alt.Text("text", type="nominal")
         return [_placed(diamond, self.x(), self.y()), *(_placed(t, self.x(), self.y(), words) for t in (halo, text))]
 
@@ -168,12 +170,6 @@ def _framed(layers: Sequence[alt.Chart]) -> alt.LayerChart:
     view = alt.ViewConfig(stroke=None)
     chart.config = alt.Config(font="sans-serif", aria=False, background="transparent", view=view)
     return chart
-
-
-def _data(values: Sequence[Mapping[str, Any]]) -> alt.Chart:
-    import altair as alt
-
-    return alt.Chart(alt.Data(values=[dict(value) for value in values]))  # type: ignore[no-untyped-call]
 
 
 def _placed(mark: alt.Chart, *channels: Any) -> alt.Chart:

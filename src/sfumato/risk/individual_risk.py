@@ -9,6 +9,7 @@ from pydantic import Field
 
 from sfumato.core.attack import Finding
 from sfumato.core.design import units_of, weights_of
+from sfumato.core.encoding import alike
 from sfumato.core.individual_risk import individual_risk
 from sfumato.core.parameters import parameters
 from sfumato.risk.attributes.crowd import rows_of
@@ -49,12 +50,8 @@ def individual_risks(
     """
     import numpy as np
 
-    from sfumato.core.encoding import encode
-    from sfumato.kernels.keys import group
-
     weights = weights_of(dataset)
-    codes = np.stack([encode(dataset.column(c)).codes for c in columns], axis=1)
-    ids, first = group(codes.astype(np.uint64))
+    ids, first = alike(dataset, columns)
     sizes = np.bincount(ids, minlength=len(first))
     counted = sizes.astype(np.float64) if weights is None else np.bincount(ids, weights=weights, minlength=len(first))
     summed: NDArray[np.float64] = np.maximum(

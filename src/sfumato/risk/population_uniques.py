@@ -8,6 +8,7 @@ from pydantic import Field
 
 from sfumato.core.attack import Finding
 from sfumato.core.design import weights_of
+from sfumato.core.encoding import alike
 from sfumato.core.parameters import parameters
 from sfumato.core.uniqueness import Estimator
 from sfumato.core.uniqueness import population_uniques as estimated
@@ -82,27 +83,17 @@ def _fraction(released: Dataset) -> float:
     return min(1.0, len(released) / total)
 
 
-def _ids(dataset: Dataset, columns: tuple[str, ...]) -> NDArray[np.int64]:
-    import numpy as np
-
-    from sfumato.core.encoding import encode
-    from sfumato.kernels.keys import group
-
-    codes = np.stack([encode(dataset.column(c)).codes for c in columns], axis=1)
-    return group(codes.astype(np.uint64))[0].astype(np.int64)
-
-
 def _class_sizes(dataset: Dataset, columns: tuple[str, ...]) -> NDArray[np.int64]:
     import numpy as np
 
-    return np.bincount(_ids(dataset, columns)).astype(np.int64)
+    return np.bincount(alike(dataset, columns)[0]).astype(np.int64)
 
 
 def _sizes(dataset: Dataset, columns: tuple[str, ...]) -> NDArray[np.int64]:
     """Per row the size of its class."""
     import numpy as np
 
-    ids = _ids(dataset, columns)
+    ids = alike(dataset, columns)[0]
     return np.bincount(ids).astype(np.int64)[ids]
 
 

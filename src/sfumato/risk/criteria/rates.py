@@ -6,7 +6,7 @@ import dataclasses
 import math
 from typing import Any
 
-Z95 = 1.959963984540054
+from sfumato.risk.linkage.rates import Z95
 
 
 @dataclasses.dataclass(frozen=True)
