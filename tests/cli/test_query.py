@@ -117,3 +117,33 @@ def test_what_is_said_does_not_depend_on_the_data(ask, people):
         found = json.loads(done.out)
         outcomes.append([(a["question"], a["groups"], a["mechanism"]) for a in found["answers"]])
     assert all(one == outcomes[0] for one in outcomes)
+
+
+@pytest.mark.parametrize(
+    "record",
+    [b"p1,f,20,100,7,8\n", b"p1,f\n", b'p1,"f,20,100\n', b"p1,\xff\xfe,20,100\n"],
+    ids=["long", "short", "quote", "sign"],
+)
+def test_a_record_that_cannot_be_read_stops_every_question_alike(ask, people, record):
+    """The table is read before anything else is looked at: no reply is about one odd record."""
+    whole = DATA.encode()
+    people[1].write_bytes(whole + record)
+    told = set()
+    for more in [(), (BY_SEX, "--epsilon", "0.1"), ("SELECT nonsense", "--epsilon", "nan"), (BY_SEX, "--epsilon", "9")]:
+        done = ask(*more, *START)
+        assert done.code == 5 and not done.out
+        told.add(done.err[done.err.index("error:") :])
+    assert len(told) == 1 and "no question is taken" in told.pop()
+    assert not people[0].with_suffix(".ledger").exists(), "nothing is started and nothing is spent"
+    people[1].write_bytes(whole)
+    assert ask(BY_SEX, "--epsilon", "0.1", *START).code == 0
+
+
+@pytest.mark.parametrize("amount", ["1e-320", "5e-324", "1e308", "nan", "inf", "-inf"])
+@pytest.mark.parametrize("option", ["--epsilon", "--rho", "--budget", "--budget-rho", "--quantum"])
+def test_extreme_numbers_are_wrong_usage(sfumato, people, option, amount):
+    given = {"--quantum": "0.1", "--budget": "1", "--contributions": "3", "--epsilon": "0.1", option: amount}
+    if option in ("--rho", "--budget-rho"):
+        given.pop({"--rho": "--epsilon", "--budget-rho": "--budget"}[option])
+    done = sfumato("query", *people, BY_SEX, *(word for pair in given.items() for word in pair))
+    assert done.code == 2 and not done.out, done.err

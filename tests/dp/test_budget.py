@@ -163,3 +163,21 @@ def test_wrong_delta(delta):
         epsilon_of_rho(0.1, delta)
     with pytest.raises(ParameterError, match="rho"):
         epsilon_of_rho(-1.0, 1e-6)
+
+
+@pytest.mark.parametrize(
+    "amount", [1e-320, 5e-324, 1e-300, 1e-16, 1e16, 1e300, 1.7e308, float("nan"), float("inf"), -0.0]
+)
+@pytest.mark.parametrize("what", ["epsilon", "rho"])
+def test_amounts_that_mean_nothing_are_refused(amount, what):
+    with pytest.raises(ParameterError):
+        Loss.of(**{what: amount})
+    with pytest.raises(ParameterError):
+        Budget(**{what: amount})
+
+
+def test_a_tiny_delta_is_refused_and_a_share_of_a_small_loss_is_not():
+    with pytest.raises(ParameterError, match="delta is 0 or at least"):
+        Budget(1.0, delta=1e-320)
+    part = Loss.of(epsilon=1e-15).divided(7)
+    assert Loss.from_dict(part.to_dict()) == part, "a ledger reads what was paid for"

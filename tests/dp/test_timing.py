@@ -76,7 +76,7 @@ def test_an_overrun_warns_the_operator_without_data():
         clock.now += 2.5
 
 
-@pytest.mark.parametrize("seconds", [0, -1.0, math.nan, math.inf, "1", True, None])
+@pytest.mark.parametrize("seconds", [0, -1.0, math.nan, math.inf, 1e-320, 1e300, "1", True, None])
 def test_wrong_quanta(seconds):
     with pytest.raises(ParameterError, match="time quantum"):
         Quantum(seconds)

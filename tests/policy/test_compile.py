@@ -18,6 +18,7 @@ from sfumato.policy.enforcing.compile import compile_policies
 from sfumato.policy.enforcing.enforce import enforce
 from sfumato.policy.enforcing.people import COLUMN, Policies
 from sfumato.policy.findings import PolicyError
+from sfumato.policy.lint import lint
 from sfumato.policy.policy import Policy, Pseudonymization, Recipient, Retention
 from tests.policy.written_policies import datum, k_anonymity, people, personal, purpose, study, three_policies
 
@@ -284,6 +285,20 @@ def test_a_hash_without_a_key_is_replaced():
     compiled = compile_policies(Policies.one(with_pseudonyms("SHA-1")), people(), **USE)
     assert compiled.recipe.steps[0].method == "random_table"
     assert "unkeyed_hash" in {d.rule for d in compiled.decisions}
+
+
+@pytest.mark.parametrize("with_key", [True, False])
+def test_lint_says_what_compile_does_with_a_hash_without_a_key(tmp_path, with_key):
+    key = tmp_path / "k"
+    key.write_text(os.urandom(32).hex())
+    key.chmod(0o600)
+    policy, options = with_pseudonyms("SHA-1"), {"key": {"file": str(key)}} if with_key else {}
+    compiled = compile_policies(Policies.one(policy), people(), **USE, **options)
+    used = compiled.recipe.steps[0].method
+    (linted,) = (f.message for f in lint(policy) if f.rule == "unkeyed_hash")
+    assert (f"{used} where a key is given" if with_key else f"{used} is used in its place") in linted
+    (decided,) = (d.text for d in compiled.decisions if d.rule == "unkeyed_hash")
+    assert f"{used} is used in its place" in decided
 
 
 def test_a_column_of_pseudonyms_has_no_levels():

@@ -37,6 +37,9 @@ def query(
     neighbours: Annotated[str | None, typer.Option(help="start a ledger: add_remove or change_one")] = None,
     contributions: Annotated[int | None, typer.Option(help="start a ledger: rows of one person that count")] = None,
     decimal: Annotated[str | None, typer.Option(help="decimal mark of a CSV: . (default) or ,")] = None,
+    encoding: Annotated[
+        str | None, typer.Option(help="encoding of a CSV: utf-8 (default) or another; never guessed from what is in it")
+    ] = None,
     quantum: Annotated[float, typer.Option(help="replies leave at multiples of so many seconds")] = 2.0,
     fresh: Annotated[bool, typer.Option("--fresh", help="pay again for new noise, even if asked before")] = False,
     json: Json = False,
@@ -45,7 +48,8 @@ def query(
     """Answer a question under differential privacy and write down what it cost.
 
     The first call starts the ledger with --budget; what was spent stays spent, also when the data change. The same
-    question gets the same answer and costs nothing. Without a question, the state of the budget is shown.
+    question gets the same answer and costs nothing. The table is read whole before the question is looked at: where a
+    line is malformed, no question is taken, whatever it is. Without a question, the state of the budget is shown.
     """
     from sfumato.cli.talk import tell
     from sfumato.dp import Quantum
@@ -53,7 +57,7 @@ def query(
     waiting = Quantum(quantum, alarm=lambda n: tell(f"[yellow]note: the reply took {n} quanta; raise --quantum[/]"))
     start = {"name": name, "protects": protects, "neighbours": neighbours, "contributions": contributions}
     with waiting.reply(since=time.monotonic()):
-        asking = _session(recipe, data, decimal, ledger, _budget(budget, delta, budget_rho), start)
+        asking = _session(recipe, data, decimal, encoding, ledger, _budget(budget, delta, budget_rho), start)
         if statement is None:
             answers: tuple[Answer, ...] = ()
         else:
@@ -62,20 +66,48 @@ def query(
 
 
 def _session(
-    recipe: Path, data: str, decimal: str | None, ledger: Path | None, budget: Budget | None, start: dict[str, Any]
+    recipe: Path,
+    data: str,
+    decimal: str | None,
+    encoding: str | None,
+    ledger: Path | None,
+    budget: Budget | None,
+    start: dict[str, Any],
 ) -> Session:
     from sfumato import recipes
     from sfumato.dp import session
 
     schema = recipes.load(recipe).schema
+    dataset = _opened(data, decimal, encoding, [n for n, a in schema.attributes.items() if a.bounds is not None])
     path = ledger or recipe.with_suffix(".ledger")
     if not path.exists():
         start = {**start, "name": start["name"] or recipe.stem}
-    dataset = _read(data, decimal, [n for n, a in schema.attributes.items() if a.bounds is not None])
     return session(dataset.with_schema(schema), budget=budget, ledger=path, **start)
 
 
-def _read(data: str, decimal: str | None, numbers: Sequence[str]) -> Dataset:
+def _opened(data: str, decimal: str | None, encoding: str | None, numbers: Sequence[str]) -> Dataset:
+    """The whole table, or a refusal in the same words whatever is wrong with it and whatever was asked.
+
+    A line that cannot be read is somebody's record: which one it is, and what is odd about it, is told by commands of the
+    owner, not by one that others ask through.
+    """
+    from sfumato.errors import UnreadableInput
+
+    try:
+        dataset = _read(data, decimal, numbers, encoding=encoding)
+        if encoding is None and dataset.source.format == "csv" and dataset.source.encoding != "utf-8":
+            raise UnreadableInput("one odd sign must not decide how everybody's are read")
+        return dataset
+    except UnreadableInput:
+        if data != "-" and not Path(data).is_file():
+            raise
+        raise UnreadableInput(
+            f"{data} cannot be read as a whole, so no question is taken; "
+            "`sfumato profile` tells its owner where, --encoding says how a CSV is written that is not UTF-8"
+        ) from None
+
+
+def _read(data: str, decimal: str | None, numbers: Sequence[str], *, encoding: str | None = None) -> Dataset:
     """The table, every cell read for itself: what one row holds must not decide how all others are read.
 
     Whether a column of a CSV is one of numbers, and what its decimal mark is, is otherwise found from all of its rows:
@@ -83,7 +115,7 @@ def _read(data: str, decimal: str | None, numbers: Sequence[str]) -> Dataset:
     """
     import polars as pl
 
-    dataset = read_data(data, quiet=True, text=True, decimal=decimal)
+    dataset = read_data(data, quiet=True, text=True, decimal=decimal, encoding=encoding)
     mark = dataset.source.decimal or "."
     between = "." if mark == "," else ","
     grouped = rf"^[+-]?\d{{1,3}}(\{between}\d{{3}})+(\{mark}\d+)?$"

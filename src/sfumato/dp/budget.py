@@ -18,6 +18,18 @@ from sfumato.errors import ParameterError
 SAFETY = 1e-9
 """Logarithms are rounded: a converted total must stay this far, relatively, below the budget."""
 
+SMALLEST, LARGEST = Fraction(1, 10**15), Fraction(10**15)
+"""What may be asked for: less leaves no answer in the noise, more is no protection, and both leave the range of numbers."""
+LEAST_DELTA = 1e-100
+
+
+def sensible(amount: Any, what: str) -> Fraction:
+    """A loss or a budget that somebody asks for: exact, and of a size that means something."""
+    given = exact(amount, what)
+    if not SMALLEST <= given <= LARGEST:
+        raise ParameterError(f"{what} must lie between {float(SMALLEST):g} and {float(LARGEST):g}")
+    return given
+
 
 def exact(amount: Any, what: str) -> Fraction:
     """A positive number as the decimal that was written, so that three times 0.1 is 0.3.
@@ -49,8 +61,8 @@ class Loss:
         if (epsilon is None) == (rho is None):
             raise ParameterError("say what the answer may cost: either epsilon (pure) or rho (zCDP)")
         if epsilon is not None:
-            return cls(epsilon=exact(epsilon, "epsilon"))
-        return cls(rho=exact(rho, "rho"))
+            return cls(epsilon=sensible(epsilon, "epsilon"))
+        return cls(rho=sensible(rho, "rho"))
 
     @property
     def as_rho(self) -> Fraction:
@@ -72,7 +84,10 @@ class Loss:
     @classmethod
     def from_dict(cls, plain: dict[str, str]) -> Loss:
         """The inverse of :meth:`to_dict`."""
-        return cls.of(**{name: Fraction(value) for name, value in plain.items()})
+        read = {name: exact(Fraction(value), name) for name, value in plain.items()}
+        if len(read) != 1:
+            raise ParameterError("a loss is either an epsilon or a rho")
+        return cls(**read)
 
     def __str__(self) -> str:
         return f"ε = {float(self.epsilon):g}" if self.epsilon is not None else f"ρ = {float(self.as_rho):g}"
@@ -118,6 +133,9 @@ class Budget:
             raise ParameterError("a budget is either an epsilon or a rho")
         if self.rho is not None and self.delta:
             raise ParameterError("delta belongs to a budget in epsilon; a rho holds without it")
+        sensible(*((self.rho, "rho") if self.epsilon is None else (self.epsilon, "epsilon")))
+        if self.delta and self.delta < LEAST_DELTA:
+            raise ParameterError(f"delta is 0 or at least {LEAST_DELTA:g}")
 
     def affords(self, spending: Spending) -> bool:
         """Whether these losses together stay within the budget.

@@ -15,6 +15,7 @@ Everything else is refused by name, before anything is spent.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from typing import Any
 
@@ -34,6 +35,29 @@ CLAUSES = {
     "distinct": "DISTINCT", "windows": "WINDOW", "qualify": "QUALIFY", "laterals": "LATERAL", "into": "INTO",
 }  # fmt: skip
 KNOWN_CLAUSES = {"expressions", "from_", "where", "group"}
+KNOWN_PARTS: dict[str, frozenset[str]] = {
+    "Select": frozenset(KNOWN_CLAUSES),
+    "From": frozenset({"this"}),
+    "Table": frozenset({"this", "alias"}),
+    "TableAlias": frozenset({"this"}),
+    "Where": frozenset({"this"}),
+    "Group": frozenset({"expressions"}),
+    "Column": frozenset({"this", "table"}),
+    "Identifier": frozenset({"this", "quoted"}),
+    "Alias": frozenset({"this", "alias"}),
+    "Count": frozenset({"this", "big_int"}),  # big_int: which kind of number SQL would return
+    "Star": frozenset(),
+    **dict.fromkeys(
+        [*SUMS, *EXTREMES, "PercentileCont", "PercentileDisc", "Not", "Neg", "Paren", "Boolean"], frozenset({"this"})
+    ),
+    **dict.fromkeys([*COMPARED, "And", "WithinGroup"], frozenset({"this", "expression"})),
+    "Order": frozenset({"expressions"}),
+    "Ordered": frozenset({"this", "nulls_first"}),  # quantiles leave missing values out
+    "Between": frozenset({"this", "low", "high"}),
+    "In": frozenset({"this", "expressions"}),
+    "Literal": frozenset({"this", "is_string"}),
+}
+"""Every node of a statement and every part of it must be known here: what is not read would be answered with another meaning."""
 
 
 def questions(statement: str, declared: Declared, dataset: str) -> tuple[tuple[str | None, Question], ...]:
@@ -46,7 +70,10 @@ def questions(statement: str, declared: Declared, dataset: str) -> tuple[tuple[s
     aggregates = list(_aggregates(select, by))
     if not aggregates:
         raise _outside("a SELECT without an aggregate", "ask for COUNT(*), SUM, AVG, VARIANCE, MEDIAN, MIN or MAX")
-    return tuple((name, _question(aggregate, declared, by, where)) for name, aggregate in aggregates)
+    asked = tuple((name, _question(aggregate, declared, by, where)) for name, aggregate in aggregates)
+    _require_known(select)
+    _require_qualifiers(select)
+    return asked
 
 
 def _written(dataset: str) -> str:
@@ -76,7 +103,7 @@ def _select(statement: str, dataset: str) -> Any:
 def _require_clauses(select: Any) -> None:
     for part, value in select.args.items():
         if value and part not in KNOWN_CLAUSES:
-            raise _outside(CLAUSES.get(part, part.strip("_").replace("_", " ").upper()), "leave it out")
+            raise _outside(CLAUSES.get(part, _spoken(part)), "leave it out")
 
 
 def _require_table(select: Any, dataset: str) -> None:
@@ -93,6 +120,31 @@ def _require_table(select: Any, dataset: str) -> None:
         raise ParameterError(
             f"there is no table {table.name!r}.{did_you_mean(table.name, [dataset])} Write FROM {_written(dataset)}"
         )
+
+
+def _require_known(select: Any) -> None:
+    """Refuse every node, and every part of a node, that nothing here reads."""
+    for node in select.walk():
+        kind = type(node).__name__
+        if kind not in KNOWN_PARTS:
+            raise _outside(_spoken(kind), "leave it out")
+        for part, value in node.args.items():
+            if part not in KNOWN_PARTS[kind] and value not in (None, False, []):
+                raise _outside(f"{_spoken(part)} in {_spoken(kind)}", "leave it out")
+
+
+def _require_qualifiers(select: Any) -> None:
+    """Refuse columns of another table: a qualifier is the name of the table, or its alias where it has one."""
+    table = select.args["from_"].this
+    known = (table.alias or table.name).lower()
+    for column in select.walk():
+        if type(column).__name__ == "Column" and column.table and column.table.lower() != known:
+            raise _outside(f"the qualifier {column.table!r}", f"write {known}.{column.name}, or {column.name} alone")
+
+
+def _spoken(part: str) -> str:
+    """A node or a part of one as SQL would write it: TableAlias → TABLE ALIAS."""
+    return re.sub(r"(?<=[a-z])(?=[A-Z])", " ", part.strip("_").replace("_", " ")).upper()
 
 
 def _groups(select: Any, declared: Declared) -> tuple[Axis, ...]:

@@ -34,8 +34,13 @@ class Table:
 
     @classmethod
     def of(cls, dataset: Dataset, declared: Declared, relation: Relation) -> Table:
-        """The rows that count are chosen once a session."""
-        return cls(dataset, declared, rows_that_count(dataset, relation))
+        """The rows that count are chosen once a session; every declared column is read now, not when it is asked for."""
+        table = cls(dataset, declared, rows_that_count(dataset, relation))
+        for column in declared.bounds:
+            table.numbers(column)
+        for column in declared.domains:
+            table.codes(column)
+        return table
 
     def numbers(self, column: str) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
         """The values of a bounded column, moved into its bounds, and per row whether there is one."""

@@ -16,6 +16,9 @@ from collections.abc import Callable, Iterator
 
 from sfumato.errors import ParameterError
 
+SHORTEST, LONGEST = 1e-6, 86_400
+"""Shorter than a clock can tell, and longer than anybody waits."""
+
 
 class SlowReply(UserWarning):
     """An answer took longer than its quantum: raise the quantum."""
@@ -41,8 +44,8 @@ class Quantum:
 
     def __post_init__(self) -> None:
         given: object = self.seconds
-        if isinstance(given, bool) or not isinstance(given, int | float) or not 0 < given < math.inf:
-            raise ParameterError("a time quantum must be a number of seconds above 0")
+        if isinstance(given, bool) or not isinstance(given, int | float) or not SHORTEST <= given <= LONGEST:
+            raise ParameterError(f"a time quantum must be a number of seconds from {SHORTEST:g} to {LONGEST:,}")
 
     @contextlib.contextmanager
     def reply(self, *, since: float | None = None) -> Iterator[None]:

@@ -13,7 +13,7 @@ from sfumato.policy.enforcing.merged_hierarchies import torn_labels
 from sfumato.policy.findings import Finding, Findings
 from sfumato.policy.policy import Anonymization, Group, Policy, PrivacyModel, Pseudonymization, Purpose
 from sfumato.policy.promises import UnknownPromise, models_of
-from sfumato.policy.pseudonyms import unkeyed
+from sfumato.policy.pseudonyms import told_of_unkeyed, unkeyed
 from sfumato.policy.purpose_hierarchy import lint_hierarchy
 from sfumato.policy.retention import expired
 
@@ -156,7 +156,7 @@ def _models(found: Findings, purpose: Purpose, path: str) -> None:
             found.error("unknown_model", f"{path}.models[{i}]", str(error))
     for i, method in enumerate(purpose.pseudonymizations):
         if unkeyed(method.name):
-            told = f"{method.name} without a key can be undone by trying all values; a keyed hash is used in its place"
+            told = told_of_unkeyed(method.name, key=None)
             found.warning("unkeyed_hash", f"{path}.pseudonymizations[{i}]", told)
 
 

@@ -29,3 +29,25 @@ def strength_of(name: str) -> str:
 def unkeyed(name: str) -> bool:
     """Whether a method can be undone by whoever tries all values."""
     return strength_of(name) == UNKEYED
+
+
+def instead_of_unkeyed(*, key: bool) -> str:
+    """The method that takes the place of a hash without a key: one with the key, where there is one.
+
+    >>> instead_of_unkeyed(key=True), instead_of_unkeyed(key=False)
+    ('keyed', 'random_table')
+    """
+    return "keyed" if key else "random_table"
+
+
+def told_of_unkeyed(who: str, *, key: bool | None) -> str:
+    """What is said about a hash without a key, by whoever meets it; ``key`` is None where it is not known whether there is one.
+
+    >>> told_of_unkeyed("SHA-1", key=None)
+    'SHA-1: a hash without a key can be undone by trying all values; random_table is used in its place, or keyed where a key is given'
+    """
+    if key is None:
+        used = f"{instead_of_unkeyed(key=False)} is used in its place, or {instead_of_unkeyed(key=True)} where a key is given"
+    else:
+        used = f"{instead_of_unkeyed(key=key)} is used in its place"
+    return f"{who}: a hash without a key can be undone by trying all values; {used}"

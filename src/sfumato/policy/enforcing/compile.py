@@ -22,7 +22,7 @@ from sfumato.policy.enforcing.rehearsal import feasible
 from sfumato.policy.findings import Findings
 from sfumato.policy.lint import lint
 from sfumato.policy.policy import Group, Purpose
-from sfumato.policy.pseudonyms import COUNTER, KEYED, RANDOM
+from sfumato.policy.pseudonyms import COUNTER, KEYED, RANDOM, instead_of_unkeyed, told_of_unkeyed
 
 if TYPE_CHECKING:
     from sfumato.core.dataset import Dataset
@@ -190,11 +190,9 @@ class _Steps:
         """One step for each method; a hash without a key is replaced by one with a key, or by a random table."""
         by_method: dict[str, list[str]] = {}
         for column, strength in self.merged.pseudonyms.items():
-            method = METHODS.get(strength, "keyed" if self.options.key else "random_table")
+            method = METHODS.get(strength, instead_of_unkeyed(key=bool(self.options.key)))
             if strength not in METHODS:
-                told = (
-                    f"{column}: a hash without a key can be undone by trying all values; {method} is used in its place"
-                )
+                told = told_of_unkeyed(column, key=bool(self.options.key))
                 self.decisions.append(Decision("unkeyed_hash", column, told))
             if method == "keyed" and not self.options.key:
                 told = f"{column}: keyed pseudonyms need a key; give key={{'file': …}} or {{'env': …}}"
