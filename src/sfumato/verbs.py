@@ -227,7 +227,7 @@ def evaluate(
     if isinstance(original, Dataset) and released is not None:
         original = _Pair.of(original, released)
     elif isinstance(original, Release):
-        original = _Pair.of(original.original, original.dataset)
+        original = original.pair
     if not isinstance(original, _Pair):
         raise ParameterError("evaluate takes an original and a released table, or a release (or pair) alone")
     if metrics is None:

@@ -2,6 +2,10 @@
 
 A released cell is a point, a range, a set of values or a node of the column's hierarchy. Attacks and utility metrics ask
 the same questions of it: which original values fit, where it lies on the number line, and how much it leaves open.
+
+Several levels of a hierarchy may write the same label (``other`` of a hierarchy by frequency) for different values. Where
+the level of a column is known (one level for the whole column, as the plan of a recoding says), labels are read there;
+otherwise a label may stand for everything that any level writes it for.
 """
 
 from __future__ import annotations
@@ -27,6 +31,23 @@ Scale = Literal["number", "order", "category"]
 Labels = tuple[str | None, ...]
 
 
+@dataclasses.dataclass(frozen=True)
+class Rung:
+    """The level of its hierarchy that a whole column was released at, of so many (``top`` is the highest)."""
+
+    level: int
+    top: int
+
+    def on(self, ladder: Ladder) -> int | None:
+        """The same level of a ladder; None where the ladder has other levels than the one that was climbed.
+
+        A column that is kept or lost as a whole stands on the lowest or the highest level of any ladder.
+        """
+        if self.level in (0, self.top):
+            return 0 if self.level == 0 else ladder.top
+        return self.level if self.top == ladder.top else None
+
+
 @dataclasses.dataclass(frozen=True, eq=False)
 class Reading:
     """A column, original and released.
@@ -38,7 +59,7 @@ class Reading:
     labels that fit every value. ``loss`` is Iyengar's: 0 for a point, 1 for everything, the share of the range or of
     the other values in between; a missing label has loss 1 (see :meth:`Pair.losses` for cells that were missing before).
     ``original`` and ``released`` are codes per row. ``span`` is the width of all places, of the listed order, or the
-    number of values less one.
+    number of values less one. ``level`` is the level of the hierarchy that the labels were read at (None: at any).
     """
 
     name: str
@@ -55,6 +76,7 @@ class Reading:
     original: NDArray[np.int64]
     released: NDArray[np.int64]
     span: float
+    level: int | None = None
 
     @property
     def middle(self) -> NDArray[np.float64]:
@@ -72,14 +94,29 @@ class Reading:
         slack = 1e-9 * max(1.0, abs(self.span))
         return bool(self.low[label] - slack <= self.places[value] <= self.high[label] + slack)
 
+    def truthful(self, rows: NDArray[np.int64]) -> NDArray[np.bool_]:
+        """Per released row whether its cell may stand for its own original (``rows``), or says nothing at all of it."""
+        import numpy as np
 
-def read_column(name: str, attribute: Attribute, original: pl.Series, released: pl.Series) -> Reading:
-    """Read a released column in terms of the original one; the two need not be of the same length."""
+        width = max(1, len(self.labels))
+        pairs, which = np.unique(self.original[rows] * width + self.released, return_inverse=True)
+        true = [self.labels[p % width] is None or self.fits(p // width, p % width) for p in pairs.tolist()]
+        found: NDArray[np.bool_] = np.array(true, dtype=bool)[which]
+        return found
+
+
+def read_column(
+    name: str, attribute: Attribute, original: pl.Series, released: pl.Series, rung: Rung | None = None
+) -> Reading:
+    """Read a released column in terms of the original one; the two need not be of the same length.
+
+    ``rung`` is the level of the hierarchy that the whole column was released at, where one is known.
+    """
     import numpy as np
 
     before, after = encode(original), encode(released)
     scale, places = _places(attribute, before, original)
-    nodes, losses = _tree(attribute, before, scale)
+    nodes, losses, level = _tree(attribute, before, scale, rung)
     known = places[~np.isnan(places)]
     ends = (float(known.min()), float(known.max())) if known.size else (math.nan, math.nan)
     low, high = _ranges(attribute, after, released, scale, (places, nodes, ends))
@@ -101,22 +138,27 @@ def read_column(name: str, attribute: Attribute, original: pl.Series, released: 
         np.asarray(before.codes, dtype=np.int64),
         np.asarray(after.codes, dtype=np.int64),
         span,
+        level,
     )
 
 
 def _tree(
-    attribute: Attribute, before: Encoded, scale: Scale
-) -> tuple[Mapping[str | None, Sequence[int]], Mapping[str | None, float]]:
-    """The values below every node of the hierarchy, and the loss of every node; without a hierarchy each value is its own.
+    attribute: Attribute, before: Encoded, scale: Scale, rung: Rung | None
+) -> tuple[Mapping[str | None, Sequence[int]], Mapping[str | None, float], int | None]:
+    """The values below every label of the hierarchy, the loss of every label, and the level they are read at (None: any).
+
+    Without a hierarchy each value is its own.
 
     A hierarchy that does not know the values of its own column says nothing about them: no step has used it.
     """
     if attribute.hierarchy is not None:
         with contextlib.suppress(SchemaError):
             ladder = bind(attribute.hierarchy, before.labels, before.counts.tolist())
-            return _nodes(ladder, before.labels), _losses(ladder)
+            level = None if rung is None else rung.on(ladder)
+            below = _below(ladder, before.labels)
+            return _nodes(below, level), _losses(ladder, below, level), level
     own = {value: (i,) for i, value in enumerate(before.labels)} if scale != "number" else {}
-    return own, {**dict.fromkeys(own, 0.0), None: 1.0, TOP: 1.0}
+    return own, {**dict.fromkeys(own, 0.0), None: 1.0, TOP: 1.0}, None
 
 
 def _ranges(
@@ -170,17 +212,27 @@ def _places(attribute: Attribute, before: Encoded, column: pl.Series) -> tuple[S
     return "category", np.full(len(values), np.nan)
 
 
-def _nodes(ladder: Ladder, values: Labels) -> Mapping[str | None, Sequence[int]]:
-    """Per label of a hierarchy, the codes of the values below it."""
+def _below(ladder: Ladder, values: Labels) -> list[dict[str | None, frozenset[int]]]:
+    """Per level and label of a hierarchy, the codes of the values below it."""
     code = {value: i for i, value in enumerate(values)}
-    found: dict[str | None, list[int]] = {}
+    found: list[dict[str | None, frozenset[int]]] = []
     for level, labels in enumerate(ladder.labels):
-        below: dict[str | None, list[int]] = {}
+        below: dict[str | None, set[int]] = {}
         for leaf, node in enumerate(ladder.climb(0, level).tolist()):
-            below.setdefault(labels[node], []).append(code[ladder.labels[0][leaf]])
-        for label, codes in below.items():
-            found.setdefault(label, codes)
+            below.setdefault(labels[node], set()).add(code[ladder.labels[0][leaf]])
+        found.append({label: frozenset(codes) for label, codes in below.items()})
     return found
+
+
+def _nodes(
+    below: Sequence[Mapping[str | None, frozenset[int]]], known: int | None
+) -> Mapping[str | None, Sequence[int]]:
+    """Per label the codes of the values below it: on the level that is known, else on any that has it."""
+    found: dict[str | None, frozenset[int]] = {}
+    for level in below:
+        for label, codes in level.items():
+            found[label] = found.get(label, codes) | codes
+    return {label: sorted(codes) for label, codes in {**found, **({} if known is None else below[known])}.items()}
 
 
 def _range(
@@ -229,13 +281,24 @@ def _span(scale: Scale, attribute: Attribute, ends: Range, values: int) -> float
     return float(values - 1)
 
 
-def _losses(ladder: Ladder) -> dict[str | None, float]:
-    """The loss of every node of a hierarchy; a label of several levels has that of the lowest."""
+def _losses(
+    ladder: Ladder, below: Sequence[Mapping[str | None, frozenset[int]]], known: int | None
+) -> dict[str | None, float]:
+    """The loss of every label: that of its node on the level that is known, else of the worst node it may stand for.
+
+    A label that levels write for different values leaves all of them open: it loses no less than their share of the values.
+    """
+    others = max(1, len(ladder.labels[0]) - (None in ladder.labels[0]) - 1)
     found: dict[str | None, float] = {}
-    for labels, losses in zip(ladder.labels, ladder.loss, strict=True):
-        for label, loss in zip(labels, losses.tolist(), strict=True):
-            found.setdefault(label, loss)
-    return {**found, None: 1.0, TOP: 1.0}
+    held: dict[str | None, frozenset[int]] = {}
+    for level, labels in enumerate(ladder.labels):
+        for label, loss in zip(labels, ladder.loss[level].tolist(), strict=True):
+            codes = below[level][label]
+            every = held.setdefault(label, codes) | codes
+            open_to = min(1.0, (len(every) - 1) / others) if not every == held[label] == codes else 0.0
+            found[label], held[label] = max(found.get(label, 0.0), loss, open_to), every
+    at = {} if known is None else dict(zip(ladder.labels[known], ladder.loss[known].tolist(), strict=True))
+    return {**found, **at, None: 1.0, TOP: 1.0}
 
 
 def _loss(

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from sfumato import recipes
 from sfumato.core.dataset import Dataset
-from sfumato.core.pair import Pair
+from sfumato.core.pair import Pair, levels_of
 from sfumato.errors import OutputError, ParameterError, SfumatoError, UnreadableInput
 from sfumato.release.documents import commitment, digest_of
 from sfumato.release.owner import read_owner_record
@@ -44,7 +44,9 @@ class WrittenRelease:
         described = original.with_schema(self.recipe.schema)
         rows = _alignment(self.folder / "owner" / "alignment.parquet", len(self.released), len(original))
         self._require_committed(original)
-        return Pair(described, dataclasses.replace(self.released, origin=rows), rows)
+        return Pair(
+            described, dataclasses.replace(self.released, origin=rows), rows, levels_of(self.certificate["plan"])
+        )
 
     def _require_committed(self, original: Dataset) -> None:
         lock = _read_json(self.folder / "owner" / "lock.json")

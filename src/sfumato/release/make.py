@@ -13,7 +13,7 @@ from sfumato.assessment import assess
 from sfumato.core.agreement import Kept
 from sfumato.core.dataset import Dataset
 from sfumato.core.evidence import gather, judge_all
-from sfumato.core.pair import Pair
+from sfumato.core.pair import Pair, levels_of
 from sfumato.core.progress import Progress, silent
 from sfumato.core.randomness import Seed
 from sfumato.core.recipe import Recipe
@@ -58,7 +58,7 @@ def make_release(
     shared = renumbered(shared.drop(shared.schema.direct), seed)
     if shuffle:
         shared = shared.take(seed.stream("shuffle").permutation(len(shared)))
-    limits, contract = _bounds_kept(original, shared, recipe, seed)
+    limits, contract = _bounds_kept(original, shared, recipe, seed, plans)
     release = Release(
         dataset=shared,
         original=original,
@@ -82,12 +82,12 @@ def make_release(
 
 
 def _bounds_kept(
-    original: Dataset, shared: Dataset, recipe: Recipe, seed: Seed
+    original: Dataset, shared: Dataset, recipe: Recipe, seed: Seed, plans: Sequence[tuple[str, Any]]
 ) -> tuple[tuple[Kept, ...], tuple[Kept, ...]]:
     """What the recipe limits, and what its contract asks for, measured on what is shared."""
     if not recipe.limits and not recipe.contract:
         return (), ()
-    pair = Pair.of(original, shared)
+    pair = Pair.of(original, shared, levels_of(plan.describe() for _, plan in plans))
     limits = judge_limits(recipe.limits, pair, steps=recipe.steps, models=recipe.meet, seed=seed)
     return limits, tuple(agreement.judge(pair) for agreement in recipe.contract)
 

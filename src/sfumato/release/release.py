@@ -77,10 +77,10 @@ class Release:
 
     @property
     def pair(self) -> Pair:
-        """The original and what is shared of it, side by side."""
-        from sfumato.core.pair import Pair
+        """The original and what is shared of it, side by side, at the levels that the plans say."""
+        from sfumato.core.pair import Pair, levels_of
 
-        return Pair.of(self.original, self.dataset)
+        return Pair.of(self.original, self.dataset, levels_of(plan.describe() for _, plan in self.plans))
 
     def attack(self, **options: Any) -> AttackReport:
         """Let every named intruder try the release; see :func:`sfumato.attack`."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from typing import TYPE_CHECKING, Any
 
 from sfumato.core.binning import Binned, binned, table_distance
@@ -54,11 +55,9 @@ def public_story(story: dict[str, Any]) -> dict[str, Any]:
 def _sampled(release: Release, pair: Pair) -> Pair:
     if len(pair.released) <= MOST_ROWS:
         return pair
-    from sfumato.core.pair import Pair
-
     rows = release.seed.stream("what the report draws").choice(len(pair.released), MOST_ROWS, replace=False)
     some = pair.released.take(rows)
-    return Pair(pair.original, some, pair.rows[rows])
+    return dataclasses.replace(pair, released=some, rows=pair.rows[rows])
 
 
 def _card(pair: Pair, column: Binned) -> dict[str, Any]:

@@ -123,13 +123,17 @@ def _distinct(
 def _levels(
     ladder: Ladder, reading: Reading, leaf: NDArray[np.int64], label: NDArray[np.int64]
 ) -> tuple[NDArray[np.int64], int | None]:
-    """Per pair the lowest level on which the label is the value's node, and the lowest that explains all of them."""
+    """Per pair the lowest level on which the label is the value's node, and the lowest that explains all of them.
+
+    The level that the column was read at goes before all others.
+    """
     import numpy as np
 
     level = np.full(len(leaf), -1, dtype=np.int64)
     released = {text: i for i, text in enumerate(reading.labels)}
-    for rung, labels in enumerate(ladder.labels):
-        written = np.array([released.get(text, -1) for text in labels], dtype=np.int64)
+    known = [] if reading.level is None else [reading.level]
+    for rung in (*known, *range(ladder.depth)):
+        written = np.array([released.get(text, -1) for text in ladder.labels[rung]], dtype=np.int64)
         same = written[ladder.climb(0, rung)[leaf]] == label
         if len(leaf) and same.all():
             return np.full(len(leaf), rung, dtype=np.int64), rung

@@ -116,7 +116,9 @@ def _reading(scene: Scene, name: str, theirs: Labels) -> Reading:
         return reading
     values = pl.Series(name, [reading.values[code] for code in reading.original.tolist()] + extra, dtype=pl.String)
     try:
-        return read_column(name, scene.pair.original.schema[name], values, scene.pair.released.column(name))
+        attribute, rung = scene.pair.original.schema[name], scene.pair.levels.get(name)
+        rung = rung if reading.level is not None else None
+        return read_column(name, attribute, values, scene.pair.released.column(name), rung)
     except SfumatoError:  # the hierarchy does not know what only the intruder has
         return reading
 

@@ -19,7 +19,8 @@ class NodeColumn:
     """A released column as nodes of its hierarchy.
 
     ``released`` and ``original`` are codes per released row. Label *i* stands for the values ``holds[i]`` (a mask); its parts one
-    step below are ``children[i]`` (masks; none for a single value and for labels that are no nodes, ``known[i]`` false). Steps on which nothing
+    step below are ``children[i]`` (masks; none for a single value and for labels that are no nodes, ``known[i]`` false; a label that
+    several levels write for different values is no node unless the column's level is known). Steps on which nothing
     divides are passed over. ``below[i, j]`` says that label *i* is label *j* or lies below it.
     """
 
@@ -40,7 +41,7 @@ class NodeColumn:
         counts = np.bincount(reading.original, minlength=len(reading.values)).tolist()
         ladder = bind(pair.original.schema[name].hierarchy, reading.values, counts)
         levels = _levels(ladder, reading.values)
-        found = [_node(ladder, levels, label) for label in reading.labels]
+        found = [_node(ladder, levels, label, reading.level) for label in reading.labels]
         holds = np.array([mask for mask, _ in found], dtype=bool).reshape(len(found), len(reading.values))
         known: NDArray[np.bool_] = holds.sum(axis=1) > 0
         inside = (holds.astype(np.int64) @ (~holds).T.astype(np.int64)) == 0
@@ -59,15 +60,18 @@ def _levels(ladder: Ladder, values: tuple[str | None, ...]) -> list[NDArray[np.i
 
 
 def _node(
-    ladder: Ladder, levels: list[NDArray[np.int64]], label: str | None
+    ladder: Ladder, levels: list[NDArray[np.int64]], label: str | None, known: int | None
 ) -> tuple[NDArray[np.bool_], tuple[NDArray[np.bool_], ...]]:
     """The values below a label, and how they divide one step below; nothing for a label that is no node."""
     import numpy as np
 
-    for level, labels in enumerate(ladder.labels):
-        if label in labels:
-            held = levels[level] == labels.index(label)
-            return held, _divided(levels[:level], held)
+    having = [level for level, labels in enumerate(ladder.labels) if label in labels]
+    if having:
+        level = known if known in having else having[0]
+        held = [levels[each] == ladder.labels[each].index(label) for each in having]
+        if level != known and any((mask != held[0]).any() for mask in held):
+            return np.zeros(len(levels[0]), dtype=bool), ()
+        return held[having.index(level)], _divided(levels[:level], held[having.index(level)])
     everything = np.full(len(levels[0]), label == TOP, dtype=bool)
     lower = levels[: max(1, ladder.top)]  # a cell suppressed in a column that has no such node
     return everything, _divided(lower, everything)
