@@ -10,18 +10,26 @@ export PYTHON
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help demo test check format bench docs clean
+.PHONY: help demo test quick test-services check format bench docs clean
 
 help:  ## Show this list
-	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
 
 demo:  ## Anonymize a bundled hospital table: assessment, release, verdict, report
 	@sh tools/install.sh
 	@$(BIN)/sfumato demo $(ARGS)
 
-test:  ## Run all tests, doctests and documentation examples
+test:  ## Run all tests, doctests and documentation examples that need nothing but Python
 	@sh tools/install.sh test
-	@$(BIN)/python -m pytest --numprocesses $(WORKERS) --dist worksteal $(ARGS)
+	@$(BIN)/python -m pytest --numprocesses $(WORKERS) --dist worksteal -m "not service" $(ARGS)
+
+quick:  ## Run the tests that take no time: after every change
+	@sh tools/install.sh test
+	@HYPOTHESIS_PROFILE=quick $(BIN)/python -m pytest --numprocesses $(WORKERS) --dist worksteal -m "not slow and not service" -q tests $(ARGS)
+
+test-services:  ## Run the tests that need a browser, a server or a Java machine; those that are not there are skipped
+	@sh tools/install.sh test
+	@$(BIN)/python -m pytest -m service tests $(ARGS)
 
 check:  ## Check format, lint and types
 	@sh tools/install.sh test lint

@@ -223,6 +223,7 @@ def test_there_is_something_to_check():
     assert {"errors", "core", "kernels", "models", "steps"} <= {room_of(module_name(path)) for path in SOURCES}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("path", SOURCES, ids=[str(path.relative_to(PACKAGE)) for path in SOURCES])
 def test_file_follows_the_plan(path):
     found = offences(module_name(path), path.read_text(encoding="utf-8"), package=path.name == "__init__.py")

@@ -68,6 +68,7 @@ def test_plain_data_has_both_risks():
     assert plain["strict_risk"] == pytest.approx(1 / 12) and plain["practice_risk"] == pytest.approx(1 / 11)
 
 
+@pytest.mark.slow
 @given(st.floats(0.01, 1), st.integers(1, 5000), st.integers(1, 20))
 def test_a_sample_needs_the_smallest_class_whose_estimated_risk_is_tolerable(risk, records, times):
     chosen = sf.choose_k(risk, population=records * times, records=records)

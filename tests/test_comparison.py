@@ -63,6 +63,7 @@ def test_generalization_and_masking_on_one_map(files):
     assert "●" in str(found)
 
 
+@pytest.mark.slow
 def test_workers_give_the_same(files):
     table = examples.illnesses()
     runs = [sf.compare(table, [files / "grid.yaml"], seed=1, workers=workers) for workers in (1, 2)]

@@ -158,6 +158,7 @@ def run_page(page: str, text: str) -> int:
     return len(running)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("path", PAGES, ids=[str(path.relative_to(ROOT)) for path in PAGES])
 def test_page_runs_as_printed(path, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)

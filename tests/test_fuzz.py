@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import polars as pl
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -71,6 +72,7 @@ def attempt(table, plan):
         return None, refusal
 
 
+@pytest.mark.slow
 @settings(max_examples=150)
 @given(st.data())
 def test_run_releases_what_holds_or_refuses_politely(data):
@@ -86,6 +88,7 @@ def test_run_releases_what_holds_or_refuses_politely(data):
     assert table.equals(before, null_equal=True)
 
 
+@pytest.mark.slow
 @settings(max_examples=60)
 @given(data=st.data())
 def test_whatever_is_released_can_be_verified(data, tmp_path_factory):

@@ -88,6 +88,7 @@ RECIPES = st.builds(
 )
 
 
+@pytest.mark.slow
 @given(RECIPES)
 @example(
     Recipe(Schema({n: Attribute(("quasi",)) for n in ["no", "yes", "y", "~", "null", "true", "007", "1.10", "1e3"]}))
@@ -105,6 +106,7 @@ def test_recipe_to_text_and_back(recipe):
     assert recipes.dump(recipes.parse(recipes.dump(recipe))) == recipes.dump(recipe)
 
 
+@pytest.mark.slow
 @given(path=PATHS, base=st.sampled_from([".", "recipes", "a/b", "../up", "/abs", "/abs/deep"]))
 def test_files_named_relative_to_the_recipe_stay_so(path, base):
     document = {"columns": {"zip": {"role": "quasi", "hierarchy": {"file": {"path": str(path)}}}}}
@@ -400,6 +402,7 @@ ANY = st.recursive(
 )
 
 
+@pytest.mark.slow
 @given(
     st.fixed_dictionaries(
         {},

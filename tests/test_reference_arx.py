@@ -39,6 +39,7 @@ def parts(label):
     return int(k.removeprefix("k=")), float(share.removeprefix("s=")), metric
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("file", ["arx_adult_kanonymity.json", "arx_fars.json"])
 def test_optimum_equals_the_reference(reference_data, file, subtests):
     results = json.loads((reference_data / "reference" / file).read_text())["results"]

@@ -35,6 +35,7 @@ def test_mdav_loses_what_the_literature_says(reference_data, name, k):
     assert f"{lost(numbers(reference_data, name), k):.4f}" == f"{TABLE[name, k][0]:.4f}"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("name", "k"), [("Tarragona", 3), ("Census", 10)])
 def test_a_short_search_comes_near_the_best_known_partition(reference_data, name, k):
     people = numbers(reference_data, name)

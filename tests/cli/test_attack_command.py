@@ -48,6 +48,7 @@ def values_of(visits: Path) -> set[str]:
     return {value for column in columns for value in table[column].drop_nulls().unique() if len(value) > 4}
 
 
+@pytest.mark.slow
 def test_what_was_found_is_shown_and_added_to_the_certificate(sfumato, folder, visits):
     done = attack(sfumato, folder, visits)
     assert done.code == 0 and "prosecutor" in done.out and "linkage" in done.out
@@ -59,6 +60,7 @@ def test_what_was_found_is_shown_and_added_to_the_certificate(sfumato, folder, v
     assert again.code == 0  # and may be done again
 
 
+@pytest.mark.slow
 def test_lines_fit_a_narrow_terminal_and_say_what_is_what(sfumato, folder, visits):
     done = sfumato("attack", folder, "--original", visits, "--seconds", 4, "--sample", 40, "-q", "--no-keep")
     assert done.code == 0 and max(map(len, done.out.splitlines())) <= 80
@@ -68,6 +70,7 @@ def test_lines_fit_a_narrow_terminal_and_say_what_is_what(sfumato, folder, visit
     assert first[0] == "skewness" and first.index("similarity") < first.index("homogeneity")  # strongest first
 
 
+@pytest.mark.slow
 def test_no_value_of_the_table_is_said(sfumato, folder, visits):
     done = sfumato("attack", folder, "--original", visits, "--seconds", 4, "--sample", 40, "--json")
     tried = json.loads(done.out)["tried"]
@@ -87,6 +90,7 @@ def test_json_is_what_the_certificate_gets(sfumato, folder, visits):
     assert json.loads(done.out) == json.loads((folder / "share" / "certificate.json").read_text())["attacks"]
 
 
+@pytest.mark.slow
 def test_a_limit_that_is_exceeded_gives_exit_code_1(sfumato, tmp_path, visits, recipe):
     """Lowered in the lock after the release was made: nothing that breaks its own limits is ever written."""
     limited = tmp_path / "limited.yaml"
@@ -107,6 +111,7 @@ def test_a_limit_refuses_the_release_before_it_is_written(sfumato, tmp_path, vis
     assert done.code == 1 and "linkage is" in done.err and not (tmp_path / "out").exists()
 
 
+@pytest.mark.slow
 def test_a_signed_certificate_is_signed_again_or_left_alone(sfumato, tmp_path, visits, recipe):
     key, out = tmp_path / "key.pem", tmp_path / "out"
     assert sfumato("keygen", key).code == 0

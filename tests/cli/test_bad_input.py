@@ -94,6 +94,7 @@ def test_existing_output_is_refused_before_the_table_is_read(sfumato, tmp_path):
     assert sfumato("run", data, "-r", file, "-o", data).code == 2
 
 
+@pytest.mark.slow
 def test_force_replaces_an_earlier_release(sfumato, tmp_path):
     data, file = written(tmp_path)
     assert sfumato("run", data, "-r", file, "-o", tmp_path / "out").code == 0

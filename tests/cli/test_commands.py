@@ -21,6 +21,7 @@ def test_profile_proposes_a_recipe_that_loads(sfumato, visits, tmp_path):
     assert "# guess" in done.out
 
 
+@pytest.mark.slow
 def test_a_proposed_recipe_runs_as_it_is(sfumato, visits, tmp_path):
     file = tmp_path / "proposed.yaml"
     file.write_text(sfumato("profile", visits, "--quiet").out)
@@ -44,6 +45,7 @@ def test_assess_by_columns_alone(sfumato, visits):
     assert found["classes"] == len(sizes) and found["smallest_class"] == sizes.min()
 
 
+@pytest.mark.slow
 def test_run_check_verify_explain(sfumato, visits, recipe, tmp_path):
     out = tmp_path / "out"
     done = sfumato("run", visits, "-r", recipe, "-o", out)
@@ -71,6 +73,7 @@ def test_the_released_file_keeps_its_promise_by_naive_counting(sfumato, visits, 
     assert not set(recipes.load(recipe).schema.direct) & set(table.columns)
 
 
+@pytest.mark.slow
 def test_the_same_seed_gives_the_same_bytes_and_marks_a_rehearsal(sfumato, visits, recipe, tmp_path):
     for name in ("a", "b"):
         assert sfumato("run", visits, "-r", recipe, "-o", tmp_path / name, "--seed", "2a").code == 0
@@ -79,18 +82,21 @@ def test_the_same_seed_gives_the_same_bytes_and_marks_a_rehearsal(sfumato, visit
     assert json.loads((tmp_path / "a" / "share" / "certificate.json").read_text())["rehearsal"] is True
 
 
+@pytest.mark.slow
 def test_stdin_to_stdout(visits, recipe):
     command = [sys.executable, "-m", "sfumato", "run", "-", "-r", str(recipe), "-o", "-", "--quiet"]
     done = subprocess.run(command, input=visits.read_bytes(), capture_output=True, check=True)
     assert done.stdout.decode().splitlines()[0].split(",")[0] == "age" and not done.stderr
 
 
+@pytest.mark.slow
 def test_other_formats_out(sfumato, visits, recipe, tmp_path):
     assert sfumato("run", visits, "-r", recipe, "-o", tmp_path / "p", "--format", "parquet").code == 0
     assert pl.read_parquet(tmp_path / "p" / "share" / "data.parquet").height > 500
     assert sfumato("verify", tmp_path / "p" / "share", "--original", visits).code == 0
 
 
+@pytest.mark.slow
 def test_signature(sfumato, visits, recipe, tmp_path):
     key, other = tmp_path / "office.pem", tmp_path / "other.pem"
     assert sfumato("keygen", key).code == 0 and sfumato("keygen", other).code == 0
@@ -102,6 +108,7 @@ def test_signature(sfumato, visits, recipe, tmp_path):
     assert sfumato("keygen", key).code == 2
 
 
+@pytest.mark.slow
 def test_list_and_explain_cover_every_name(sfumato):
     listed = json.loads(sfumato("list", "--json").out)
     for family in ("models", "steps", "hierarchies", "risk", "objectives"):
@@ -111,6 +118,7 @@ def test_list_and_explain_cover_every_name(sfumato):
             assert told.code == 0 and entry["name"] in told.out and ":math:" not in told.out
 
 
+@pytest.mark.slow
 def test_demo(sfumato, tmp_path):
     for _ in range(2):  # the second run replaces the first
         done = sfumato("demo", "-o", tmp_path / "demo")
@@ -126,6 +134,7 @@ def test_version_and_help(sfumato):
     )
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(os.name != "posix", reason="kill by signal")
 def test_ctrl_c_leaves_nothing_behind(visits, recipe, tmp_path):
     import signal

@@ -22,6 +22,7 @@ def flat(text):
     return " ".join(text.split())
 
 
+@pytest.mark.slow
 def test_the_owner_reads_why_this_node_and_not_its_neighbour(sfumato, out):
     made, folder = out
     told = sfumato("explain", folder)

@@ -78,6 +78,7 @@ def tried(sfumato, tmp_path, monkeypatch):
     return run
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("step", STEPS)
 def test_steps_work_on_the_whole_table(step, tried):
     done = tried(FULL, step, STEPS[step])

@@ -60,6 +60,7 @@ def described(folder, *meet, roles=ROLES):
 # --- asking ---
 
 
+@pytest.mark.slow
 def test_assess_tells_what_is_attained_without_a_threshold(sfumato, stays, tmp_path):
     recipe = described(tmp_path, "k_anonymity: {k: 5}")
     asked = ("l_diversity:diagnosis", "t_closeness:cost,distance=ordered", "k_anonymity")
@@ -126,6 +127,7 @@ def test_questions_keep_names_with_commas_and_equals_signs():
     assert registry.ask("l_diversity:5,2").model.sensitive == "5"
 
 
+@pytest.mark.slow
 def test_ten_models_cost_one_group_by(monkeypatch):
     """Rows are packed and grouped once, and a column is counted once, however many models look."""
     from sfumato.core import classes
@@ -204,6 +206,7 @@ WAITING = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", PROMISED)
 def test_promised_checked_and_verified(name, sfumato, stays, tmp_path):
     recipe, out = described(tmp_path, *PROMISED[name]), tmp_path / "out"
@@ -220,6 +223,7 @@ def test_promised_checked_and_verified(name, sfumato, stays, tmp_path):
     assert whole.code == 0 and {claim["status"] for claim in strictly(whole.out)["claims"]} == {"holds"}
 
 
+@pytest.mark.slow
 def test_verify_with_the_original_but_without_the_owner_judges_distances(sfumato, stays, tmp_path):
     recipe, out = described(tmp_path, *PROMISED["k, l and t"]), tmp_path / "out"
     assert sfumato("run", stays, "-r", recipe, "-o", out).code == 0
@@ -228,6 +232,7 @@ def test_verify_with_the_original_but_without_the_owner_judges_distances(sfumato
     assert {c["name"]: c["status"] for c in claims}["0.6-closeness of diagnosis (equal distance)"] == "holds"
 
 
+@pytest.mark.slow
 def test_check_compares_with_the_original_when_it_is_given(sfumato, stays, tmp_path):
     recipe, out = described(tmp_path, *PROMISED["factors"]), tmp_path / "out"
     assert sfumato("run", stays, "-r", recipe, "-o", out).code == 0
@@ -238,6 +243,7 @@ def test_check_compares_with_the_original_when_it_is_given(sfumato, stays, tmp_p
     assert "stands for the original" in sfumato("check", data, "-r", recipe).err
 
 
+@pytest.mark.slow
 def test_a_column_that_is_quasi_too_cannot_be_protected(sfumato, stays, tmp_path):
     roles = ROLES.replace("marital_status: {role: quasi", "marital_status: {role: [quasi, sensitive]")
     recipe = described(tmp_path, "l_diversity: {sensitive: marital_status, l: 2}", roles=roles)
@@ -247,6 +253,7 @@ def test_a_column_that_is_quasi_too_cannot_be_protected(sfumato, stays, tmp_path
     assert sfumato("run", stays, "-r", recipe, "-o", tmp_path / "out").code == 0
 
 
+@pytest.mark.slow
 def test_missing_values_as_wildcards_beside_a_sensitive_promise(sfumato, stays, tmp_path):
     roles = ROLES.replace("occupation: {role: quasi", "occupation: {role: quasi, missing: wildcard")
     recipe = described(tmp_path, "k_anonymity: {k: 3}", "l_diversity: {sensitive: ward, l: 2}", roles=roles)
@@ -257,6 +264,7 @@ def test_missing_values_as_wildcards_beside_a_sensitive_promise(sfumato, stays, 
     assert sfumato("verify", out / "share", "--original", stays).code == 0
 
 
+@pytest.mark.slow
 def test_a_population_is_found_from_the_recipe(sfumato, stays, tmp_path, monkeypatch):
     (tmp_path / "sub" / "everyone").mkdir(parents=True)
     people = pl.read_csv(stays, infer_schema=False)

@@ -39,6 +39,7 @@ def ask(sfumato, people):
 START = ("--budget", "1", "--contributions", "3")
 
 
+@pytest.mark.slow
 def test_the_way_through(ask, people):
     first = ask(BY_SEX, "--epsilon", "0.3", *START)
     assert first.code == 0, first.err
@@ -94,6 +95,7 @@ def test_a_damaged_ledger_and_missing_files(ask, sfumato, people, tmp_path):
     assert sfumato("query", tmp_path / "none.yaml", people[1], BY_SEX, "--epsilon", "0.1", "--quantum", "0.1").code == 2
 
 
+@pytest.mark.slow
 def test_replies_wait_for_their_quantum(sfumato, people):
     for statement in (BY_SEX, "SELECT nonsense"):
         start = time.monotonic()
@@ -101,6 +103,7 @@ def test_replies_wait_for_their_quantum(sfumato, people):
         assert time.monotonic() - start >= 0.7
 
 
+@pytest.mark.slow
 def test_what_is_said_does_not_depend_on_the_data(ask, people):
     """A table whose cells do not fit what is declared gives the same words and exit codes."""
     ask("--budget", "100", "--contributions", "3")

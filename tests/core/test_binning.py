@@ -24,6 +24,7 @@ def pair_of(before, after, **kinds):
     return Pair.of(*[t.with_kinds(**kinds) for t in tables] if kinds else tables)
 
 
+@pytest.mark.slow
 @given(mixed_tables(fewest_rows=2))
 def test_a_table_beside_itself_does_not_move(table):
     people = table.dataset()
@@ -57,6 +58,7 @@ def test_suppressed_cells_of_a_number_are_missing_or_spread():
     assert gone.names[-1] == "missing" and gone.after[-1] == 1.0
 
 
+@pytest.mark.slow
 @given(mixed_tables(fewest_rows=4), st.sampled_from([Mondrian(), LocalRecoding()]))
 def test_tables_of_generalised_columns_are_those_of_their_cells(table, step):
     people = table.dataset()

@@ -95,6 +95,7 @@ def test_row_order_changes_nothing(table, chance):
     assert np.array_equal(one.records, other.records)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("columns", [70, 140])
 @settings(max_examples=10)
 @given(table=tables(), chance=st.randoms())
@@ -163,6 +164,7 @@ def test_roll_up_is_regrouping(data, table):
     check_roll_up(data, table)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("columns", [70, 140])
 @settings(max_examples=10)
 @given(data=st.data(), table=tables())

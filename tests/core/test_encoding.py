@@ -103,6 +103,7 @@ def test_floats_share_a_code_exactly_when_they_are_equal(values):
             assert (encoded.codes[i] == encoded.codes[j]) == (one == other)
 
 
+@pytest.mark.slow
 @given(st.lists(st.one_of(st.none(), st.text(max_size=3))))
 def test_text_is_its_own_label(values):
     encoded = encode(pl.Series(values, dtype=pl.String))

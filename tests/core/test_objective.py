@@ -36,6 +36,7 @@ def test_score_of_any_node(objective, data, table, k):
     assert found.tally.suppressed == sum(gone)
 
 
+@pytest.mark.slow
 @given(table=tables())
 def test_shares_of_loss_stay_between_nothing_and_all(table):
     for objective in ("loss", "loss_geometric", "precision", "entropy", "height"):
@@ -45,6 +46,7 @@ def test_shares_of_loss_stay_between_nothing_and_all(table):
         assert -1e-12 <= judged(table, objective, 1, top).score <= 1 + 1e-12
 
 
+@pytest.mark.slow
 @given(data=st.data(), table=tables())
 def test_bounded_scores_never_fall_when_a_column_climbs_and_nothing_is_suppressed(data, table):
     node = [data.draw(st.integers(0, d - 1)) for d in table.depths]

@@ -126,6 +126,7 @@ def test_values_on_no_line_have_no_place():
     assert np.isnan(places).all() and read("1-2") is None
 
 
+@pytest.mark.slow
 @given(
     st.lists(
         st.one_of(st.none(), st.floats(-1e6, 1e6), st.just(float("nan")), st.integers(-9, 9).map(float)), min_size=1

@@ -33,6 +33,7 @@ def test_g40_single_values():
     assert delta_of(20, 0.1, 1) == pytest.approx(4.07e-14, rel=2e-3)
 
 
+@pytest.mark.slow
 @given(st.integers(1, 25), st.floats(0.05, 2), st.floats(0.2, 1))
 def test_is_what_the_formula_says(k, epsilon, part):
     beta = usual_beta(epsilon) * part

@@ -92,6 +92,7 @@ CASES = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("case", CASES.values(), ids=CASES.keys())
 def test_the_proved_loss_is_at_most_the_claimed(case):
     question, one, other, relation = case
@@ -113,6 +114,7 @@ def test_gaussian_answers_keep_their_claim():
         assert low <= math.exp(epsilon) * high + delta
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["count", "sum", "quantile"])
 def test_an_audit_notices_a_third_of_the_noise(name):
     question, one, other, relation = CASES[name]

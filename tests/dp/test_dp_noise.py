@@ -46,6 +46,7 @@ def test_discrete_laplace_has_its_distribution(l1, epsilon, reach):
     assert fits(drawn, lambda x: oracle.discrete_laplace(x, noise.scale), reach) > REJECTED
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("l2", "rho", "reach"), [(1.0, "1/8", 5), (math.sqrt(2), "1/4", 5)])
 def test_discrete_gaussian_has_its_distribution(l2, rho, reach):
     noise = gaussian(l2, Fraction(rho))

@@ -41,6 +41,7 @@ def crashes(tmp_path_factory):
     return json.loads(done.stdout)
 
 
+@pytest.mark.slow
 def test_killed_at_every_point_nothing_is_under_counted(crashes):
     points = crashes["asking"]
     assert len(points) > 12 and all(p["killed"] for p in points[:-1]) and not points[-1]["killed"]

@@ -117,6 +117,7 @@ REFUSED = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("case", REFUSED)
 def test_a_refusal_says_the_same_whatever_the_data(ask, tmp_path, case):
     told = []

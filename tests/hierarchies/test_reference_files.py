@@ -72,6 +72,7 @@ def test_no_file_is_forgotten(reference_data):
     assert found == {name for _, name, _ in FILES}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("label", ["fars_int k=5 s=0.05 loss", "fars_int k=5 s=0.0 loss", "fars_int k=5 s=0.02 loss"])
 def test_loss_is_that_of_arx(reference_data, label):
     """Mean loss per column of the node ARX chose, suppressed rows counting 1; one line of iage is there twice."""

@@ -64,6 +64,7 @@ def test_all_named_intruders_try_and_nothing_is_lost_on_the_way(release):
     assert len(report.to_frame()) == len(report.tried) and "not tried" in str(report)
 
 
+@pytest.mark.slow
 def test_the_release_of_everything_as_it_is_falls_to_everyone():
     report = battery.attack_release(identity(towns()), only=QUICK)
     assert report.value("linkage") == 1.0 and report.value("singling_out") > 0.9

@@ -117,6 +117,7 @@ def test_a_column_without_a_name_is_named_by_position():
     assert any("no name" in note for note in source.notes)
 
 
+@pytest.mark.slow
 def test_ten_thousand_columns():
     names = [f"v{i}" for i in range(10_000)]
     line = ",".join(str(i % 90) for i in range(10_000))

@@ -194,6 +194,7 @@ def test_csv_round_trip(table, delimiter, decimal, encoding):
     assert all(same_values(table[name], frame[name]) for name in table.columns)
 
 
+@pytest.mark.slow
 @given(tables(st.characters(codec="cp1252", exclude_characters="\0")))
 def test_windows_round_trip(table):
     source = Source(format="csv", encoding="cp1252")

@@ -38,6 +38,7 @@ def judged(model, table, released):
     return model.judge(gather(table.dataset(released), [model], original=table.dataset()))
 
 
+@pytest.mark.slow
 @given(locally_recoded(), st.integers(1, 3))
 def test_counts_of_the_consistency_graph(drawn, k):
     table, released = drawn

@@ -93,6 +93,7 @@ def test_builds_from_generated_parameters(cls):
     assert all(isinstance(model, Model) for model in variants(cls))
 
 
+@pytest.mark.slow
 @EACH
 def test_describes_itself(cls):
     assert isinstance(cls.facts, Facts)
@@ -186,6 +187,7 @@ def check_verdict(model, evidence, verdict):
         assert verdict.records == evidence.classes.records[verdict.failing].sum()
 
 
+@pytest.mark.slow
 @given(random_datasets())
 def test_verdicts_on_random_tables(dataset):
     evidence, verdicts = judged_all(dataset, FITTED)
@@ -221,6 +223,7 @@ def test_an_empty_table_keeps_every_promise(cls):
         assert verdict.holds and verdict.attained is None and "empty" in verdict.sentence and verdict.records == 0
 
 
+@pytest.mark.slow
 @given(dataset=random_datasets(), data=st.data())
 def test_row_order_does_not_matter(dataset, data):
     order = np.array(data.draw(st.permutations(range(len(dataset)))), dtype=np.int64)
@@ -240,6 +243,7 @@ def test_implication_is_reflexive():
         assert model.implies(model), model.promise
 
 
+@pytest.mark.slow
 @given(random_datasets())
 def test_implication_is_sound(dataset):
     verdicts = judged_all(dataset, FITTED)[1]

@@ -43,6 +43,7 @@ def best_of_all_nodes(lattice):
     return min((j.score for j in judged if j.feasible), default=None)
 
 
+@pytest.mark.slow
 @given(data=st.data(), dataset=sensitive_tables(), budget=st.sampled_from([0.0, 0.1, 0.3, 0.6]))
 @settings(max_examples=150)
 def test_the_optimum_is_that_of_trying_every_node(data, dataset, budget):

@@ -77,6 +77,7 @@ def at_node(table, dataset, node):
     return dataset.with_columns({name: table.frame(rows).get_column(name) for name in table.names})
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("model", [m for m in [*REACHABLE, *PAIRED] if m.monotone], ids=naming)
 @given(case=cases(), data=st.data())
 @settings(max_examples=25)
@@ -99,6 +100,7 @@ def test_coarser_never_breaks_a_monotone_promise(model, case, data):
         assert worse <= 1e-9
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("model", [m for m in REACHABLE if m.shrinking], ids=naming)
 @given(case=cases(), data=st.data())
 @settings(max_examples=25)
@@ -131,6 +133,7 @@ def test_what_a_coarser_node_suppresses_every_finer_one_does(model, case, data):
     assert all(below or not above for above, below in zip(lost(coarse), lost(fine), strict=True))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("model", REACHABLE, ids=naming)
 @given(case=cases(), budget=st.sampled_from([0, 0.2, 0.5]), more=st.sampled_from([(), (KAnonymity(2),)]))
 @settings(max_examples=20)
@@ -154,6 +157,7 @@ def test_search_finds_the_optimum_and_the_release_keeps_the_promise(model, case,
         assert promised.judge(gather(released, [promised], original=dataset, population=people))
 
 
+@pytest.mark.slow
 @given(cases())
 def test_other_models_do_not_see_the_population(case):
     """Classes that only the population has change nothing for k-anonymity beside k-map."""

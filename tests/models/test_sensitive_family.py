@@ -153,6 +153,7 @@ def test_merging_classes_may_suppress_more_where_models_do_not_shrink(model, cla
     assert lost(model, evidence_of(oracle.merged(classes, [0, 0, 1]), model)) == after
 
 
+@pytest.mark.slow
 @given(data=st.data(), classes=counted_classes())
 @settings(max_examples=100)
 def test_forced_records_are_lost_by_every_finer_table(data, classes):

@@ -41,6 +41,7 @@ def ground(distance, values):
     return oracle.equal_ground(values) if distance == "equal" else oracle.numeric_ground(positions[distance])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("distance", EARTH_MOVERS)
 @given(classes=counted_classes(most_values=6))
 def test_is_the_least_work_of_moving_one_distribution_to_the_other(distance, classes):

@@ -122,6 +122,7 @@ def test_drift_of_a_datum_and_of_the_whole():
     assert drift(record, Policies()) == ["policy 'study', under which the release was made, was not given"]
 
 
+@pytest.mark.slow
 def test_people_s_own_policies(tmp_path):
     from sfumato.policy.enforcing.enforce import enforce
 
@@ -144,6 +145,7 @@ def test_people_s_own_policies(tmp_path):
 # --- damage
 
 
+@pytest.mark.slow
 def test_an_edited_certificate(tmp_path):
     study().enforce(people(), **USE).write(tmp_path / "out")
     file = tmp_path / "out" / "share" / "certificate.json"
@@ -159,6 +161,7 @@ def test_folders_that_hold_no_release(tmp_path):
         study().comply(tmp_path, **USE)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("text", ["{", "[]", '{"sfumato_compliance": 9}'])
 def test_a_damaged_record(tmp_path, text):
     study().enforce(people(), **USE).write(tmp_path / "out")
@@ -167,6 +170,7 @@ def test_a_damaged_record(tmp_path, text):
         study().comply(tmp_path / "out" / "share", **USE)
 
 
+@pytest.mark.slow
 def test_writing_is_all_or_nothing(tmp_path):
     made = study().enforce(people(), **USE)
     made.write(tmp_path / "out")

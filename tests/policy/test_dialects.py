@@ -17,6 +17,7 @@ from tests.policy.written_policies import POLICIES, study
 LOSSLESS = ("ours", "lpl-a", "lpl-b", "lpl-xml")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("dialect", LOSSLESS)
 @given(policy=POLICIES)
 def test_round_trip(dialect, policy):
@@ -25,6 +26,7 @@ def test_round_trip(dialect, policy):
     assert again == policy
 
 
+@pytest.mark.slow
 @given(policy=POLICIES)
 def test_what_we_write_fits_the_schema_we_publish(policy):
     import jsonschema

@@ -210,6 +210,7 @@ def certificate(tmp_path_factory):
     return read_certificate(folder / "share")
 
 
+@pytest.mark.slow
 def test_a_release_in_dpv_terms(certificate):
     made = release_to_dpv(certificate, {"purpose": "dpv:AcademicResearch", "recipient": "university"})
     (measure,) = made["dpv:hasTechnicalOrganisationalMeasure"]

@@ -57,6 +57,7 @@ def test_the_digest_is_of_the_meaning_not_of_the_dialect():
     assert digest_of(study()) != digest_of(policy)
 
 
+@pytest.mark.slow
 def test_one_policy_per_person_without_one_pass_per_person():
     """50,000 people with four kinds of policies: the time of the steps is that of a few passes."""
     size = 50_000

@@ -114,6 +114,7 @@ def raw(tmp_path_factory):
     return folder / "share"
 
 
+@pytest.mark.slow
 def test_values_that_no_hierarchy_entry_knows_are_not_taken_for_coarse(raw):
     """The policy has entries for 40 only; a released 25 is in none of them and was never raised."""
     entries = datum("Age", "QID", 1, 2, [("40", "40-50", "*")])
@@ -214,6 +215,7 @@ def test_dpv_keeps_the_last_day_and_refuses_what_it_cannot_say():
 # --- people's own policies, from the run to the verification
 
 
+@pytest.mark.slow
 def test_a_release_under_peoples_own_policies_is_verified_with_its_original(sf_run, room):
     table, out = room / "people.csv", room / "out"
     refusing = json.loads((room / "own" / "Bob.json").read_text())
@@ -252,6 +254,7 @@ def owned(tmp_path_factory):
     return folder / "share", own
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("change", ["same", "somebody withdrew", "two changed places", "somebody became strict"])
 def test_people_who_get_a_policy_that_others_have_are_noticed(owned, change):
     folder, own = owned
@@ -280,6 +283,7 @@ def test_who_refuses_now_is_compared_and_not_how_many(owned, tmp_path):
     assert any("1 of 2 of people's own policies no longer allow" in reason for reason in found.reasons)
 
 
+@pytest.mark.slow
 def test_pseudonyms_of_a_policy_are_remembered_and_verified(sf_run, room):
     tree = json.loads((room / "study.json").read_text())
     tree["purposes"][0]["pseudonymizations"] = [{"name": "Random table", "data": ["Name"]}]

@@ -83,6 +83,7 @@ def test_there_are_seventeen_small_areas():
     assert len(SMALL_AREAS) == 17  # OCR guidance of 26 November 2012, census of 2000
 
 
+@pytest.mark.slow
 def test_safe_harbor_on_a_release(tmp_path):
     people = table(age=[30] * 6 + [95] * 6, zip=["53711", "53712"] * 6)
     people = people.with_roles(quasi=["age", "zip"]).with_hierarchies(zip=sf.mask_right(5), age=sf.suppress())

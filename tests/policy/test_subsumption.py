@@ -47,6 +47,7 @@ def world(vocabulary: int, whole: bool):
     return list(individuals(CLASSES, above, pairs, WHOLE_WORLD if whole else REAL_WORLD, 1))
 
 
+@pytest.mark.slow
 @settings(max_examples=80)
 @given(
     vocabulary=st.integers(0, len(VOCABULARIES) - 1),
@@ -170,6 +171,7 @@ def test_what_is_not_said_is_not_allowed():
     assert answer.reason == "hasStorage is not said"
 
 
+@pytest.mark.slow
 def test_size_is_bounded():
     wide = And(tuple(Or((Named(f"A{i}"), Named(f"B{i}"))) for i in range(30)))
     with pytest.raises(ParameterError, match="alternatives"):

@@ -189,6 +189,7 @@ def test_only_one_person_and_one_weight_are_proposed():
     assert sorted(roles(frame).values()) == [("direct",), ("plain",), ("unit",), ("weight",)]
 
 
+@pytest.mark.slow
 def test_ten_thousand_columns():
     values = np.random.default_rng(0).integers(0, 50, (20, 10_000))
     frame = pl.DataFrame(

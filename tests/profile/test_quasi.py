@@ -106,6 +106,7 @@ def naive_greedy(columns: dict[str, list[object]], goal: float) -> list[str]:
     return chosen
 
 
+@pytest.mark.slow
 @given(tables, st.sampled_from([0.3, 0.7, 1.0]))
 def test_the_lazy_search_chooses_what_the_naive_one_does(columns, goal):
     frame = frame_of(columns)

@@ -182,6 +182,7 @@ def test_the_lattice_is_that_of_the_table_the_step_saw():
     assert found.chosen.levels == made.plans[1][1].levels
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("suppress", ["attribute", "cell", "none"])
 def test_every_kind_of_suppression_has_alternatives(suppress, tmp_path):
     made = release(sf.examples.hospital(rows=300), k=3, suppress=suppress)
@@ -209,6 +210,7 @@ def test_no_lattice_no_alternatives():
         other.alternatives()
 
 
+@pytest.mark.slow
 def test_the_owner_keeps_them_and_the_certificate_does_not_have_them(made, tmp_path):
     made.write(tmp_path / "out")
     certificate = (tmp_path / "out" / "share" / "certificate.json").read_text()

@@ -90,6 +90,7 @@ def test_every_registered_step_is_here():
     assert not set(CASES) & RECODING
 
 
+@pytest.mark.slow
 @every_case
 def test_neither_frame_nor_order_changes_the_release(name):
     expected = multiset(released(name).dataset)
@@ -105,6 +106,7 @@ def test_recipes_come_back_from_text(name):
     assert recipes.parse(recipes.dump(recipe)) == recipe
 
 
+@pytest.mark.slow
 @every_case
 def test_from_file_to_verified_release(name, sfumato, tmp_path, monkeypatch):
     monkeypatch.setattr(
@@ -243,6 +245,7 @@ CHAINS = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", CHAINS)
 def test_steps_in_a_row(name, tmp_path, undrawn):
     which, meet, steps = CHAINS[name]

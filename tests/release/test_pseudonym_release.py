@@ -70,6 +70,7 @@ def test_the_claimed_column_is_released_as_pseudonyms_and_checks(options):
         sf.check(release.dataset, plain)
 
 
+@pytest.mark.slow
 @EVERY
 def test_the_owner_can_make_the_release_again(options, tmp_path, monkeypatch):
     released(options).write("out")
@@ -81,6 +82,7 @@ def test_the_owner_can_make_the_release_again(options, tmp_path, monkeypatch):
     assert next(c for c in found.claims if c.name == "rows are the recoded original").status == "holds"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("method", ["random_table", "counter"])
 def test_nothing_is_stored_before_the_release_is_written(method, tmp_path):
     release = released({"method": method, "vault": "people.vault"})
@@ -96,6 +98,7 @@ def test_nothing_is_stored_before_the_release_is_written(method, tmp_path):
     assert named == {str(code): (truth,)}
 
 
+@pytest.mark.slow
 def test_a_vault_that_cannot_be_written_stops_the_release(tmp_path):
     first, second = released(METHODS["random_table"]), released(METHODS["random_table"])
     first.write("one")

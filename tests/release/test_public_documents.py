@@ -33,6 +33,7 @@ def shared_texts(folder):
     return {f.name: f.read_text(encoding="utf-8") for f in share.rglob("*") if f.suffix in {".json", ".html", ".txt"}}
 
 
+@pytest.mark.slow
 def test_there_is_something_to_search(written):
     assert set(shared_texts(written[2])) == {"certificate.json", "report.html", "descriptions.txt"}
 
@@ -89,6 +90,7 @@ def test_no_row_numbers(written):
     assert len(release.dataset) > 200
 
 
+@pytest.mark.slow
 def test_pictures_are_written_on_request_for_each_reader(written, tmp_path):
     _, release, folder = written
     public = {f.name for f in (folder / "share" / "pictures").iterdir()}
@@ -102,6 +104,7 @@ def test_pictures_are_written_on_request_for_each_reader(written, tmp_path):
     assert not list((tmp_path / "without").rglob("*.png"))
 
 
+@pytest.mark.slow
 def test_a_picture_that_cannot_be_drawn_leaves_nothing_behind(written, tmp_path, monkeypatch):
     from sfumato.report import pictures
 
@@ -118,6 +121,7 @@ def test_the_folder_still_verifies(written):
     assert all(claim.status != "fails" for claim in sf.verify(written[2] / "share").claims)
 
 
+@pytest.mark.slow
 def test_names_of_files_are_safe_whatever_columns_are_called(tmp_path):
     name = "../../etc/<passwd>\u202e"
     frame = pl.DataFrame({name: ["a", "b"] * 10, "": ["x"] * 20})
@@ -129,6 +133,7 @@ def test_names_of_files_are_safe_whatever_columns_are_called(tmp_path):
     assert {f.name for f in tmp_path.iterdir()} == {"out"}
 
 
+@pytest.mark.slow
 def test_pictures_from_the_command_line(tmp_path, monkeypatch):
     from sfumato.cli import main
 

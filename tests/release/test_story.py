@@ -120,6 +120,7 @@ def test_public_story_has_no_bins_and_nothing_of_the_original_but_distances():
     assert set(found["maps"]) == {"columns", "table_distance"}
 
 
+@pytest.mark.slow
 def test_nothing_was_released():
     release = released(table(30))
     empty = dataclasses.replace(release, dataset=release.dataset.take(np.array([], dtype=np.int64)))
@@ -130,6 +131,7 @@ def test_nothing_was_released():
         assert "nan" not in page.text.lower().split()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("rows", [1, 2])
 def test_hardly_anyone_is_in_it(rows):
     release = released(table(rows), k=1)
@@ -156,6 +158,7 @@ def test_no_column_in_common_is_refused():
         told_of(bare)
 
 
+@pytest.mark.slow
 def test_sixty_columns_are_not_sixty_cards():
     release = released(table(30, 60))
     found = told_of(release)
@@ -167,6 +170,7 @@ def test_sixty_columns_are_not_sixty_cards():
     assert owner.tags.count("svg") < MOST_CARDS + 12
 
 
+@pytest.mark.slow
 def test_a_large_table_is_drawn_from_a_sample_and_says_so(monkeypatch):
     release = released(table(120))
     monkeypatch.setattr(telling, "MOST_ROWS", 50)
@@ -178,6 +182,7 @@ def test_a_large_table_is_drawn_from_a_sample_and_says_so(monkeypatch):
     assert "drawn from a sample" not in pages_of(release)[1].text
 
 
+@pytest.mark.slow
 def test_hostile_names_and_values_stay_text():
     rows = 30
     names = HOSTILE_COLUMNS

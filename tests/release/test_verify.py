@@ -22,6 +22,7 @@ def statuses(found) -> dict[str, str]:
     return {claim.name: claim.status for claim in found.claims}
 
 
+@pytest.mark.slow
 def test_an_untouched_release_verifies_and_says_what_needs_the_original(release):
     found = sf.verify(release / "share")
     assert found.holds and not found.signed
@@ -29,17 +30,20 @@ def test_an_untouched_release_verifies_and_says_what_needs_the_original(release)
     assert statuses(found)["suppressed records"] == "needs original"
 
 
+@pytest.mark.slow
 def test_the_original_and_the_lock_settle_everything(release):
     found = sf.verify(release / "share", original=sf.examples.hospital(rows=400), owner=release / "owner")
     assert set(statuses(found).values()) == {"holds"}
 
 
+@pytest.mark.slow
 def test_another_original_is_noticed(release):
     found = sf.verify(release / "share", original=sf.examples.hospital(rows=400, seed=8), owner=release / "owner")
     assert statuses(found)["input is the committed one"] == "fails"
     assert statuses(found)["rows are the recoded original"] == "fails"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("position", [0.1, 0.5, 0.9])
 def test_one_flipped_byte_is_caught(release, position):
     data = release / "share" / "data.csv"
@@ -57,6 +61,7 @@ def edit(release: Path, change) -> None:
     file.write_text(json.dumps(certificate))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "change",
     [
@@ -81,6 +86,7 @@ def test_a_false_claim_is_caught_even_with_a_fresh_digest(release):
     assert found["certificate unedited"] == "holds" and found["3-anonymity"] == "fails"
 
 
+@pytest.mark.slow
 def test_a_row_removed_with_digests_mended_breaks_the_class_sizes(release):
     data = release / "share" / "data.csv"
     lines = data.read_text().splitlines(keepends=True)
@@ -107,6 +113,7 @@ def test_no_seed_and_no_value_in_what_is_shared(release):
         assert not [v for v in values if v in shared]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("broken", ["missing", "not json", "other version", "escaping path"])
 def test_a_folder_that_is_no_release(release, broken):
     share = release / "share"
@@ -123,6 +130,7 @@ def test_a_folder_that_is_no_release(release, broken):
         sf.verify(share)
 
 
+@pytest.mark.slow
 def test_the_alignment_leads_back_to_the_original_rows(release):
     import polars as pl
 

@@ -17,9 +17,12 @@ from tests.report import samples
 from tests.report.test_risk_utility import THREE
 
 BROWSER = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
-pytestmark = pytest.mark.skipif(
-    BROWSER is None, reason="no Chromium or Chrome is installed; on Debian: apt-get install chromium"
-)
+pytestmark = [
+    pytest.mark.service,
+    pytest.mark.skipif(
+        BROWSER is None, reason="no Chromium or Chrome is installed; on Debian: apt-get install chromium"
+    ),
+]
 QUIET = (
     "--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-sync",
     "--disable-background-networking", "--disable-component-update", "--disable-default-apps", "--disable-extensions",
@@ -76,6 +79,7 @@ PAGES = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", PAGES)
 def test_the_page_stays_alone_and_silent(kind, tmp_path):
     seen = visit(PAGES[kind](), tmp_path)
@@ -84,6 +88,7 @@ def test_the_page_stays_alone_and_silent(kind, tmp_path):
     assert shades(seen.screenshot) > 30
 
 
+@pytest.mark.slow
 def test_the_watch_sees_what_it_should(tmp_path):
     """A page that asks a network, breaks its own policy and shows nothing is caught on all three."""
     bad = "<img src='http://example.invalid/x.png'><script>console.error('told')</script>"
@@ -97,6 +102,7 @@ def test_the_watch_sees_what_it_should(tmp_path):
     assert shades(visit("<!DOCTYPE html>", _fresh(tmp_path), "300,300").screenshot) < 10
 
 
+@pytest.mark.slow
 def test_a_hostile_column_cannot_run_anything(tmp_path):
     hostile = {
         "age": "<img src=http://example.invalid/ onerror=console.error('ran')>",
@@ -106,6 +112,7 @@ def test_a_hostile_column_cannot_run_anything(tmp_path):
     assert seen.console == [] and seen.addresses == []
 
 
+@pytest.mark.slow
 def test_nothing_sticks_out_on_a_telephone(tmp_path):
     """A page that is wider than the window is scrolled sideways: its own script-free proof is the width of its sheet."""
     probe = "<script>document.title = 'wide ' + document.documentElement.scrollWidth</script></body>"

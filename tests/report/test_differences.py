@@ -36,6 +36,7 @@ def test_wildcards_and_attacks():
     assert differences_of(certificate) == [WILDCARD, ATTACKED]
 
 
+@pytest.mark.slow
 def test_on_the_page():
     assert BY_STEP["global_recoding"] in Page(public_page(samples.certificate())).text
     silent = samples.certificate()

@@ -305,6 +305,7 @@ def test_a_long_recipe_is_folded(number_of_lines):
     assert ("<details open>" in public_page(certificate)) == (number_of_lines < 60)
 
 
+@pytest.mark.slow
 def test_a_real_release(tmp_path):
     """The pages that ``Release.write`` leaves are those of the JSON files beside them."""
     from sfumato import examples, verbs

@@ -63,6 +63,7 @@ def scenes(people):
     }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("attack", ATTACKS, ids=lambda a: a.name)
 def test_the_identity_release_scores_worst(scenes, attack):
     found = {name: attack.attack(scene).value for name, scene in scenes.items() if attack.applies(scene) is None}

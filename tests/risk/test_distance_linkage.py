@@ -45,6 +45,7 @@ def mixed(draw):
     return original, release, rows, register, truth
 
 
+@pytest.mark.slow
 @given(data=mixed(), ranges=st.sampled_from(["nearest", "mean"]), weight=st.sampled_from([0.0, 0.3, 1.0, 4.0]))
 def test_both_directions_against_the_definition(data, ranges, weight):
     original, release, rows, register, truth = data
@@ -57,6 +58,7 @@ def test_both_directions_against_the_definition(data, ranges, weight):
     assert found["released"]["value"] == pytest.approx(backwards)
 
 
+@pytest.mark.slow
 @given(seed=st.integers(0, 2**32), rows=st.integers(20, 150), ranges=st.sampled_from(["nearest", "mean"]))
 def test_the_tree_and_the_lists_find_what_a_full_table_does(seed, rows, ranges):
     rng = np.random.default_rng(seed)

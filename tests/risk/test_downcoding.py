@@ -139,6 +139,7 @@ def test_the_truth_is_always_among_what_minimality_allows(made):
         assert details["wrong"] == details["contradicted"] == details["not_audited"] == 0
 
 
+@pytest.mark.slow
 @given(
     st.sampled_from([("north", "f"), ("north", TOP), (TOP, TOP), (TOP, "m")]),
     st.integers(2, 4),
@@ -217,6 +218,7 @@ def test_global_recoding_speaks_only_where_one_class_can_be_the_reason():
     assert told.value == 0.0 and told.details["assumed"] == "table"
 
 
+@pytest.mark.slow
 def test_local_recoding_with_k_two_gives_much_away_and_nothing_wrong():
     people = sf.examples.hospital(rows=300)
     release = sf.anonymize(people, [sf.KAnonymity(2)], [sf.LocalRecoding()])

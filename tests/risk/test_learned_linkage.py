@@ -31,6 +31,7 @@ def symmetric(values):
     return [([0.0, *values])[bin(s).count("1")] for s in range(1 << len(values))]
 
 
+@pytest.mark.slow
 def test_identities_of_the_families():
     # ALGORITHMS §3.2: x = (.4, .1, .9): WM(.5, .3, .2) = 0.41; symmetric μ = (.2, .5, 1) → 0.35
     x, weights = (0.4, 0.1, 0.9), np.array([0.5, 0.3, 0.2])
@@ -88,6 +89,7 @@ def published(size, noise, columns=4):
     return scene_of(one, one, intruder=two, seconds=120)
 
 
+@pytest.mark.slow
 def test_optimum_of_fifty_records():
     # ALGORITHMS §3.2, G13: Euclid links 23, the optimum over all weighted means is 34
     scene = published(50, 0.2)
@@ -135,6 +137,7 @@ def test_the_proved_optimum_against_a_grid_of_all_weights(seed, aggregator, solv
     assert low == high and low >= max(grid) - 1
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("aggregator", ["weighted_mean", "owa", "bilinear", "choquet"])
 def test_best_found_never_exceeds_the_bound_and_larger_families_find_no_less(aggregator):
     x, y = numbers(4, 40, 3, noise=0.3)

@@ -35,6 +35,7 @@ def simulated():
     return scene_of(first, second)
 
 
+@pytest.mark.slow
 def test_thresholds_of_the_simulation(simulated):
     # ALGORITHMS §3.3: μ = 1e-4, λ = 0.05 → 9.30 and 2.76 bits, 181 links
     found = ProbabilisticLinkage(chance="estimated").attack(simulated)
@@ -159,6 +160,7 @@ def test_thresholds_by_hand():
     assert decide(patterns, found, 0.02, 0.05).lower == -math.inf
 
 
+@pytest.mark.slow
 @given(
     m=st.lists(st.floats(0.6, 0.95), min_size=2, max_size=4), wrong=st.floats(1e-4, 0.9), missed=st.floats(1e-4, 0.9)
 )

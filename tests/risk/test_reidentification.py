@@ -44,6 +44,7 @@ def test_risks_against_their_definitions(table, threshold):
         assert measure.name == metric.name
 
 
+@pytest.mark.slow
 @given(table=tables(most_rows=15))
 def test_risks_where_missing_values_match_everything(table):
     dataset = Dataset(table.frame(), table.schema(missing="wildcard"))

@@ -38,6 +38,7 @@ def test_smallest_exposing_sets(table, most):
     assert [(-e.unique_records, e.columns) for e in found] == sorted(named)[:most]
 
 
+@pytest.mark.slow
 @given(data=st.data(), table=tables(most_columns=3))
 def test_one_person_with_several_records_is_still_alone(data, table):
     who = [data.draw(st.sampled_from("pqr")) for _ in table.rows]

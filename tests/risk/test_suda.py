@@ -29,6 +29,7 @@ def people(rows, names="abcdef"):
     return Dataset(frame).with_roles(quasi=frame.columns)
 
 
+@pytest.mark.slow
 def test_ten_records():
     # ALGORITHMS 10.3 (G31), after the example of the sdcMicro guidelines
     found = special_uniques(examples.special_uniques(), fraction=0.1)

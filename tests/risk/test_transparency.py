@@ -59,6 +59,7 @@ def test_narrow_windows_single_out_and_wide_ones_do_not():
     assert shares[0] > 0.95 and shares[1] > 0.6 and 0.1 < shares[2] < 0.6 and shares[3] < 0.01
 
 
+@pytest.mark.slow
 def test_variants_without_a_hard_window_give_no_clue():
     for variant in ("p_distribution", "p_buckets"):
         scene = attacked(people(100), RankSwap(COLUMNS, p=0.1, variant=variant))
@@ -83,12 +84,14 @@ def test_soundness_with_ties_and_missing(rows, p, seed):
         assert Transparency().attack(scene).details["contained"] == 1.0
 
 
+@pytest.mark.slow
 def test_individual_ranking_is_found_and_sound():
     step = sf.Microaggregate(COLUMNS, k=3, method="individual_ranking")
     found = Transparency().attack(attacked(people(300), step))
     assert found.details["contained"] == 1.0 and found.value > 0.95  # ALGORITHMS 4.2: fully re-identified
 
 
+@pytest.mark.slow
 def test_one_block_keeps_k_apart():
     step = sf.Microaggregate(COLUMNS, k=5, method="mdav")
     found = Transparency().attack(attacked(people(300), step))

@@ -96,6 +96,7 @@ def many_columns(columns=15, rows=400, seed=11):
     return RandomTable([tuple(names[v] for v in row) for row in np.stack(values, axis=1)], [paths] * columns)
 
 
+@pytest.mark.slow
 def test_anytime_takes_lattices_that_nothing_can_decide():
     table = many_columns()
     lattice = lattice_of(table, [KAnonymity(5)], budget=0.05)

@@ -70,6 +70,7 @@ CASES = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", CASES)
 @pytest.mark.parametrize(("n", "k", "t"), [(120, 10, 2.0), (97, 7, 2.5), (101, 6, 1.5), (61, 4, 3.7)])
 def test_classes_of_the_release_are_close(name, n, k, t):

@@ -104,6 +104,7 @@ def small_rows(draw, *, most_columns=4, most_rows=14, most_values=3, missing=Tru
 # -------------------------------------------------------------------------------------------------------- the promise
 
 
+@pytest.mark.slow
 @given(data=st.data(), rows=small_rows())
 def test_every_record_has_k_compatible_ones(data, rows):
     wild = data.draw(st.sets(st.integers(0, len(rows[0]) - 1)))
@@ -196,6 +197,7 @@ def test_different_k_on_different_subsets_are_all_kept():
 # -------------------------------------------------------------------------------------------------------- few cells
 
 
+@pytest.mark.slow
 @given(data=st.data(), rows=small_rows(most_columns=3, most_rows=4, most_values=2))
 @settings(max_examples=40)
 def test_exact_is_what_trying_everything_finds(data, rows):
@@ -219,6 +221,7 @@ def test_exact_is_what_trying_everything_finds(data, rows):
             assert plan.effort()["lower_bound"] == pytest.approx(least)
 
 
+@pytest.mark.slow
 @given(data=st.data(), rows=small_rows(most_columns=4, most_rows=12))
 @settings(max_examples=30)
 def test_exact_is_valid_and_never_dearer_than_greedy(data, rows):
@@ -390,6 +393,7 @@ def test_an_empty_table():
         assert len(Suppress("cell").apply(empty, plan)) == 0
 
 
+@pytest.mark.slow
 @given(data=st.data())
 @settings(max_examples=10)
 def test_keys_of_more_than_one_word(data):

@@ -47,6 +47,7 @@ def second():
     return people(seed=2)
 
 
+@pytest.mark.slow
 @every_step
 def test_neither_order_nor_kind_of_frame_matters(step, table, second):
     expected = multiset(run(step, table, population=second)[1])

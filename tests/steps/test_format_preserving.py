@@ -25,6 +25,7 @@ def form_of(value: str) -> list[str]:
     return [alphabet_of(c) for c in value]
 
 
+@pytest.mark.slow
 @given(st.lists(PLAIN, max_size=8, unique=True))
 def test_is_what_the_definition_says(values):
     assert format_preserving(values, KEY, "d") == [permuted(KEY, "d", value) for value in values]

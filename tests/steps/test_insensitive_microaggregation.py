@@ -113,6 +113,7 @@ def test_values_do_not_stay_in_their_rows_unless_that_is_asked_for():
     assert any("no ε" in words for words in plan.warnings)
 
 
+@pytest.mark.slow
 def test_audit_an_estimate_of_epsilon_from_below_never_exceeds_the_claim():
     """Neighbouring tables at opposite bounds, 800 runs each; wrong with probability 1e-4 were ε exactly as claimed."""
     claim = 1.0

@@ -40,6 +40,7 @@ def sizes(dataset, plan):
 # ------------------------------------------------------------------------------------------------------ worked numbers
 
 
+@pytest.mark.slow
 def test_patients_form_the_clusters_of_the_slide():
     # the three pairs that lie closest together, as Mondrian finds them with ZIP first: mean loss 0.20370 (golden 9-A)
     people = examples.patients()
@@ -48,6 +49,7 @@ def test_patients_form_the_clusters_of_the_slide():
     assert plan.score == pytest.approx(0.2037037)
 
 
+@pytest.mark.slow
 def test_what_is_left_over_joins_where_it_costs_least():
     # 1 2 | 10 11 are clusters of two; 12 is left over and makes 10-11 wider by 1, 1-2 by 10
     people = numbers([(1,), (2,), (10,), (11,), (12,)])
@@ -71,6 +73,7 @@ def test_too_few_others_join_a_crowd():
 # -------------------------------------------------------------------------------------------------------------- oracle
 
 
+@pytest.mark.slow
 @given(
     table=mixed_tables(most_rows=14, forms=("whole", "real", "order", "tree")),
     k=st.integers(1, 4),
@@ -121,6 +124,7 @@ def test_the_order_of_rows_does_not_matter(data, table):
     assert Counter(one) == Counter(other)
 
 
+@pytest.mark.slow
 def test_blocks_are_clustered_one_by_one():
     people = examples.hospital(600)
     plan = plan_k_member(people, Goal((KAnonymity(3),)), block=50)

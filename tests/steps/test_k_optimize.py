@@ -87,6 +87,7 @@ PROMISES = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("objective", OBJECTIVES)
 @pytest.mark.parametrize("promise", PROMISES)
 @given(drawn=small_tables(), k=st.integers(1, 4), budget=st.sampled_from([0.0, 0.2, 1.0]))

@@ -147,6 +147,7 @@ def test_ola_finds_the_best_minimal_node(drawn):
     assert found.best.score == pytest.approx(min(judged[node].score for node in expected))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("objective", NAMES)
 @given(data=st.data(), table=tables(most_columns=4, most_rows=20))
 def test_complete_algorithms_agree_where_the_objective_never_falls_on_the_way_up(objective, data, table):

@@ -64,6 +64,7 @@ def rows_of(dataset, names=None):
     return list(zip(*(dataset.column(name).to_list() for name in names or dataset.columns), strict=True))
 
 
+@pytest.mark.slow
 @given(cases(), st.sampled_from(["none", "cell", "attribute", "tuple"]), st.sampled_from([0.0, 0.2, 0.5]))
 def test_promises_hold_on_what_is_released(case, suppress, budget):
     table, illness, models = case
@@ -121,6 +122,7 @@ def test_released_cells_lie_above_the_original_values(case):
         assert plan.score == pytest.approx(lost / (len(frame) * len(table.names)))
 
 
+@pytest.mark.slow
 @given(cases(), st.randoms(use_true_random=False))
 def test_row_order_does_not_matter(case, random):
     table, illness, models = case
@@ -266,6 +268,7 @@ def test_other_methods_are_reached_by_name(method):
     assert all(judge_all(gather(out, (KAnonymity(2),)), (KAnonymity(2),)))
 
 
+@pytest.mark.slow
 def test_mondrian_drops_records_within_the_budget():
     plan, out = released(
         LocalRecoding(method="mondrian", suppress="tuple", budget=0.2),
@@ -276,6 +279,7 @@ def test_mondrian_drops_records_within_the_budget():
     assert set(out.column("age").to_list()) == {"30"}
 
 
+@pytest.mark.slow
 def test_a_lattice_too_large_to_try_is_thinned_out():
     names = [f"c{a}" for a in range(12)]  # 4¹² nodes
     tree = Table([(str(i), f"{i // 2}x", f"{i // 4}y", "*") for i in range(8)])
@@ -309,6 +313,7 @@ ARX_LOSSES = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("name", "quasi", "models", "arx"), ARX_LOSSES)
 def test_loss_is_below_that_of_arx(reference_data, name, quasi, models, arx):
     folder = reference_data / name

@@ -42,6 +42,7 @@ CHANGED = {name: tuple(getattr(step, "columns", ())) for name, step in STEPS.ite
 LARGE = people(400)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", STEPS)
 def test_the_release_depends_neither_on_the_frame_nor_on_the_order_of_rows(name):
     found = {kind: multiset(run(STEPS[name], table)[1]) for kind, table in in_all_frames(people()).items()}

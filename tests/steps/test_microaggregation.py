@@ -62,6 +62,7 @@ points = st.integers(4, 24).flatmap(
 # ------------------------------------------------------------------------------------------------------ worked numbers
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("method", "k", "released", "share"),
     [
@@ -116,6 +117,7 @@ def test_mdav_is_the_textbooks(seed, k, more, columns):
     assert partition(mdav_of(x, k)) == {frozenset(g) for g in oracle.mdav(x.tolist(), k)}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(8))
 def test_mdav_and_its_relatives_agree_with_the_definitions_on_random_points(seed):
     rng = np.random.default_rng(seed)
@@ -162,6 +164,7 @@ def test_projected_optimal_is_the_best_of_all_runs():
 # ------------------------------------------------------------------------------------------- what every method owes
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("method", METHODS)
 @given(rows=points, k=st.integers(2, 4))
 def test_groups_are_large_enough_and_means_stay(method, rows, k):

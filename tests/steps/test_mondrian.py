@@ -123,6 +123,7 @@ def test_cells_are_written_by_kind():
 # ------------------------------------------------------------------------------------------------------------- oracle
 
 
+@pytest.mark.slow
 @given(table=mixed_tables(), k=st.integers(1, 4))
 @settings(max_examples=150)
 def test_strict_partition_is_that_of_the_naive_recursion(table, k):
@@ -149,6 +150,7 @@ def test_weights_and_order_decide_where_to_cut(data, table, k):
     assert partition(table.dataset(), plan)[0] == {frozenset(part) for part in expected}
 
 
+@pytest.mark.slow
 @given(table=mixed_tables(), k=st.integers(1, 3), least=st.integers(1, 3))
 def test_strict_partition_under_a_model_is_that_of_the_naive_recursion(table, k, least):
     def diverse(part):
@@ -261,6 +263,7 @@ MODELS = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("model", MODELS, ids=lambda m: m.promise)
 @pytest.mark.parametrize("mode", ["strict", "relaxed"])
 @given(table=mixed_tables(most_rows=24, fewest_rows=6), budget=st.sampled_from([0.0, 0.2]))

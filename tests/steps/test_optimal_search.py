@@ -83,6 +83,7 @@ def compare(table, k, objective, budget, *, levels=None, weights=None):
     return plan
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("objective", NAMES)
 @given(table=tables(), k=st.integers(1, 4), budget=st.sampled_from([0.0, 0.1, 0.5, 1.0]))
 def test_search_equals_trying_every_node(objective, table, k, budget):
@@ -284,6 +285,7 @@ def test_scores_of_the_literature(node, discernibility, precision):
         assert lattice.judge(lattice.base.roll_up(levels)).score == pytest.approx(expected, abs=6e-6)
 
 
+@pytest.mark.slow
 def test_a_thousand_columns_that_cannot_climb_are_no_choices():
     # deciding column by column must not go a thousand calls deep
     paths = [{"a": ("a",)}] * 1100 + [{v: (v, "*") for v in "ab"}]

@@ -242,6 +242,7 @@ def test_too_many_values_for_a_matrix():
         run(sf.Pram(["x"], retain=0.5), plain(x=range(6000)))
 
 
+@pytest.mark.slow
 @given(st.lists(st.sampled_from(["a", "b", "c", None]), min_size=1, max_size=30), st.floats(0, 1), st.booleans())
 def test_any_column_of_categories(values, strength, direct):
     table = plain(x=pl.Series(values, dtype=pl.String))

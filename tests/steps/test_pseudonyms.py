@@ -64,6 +64,7 @@ def test_one_pseudonym_a_value_and_missing_stays_missing(options, names):
     assert len(set(zip(names, made, strict=True))) == len(set(names)) == len(set(made))
 
 
+@pytest.mark.slow
 @EVERY
 @given(names=NAMES, random=st.randoms())
 def test_row_order_does_not_matter(options, names, random):
@@ -232,6 +233,7 @@ class TestFake:
         with pytest.raises(ParameterError, match="locale is not known"):
             Pseudonymize("name", method="fake", key=ENV, locale="xx_YY").plan(table(["Ann"]), GOAL)
 
+    @pytest.mark.slow
     def test_shared_fakes_are_told_and_a_vault_parts_them(self, tmp_path):
         people = table([str(n) for n in range(300)])
         plan = Pseudonymize("name", method="fake", key=ENV, kind="first_name").plan(people, GOAL)

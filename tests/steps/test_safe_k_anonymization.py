@@ -62,6 +62,7 @@ def test_small_classes_go():
     assert low <= float(binom.pmf(4, 4, 1 - math.exp(-3))) <= high
 
 
+@pytest.mark.slow
 def test_audit_an_estimate_of_epsilon_from_below_never_exceeds_the_claim():
     """One record more or less, 700 runs each, every event 'at least j are released'; wrong with probability 1e-4 each."""
     step = sf.SafeAnonymize(1.0, k=5)

@@ -178,6 +178,7 @@ def test_steps_follow_the_paper_to_the_end(step, paper, drawn, k):
             assert cell in {oracle.released_label(value, path, level, depth) for level in range(depth)}
 
 
+@pytest.mark.slow
 @given(drawn=labelled_tables(most_rows=15), k=st.integers(1, 3))
 def test_each_round_refines_or_coarsens_one_column_and_nothing_more_can_be_specialised(drawn, k):
     table, labels = drawn

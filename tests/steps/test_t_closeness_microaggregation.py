@@ -38,6 +38,7 @@ def test_distances_are_areas_between_distribution_functions(places, data):
         assert found[group] == pytest.approx(earth_movers(places, members), abs=1e-12)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("method", METHODS)
 @given(st.integers(4, 60), st.integers(2, 6), st.floats(0.01, 0.5), st.integers(0, 9))
 def test_groups_are_large_and_close(method, n, k, t, seed):
@@ -91,6 +92,7 @@ def test_neither_frame_nor_order_of_rows_matters(method):
     assert all(rows == found["polars"] for rows in found.values())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("method", METHODS)
 @pytest.mark.parametrize(("distance", "of"), [("ordered", "ordered"), ("numeric", "numeric")])
 def test_a_release_keeps_what_the_model_promises(method, distance, of):

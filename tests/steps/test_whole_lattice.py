@@ -82,6 +82,7 @@ def assert_equals_judging(lattice, found):
         assert feasible[i] == judged.feasible
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("objective", NAMES)
 @given(data=st.data(), table=tables(most_columns=4, most_rows=25), k=st.integers(1, 5))
 def test_the_walk_equals_judging_node_by_node(objective, data, table, k):
@@ -96,6 +97,7 @@ def test_the_walk_equals_judging_node_by_node(objective, data, table, k):
     assert_equals_judging(lattice, whole_lattice(lattice))
 
 
+@pytest.mark.slow
 @given(table=tables(most_rows=20), k=st.integers(1, 4), most=st.integers(1, 6))
 def test_other_models_are_judged_node_by_node(table, k, most):
     lattice = lattice_of(table, (SmallCrowds(most), KAnonymity(k)), budget=0.4)
@@ -270,6 +272,7 @@ ADULT = (
 )
 
 
+@pytest.mark.slow
 def test_adult_as_a_search_sees_it(reference_data):
     folder = reference_data / "adult"
     people = sf.read(folder / "adult.csv").with_roles(quasi=ADULT)

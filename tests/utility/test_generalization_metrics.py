@@ -100,6 +100,7 @@ def test_illness_tree():
     assert sf.Loss(["illness"]).measure(pair).per_record.tolist() == [0.25, 0.25, 0.0, 0.25]
 
 
+@pytest.mark.slow
 @given(data=st.data(), table=tables(most_rows=16), k=st.integers(1, 3))
 def test_what_the_search_scores_is_what_is_measured(data, table, k):
     node = tuple(data.draw(st.integers(0, d - 1)) for d in table.depths)

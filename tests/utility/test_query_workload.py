@@ -16,6 +16,7 @@ from tests.random_tables import tables
 from tests.utility.pairs_of_tables import itself, recoded
 
 
+@pytest.mark.slow
 @given(data=st.data(), table=tables(most_rows=10), k=st.integers(1, 2))
 def test_predicates_of_categories(data, table, k):
     node = tuple(data.draw(st.integers(0, d - 1)) for d in table.depths)

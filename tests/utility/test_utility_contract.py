@@ -108,6 +108,7 @@ def test_of_a_release(metric):
     assert metric.measure(pair).to_dict() == found.to_dict(), "measured twice"
 
 
+@pytest.mark.slow
 @EACH
 def test_order_of_rows_does_not_matter(metric):
     release = released()
@@ -162,6 +163,7 @@ def test_unknown_labels(name):
 COARSER = ("loss", "ncp", "precision", "height", "non_uniform_entropy", "ambiguity", "kl_divergence", "discernibility")
 
 
+@pytest.mark.slow
 @given(data=st.data(), table=tables(most_rows=12))
 def test_coarser_never_scores_less(data, table):
     node = [data.draw(st.integers(0, d - 1)) for d in table.depths]
