@@ -1,10 +1,13 @@
 from __future__ import annotations
 
+import math
+
 import numpy as np
 import pytest
-from hypothesis import assume, given
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
+from sfumato.core.pitman import pitman_maximum
 from sfumato.core.uniqueness import (
     Frequencies,
     classes_of_population,
@@ -15,6 +18,9 @@ from sfumato.core.uniqueness import (
 )
 from sfumato.errors import ParameterError
 from tests.oracle import pitman_log_likelihood, zayatz_uniques
+
+PROFILE = [(alpha, at) for alpha in (1e-6, 1e-3, 0.02, *np.linspace(0.05, 0.99, 20)) for at in np.linspace(-6, 12, 50)]
+"""A grid of α and ln(θ + α)."""
 
 
 def skewed_samples():
@@ -79,6 +85,41 @@ def test_pitman_maximises_the_likelihood():
 
     near = exp(lgamma(theta + 1) - lgamma(theta + alpha)) * (sum(sizes) * 10) ** alpha
     assert found == pytest.approx(near, rel=0.03)  # the grid is coarse
+
+
+@given(st.lists(st.integers(1, 6), min_size=2, max_size=8))
+@settings(max_examples=25)
+def test_pitman_is_fitted_where_the_maximum_is_inside_and_nowhere_else(sizes):
+    assume(len(sizes) < sum(sizes))
+    found = pitman_maximum(Frequencies.of(sizes, 0.1))
+    inside = max(pitman_log_likelihood(sizes, math.exp(at) - alpha, alpha) for alpha, at in PROFILE)
+    if found is None:
+        # as good as any point inside, at α = 0: a finer grid of θ alone
+        edge = max(pitman_log_likelihood(sizes, math.exp(at), 0.0) for at in np.linspace(-6, 12, 2000))
+        assert edge >= inside - 1e-4
+        return
+    theta, alpha = found
+    assert 0 < alpha < 1 and theta > -alpha
+    top = pitman_log_likelihood(sizes, theta, alpha)
+    assert top >= inside - 1e-9
+    for step in (1e-3, -1e-3):  # no slope: a step in either direction loses something of second order only
+        assert 0 <= top - pitman_log_likelihood(sizes, theta + step * (theta + alpha), alpha) < 1e-4
+        assert 0 <= top - pitman_log_likelihood(sizes, theta, alpha + step * alpha * (1 - alpha)) < 1e-4
+
+
+def test_a_likelihood_that_rises_to_the_boundary_has_no_estimate():
+    # along the ridge of the likelihood α = 0.5, 0.1, 0.01, 0 give −162.7450, −162.7444, −162.74435, −162.74434 (term by term)
+    sizes, fraction = [1] * 63425 + [2] * 8, 63441 / 317238626
+    assert pitman(Frequencies.of(sizes, fraction)) is None
+    found = population_uniques(sizes, fraction)
+    assert (found.estimator, round(found.number / 1e6, 1), found.capped) == ("zayatz", 317.1, False)
+
+
+def test_a_capped_estimate_says_so():
+    found = population_uniques([1, 1, 1, 1, 30], 0.4, "pitman")
+    assert found.capped and found.number == 4 / 0.4
+    assert found.how == "pitman, capped at what the sample allows"
+    assert population_uniques([1, 1, 1, 1, 30], 0.4, "zayatz").how == "zayatz"
 
 
 def test_slide_negative_binomial_recovers_a_population_made_by_it():

@@ -11,6 +11,7 @@ import dataclasses
 import math
 from typing import TYPE_CHECKING, Any, Literal
 
+from sfumato.core.pitman import pitman
 from sfumato.errors import ParameterError
 
 if TYPE_CHECKING:
@@ -60,16 +61,25 @@ class Frequencies:
 
 @dataclasses.dataclass(frozen=True)
 class Uniques:
-    """An estimate of the people who are unique in the population; ``estimator`` is the one that gave it."""
+    """An estimate of the people who are unique in the population; ``estimator`` is the one that gave it.
+
+    ``capped`` says that the estimator gave more than the sample allows, so that the number is the most there can be.
+    """
 
     number: float
     population: int
     estimator: str
+    capped: bool = False
 
     @property
     def share(self) -> float:
         """Share of the population that is unique, which is also that of the sample."""
         return self.number / self.population if self.population else 0.0
+
+    @property
+    def how(self) -> str:
+        """By which estimator, and whether it was capped."""
+        return f"{self.estimator}, capped at what the sample allows" if self.capped else self.estimator
 
 
 def population_uniques(class_sizes: ArrayLike, fraction: float, estimator: Estimator = "dankar") -> Uniques:
@@ -90,7 +100,7 @@ def population_uniques(class_sizes: ArrayLike, fraction: float, estimator: Estim
     if not most or fraction == 1:
         return Uniques(most, sample.population, "counted" if fraction == 1 else estimator)
     number, used = _estimate(sample, estimator)
-    return Uniques(min(number, most), sample.population, used)
+    return Uniques(min(number, most), sample.population, used, capped=number > most)
 
 
 def _estimate(sample: Frequencies, estimator: Estimator) -> tuple[float, str]:
@@ -120,61 +130,6 @@ def zayatz(sample: Frequencies) -> float:
     if not unique:
         return 0.0
     return float(unique * once[sample.sizes == 1].sum() / once.sum() * sample.population / sample.records)
-
-
-def pitman(sample: Frequencies) -> float | None:
-    r"""Uniques of the population under Pitman's model, or None where it cannot be fitted.
-
-    :math:`(\theta, \alpha)`, :math:`0 < \alpha < 1`, :math:`\theta > -\alpha`, maximise
-
-    .. math::
-        \sum_{i=1}^{u-1} \ln(\theta + i\alpha) - \sum_{i=1}^{n-1} \ln(\theta + i) + \sum_i u_i \sum_{j=1}^{i-1} \ln(j - \alpha)
-
-    for *u* classes of *n* records, :math:`u_i` of them of size *i*; then
-    :math:`U = \Gamma(\theta+1)/\Gamma(\theta+\alpha)\, N^\alpha`.
-
-    Reference: Pitman 1996; Hoshino 2001, *Applying Pitman's sampling formula to microdata disclosure risk assessment*.
-    """
-    from scipy.optimize import minimize
-    from scipy.special import expit, gammaln
-
-    if sample.classes < 2 or sample.classes == sample.records:
-        return None  # one class, or only uniques: the likelihood has no maximum inside
-
-    def unlikely(at: Any) -> float:
-        alpha = float(expit(at[1]))
-        return -_pitman_likelihood(sample, math.exp(at[0]) - alpha, alpha)
-
-    starts = [(math.log(theta + alpha), math.log(alpha / (1 - alpha))) for theta, alpha in _PITMAN_STARTS]
-    options = {"maxiter": 4000, "xatol": 1e-8, "fatol": 1e-8}
-    fits = [minimize(unlikely, at, method="Nelder-Mead", bounds=_PITMAN_BOUNDS, options=options) for at in starts]
-    best = min(fits, key=lambda fit: float(fit.fun))
-    if not best.success or any(not low < x < high for x, (low, high) in zip(best.x, _PITMAN_BOUNDS, strict=True)):
-        return None  # the likelihood grows towards an end of the range
-    alpha = float(expit(best.x[1]))
-    theta = math.exp(best.x[0]) - alpha
-    return math.exp(gammaln(theta + 1) - gammaln(theta + alpha) + alpha * math.log(sample.population))
-
-
-_PITMAN_STARTS = ((10.0, 0.3), (100.0, 0.5), (1000.0, 0.5), (500.0, 0.8), (1.0, 0.1))
-_PITMAN_BOUNDS = ((-20.0, 30.0), (-12.0, 12.0))
-"""Where ln(θ + α) and the logit of α are looked for."""
-
-
-def _pitman_likelihood(sample: Frequencies, theta: float, alpha: float) -> float:
-    from scipy.special import gammaln
-
-    classes, records = sample.classes, sample.records
-    rising = (classes - 1) * math.log(alpha) + _log_rising(theta / alpha + 1, classes - 1)
-    within = float(sample.counts @ (gammaln(sample.sizes - alpha) - gammaln(1 - alpha)))
-    return rising - _log_rising(theta + 1, records - 1) + within
-
-
-def _log_rising(start: float, factors: float) -> float:
-    """Logarithm of start·(start+1)·…, without the cancellation that a difference of log-gammas has."""
-    from scipy.special import betaln, gammaln
-
-    return float(gammaln(factors) - betaln(start, factors))
 
 
 def slide_negative_binomial(sample: Frequencies) -> float | None:

@@ -65,7 +65,7 @@ class PopulationUniqueness:
         """The estimated share, and the sample uniques if it is too high."""
         found = self._uniques(evidence)
         attained = found.share if len(evidence.classes) else None
-        sentence = f"about {found.number:,.3g} of {found.population:,} people ({found.share:.2%}) are unique in the population ({found.estimator})"
+        sentence = f"about {found.number:,.3g} of {found.population:,} people ({found.share:.2%}) are unique in the population ({found.how})"
         risks = 1 / evidence.frequencies
         return risk_verdict(self, evidence, self._failing(evidence, found), attained, self.share, risks, sentence)
 

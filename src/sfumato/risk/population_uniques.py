@@ -69,9 +69,10 @@ class PopulationUniques:
         alone = sizes == 1
         told = (
             f"{int(alone.sum()):,} records are unique in the release; about {found.share:.2%} of the population of "
-            f"{found.population:,} is unique there ({found.estimator})"
+            f"{found.population:,} is unique there ({found.how})"
         )
         details = {"sample_uniques": int(alone.sum()), "fraction": fraction, "estimator": found.estimator}
+        details["capped"] = found.capped
         return Finding(self.name, found.share, told, victims=rows_of(scene, alone), details=details)
 
 
