@@ -137,6 +137,44 @@ def test_the_proved_optimum_against_a_grid_of_all_weights(seed, aggregator, solv
     assert low == high and low >= max(grid) - 1
 
 
+def test_ties_count_as_distance_linkage_counts_them():
+    # both zeros are as far from 1 as from −1: each is linked with chance ½ whatever the weights
+    scene = scene_of({"n0": [0.0, 0, 5, 9]}, {"n0": [1.0, -1, 5, 9]})
+    found = LearnedLinkage().attack(scene)
+    assert DistanceLinkage().attack(scene).value == pytest.approx(0.75)
+    assert found.interval == pytest.approx((0.75, 0.75)) and found.details["proved"]
+    assert "no such distance links more" in found.sentence
+
+
+def test_a_tie_that_only_some_weights_have():
+    # n0 says nothing of the second record and n1 prefers the other's: only with no weight on n1 is there a tie, worth ½
+    scene = scene_of({"n0": [0.0, 0.0, 7.0], "n1": [0.0, 0.0, 3.0]}, {"n0": [0.0, 0.0, 7.0], "n1": [0.0, 1.0, 3.0]})
+    found = LearnedLinkage().attack(scene)
+    assert found.value == pytest.approx(2 / 3)
+    assert found.interval[1] == pytest.approx(2 / 3) and found.details["proved"]
+
+
+SMALL = st.lists(st.tuples(*[st.integers(0, 3)] * 4), min_size=2, max_size=6)
+
+
+@settings(max_examples=40)
+@given(rows=SMALL, aggregator=st.sampled_from(["weighted_mean", "owa", "choquet", "bilinear"]))
+def test_with_ties_never_below_plain_linkage_and_never_exceeded(rows, aggregator):
+    cells = np.array(rows, dtype=float)
+    x, y = ({f"n{k}": table[:, k] for k in range(2)} for table in (cells[:, :2], cells[:, 2:]))
+    scene = scene_of(x, y)
+    found = LearnedLinkage(aggregator, restarts=1, steps=10, solver="scipy").attack(scene)
+    assert found.value >= DistanceLinkage().attack(scene).value - 1e-9
+    table = np.stack([(x[n][:, None] - y[n][None, :]) ** 2 / (oracle.deviation(x[n], y[n]) or 1.0) ** 2 for n in x])
+    if aggregator == "owa":
+        table = -np.sort(-table, axis=0)
+    people = range(len(rows))
+    grid = [oracle.credit(w * table[0] + (1 - w) * table[1], people, people)[0] for w in np.arange(13) / 12]
+    assert found.interval[1] >= max(grid) - 1e-6
+    if found.details["proved"] and aggregator in ("weighted_mean", "owa"):
+        assert found.value >= max(grid) - 1e-6
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("aggregator", ["weighted_mean", "owa", "bilinear", "choquet"])
 def test_best_found_never_exceeds_the_bound_and_larger_families_find_no_less(aggregator):

@@ -77,27 +77,32 @@ def terms_of(kind, roots, width):
 
 @njit(cache=True, nogil=True)
 def impostors(
-    units, kind, parameters, most, kinds, rules, numbers, marks, other_numbers, other_marks, bases, starts, matches,
-    other_bases,
+    units, kind, parameters, most, kinds, rules, numbers, marks, other_numbers, other_marks, other_records, bases, starts,
+    matches, other_bases, margin, tie,
 ):  # fmt: skip
     """Per unit (a record and its own in the other file) the distance to its own and the nearest ``most`` others.
 
-    Also whether some other is no farther in any column, up to a slack of 1e-4: then no monotone distance can tell.
+    Also how many records are tied at the least distance (0 where its own is not among them); how many other records are its
+    twins, as far as its own under all parameters; and what a monotone distance can reach for it: 0 never the nearest, 1 nearest
+    with a tie, 2 nearest alone. Some other that is no farther in any column, up to the margin, leaves a tie at best.
     """
     own = np.empty(units.shape[0])
     nearest = np.full((units.shape[0], most), -1, np.int64)
     distances = np.full((units.shape[0], most), np.inf)
-    hopeless = np.zeros(units.shape[0], np.bool_)
+    tied, twins = np.zeros(units.shape[0], np.int64), np.zeros(units.shape[0], np.int64)
+    reach = np.full(units.shape[0], 2, np.int64)
     true_roots = roots_of(units, kinds, rules, numbers, marks, other_numbers, other_marks, bases, starts, matches)
     stamps = np.full(other_bases[-1] + 1, -1, np.int64)
     roots, out, order = np.empty(kinds.size), np.empty(parameters.size), np.zeros(kinds.size, np.int64)
+    own_terms, all_distances = np.empty(parameters.size), np.empty(other_marks.shape[0])
     for u in range(units.shape[0]):
         i = units[u, 0]
         stamp_agreeing(i, kinds, marks, bases, starts, matches, other_bases, stamps)
-        terms(kind, true_roots[u], out, order)
+        terms(kind, true_roots[u], own_terms, order)
         own[u] = 0.0
         for t in range(out.size):
-            own[u] += out[t] * parameters[t]
+            own[u] += own_terms[t] * parameters[t]
+        all_distances[units[u, 1]] = own[u]
         for j in range(other_marks.shape[0]):
             distance, farthest = 0.0, -np.inf
             for k in range(kinds.size):
@@ -110,7 +115,7 @@ def impostors(
                 )  # fmt: skip
                 farthest = max(farthest, cost - true_roots[u, k] * true_roots[u, k])
                 if kind == MEAN:
-                    distance += parameters[k] * cost
+                    out[k] = cost
                 else:
                     roots[k] = np.sqrt(cost)
                     if (
@@ -122,15 +127,28 @@ def impostors(
                         roots[k] = -roots[k]
             if j == units[u, 1]:
                 continue
-            hopeless[u] |= farthest < 1e-4
             if kind != MEAN:
                 terms(kind, roots, out, order)
-                for t in range(out.size):
-                    distance += out[t] * parameters[t]
+            apart = 0.0
+            for t in range(out.size):
+                distance += out[t] * parameters[t]
+                apart = max(apart, abs(out[t] - own_terms[t]))
+            all_distances[j] = distance
+            if apart <= 0.1 * tie:
+                twins[u] += other_records[j]
+                continue
+            if farthest < margin:
+                reach[u] = min(reach[u], 0 if farthest < -tie else 1)
             if distance < distances[u, most - 1]:
                 place = most - 1
                 while place > 0 and distances[u, place - 1] > distance:
                     distances[u, place], nearest[u, place] = distances[u, place - 1], nearest[u, place - 1]
                     place -= 1
                 distances[u, place], nearest[u, place] = distance, j
-    return own, nearest, distances, hopeless
+        least = all_distances.min()
+        limit = least + tie * (1.0 + abs(least))
+        if own[u] <= limit:
+            for j in range(other_marks.shape[0]):
+                if all_distances[j] <= limit:
+                    tied[u] += other_records[j]
+    return own, nearest, distances, tied, twins, reach

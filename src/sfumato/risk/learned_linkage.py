@@ -18,7 +18,7 @@ from sfumato.risk.linkage.files import files_of
 from sfumato.risk.linkage.rates import percent, wilson
 from sfumato.risk.linkage.solvers import Solver, chosen
 from sfumato.risk.linkage.surrogate import learned
-from sfumato.risk.linkage.units import Pool, Units, look, units_of
+from sfumato.risk.linkage.units import MARGIN, Pool, Units, look, units_of
 from sfumato.risk.linkage.worst_case import Worst, worst_case
 
 if TYPE_CHECKING:
@@ -35,7 +35,8 @@ MOST_UNITS, SAMPLE = 2000, 1000
 class LearnedLinkage:
     r"""No intruder with a distance of this family links more than this: the best distance found, and a bound on all.
 
-    .. math:: \max_p \frac1N \sum_i [\, d_p(a_i, b_j) \ge d_p(a_i, b_i) + \varepsilon \ \text{for all}\ j \ne i \,]
+    .. math:: \max_p \frac1N \sum_i \frac{[\, d_p(a_i, b_i) \le d_p(a_i, b_j) \ \text{for all}\ j \,]}
+              {\#\{j : d_p(a_i, b_j) = d_p(a_i, b_i)\}}
 
     The distance is learned from the truth, as no intruder can: it is the worst case. Families are in
     :mod:`sfumato.risk.linkage.aggregators`. A smooth stand-in is descended first; its result starts a mixed-integer program
@@ -43,9 +44,10 @@ class LearnedLinkage:
     ``interval`` is (best found, proved bound), ``value`` the best found; ``details`` has whether the two were
     proved equal, and a cross-fitted value: learned on one half of the people, counted on the other.
 
-    A person counts as linked when the own record is nearer than every different one by ε = 10⁻⁴ (numbers are standardised),
-    and then as 1/c when *c* released records are just like it; ties of different records are no links here. Over the
-    people of the intruder's file in the original table. Of more than 2,000 distinct people 1,000 are drawn, and the ends of
+    A tie is shared out as by :class:`~sfumato.risk.distance_linkage.DistanceLinkage`: a person whose own record is among *c* nearest
+    counts as 1/c, so the value is never below that of plain linkage. In the bound, differences of distances below ε = 10⁻⁴ count
+    as ties (numbers are standardised; a program knows no strict inequality), and ties that not all distances have as ties
+    with a single record; where that leaves a gap, the interval has it. Over the people of the intruder's file in the original table. Of more than 2,000 distinct people 1,000 are drawn, and the ends of
     the interval are those of Wilson intervals; the program takes up to 500. ``nodes``, ``restarts`` and ``steps``
     count work; only where the time of the scene runs out first does it decide, and ``details`` says so.
 
@@ -93,7 +95,9 @@ class LearnedLinkage:
         """What was learned of some units: by descent, on halves, and by the program in the time that is left."""
         family = family_of(self.aggregator, len(arrays.names))
         if not len(units) or len(arrays.ours.records) < 2:
-            worth = float(units.worth.sum())  # all released records are alike, so none is nearer than one's own
+            worth = float(
+                (units.people / units.records).sum()
+            )  # all released records are alike, so none is nearer than one's own
             return Result(family, Worst(family.of_weights(_equal(arrays)), worth, worth, True, 0), worth, len(units))
         pool, start = self._pool(scene, arrays, units, "all")
         found = learned(scene, pool, restarts=self.restarts, steps=self.steps, start=start, purpose="all")
@@ -131,7 +135,7 @@ class LearnedLinkage:
                 scene, pool, restarts=max(1, self.restarts // 2), steps=self.steps, start=start, purpose="half"
             )
             other = units.part(count)
-            linked += float(other.worth[look(arrays, other, pool.family, found).linked].sum())
+            linked += float(look(arrays, other, pool.family, found).credit.sum())
         return linked
 
     def _finding(self, scene: Scene, arrays: Arrays, result: Result, people: float, sampled: bool) -> Finding:
@@ -141,12 +145,12 @@ class LearnedLinkage:
         if sampled:
             trials = round(people)
             interval = (wilson(worst.linked, trials)[0], wilson(min(people, worst.bound), trials)[1])
-        certain = (
-            "and no such distance links more" if worst.proved else f"and none links more than {percent(interval[1])}"
-        )
+        certain = f"and none links more than {percent(interval[1])}"
+        if worst.proved and not sampled:
+            certain = f"and no such distance links more (differences below {MARGIN:g} count as ties)"
         sentence = (
             f"With the {self.aggregator.replace('_', ' ')} of differences in {', '.join(sorted(arrays.names))} that is worst for "
-            f"them, {percent(value)} of people are nearest to their own released record, {certain}."
+            f"them, {percent(value)} of people are nearest to their own released record, ties shared out, {certain}."
         )
         return Finding(
             self.name,

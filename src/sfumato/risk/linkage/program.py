@@ -1,4 +1,4 @@
-"""The mixed-integer program of worst-case linkage: fewest records that fail."""
+"""The mixed-integer program of worst-case linkage: the least that is not linked."""
 
 from __future__ import annotations
 
@@ -17,8 +17,12 @@ if TYPE_CHECKING:
 class Program:
     r"""Minimise ``costs`` over ``low ≤ x ≤ high`` with ``rows_low ≤ rows x ≤ rows_high``; the last ``whole`` are 0 or 1.
 
-    .. math:: \min \sum_i v_i K_i \quad \text{s.t.} \quad
-              C_p(d(a_i, b_j)) - C_p(d(a_i, b_i)) + M_{ij} K_i \ge \varepsilon \quad (j \ne i)
+    .. math:: \min \sum_i (v_i - t_i) K_i + t_i L_i \quad \text{s.t.} \quad
+              & C_p(d(a_i, b_j)) - C_p(d(a_i, b_i)) + M_{ij} K_i \ge \varepsilon \quad (j \ne i) \\
+              & C_p(d(a_i, b_j)) - C_p(d(a_i, b_i)) + (M_{ij} - \varepsilon) L_i \ge 0, \quad L_i \le K_i
+
+    :math:`K_i` = 1: the own record is not nearest alone, and what linking it is worth falls from :math:`v_i` to at most
+    :math:`t_i`, its share of a tie; :math:`L_i` = 1: not even with a tie.
     """
 
     costs: NDArray[np.float64]
@@ -52,21 +56,29 @@ def large_constants(pool: Pool) -> NDArray[np.float64]:
 def program_of(pool: Pool, cuts: NDArray[np.float64]) -> Program:
     """The program over the pool's rows; ``cuts`` are further rows over the parameters that must not be negative."""
     import numpy as np
-    from scipy.sparse import bmat, coo_array, csr_array
+    from scipy.sparse import block_array, coo_array, csr_array, eye_array
 
     family, units, rows = pool.family, len(pool.units), len(pool.rows)
     low, high, shape, shape_low, shape_high = allowed(family)
     shape = csr_array(np.vstack([shape.toarray(), np.pad(cuts, ((0, 0), (0, len(low) - cuts.shape[1])))]))
-    failing = coo_array((large_constants(pool), (np.arange(rows), pool.rows[:, 0])), shape=(rows, units))
+    large = large_constants(pool)
+    weak = np.flatnonzero(large > MARGIN)  # all others are never nearer
+    failing = coo_array((large, (np.arange(rows), pool.rows[:, 0])), shape=(rows, units))
+    losing = coo_array((large[weak] - MARGIN, (np.arange(len(weak)), pool.rows[weak, 0])), shape=(len(weak), units))
     linking = csr_array(np.pad(pool.gains, ((0, 0), (0, len(low) - family.width))))
+    one = eye_array(units)
+    free = len(weak) + units
     return Program(
-        np.concatenate([np.zeros(len(low)), pool.units.worth]),
-        np.concatenate([low, np.zeros(units)]),
-        np.concatenate([high, np.ones(units)]),
-        bmat([[linking, failing], [shape, None]], format="csr"),
-        np.concatenate([np.full(rows, MARGIN), shape_low, np.zeros(len(cuts))]),
-        np.concatenate([np.full(rows, np.inf), shape_high, np.full(len(cuts), np.inf)]),
-        units,
+        np.concatenate([np.zeros(len(low)), pool.alone - pool.shared, pool.shared]),
+        np.concatenate([low, np.zeros(2 * units)]),
+        np.concatenate([high, np.ones(2 * units)]),
+        block_array(
+            [[linking, failing, None], [linking[weak], None, losing], [None, one, -one], [shape, None, None]],
+            format="csr",
+        ),
+        np.concatenate([np.full(rows, MARGIN), np.zeros(free), shape_low, np.zeros(len(cuts))]),
+        np.concatenate([np.full(rows + free, np.inf), shape_high, np.full(len(cuts), np.inf)]),
+        2 * units,
     )
 
 

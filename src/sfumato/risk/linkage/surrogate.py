@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from sfumato.risk.linkage.aggregators import MEAN, ORDERED, SQUARE_FORM, Family
+from sfumato.risk.linkage.search import TIE
 from sfumato.risk.linkage.units import MARGIN, Pool, look
 
 if TYPE_CHECKING:
@@ -30,7 +31,9 @@ def learned(
     those the descent looks at. Stops early where the time has run out, and then returns the best so far.
     """
     draws = scene.seed.stream(f"learned linkage {purpose}")
-    best, most = start, -1.0
+    best, most = start, float(look(pool.arrays, pool.units, pool.family, start).credit.sum())
+    if not len(pool.rows):
+        return best  # nothing to tell from: every other record is a twin
     for turn in range(ROUNDS):
         tried = [start if turn == 0 else best]
         for restart in range(restarts if turn == 0 else 1 + restarts // 4):
@@ -41,7 +44,7 @@ def learned(
         ranked = sorted(tried, key=lambda p: -_links(pool, p))
         seen = [(p, look(pool.arrays, pool.units, pool.family, p)) for p in ranked[: 2 if scene.left > 0 else 1]]
         for p, view in seen:
-            links = float(pool.units.worth[view.linked].sum())
+            links = float(view.credit.sum())
             if links > most:
                 best, most = p, links
         if scene.left <= 0 or not sum(pool.add(view.others) for _, view in seen):
@@ -56,7 +59,7 @@ def _links(pool: Pool, parameters: NDArray[np.float64]) -> float:
     margins = pool.gains @ parameters
     least = np.full(len(pool.units), np.inf)
     np.minimum.at(least, pool.rows[:, 0], margins)
-    return float(pool.units.worth[least >= MARGIN].sum())
+    return pool.worth(least >= MARGIN, least >= -TIE)
 
 
 def _start(family: Family, near: NDArray[np.float64], restart: int, draws: np.random.Generator) -> NDArray[np.float64]:
@@ -115,7 +118,7 @@ def _descend(scene: Scene, pool: Pool, theta: NDArray[np.float64], steps: int) -
     best, most = _parameters(family, theta), -1.0
     firsts = np.flatnonzero(np.r_[True, np.diff(pool.rows[:, 0]) > 0])
     sizes = np.diff(np.r_[firsts, len(pool.rows)])
-    worth = pool.units.worth[pool.rows[firsts, 0]] / max(1e-300, float(pool.units.worth.sum()))
+    worth = pool.alone[pool.rows[firsts, 0]] / max(1e-300, float(pool.alone.sum()))
     for step in range(1, steps + 1):
         p = _parameters(family, theta)
         margins = pool.gains @ p

@@ -6,6 +6,7 @@ import dataclasses
 from typing import TYPE_CHECKING
 
 from sfumato.risk.linkage.aggregators import MEAN, Family
+from sfumato.risk.linkage.search import TIE
 
 if TYPE_CHECKING:
     import numpy as np
@@ -15,39 +16,43 @@ if TYPE_CHECKING:
     from sfumato.risk.linkage.files import Files
 
 MARGIN = 1e-4
-"""A record is linked when every other is farther than its own by at least this much (S0-4: a MIP knows no strict inequality)."""
+"""The program takes a record for the nearest alone when every other is farther by at least this much: it knows no strict inequality."""
 KEPT = 8
 """Others remembered per record and look."""
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Units:
-    """Distinct pairs of an intruder's record and its own released one, and what linking each is worth.
+    """Distinct pairs of an intruder's record and its own released one.
 
-    ``people`` is how many there are of each; ``worth`` is that divided by the number of released records just like their own.
+    ``people`` is how many there are of each, ``records`` how many released records are just like their own.
     """
 
     pairs: NDArray[np.int64]
     people: NDArray[np.int64]
-    worth: NDArray[np.float64]
+    records: NDArray[np.int64]
 
     def __len__(self) -> int:
         return len(self.pairs)
 
     def part(self, which: NDArray[np.int64]) -> Units:
         """Some of them."""
-        return Units(self.pairs[which], self.people[which], self.worth[which])
+        return Units(self.pairs[which], self.people[which], self.records[which])
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Look:
     """What a look at all records under some parameters shows, per unit.
 
-    Whether it is linked, whether no monotone distance could link it, and the nearest others.
+    ``credit``: of its people, how many a random one of the nearest records links rightly, which is what distance linkage counts.
+    ``apart``: whether its own record is nearer than all others by the margin, but for ``twins``, which are that many records as far
+    as its own under all parameters. ``reach``: 0 where no monotone distance makes it the nearest, 1 with a tie, 2 alone.
     """
 
-    linked: NDArray[np.bool_]
-    hopeless: NDArray[np.bool_]
+    credit: NDArray[np.float64]
+    apart: NDArray[np.bool_]
+    twins: NDArray[np.int64]
+    reach: NDArray[np.int64]
     others: NDArray[np.int64]
 
 
@@ -59,7 +64,7 @@ def units_of(files: Files) -> Units:
     same = files.same[first]
     kinds = np.column_stack([files.theirs.kind_of[same[:, 0]], files.ours.kind_of[same[:, 1]]])
     pairs, people = np.unique(kinds.astype(np.int64).reshape(-1, 2), axis=0, return_counts=True)
-    return Units(pairs, people.astype(np.int64), people / files.ours.records[pairs[:, 1]])
+    return Units(pairs, people.astype(np.int64), files.ours.records[pairs[:, 1]])
 
 
 def look(arrays: Arrays, units: Units, family: Family, parameters: NDArray[np.float64]) -> Look:
@@ -69,15 +74,20 @@ def look(arrays: Arrays, units: Units, family: Family, parameters: NDArray[np.fl
     from sfumato.kernels.linkage_learning import impostors
 
     left, right = arrays.theirs, arrays.ours
-    own, others, distances, hopeless = impostors(
+    own, others, distances, tied, twins, reach = impostors(
         units.pairs, family.kind, parameters, KEPT, arrays.kinds, arrays.constants, left.numbers, left.marks,
-        right.numbers, right.marks, left.bases, left.starts, left.matches, right.bases,
+        right.numbers, right.marks, right.records, left.bases, left.starts, left.matches, right.bases, MARGIN, TIE,
     )  # fmt: skip
-    return Look(np.asarray(distances[:, 0] >= own + MARGIN), hopeless, others)
+    credit = np.where(tied > 0, units.people / np.maximum(1, tied), 0.0)
+    return Look(credit, np.asarray(distances[:, 0] >= own + MARGIN), twins, reach, others)
 
 
 class Pool:
-    """The others each unit is kept apart from: pairs (unit, released record), without repeats, in order."""
+    """The others each unit is kept apart from: pairs (unit, released record), without repeats and twins, in order.
+
+    ``alone`` is what a unit is worth where its own record and its twins are the nearest, ``shared`` the most it is worth where another
+    record ties with them.
+    """
 
     def __init__(self, arrays: Arrays, units: Units, family: Family) -> None:
         import numpy as np
@@ -88,6 +98,14 @@ class Pool:
         self.own_roots = self._roots(units.pairs)
         self.own_terms = self._terms(self.own_roots)
         self.gains = np.zeros((0, family.width))
+        equal = family.of_weights(np.full(family.columns, 1 / family.columns))
+        alike = units.records + look(arrays, units, family, equal).twins
+        self.alone = units.people / alike
+        self.shared = units.people / (alike + arrays.ours.records.min(initial=1))
+
+    def worth(self, apart: NDArray[np.bool_], tied: NDArray[np.bool_]) -> float:
+        """What is linked where some units are nearest alone and others with a tie."""
+        return float(self.alone[apart].sum() + self.shared[tied & ~apart].sum())
 
     def first_looks(self) -> None:
         """Fill with the nearest others under equal weights and under each column's emphasis."""
@@ -116,10 +134,11 @@ class Pool:
         before = len(self.rows)
         rows = np.unique(np.concatenate([self.rows, fresh]), axis=0)
         if len(rows) > before:
-            self.rows = rows
-            self.roots = self._roots(np.column_stack([self.units.pairs[rows[:, 0], 0], rows[:, 1]]))
-            self.gains = self._terms(self.roots) - self.own_terms[rows[:, 0]]
-        return len(rows) - before
+            roots = self._roots(np.column_stack([self.units.pairs[rows[:, 0], 0], rows[:, 1]]))
+            gains = self._terms(roots) - self.own_terms[rows[:, 0]]
+            told = np.abs(gains).max(axis=1, initial=0.0) > 0.1 * TIE
+            self.rows, self.roots, self.gains = rows[told], roots[told], gains[told]
+        return len(self.rows) - before
 
     def _roots(self, pairs: NDArray[np.int64]) -> NDArray[np.float64]:
         from sfumato.kernels.linkage_learning import roots_of

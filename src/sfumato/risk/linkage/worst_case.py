@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from sfumato.risk.linkage.aggregators import SQUARE_FORM, Family
 from sfumato.risk.linkage.program import allowed, extended, program_of
+from sfumato.risk.linkage.search import TIE
 from sfumato.risk.linkage.solvers import Solver, solve
 from sfumato.risk.linkage.units import MARGIN, Pool, look
 
@@ -19,6 +20,8 @@ if TYPE_CHECKING:
 MOST_SOLVED = 500
 """Units beyond which the program says nothing in any time there is."""
 TURNS = 30
+EDGE = 1e-6
+"""Parameters below this are tried as zero too: a solver's zero is not one, and ties hold at exact zeros only."""
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -33,21 +36,24 @@ class Worst:
 
 
 def linkable(pool: Pool, parameters: NDArray[np.float64]) -> float:
-    r"""The worth of all units that no other is plainly as near as: a bound that needs no solver.
+    r"""The worth of all units, shared where some other is plainly as near and nothing where it is nearer: it needs no solver.
 
-    For a monotone distance a record cannot be linked when some other is no farther in any column; for a square form when
-    :math:`\delta_j \delta_j^T - \delta_i \delta_i^T` has no eigenvalue of at least ε.
+    For a monotone distance a record cannot be nearest alone when some other is no farther in any column, nor nearest at all when it
+    is nearer in all; for a square form when :math:`\delta_j \delta_j^T - \delta_i \delta_i^T` has no eigenvalue of at least ε,
+    or only negative ones.
     """
     import numpy as np
 
     if pool.family.kind != SQUARE_FORM:
-        hopeless = look(pool.arrays, pool.units, pool.family, parameters).hopeless
-        return float(pool.units.worth[~hopeless].sum())
+        reach = look(pool.arrays, pool.units, pool.family, parameters).reach
+        return pool.worth(reach == 2, reach >= 1)
     own = pool.own_roots[pool.rows[:, 0]]
     apart = pool.roots[:, :, None] * pool.roots[:, None, :] - own[:, :, None] * own[:, None, :]
-    never = np.zeros(len(pool.units), dtype=bool)
-    never[pool.rows[np.linalg.eigvalsh(apart)[:, -1] < MARGIN, 0]] = True
-    return float(pool.units.worth[~never].sum())
+    top = np.linalg.eigvalsh(apart)[:, -1]
+    alone, tied = np.ones(len(pool.units), dtype=bool), np.ones(len(pool.units), dtype=bool)
+    alone[pool.rows[top < MARGIN, 0]] = False
+    tied[pool.rows[top < -TIE, 0]] = False
+    return pool.worth(alone & tied, tied)
 
 
 def worst_case(scene: Scene, pool: Pool, known: NDArray[np.float64], *, solver: Solver, nodes: int) -> Worst:
@@ -58,11 +64,11 @@ def worst_case(scene: Scene, pool: Pool, known: NDArray[np.float64], *, solver: 
     """
     import numpy as np
 
-    total = float(pool.units.worth.sum())
-    best, most = known, _worth(pool, known)
+    total = float(pool.alone.sum())
+    best, most = known, float(look(pool.arrays, pool.units, pool.family, known).credit.sum())
     bound = linkable(pool, known)
-    if solver == "none" or len(pool.units) > MOST_SOLVED:
-        return Worst(best, most, bound, most >= bound - 1e-9, len(pool.rows))
+    if solver == "none" or len(pool.units) > MOST_SOLVED or not len(pool.rows):
+        return Worst(best, most, max(bound, most), most >= bound - 1e-9, len(pool.rows))
     cuts = _pair_cuts(pool.family)
     proved = most >= bound - 1e-9
     for _ in range(TURNS):
@@ -74,13 +80,14 @@ def worst_case(scene: Scene, pool: Pool, known: NDArray[np.float64], *, solver: 
         if found.point is None:
             break
         raw = found.point[: pool.family.width]
-        failed = found.point[-len(pool.units) :] > 0.5
-        for candidate in (raw, polished(pool, ~failed, cuts)):
+        shared, failed = found.point[-2 * len(pool.units) :].reshape(2, -1) > 0.5
+        added = 0
+        for candidate in (raw, np.where(np.abs(raw) < EDGE, 0.0, raw), polished(pool, ~shared, cuts)):
             near = pool.family.nearest_allowed(candidate)
             view = look(pool.arrays, pool.units, pool.family, near)
-            if float(pool.units.worth[view.linked].sum()) > most:
-                best, most = near, float(pool.units.worth[view.linked].sum())
-            added = pool.add(view.others, ~failed & ~view.linked)
+            if float(view.credit.sum()) > most:
+                best, most = near, float(view.credit.sum())
+            added += pool.add(view.others, (~shared & ~view.apart) | (~failed & (view.credit == 0)))
         fresh = _violated(pool.family, raw)
         cuts = np.vstack([cuts, fresh])
         proved = most >= bound - 1e-6
@@ -117,17 +124,15 @@ def polished(pool: Pool, wanted: NDArray[np.bool_], cuts: NDArray[np.float64]) -
     )
 
 
-def _worth(pool: Pool, parameters: NDArray[np.float64]) -> float:
-    return float(pool.units.worth[look(pool.arrays, pool.units, pool.family, parameters).linked].sum())
-
-
 def _point(pool: Pool, parameters: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Parameters as a point of the program: whoever they do not tell apart fails."""
+    """Parameters as a point of the program: whoever they do not tell apart shares, and whoever another is nearer to fails."""
     import numpy as np
 
-    failed = np.zeros(len(pool.units))
-    failed[pool.rows[pool.gains @ parameters < MARGIN, 0]] = 1.0
-    return np.concatenate([extended(pool.family, parameters), failed])
+    shared, failed = np.zeros(len(pool.units)), np.zeros(len(pool.units))
+    margins = pool.gains @ parameters
+    shared[pool.rows[margins < MARGIN, 0]] = 1.0
+    failed[pool.rows[margins < 0, 0]] = 1.0
+    return np.concatenate([extended(pool.family, parameters), shared, failed])
 
 
 def _pair_cuts(family: Family) -> NDArray[np.float64]:
