@@ -11,9 +11,9 @@ from sfumato.core.attack import Finding
 from sfumato.core.parameters import parameters
 from sfumato.errors import SchemaError
 from sfumato.risk.linkage.aggregators import MEAN, MOST_PAIRWISE, ORDERED, PAIRWISE, Aggregator, Family, family_of
-from sfumato.risk.linkage.arrays import Arrays, arrays_of
+from sfumato.risk.linkage.arrays import Arrays
 from sfumato.risk.linkage.compared import common_columns, refusal, require_linkable
-from sfumato.risk.linkage.distances import distance_rule
+from sfumato.risk.linkage.distances import plain_arrays
 from sfumato.risk.linkage.files import files_of
 from sfumato.risk.linkage.rates import percent, wilson
 from sfumato.risk.linkage.solvers import Solver, chosen
@@ -79,10 +79,7 @@ class LearnedLinkage:
         if reason := self.applies(scene):
             raise SchemaError(f"worst-case linkage: {reason}")
         files = files_of(scene)
-        rules = [
-            distance_rule(c, weight=1.0, standard="pooled", ranges="nearest", suppressed="zero") for c in files.columns
-        ]
-        arrays, every = arrays_of(files, rules), units_of(files)
+        arrays, every = plain_arrays(files), units_of(files)
         units = _drawn(scene, every)
         known = int((scene.intruder.truth >= 0).sum())
         people = (

@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import dataclasses
-from typing import TYPE_CHECKING, ClassVar, Literal
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from sfumato.core.attack import NOT_IN_FILE, Finding
 from sfumato.core.parameters import parameters
 from sfumato.risk.knowing.clues import TRANSPARENT, clues_of
+from sfumato.risk.linkage.compared import refusal
+from sfumato.risk.linkage.distances import plain_arrays
+from sfumato.risk.linkage.files import files_of
 from sfumato.risk.linkage.rates import wilson
+from sfumato.risk.linkage.search import TIE
 
 if TYPE_CHECKING:
     import numpy as np
@@ -17,17 +22,28 @@ if TYPE_CHECKING:
     from sfumato.core.attack import Scene
     from sfumato.risk.knowing.evidence import Clue
 
-AT_ONCE = 20_000_000
-"""Cells of targets × released rows that are held at a time."""
+AT_ONCE = 2_000_000
+"""Cells of targets × released rows that are held at a time; between them the clock is looked at."""
+GUESSES = ("likeliest", "nearest", "likeliest candidate", "nearest candidate")
+"""The likeliest record and the nearest one, of all that are possible and of the candidates that are left."""
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Narrowed:
-    """Per target: how many released records it may be, whether its own is among them, and the credit of the best guess."""
+    """Per target: how many released records it may be, whether its own is among them, and the credit of each guess.
 
+    ``targets`` are the rows of the original in question: all, or a random sample where time ran out.
+    """
+
+    targets: NDArray[np.int64]
     candidates: NDArray[np.int64]
     contained: NDArray[np.bool_]
-    credit: NDArray[np.float64]
+    credits: NDArray[np.float64]
+
+    @property
+    def best(self) -> int:
+        """The guess that finds most."""
+        return int(self.credits.mean(axis=0).argmax())
 
 
 @parameters
@@ -36,11 +52,14 @@ class Transparency:
 
     Every column the intruder knows rules out released records, or makes some likelier: rank swapping with known p by its window of ranks,
     microaggregation by the runs or centres of its groups, noise by its covariance, post-randomisation by its
-    matrix, and generalised, suppressed or untouched columns by what their cells may stand for. What every column allows is intersected and
-    the likeliest record that is left is the guess; ties share the credit.
+    matrix, and generalised, suppressed or untouched columns by what their cells may stand for. What every column allows is intersected;
+    microaggregation by blocks leaves the records of the nearest centre in each block (in most of the blocks, where no record is
+    left of the intersection). The guess is the likeliest record or the nearest one by the distance of plain linkage, whichever
+    finds more people; ties share the credit. With sound clues it is so never weaker than plain linkage.
 
     ``details`` tell the mean number of candidates, the share of people with a single one, and ``contained``: the share whose own
-    record is among them, which is 1 where all clues are sound. Columns that several steps masked in turn give no clue.
+    record is among them, which is 1 where all clues are sound; microaggregation by blocks is not, its nearest centre is another's
+    at times. Columns that several steps masked in turn give no clue. Where time runs out, a random sample of the people was sought.
     References: Nin, Herranz & Torra 2008, doi:10.1016/j.datak.2007.07.006; Torra 2017, doi:10.1007/978-3-319-57358-8.
     """
 
@@ -63,63 +82,112 @@ class Transparency:
         import numpy as np
 
         clues = clues_of(scene)
-        targets = scene.intruder.truth[scene.intruder.truth != NOT_IN_FILE]
-        found = narrowed(scene, clues, targets)
+        people = np.flatnonzero(scene.intruder.truth != NOT_IN_FILE)
+        found = narrowed(scene, clues, people)
+        credit = found.credits[:, found.best]
         single = found.candidates == 1
         sure = single & found.contained
+        stopped = len(found.targets) < len(people)
+        sample = f" (a random sample of {len(found.targets):,}, for want of time)" if stopped else ""
         told = (
             f"knowing how it was made leaves {float(found.candidates.mean()):,.1f} records a person on average; "
-            f"{float(found.credit.mean()):.1%} of the people are found, {int(sure.sum()):,} of {len(targets):,} for certain"
+            f"{float(credit.mean()):.1%} of the people are found, {int(sure.sum()):,} of {len(found.targets):,} for certain{sample}"
         )
         return Finding(
             self.name,
-            float(found.credit.mean()),
+            float(credit.mean()),
             told,
-            interval=wilson(float(found.credit.sum()), len(targets)),
+            interval=wilson(float(credit.sum()), len(found.targets)),
             baseline=1 / max(1, len(scene.pair.released)),
-            victims=np.unique(targets[sure]),
+            victims=np.unique(found.targets[sure]),
             details={
                 "mean_candidates": float(found.candidates.mean()),
                 "singletons": float(single.mean()),
                 "correct_singletons": float(sure.mean()),
                 "contained": float(found.contained.mean()),
                 "expected_by_candidates": float((found.contained / np.maximum(1, found.candidates)).mean()),
+                "guess": GUESSES[found.best],
+                "guesses": dict(zip(GUESSES, found.credits.mean(axis=0).tolist(), strict=True)),
                 "methods": sorted({clue.method for clue in clues}),
+                "stopped_by_time": stopped,
             },
         )
 
 
-def narrowed(scene: Scene, clues: list[Clue], targets: NDArray[np.int64]) -> Narrowed:
-    """What all clues together leave of the released records, for target rows of the original."""
+def narrowed(scene: Scene, clues: list[Clue], people: NDArray[np.int64]) -> Narrowed:
+    """What all clues together leave of the released records, for rows of the intruder's file."""
     import numpy as np
 
     released = len(scene.pair.rows)
     own = np.full(len(scene.pair.original), -1, dtype=np.int64)
     own[scene.pair.rows] = np.arange(released)
-    parts = []
-    step = max(1, AT_ONCE // max(1, released))
-    for start in range(0, len(targets), step):
-        some = targets[start : start + step]
-        scores = np.zeros((len(some), released))
-        for clue in clues:
-            scores += clue.score(some)
-        parts.append(_judged(scores, own[some]))
-        scene.progress(min(1.0, (start + step) / len(targets)), "intersecting clues")
+    near = _nearness(scene)
+    order = people[scene.seed.stream("transparency sample").permutation(len(people))]
+    parts: list[tuple[Any, ...]] = []
+    step, start = max(1, AT_ONCE // max(1, released)), 0
+    while start < len(order) and (start == 0 or scene.left > 0):
+        some = order[start : start + step]
+        targets = scene.intruder.truth[some]
+        scores, candidates = _intersected(clues, targets, released)
+        parts.append((targets, *_judged(scores, near(some), candidates, own[targets])))
+        start += step
+        scene.progress(min(1.0, start / len(order)), "intersecting clues")
     return Narrowed(*(np.concatenate(column) for column in zip(*parts, strict=True)))
 
 
-def _judged(
-    scores: NDArray[np.float64], own: NDArray[np.int64]
-) -> tuple[NDArray[np.int64], NDArray[np.bool_], NDArray[np.float64]]:
+def _intersected(
+    clues: list[Clue], targets: NDArray[np.int64], released: int
+) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
+    """How likely every released record is, and the candidates: possible, and in as many nearest groups as any record is."""
     import numpy as np
 
-    possible = np.isfinite(scores)
-    best = scores.max(axis=1, keepdims=True)
-    slack = 1e-9 * np.maximum(1.0, np.abs(np.where(np.isfinite(best), best, 0.0)))
-    tied = possible & (scores >= best - slack)
-    there = own >= 0
-    place = np.maximum(own, 0)
-    line = np.arange(len(own))
-    contained = there & possible[line, place]
-    credit = np.where(there & tied[line, place], 1 / np.maximum(1, tied.sum(axis=1)), 0.0)
-    return possible.sum(axis=1), contained, credit
+    total, agreeing = np.zeros((len(targets), released)), np.zeros((len(targets), released))
+    for clue in clues:
+        scores = clue.score(targets)
+        total += scores
+        if clue.nearest:
+            agreeing += _best(scores, np.isfinite(scores))
+    return total, _best(agreeing, np.isfinite(total))
+
+
+def _nearness(scene: Scene) -> Callable[[NDArray[np.int64]], NDArray[np.float64]]:
+    """Per row of the intruder's file how near every released record is, by the distance of plain linkage, as a negative number."""
+    import numpy as np
+
+    if refusal(scene) is not None:
+        return lambda people: np.zeros((len(people), len(scene.pair.rows)))
+    files = files_of(scene)
+    arrays = plain_arrays(files)
+    ours = np.arange(len(files.ours.records))
+
+    def near(people: NDArray[np.int64]) -> NDArray[np.float64]:
+        kinds, place = np.unique(files.theirs.kind_of[people], return_inverse=True)
+        pairs = np.column_stack([np.repeat(kinds, len(ours)), np.tile(ours, len(kinds))]).astype(np.int64)
+        distances = arrays.costs(pairs).sum(axis=1).reshape(len(kinds), len(ours))
+        return np.asarray(-distances[place][:, files.ours.kind_of])
+
+    return near
+
+
+def _best(scores: NDArray[np.float64], among: NDArray[np.bool_]) -> NDArray[np.bool_]:
+    """The records with the greatest score among some, ties included."""
+    import numpy as np
+
+    best = np.where(among, scores, -np.inf).max(axis=1, keepdims=True, initial=-np.inf)
+    slack = TIE * (1.0 + np.abs(np.where(np.isfinite(best), best, 0.0)))
+    return np.asarray(among & (scores >= best - slack))
+
+
+def _judged(
+    scores: NDArray[np.float64], near: NDArray[np.float64], candidates: NDArray[np.bool_], own: NDArray[np.int64]
+) -> tuple[NDArray[np.int64], NDArray[np.bool_], NDArray[np.float64]]:
+    """How many candidates there are, whether the own record is one, and the credit of each guess."""
+    import numpy as np
+
+    there, place, line = own >= 0, np.maximum(own, 0), np.arange(len(own))
+    shares = []
+    for among in (np.isfinite(scores), candidates):
+        for guess in (scores, near):
+            tied = _best(guess, among)
+            shares.append(np.where(there & tied[line, place], 1 / np.maximum(1, tied.sum(axis=1)), 0.0))
+    return candidates.sum(axis=1), there & candidates[line, place], np.column_stack(shares)

@@ -50,7 +50,9 @@ def _by_step(pair: Pair, step: Any, columns: tuple[str, ...]) -> list[Clue]:
     if step.name == "microaggregate" and numbers and not stratified:
         if step.method == "individual_ranking" or len(step.columns) == 1:
             return [clue_from_runs(pair, c) for c in numbers]
-        return [clue_from_differences(pair, numbers, _diagonal(_covariance(pair, numbers)), step.name)]
+        whole = set(numbers) == set(step.columns)  # in some of its columns alone the nearest centre is often another's
+        spread = _diagonal(_covariance(pair, numbers))
+        return [clue_from_differences(pair, numbers, spread, step.name, nearest=whole)]
     if step.name == "pram" and not step.jointly and not stratified:
         return [
             clue_from_transitions(pair, t.columns[0], t.labels, t.matrix)

@@ -22,12 +22,17 @@ if TYPE_CHECKING:
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Clue:
-    """What some columns say: ``score(targets)`` for target rows of the original, and whether it never rules out the truth."""
+    """What some columns say: ``score(targets)`` for target rows of the original, and whether it never rules out the truth.
+
+    ``nearest`` says that the records with the best score are candidates that almost always include the true one, to be intersected
+    with what other columns say.
+    """
 
     columns: tuple[str, ...]
     score: Callable[[Codes], Scores]
     sound: bool
     method: str
+    nearest: bool = False
 
 
 def clue_from_cells(pair: Pair, column: str) -> Clue:
@@ -55,7 +60,7 @@ def clue_from_ranks(pair: Pair, column: str, share: float) -> Clue:
 
     Swapping keeps the values, so ranks of original values are read off the released column itself; with ties, from the lowest to the
     highest rank of equal values. Values outside the released column (people left out) take the place they would have.
-    Within the window all ranks are alike: partners are drawn evenly, so the nearest is no better a guess than any other.
+    Within the window all ranks are alike here; where values tie, or values stayed where they were, the nearest of them is the better guess.
     Reference: Nin, Herranz & Torra 2008, doi:10.1016/j.datak.2007.07.006.
     """
     import numpy as np
@@ -102,11 +107,13 @@ def clue_from_runs(pair: Pair, column: str) -> Clue:
     return Clue((column,), score, True, "microaggregate")
 
 
-def clue_from_differences(pair: Pair, columns: tuple[str, ...], spread: NDArray[np.float64], method: str) -> Clue:
+def clue_from_differences(
+    pair: Pair, columns: tuple[str, ...], spread: NDArray[np.float64], method: str, *, nearest: bool = False
+) -> Clue:
     r"""Gaussian differences with known covariance: :math:`-\tfrac12 (y-x)^\top Q (y-x)`, :math:`Q` its (pseudo-)inverse.
 
     For noise that is the likelihood, and linking by it is the best attack there is; for microaggregation by blocks it finds the
-    nearest centre. Missing values say nothing.
+    nearest centre, whose records are the candidates (``nearest``). Missing values say nothing.
     """
     import numpy as np
 
@@ -122,7 +129,7 @@ def clue_from_differences(pair: Pair, columns: tuple[str, ...], spread: NDArray[
         unknown = np.any(np.isnan(value), axis=1, keepdims=True) | lacking
         return np.where(unknown, 0.0, -0.5 * np.maximum(far, 0.0))
 
-    return Clue(columns, score, True, method)
+    return Clue(columns, score, True, method, nearest)
 
 
 def _root_of_inverse(spread: NDArray[np.float64]) -> NDArray[np.float64]:

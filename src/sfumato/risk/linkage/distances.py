@@ -16,13 +16,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Literal
 
-from sfumato.risk.linkage.arrays import ABSOLUTE, CATEGORY, SQUARE, Rule
+from sfumato.risk.linkage.arrays import ABSOLUTE, CATEGORY, SQUARE, Arrays, Rule, arrays_of
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
     from sfumato.risk.linkage.compared import Compared
+    from sfumato.risk.linkage.files import Files
 
 Standard = Literal["pooled", "released", "own"]
 Ranges = Literal["nearest", "mean"]
@@ -133,3 +134,11 @@ def _mean_disagreement(column: Compared, agreeing: NDArray[np.float64]) -> float
         if values and ours[label]
     )
     return 1.0 - near / pairs
+
+
+def plain_arrays(files: Files) -> Arrays:
+    """The files under the distance that all columns count alike in."""
+    return arrays_of(files, [
+        distance_rule(column, weight=1.0, standard="pooled", ranges="nearest", suppressed="zero")
+        for column in files.columns
+    ])  # fmt: skip
