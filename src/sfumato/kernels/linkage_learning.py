@@ -76,6 +76,31 @@ def terms_of(kind, roots, width):
 
 
 @njit(cache=True, nogil=True)
+def keep_nearest(distance, j, distances, nearest):
+    """Put a record in its place among the nearest so far, if it is one of them."""
+    place = distances.size - 1
+    if distance >= distances[place]:
+        return
+    while place > 0 and distances[place - 1] > distance:
+        distances[place], nearest[place] = distances[place - 1], nearest[place - 1]
+        place -= 1
+    distances[place], nearest[place] = distance, j
+
+
+@njit(cache=True, nogil=True)
+def tied_with(own, distances, records, tie):
+    """How many records are at the least distance when one's own is among them, else 0."""
+    least = distances.min()
+    limit = least + tie * (1.0 + abs(least))
+    found = 0
+    if own <= limit:
+        for j in range(distances.size):
+            if distances[j] <= limit:
+                found += records[j]
+    return found
+
+
+@njit(cache=True, nogil=True)
 def impostors(
     units, kind, parameters, most, kinds, rules, numbers, marks, other_numbers, other_marks, other_records, bases, starts,
     matches, other_bases, margin, tie,
@@ -139,16 +164,6 @@ def impostors(
                 continue
             if farthest < margin:
                 reach[u] = min(reach[u], 0 if farthest < -tie else 1)
-            if distance < distances[u, most - 1]:
-                place = most - 1
-                while place > 0 and distances[u, place - 1] > distance:
-                    distances[u, place], nearest[u, place] = distances[u, place - 1], nearest[u, place - 1]
-                    place -= 1
-                distances[u, place], nearest[u, place] = distance, j
-        least = all_distances.min()
-        limit = least + tie * (1.0 + abs(least))
-        if own[u] <= limit:
-            for j in range(other_marks.shape[0]):
-                if all_distances[j] <= limit:
-                    tied[u] += other_records[j]
+            keep_nearest(distance, j, distances[u], nearest[u])
+        tied[u] = tied_with(own[u], all_distances, other_records, tie)
     return own, nearest, distances, tied, twins, reach
