@@ -300,14 +300,18 @@ def smallest_group(rows, columns_known):
     return least
 
 
-def kept_after_smallest_first(rows, holds):
-    """Drop the rows of the smallest classes, one class size after the other, until ``holds(class sizes of the rest)``."""
-    sizes = class_sizes(rows)
-    for least in range(1, len(rows) + 2):
-        rest = [row for row in rows if sizes[row] >= least]
-        if holds(list(class_sizes(rest).values())):
-            return [sizes[row] >= least for row in rows]
-    raise AssertionError("an empty table holds everything")
+def fewest_dropped(classes, holds):
+    """Fewest records that go with whole classes so that ``holds(the rest)``, by trying every set of classes.
+
+    ``classes`` are sizes, or tuples that begin with the number of records.
+    """
+    records = [c[0] if isinstance(c, tuple) else c for c in classes]
+    chosen = product([False, True], repeat=len(classes))
+    return min(
+        sum(n for n, gone in zip(records, drop, strict=True) if gone)
+        for drop in chosen
+        if holds([c for c, gone in zip(classes, drop, strict=True) if not gone])
+    )
 
 
 def perfect_matchings(originals, released, paths):

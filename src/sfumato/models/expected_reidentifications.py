@@ -11,7 +11,8 @@ from sfumato.core.model import TOLERANCE, Evidence, Facts, Model, Needs, Verdict
 from sfumato.core.parameters import parameters
 from sfumato.core.population import weight_column
 from sfumato.errors import SchemaError
-from sfumato.models.risk_thresholds import IDENTITY, classes_only, risk_verdict, riskiest
+from sfumato.models.fewest_records import fewest_records
+from sfumato.models.risk_thresholds import IDENTITY, classes_only, risk_verdict
 
 if TYPE_CHECKING:
     import numpy as np
@@ -64,8 +65,9 @@ class ExpectedReidentifications:
 
     def failing(self, evidence: Evidence) -> NDArray[np.bool_]:
         """The riskiest classes, as many as must go for the number to be small enough."""
-        risks, sizes = self._risks(evidence), evidence.classes.sizes
-        return riskiest(risks, risks * sizes, sizes, lambda expected, _: expected <= self.limit + TOLERANCE)
+        classes = evidence.classes
+        right = self._risks(evidence) * classes.sizes / classes.records
+        return fewest_records(classes, right, self.limit + TOLERANCE)
 
     def judge(self, evidence: Evidence) -> Verdict:
         """The expected number, and the classes that would have to go."""

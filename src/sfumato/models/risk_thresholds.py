@@ -2,13 +2,12 @@
 
 All of them look at classes alone. With *f* records (persons, where the schema names them) in its class, a record is
 picked rightly with a chance of 1/f by an intruder who knows that the person is in the table. Models about the whole table
-suppress the riskiest classes first, classes of equal risk together, until they hold.
+suppress the riskiest classes first, one by one and as few records as possible, until they hold.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 
 from pydantic import Field
@@ -16,6 +15,7 @@ from pydantic import Field
 from sfumato.core.model import TOLERANCE, Evidence, Facts, Model, Needs, Verdict
 from sfumato.core.parameters import parameters
 from sfumato.errors import SchemaError
+from sfumato.models.fewest_records import fewest_records
 from sfumato.models.k_anonymity import KAnonymity
 from sfumato.models.sensitive import extreme, share_of_records, verdict
 
@@ -124,9 +124,7 @@ class AverageRisk:
 
     def failing(self, evidence: Evidence) -> NDArray[np.bool_]:
         """The riskiest classes, as many as must go for the mean to be low enough."""
-        risks, records = 1 / evidence.frequencies, evidence.classes.records
-        limit = self.threshold + TOLERANCE
-        return riskiest(risks, risks * records, records, lambda risk, rest: risk <= limit * rest)
+        return fewest_records(evidence.classes, 1 / evidence.frequencies - (self.threshold + TOLERANCE))
 
     def judge(self, evidence: Evidence) -> Verdict:
         """The mean risk, and the classes that would have to go."""
@@ -175,10 +173,9 @@ class RecordsAtRisk:
         return classes_only(self, schema)
 
     def failing(self, evidence: Evidence) -> NDArray[np.bool_]:
-        """The riskiest classes, as many as must go for the share to be small enough."""
-        records, limit = evidence.classes.records, self.share + TOLERANCE
-        at_risk = records * (evidence.frequencies < self.enough_k)
-        return riskiest(1 / evidence.frequencies, at_risk, records, lambda bad, rest: bad <= limit * rest)
+        """Classes at risk, the riskiest first, as few records as must go for the share to be small enough."""
+        at_risk = evidence.frequencies < self.enough_k
+        return fewest_records(evidence.classes, at_risk.astype(float) - (self.share + TOLERANCE))
 
     def judge(self, evidence: Evidence) -> Verdict:
         """The share at risk, and the classes that would have to go."""
@@ -191,24 +188,6 @@ class RecordsAtRisk:
     def implies(self, other: Model) -> bool:
         """A smaller share above a lower threshold implies a larger one above a higher."""
         return isinstance(other, RecordsAtRisk) and self.threshold <= other.threshold and self.share <= other.share
-
-
-def riskiest(
-    risks: NDArray[np.float64],
-    harm: NDArray[Any],
-    sizes: NDArray[np.int64],
-    accepts: Callable[[NDArray[Any], NDArray[Any]], NDArray[np.bool_]],
-) -> NDArray[np.bool_]:
-    """The riskiest classes, as few as possible, so that ``accepts(harm, records)`` holds for the sums over the rest.
-
-    Classes of equal risk go together, so that the choice does not depend on their order.
-    """
-    import numpy as np
-
-    levels, at = np.unique(-risks, return_inverse=True)
-    left = [np.bincount(at, weights=what, minlength=len(levels))[::-1].cumsum()[::-1] for what in (harm, sizes)]
-    enough = np.append(accepts(left[0], left[1]), True)
-    return at < int(np.argmax(enough))
 
 
 def classes_only(model: Model, schema: Schema) -> Needs:
