@@ -75,6 +75,11 @@ def crowds(marked, columns, wild):
     return [sum(agree(one, other) for other in marked) for one in marked]
 
 
+def blank_columns(marked):
+    """Columns with suppressed cells: nobody can tell what was missing in them before."""
+    return {a for row in marked for a, value in enumerate(row) if value is BLANK}
+
+
 def fewest(rows, k, prices, wild=()):
     """The least price of any suppression under which every record has k compatible ones: by trying all of them."""
     width, best = len(rows[0]), None
@@ -89,7 +94,7 @@ def fewest(rows, k, prices, wild=()):
             tuple(BLANK if a in hidden else v for a, v in enumerate(row))
             for row, hidden in zip(rows, chosen, strict=True)
         ]
-        if min(crowds(marked, range(width), wild)) >= k:
+        if min(crowds(marked, range(width), {*wild, *blank_columns(marked)})) >= k:
             best = price
     return best
 
@@ -211,7 +216,7 @@ def test_exact_is_what_trying_everything_finds(data, rows):
     for method in ("exact", "auto", "greedy"):
         step = Suppress("cell", importance=importance, method=method)
         plan, _, marked = released_rows(dataset, step, [KAnonymity(k)])
-        assert min(crowds(marked, range(width), wild)) >= k
+        assert min(crowds(marked, range(width), {*wild, *blank_columns(marked)})) >= k
         paid = sum(importance[c] * n for c, n in plan.suppressed_cells.items())
         if method == "greedy":
             assert paid >= least - 1e-9
@@ -229,10 +234,20 @@ def test_exact_is_valid_and_never_dearer_than_greedy(data, rows):
     models = [KAnonymity(k), KOnSubsets(min(len(rows), k + 1), size=1)]
     exact, _, marked = released_rows(dataset_of(rows), Suppress("cell", method="exact"), models)
     greedy, _, _ = released_rows(dataset_of(rows), Suppress("cell"), models)
-    assert min(crowds(marked, range(len(rows[0])), ())) >= k
-    assert min(min(crowds(marked, [a], ())) for a in range(len(rows[0]))) >= min(len(rows), k + 1)
+    wild = blank_columns(marked)
+    assert min(crowds(marked, range(len(rows[0])), wild)) >= k
+    assert min(min(crowds(marked, [a], wild)) for a in range(len(rows[0]))) >= min(len(rows), k + 1)
     assert exact.effort()["suppressed_cells"] <= greedy.effort()["suppressed_cells"]
     assert exact.effort()["suppressed_cells"] <= k * len(rows[0]), "k records with nothing left would do"
+
+
+def test_one_hidden_cell_makes_missing_ones_match_too():
+    """Nobody can tell a suppressed cell from one that was missing before, as the released file is judged."""
+    step = Suppress("cell", method="exact")
+    plan, made, _ = released_rows(dataset_of([(None,), ("a",), ("c",), (None,)]), step, [KAnonymity(3)])
+    assert plan.suppressed_cells == {"c0": 1}
+    assert (plan.effort()["price"], plan.effort()["lower_bound"], plan.effort()["gap"]) == (1.0, 1.0, 0.0)
+    assert sf.judge(made, [KAnonymity(3)])[0].attained == 4
 
 
 def test_one_suppressed_cell_of_the_literature():
@@ -382,7 +397,8 @@ def test_records_that_all_lack_a_value_can_only_help_each_other():
     for rows in ([("a", None), (None, "b")], [("a", None, "x"), (None, "b", "x"), ("c", None, None)]):
         for method in ("greedy", "exact"):
             _, _, marked = released_rows(dataset_of(rows), Suppress("cell", method=method), [KAnonymity(len(rows))])
-            assert min(crowds(marked, range(len(rows[0])), ())) == len(rows)
+            wild = blank_columns(marked) if method == "exact" else ()
+            assert min(crowds(marked, range(len(rows[0])), wild)) == len(rows)
             assert all(new is None for old, new in zip(sum(rows, ()), sum(marked, ()), strict=True) if old is None)
 
 

@@ -9,14 +9,19 @@ exactly *P* (nothing, for :math:`P = \emptyset`): then k records must be compati
 since suppression never makes anyone rarer. Constraints with larger *P* are added when a solution breaks them: until then the
 optimum is a lower bound, and the first solution that breaks none is the optimum.
 
+A suppressed cell is released as missing, so in a column with suppressed cells nobody can tell what was missing before: there
+missing values match everything too, even where they are a category. Which of such columns have suppressed cells is decided
+first, one program for each set of them, the cheapest sets first: hiding one cell of each is the least they cost.
+
 The letter of the promise is cheap: k − 1 records without any cell left are compatible with everybody. For tables with many
 rare records the fewest cells are just those, so the greedy method protects more at a higher price.
 """
 
 from __future__ import annotations
 
+import dataclasses
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from sfumato.errors import InternalError, ParameterError
@@ -31,7 +36,11 @@ MOST_CLASSES = 200
 MOST_CHOICES = 60_000
 """Ways to hide columns of classes; a table with more is left to the greedy method."""
 MOST_ROUNDS = 200
+MOST_OPENED = 256
+"""Sets of columns with missing values as category that are tried; those left out bound what is proved."""
 SLACK = 1e-6
+INFEASIBLE = 2
+"""What the solver says when nothing satisfies a program."""
 
 
 def price_of(parts: Parts, prices: dict[str, float]) -> float:
@@ -67,13 +76,34 @@ def fewest_cells(
     limit = price_of(known, prices)
     if limit == 0:
         return known, {"price": 0.0, "lower_bound": 0.0, "gap": 0.0}
-    found, bound = _Program(parts, demands, prices, limit).solve(effort)
-    if found is not None and price_of(found, prices) <= limit:
-        known, limit = found, price_of(found, prices)
+    bound = math.inf
+    for tried, (least, opened) in enumerate(_openings(parts, prices)):
+        if least >= limit - SLACK or tried >= MOST_OPENED:
+            bound = min(bound, least)
+            break
+        found, proved = _Program(_opened(parts, opened), demands, prices, limit, opened).solve(effort)
+        bound = min(bound, max(least, proved))
+        if found is not None and price_of(found, prices) <= limit:
+            known, limit = found, price_of(found, prices)
     if not _met(known, demands):
         raise InternalError("a suppression that was thought to meet the demands does not")
     bound = min(limit, bound)
     return known, {"price": limit, "lower_bound": bound, "gap": (limit - bound) / limit if limit else 0.0}
+
+
+def _openings(parts: Parts, prices: dict[str, float]) -> Iterator[tuple[float, int]]:
+    """Sets of columns in which missing is a category and some value could be hidden, and what hiding one in each costs."""
+    import numpy as np
+
+    lacking = int(np.bitwise_or.reduce(parts.absent, initial=0))
+    bits = {parts.bits([name]): price for name, price in prices.items() if name in _differing(parts)}
+    yield 0.0, 0
+    yield from cheapest_sets({bit: price for bit, price in bits.items() if bit & lacking})
+
+
+def _opened(parts: Parts, columns: int) -> Parts:
+    """The table where missing values of these columns match everything."""
+    return dataclasses.replace(parts, missing=parts.missing | (parts.absent & columns), absent=parts.absent & ~columns)
 
 
 def _wiped(parts: Parts, demands: Sequence[Demand]) -> list[Parts]:
@@ -99,12 +129,18 @@ def _differing(parts: Parts) -> list[str]:
 
 
 class _Program:
-    """Variables: class times set of hidden columns, then whether a class of several records hides exactly a set."""
+    """Variables: class times set of hidden columns, then whether a class of several records hides exactly a set.
 
-    def __init__(self, parts: Parts, demands: Sequence[Demand], prices: dict[str, float], limit: float) -> None:
+    Some cell of each of the ``opened`` columns is hidden, and none of other columns in which missing is a category.
+    """
+
+    def __init__(
+        self, parts: Parts, demands: Sequence[Demand], prices: dict[str, float], limit: float, opened: int
+    ) -> None:
         import numpy as np
 
-        useful = [name for name in prices if name in _differing(parts)]
+        closed = int(np.bitwise_or.reduce(parts.absent, initial=0))
+        useful = [name for name in prices if name in _differing(parts) and not parts.bits([name]) & closed]
         sets = list(cheapest_sets({parts.bits([name]): prices[name] for name in useful}))
         self.parts, self.demands = parts, demands
         self.sets = np.array([hidden for price, hidden in sets if price <= limit + SLACK], dtype=np.int64)
@@ -117,6 +153,16 @@ class _Program:
         self.entries: list[tuple[NDArray[np.int64], NDArray[np.float64]]] = []
         self.least: list[float] = []
         self._limit_classes(limit)
+        self._hide_some(opened)
+
+    def _hide_some(self, opened: int) -> None:
+        """A cell with a value is hidden in each of these columns."""
+        import numpy as np
+
+        for bit in (1 << a for a in range(opened.bit_length()) if opened >> a & 1):
+            with_value = (self.parts.missing[:, None] & bit) == 0
+            columns = np.flatnonzero(with_value & ((self.sets[None, :] & bit) != 0))
+            self._row(columns, np.ones(len(columns)), 1.0)
 
     def _limit_classes(self, limit: float) -> None:
         """No class hides more records than it has, and nothing may cost more than what is known."""
@@ -171,6 +217,8 @@ class _Program:
         """The best that was found, or None when the effort did not suffice for any, and a lower bound."""
         import numpy as np
 
+        if not len(self.sets):  # nothing may be hidden, and the table as it is does not do
+            return None, math.inf
         single = [1 << a for a in range(len(self.parts.classes.columns)) if 1 << a in self.sets]
         for number, rare in enumerate(self.rare):
             for u in rare.tolist():
@@ -209,8 +257,9 @@ class _Program:
             constraints=LinearConstraint(matrix, lb=self.least),
             options={"node_limit": effort, "mip_rel_gap": 0.0},
         )
-        least = result.mip_dual_bound
-        return result.x, 0.0 if least is None or not math.isfinite(least) else float(least), result.status == 0
+        least = math.inf if result.status == INFEASIBLE else result.mip_dual_bound
+        known = least is not None and (math.isfinite(least) or result.status == INFEASIBLE)
+        return result.x, float(least) if known else 0.0, result.status == 0
 
     def _add_broken(self, chosen: NDArray[np.int64]) -> bool:
         """Add the constraints that a solution breaks, for all classes that hide as much; tell whether there were any."""
