@@ -17,6 +17,7 @@ from sfumato.errors import ParameterError, SchemaError, Unsatisfiable
 from sfumato.hierarchies import Table
 from sfumato.hierarchies.file import read_hierarchy
 from sfumato.models.k_anonymity import KAnonymity
+from sfumato.models.k_map import KMap
 from sfumato.models.l_diversity import LDiversity
 from sfumato.models.risk_thresholds import AverageRisk
 from sfumato.models.t_closeness import TCloseness
@@ -137,6 +138,29 @@ def test_row_order_does_not_matter(case, random):
     names = [*table.names, *(["illness"] if len(models) > 1 and models[1].name != "average_risk" else [])]
     rows = [collections.Counter(rows_of(out, names)) for _, out in (one, other)]
     assert rows[0] == rows[1]
+
+
+@given(cases(), st.data())
+def test_survey_weights_count(case, data):
+    """A region has the weights of its records, whatever they are narrowed to."""
+    table, illness, more = case
+    n = len(table.rows)
+    weights = data.draw(st.lists(st.integers(1, 4), min_size=n, max_size=n))
+    dataset = dataset_of(table, illness).with_columns({"w": pl.Series(weights)}).with_roles(weight="w")
+    models = data.draw(st.sampled_from([(KMap(4, weights=True),), (KMap(4, weights=True), *more)]))
+    try:
+        _, out = released(LocalRecoding(), dataset, models)
+    except Unsatisfiable:
+        return
+    assert all(judge_all(gather(out, models, original=dataset), models))
+
+
+def test_three_records_of_a_survey():
+    frame = pl.DataFrame({"x": ["a", "b", "c"], "w": [1, 2, 3]})
+    schema = {"x": Attribute((Role.QUASI,), hierarchy=Table([("a", "*"), ("b", "*"), ("c", "*")]))}
+    dataset = Dataset(frame, Schema({**schema, "w": Attribute((Role.WEIGHT,))}))
+    _, out = released(LocalRecoding(), dataset, (KMap(4, weights=True),))
+    assert out.column("x").to_list() == ["*"] * 3
 
 
 AGES = Table([(str(a), f"{a // 10 * 10}-{a // 10 * 10 + 9}", "*") for a in range(20, 60)])

@@ -201,7 +201,7 @@ def count_rows(
     table = dataclasses.replace(
         bare,
         counts={name: _counted(dataset, name, names, ids, len(bare), at) for name in wanted},
-        weights=None if weight is None else add_up(_weights(dataset, weight), ids, len(bare)),
+        weights=None if weight is None else add_up(survey_weights(dataset, weight), ids, len(bare)),
     )
     return table, ids
 
@@ -269,7 +269,8 @@ def pack_rows(
     return keys, place
 
 
-def _weights(dataset: Dataset, name: str) -> NDArray[np.float64]:
+def survey_weights(dataset: Dataset, name: str) -> NDArray[np.float64]:
+    """The survey weight of every record."""
     import numpy as np
 
     column = dataset.column(name)

@@ -8,11 +8,12 @@ from collections.abc import Mapping, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from sfumato.core.classes import ClassTable, pack_rows
+from sfumato.core.classes import ClassTable, pack_rows, survey_weights
 from sfumato.core.counts import Counts
 from sfumato.core.encoding import encode, encode_column, parts_of
 from sfumato.core.hierarchy import bind
 from sfumato.core.layout import Layout, Placement
+from sfumato.core.population import weight_column
 
 if TYPE_CHECKING:
     import numpy as np
@@ -31,7 +32,7 @@ class Atoms:
     """Records that no model can tell apart: equal quasi-identifiers and equal values of all counted columns.
 
     ``codes[i, a]`` is the code of quasi-identifier *a* at level 0, ``amounts`` the number of records, ``values`` the code
-    of each counted column. ``columns`` and ``placement`` say how rows are packed to find their atom by ``keys``.
+    of each counted column, ``weights`` the sum of survey weights where a model asks for it. ``columns`` and ``placement`` say how rows are packed to find their atom by ``keys``.
     """
 
     columns: tuple[str, ...]
@@ -41,6 +42,7 @@ class Atoms:
     amounts: NDArray[np.int64]
     values: Mapping[Column, NDArray[np.int64]]
     base: ClassTable
+    weights: NDArray[np.float64] | None = None
 
     def __len__(self) -> int:
         return len(self.amounts)
@@ -48,7 +50,10 @@ class Atoms:
     def table(
         self, atoms: NDArray[np.int64], amounts: NDArray[np.int64], groups: NDArray[np.int64], count: int
     ) -> ClassTable:
-        """The classes that form when some records of some atoms go to groups; their keys mean nothing."""
+        """The classes that form when some records of some atoms go to groups; their keys mean nothing.
+
+        A part of an atom brings its share of the survey weights.
+        """
         import numpy as np
 
         from sfumato.kernels.keys import add_up, merge_counts
@@ -65,6 +70,9 @@ class Atoms:
             keys=np.zeros((count, 1), dtype=np.uint64),
             records=add_up(amounts, groups, count),
             counts=counts,
+            weights=None
+            if self.weights is None
+            else add_up(self.weights[atoms] * (amounts / self.amounts[atoms]), groups, count),
         )
 
 
@@ -76,7 +84,8 @@ def atoms_of(dataset: Dataset, lattice: Lattice) -> Atoms:
         return _finer_atoms(dataset, base, tuple(c for c in extras if c not in base.columns))
     place = Placement(base.ladders, base.levels, base.layout)
     held = base.records > 0
-    return Atoms(base.columns, place, base.keys[held], _codes(base, held), base.records[held], {}, base)
+    weights = None if base.weights is None else base.weights[held]
+    return Atoms(base.columns, place, base.keys[held], _codes(base, held), base.records[held], {}, base, weights)
 
 
 def _codes(base: ClassTable, held: NDArray[np.bool_]) -> NDArray[np.int64]:
@@ -88,7 +97,7 @@ def _codes(base: ClassTable, held: NDArray[np.bool_]) -> NDArray[np.int64]:
 def _finer_atoms(dataset: Dataset, base: ClassTable, extras: Sequence[str]) -> Atoms:
     import numpy as np
 
-    from sfumato.kernels.keys import field_codes, group
+    from sfumato.kernels.keys import add_up, field_codes, group
 
     columns = (*base.columns, *extras)
     ladders = [bind(None, e.labels, e.counts.tolist()) for e in (encode(dataset.column(name)) for name in extras)]
@@ -99,6 +108,7 @@ def _finer_atoms(dataset: Dataset, base: ClassTable, extras: Sequence[str]) -> A
     chosen = first[order]
     found = place.layout
     quasi = range(len(base.columns))
+    weights = None if base.weights is None else survey_weights(dataset, weight_column(dataset.schema))
     codes = [field_codes(keys[chosen], found.words[a], found.shifts[a], found.widths[a]) for a in quasi]
     return Atoms(
         columns=columns,
@@ -108,6 +118,7 @@ def _finer_atoms(dataset: Dataset, base: ClassTable, extras: Sequence[str]) -> A
         amounts=np.bincount(ids, minlength=len(first))[order],
         values={name: encode_column(dataset, name).codes[chosen].astype(np.int64) for name in base.counts},
         base=base,
+        weights=None if weights is None else add_up(weights, ids, len(first))[order],
     )
 
 
