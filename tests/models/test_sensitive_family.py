@@ -13,7 +13,9 @@ from hypothesis import strategies as st
 from sfumato.core.dataset import Dataset
 from sfumato.core.evidence import gather
 from sfumato.core.schema import Schema
-from sfumato.errors import ParameterError, SchemaError
+from sfumato.core.step import Goal
+from sfumato.errors import ParameterError, SchemaError, Unsatisfiable
+from sfumato.hierarchies import Suppress
 from sfumato.models.alpha_k import AlphaKAnonymity
 from sfumato.models.beta_likeness import BetaLikeness
 from sfumato.models.delta_disclosure import DeltaDisclosure
@@ -22,6 +24,7 @@ from sfumato.models.l_diversity import LDiversity
 from sfumato.models.p_sensitive import PSensitive
 from sfumato.models.t_closeness import TCloseness
 from sfumato.registry import build, write
+from sfumato.steps import GlobalRecoding, KMember, LocalRecoding, Mondrian
 from tests import oracle
 from tests.models.counted_tables import (
     counted_classes,
@@ -242,11 +245,22 @@ def test_a_schema_that_does_not_fit_is_refused_before_anything_is_counted(model)
 
 
 @pytest.mark.parametrize("model", ONE_OF_EACH, ids=NAMES)
-def test_a_constant_column_is_refused(model):
+def test_a_constant_column_keeps_no_promise(model):
     if isinstance(model, LDiversity) and model.kind == "entropy":
         model = LDiversity("secret", l=2, kind="entropy")
-    with pytest.raises(SchemaError, match="'secret' is constant"):
-        verdict_of([[3], [4]], model)
+    found = verdict_of([[3], [4]], model)
+    assert (found.holds, found.records) == (False, 7)
+    assert found.sentence.endswith("column 'secret' is constant, so no recoding can keep this")
+    assert "nan" not in str(found.to_dict())
+
+
+@pytest.mark.parametrize("step", [GlobalRecoding(budget=0.2), LocalRecoding(), Mondrian(), KMember()])
+@pytest.mark.parametrize("model", ONE_OF_EACH, ids=NAMES)
+def test_nothing_satisfies_a_promise_about_a_constant_column(model, step):
+    if isinstance(model, LDiversity) and model.kind == "entropy":
+        model = LDiversity("secret", l=2, kind="entropy")
+    with pytest.raises(Unsatisfiable, match="'secret' is constant"):
+        step.plan(counted_dataset([[3], [4]]).with_hierarchies(block=Suppress()), Goal((model,)))
 
 
 def test_all_problems_are_told_at_once():

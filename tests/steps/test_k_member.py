@@ -17,7 +17,7 @@ from sfumato.core.evidence import gather, judge_all
 from sfumato.core.schema import Attribute, Kind, Role, Schema
 from sfumato.core.step import Goal
 from sfumato.errors import ParameterError, SchemaError, Unsatisfiable
-from sfumato.models import AverageRisk, DeltaDisclosure, KAnonymity, KOnSubsets, LDiversity, TCloseness
+from sfumato.models import AverageRisk, DeltaDisclosure, KAnonymity, KOnSubsets, LDiversity, MaximumRisk, TCloseness
 from sfumato.steps.k_member import KMember, plan_k_member
 from sfumato.steps.mondrian import plan_mondrian
 from tests import oracle
@@ -221,9 +221,16 @@ def test_an_empty_table_has_no_clusters():
     assert plan_k_member(people, Goal((KAnonymity(3),))).records == 0
 
 
-def test_there_must_be_a_k():
-    with pytest.raises(ParameterError, match="k_member takes its k"):
-        plan_k_member(numbers([(1,), (2,)]), Goal((AverageRisk(0.5),)))
+@pytest.mark.parametrize(
+    "model", [AverageRisk(0.34), MaximumRisk(0.5), LDiversity("illness", l=2)], ids=lambda m: m.name
+)
+def test_promises_without_a_k_are_kept_too(model):
+    people = numbers([(i,) for i in range(12)])
+    people = people.with_columns({"illness": pl.Series(["flu", "gout", "flu"] * 4)}).with_roles(sensitive="illness")
+    step = KMember()
+    plan = step.plan(people, Goal((model,)))
+    assert model.judge(gather(step.apply(people, plan), [model]))
+    assert plan.score < 1, "and not by one region of all"
 
 
 def test_unknown_columns_are_named():

@@ -17,10 +17,11 @@ from sfumato.models.sensitive import (
     extreme,
     forced_records,
     needs_of,
-    require_values,
     share_of_records,
     spoken,
+    too_few_values,
     verdict,
+    with_reason,
 )
 
 if TYPE_CHECKING:
@@ -130,8 +131,6 @@ class AlphaKAnonymity:
 
         from sfumato.kernels.diversity import largest_shares
 
-        advice = "every class would have it; do not release the column, or promise k-anonymity alone"
-        require_values(self.promise, evidence, self.sensitive, 2, advice)
         counts = counts_of(evidence, self.sensitive)
         protected = np.ones(len(counts.labels), dtype=np.bool_)
         if self.values is not None:
@@ -157,8 +156,9 @@ class AlphaKAnonymity:
                 f"every class has at least {smallest} members and no protected value of {column} makes up more than "
                 f"{attained:.1%} of one"
             )
-        return (
+        told = (
             f"{share_of_records(evidence, failing)} stand in a class of fewer than {self.k} or with more than "
             f"{self.alpha:.1%} of one protected value of {column}; the smallest class has {smallest}, the largest share "
             f"is {attained:.1%}"
         )
+        return with_reason(told, too_few_values(evidence, self.sensitive, 2))

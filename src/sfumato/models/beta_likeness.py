@@ -13,11 +13,12 @@ from sfumato.models.sensitive import (
     counts_of,
     extreme,
     forced_records,
+    is_constant,
     needs_of,
     reference_of,
-    require_values,
     share_of_records,
     spoken,
+    too_few_values,
     verdict,
 )
 
@@ -115,7 +116,8 @@ class BetaLikeness:
 
         from sfumato.kernels.distributions import excess_within, ratio_ranges
 
-        require_values(self.promise, evidence, self.sensitive, 2, "there is nothing to tell apart")
+        if is_constant(evidence, self.sensitive):
+            return np.full(len(evidence.classes), np.inf)
         counts, reference = counts_of(evidence, self.sensitive), reference_of(evidence, self.sensitive)
         if self.kind == "enhanced":
             gains: NDArray[Any] = excess_within(counts.starts, counts.codes, counts.counts, reference, TOLERANCE)
@@ -127,6 +129,10 @@ class BetaLikeness:
     def _sentence(self, evidence: Evidence, failing: NDArray[np.bool_], attained: float | None) -> str:
         if attained is None:
             return ""
+        if is_constant(evidence, self.sensitive):
+            return (
+                f"{share_of_records(evidence, failing)} are known by it: {too_few_values(evidence, self.sensitive, 2)}"
+            )
         column = spoken(self.sensitive)
         if not failing.any():
             return f"no class makes a value of {column} more than {1 + attained:.3g} times as likely as in the original table"

@@ -15,11 +15,12 @@ from sfumato.models.sensitive import (
     counts_of,
     extreme,
     forced_records,
+    is_constant,
     needs_of,
     reference_of,
-    require_values,
     share_of_records,
     spoken,
+    too_few_values,
     verdict,
 )
 
@@ -129,7 +130,8 @@ class DeltaDisclosure:
 
         from sfumato.kernels.distributions import ratio_ranges
 
-        require_values(self.promise, evidence, self.sensitive, 2, "there is nothing to tell apart")
+        if is_constant(evidence, self.sensitive):
+            return np.full(len(evidence.classes), np.inf)
         counts, reference = counts_of(evidence, self.sensitive), reference_of(evidence, self.sensitive)
         smallest, largest, complete = ratio_ranges(counts.starts, counts.codes, counts.counts, reference)
         changes: NDArray[Any] = np.log(np.maximum(largest, 1.0 / smallest))
@@ -140,6 +142,10 @@ class DeltaDisclosure:
     def _sentence(self, evidence: Evidence, failing: NDArray[np.bool_], attained: float | None) -> str:
         if attained is None:
             return ""
+        if is_constant(evidence, self.sensitive):
+            return (
+                f"{share_of_records(evidence, failing)} are known by it: {too_few_values(evidence, self.sensitive, 2)}"
+            )
         column = spoken(self.sensitive)
         if not failing.any():
             return (

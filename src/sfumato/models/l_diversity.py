@@ -18,10 +18,11 @@ from sfumato.models.sensitive import (
     extreme,
     forced_records,
     needs_of,
-    require_values,
     share_of_records,
     spoken,
+    too_few_values,
     verdict,
+    with_reason,
 )
 
 if TYPE_CHECKING:
@@ -160,7 +161,6 @@ class LDiversity:
 
         from sfumato.kernels.diversity import effective_values, head_to_tail
 
-        require_values(self.promise, evidence, self.sensitive, math.ceil(self.l - TOLERANCE), "lower l")
         counts = counts_of(evidence, self.sensitive)
         if self.kind == "distinct":
             return at_most_persons(counts.distinct(), evidence)
@@ -191,12 +191,14 @@ class LDiversity:
             return ""
         if failing.any():
             concerned = f"{share_of_records(evidence, failing)} stand in a class"
-            return {
+            reason = too_few_values(evidence, self.sensitive, math.ceil(self.l - TOLERANCE))
+            told = {
                 "distinct": f"{concerned} with fewer than {self.l:g} values of {column}; the least diverse has {attained}",
                 "entropy": f"{concerned} less diverse than {self.l:g} equally frequent values of {column}; the least "
                 f"diverse is worth {attained:.4g}",
                 "recursive": f"{concerned} where one value of {column} stands out too much; l = {attained} would hold",
             }[self.kind]
+            return with_reason(told, reason)
         return {
             "distinct": f"every class shows at least {attained} different values of {column}",
             "entropy": f"every class is as diverse as {attained:.4g} equally frequent values of {column}, or more",

@@ -18,10 +18,11 @@ from sfumato.models.sensitive import (
     counts_of,
     extreme,
     needs_of,
-    require_values,
     share_of_records,
     spoken,
+    too_few_values,
     verdict,
+    with_reason,
 )
 
 if TYPE_CHECKING:
@@ -102,7 +103,6 @@ class PSensitive:
         return LDiversity(self.sensitive, l=self.p).implies(other)
 
     def _values(self, evidence: Evidence) -> NDArray[Any]:
-        require_values(self.promise, evidence, self.sensitive, self.p, "lower p")
         return at_most_persons(counts_of(evidence, self.sensitive).distinct(), evidence)
 
     def _sentence(self, evidence: Evidence, failing: NDArray[np.bool_], attained: int | None) -> str:
@@ -112,11 +112,12 @@ class PSensitive:
         if not failing.any():
             return f"every class has at least {smallest} members and {attained} different values of {column}"
         most = max_groups(counts_of(evidence, self.sensitive).total().tolist(), self.p, self.k)
-        return (
+        told = (
             f"{share_of_records(evidence, failing)} stand in a class of fewer than {self.k} or with fewer than {self.p} "
             f"values of {column}; the smallest class has {smallest}, the least diverse {attained}; "
             f"no recoding can form more than {most:,} classes"
         )
+        return with_reason(told, too_few_values(evidence, self.sensitive, self.p))
 
 
 def max_groups(counts: Sequence[int], p: int, k: int = 1) -> int:

@@ -70,12 +70,23 @@ def reference_of(evidence: Evidence, column: Column, which: Reference = "origina
     return evidence.reference[column] if which == "original" else counts_of(evidence, column).total()
 
 
-def require_values(promise: str, evidence: Evidence, column: Column, least: float, advice: str) -> None:
-    """Refuse a column that has too few different values for the promise to mean anything."""
+def too_few_values(evidence: Evidence, column: Column, least: float) -> str:
+    """Why no recoding can keep a promise that asks for so many values of a column; empty where it has them."""
     found = len(counts_of(evidence, column).labels)
-    if found < least and len(evidence.classes):
-        has = "is constant" if found == 1 else f"has only {found} different values"
-        raise SchemaError(f"{promise}: column {spoken(column)!r} {has}; {advice}")
+    if found >= least or not len(evidence.classes):
+        return ""
+    has = "is constant" if found == 1 else f"has only {found} different values"
+    return f"column {spoken(column)!r} {has}, so no recoding can keep this"
+
+
+def is_constant(evidence: Evidence, column: Column) -> bool:
+    """Whether a column tells the same of everyone: classes then look like the table, but nothing is hidden."""
+    return bool(too_few_values(evidence, column, 2))
+
+
+def with_reason(sentence: str, reason: str) -> str:
+    """A sentence, and why nothing can be done about it."""
+    return f"{sentence}; {reason}" if reason else sentence
 
 
 def at_most_persons(values: NDArray[Any], evidence: Evidence) -> NDArray[Any]:
@@ -101,7 +112,7 @@ def forced_records(evidence: Evidence, failing: NDArray[np.bool_], least: NDArra
 
     records = evidence.classes.records
     with np.errstate(invalid="ignore"):
-        enough = np.minimum(np.maximum(np.ceil(least - 1e-6), 1), records)
+        enough = np.minimum(np.fmax(np.ceil(least - 1e-6), 1), records)
     return np.where(failing, enough, 0).astype(np.int64)
 
 

@@ -20,11 +20,12 @@ from sfumato.models.sensitive import (
     counts_of,
     extreme,
     forced_records,
+    is_constant,
     needs_of,
     reference_of,
-    require_values,
     share_of_records,
     spoken,
+    too_few_values,
     verdict,
 )
 
@@ -190,12 +191,13 @@ class TCloseness:
 
         from sfumato.kernels import distributions as loops
 
-        require_values(self.promise, evidence, self.sensitive, 2, "every class looks like the table")
         counts, reference = counts_of(evidence, self.sensitive), reference_of(evidence, self.sensitive, which)
         rows = counts.starts, counts.codes, counts.counts, reference
         found: tuple[NDArray[Any], NDArray[Any]]
         if not len(evidence.classes):
             found = np.zeros(0), np.zeros(0)
+        elif is_constant(evidence, self.sensitive):
+            found = (np.full(len(evidence.classes), np.inf),) * 2
         elif self.distance == "equal":
             found = loops.total_variations(*rows)
         elif self.distance == "multiplicative":
@@ -214,6 +216,10 @@ class TCloseness:
     def _sentence(self, evidence: Evidence, failing: NDArray[np.bool_], attained: float | None) -> str:
         if attained is None:
             return ""
+        if is_constant(evidence, self.sensitive):
+            return (
+                f"{share_of_records(evidence, failing)} are known by it: {too_few_values(evidence, self.sensitive, 2)}"
+            )
         text = f"no class is farther than {attained:.4g} from the {self.reference} table"
         if failing.any():
             text = (

@@ -267,4 +267,4 @@ def _why_not(lattice: Lattice, outcome: Outcome) -> str:
         advice += f" Column(s) without a hierarchy cannot be generalised: {shown}."
     stopped = outcome.notes.get("stopped_by")
     found = f"no generalization was found before the {stopped} ran out that" if stopped else "no generalization"
-    return f"{found} keeps {promises} within the suppression budget.{near}{advice}"
+    return f"{found} keeps {promises} within the suppression budget.{near}{lattice.hopeless()}{advice}"

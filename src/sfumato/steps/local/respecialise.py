@@ -143,5 +143,5 @@ def _why_not(lattice: Lattice) -> str:
     stuck = f" {fixed} column(s) cannot be generalised; give them a hierarchy or use suppress='cell'." if fixed else ""
     return (
         f"no local recoding was found that keeps {promises} and drops at most {lattice.budget:,} of {lattice.records:,} "
-        f"records: not even the most general table does. Lower the promise, raise the budget, or allow higher levels.{stuck}"
+        f"records: not even the most general table does.{lattice.hopeless()} Lower the promise, raise the budget, or allow higher levels.{stuck}"
     )

@@ -220,6 +220,15 @@ class Lattice:
         cells = [costs[low] for costs, low in zip(self._cell_costs, self.low, strict=True)]
         return tuple(min(0.0, float(c.min())) if c.size else 0.0 for c in cells)
 
+    def hopeless(self) -> str:
+        """What promises that every class breaks even at the highest levels say about it; empty where there is none."""
+        classes = self.at(self.high)
+        inside = classes.take(classes.records > 0)
+        people = 0 if classes.population is None else int(classes.population.sum())
+        verdicts = [model.judge(self._evidence(inside, people)) for model in self.models]
+        told = [f"{v.promise}: {v.sentence}" for v in verdicts if not v.holds and v.records == self.records]
+        return f" Even at the highest levels, {'; '.join(told)}." if told else ""
+
     def judge(self, classes: ClassTable) -> Judged:
         """Judge a node by its classes."""
         tally = self.tally(classes, classes.records * self.failing(classes))
