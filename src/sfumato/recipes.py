@@ -24,13 +24,15 @@ from typing import Any
 
 from sfumato import registry
 from sfumato.core.agreement import BOUNDS, Agreement
+from sfumato.core.intake import KEYS as READING
+from sfumato.core.intake import Intake, checked_codes
 from sfumato.core.recipe import VERSION, Recipe
 from sfumato.core.schema import Attribute, Kind, Missing, Schema
 from sfumato.core.yaml_text import read_yaml, write_yaml
 from sfumato.errors import ParameterError, RecipeError, SfumatoError, did_you_mean
 
-SECTIONS = ("sfumato", "columns", "meet", "steps", "limits", "contract")
-COLUMN_KEYS = ("role", "kind", "hierarchy", "missing", "order", "unit", "bounds", "domain")
+SECTIONS = ("sfumato", *READING, "columns", "meet", "steps", "limits", "contract")
+COLUMN_KEYS = ("role", "kind", "hierarchy", "missing", "missing_values", "order", "unit", "bounds", "domain")
 KEPT = "kept by the owner"
 MAX_BYTES = 16 * 1024 * 1024
 
@@ -80,6 +82,7 @@ def from_dict(document: Any, *, base: Path | str = ".", name: str = "the recipe"
         for column, spec in columns.items()
         if (made := problems.collect(_attribute, spec, f"column {column!r}", Path(base))) is not None
     }
+    intake = problems.collect(_intake, document, columns)
     meet = _objects(problems, document, "meet", partial(registry.build, "models"))
     steps = _objects(problems, document, "steps", partial(registry.build, "steps"))
     contract = _objects(problems, document, "contract", _agreement)
@@ -89,7 +92,19 @@ def from_dict(document: Any, *, base: Path | str = ".", name: str = "the recipe"
     elif limits:
         problems += registry.limit_problems(limits)
     problems.raise_if_any()
-    return Recipe(Schema(attributes), tuple(meet), tuple(steps), dict(limits), tuple(contract), Path(base))
+    return Recipe(
+        Schema(attributes), tuple(meet), tuple(steps), dict(limits), tuple(contract), intake=intake, base=Path(base)
+    )
+
+
+def _intake(document: Mapping[str, Any], columns: Mapping[str, Any]) -> Intake:
+    """What a recipe says about reading: at its top, and codes for missing values with single columns."""
+    single = {
+        column: checked_codes(spec["missing_values"])
+        for column, spec in columns.items()
+        if isinstance(spec, Mapping) and "missing_values" in spec
+    }
+    return Intake.from_recipe(document, single)
 
 
 class _Problems(list[str]):
@@ -191,7 +206,11 @@ def to_dict(recipe: Recipe, *, base: Path | None = None) -> dict[str, Any]:
     start = recipe.base if base is None else base
     return {
         "sfumato": VERSION,
-        "columns": {name: _column_dict(attribute, start) for name, attribute in recipe.schema.attributes.items()},
+        **recipe.intake.to_recipe(),
+        "columns": {
+            name: {**_column_dict(attribute, start), **_own_codes(recipe, name)}
+            for name, attribute in recipe.schema.attributes.items()
+        },
         "meet": [registry.write(_moved(model, recipe.base, start)) for model in recipe.meet],
         "steps": [registry.write(step) for step in recipe.steps],
         **({"limits": dict(recipe.limits)} if recipe.limits else {}),
@@ -210,6 +229,11 @@ def _column_dict(attribute: Attribute, base: Path) -> dict[str, Any]:
             value = registry.write(_relative(value, base))
         spec[field.name] = list(value) if isinstance(value, tuple) else str(value) if isinstance(value, str) else value
     return spec
+
+
+def _own_codes(recipe: Recipe, column: str) -> dict[str, Any]:
+    codes = recipe.intake.missing_in.get(column)
+    return {} if codes is None else {"missing_values": list(codes)}
 
 
 def _relative(hierarchy: Any, base: Path) -> Any:

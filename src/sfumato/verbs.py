@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import dataclasses
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -12,15 +13,16 @@ from sfumato.assessment import assess as _assess
 from sfumato.core.agreement import Agreement
 from sfumato.core.dataset import Dataset
 from sfumato.core.evidence import gather, judge_all
+from sfumato.core.intake import Intake
 from sfumato.core.model import Model, Verdict
 from sfumato.core.progress import Progress, silent
 from sfumato.core.randomness import Seed
 from sfumato.core.recipe import Recipe
 from sfumato.core.schema import Role, Schema
-from sfumato.core.source import Source
 from sfumato.core.step import Step
-from sfumato.errors import ParameterError, ReleaseRefused
+from sfumato.errors import ParameterError, ReleaseRefused, SchemaError
 from sfumato.release.beside import population_of
+from sfumato.release.described import described
 from sfumato.release.make import make_release
 from sfumato.release.release import Release
 
@@ -34,46 +36,85 @@ if TYPE_CHECKING:
     from sfumato.release.verify import Verification
 
 
-def read(table: Any, **options: Any) -> Dataset:
+def read(table: Any, *, recipe: Recipe | str | Path | None = None, **options: Any) -> Dataset:
     """Read a table from a path (CSV, Parquet, Arrow, JSON lines, Excel, SPSS, Stata, SAS) or take a frame.
 
-    Options are those of the format: ``format, delimiter, encoding, decimal, header``, and ``text`` to leave all
-    columns of a CSV as text.
+    Options say how: ``delimiter, encoding, decimal, header, rename_duplicates, missing_values, unicode, blanks``
+    (see :class:`~sfumato.core.intake.Intake`); what is not said is taken from the ``recipe``, else found out. ``format`` names
+    the format, and ``text=True`` leaves all columns of a CSV as text. A frame takes the options that are about values:
+    ``missing_values, unicode, blanks``, and ``rename_duplicates``.
 
     >>> import polars as pl
-    >>> len(read(pl.DataFrame({"age": [30, 40]})))
-    2
+    >>> read(pl.DataFrame({"age": [30, -9]}), missing_values=[-9]).column("age").to_list()
+    [30, None]
     """
+    made = None if recipe is None else _loaded(recipe)
     if isinstance(table, Dataset):
+        if options:
+            raise ParameterError(f"the table is read already; {', '.join(options)} must be said when it is read first")
         return table
     if isinstance(table, str | Path):
         from sfumato.io.read import read_table
 
-        frame, source = read_table(table, **options)
+        frame, source = read_table(table, otherwise=None if made is None else made.intake, **options)
         return Dataset(frame, source=source)  # type: ignore[arg-type]
-    if options:
-        raise ParameterError(f"a frame takes no reading options; got {', '.join(options)}")
-    return Dataset(table, source=Source(name="the table"))
+    from sfumato.io.frames import take_frame
+
+    return take_frame(table, made.intake if made else Intake(), options)
 
 
-def profile(dataset: Dataset) -> Proposal:
+Table = Any
+"""A dataset; or a path or a polars, pandas or Arrow frame, which is read."""
+
+Roles = Mapping[str, str | Sequence[str]]
+"""Role → the columns that have it."""
+
+CALL_WITH_ROLES = (
+    "say what its columns are: sf.read(frame).with_roles(quasi=[...], ...), or roles={'quasi': [...], ...}"
+)
+
+
+def _loaded(recipe: Recipe | str | Path) -> Recipe:
+    return recipe if isinstance(recipe, Recipe) else recipes.load(recipe)
+
+
+def _described(table: Table, roles: Roles | None, what: str) -> Dataset:
+    """A table whose columns have roles; one that has none is refused, with what to do."""
+    dataset = read(table)
+    if roles is not None:
+        dataset = dataset.with_roles(**roles)
+    if not dataset.schema.attributes:
+        raise SchemaError(f"{what} needs to know what the columns of {dataset.source.name} are; {CALL_WITH_ROLES}")
+    return dataset
+
+
+def _several(given: Any) -> tuple[Any, ...]:
+    """What was given, as several: one promise, step or metric stands for a list of one."""
+    several = isinstance(given, Iterable) and not isinstance(given, str | Mapping)
+    return tuple(given) if several else (given,)
+
+
+def profile(dataset: Table) -> Proposal:
     """Propose roles, kinds and hierarchies; every guess carries its reason."""
     from sfumato.profile.proposal import propose
 
-    return propose(dataset.to_polars(), dataset.source)
+    table = read(dataset)
+    return propose(table.to_polars(), table.source)
 
 
 def judge(
-    dataset: Dataset,
-    meet: Sequence[Model | str],
+    dataset: Table,
+    meet: Model | str | Sequence[Model | str],
     *,
+    roles: Roles | None = None,
     original: Dataset | None = None,
     population: Dataset | None = None,
     posteriors: Sequence[Any] = (),
 ) -> tuple[Verdict, ...]:
     """Judge a table under any number of promises, in one pass over its rows.
 
-    A promise may be written short, as on the command line, and without its degree; then ``attained`` is what counts.
+    A promise may be written short, as on the command line, and without its degree; then ``attained`` is what counts. A frame
+    without roles takes them as ``roles={"quasi": ["age"]}``.
     ``original`` is the table before anything was released of it, ``population`` a table of everyone, and ``posteriors``
     what attacks found; models that need one of them say so.
 
@@ -81,25 +122,33 @@ def judge(
     >>> [verdict.attained for verdict in judge(examples.ancona(), ["k_anonymity", "l_diversity:salary"])]
     [3, 3]
     """
-    models = [registry.ask(model).model if isinstance(model, str) else model for model in meet]
+    models = [registry.ask(model).model if isinstance(model, str) else model for model in _several(meet)]
     people = population_of(models, population)
-    return judge_all(gather(dataset, models, original=original, population=people, posteriors=posteriors), models)
+    return judge_all(
+        gather(
+            _described(dataset, roles, "judge"), models, original=original, population=people, posteriors=posteriors
+        ),
+        models,
+    )
 
 
 def assess(
-    dataset: Dataset,
-    meet: Sequence[Model] = (),
+    dataset: Table,
+    meet: Model | Sequence[Model] = (),
     *,
+    roles: Roles | None = None,
     threshold: float = DEFAULT_THRESHOLD,
     population: Dataset | None = None,
     base: Path = Path(),
 ) -> Assessment:
     """Say what an intruder can do with a table as it is, and what is left of any promises.
 
-    ``population`` is a table of everyone, for models that compare with one; where they name a file, its path starts from
-    ``base``.
+    ``roles`` says what the columns of a frame are (``{"quasi": ["age", "zip"]}``). ``population`` is a table of everyone, for
+    models that compare with one; where they name a file, its path starts from ``base``.
     """
-    return _assess(dataset, tuple(meet), threshold=threshold, population=population_of(meet, population, base))
+    models = _several(meet)
+    people = population_of(models, population, base)
+    return _assess(_described(dataset, roles, "assess"), models, threshold=threshold, population=people)
 
 
 def why_alone(dataset: Dataset, record: int, columns: Sequence[str] | None = None) -> tuple[tuple[str, ...], ...]:
@@ -109,20 +158,20 @@ def why_alone(dataset: Dataset, record: int, columns: Sequence[str] | None = Non
     return _why_alone(dataset, record, columns)
 
 
-def with_recipe(dataset: Dataset, recipe: Recipe | str | Path) -> tuple[Dataset, Recipe]:
-    """A table described by a recipe (or the path of one), and the recipe."""
-    made = recipe if isinstance(recipe, Recipe) else recipes.load(recipe)
-    made.schema.check(dataset.columns, dataset.source.name)
-    return dataset.with_schema(made.schema), made
+def with_recipe(dataset: Table, recipe: Recipe | str | Path) -> tuple[Dataset, Recipe]:
+    """A table read and described as a recipe (or the path of one) says, and the recipe."""
+    made = _loaded(recipe)
+    return described(read(dataset, recipe=made), made), made
 
 
 def anonymize(
-    dataset: Dataset,
-    meet: Sequence[Model],
-    steps: Sequence[Step],
+    dataset: Table,
+    meet: Model | Sequence[Model],
+    steps: Step | Sequence[Step],
     *,
+    roles: Roles | None = None,
     limits: Mapping[str, float] | None = None,
-    contract: Sequence[Agreement] = (),
+    contract: Agreement | Sequence[Agreement] = (),
     seed: int | str | Seed | None = None,
     shuffle: bool = True,
     progress: Progress = silent,
@@ -133,14 +182,16 @@ def anonymize(
     ``meet`` says what must hold of the output and ``steps`` how to get there. The output is judged again, whatever
     the steps promised; when a promise does not hold :class:`ReleaseRefused` is raised and nothing is released.
     ``limits`` says what risks, attacks and utilities may be at most, ``contract`` what must survive for those who use the
-    release. ``population`` is a table of everyone, for models that compare with one.
+    release. ``roles`` says what the columns of a frame are; every column needs one. ``population`` is a table of everyone, for
+    models that compare with one.
     """
-    recipe = Recipe(dataset.schema, tuple(meet), tuple(steps), dict(limits or {}), tuple(contract))
-    return make_release(dataset, recipe, seed=Seed.of(seed), shuffle=shuffle, progress=progress, population=population)
+    table = _described(dataset, roles, "anonymize")
+    recipe = Recipe(table.schema, _several(meet), _several(steps), dict(limits or {}), _several(contract))
+    return make_release(table, recipe, seed=Seed.of(seed), shuffle=shuffle, progress=progress, population=population)
 
 
 def run(
-    dataset: Dataset,
+    dataset: Table,
     recipe: Recipe | str | Path,
     *,
     seed: int | str | Seed | None = None,
@@ -149,19 +200,20 @@ def run(
     population: Dataset | None = None,
 ) -> Release:
     """Make a release as a recipe says; see :func:`anonymize`."""
-    described, made = with_recipe(dataset, recipe)
-    return make_release(described, made, seed=Seed.of(seed), shuffle=shuffle, progress=progress, population=population)
+    table, made = with_recipe(dataset, recipe)
+    return make_release(table, made, seed=Seed.of(seed), shuffle=shuffle, progress=progress, population=population)
 
 
 def check(
-    dataset: Dataset, recipe: Recipe | str | Path, *, original: Dataset | None = None, population: Dataset | None = None
+    dataset: Table, recipe: Recipe | str | Path, *, original: Dataset | None = None, population: Dataset | None = None
 ) -> tuple[Verdict, ...]:
     """Judge a released table by a recipe: its direct identifiers must be gone, its promises must hold.
 
     Promises about distances to the original table are judged against ``original``; without it, against the released
     table itself.
     """
-    made = recipe if isinstance(recipe, Recipe) else recipes.load(recipe)
+    made = _loaded(recipe)
+    dataset = read(dataset, recipe=dataclasses.replace(made, intake=made.intake.layout))
     if not made.meet:
         raise ParameterError(
             "the recipe promises nothing under 'meet', so a released file cannot be checked by it; limits and contract need the original: sfumato attack, sfumato evaluate"
@@ -192,22 +244,37 @@ def _as_released(schema: Schema) -> Schema:
     return schema
 
 
-def attack(original: Dataset, released: Dataset, **options: Any) -> AttackReport:
+def attack(original: Table, released: Table, *, roles: Roles | None = None, **options: Any) -> AttackReport:
     """Let every named intruder try a release; the rows of ``released`` must say where they come from.
 
     Options: ``steps`` that made the release, for attacks that know the method; ``others``, earlier releases; ``only``, the
-    attacks to try; ``seconds``, ``sample``, ``threshold``, ``seed``. A release has the method :meth:`Release.attack`.
+    attacks to try; ``seconds``, ``sample``, ``threshold``, ``seed``. ``roles`` says what the columns of frames are. A release
+    has the method :meth:`Release.attack`.
     """
     from sfumato.core.pair import Pair
     from sfumato.intruders.attack import attack_release
 
-    return attack_release(Pair.of(original, released), **options)
+    for name in ("steps", "only"):
+        if options.get(name) is not None:
+            options[name] = _several(options[name])
+    return attack_release(Pair.of(*_both(original, released, roles, "attack")), **options)
+
+
+def _both(original: Table, released: Table, roles: Roles | None, what: str) -> tuple[Dataset, Dataset]:
+    """An original and what was released of it, both with roles; the released table may lack columns."""
+    before, after = _described(original, roles, what), read(released)
+    if not after.schema.attributes:
+        known = {name: one for name, one in before.schema.attributes.items() if name in after.columns}
+        after = after.with_schema(Schema(known))
+    return before, after
 
 
 def evaluate(
-    original: Dataset | Pair | Release,
-    released: Dataset | None = None,
-    metrics: Sequence[Utility | str | Mapping[str, Any]] | None = None,
+    original: Table | Pair | Release,
+    released: Table | None = None,
+    metrics: Utility | str | Mapping[str, Any] | Sequence[Utility | str | Mapping[str, Any]] | None = None,
+    *,
+    roles: Roles | None = None,
 ) -> Evaluation:
     """Say what a release is still worth: of two tables, of a pair of them, or of a :class:`Release`.
 
@@ -222,26 +289,27 @@ def evaluate(
     from sfumato.core.pair import Pair as _Pair
     from sfumato.evaluation import evaluate as _evaluate
 
-    if isinstance(original, Dataset) == (released is None):
+    alone = isinstance(original, _Pair | Release)
+    if alone == (released is not None):
         raise ParameterError("evaluate takes an original and a released table, or a release (or pair) alone")
-    if isinstance(original, Dataset) and released is not None:
-        original = _Pair.of(original, released)
-    elif isinstance(original, Release):
+    if isinstance(original, Release):
         original = original.pair
-    if not isinstance(original, _Pair):
-        raise ParameterError("evaluate takes an original and a released table, or a release (or pair) alone")
+    elif not alone:
+        original = _Pair.of(*_both(original, released, roles, "evaluate"))
     if metrics is None:
         return _evaluate(original)
-    return _evaluate(original, [registry.build("utility", m) if isinstance(m, str | Mapping) else m for m in metrics])
+    return _evaluate(
+        original, [registry.build("utility", m) if isinstance(m, str | Mapping) else m for m in _several(metrics)]
+    )
 
 
 def compare(
-    dataset: Dataset,
+    dataset: Table,
     candidates: Mapping[str, Recipe | str | Path] | Sequence[str | Path],
     *,
     vary: Sequence[str] = (),
     seed: int | str | Seed | None = None,
-    attacks: Sequence[str] | None = ("linkage",),
+    attacks: str | Sequence[str] | None = ("linkage",),
     seconds: float = 20.0,
     sample: int = 2000,
     workers: int | None = None,
@@ -264,9 +332,14 @@ def compare(
         made = tuple(Candidate(name, r if isinstance(r, Recipe) else recipes.load(r)) for name, r in candidates.items())
     else:
         made = candidates_from([Path(file) for file in candidates], vary)
-    terms = Terms(Seed.of(seed), None if attacks is None else tuple(attacks), seconds, sample)
+    terms = Terms(Seed.of(seed), None if attacks is None else _several(attacks), seconds, sample)
     kept = None if remember is None else Path(remember)
-    return _compare(dataset, made, terms=terms, workers=workers, remember=kept, progress=progress)
+    if any(candidate.recipe.intake != made[0].recipe.intake for candidate in made):
+        raise ParameterError(
+            "the candidates read the table in different ways (missing_values, header, text …); make them agree"
+        )
+    table = read(dataset, recipe=made[0].recipe if made else None)
+    return _compare(table, made, terms=terms, workers=workers, remember=kept, progress=progress)
 
 
 def verify(folder: str | Path, **options: Any) -> Verification:

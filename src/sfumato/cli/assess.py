@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from sfumato.cli.options import Data, Decimal, Delimiter, Encoding, Json, Quiet, read_data
+from sfumato.cli.options import Data, Json, Quiet, read_data, reading
 from sfumato.core.encoding import parts_of
+from sfumato.core.intake import NOTHING_SAID, Intake
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -18,11 +19,13 @@ if TYPE_CHECKING:
     from sfumato.assessment import Assessment
     from sfumato.core.dataset import Dataset
     from sfumato.core.model import Model, Verdict
+    from sfumato.core.recipe import Recipe
     from sfumato.registry import Question
 
 Told = dict[str, Any]
 
 
+@reading
 def assess(
     data: Data,
     recipe: Annotated[Path | None, typer.Option("--recipe", "-r", help="the recipe (YAML)")] = None,
@@ -42,18 +45,18 @@ def assess(
     ] = None,
     json: Json = False,
     quiet: Quiet = False,
-    delimiter: Delimiter = None,
-    encoding: Encoding = None,
-    decimal: Decimal = None,
+    intake: Intake = NOTHING_SAID,
 ) -> None:
     """Say what an intruder can do with a table as it is: uniques, k, risks, and the columns that cause them."""
+    from sfumato import recipes
     from sfumato.cli.talk import give_json, progress
     from sfumato.registry import ask
     from sfumato.verbs import assess as look
 
     questions = [ask(text) for text in model or []]
-    dataset = read_data(data, quiet=quiet, delimiter=delimiter, encoding=encoding, decimal=decimal)
-    described, models = _described(dataset, recipe, quasi or [], questions)
+    made = None if recipe is None else recipes.load(recipe)
+    dataset = read_data(data, quiet=quiet, intake=intake, recipe=made)
+    described, models = _described(dataset, made, quasi or [], questions)
     if record is not None:
         _explain_record(described, record, json=json)
         return
@@ -125,7 +128,7 @@ def _show_attained(attained: list[tuple[Verdict, Told]]) -> None:
 
 
 def _described(
-    dataset: Dataset, recipe: Path | None, quasi: list[str], questions: Sequence[Question] = ()
+    dataset: Dataset, recipe: Recipe | None, quasi: list[str], questions: Sequence[Question] = ()
 ) -> tuple[Dataset, tuple[Model, ...]]:
     from sfumato.errors import ParameterError
     from sfumato.verbs import with_recipe

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from sfumato.cli.options import Decimal, Delimiter, Encoding, Json, Quiet, read_data
+from sfumato.cli.options import Json, Quiet, read_data, reading
+from sfumato.core.intake import NOTHING_SAID, Intake
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
     from sfumato.intruders.report import AttackReport, Tried
 
 
+@reading
 def attack(
     folder: Annotated[Path, typer.Argument(help="the folder that run wrote, with share and owner")],
     original: Annotated[str, typer.Option(help="the original table")],
@@ -41,9 +43,7 @@ def attack(
     keep: Annotated[bool, typer.Option(help="add what was found to the certificate and the reports")] = True,
     json: Json = False,
     quiet: Quiet = False,
-    delimiter: Delimiter = None,
-    encoding: Encoding = None,
-    decimal: Decimal = None,
+    intake: Intake = NOTHING_SAID,
 ) -> None:
     """Let named intruders (prosecutor, journalist, neighbour, colleague, worst case) try what the literature knows.
 
@@ -56,7 +56,7 @@ def attack(
     written = read_release(folder)
     if keep:
         written.require_key(sign)
-    dataset = read_data(original, quiet=quiet, delimiter=delimiter, encoding=encoding, decimal=decimal)
+    dataset = read_data(original, quiet=quiet, intake=intake, recipe=written.recipe)
     pair = written.beside(dataset)
     who = _intruder(pair, intruder, knows, by, called or [], sample)
     with progress("attacking", quiet=quiet) as told:

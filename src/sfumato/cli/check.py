@@ -2,24 +2,16 @@
 
 from __future__ import annotations
 
+import dataclasses
 from typing import Annotated
 
 import typer
 
-from sfumato.cli.options import (
-    Data,
-    Decimal,
-    Delimiter,
-    Encoding,
-    Json,
-    Population,
-    Quiet,
-    RecipeFile,
-    read_beside,
-    read_data,
-)
+from sfumato.cli.options import Data, Json, Population, Quiet, RecipeFile, read_beside, read_data, reading
+from sfumato.core.intake import NOTHING_SAID, Intake
 
 
+@reading
 def check(
     data: Data,
     recipe: RecipeFile,
@@ -29,9 +21,7 @@ def check(
     population: Population = None,
     json: Json = False,
     quiet: Quiet = False,
-    delimiter: Delimiter = None,
-    encoding: Encoding = None,
-    decimal: Decimal = None,
+    intake: Intake = NOTHING_SAID,
 ) -> None:
     """Judge a released table by a recipe; exit code 1 when a promise does not hold or a direct identifier is left."""
     from rich.markup import escape
@@ -41,10 +31,10 @@ def check(
     from sfumato.core.evidence import needed
     from sfumato.verbs import check as judge
 
-    dataset = read_data(data, quiet=quiet, delimiter=delimiter, encoding=encoding, decimal=decimal)
+    made = recipes.load(recipe)
+    dataset = read_data(data, quiet=quiet, intake=intake, recipe=dataclasses.replace(made, intake=made.intake.layout))
     with progress("judging", quiet=quiet):
-        made = recipes.load(recipe)
-        before = read_beside(original)
+        before = None if original is None else read_data(original, quiet=True, recipe=made)
         verdicts = judge(dataset, made, original=before, population=read_beside(population))
     if before is None and needed(made.meet, made.schema).reference:
         tell("[dim]note: the released table stands for the original one; --original names that[/]", quiet=quiet)

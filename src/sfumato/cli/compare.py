@@ -7,12 +7,15 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from sfumato.cli.options import Data, Decimal, Delimiter, Encoding, Json, Quiet, read_data
+from sfumato.cli.options import Data, Json, Quiet, read_data, reading
+from sfumato.core.intake import NOTHING_SAID, Intake
 
 if TYPE_CHECKING:
     from sfumato.comparison.outcome import Comparison
+    from sfumato.core.recipe import Recipe
 
 
+@reading
 def compare(
     data: Data,
     candidates: Annotated[list[Path], typer.Argument(help="recipes; {vary: [3, 5, 10]} in one tries values in turn")],
@@ -31,9 +34,7 @@ def compare(
     force: Annotated[bool, typer.Option("--force", help="replace an earlier comparison")] = False,
     json: Json = False,
     quiet: Quiet = False,
-    delimiter: Delimiter = None,
-    encoding: Encoding = None,
-    decimal: Decimal = None,
+    intake: Intake = NOTHING_SAID,
 ) -> None:
     """Run candidates alike, attack and measure them alike, and show which of them no other one beats.
 
@@ -46,7 +47,7 @@ def compare(
         from sfumato.errors import OutputError
 
         raise OutputError(f"{output} already holds a comparison; give --force to write it anew")
-    dataset = read_data(data, quiet=quiet, delimiter=delimiter, encoding=encoding, decimal=decimal)
+    dataset = read_data(data, quiet=quiet, intake=intake, recipe=_first(candidates))
     attacks = ["linkage"] if not attack else None if "all" in attack else attack
     if risk is not None and attacks is not None and risk not in attacks and _is_attack(risk):
         attacks = [*attacks, risk]
@@ -72,6 +73,13 @@ def compare(
         show(found)
     if output is not None:
         tell(f"map and table in {output / 'comparison.html'}", quiet=quiet)
+
+
+def _first(candidates: list[Path]) -> Recipe | None:
+    """The recipe that says how the table is read: candidates are compared on one table, so they must agree on it."""
+    from sfumato.comparison.grid import candidates_from
+
+    return candidates_from(candidates, ())[0].recipe
 
 
 def _is_attack(name: str) -> bool:

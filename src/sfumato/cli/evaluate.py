@@ -7,12 +7,14 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from sfumato.cli.options import Decimal, Delimiter, Encoding, Json, Quiet, read_data
+from sfumato.cli.options import Json, Quiet, read_data, reading
+from sfumato.core.intake import NOTHING_SAID, Intake
 
 if TYPE_CHECKING:
     from sfumato.evaluation import Evaluation
 
 
+@reading
 def evaluate(
     folder: Annotated[Path, typer.Argument(help="the folder that run wrote, with share and owner")],
     original: Annotated[str, typer.Option(help="the original table")],
@@ -24,9 +26,7 @@ def evaluate(
     sign: Annotated[Path | None, typer.Option(help="private key (PEM), for a certificate that is signed")] = None,
     json: Json = False,
     quiet: Quiet = False,
-    delimiter: Delimiter = None,
-    encoding: Encoding = None,
-    decimal: Decimal = None,
+    intake: Intake = NOTHING_SAID,
 ) -> None:
     """Measure a release beside its original: loss, moments, tables, queries, models; by default everything that applies."""
     from sfumato.cli.talk import give_json, progress
@@ -35,7 +35,7 @@ def evaluate(
 
     written = read_release(folder)
     wanted = None if metric is None else [_spec(text) for text in metric]
-    dataset = read_data(original, quiet=quiet, delimiter=delimiter, encoding=encoding, decimal=decimal)
+    dataset = read_data(original, quiet=quiet, intake=intake, recipe=written.recipe)
     with progress("measuring", quiet=quiet):
         found = measure(written.beside(dataset), metrics=wanted)
     if keep:

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from sfumato.cli.options import Data, Json, Quiet, read_data
+from sfumato.cli.options import Data, Json, Quiet, read_data, reading
+from sfumato.core.intake import NOTHING_SAID, Intake
 
 if TYPE_CHECKING:
     from sfumato.core.dataset import Dataset
@@ -35,11 +36,13 @@ Today = Annotated[str | None, typer.Option(help="the day to judge retention by, 
 Ended = Annotated[str | None, typer.Option(help="the day the purpose ended, for retention that counts from it")]
 
 
+@reading
 def lint(
     files: Annotated[list[str], typer.Argument(help="policy files, folders of them, or preset:NAME")],
     data: Annotated[str | None, typer.Option(help="a table whose columns the policy should name")] = None,
     today: Today = None,
     json: Json = False,
+    intake: Intake = NOTHING_SAID,
 ) -> None:
     """Find what is inconsistent in policies, with rule, line and path; exit code 1 when one is unusable, 5 when unreadable."""
     from sfumato.cli.talk import give_json, out
@@ -47,7 +50,7 @@ def lint(
     from sfumato.policy.enforcing.people import policy_files
     from sfumato.policy.linting import UNREADABLE, lint_file
 
-    columns = read_data(data, quiet=True).columns if data else None
+    columns = read_data(data, quiet=True, intake=intake).columns if data else None
     every = [str(one) for file in files for one in (policy_files(Path(file)) if Path(file).is_dir() else [file])]
     found = {file: lint_file(file, today=_day(today) or _now(), columns=columns) for file in every}
     if json:
@@ -61,6 +64,7 @@ def lint(
         raise typer.Exit(UnreadableInput.exit_code if UNREADABLE in broken else 1)
 
 
+@reading
 def compile_recipe(
     data: Data,
     policy: PolicyFiles,
@@ -78,6 +82,7 @@ def compile_recipe(
     ended: Ended = None,
     json: Json = False,
     quiet: Quiet = False,
+    intake: Intake = NOTHING_SAID,
 ) -> None:
     """Print the recipe that enforces policies on a table, to read and to edit; decisions go to stderr."""
     from sfumato import recipes
@@ -86,7 +91,7 @@ def compile_recipe(
     from sfumato.policy.enforcing.people import Policies
 
     policies = Policies.load(*policy)
-    dataset = _assigned(policies, _table(data, table, quiet=quiet), by)
+    dataset = _assigned(policies, _table(data, table, intake=intake, quiet=quiet), by)
     options = _options(on_conflict, floor, budget, meet, key, vault, today, ended)
     compiled = compile_policies(policies, dataset, purpose=purpose, recipient=recipient, **options)
     _tell(compiled, quiet=quiet)
@@ -101,6 +106,7 @@ def compile_recipe(
         typer.echo(recipes.dump(compiled.recipe), nl=False)
 
 
+@reading
 def run(
     data: Data,
     policy: PolicyFiles,
@@ -123,6 +129,7 @@ def run(
     force: Annotated[bool, typer.Option("--force", help="replace an earlier release in that folder")] = False,
     json: Json = False,
     quiet: Quiet = False,
+    intake: Intake = NOTHING_SAID,
 ) -> None:
     """Make a release under policies: authorise, pseudonymize, personal levels, promises, verdicts, compliance record."""
     from sfumato.cli.run import show
@@ -133,7 +140,7 @@ def run(
 
     refuse_existing(Path(output), force=force)
     policies = Policies.load(*policy)
-    dataset = _table(data, table, quiet=quiet)
+    dataset = _table(data, table, intake=intake, quiet=quiet)
     options = _options(on_conflict, floor, budget, meet, key, vault, today, ended)
     with progress("enforcing", quiet=quiet) as told:
         made = enforce(
@@ -148,6 +155,7 @@ def run(
     tell(f"share  {folder / 'share'}\nkeep   {folder / 'owner'}: with compliance.json", quiet=quiet)
 
 
+@reading
 def comply(
     folder: Annotated[Path, typer.Argument(help="the shared folder, the one with certificate.json")],
     policy: PolicyFiles,
@@ -162,6 +170,7 @@ def comply(
     today: Today = None,
     ended: Ended = None,
     json: Json = False,
+    intake: Intake = NOTHING_SAID,
 ) -> None:
     """Hold a release against policies it need not have been made for; exit code 1 with reasons when one is not kept."""
     from sfumato.cli.talk import give_json, out
@@ -173,7 +182,7 @@ def comply(
         policy,
         purpose=purpose,
         recipient=recipient,
-        original=read_data(original, quiet=True) if original else None,
+        original=read_data(original, quiet=True, intake=intake) if original else None,
         numbers=numbers,
         categories=category or [],
         days=days,
@@ -219,12 +228,13 @@ def _released_in_dpv(folder: Path, to: str) -> dict[str, Any]:
     return release_to_dpv(read_certificate(folder), read_record(folder))
 
 
-def _table(data: str, recipe: Path | None, *, quiet: bool) -> Dataset:
+def _table(data: str, recipe: Path | None, *, intake: Intake, quiet: bool) -> Dataset:
     """The table, with the roles and hierarchies that a recipe gives it."""
     from sfumato import recipes
 
-    dataset = read_data(data, quiet=quiet)
-    return dataset if recipe is None else dataset.with_schema(recipes.load(recipe).schema)
+    made = None if recipe is None else recipes.load(recipe)
+    dataset = read_data(data, quiet=quiet, intake=intake, recipe=made)
+    return dataset if made is None else dataset.with_schema(made.schema)
 
 
 def _assigned(policies: Policies, dataset: Dataset, by: str | None) -> Dataset:

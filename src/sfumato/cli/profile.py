@@ -5,16 +5,16 @@ from __future__ import annotations
 import dataclasses
 import sys
 
-from sfumato.cli.options import Data, Decimal, Delimiter, Encoding, Json, Quiet, read_data
+from sfumato.cli.options import Data, Json, Quiet, read_data, reading
+from sfumato.core.intake import NOTHING_SAID, Intake
 
 
+@reading
 def profile(
     data: Data,
     json: Json = False,
     quiet: Quiet = False,
-    delimiter: Delimiter = None,
-    encoding: Encoding = None,
-    decimal: Decimal = None,
+    intake: Intake = NOTHING_SAID,
 ) -> None:
     """Look at a table and propose a recipe: roles, kinds and hierarchies, every guess marked with its reason.
 
@@ -24,7 +24,7 @@ def profile(
     from sfumato.profile.yaml_text import recipe_text
     from sfumato.verbs import profile as propose
 
-    dataset = read_data(data, quiet=quiet, delimiter=delimiter, encoding=encoding, decimal=decimal)
+    dataset = read_data(data, quiet=quiet, intake=intake)
     proposal = propose(dataset)
     if json:
         give_json(dataclasses.asdict(proposal))

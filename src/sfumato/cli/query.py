@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from sfumato.cli.options import Json, Quiet, read_data
+from sfumato.cli.options import Json, Quiet, read_data, reading
+from sfumato.core.intake import NOTHING_SAID, Intake
 
 if TYPE_CHECKING:
     from sfumato.core.dataset import Dataset
+    from sfumato.core.recipe import Recipe
     from sfumato.dp import Answer, Budget, Session
 
 
+@reading
 def query(
     recipe: Annotated[Path, typer.Argument(help="the recipe (YAML): its columns declare bounds and domains")],
     data: Annotated[str, typer.Argument(help="the table")],
@@ -36,14 +38,11 @@ def query(
     ] = None,
     neighbours: Annotated[str | None, typer.Option(help="start a ledger: add_remove or change_one")] = None,
     contributions: Annotated[int | None, typer.Option(help="start a ledger: rows of one person that count")] = None,
-    decimal: Annotated[str | None, typer.Option(help="decimal mark of a CSV: . (default) or ,")] = None,
-    encoding: Annotated[
-        str | None, typer.Option(help="encoding of a CSV: utf-8 (default) or another; never guessed from what is in it")
-    ] = None,
     quantum: Annotated[float, typer.Option(help="replies leave at multiples of so many seconds")] = 2.0,
     fresh: Annotated[bool, typer.Option("--fresh", help="pay again for new noise, even if asked before")] = False,
     json: Json = False,
     quiet: Quiet = False,
+    intake: Intake = NOTHING_SAID,
 ) -> None:
     """Answer a question under differential privacy and write down what it cost.
 
@@ -57,7 +56,7 @@ def query(
     waiting = Quantum(quantum, alarm=lambda n: tell(f"[yellow]note: the reply took {n} quanta; raise --quantum[/]"))
     start = {"name": name, "protects": protects, "neighbours": neighbours, "contributions": contributions}
     with waiting.reply(since=time.monotonic()):
-        asking = _session(recipe, data, decimal, encoding, ledger, _budget(budget, delta, budget_rho), start)
+        asking = _session(recipe, data, intake, ledger, _budget(budget, delta, budget_rho), start)
         if statement is None:
             answers: tuple[Answer, ...] = ()
         else:
@@ -66,26 +65,20 @@ def query(
 
 
 def _session(
-    recipe: Path,
-    data: str,
-    decimal: str | None,
-    encoding: str | None,
-    ledger: Path | None,
-    budget: Budget | None,
-    start: dict[str, Any],
+    recipe: Path, data: str, intake: Intake, ledger: Path | None, budget: Budget | None, start: dict[str, Any]
 ) -> Session:
     from sfumato import recipes
     from sfumato.dp import session
 
-    schema = recipes.load(recipe).schema
-    dataset = _opened(data, decimal, encoding, [n for n, a in schema.attributes.items() if a.bounds is not None])
+    made = recipes.load(recipe)
+    dataset = _opened(data, intake, made)
     path = ledger or recipe.with_suffix(".ledger")
     if not path.exists():
         start = {**start, "name": start["name"] or recipe.stem}
-    return session(dataset.with_schema(schema), budget=budget, ledger=path, **start)
+    return session(dataset.with_schema(made.schema), budget=budget, ledger=path, **start)
 
 
-def _opened(data: str, decimal: str | None, encoding: str | None, numbers: Sequence[str]) -> Dataset:
+def _opened(data: str, intake: Intake, recipe: Recipe) -> Dataset:
     """The whole table, or a refusal in the same words whatever is wrong with it and whatever was asked.
 
     A line that cannot be read is somebody's record: which one it is, and what is odd about it, is told by commands of the
@@ -94,8 +87,9 @@ def _opened(data: str, decimal: str | None, encoding: str | None, numbers: Seque
     from sfumato.errors import UnreadableInput
 
     try:
-        dataset = _read(data, decimal, numbers, encoding=encoding)
-        if encoding is None and dataset.source.format == "csv" and dataset.source.encoding != "utf-8":
+        dataset = _read(data, intake, recipe)
+        source = dataset.source
+        if source.intake.encoding is None and source.format == "csv" and source.encoding != "utf-8":
             raise UnreadableInput("one odd sign must not decide how everybody's are read")
         return dataset
     except UnreadableInput:
@@ -107,7 +101,7 @@ def _opened(data: str, decimal: str | None, encoding: str | None, numbers: Seque
         ) from None
 
 
-def _read(data: str, decimal: str | None, numbers: Sequence[str], *, encoding: str | None = None) -> Dataset:
+def _read(data: str, intake: Intake, recipe: Recipe) -> Dataset:
     """The table, every cell read for itself: what one row holds must not decide how all others are read.
 
     Whether a column of a CSV is one of numbers, and what its decimal mark is, is otherwise found from all of its rows:
@@ -115,13 +109,13 @@ def _read(data: str, decimal: str | None, numbers: Sequence[str], *, encoding: s
     """
     import polars as pl
 
-    dataset = read_data(data, quiet=True, text=True, decimal=decimal, encoding=encoding)
+    dataset = read_data(data, quiet=True, intake=intake, recipe=recipe, text=True)
     mark = dataset.source.decimal or "."
     between = "." if mark == "," else ","
     grouped = rf"^[+-]?\d{{1,3}}(\{between}\d{{3}})+(\{mark}\d+)?$"
     written: dict[str, Any] = {}
-    for name in numbers:
-        if name in dataset.columns and dataset.column(name).dtype == pl.String:
+    for name, attribute in recipe.schema.attributes.items():
+        if attribute.bounds is not None and name in dataset.columns and dataset.column(name).dtype == pl.String:
             cells = dataset.to_polars().select(
                 pl.when(pl.col(name).str.contains(grouped))
                 .then(pl.col(name).str.replace_all(between, "", literal=True))

@@ -8,18 +8,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from sfumato.cli.options import (
-    Data,
-    Decimal,
-    Delimiter,
-    Encoding,
-    Json,
-    Population,
-    Quiet,
-    RecipeFile,
-    read_beside,
-    read_data,
-)
+from sfumato.cli.options import Data, Json, Population, Quiet, RecipeFile, read_beside, read_data, reading
+from sfumato.core.intake import NOTHING_SAID, Intake
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -27,6 +17,7 @@ if TYPE_CHECKING:
     from sfumato.release.release import Release
 
 
+@reading
 def run(
     data: Data,
     recipe: RecipeFile,
@@ -50,9 +41,7 @@ def run(
     ] = False,
     json: Json = False,
     quiet: Quiet = False,
-    delimiter: Delimiter = None,
-    encoding: Encoding = None,
-    decimal: Decimal = None,
+    intake: Intake = NOTHING_SAID,
 ) -> None:
     """Anonymize a table as a recipe says, judge the output again, and write what may be shared and what may not."""
     from sfumato import recipes
@@ -63,7 +52,7 @@ def run(
     made = recipes.load(recipe)
     if output != "-":
         refuse_existing(Path(output), force=force)
-    dataset = read_data(data, quiet=quiet, delimiter=delimiter, encoding=encoding, decimal=decimal)
+    dataset = read_data(data, quiet=quiet, intake=intake, recipe=made)
     with progress("searching", quiet=quiet) as told:
         beside = read_beside(population)
         release = make(dataset, made, seed=seed, shuffle=shuffle, progress=told, population=beside)

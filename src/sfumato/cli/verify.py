@@ -7,9 +7,11 @@ from typing import Annotated
 
 import typer
 
-from sfumato.cli.options import Json, Population, Quiet, read_beside
+from sfumato.cli.options import Json, Population, Quiet, read_beside, read_data, reading
+from sfumato.core.intake import NOTHING_SAID, Intake
 
 
+@reading
 def verify(
     folder: Annotated[Path, typer.Argument(help="the shared folder, the one with certificate.json")],
     original: Annotated[str | None, typer.Option(help="the original table, to check what needs it")] = None,
@@ -18,6 +20,7 @@ def verify(
     population: Population = None,
     json: Json = False,
     quiet: Quiet = False,
+    intake: Intake = NOTHING_SAID,
 ) -> None:
     """Recompute what a certificate claims: which claims hold, which fail, which need the original.
 
@@ -26,13 +29,14 @@ def verify(
     from rich.markup import escape
 
     from sfumato.cli.talk import give_json, out, progress
+    from sfumato.release.replay import locked_recipe
     from sfumato.verbs import verify as recompute
 
     beside = folder.resolve().parent / "owner"
-    options = {"owner": owner or (beside if original and beside.is_dir() else None), "trusted_key": key}
+    kept = owner or (beside if original and beside.is_dir() else None)
     with progress("verifying", quiet=quiet):
-        tables = {"original": read_beside(original), "population": read_beside(population)}
-        found = recompute(folder, **tables, **options)
+        table = original and read_data(original, quiet=True, intake=intake, recipe=locked_recipe(kept))
+        found = recompute(folder, original=table, population=read_beside(population), owner=kept, trusted_key=key)
     if json:
         give_json(found.to_dict())
     else:

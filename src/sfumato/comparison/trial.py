@@ -13,6 +13,7 @@ from sfumato.core.randomness import Seed
 from sfumato.errors import ParameterError, SchemaError, Unsatisfiable
 from sfumato.evaluation import evaluate, quick_metrics
 from sfumato.intruders.attack import attack_release
+from sfumato.release.described import described
 from sfumato.release.make import make_release
 
 if TYPE_CHECKING:
@@ -36,8 +37,7 @@ def try_candidate(dataset: Dataset, candidate: Candidate, terms: Terms) -> Outco
     recipe = candidate.recipe
     plain = recipes.public_dict(recipe)
     try:
-        described = dataset.with_schema(recipe.schema)
-        release = make_release(described, recipe, seed=terms.seed, refuse=False)
+        release = make_release(described(dataset, recipe), recipe, seed=terms.seed, refuse=False)
     except (Unsatisfiable, SchemaError, ParameterError) as error:
         return _nothing(candidate.name, str(error), plain, started)
     measured = _measured(release, terms)

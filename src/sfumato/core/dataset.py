@@ -215,9 +215,12 @@ def _eager(frame: Any) -> nw.DataFrame[Any]:
     room = type(frame).__module__.split(".")[0]
     if room in ("pandas", "pyarrow"):
         names = list(getattr(frame, "column_names" if room == "pyarrow" else "columns", ()))
-        repeated = sorted({str(n) for n in names if names.count(n) > 1}) if len(set(names)) < len(names) else []
-        if repeated:
-            raise SchemaError(f"{len(repeated)} column name(s) occur twice: {', '.join(repeated[:5])}; rename them")
+        again = [i for i, name in enumerate(names, start=1) if names.index(name) + 1 != i]
+        if again:
+            raise SchemaError(
+                f"{len(again)} column(s) have the name of another: number {', '.join(map(str, again[:5]))}; rename them, or "
+                "let sf.read(frame, rename_duplicates=True) number them"
+            )
         if not all(isinstance(n, str) for n in names):
             raise SchemaError(
                 "column names must be text; rename the columns of the frame, e.g. frame.columns.astype(str)"

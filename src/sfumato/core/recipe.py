@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from sfumato.core.agreement import Agreement
+from sfumato.core.intake import Intake
 from sfumato.core.model import Model
 from sfumato.core.schema import Schema
 from sfumato.core.step import Step
@@ -22,6 +23,7 @@ class Recipe:
     ``limits`` maps a risk, an attack or a utility to what it may be at most (at least, where more is better);
     ``contract`` says what must survive for the people who will use the release.
 
+    ``intake`` says how the table is read: codes for missing values, header, spelling of text.
     ``base`` is the folder that relative paths in the recipe start from.
     """
 
@@ -30,4 +32,5 @@ class Recipe:
     steps: tuple[Step, ...] = ()
     limits: Mapping[str, Any] = dataclasses.field(default_factory=dict)
     contract: tuple[Agreement, ...] = ()
+    intake: Intake = dataclasses.field(default_factory=Intake)
     base: Path = dataclasses.field(default=Path(), compare=False)

@@ -6,6 +6,8 @@ import dataclasses
 from collections.abc import Mapping
 from typing import Any
 
+from sfumato.core.intake import Intake
+
 
 @dataclasses.dataclass(frozen=True)
 class Source:
@@ -14,7 +16,8 @@ class Source:
     ``format`` is one of ``csv, parquet, arrow, jsonl, excel, spss, stata, sas, frame``; ``notes`` are
     decisions worth telling (a delimiter sniffed, a column kept as text and why), never data values;
     ``labels`` is what the format knows besides the values (variable and value labels, user-missing codes)
-    and what a writer of the same format needs back; ``digest`` is the SHA-256 of the file's bytes, or None.
+    and what a writer of the same format needs back; ``digest`` is the SHA-256 of the file's bytes, or None;
+    ``intake`` is what was said about how to read it.
     """
 
     name: str = "the table"
@@ -26,3 +29,4 @@ class Source:
     labels: Mapping[str, Any] = dataclasses.field(default_factory=dict)
     notes: tuple[str, ...] = ()
     digest: str | None = None
+    intake: Intake = dataclasses.field(default_factory=Intake)

@@ -1,7 +1,8 @@
 """Comma, semicolon, tab or bar separated text.
 
 Read with polars' parallel reader, all columns as text; what is a number is decided afterwards
-(:mod:`sfumato.io.inference`). An empty field is missing, quoted or not, and nothing else is. Empty lines are left out,
+(:mod:`sfumato.io.inference`). An empty field is missing, quoted or not, and nothing else is unless it was said
+(:mod:`sfumato.io.values`). Empty lines are left out,
 except in a table of one column, where an empty line is a missing value. A short or long line is refused.
 """
 
@@ -14,67 +15,60 @@ import io
 from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn
 
+from sfumato.core.intake import Intake
 from sfumato.core.source import Source
-from sfumato.errors import OutputError, ParameterError, UnreadableInput
+from sfumato.errors import OutputError, UnreadableInput
 from sfumato.io import inference, records
 from sfumato.io.encodings import to_utf8
 from sfumato.io.formats import listed
+from sfumato.io.naming import column_names
 from sfumato.io.sniff import Layout, sniff
+from sfumato.io.values import about_codes, settle_values, strip_habit
 
 if TYPE_CHECKING:
     import polars as pl
 
 _WRITTEN_ROWS = 200_000
-_SPELLED = {"tab": "\t", "\\t": "\t"}
 
 
-@dataclasses.dataclass(frozen=True)
-class Options:
-    """What the user said about a delimited text; None: find out."""
-
-    delimiter: str | None = None
-    encoding: str | None = None
-    decimal: str | None = None
-    header: bool | None = None
-    text: bool = False
-
-    def __post_init__(self) -> None:
-        mark = _SPELLED.get(self.delimiter or "", self.delimiter)
-        if mark is not None and (len(mark) != 1 or not mark.isascii() or mark in '"\r\n' or mark.isalnum()):
-            raise ParameterError(f"delimiter must be one ASCII sign such as , ; | or a tab, not {self.delimiter!r}")
-        if self.decimal not in (None, ".", ","):
-            raise ParameterError(f"decimal must be '.' or ',', not {self.decimal!r}")
-        object.__setattr__(self, "delimiter", mark)
-
-
-def read(data: bytes, *, name: str, options: Options, prefer_tab: bool = False) -> tuple[pl.DataFrame, Source]:
-    """Read a delimited text."""
+def read(
+    data: bytes, *, name: str, intake: Intake, text: bool = False, prefer_tab: bool = False
+) -> tuple[pl.DataFrame, Source]:
+    """Read a delimited text; with ``text`` every column stays text, each cell read for itself."""
     import polars as pl
 
-    data, encoding, notes = to_utf8(data, name=name, encoding=options.encoding)
+    data, encoding, notes = to_utf8(data, name=name, encoding=intake.encoding)
     offset = len(data) - len(data.lstrip(b"\r\n")) if data[:1] in (b"\r", b"\n") else 0
     if offset == len(data):
         raise UnreadableInput(f"{name} is empty: it needs at least a line with the names of the columns")
     layout = sniff(
-        data[offset:] if offset else data, delimiter=options.delimiter, header=options.header, prefer_tab=prefer_tab
+        data[offset:] if offset else data, delimiter=intake.delimiter, header=intake.header, prefer_tab=prefer_tab
     )
-    text = _Text(data, name, offset, layout)
-    columns, more = text.columns()
-    del text, data  # free the bytes before the columns are converted
-    if options.text:
-        decimal, about_numbers = options.decimal or ".", list[str]()
-    else:
-        decimal, about_numbers = inference.convert(columns, decimal=options.decimal)
-    notes += [*_about_layout(layout, options), *more, *about_numbers]
+    cells = _Text(data, name, offset, layout, rename=bool(intake.rename_duplicates))
+    columns, more = cells.columns()
+    del cells, data  # free the bytes before the columns are converted
+    decimal, about_values = _settled(columns, intake, text=text)
+    notes += [*_about_layout(layout, intake), *more, *about_values]
     source = Source(name, "csv", layout.delimiter, encoding, decimal, layout.header, notes=tuple(notes))
     return pl.DataFrame(columns), source
 
 
-def _about_layout(layout: Layout, options: Options) -> list[str]:
+def _settled(columns: list[pl.Series], intake: Intake, *, text: bool) -> tuple[str, list[str]]:
+    """Settle blanks, codes and types in place; the decimal mark, and what there is to say."""
+    if text:
+        return intake.decimal or ".", about_codes(settle_values(columns, intake))
+    about_blanks = [] if intake.blanks else strip_habit(columns)
+    blanked = settle_values(columns, intake)
+    decimal, about_numbers = inference.convert(columns, decimal=intake.decimal)
+    blanked += settle_values(columns, intake)  # -9 as a number: -9.0 is the same
+    return decimal, [*about_blanks, *about_codes(blanked), *about_numbers]
+
+
+def _about_layout(layout: Layout, intake: Intake) -> list[str]:
     notes = []
-    if options.delimiter is None and layout.delimiter != ",":
+    if intake.delimiter is None and layout.delimiter != ",":
         notes.append(f"delimiter found: {'tab' if layout.delimiter == chr(9) else layout.delimiter}")
-    if options.header is None and not layout.header:
+    if intake.header is None and not layout.header:
         notes.append(
             "the first line looks like data: columns are named column_1, column_2, …; pass header=True if it names them"
         )
@@ -91,6 +85,7 @@ class _Text:
     name: str
     offset: int
     layout: Layout
+    rename: bool = False
 
     def columns(self) -> tuple[list[pl.Series], list[str]]:
         """All columns as text, and what there is to say about them."""
@@ -111,16 +106,7 @@ class _Text:
         first = self.layout.rows[0]
         if not self.layout.header:
             return [f"column_{i}" for i in range(1, len(first) + 1)], []
-        names = [cell.strip() or f"column_{i}" for i, cell in enumerate(first, start=1)]
-        positions: dict[str, int] = {}
-        for i, column in enumerate(names, start=1):
-            if positions.setdefault(column, i) != i:
-                raise UnreadableInput(
-                    f"{self.name}, line {self._line(self.offset)}: columns {positions[column]:,} and {i:,} have the same name; "
-                    "rename one, or pass header=False if the line holds data"
-                )
-        unnamed = [column for column, cell in zip(names, first, strict=True) if not cell.strip()]
-        return names, [f"{listed(unnamed)} had no name and got one by position"] if unnamed else []
+        return column_names(first, where=f"{self.name}, line {self._line(self.offset)}", rename=self.rename)
 
     def _line(self, offset: int) -> int:
         return records.line_number(self.data, offset, self.layout.line_end)

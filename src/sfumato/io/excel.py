@@ -19,6 +19,7 @@ from sfumato.errors import OutputError, UnreadableInput
 from sfumato.io.excel_formats import padded_widths
 from sfumato.io.formats import listed, refusing
 from sfumato.io.identifier_names import is_identifier_name
+from sfumato.io.naming import column_names
 from sfumato.io.sniff import ROWS, has_header
 
 if TYPE_CHECKING:
@@ -28,7 +29,9 @@ MOST_ROWS, MOST_COLUMNS = 1_048_575, 16_384
 _EXACT = 2**53
 
 
-def read(data: bytes, *, name: str, header: bool | None = None) -> tuple[pl.DataFrame, Source]:
+def read(
+    data: bytes, *, name: str, header: bool | None = None, rename_duplicates: bool | None = None
+) -> tuple[pl.DataFrame, Source]:
     """Read the first sheet of a workbook."""
     fastexcel = require("fastexcel", extra="excel", to="read Excel files")
     with refusing(f"{name} is no Excel workbook, or it is damaged or locked with a password"), _quiet():
@@ -41,12 +44,14 @@ def read(data: bytes, *, name: str, header: bool | None = None) -> tuple[pl.Data
         )
     cells = [tuple(cell or "" for cell in row) for row in head]
     named = has_header(cells) if header is None else header
-    names = _names(cells[0], name) if named else [f"column_{i}" for i in range(1, len(cells[0]) + 1)]
+    names, about_names = [f"column_{i}" for i in range(1, len(cells[0]) + 1)], list[str]()
+    if named:
+        names, about_names = column_names(cells[0], where=f"{name}, row 1", rename=bool(rename_duplicates))
     with refusing(f"{name}: the first sheet cannot be read as a table"), _quiet():
         options = {"header_row": None, "schema_sample_rows": None, "skip_whitespace_tail_rows": True}
         frame = book.load_sheet(0, skip_rows=int(named), **options).to_polars() if len(head) > named else None
     frame, codes = _tidied(frame, names, name, padded_widths(data))
-    return frame, Source(name, "excel", header=named, notes=tuple(_notes(sheets, named, header, codes)))
+    return frame, Source(name, "excel", header=named, notes=(*_notes(sheets, named, header, codes), *about_names))
 
 
 @contextlib.contextmanager
@@ -58,17 +63,6 @@ def _quiet() -> Iterator[None]:
         yield
     finally:
         log.setLevel(before)
-
-
-def _names(first: tuple[str, ...], name: str) -> list[str]:
-    names = [cell.strip() or f"column_{i}" for i, cell in enumerate(first, start=1)]
-    if len(set(names)) != len(names):
-        again = next(i for i, column in enumerate(names) if column in names[:i])
-        raise UnreadableInput(
-            f"{name}, row 1: columns {names.index(names[again]) + 1} and {again + 1} have the same name; "
-            "rename one, or pass header=False if the row holds data"
-        )
-    return names
 
 
 def _notes(sheets: list[str], named: bool, header: bool | None, codes: list[str]) -> list[str]:

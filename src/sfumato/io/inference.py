@@ -9,7 +9,8 @@ The rule, per column, over all its values that are not missing:
   thousands when the other mark is decimal elsewhere in the file or was asked for, as decimals when its own mark was
   asked for, and stays text otherwise;
 - the name is that of a code (zip, phone, id, …), or all values have the same five or more digits: text;
-- anything else: text. Dates are text. Only the empty field is missing: ``NA``, ``-`` and ``?`` are values.
+- anything else: text. Dates are text. Only the empty field is missing: ``NA``, ``-`` and ``?`` are values, unless they were
+  said to be codes (:mod:`sfumato.io.values`).
 """
 
 from __future__ import annotations
@@ -73,7 +74,7 @@ _REASONS = {
     "zeros": "{} stay{s} text: as numbers leading zeros would be lost",
     "digits": "{} stay{s} text: as numbers some values would lose digits",
     "asked": "{} stay{s} text: written with another decimal mark than the one asked for",
-    "partly": "{} stay{s} text: most values are numbers, some are not (only an empty field counts as missing)",
+    "partly": "{} stay{s} text: most values are numbers, some are not (--missing 'NA,?' or missing_values= names codes that stand for a missing value)",
 }
 
 
@@ -126,6 +127,11 @@ def _judged(text: pl.Series) -> tuple[str, pl.Series | None]:
     if numbers is None:
         return _style(text), None
     return ("fixed", None) if _fixed_width(text) else ("integer", numbers)
+
+
+def is_number_like(text: pl.Series) -> bool:
+    """Whether every value that is not missing is made of digits, like a number or a code."""
+    return all(_share(part, _SHAPE) == 1.0 for part in (text.head(SAMPLE), text) if part.null_count() < len(part))
 
 
 def _share(text: pl.Series, pattern: str) -> float:

@@ -9,45 +9,46 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO
 
+from sfumato.core.intake import Intake
 from sfumato.core.source import Source
 from sfumato.errors import ParameterError, UnreadableInput
 from sfumato.io import arrow, delimited, excel, jsonl, parquet, stats
 from sfumato.io.formats import choose_format
+from sfumato.io.values import about_codes, settle_values
 
 if TYPE_CHECKING:
     import polars as pl
 
 _MEANINGFUL = {
-    "csv": {"delimiter", "encoding", "decimal", "header"},
+    "csv": {"delimiter", "encoding", "decimal", "header", "rename_duplicates"},
     "jsonl": {"encoding"},
-    "excel": {"header"},
+    "excel": {"header", "rename_duplicates"},
     "spss": {"encoding"},
     "stata": {"encoding"},
     "sas": {"encoding"},
 }
+_ANY_FORMAT = {"missing_values", "missing_in", "unicode", "blanks"}
 
 
 def read_table(
     path: str | os.PathLike[str] | BinaryIO,
     *,
     format: str | None = None,  # noqa: A002 - the word users know
-    delimiter: str | None = None,
-    encoding: str | None = None,
-    decimal: str | None = None,
-    header: bool | None = None,
     text: bool = False,
+    otherwise: Intake | None = None,
+    **said: Any,
 ) -> tuple[pl.DataFrame, Source]:
     """Read a table and the form it had.
 
     Parameters:
         path: a file, ``-`` for standard input, or a binary file object.
         format: ``csv, parquet, arrow, jsonl, excel, spss, stata`` or ``sas``; found by suffix and first bytes when None.
-        delimiter: sign between the fields of a CSV; found when None.
-        encoding: of CSV, JSON lines and statistics files; found when None.
-        decimal: ``.`` or ``,``; found when None, and needed where ``33.000`` could be both.
-        header: whether the first row of CSV and Excel names the columns; found when None.
         text: leave every column of a CSV as text. What a column is then does not depend on what all its rows hold; other
             formats say it themselves.
+        otherwise: what a recipe says about reading, for what is not said here. Of that, what means nothing for the format is
+            left out: the same recipe may go with a CSV and a Parquet file.
+        said: the fields of :class:`~sfumato.core.intake.Intake` that are known: ``delimiter, encoding, decimal, header,
+            rename_duplicates, missing_values, unicode, blanks``.
 
     Raises:
         UnreadableInput: the file is absent, empty, damaged or no table; the message names the line and the fix.
@@ -55,11 +56,11 @@ def read_table(
     """
     name, suffix, data = _load(path)
     kind = choose_format(data, name=name, suffix=suffix, asked=format)
-    given = {"delimiter": delimiter, "encoding": encoding, "decimal": decimal, "header": header}
-    options = _meaningful(kind, given) | ({"text": True} if text and kind == "csv" else {})
+    _require_meaning(kind, said)
+    intake = Intake.of(said).over(_meaningful(kind, otherwise or Intake()))
     digest = hashlib.sha256(data).hexdigest()
-    frame, source = _parse(kind, data, name, options, prefer_tab=suffix.lower() in (".tsv", ".tab"))
-    return frame, dataclasses.replace(source, digest=digest)
+    frame, source = _parse(kind, data, name, intake, text=text, prefer_tab=suffix.lower() in (".tsv", ".tab"))
+    return frame, dataclasses.replace(source, digest=digest, intake=intake)
 
 
 def _load(path: str | os.PathLike[str] | BinaryIO) -> tuple[str, str, bytes]:
@@ -93,26 +94,36 @@ def _load_stream(stream: BinaryIO) -> tuple[str, str, bytes]:
     return file.name, file.suffix, data
 
 
-def _meaningful(kind: str, given: dict[str, Any]) -> dict[str, Any]:
-    """The options that were given, when all of them mean something for the format."""
-    asked = {option: value for option, value in given.items() if value is not None}
-    idle = sorted(asked.keys() - _MEANINGFUL.get(kind, set()))
+def _require_meaning(kind: str, said: dict[str, Any]) -> None:
+    """Raise when something was said that means nothing for the format."""
+    given = {option for option, value in said.items() if value is not None}
+    known = {field.name for field in dataclasses.fields(Intake)}
+    idle = sorted(given & known - _ANY_FORMAT - _MEANINGFUL.get(kind, set()))
     if idle:
         raise ParameterError(
             f"{' and '.join(idle)} mean{'s' if len(idle) == 1 else ''} nothing for {kind} files; leave it out"
         )
-    return asked
+
+
+def _meaningful(kind: str, intake: Intake) -> Intake:
+    """What a recipe says that means something for the format."""
+    known = _ANY_FORMAT | _MEANINGFUL.get(kind, set())
+    return Intake(**{f.name: getattr(intake, f.name) for f in dataclasses.fields(intake) if f.name in known})
 
 
 def _parse(
-    kind: str, data: bytes, name: str, options: dict[str, Any], *, prefer_tab: bool
+    kind: str, data: bytes, name: str, intake: Intake, *, text: bool, prefer_tab: bool
 ) -> tuple[pl.DataFrame, Source]:
     if kind == "csv":
-        return delimited.read(data, name=name, options=delimited.Options(**options), prefer_tab=prefer_tab)
+        return delimited.read(data, name=name, intake=intake, text=text, prefer_tab=prefer_tab)
     if kind == "jsonl":
-        return jsonl.read(data, name=name, **options)
-    if kind == "excel":
-        return excel.read(data, name=name, **options)
-    if kind in ("parquet", "arrow"):
-        return {"parquet": parquet.read, "arrow": arrow.read}[kind](data, name=name)
-    return stats.read(data, name=name, kind=kind, **options)
+        frame, source = jsonl.read(data, name=name, encoding=intake.encoding)
+    elif kind == "excel":
+        frame, source = excel.read(data, name=name, header=intake.header, rename_duplicates=intake.rename_duplicates)
+    elif kind in ("parquet", "arrow"):
+        frame, source = {"parquet": parquet.read, "arrow": arrow.read}[kind](data, name=name)
+    else:
+        frame, source = stats.read(data, name=name, kind=kind, encoding=intake.encoding)
+    columns = frame.get_columns()
+    notes = about_codes(settle_values(columns, intake))
+    return type(frame)(columns), dataclasses.replace(source, notes=(*source.notes, *notes))

@@ -97,10 +97,11 @@ def _clean(cell: str) -> bool:
 
 
 def _padded(rows: Sequence[Sequence[str]], header: bool) -> bool:
-    """Whether a blank follows every delimiter: a habit of the writer, not part of the values."""
-    if len(rows) < (2 if header else 5) or len(rows[0]) < 2:
+    """Whether a blank follows every delimiter of the data: a habit of the writer, not part of the values."""
+    below = rows[int(header) :]
+    if len(below) < (1 if header else 5) or len(rows[0]) < 2:
         return False
-    return all(cell.startswith(" ") for row in rows for cell in row[1:])
+    return all(cell.startswith(" ") for row in below for cell in row[1:])
 
 
 def _looks_numeric(cell: str) -> bool:

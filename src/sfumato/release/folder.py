@@ -13,6 +13,7 @@ from sfumato import recipes
 from sfumato.core.dataset import Dataset
 from sfumato.core.pair import Pair, levels_of
 from sfumato.errors import OutputError, ParameterError, SfumatoError, UnreadableInput
+from sfumato.release.described import described
 from sfumato.release.documents import commitment, digest_of
 from sfumato.release.owner import read_owner_record
 from sfumato.release.publish import digest_of_input, write_pictures
@@ -41,12 +42,10 @@ class WrittenRelease:
 
         Another table, or the same with its rows in another order, is refused: who is who would be wrong without a word.
         """
-        described = original.with_schema(self.recipe.schema)
+        table = described(original, self.recipe)
         rows = _alignment(self.folder / "owner" / "alignment.parquet", len(self.released), len(original))
         self._require_committed(original)
-        return Pair(
-            described, dataclasses.replace(self.released, origin=rows), rows, levels_of(self.certificate["plan"])
-        )
+        return Pair(table, dataclasses.replace(self.released, origin=rows), rows, levels_of(self.certificate["plan"]))
 
     def _require_committed(self, original: Dataset) -> None:
         lock = _read_json(self.folder / "owner" / "lock.json")

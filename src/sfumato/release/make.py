@@ -45,6 +45,7 @@ def make_release(
     With ``refuse=False`` what breaks a promise is made all the same, to be looked at and compared; it cannot be written.
     """
     _require_sense(dataset, recipe, refuse=refuse)
+    recipe = dataclasses.replace(recipe, intake=dataset.source.intake)  # how it was read, whoever said so
     population = population_of(recipe.meet, population, recipe.base)
     original = dataset.checked()
     claimed = {name for step in recipe.steps for name in getattr(step, "claims", ())}

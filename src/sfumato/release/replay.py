@@ -11,8 +11,10 @@ from sfumato import recipes
 from sfumato.core.dataset import Dataset
 from sfumato.core.model import finite
 from sfumato.core.randomness import Seed
+from sfumato.core.recipe import Recipe
 from sfumato.errors import SfumatoError, UnreadableInput
 from sfumato.release.claims import Claim, Status, near
+from sfumato.release.described import described
 from sfumato.release.documents import commitment
 from sfumato.release.make import make_release
 from sfumato.release.publish import digest_of_input
@@ -67,6 +69,15 @@ def _lock(owner: Path | None) -> dict[str, Any] | None:
     return loaded if isinstance(loaded, dict) else None
 
 
+def locked_recipe(owner: Path | None) -> Recipe | None:
+    """The recipe of the owner's lock, which says how the original is read; None where there is no lock to be read."""
+    lock = _lock(owner)
+    try:
+        return None if lock is None else recipes.from_dict(lock["recipe"])
+    except (KeyError, SfumatoError):
+        return None
+
+
 def _committed(certificate: Mapping[str, Any], original: Dataset, lock: Mapping[str, Any] | None) -> Claim:
     name = "input is the committed one"
     if lock is None:
@@ -103,7 +114,7 @@ def _replay(
             told = f"{', '.join(unseeded)} draws from the system and keeps nothing to draw it again by"
             return [Claim(name, "needs original", told), suppressed]
         again = make_release(
-            original.with_schema(recipe.schema),
+            described(original, recipe),
             recipe,
             seed=seed,
             shuffle=certificate["shuffled"],

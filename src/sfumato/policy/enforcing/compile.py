@@ -102,7 +102,7 @@ def compile_policies(
     schema, tops, told = described_columns(dataset, merged, _entries(policies, shared, use), findings)
     made = _Steps(merged, chosen, use, tops, findings)
     models = made.models()
-    recipe = Recipe(schema, models, ())
+    recipe = Recipe(schema, models, (), intake=dataset.source.intake)
     steps = made.steps(refused)
     findings.raise_errors()
     recipe = dataclasses.replace(recipe, steps=tuple(registry.build("steps", s) for s in steps))
