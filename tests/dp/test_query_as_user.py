@@ -13,8 +13,10 @@ pytest.importorskip("fcntl")
 
 import polars as pl
 
+from sfumato import recipes
 from sfumato.cli.query import _read
 from sfumato.core.dataset import Dataset
+from sfumato.core.intake import Intake
 from sfumato.dp.domains import declared
 from sfumato.dp.relation import Relation
 from sfumato.dp.table import Table
@@ -27,6 +29,8 @@ columns:
   cost: {role: sensitive, kind: numeric, bounds: [0, 1000]}
 """
 COUNT = "SELECT COUNT(*) FROM people"
+
+BOUNDED = recipes.parse("columns: {cost: {role: plain, bounds: [0, 100]}}")
 
 
 @pytest.fixture
@@ -60,7 +64,7 @@ def test_numbers_are_read_cell_by_cell(tmp_path, case):
     for other in ([], *([one] for one in others)):
         file = tmp_path / "t.csv"
         file.write_text("id;cost\n" + "".join(f"p{i};{cell}\n" for i, cell in enumerate([*cells, *other])))
-        dataset = _read(str(file), decimal, ["cost"])
+        dataset = _read(str(file), Intake(decimal=decimal), BOUNDED)
         known = declared(dataset.schema, bounds={"cost": (0, 10_000)})
         values, present = Table.of(dataset, known, Relation("row", "add_remove", 1)).numbers("cost")
         assert present[: len(cells)].all() and values[: len(cells)].tolist() == expected

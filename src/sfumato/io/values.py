@@ -99,8 +99,8 @@ def _holds_numbers(column: pl.Series, codes: tuple[Code, ...]) -> pl.Series:
     numbers = [number for code in codes if (number := _number(code)) is not None]
     if column.dtype.is_integer():
         whole = [int(number) for number in numbers if number == int(number)]
-        return column.cast(pl.Int128).is_in(pl.Series(whole, dtype=pl.Int128))
-    return column.cast(pl.Float64).is_in(pl.Series([float(number) for number in numbers], dtype=pl.Float64))
+        return column.cast(pl.Int128).is_in(pl.Series(whole, dtype=pl.Int128).implode())
+    return column.cast(pl.Float64).is_in(pl.Series([float(number) for number in numbers], dtype=pl.Float64).implode())
 
 
 def _number(code: Code) -> int | float | None:

@@ -6,8 +6,10 @@ import dataclasses
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
+from sfumato.core.intake import Code
 from sfumato.core.schema import Kind, Role
 from sfumato.core.source import Source
+from sfumato.profile.codes import common_codes
 from sfumato.profile.columns import Column, look_at
 from sfumato.profile.identifiers import identify
 from sfumato.profile.quasi import MOST_COLUMNS, Candidate, IdentifyingSet, rank, smallest_identifying_set
@@ -43,7 +45,8 @@ class Proposal:
     """Proposals for all columns, in table order.
 
     ``ranking`` has the columns an outsider may know, from most to least dangerous; ``identifying`` the few that
-    single out most records together (None where there was nothing to count).
+    single out most records together (None where there was nothing to count). ``missing_codes`` has, per column, common
+    codes in it that may stand for a missing value.
     """
 
     source: Source
@@ -51,6 +54,7 @@ class Proposal:
     columns: tuple[ColumnProposal, ...]
     ranking: tuple[Candidate, ...]
     identifying: IdentifyingSet | None
+    missing_codes: Mapping[str, tuple[Code, ...]] = dataclasses.field(default_factory=dict)
 
     def __getitem__(self, name: str) -> ColumnProposal:
         for column in self.columns:
@@ -76,7 +80,8 @@ def propose(frame: pl.DataFrame, source: Source) -> Proposal:
     guesses = assign_roles(columns, found)
     proposals = tuple(_proposal(c, guesses[c.card.name]) for c in columns)
     ranking = rank([_candidate(c, guesses[c.card.name]) for c in columns if _may_be_known(guesses[c.card.name])])
-    return Proposal(source, frame.height, proposals, ranking, _identifying(frame, ranking, guesses))
+    identifying = _identifying(frame, ranking, guesses)
+    return Proposal(source, frame.height, proposals, ranking, identifying, common_codes(frame))
 
 
 def _shared_prefix(names: list[str]) -> str:

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from sfumato.core.schema import Kind, Role
+from sfumato.profile.codes import reading_lines
 from sfumato.profile.finding import percent
 from sfumato.profile.proposal import ColumnProposal, Proposal
 
@@ -33,7 +34,8 @@ def recipe_text(proposal: Proposal) -> str:
     >>> text.split("columns:")[-1].split("#")[0].strip()
     'sex: {role: quasi, hierarchy: {suppress: {}}}'
     """
-    lines = [*_header(proposal), "sfumato: 1", "columns:" if proposal.columns else "columns: {}"]
+    lines = [*_header(proposal), "sfumato: 1", *reading_lines(proposal.source, proposal.missing_codes)]
+    lines.append("columns:" if proposal.columns else "columns: {}")
     lines += [line for column in proposal.columns for line in _column(column)]
     lines += ["meet:", f"  - k_anonymity: {{k: {K}}}"]
     lines += ["steps:", f"  - global_recoding: {{suppress: tuple, budget: {BUDGET}}}"]
