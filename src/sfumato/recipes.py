@@ -257,18 +257,21 @@ def _moved(model: Any, here: Path, there: Path) -> Any:
 
 
 def public_dict(recipe: Recipe) -> dict[str, Any]:
-    """A recipe as a certificate shows it: lists of values are left out, since they name data values.
+    """A recipe as a certificate shows it: what lists data values, or must not be known, is left out.
 
-    A ``domain`` stays: it is declared as public knowledge, without looking at the data.
+    Models, steps, metrics and hierarchies say in ``secret`` which of their fields that are; a hierarchy with one is left
+    out whole. A ``domain`` stays: it is declared as public knowledge, without looking at the data.
     """
     plain = to_dict(recipe)
-    for spec in plain["columns"].values():
-        for key in ("hierarchy", "order"):
-            if key in spec and _names_values(spec[key]):
-                kind = next(iter(spec[key])) if isinstance(spec[key], dict) else key
-                spec[key] = {kind: KEPT}
+    for name, spec in plain["columns"].items():
+        hierarchy = recipe.schema[name].hierarchy
+        if getattr(hierarchy, "secret", ()):
+            spec["hierarchy"] = {hierarchy.name: KEPT}  # type: ignore[union-attr]
+        if "order" in spec:
+            spec["order"] = {"order": KEPT}
     metrics = [agreement.metric for agreement in recipe.contract]
     parts: list[tuple[Any, dict[str, Any]]] = [
+        *zip(recipe.meet, plain["meet"], strict=True),
         *zip(recipe.steps, plain["steps"], strict=True),
         *zip(metrics, plain.get("contract", []), strict=True),
     ]
@@ -278,8 +281,21 @@ def public_dict(recipe: Recipe) -> dict[str, Any]:
     return plain
 
 
-def _names_values(spec: Any) -> bool:
-    return isinstance(spec, list) or next(iter(spec)) in ("tree", "table", "order", "file")
+def keeps_back(family: str, spec: Any) -> bool:
+    """Whether a model or hierarchy, as a certificate shows it, lacks what its owner keeps.
+
+    A hierarchy that is kept back is never made from a certificate, whatever stands there: it could name a file.
+
+    >>> keeps_back("models", {"alpha_k_anonymity": {"sensitive": "illness", "alpha": 0.5, "k": 2, "values": KEPT}})
+    True
+    >>> keeps_back("hierarchies", {"tree": KEPT}), keeps_back("hierarchies", {"intervals": {"widths": [5]}})
+    (True, False)
+    """
+    name, fields = next(iter(spec.items())) if isinstance(spec, Mapping) and spec else (spec, {})
+    secret = getattr(registry.family(family).get(str(name)), "secret", ())
+    if family == "hierarchies":
+        return bool(secret)
+    return isinstance(fields, Mapping) and any(fields.get(field) == KEPT for field in secret)
 
 
 def dump(recipe: Recipe) -> str:

@@ -215,8 +215,8 @@ def check(
     made = _loaded(recipe)
     dataset = read(dataset, recipe=dataclasses.replace(made, intake=made.intake.layout))
     if not made.meet:
-        raise ParameterError(
-            "the recipe promises nothing under 'meet', so a released file cannot be checked by it; limits and contract need the original: sfumato attack, sfumato evaluate"
+        raise ReleaseRefused(
+            "the recipe promises nothing under 'meet', and an empty promise is not a promise: nothing about a released file can be checked by it; limits and contract need the original: sfumato attack, sfumato evaluate"
         )
     schema = made.schema
     for step in made.steps:

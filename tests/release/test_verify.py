@@ -123,7 +123,7 @@ def test_a_folder_that_is_no_release(release, broken):
     elif broken == "not json":
         certificate.write_text("{")
     elif broken == "other version":
-        edit(release, lambda c: c.update(sfumato_certificate=2))
+        edit(release, lambda c: c.update(sfumato_certificate=3))
     else:
         edit(release, lambda c: c["data"].update(file="../owner/lock.json"))
     with pytest.raises(sf.errors.UnreadableInput):

@@ -136,7 +136,7 @@ def run(
     from sfumato.cli.talk import give_json, progress, tell
     from sfumato.policy.enforcing.enforce import enforce
     from sfumato.policy.enforcing.people import Policies
-    from sfumato.release.publish import refuse_existing
+    from sfumato.release.exchange import refuse_existing
 
     refuse_existing(Path(output), force=force)
     policies = Policies.load(*policy)
@@ -221,7 +221,7 @@ def _released_in_dpv(folder: Path, to: str) -> dict[str, Any]:
     from sfumato.errors import ParameterError
     from sfumato.policy.enforcing.record import read_record
     from sfumato.policy.linked.dpv import release_to_dpv
-    from sfumato.release.verify import read_certificate
+    from sfumato.release.certificates import read_certificate
 
     if to != "dpv":
         raise ParameterError("a release is exported in DPV terms: --to dpv")

@@ -46,7 +46,7 @@ def run(
     """Anonymize a table as a recipe says, judge the output again, and write what may be shared and what may not."""
     from sfumato import recipes
     from sfumato.cli.talk import give_json, progress, tell
-    from sfumato.release.publish import refuse_existing
+    from sfumato.release.exchange import refuse_existing
     from sfumato.verbs import run as make
 
     made = recipes.load(recipe)

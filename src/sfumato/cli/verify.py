@@ -24,7 +24,8 @@ def verify(
 ) -> None:
     """Recompute what a certificate claims: which claims hold, which fail, which need the original.
 
-    Exit code 1 when a claim fails. Nothing has to be believed: every number is computed again from the file.
+    Exit code 1 when a claim fails, or when no promise could be checked because all need the original. Nothing has to be
+    believed: every number is computed again from the file.
     """
     from rich.markup import escape
 

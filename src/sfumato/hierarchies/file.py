@@ -34,6 +34,7 @@ class HierarchyFile:
     other: Catch = None
 
     name: ClassVar[str] = "file"
+    secret: ClassVar[tuple[str, ...]] = ("path",)
 
     def __post_init__(self) -> None:
         try:

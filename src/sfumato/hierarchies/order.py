@@ -41,6 +41,7 @@ class Order:
     ] = ()
 
     name: ClassVar[str] = "order"
+    secret: ClassVar[tuple[str, ...]] = ("values",)
 
     def __post_init__(self) -> None:
         if len(set(self.values)) < len(self.values):

@@ -37,6 +37,7 @@ class Table:
     other: Catch = None
 
     name: ClassVar[str] = "table"
+    secret: ClassVar[tuple[str, ...]] = ("rows",)
 
     def __post_init__(self) -> None:
         require_sound(self._rows, "table", lambda i: f"row {i + 1}")

@@ -50,6 +50,7 @@ class Tree:
     other: Catch = None
 
     name: ClassVar[str] = "tree"
+    secret: ClassVar[tuple[str, ...]] = ("nested",)
 
     def __post_init__(self) -> None:
         if len(self.nested) != 1:

@@ -64,6 +64,7 @@ class AlphaKAnonymity:
     ] = None
 
     name: ClassVar[str] = "alpha_k_anonymity"
+    secret: ClassVar[tuple[str, ...]] = ("values",)
     facts: ClassVar[Facts] = Facts(against="both")
     monotone: ClassVar[bool] = True
     shrinking: ClassVar[bool] = False

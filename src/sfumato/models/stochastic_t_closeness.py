@@ -79,6 +79,7 @@ class StochasticTCloseness:
     reference: Annotated[Reference, Field(description="the table classes must look like")] = "original"
 
     name: ClassVar[str] = "stochastic_t_closeness"
+    secret: ClassVar[tuple[str, ...]] = ("matrix",)
     facts: ClassVar[Facts] = Facts(against="attribute", truthful=False)
     monotone: ClassVar[bool] = True
     shrinking: ClassVar[bool] = False

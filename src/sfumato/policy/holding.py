@@ -12,7 +12,7 @@ from sfumato.policy.dialects import PRESET
 from sfumato.policy.enforcing.comply import Compliance, comply
 from sfumato.policy.enforcing.people import Policies
 from sfumato.policy.linked.permitted import USAGE_DIALECTS, dialect_of, permitted, usage_of_release
-from sfumato.release.verify import read_certificate
+from sfumato.release.certificates import read_certificate
 
 if TYPE_CHECKING:
     from sfumato.core.dataset import Dataset

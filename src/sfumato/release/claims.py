@@ -16,6 +16,8 @@ class Claim:
     name: str
     status: Status
     detail: str
+    promise: bool = False
+    """Whether it is a promise or limit of the recipe: what a release is made for."""
 
 
 def near(one: Any, other: Any) -> bool:

@@ -23,7 +23,10 @@ if TYPE_CHECKING:
     from sfumato.core.recipe import Recipe
     from sfumato.release.release import Release
 
-CERTIFICATE_VERSION = 1
+CERTIFICATE_VERSION = 2
+"""Version 2 lists every file of the shared folder and holds no number that JSON does not know."""
+
+LOCK_VERSION = 1
 LIBRARIES = ("sfumato", "numpy", "numba", "polars", "narwhals")
 COMMITMENT = "HMAC-SHA-256 of the input's SHA-256, keyed with the salt in the owner's lock file"
 
@@ -61,7 +64,7 @@ def commitment(input_digest: str, salt: str) -> str:
 def certificate(
     release: Release, *, told: Told, data_file: Mapping[str, Any], salt: str, input_digest: str
 ) -> dict[str, Any]:
-    """What is claimed about a release, without seeds and without data values.
+    """What is claimed about a release, without seeds and without data values, and not sealed yet.
 
     Of the original only the attained values, the suppressed count and how far the release is from it are told.
     """
@@ -85,7 +88,13 @@ def certificate(
         "rehearsal": release.seed.rehearsal,
         "versions": versions(),
     }
-    return {**body, "digest": digest_of(body)}
+    return plain_json(body)
+
+
+def plain_json(document: Mapping[str, Any]) -> dict[str, Any]:
+    """A document as its file will hold it; a number that is infinite or none becomes null, since JSON knows no such."""
+    plain: dict[str, Any] = json.loads(json.dumps(document), parse_constant=lambda word: None)
+    return plain
 
 
 def _compared(release: Release, told: Told) -> dict[str, Any]:
@@ -121,14 +130,13 @@ def versions() -> dict[str, str]:
     return {"python": platform.python_version(), **{name: importlib.metadata.version(name) for name in LIBRARIES}}
 
 
-def owner_record(release: Release, *, told: Told, input_digest: str, certificate: Mapping[str, Any]) -> dict[str, Any]:
-    """Everything about a release that its owner may see: before and after, efforts, alternatives.
+def owner_record(release: Release, *, told: Told, input_digest: str) -> dict[str, Any]:
+    """Everything about a release that its owner may see beside its certificate: before and after, efforts, alternatives.
 
     No data values but the names of the bins in its story; see :func:`sfumato.release.story.story_of`.
     """
     other = alternatives_in_passing(release)
     return {
-        "certificate": dict(certificate),
         "input": {"name": release.original.source.name, "sha256": input_digest, "rows": len(release.original)},
         "notes": list(release.original.source.notes),
         "before": release.before.to_dict(),
@@ -147,7 +155,7 @@ def owner_record(release: Release, *, told: Told, input_digest: str, certificate
 def lock(release: Release, *, salt: str, input_digest: str, certificate: Mapping[str, Any]) -> dict[str, Any]:
     """What replays a release bit by bit: the full recipe, seed, salt and versions. It stays with the owner."""
     return {
-        "sfumato_lock": 1,
+        "sfumato_lock": LOCK_VERSION,
         "recipe": recipes.to_dict(_locked(release), base=Path()),
         "seed": release.seed.text,
         "salt": salt,

@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import json
 import os
+import shutil
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -12,13 +13,16 @@ from typing import TYPE_CHECKING, Any
 from sfumato import recipes
 from sfumato.core.dataset import Dataset
 from sfumato.core.pair import Pair, levels_of
-from sfumato.errors import OutputError, ParameterError, SfumatoError, UnreadableInput
+from sfumato.errors import ParameterError, SfumatoError, UnreadableInput
+from sfumato.release.certificates import read_certificate
 from sfumato.release.described import described
-from sfumato.release.documents import commitment, digest_of
+from sfumato.release.documents import commitment, plain_json
+from sfumato.release.exchange import in_place
+from sfumato.release.manifest import folder_claim
 from sfumato.release.owner import read_owner_record
-from sfumato.release.publish import digest_of_input, write_pictures
-from sfumato.release.signature import signed
-from sfumato.release.verify import read_certificate, read_released
+from sfumato.release.publish import digest_of_input
+from sfumato.release.sealing import seal
+from sfumato.release.verify import read_released
 
 if TYPE_CHECKING:
     import numpy as np
@@ -66,28 +70,20 @@ class WrittenRelease:
             raise ParameterError("the certificate is signed; give the key (--sign) to sign what is added to it too")
 
     def add(self, key: str, found: Mapping[str, Any], *, sign: Path | None = None) -> None:
-        """Write what was found into the certificate, and make both reports again."""
-        from sfumato.report.pages import owner_page, public_page
-
+        """Write what was found into the certificate, and make both reports again: all of it or nothing."""
         self.require_key(sign)
         if any(not getattr(step, "replayable", True) for step in self.recipe.steps):
             raise ParameterError(
                 "this release certifies an ε; what is found by comparing it with the original cannot be published with it "
                 "(--no-keep looks without writing)"
             )
-        body = {k: v for k, v in self.certificate.items() if k not in ("digest", "signature")}
-        body[key] = dict(found)
-        public = {**body, "digest": digest_of(body)}
-        if sign is not None:
-            public = signed(public, sign)
-        record = {**self.record, "certificate": public}
-        share, owner = self.folder / "share", self.folder / "owner"
-        _replace(owner / "release.json", _json(record))
-        _replace(owner / "report.html", owner_page(record))
-        _replace(share / "report.html", public_page(public))
-        _replace(share / "certificate.json", _json(public))
-        if (share / "pictures").is_dir():
-            write_pictures(share / "pictures", owner / "pictures", public, record)
+        untouched = folder_claim(self.certificate, self.folder / "share")
+        if untouched.status == "fails":
+            raise UnreadableInput(f"{self.folder / 'share'} was changed since it was certified: {untouched.detail}")
+        body = plain_json({**self.certificate, key: dict(found)})
+        with in_place(self.folder, force=True) as made:
+            shutil.copytree(self.folder, made, dirs_exist_ok=True, copy_function=_linked)
+            seal(made, body, self.record, sign=sign, pictures=(made / "share" / "pictures").is_dir())
 
 
 def read_release(folder: Path) -> WrittenRelease:
@@ -137,19 +133,9 @@ def _read_json(file: Path) -> dict[str, Any]:
     return loaded if isinstance(loaded, dict) else {}
 
 
-def _json(document: Mapping[str, Any]) -> str:
-    return json.dumps(document, indent=2, ensure_ascii=False) + "\n"
-
-
-def _replace(file: Path, text: str) -> None:
-    """Write a file anew, or leave it as it was."""
-    beside = file.with_name(f".{file.name}.new")
+def _linked(source: str, target: str) -> None:
+    """The same file under a second name, or a copy where there can be no such."""
     try:
-        with beside.open("w", encoding="utf-8") as handle:
-            handle.write(text)
-            handle.flush()
-            os.fsync(handle.fileno())
-        beside.replace(file)
-    except OSError as error:
-        beside.unlink(missing_ok=True)
-        raise OutputError(f"cannot write {file}: {error.strerror or error}; it was left as it was") from None
+        os.link(source, target)
+    except OSError:
+        shutil.copy2(source, target)

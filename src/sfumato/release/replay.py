@@ -128,7 +128,11 @@ def _replay(
     for verdict, said in zip(again.verdicts, certificate["verdicts"], strict=False):
         fits = same and verdict.holds and near(finite(verdict.attained), said["attained"])
         name = f"{verdict.promise}{AGAINST_ORIGINAL}"
-        claims.append(Claim(name, "holds" if fits else "fails", verdict.sentence))
+        claims.append(Claim(name, "holds" if fits else "fails", verdict.sentence, True))
+    for limit, known in zip(again.limits, certificate["limits"], strict=False):
+        fits = same and limit.holds and near(finite(limit.value), known["value"])
+        name = f"{limit.name}{AGAINST_ORIGINAL}"
+        claims.append(Claim(name, "holds" if fits else "fails", limit.sentence, True))
     return claims
 
 

@@ -18,13 +18,13 @@ ALGORITHM = "Ed25519"
 
 def signed(certificate: Mapping[str, Any], key_file: Path) -> dict[str, Any]:
     """A certificate with a signature over all of it."""
-    from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
+    value = _private_key(key_file).sign(canonical(_unsigned(certificate)))
+    return {**certificate, "signature": {**public_half(key_file), "value": _text(value)}}
 
-    key = _private_key(key_file)
-    public = key.public_key().public_bytes(Encoding.Raw, PublicFormat.Raw)
-    value = key.sign(canonical(_unsigned(certificate)))
-    signature = {"algorithm": ALGORITHM, "public_key": _text(public), "value": _text(value)}
-    return {**certificate, "signature": signature}
+
+def public_half(key_file: Path) -> dict[str, Any]:
+    """What can be told of a signature before there is one: the algorithm and the public key."""
+    return {"algorithm": ALGORITHM, "public_key": _text(_raw(_private_key(key_file).public_key()))}
 
 
 def signature_holds(certificate: Mapping[str, Any], trusted: Path | None = None) -> bool:

@@ -9,23 +9,22 @@ owner's lock: the input is the one that was committed to.
 from __future__ import annotations
 
 import dataclasses
-import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from sfumato import registry
+from sfumato import recipes, registry
 from sfumato.assessment import assess
 from sfumato.core.dataset import Dataset
 from sfumato.core.evidence import gather
 from sfumato.core.model import finite
-from sfumato.core.recipe import Recipe
 from sfumato.core.schema import Attribute, Kind, Schema
-from sfumato.errors import RecipeError, SchemaError, SfumatoError, UnreadableInput
+from sfumato.errors import SchemaError, SfumatoError, UnreadableInput
 from sfumato.io.read import read_table
+from sfumato.release.certificates import FILE, read_certificate
 from sfumato.release.claims import Claim, near
-from sfumato.release.documents import CERTIFICATE_VERSION, digest_of
-from sfumato.release.publish import sha256_of
+from sfumato.release.documents import digest_of
+from sfumato.release.manifest import folder_claim, require_plain_file, sha256_of
 from sfumato.release.replay import AGAINST_ORIGINAL, claims_from_original
 from sfumato.release.signature import signature_holds
 
@@ -33,6 +32,7 @@ if TYPE_CHECKING:
     from sfumato.core.model import Model
 
 
+NEEDS_BOTH = "give --original and --owner"
 PSEUDONYMS = "pseudonymize"
 """The step that may leave something in the place of a direct identifier."""
 
@@ -47,8 +47,12 @@ class Verification:
 
     @property
     def holds(self) -> bool:
-        """Whether no claim fails; claims that need the original are left open."""
-        return not any(claim.status == "fails" for claim in self.claims)
+        """Whether no claim fails and a promise was found to hold; other claims that need the original are left open.
+
+        Unknown is not a pass: where every promise needs the original and it was not given, nothing was verified.
+        """
+        kept = any(claim.promise and claim.status == "holds" for claim in self.claims)
+        return kept and not any(claim.status == "fails" for claim in self.claims)
 
     def __bool__(self) -> bool:
         return self.holds
@@ -80,43 +84,27 @@ def verify(
     ``population`` is the second table that was given to the run, where there was one.
     """
     certificate = read_certificate(folder)
-    claims = [_edited(certificate), _signature(certificate, trusted_key)]
-    file = folder / _data_name(certificate)
-    bytes_ok = _bytes(certificate, file)
-    claims.append(bytes_ok)
+    file = require_plain_file(folder, _data_name(certificate))
+    claims = [_edited(certificate), _signature(certificate, trusted_key), folder_claim(certificate, folder)]
+    claims.append(_bytes(certificate, file))
     try:
         released = _released(certificate, file)
     except SfumatoError as error:
         claims.append(Claim("readable data", "fails", str(error)))
         return Verification(str(folder), tuple(c for c in claims if c), "signature" in certificate)
-    recipe = _recipe(certificate, released)
-    claims += [_guarded(check, certificate, released, recipe) for check in (_shape, _direct)]
-    promises = _promises(certificate, released, recipe.meet, original)
+    claims += [_guarded(check, certificate, released) for check in (_shape, _direct)]
+    promises = _promises(certificate, released, original)
     again = claims_from_original(certificate, released, original, owner, population)
     replayed = {claim.name.removesuffix(AGAINST_ORIGINAL) for claim in again}
     claims += [c for c in promises if c.status != "needs original" or c.name not in replayed]
-    claims += [_guarded(_classes, certificate, released, recipe), *again]
+    claims += [_guarded(_classes, certificate, released), *again]
+    claims.append(_nothing(claims))
     return Verification(str(folder), tuple(c for c in claims if c is not None), "signature" in certificate)
 
 
-def read_certificate(folder: Path) -> dict[str, Any]:
-    """The certificate of a shared folder."""
-    file = folder / "certificate.json"
-    try:
-        document = json.loads(file.read_text(encoding="utf-8"))
-    except OSError:
-        hint = " (the folder to verify is the one called share)" if (folder / "share").is_dir() else ""
-        raise UnreadableInput(f"{folder} holds no certificate.json{hint}") from None
-    except ValueError:
-        raise UnreadableInput(f"{file} is not valid JSON; it was damaged or edited") from None
-    if not isinstance(document, dict) or document.get("sfumato_certificate") != CERTIFICATE_VERSION:
-        raise UnreadableInput(f"{file} is not a certificate of version {CERTIFICATE_VERSION}")
-    return document
-
-
 def _data_name(certificate: Mapping[str, Any]) -> str:
-    name = certificate.get("data", {}).get("file")
-    if not isinstance(name, str) or Path(name).name != name:
+    name: str = certificate["data"]["file"]
+    if Path(name).name != name or name == FILE:
         raise UnreadableInput("the certificate does not name a data file of its own folder")
     return name
 
@@ -157,7 +145,10 @@ def read_released(folder: Path, certificate: Mapping[str, Any]) -> Dataset:
 
 def _released(certificate: Mapping[str, Any], file: Path) -> Dataset:
     form = certificate["data"].get("form", {})
-    frame, source = read_table(file, format=certificate["data"].get("format"), **form)
+    try:
+        frame, source = read_table(file, format=certificate["data"].get("format"), **form)
+    except TypeError:
+        raise UnreadableInput("the certificate does not say in a way we know how its data file is read") from None
     schema = Schema({name: _attribute(certificate, name, tuple(roles)) for name, roles in certificate["roles"].items()})
     missing = [name for name in schema.attributes if name not in frame.columns]
     if missing:
@@ -172,7 +163,7 @@ def _attribute(certificate: Mapping[str, Any], name: str, roles: tuple[Any, ...]
     said = certificate["recipe"]["columns"].get(name, {})
     hierarchy = said.get("hierarchy")
     kind: Any = Kind.NOMINAL if "quasi" in roles else said.get("kind", Kind.NOMINAL)  # recoding changes the kind
-    listed = hierarchy is None or isinstance(next(iter(hierarchy.values())), str)
+    listed = hierarchy is None or recipes.keeps_back("hierarchies", hierarchy)
     return Attribute(
         roles,
         kind=kind,
@@ -182,27 +173,17 @@ def _attribute(certificate: Mapping[str, Any], name: str, roles: tuple[Any, ...]
     )
 
 
-def _recipe(certificate: Mapping[str, Any], released: Dataset) -> Recipe:
-    """The promises of the certificate; steps may lack parameters that stay with the owner."""
-    plain = certificate["recipe"]
+Check = Callable[[Mapping[str, Any], Dataset], Claim | None]
+
+
+def _guarded(check: Check, certificate: Mapping[str, Any], released: Dataset) -> Claim | None:
     try:
-        meet = tuple(registry.build("models", spec) for spec in plain.get("meet", []))
-    except RecipeError as error:
-        raise UnreadableInput(f"the certificate's recipe cannot be understood: {error}") from None
-    return Recipe(released.schema, meet)
-
-
-Check = Callable[[Mapping[str, Any], Dataset, Recipe], Claim | None]
-
-
-def _guarded(check: Check, certificate: Mapping[str, Any], released: Dataset, recipe: Recipe) -> Claim | None:
-    try:
-        return check(certificate, released, recipe)
+        return check(certificate, released)
     except (KeyError, TypeError, ValueError):
         return Claim(check.__name__.strip("_"), "fails", "the certificate lacks what this claim needs")
 
 
-def _shape(certificate: Mapping[str, Any], released: Dataset, recipe: Recipe) -> Claim:
+def _shape(certificate: Mapping[str, Any], released: Dataset) -> Claim:
     rows, columns = certificate["data"]["rows"], list(certificate["data"]["columns"])
     if rows == len(released) and columns == released.columns:
         return Claim("rows and columns", "holds", f"{rows:,} rows, {len(columns)} columns as said")
@@ -210,7 +191,7 @@ def _shape(certificate: Mapping[str, Any], released: Dataset, recipe: Recipe) ->
     return Claim("rows and columns", "fails", found)
 
 
-def _direct(certificate: Mapping[str, Any], released: Dataset, recipe: Recipe) -> Claim:
+def _direct(certificate: Mapping[str, Any], released: Dataset) -> Claim:
     named = [c for c, spec in certificate["recipe"]["columns"].items() if "direct" in spec["role"]]
     replaced = {c for step in certificate["plan"] if step["step"] == PSEUDONYMS for c in step.get("masked", {})}
     left = [c for c in named if c in released.columns and c not in replaced]
@@ -220,23 +201,45 @@ def _direct(certificate: Mapping[str, Any], released: Dataset, recipe: Recipe) -
     return Claim("direct identifiers gone", "holds", told if named else "there were none")
 
 
-def _promises(
-    certificate: Mapping[str, Any], released: Dataset, meet: tuple[Model, ...], original: Dataset | None
-) -> list[Claim]:
-    """Judge again the promises that need nothing but what is at hand; the others wait for the original."""
-    claims = []
-    for model, said in zip(meet, certificate["verdicts"], strict=False):
+def _promises(certificate: Mapping[str, Any], released: Dataset, original: Dataset | None) -> list[Claim]:
+    """Judge again the promises that need nothing but what is at hand; the others, and limits, wait for the original."""
+    meet, verdicts = certificate["recipe"]["meet"], certificate["verdicts"]
+    if not verdicts and not certificate["limits"]:
+        return [Claim("promises", "fails", "the certificate promises nothing; an empty promise is not a promise")]
+    claims = [_promised(spec, said, released, original) for spec, said in zip(meet, verdicts, strict=False)]
+    if len(meet) != len(verdicts):
+        claims.append(Claim("promises", "fails", "the certificate judges other promises than its recipe names"))
+    limits = certificate["recipe"].get("limits") or {}
+    if list(limits) != [said["name"] for said in certificate["limits"]]:
+        claims.append(Claim("limits", "fails", "the certificate judges other limits than its recipe names"))
+    open_limits = [Claim(said["name"], "needs original", NEEDS_BOTH, True) for said in certificate["limits"]]
+    return claims + open_limits
+
+
+def _promised(spec: Any, said: Mapping[str, Any], released: Dataset, original: Dataset | None) -> Claim:
+    if recipes.keeps_back("models", spec):
+        return Claim(said["promise"], "needs original", "it needs the values that the owner's recipe lists", True)
+    try:
+        model: Model = registry.build("models", spec)
+        if model.name != said["model"]:
+            return Claim(said["promise"], "fails", "the certificate's recipe names another promise", True)
         lacking = _lacking(model, released, original)
         if lacking:
-            claims.append(Claim(model.promise, "needs original", lacking))
-            continue
+            return Claim(model.promise, "needs original", lacking, True)
         found = model.judge(gather(released, [model], original=original))
-        same = found.holds == said["holds"] and near(finite(found.attained), said["attained"])
-        detail = f"{found.sentence}" if same else f"attained {found.attained}, certified {said['attained']}"
-        claims.append(Claim(model.promise, "holds" if same and found.holds else "fails", detail))
-    if len(meet) != len(certificate["verdicts"]):
-        claims.append(Claim("promises", "fails", "the certificate judges other promises than its recipe names"))
-    return claims
+    except SfumatoError as error:
+        return Claim(said["promise"], "fails", f"it cannot be judged on the released file: {error}", True)
+    same = found.holds == said["holds"] and near(finite(found.attained), said["attained"])
+    detail = f"{found.sentence}" if same else f"attained {found.attained}, certified {said['attained']}"
+    return Claim(model.promise, "holds" if same and found.holds else "fails", detail, True)
+
+
+def _nothing(claims: Sequence[Claim | None]) -> Claim | None:
+    """Say it where nothing that the release was made for could be checked."""
+    promises = [claim for claim in claims if claim is not None and claim.promise]
+    if not promises or any(claim.status != "needs original" for claim in promises):
+        return None
+    return Claim("promises", "needs original", f"nothing could be verified from the file alone: {NEEDS_BOTH}")
 
 
 def _lacking(model: Model, released: Dataset, original: Dataset | None) -> str | None:
@@ -252,7 +255,7 @@ def _lacking(model: Model, released: Dataset, original: Dataset | None) -> str |
     return None
 
 
-def _classes(certificate: Mapping[str, Any], released: Dataset, recipe: Recipe) -> Claim:
+def _classes(certificate: Mapping[str, Any], released: Dataset) -> Claim:
     found, said = assess(released), certificate["classes"]
     sizes = {str(size): count for size, count in found.class_sizes.items()}
     risks_fit = all(near(m.value, said["risks"].get(m.name)) for m in found.measures)

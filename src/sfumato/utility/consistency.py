@@ -35,6 +35,7 @@ class Consistency:
     rules: Annotated[tuple[Rule, ...], Field(min_length=1, description="rules like 'born <= died'")]
 
     name: ClassVar[str] = "consistency"
+    secret: ClassVar[tuple[str, ...]] = ("rules",)
     better: ClassVar[Literal["lower", "higher"]] = "higher"
 
     def applies(self, pair: Pair) -> str | None:

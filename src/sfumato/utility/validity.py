@@ -42,6 +42,7 @@ class Validity:
     ] = Field(default_factory=dict)
 
     name: ClassVar[str] = "validity"
+    secret: ClassVar[tuple[str, ...]] = ("rules",)
     better: ClassVar[Literal["lower", "higher"]] = "higher"
 
     def __post_init__(self) -> None:

@@ -3,21 +3,19 @@
 from __future__ import annotations
 
 import dataclasses
-import json
-import secrets
-import shutil
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from sfumato.core.progress import Progress, silent
 from sfumato.core.randomness import Seed
-from sfumato.errors import OutputError, SchemaError
+from sfumato.errors import SchemaError
 from sfumato.policy.enforcing.compile import Compiled, compile_policies
 from sfumato.policy.enforcing.people import COLUMN, Policies
 from sfumato.policy.enforcing.record import FILE, compliance_record
 from sfumato.release.make import make_release
-from sfumato.release.publish import refuse_existing
+from sfumato.release.publish import publish
 from sfumato.release.replay import POLICIES
+from sfumato.release.sealing import write_json
 
 if TYPE_CHECKING:
     from sfumato.core.dataset import Dataset
@@ -34,36 +32,12 @@ class Enforced:
 
     def write(self, folder: str | Path, *, force: bool = False, **options: Any) -> Path:
         """Write the release with ``owner/compliance.json``; all of it or nothing."""
-        target = Path(folder)
-        refuse_existing(target, force=force)
-        aside = target.with_name(f".{target.name}-{secrets.token_hex(4)}")
-        try:
-            self.release.write(aside, **options)
-            text = json.dumps(self.record, indent=2, ensure_ascii=False) + "\n"
-            (aside / "owner" / FILE).write_text(text, encoding="utf-8")
-            _write_policies(self.release.original, aside / "owner")
-            _take_place(aside, target)
-        except OSError as error:
-            if isinstance(error, OutputError):
-                raise
-            raise OutputError(f"cannot write {target}: {error.strerror or error}; nothing was written") from None
-        finally:
-            shutil.rmtree(aside, ignore_errors=True)
-        return target
+        form = {"format": None, "sign": None, **options}
+        return publish(self.release, Path(folder), force=force, more=self._write_record, **form)
 
-
-def _take_place(made: Path, target: Path) -> None:
-    """Put the new folder where the old one is, keeping the old one until the new one stands."""
-    old = target.with_name(f".{target.name}-old-{secrets.token_hex(4)}")
-    if target.exists():
-        target.rename(old)
-    try:
-        made.rename(target)
-    except OSError:
-        if old.exists():
-            old.rename(target)
-        raise
-    shutil.rmtree(old, ignore_errors=True)
+    def _write_record(self, owner: Path) -> None:
+        write_json(owner / FILE, self.record)
+        _write_policies(self.release.original, owner)
 
 
 def _write_policies(original: Dataset, owner: Path) -> None:

@@ -12,11 +12,12 @@ from sfumato.core.encoding import encode
 from sfumato.core.evidence import gather
 from sfumato.core.hierarchy import TOP
 from sfumato.core.schema import Role, Schema
-from sfumato.errors import SfumatoError, UnreadableInput
+from sfumato.errors import SfumatoError
 from sfumato.policy.enforcing.columns import ROLES
 from sfumato.policy.policy import Anonymization, Group, Purpose
 from sfumato.policy.promises import UnknownPromise, models_of
 from sfumato.release import verify as verifying
+from sfumato.release.certificates import read_certificate
 
 if TYPE_CHECKING:
     from sfumato.core.dataset import Dataset
@@ -133,14 +134,9 @@ class Released:
 
 def read_released(folder: Path, original: Dataset | None = None) -> Released:
     """Read a shared folder and verify its certificate."""
-    certificate = verifying.read_certificate(folder)
+    certificate = read_certificate(folder)
     checked = verifying.verify(folder, original=original)
     problems = tuple(
         f"the certificate does not hold: {c.name}: {c.detail}" for c in checked.claims if c.status == "fails"
     )
-    try:
-        name = verifying._data_name(certificate)
-        dataset = verifying._released(certificate, folder / name)
-    except (KeyError, TypeError, AttributeError):
-        raise UnreadableInput(f"the certificate in {folder} lacks what describes its data") from None
-    return Released(certificate, dataset, problems, original)
+    return Released(certificate, verifying.read_released(folder, certificate), problems, original)

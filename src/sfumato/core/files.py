@@ -1,0 +1,74 @@
+"""Opening files that somebody else named: only plain files, and none larger than was said.
+
+A recipe, a hierarchy, a population or a shared folder may name a device that never ends, a pipe that nobody writes to, or
+a file that fills the memory. Such a path is refused before a byte of it is read.
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+from pathlib import Path
+
+from sfumato.errors import UnreadableInput
+
+MEGABYTE = 1024 * 1024
+KINDS = (
+    (stat.S_ISDIR, "a folder; name one file in it"),
+    (stat.S_ISFIFO, "a pipe, which could be read only once and may never end; save it as a file first"),
+    (stat.S_ISCHR, "a device, not a file"),
+    (stat.S_ISBLK, "a device, not a file"),
+    (stat.S_ISSOCK, "a socket, not a file"),
+)
+
+
+def read_plain(path: str | os.PathLike[str], *, most: int, what: str) -> bytes:
+    """The bytes of a plain file of at most ``most`` bytes; ``what`` says in the message what it should have been.
+
+    Symbolic links are followed: what counts is what is opened. Opening does not wait for the writer of a pipe.
+    """
+    name = os.fspath(path)
+    try:
+        handle = os.open(name, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0))
+    except (OSError, ValueError) as error:  # ValueError: a NUL in the path
+        raise UnreadableInput(f"{name}: {_reason(error)}") from None
+    try:
+        with os.fdopen(handle, "rb") as file:
+            _require_plain(os.fstat(file.fileno()), name, most, what)
+            data = file.read(most + 1)
+    except OSError as error:
+        raise UnreadableInput(f"{name}: {_reason(error)}") from None
+    if len(data) > most:  # it grew while it was read
+        raise UnreadableInput(_too_large(name, most, what))
+    return data
+
+
+def require_plain(path: str | os.PathLike[str], *, most: int, what: str) -> None:
+    """Raise unless a path leads to a plain file of at most ``most`` bytes."""
+    name = os.fspath(path)
+    try:
+        _require_plain(Path(name).stat(), name, most, what)
+    except (OSError, ValueError) as error:
+        raise UnreadableInput(f"{name}: {_reason(error)}") from None
+
+
+def _require_plain(found: os.stat_result, name: str, most: int, what: str) -> None:
+    kind = next((told for is_kind, told in KINDS if is_kind(found.st_mode)), None)
+    if kind is not None:
+        raise UnreadableInput(f"{name}: {what} must be a plain file, and this is {kind}")
+    if found.st_size > most:
+        raise UnreadableInput(_too_large(name, most, what))
+
+
+def _too_large(name: str, most: int, what: str) -> str:
+    return f"{name} is larger than {most // MEGABYTE:,} MB, the most that is read as {what}"
+
+
+def _reason(error: OSError | ValueError) -> str:
+    if isinstance(error, FileNotFoundError):
+        return "there is no such file; check the path"
+    if isinstance(error, IsADirectoryError):
+        return "this is a folder; name one file in it"
+    if isinstance(error, PermissionError):
+        return "reading it is not permitted; check its owner and mode"
+    return f"it cannot be read ({getattr(error, 'strerror', None) or 'not a valid path'})"

@@ -1,0 +1,85 @@
+"""Ctrl-C: what was done when it came, and moments in which it has to wait.
+
+Python turns the signal into KeyboardInterrupt wherever it happens to be. Inside a compiled loop or a callback that ends as
+some other error, or is lost. So the command line notes the signal itself (:func:`watching`): whatever ends a command after
+that was the user. :func:`undisturbed` keeps the signal waiting while a folder is moved.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import signal
+import threading
+from collections.abc import Iterator
+from typing import Any
+
+
+class _State:
+    """What this process knows about its interruption."""
+
+    pressed = False
+    done: tuple[str, ...] = ()
+
+
+def pressed() -> bool:
+    """Whether Ctrl-C came since :func:`watching` began, even if the exception it raised was lost."""
+    return _State.pressed
+
+
+def raise_if_pressed() -> None:
+    """Raise KeyboardInterrupt where the one that Ctrl-C raised was lost inside of a callback."""
+    if _State.pressed:
+        raise KeyboardInterrupt
+
+
+def note_done(sentence: str) -> None:
+    """Note what stands whatever comes: an interruption after it is told so."""
+    _State.done = (*_State.done, sentence)
+
+
+def done() -> tuple[str, ...]:
+    """What was noted since :func:`watching` began."""
+    return _State.done
+
+
+@contextlib.contextmanager
+def watching() -> Iterator[None]:
+    """Note Ctrl-C on its way to the usual handler; outside of the main thread there is nothing to watch."""
+    _State.pressed, _State.done = False, ()
+    before = _handler()
+
+    def noting(number: int, frame: Any) -> None:
+        _State.pressed = True
+        before(number, frame)
+
+    try:
+        with _handled_by(noting if callable(before) else None):
+            yield
+    finally:
+        _State.pressed, _State.done = False, ()
+
+
+@contextlib.contextmanager
+def undisturbed() -> Iterator[None]:
+    """Let Ctrl-C wait until the block is done, then let it through."""
+    before, waiting = _handler(), list[tuple[int, Any]]()
+    with _handled_by((lambda number, frame: waiting.append((number, frame))) if callable(before) else None):
+        yield
+    for number, frame in waiting[:1]:
+        before(number, frame)
+
+
+def _handler() -> Any:
+    return signal.getsignal(signal.SIGINT) if threading.current_thread() is threading.main_thread() else None
+
+
+@contextlib.contextmanager
+def _handled_by(handler: Any) -> Iterator[None]:
+    if handler is None:
+        yield
+        return
+    before = signal.signal(signal.SIGINT, handler)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)

@@ -1,0 +1,184 @@
+"""Reading a certificate that may come from anyone: as it was meant, or not at all.
+
+JSON readers disagree about duplicate keys, about numbers that are none and about what is left out. A certificate that two
+readers could take for two things is refused, so that what is signed is what is read. Whatever is wrong with a file
+ends in one sentence.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from sfumato.core.files import MEGABYTE, read_plain
+from sfumato.errors import UnreadableInput
+from sfumato.release.documents import CERTIFICATE_VERSION, canonical
+
+FILE = "certificate.json"
+OLDEST = 1
+MAX_BYTES = 64 * MEGABYTE
+DEEPEST = 64
+
+TEXT, TRUTH, WHOLE = "text", "true or false", "a whole number"
+NUMBER = "a number or null"
+COUNT = "a whole number or null"
+ROLE = "a word or a list of words"
+MAPPING, ANYTHING = "a mapping", "anything"
+TYPES: dict[str, Any] = {
+    TEXT: str,
+    NUMBER: (int, float, type(None)),
+    WHOLE: int,
+    COUNT: (int, type(None)),
+    MAPPING: dict,
+}
+
+VERDICT = {"model": TEXT, "promise": TEXT, "holds": TRUTH, "attained": NUMBER, "required": NUMBER, "sentence": TEXT}
+KEPT = {"name": TEXT, "value": NUMBER, "limit": NUMBER, "holds": TRUTH, "sentence": TEXT}
+SHAPE: dict[str, Any] = {
+    "created": TEXT,
+    "data": {"file": TEXT, "sha256": TEXT, "format": TEXT, "rows": WHOLE, "columns": [TEXT]},
+    "input_commitment": {"value": TEXT, "scheme": TEXT},
+    "recipe": {"columns": {"*": {"role": ROLE}}, "meet": [ANYTHING], "steps": [ANYTHING]},
+    "roles": {"*": [TEXT]},
+    "missing_rule": {"*": TEXT},
+    "verdicts": [VERDICT],
+    "limits": [KEPT],
+    "contract": [KEPT],
+    "classes": {"count": WHOLE, "smallest": COUNT, "sizes": {"*": WHOLE}, "risks": {"*": NUMBER}},
+    "plan": [{"step": TEXT}],
+    "dropped_columns": [TEXT],
+    "suppressed_records": COUNT,
+    "shuffled": TRUTH,
+    "rehearsal": TRUTH,
+    "versions": {"*": TEXT},
+    "digest": TEXT,
+}
+"""What every certificate holds: ``"*"`` stands for any key. More may stand beside it, and is covered by the digest."""
+
+LATER: dict[str, Any] = {"files": {"*": {"sha256": TEXT, "bytes": WHOLE}}}
+"""What came with version 2."""
+
+
+def read_certificate(folder: Path) -> dict[str, Any]:
+    """The certificate of a shared folder; refused when it is not one, or could be taken for two."""
+    file = folder / FILE
+    if not file.exists():
+        hint = " (the folder to verify is the one called share)" if (folder / "share").is_dir() else ""
+        raise UnreadableInput(f"{folder} holds no {FILE}{hint}")
+    return parsed(read_plain(file, most=MAX_BYTES, what="a certificate"), str(file))
+
+
+def parsed(data: bytes, name: str) -> dict[str, Any]:
+    """A certificate from its bytes.
+
+    >>> parsed(b'{"sfumato_certificate": 1, "sfumato_certificate": 2}', "certificate.json")
+    Traceback (most recent call last):
+    ...
+    sfumato.errors.UnreadableInput: certificate.json says one thing twice (a key is repeated); it was edited
+    """
+    strange: list[str] = []
+    try:
+        document = json.loads(
+            data.decode("utf-8"),
+            object_pairs_hook=lambda pairs: _once(pairs, name),
+            parse_constant=lambda word: _number(word, strange),
+            parse_float=lambda text: _number(text, strange),
+        )
+    except (ValueError, RecursionError):
+        raise UnreadableInput(f"{name} is not valid JSON; it was damaged or edited") from None
+    _require_version(document, name)
+    if strange and document["sfumato_certificate"] > OLDEST:
+        raise UnreadableInput(f"{name} holds a number that is none; it was damaged or edited")
+    _require_writable(document, name)
+    shape = SHAPE if document["sfumato_certificate"] == OLDEST else SHAPE | LATER
+    _require_shape(document, shape, "", name)
+    return dict(document)
+
+
+def _once(pairs: list[tuple[str, Any]], name: str) -> dict[str, Any]:
+    """A JSON object whose keys are all different."""
+    made = dict(pairs)
+    if len(made) != len(pairs):
+        raise UnreadableInput(f"{name} says one thing twice (a key is repeated); it was edited")
+    return made
+
+
+def _number(text: str, strange: list[str]) -> float:
+    """A number, noted where it is infinite or none."""
+    value = float(text)
+    if not math.isfinite(value):
+        strange.append(text)
+    return value
+
+
+def _require_version(document: Any, name: str) -> None:
+    version = document.get("sfumato_certificate") if isinstance(document, dict) else None
+    if type(version) is not int:
+        raise UnreadableInput(f"{name} is not a certificate of sfumato")
+    if not OLDEST <= version <= CERTIFICATE_VERSION:
+        raise UnreadableInput(
+            f"{name} is a certificate of version {version}; this sfumato reads versions {OLDEST} to "
+            f"{CERTIFICATE_VERSION}: install a newer one"
+        )
+
+
+def _require_writable(document: Mapping[str, Any], name: str) -> None:
+    """Refuse what cannot be written again as it was read: nested too deeply, or text that is no Unicode."""
+    if _depth(document) > DEEPEST:
+        raise UnreadableInput(f"{name} is nested more than {DEEPEST} deep; that is no certificate")
+    try:
+        canonical(document)
+    except ValueError:
+        raise UnreadableInput(f"{name} holds text that is no Unicode; it was damaged or edited") from None
+
+
+def _depth(value: Any) -> int:
+    """How deep lists and mappings are nested; no recursion, since a file decides how deep."""
+    deepest, waiting = 0, [(value, 1)]
+    while waiting and deepest <= DEEPEST:
+        one, depth = waiting.pop()
+        inside = one.values() if isinstance(one, dict) else one if isinstance(one, list) else None
+        if inside is not None:
+            deepest = max(deepest, depth)
+            waiting += [(part, depth + 1) for part in inside]
+    return deepest
+
+
+def _require_shape(value: Any, shape: Any, where: str, name: str) -> None:
+    """Refuse what lacks a part or has one of another type; the message names the part and never what stands there."""
+    if isinstance(shape, str):
+        if not _is(value, shape):
+            raise UnreadableInput(f"{name} cannot be understood: {where} should be {shape}")
+    elif isinstance(shape, list):
+        if not isinstance(value, list):
+            raise UnreadableInput(f"{name} cannot be understood: {where} should be a list")
+        for part in value:
+            _require_shape(part, shape[0], f"an entry of {where}", name)
+    elif not isinstance(value, dict):
+        raise UnreadableInput(f"{name} cannot be understood: {where} should be a mapping")
+    elif "*" in shape:
+        for part in value.values():
+            _require_shape(part, shape["*"], f"an entry of {where}", name)
+    else:
+        _require_parts(value, shape, where, name)
+
+
+def _require_parts(value: Mapping[str, Any], shape: Mapping[str, Any], where: str, name: str) -> None:
+    for key, inner in shape.items():
+        place = f"{key} in {where}" if where else key
+        if key not in value:
+            raise UnreadableInput(f"{name} cannot be understood: it lacks {place}")
+        _require_shape(value[key], inner, place, name)
+
+
+def _is(value: Any, kind: str) -> bool:
+    if kind == ANYTHING:
+        return True
+    if kind == TRUTH:
+        return isinstance(value, bool)
+    if kind == ROLE:
+        return isinstance(value, str) or (isinstance(value, list) and all(isinstance(one, str) for one in value))
+    return isinstance(value, TYPES[kind]) and not isinstance(value, bool)

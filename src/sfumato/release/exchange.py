@@ -1,0 +1,230 @@
+"""Putting a folder in the place of another: the old one stands until the new one does, whatever happens in between.
+
+A release is made in a temporary folder beside its target. Where there is nothing yet (or an empty folder) one rename puts it in
+place; of several runs only one can. An earlier release is exchanged in one act where the system can (Linux). Elsewhere it
+is put aside first; when the run is killed between the two renames, the next one puts it back.
+
+A run holds a lock (``.out.sfumato-lock``) while it writes; another one to the same folder waits for it. What dead runs
+left, for this target or another in the same parent folder, is swept by the next run that gets their lock; where a file
+system knows no locks nothing is swept. A target that is a symbolic link is followed: the folder it leads to is replaced, the
+link stays.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import errno
+import os
+import re
+import secrets
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+
+from sfumato.core.interrupts import note_done, raise_if_pressed, undisturbed
+from sfumato.errors import OutputError
+
+FRESH, OLD, LOCK = "new", "old", "lock"
+LEFT_BEHIND = re.compile(r"\.(?P<name>.+)\.sfumato-(?:lock|(?P<kind>new|old)-[0-9a-f]{16})")
+AT_CWD, EXCHANGE = -100, 2
+UNSUPPORTED = {errno.ENOSYS, errno.EINVAL, errno.ENOTSUP, errno.EOPNOTSUPP, errno.EPERM}
+BUSY = {errno.EWOULDBLOCK, errno.EACCES, errno.EAGAIN}
+NO_LOCKS = {errno.ENOSYS, errno.ENOLCK, errno.ENOTSUP, errno.EOPNOTSUPP, errno.EINVAL}
+
+
+def target_of(folder: Path) -> Path:
+    """The folder that is meant: a symbolic link is followed, to its end."""
+    try:
+        named = folder.name not in ("", "..") and not folder.is_symlink()
+        target = folder if named else folder.resolve()
+    except (OSError, RuntimeError, ValueError):  # a circle of links, a NUL
+        raise OutputError(f"{str(folder)!r} leads nowhere; choose another output") from None
+    if not target.name:
+        raise OutputError(f"{folder} cannot be replaced; choose another output")
+    return target
+
+
+def refuse_existing(folder: Path, *, force: bool) -> None:
+    """Refuse to overwrite, unless told to; and never to replace something that is not a release."""
+    target = target_of(folder)
+    if not target.exists() and target.parent.is_dir():
+        sweep(target.parent, target.name)  # a killed run may have put an earlier release aside
+    if not target.exists():
+        return
+    if not target.is_dir():
+        raise OutputError(f"{folder} exists and is not a folder; choose another output")
+    if any(target.iterdir()):
+        if not force:
+            raise OutputError(f"{folder} already exists; choose another folder, or replace it with --force")
+        if not (target / "share" / "certificate.json").is_file():
+            raise OutputError(f"{folder} is not empty and holds no earlier release; --force will not replace it")
+
+
+@contextlib.contextmanager
+def in_place(folder: Path, *, force: bool) -> Iterator[Path]:
+    """A temporary folder beside the target that takes its place only when all went well.
+
+    An interrupted or failed block leaves the target as it was and nothing beside it.
+    """
+    target = target_of(folder)
+    with _told(folder):
+        target.parent.mkdir(parents=True, exist_ok=True)
+        sweep(target.parent)
+    with _told(folder), _locked(target):
+        refuse_existing(folder, force=force)
+        made = _beside(target, FRESH)
+        made.mkdir(mode=0o700)
+        try:
+            yield made
+            raise_if_pressed()
+            _put(made, target, force=force)
+        finally:  # a new folder that did not get there, or the old one that was exchanged for it
+            with undisturbed():
+                shutil.rmtree(made, ignore_errors=True)
+
+
+@contextlib.contextmanager
+def _told(folder: Path) -> Iterator[None]:
+    """Say what could not be written, and why."""
+    try:
+        yield
+    except OutputError:
+        raise
+    except OSError as error:
+        full = " (free some space and run again)" if error.errno == errno.ENOSPC else ""
+        raise OutputError(f"cannot write {folder}: {error.strerror or error}{full}; nothing was written") from None
+
+
+def sweep(parent: Path, only: str | None = None) -> None:
+    """Mend and remove what dead runs left in a folder: a release that was put aside and not replaced comes back."""
+    found = {match["name"] for file in parent.iterdir() if (match := LEFT_BEHIND.fullmatch(file.name))}
+    for name in sorted(found if only is None else found & {only}):
+        with contextlib.suppress(OSError), _locked(parent / name, wait=False) as ours:
+            if ours:
+                _mend(parent / name)
+
+
+def _mend(target: Path) -> None:
+    for file in sorted(target.parent.iterdir()):
+        match = LEFT_BEHIND.fullmatch(file.name)
+        if match is None or match["name"] != target.name or match["kind"] is None:
+            continue
+        if match["kind"] == OLD and not target.exists():
+            _rename(file, target)
+        else:
+            shutil.rmtree(file, ignore_errors=True)
+
+
+def _put(made: Path, target: Path, *, force: bool) -> None:
+    """Move the new folder to its place; Ctrl-C waits until it is known what stands there."""
+    made.chmod(0o755)
+    with undisturbed():
+        if force and target.exists() and any(target.iterdir()):
+            _exchange(made, target)
+        else:
+            _take(made, target)
+        note_done(f"the release stands in {target}")
+
+
+def _take(made: Path, target: Path) -> None:
+    """Move a folder where nothing is, or an empty folder; what somebody else put there meanwhile is not replaced."""
+    try:
+        if os.name == "nt" and target.exists():
+            target.rmdir()
+        _rename(made, target)
+    except OSError as error:
+        if error.errno in (errno.ENOTEMPTY, errno.EEXIST):
+            raise OutputError(
+                f"{target} already exists: another run was faster; choose another folder, or replace it with --force"
+            ) from None
+        raise
+
+
+def _exchange(made: Path, target: Path) -> None:
+    """Let two folders change places; afterwards the old one is where the new one was made."""
+    if _exchanged(made, target):
+        return
+    aside = _beside(target, OLD)
+    _rename(target, aside)
+    try:
+        _rename(made, target)
+    except OSError:
+        _rename(aside, target)
+        raise
+    shutil.rmtree(aside, ignore_errors=True)
+
+
+def _rename(one: Path, other: Path) -> None:
+    one.rename(other)
+
+
+def _exchanged(one: Path, other: Path) -> bool:
+    """Whether the system exchanged two folders in one act (renameat2, Linux); False where it cannot."""
+    try:
+        call = ctypes.CDLL(None, use_errno=True).renameat2
+    except (AttributeError, OSError, TypeError):
+        return False
+    if call(AT_CWD, os.fsencode(one), AT_CWD, os.fsencode(other), EXCHANGE) == 0:
+        return True
+    number = ctypes.get_errno()
+    if number in UNSUPPORTED:
+        return False
+    raise OSError(number, os.strerror(number))
+
+
+def _beside(target: Path, kind: str) -> Path:
+    return target.with_name(f".{target.name}.sfumato-{kind}-{secrets.token_hex(8)}")
+
+
+@contextlib.contextmanager
+def _locked(target: Path, *, wait: bool = True) -> Iterator[bool]:
+    """Hold the lock of a target; False where there are no locks, or somebody has it and we do not wait.
+
+    The lock's file goes with the lock: who waited for one that was removed meanwhile tries again.
+    """
+    file = target.with_name(f".{target.name}.sfumato-{LOCK}")
+    handle = None
+    while handle is None and (opened := _lock(file, wait=wait)) is not None:
+        handle = opened if _is_same(opened, file) else None
+        if handle is None:
+            os.close(opened)
+    try:
+        yield handle is not None
+    finally:
+        if handle is not None:
+            file.unlink(missing_ok=True)
+            os.close(handle)
+
+
+def _lock(file: Path, *, wait: bool) -> int | None:
+    """An open lock file that nobody else has locked, or None."""
+    try:
+        import fcntl
+    except ImportError:  # not a POSIX system
+        return None
+    handle = os.open(file, os.O_RDWR | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0), 0o600)
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
+    except BaseException as error:
+        os.close(handle)
+        if isinstance(error, OSError) and error.errno in NO_LOCKS:
+            file.unlink(missing_ok=True)
+        if isinstance(error, OSError) and error.errno in NO_LOCKS | BUSY:
+            return None
+        raise
+    return handle
+
+
+def _is_same(handle: int, file: Path) -> bool:
+    try:
+        return os.path.samestat(os.fstat(handle), file.stat())
+    except FileNotFoundError:
+        return False
+
+
+def keep_private(folder: Path) -> None:
+    """Let only the owner look into a folder and read its files, whatever the umask says."""
+    folder.chmod(0o700)
+    for file in folder.rglob("*"):
+        file.chmod(0o700 if file.is_dir() else 0o600)

@@ -1,0 +1,90 @@
+"""What lies in a shared folder: every file with its size and digest, so that none is added, taken away or exchanged."""
+
+from __future__ import annotations
+
+import hashlib
+import stat
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from sfumato.errors import UnreadableInput
+from sfumato.release.certificates import FILE
+from sfumato.release.claims import Claim
+
+MOST_NAMED = 5
+
+
+def manifest_of(share: Path) -> dict[str, dict[str, Any]]:
+    """Every file of a shared folder but the certificate itself: path (with ``/``) → SHA-256 and size."""
+    files = sorted(path for path in share.rglob("*") if path.is_file())
+    return {
+        path.relative_to(share).as_posix(): {"sha256": sha256_of(path), "bytes": path.stat().st_size}
+        for path in files
+        if path.relative_to(share).as_posix() != FILE
+    }
+
+
+def sha256_of(file: Path) -> str:
+    """SHA-256 of a file's bytes."""
+    with file.open("rb") as handle:
+        return hashlib.file_digest(handle, "sha256").hexdigest()
+
+
+def folder_claim(certificate: Mapping[str, Any], share: Path) -> Claim:
+    """Whether the folder holds the files the certificate lists, as they were, and nothing else.
+
+    A certificate of version 1 lists none: then only what is no plain file is looked for.
+    """
+    name = "folder"
+    listed: Mapping[str, Any] | None = certificate.get("files")
+    found = dict(_entries(share))
+    odd = [path for path, plain in found.items() if not plain]
+    if odd:
+        return Claim(name, "fails", f"{_named(odd)}: a symbolic link, device or pipe, which a release never holds")
+    if listed is None:
+        return Claim(name, "holds", "no links in it (a certificate of version 1 covers the data file only)")
+    extra = [path for path in found if path not in listed and path != FILE]
+    gone = [path for path in listed if path not in found]
+    changed = [path for path in listed if path in found and not _as_listed(share / path, listed[path])]
+    problems = [
+        f"{_named(paths)} {words}"
+        for paths, words in ((extra, "not listed"), (gone, "missing"), (changed, "changed"))
+        if paths
+    ]
+    if problems:
+        return Claim(name, "fails", "; ".join(problems))
+    return Claim(name, "holds", f"{len(listed)} files as listed, and no others")
+
+
+def require_plain_file(share: Path, name: str) -> Path:
+    """The path of a file in a shared folder; refused when it is not there, or is a device or a pipe."""
+    file = share / name
+    try:
+        plain = stat.S_ISREG(file.stat().st_mode)
+    except (OSError, ValueError):
+        raise UnreadableInput(f"{file} is not there or cannot be read") from None
+    if not plain:
+        raise UnreadableInput(f"{file} is no plain file")
+    return file
+
+
+def _entries(share: Path) -> Iterator[tuple[str, bool]]:
+    """Every path in a folder that is no folder itself, and whether it is a plain file and no link."""
+    for path in sorted(share.rglob("*")):
+        mode = path.lstat().st_mode
+        if not stat.S_ISDIR(mode):
+            yield path.relative_to(share).as_posix(), stat.S_ISREG(mode)
+
+
+def _as_listed(file: Path, listed: Mapping[str, Any]) -> bool:
+    try:
+        return bool(file.stat().st_size == listed["bytes"] and sha256_of(file) == listed["sha256"])
+    except OSError:
+        return False
+
+
+def _named(paths: list[str]) -> str:
+    """A few paths in a sentence, as Python writes them: names may hold anything."""
+    more = f" and {len(paths) - MOST_NAMED:,} more" if len(paths) > MOST_NAMED else ""
+    return ", ".join(repr(path) for path in paths[:MOST_NAMED]) + more
