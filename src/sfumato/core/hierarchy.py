@@ -10,7 +10,7 @@ from __future__ import annotations
 import dataclasses
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, ClassVar, Protocol
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol, runtime_checkable
 
 from sfumato.errors import InternalError, SchemaError
 
@@ -62,6 +62,19 @@ def _share_of(leaves: Sequence[Mapping[str, float]], total: int) -> tuple[dict[s
     if total > 1:
         return tuple({label: (n - 1.0) / (total - 1.0) for label, n in level.items()} for level in leaves)
     return tuple(dict.fromkeys(level, 0.0 if total else 1.0) for level in leaves)
+
+
+@runtime_checkable
+class Fixed(Protocol):
+    """A hierarchy that says whether the path of a value depends on that value alone, and not on the others that occur."""
+
+    fixed: ClassVar[bool]
+
+
+def is_fixed(hierarchy: Hierarchy | None) -> bool:
+    """Whether a hierarchy was fixed before the data were seen; one that does not say so was not."""
+    declared: object = hierarchy
+    return isinstance(declared, Fixed) and declared.fixed
 
 
 class Hierarchy(Protocol):

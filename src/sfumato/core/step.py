@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from enum import StrEnum
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol, runtime_checkable
 
 from sfumato.core.progress import Progress, silent
@@ -14,6 +15,72 @@ if TYPE_CHECKING:
     from sfumato.core.dataset import Dataset
     from sfumato.core.model import Model
     from sfumato.core.randomness import Seed
+    from sfumato.core.schema import Schema
+
+
+class Effect(StrEnum):
+    """What a step does to an ε that a recipe certifies.
+
+    ``data_independent``: what becomes of a record depends on that record and the recipe alone, and no record comes or
+    goes. ``accounted``: the step says itself what its output tells of a record. ``looks``: it looks at the other records; before an
+    accounted step nothing can be certified then, after one it is post-processing.
+    """
+
+    DATA_INDEPENDENT = "data_independent"
+    ACCOUNTED = "accounted"
+    LOOKS = "looks"
+
+
+@dataclasses.dataclass(frozen=True)
+class Declaration:
+    """What a class of steps may do to a certified ε, at best, and when it does."""
+
+    effect: Effect
+    when: str
+
+
+LOOKS = Declaration(Effect.LOOKS, "always")
+"""What holds of a step that declares nothing."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Account:
+    """What one step, as it is written in a recipe, does to a certified ε.
+
+    ``why`` says why it looks. An accounted step covers ``columns`` (None: the whole table) at ε and δ for ``neighbours``
+    (``add_remove``: one record more or less, the number of records being secret; ``replace``: one record is another,
+    the number being public); ``replaced`` is its (ε, δ) for ``replace`` where that is not the same.
+    """
+
+    effect: Effect = Effect.LOOKS
+    why: str = ""
+    columns: tuple[str, ...] | None = None
+    epsilon: float = 0.0
+    delta: float = 0.0
+    neighbours: str = "replace"
+    replaced: tuple[float, float] | None = None
+
+
+@runtime_checkable
+class Accounting(Protocol):
+    """A step that says what it does to a certified ε. One that does not is held to look at the data."""
+
+    accounting: ClassVar[Declaration]
+
+    def account(self, schema: Schema) -> Account:
+        """What the step does to ε, from its fields and the schema alone."""
+        ...
+
+
+def declaration_of(step: type) -> Declaration:
+    """What a class of steps declares; one that declares nothing looks at the data."""
+    declared: Declaration = vars(step).get("accounting", LOOKS)
+    return declared
+
+
+def account_of(step: Step, schema: Schema) -> Account:
+    """What a step of a recipe does to a certified ε; one that declares nothing looks at the data."""
+    return step.account(schema) if isinstance(step, Accounting) else Account()
 
 
 @dataclasses.dataclass(frozen=True)

@@ -50,6 +50,7 @@ class Dates:
     format: Annotated[str | None, Field(description="how dates are written if not as in ISO 8601: %d.%m.%Y")] = None
 
     name: ClassVar[str] = "dates"
+    fixed: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         for finer, coarser in itertools.pairwise(self.levels or ()):

@@ -35,6 +35,7 @@ class HierarchyFile:
 
     name: ClassVar[str] = "file"
     secret: ClassVar[tuple[str, ...]] = ("path",)
+    fixed: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         try:

@@ -54,6 +54,7 @@ class Intervals:
     )
 
     name: ClassVar[str] = "intervals"
+    fixed: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         grid = Grid.of(self)

@@ -35,6 +35,7 @@ class MaskRight:
     char: Char = "*"
 
     name: ClassVar[str] = "mask_right"
+    fixed: ClassVar[bool] = True
 
     def paths(self, values: Sequence[str], counts: Sequence[int]) -> Paths:
         """Paths of the distinct values; values longer than ``length`` are counted and refused."""
@@ -55,6 +56,7 @@ class MaskLeft:
     char: Char = "*"
 
     name: ClassVar[str] = "mask_left"
+    fixed: ClassVar[bool] = True
 
     def paths(self, values: Sequence[str], counts: Sequence[int]) -> Paths:
         """Paths of the distinct values; values longer than ``length`` are counted and refused."""

@@ -42,6 +42,7 @@ class Order:
 
     name: ClassVar[str] = "order"
     secret: ClassVar[tuple[str, ...]] = ("values",)
+    fixed: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         if len(set(self.values)) < len(self.values):

@@ -22,6 +22,7 @@ class Suppress:
     """
 
     name: ClassVar[str] = "suppress"
+    fixed: ClassVar[bool] = True
 
     def paths(self, values: Sequence[str], counts: Sequence[int]) -> Paths:
         """Paths of the distinct values; every value is covered."""

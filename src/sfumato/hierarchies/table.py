@@ -38,6 +38,7 @@ class Table:
 
     name: ClassVar[str] = "table"
     secret: ClassVar[tuple[str, ...]] = ("rows",)
+    fixed: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         require_sound(self._rows, "table", lambda i: f"row {i + 1}")

@@ -51,6 +51,7 @@ class Tree:
 
     name: ClassVar[str] = "tree"
     secret: ClassVar[tuple[str, ...]] = ("nested",)
+    fixed: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         if len(self.nested) != 1:

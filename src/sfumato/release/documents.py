@@ -17,6 +17,7 @@ from sfumato.assessment import DEFAULT_THRESHOLD
 from sfumato.core.evidence import population_path
 from sfumato.evaluation import Evaluation, evaluate, quick_metrics
 from sfumato.release.alternatives import alternatives_in_passing
+from sfumato.release.certified import certified_release, told_plan
 from sfumato.release.story import public_story, story_of
 
 if TYPE_CHECKING:
@@ -66,8 +67,10 @@ def certificate(
 ) -> dict[str, Any]:
     """What is claimed about a release, without seeds and without data values, and not sealed yet.
 
-    Of the original only the attained values, the suppressed count and how far the release is from it are told.
+    Of the original only the attained values, the suppressed count and how far the release is from it are told; where an ε is
+    certified, nothing at all but what the accounted steps made of it (:mod:`sfumato.release.certified`).
     """
+    judged = certified_release(release)
     body: dict[str, Any] = {
         "sfumato_certificate": CERTIFICATE_VERSION,
         "created": release.created.isoformat(timespec="seconds"),
@@ -78,12 +81,12 @@ def certificate(
         "missing_rule": {n: str(release.dataset.schema[n].missing) for n in release.dataset.schema.quasi},
         "verdicts": [verdict.to_dict() for verdict in release.verdicts],
         "limits": [limit.to_dict() for limit in release.limits],
-        "contract": [kept.to_dict() for kept in release.contract],
+        "contract": [] if judged is not None and judged.holds else [kept.to_dict() for kept in release.contract],
         "classes": classes_of(release),
-        **({} if _certifies_epsilon(release) else _compared(release, told)),
-        "plan": [{"step": name, **plan.describe()} for name, plan in release.plans],
+        **(_compared(release, told) if judged is None else {"differential_privacy": judged.to_dict()}),
+        "plan": told_plan(release, judged),
         "dropped_columns": [c.name for c in release.columns if c.distinct_after is None],
-        "suppressed_records": None if _secret_count(release) else release.suppressed,
+        "suppressed_records": None if judged is not None and judged.secret_count else release.suppressed,
         "shuffled": release.shuffled,
         "rehearsal": release.seed.rehearsal,
         "versions": versions(),
@@ -101,16 +104,6 @@ def _compared(release: Release, told: Told) -> dict[str, Any]:
     """What was found by comparing the release with its original: utility, distances, attacks."""
     attacks = {} if release.attacks is None else {"attacks": release.attacks.to_dict()}
     return {"utility": {m.name: m.value for m in told.worth.measures}, "story": public_story(told.story), **attacks}
-
-
-def _certifies_epsilon(release: Release) -> bool:
-    """Whether a step certifies an ε: then nothing else may be told that was computed from the original without noise."""
-    return any(not getattr(step, "replayable", True) for step in release.recipe.steps)
-
-
-def _secret_count(release: Release) -> bool:
-    """Whether the number of original records must stay secret: some guarantees hold only then."""
-    return any(getattr(step, "secret_count", False) for step in release.recipe.steps)
 
 
 def classes_of(release: Release) -> dict[str, Any]:
@@ -142,6 +135,7 @@ def owner_record(release: Release, *, told: Told, input_digest: str) -> dict[str
         "before": release.before.to_dict(),
         "after": release.after.to_dict(),
         "columns": [dataclasses.asdict(change) for change in release.columns],
+        "contract": [kept.to_dict() for kept in release.contract],
         "scores": dict(release.scores),
         "effort": [{"step": name, **plan.effort()} for name, plan in release.plans if hasattr(plan, "effort")],
         "alternatives": None if other is None else other.to_dict(),

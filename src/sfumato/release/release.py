@@ -72,8 +72,12 @@ class Release:
 
     @property
     def warnings(self) -> tuple[str, ...]:
-        """What steps warn of."""
-        return tuple(warning for _, plan in self.plans for warning in getattr(plan, "warnings", ()))
+        """What steps warn of, and why no ε is certified where a step accounts for one."""
+        from sfumato.release.certified import certified_release
+
+        judged = certified_release(self)
+        broken = () if judged is None else tuple(f"no ε is certified: {reason}" for reason in judged.reasons)
+        return (*(warning for _, plan in self.plans for warning in getattr(plan, "warnings", ())), *broken)
 
     @property
     def pair(self) -> Pair:

@@ -12,6 +12,7 @@ from sfumato.core.masked import Masked, Preserved
 from sfumato.core.numbers import numbers_of
 from sfumato.core.parameters import parameters
 from sfumato.core.schema import Attribute, Kind, Schema
+from sfumato.core.step import Account, Declaration, Effect
 from sfumato.errors import ParameterError, SchemaError
 from sfumato.steps.masking.block import Block, block_of, column_like, units_in_order
 from sfumato.steps.masking.fields import Names, require_table
@@ -57,7 +58,7 @@ class TopBottomCoding:
     Reference: Hundepool et al. 2012, doi:10.1002/9781118348239, section 3.4.
 
     >>> from sfumato import examples
-    >>> from sfumato.core.step import Goal
+    >>> from sfumato.core.step import Account, Declaration, Effect, Goal
     >>> people, step = examples.students(), TopBottomCoding(["age"], top=21, replacement="label")
     >>> released = step.apply(people, step.plan(people, Goal()))
     >>> sorted(set(released.column("age").to_list()))
@@ -77,6 +78,9 @@ class TopBottomCoding:
     least: Annotated[int, Field(ge=1, description="fewer in a tail than this: its mean or median is warned of")] = 3
 
     name: ClassVar[str] = "top_bottom_coding"
+    accounting: ClassVar[Declaration] = Declaration(
+        Effect.DATA_INDEPENDENT, "with thresholds as values, and replacement threshold or label"
+    )
 
     def __post_init__(self) -> None:
         upper, lower = (self.top, self.top_quantile), (self.bottom, self.bottom_quantile)
@@ -88,6 +92,14 @@ class TopBottomCoding:
         for field, given, end in labels:
             if given is not None and (self.replacement != "label" or end == (None, None)):
                 raise ParameterError(f"TopBottomCoding: {field} is for replacement label at that end")
+
+    def account(self, schema: Schema) -> Account:
+        """A rule for every value by itself, unless thresholds are quantiles or tails become their mean or median."""
+        if self.top_quantile is not None or self.bottom_quantile is not None:
+            return Account(why="quantiles are found in the data")
+        if self.replacement in ("mean", "median"):
+            return Account(why=f"a tail becomes the {self.replacement} of its values")
+        return Account(Effect.DATA_INDEPENDENT)
 
     def plan(self, dataset: Dataset, goal: Goal) -> Masked:
         """Find the tails and what they become."""

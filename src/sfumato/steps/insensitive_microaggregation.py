@@ -12,7 +12,7 @@ from sfumato.core.exact_draws import Draws
 from sfumato.core.masked import Masked
 from sfumato.core.parameters import parameters
 from sfumato.core.schema import Role, Schema, checked_bounds
-from sfumato.core.step import Goal
+from sfumato.core.step import Account, Declaration, Effect, Goal
 from sfumato.errors import ParameterError, SchemaError
 from sfumato.steps.masking.fields import Names, require_table
 from sfumato.steps.private.facts import facts, require_one_row_each, warnings
@@ -76,6 +76,7 @@ class InsensitiveMicroaggregate:
     linked: Annotated[bool, Field(description="keep values in their rows: no ε is certified")] = False
 
     name: ClassVar[str] = "insensitive_microaggregation"
+    accounting: ClassVar[Declaration] = Declaration(Effect.ACCOUNTED, "ε for its columns, unless linked")
     replayable: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
@@ -86,6 +87,12 @@ class InsensitiveMicroaggregate:
             )
         for given in (self.bounds or {}).values():
             checked_bounds(given)
+
+    def account(self, schema: Schema) -> Account:
+        """ε for the columns that are averaged; none where rows keep their values."""
+        if self.linked:
+            return Account(why=LINKED)
+        return Account(Effect.ACCOUNTED, "", tuple(self.columns), self.epsilon)
 
     def plan(self, dataset: Dataset, goal: Goal) -> Masked:
         """Average and add noise."""
@@ -102,7 +109,7 @@ class InsensitiveMicroaggregate:
             columns=made,
             attributes=self._attributes(dataset.schema),
             warnings=warnings(draws, self.name, broken),
-            public={**self._told(goal, draws, broken), "noise_scale": self._noise(scales, len(starts))},
+            public={**self._told(draws, broken), "noise_scale": self._noise(scales, len(starts))},
         )
 
     def apply(self, dataset: Dataset, plan: Masked) -> Dataset:
@@ -153,9 +160,8 @@ class InsensitiveMicroaggregate:
         each = len(self.columns) / (self.k * self.epsilon)
         return {name: times * scale.width * each for name, scale in scales.items()}
 
-    def _told(self, goal: Goal, draws: Draws, broken: str | None) -> dict[str, Any]:
+    def _told(self, draws: Draws, broken: str | None) -> dict[str, Any]:
         return facts(
-            goal,
             draws,
             epsilon=self.epsilon,
             delta=0.0,

@@ -10,9 +10,11 @@ from pydantic import Field
 
 from sfumato.core.classes import ladder_of, remap_to
 from sfumato.core.encoding import Encoded, encode
+from sfumato.core.hierarchy import is_fixed
 from sfumato.core.masked import Masked
 from sfumato.core.parameters import parameters
-from sfumato.core.schema import Attribute, Kind
+from sfumato.core.schema import Attribute, Kind, Schema
+from sfumato.core.step import Account, Declaration, Effect
 from sfumato.errors import ParameterError, SchemaError
 
 if TYPE_CHECKING:
@@ -45,7 +47,7 @@ class PersonalLevels:
 
     >>> import polars as pl
     >>> from sfumato.core.dataset import Dataset
-    >>> from sfumato.core.step import Goal
+    >>> from sfumato.core.step import Account, Declaration, Effect, Goal
     >>> from sfumato.hierarchies import mask_right
     >>> table = Dataset(pl.DataFrame({"policy": ["a", "b"], "zip": ["53711", "53712"]})).with_roles(direct="policy", quasi="zip")
     >>> table = table.with_hierarchies(zip=mask_right(5))
@@ -59,6 +61,9 @@ class PersonalLevels:
     by: Annotated[str | None, Field(description="column that names each row's policy")] = None
 
     name: ClassVar[str] = "personal_levels"
+    accounting: ClassVar[Declaration] = Declaration(
+        Effect.DATA_INDEPENDENT, "with hierarchies that are fixed before the data are seen (not frequency)"
+    )
     secret: ClassVar[tuple[str, ...]] = ("own",)
 
     def __post_init__(self) -> None:
@@ -77,6 +82,13 @@ class PersonalLevels:
     def claims(self) -> tuple[str, ...]:
         """Direct identifiers that must still be there when this step runs."""
         return () if self.by is None else (self.by,)
+
+    def account(self, schema: Schema) -> Account:
+        """A level for every value by itself, where no hierarchy is made from the values that occur."""
+        made = [c for c in self._columns() if c not in schema.attributes or not is_fixed(schema[c].hierarchy)]
+        if made:
+            return Account(why=f"the hierarchy of {', '.join(made[:5])} is made from the values that occur")
+        return Account(Effect.DATA_INDEPENDENT)
 
     def plan(self, dataset: Dataset, goal: Goal) -> Masked:
         """Recode every column in question, row by row but in one pass."""

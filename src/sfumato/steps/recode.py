@@ -14,6 +14,7 @@ from sfumato.core.numbers import numbers_of
 from sfumato.core.parameters import parameters
 from sfumato.core.ranges import number
 from sfumato.core.schema import Attribute, Kind, Schema
+from sfumato.core.step import Account, Declaration, Effect
 from sfumato.errors import ParameterError, SchemaError
 from sfumato.steps.masking.fields import Names, require_table
 from sfumato.steps.masking.new_labels import lost_hierarchy, relabelled
@@ -68,7 +69,7 @@ class Recode:
     Reference: Hundepool et al. 2012, doi:10.1002/9781118348239, section 3.4 (global recoding).
 
     >>> from sfumato import examples
-    >>> from sfumato.core.step import Goal
+    >>> from sfumato.core.step import Account, Declaration, Effect, Goal
     >>> people, step = examples.students(), Recode(["age"], breaks=[20, 22])
     >>> released = step.apply(people, step.plan(people, Goal()))
     >>> sorted(set(released.column("age").to_list()))
@@ -84,6 +85,9 @@ class Recode:
     other: Annotated[str, Field(min_length=1, description="label for unmapped: other")] = "other"
 
     name: ClassVar[str] = "recode"
+    accounting: ClassVar[Declaration] = Declaration(
+        Effect.DATA_INDEPENDENT, "with breaks, or a mapping to words that leaves no value as it is"
+    )
     secret: ClassVar[tuple[str, ...]] = ("mapping",)
 
     def __post_init__(self) -> None:
@@ -93,6 +97,13 @@ class Recode:
             raise ParameterError("Recode: unmapped is for a mapping; breaks leave nothing out")
         if self.unmapped != "other" and self.other != "other":
             raise ParameterError("Recode: other is for unmapped: other")
+
+    def account(self, schema: Schema) -> Account:
+        """A rule for every value by itself, unless kept values or new numbers make all others text or not."""
+        new = [*(self.mapping or {}).values(), *([self.other] if self.unmapped == "other" else [])]
+        if self.breaks is None and (self.unmapped == "keep" or any(number(text) is not None for text in new)):
+            return Account(why="whether the column stays one of numbers depends on all values that occur")
+        return Account(Effect.DATA_INDEPENDENT)
 
     def plan(self, dataset: Dataset, goal: Goal) -> Masked:
         """Recode the columns."""

@@ -8,6 +8,7 @@ from pydantic import Field
 
 from sfumato.core.masked import Masked, Preserved
 from sfumato.core.parameters import parameters
+from sfumato.core.step import Account, Declaration, Effect
 from sfumato.steps.masking.block import Block, block_of, column_like
 from sfumato.steps.masking.fields import Names, require_table
 from sfumato.steps.masking.kept import Kept
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from sfumato.core.dataset import Dataset
+    from sfumato.core.schema import Schema
     from sfumato.core.step import Goal
 
     Array = NDArray[np.float64]
@@ -47,7 +49,7 @@ class Round:
     >>> import polars as pl
     >>> from sfumato.core.dataset import Dataset
     >>> from sfumato.core.randomness import Seed
-    >>> from sfumato.core.step import Goal
+    >>> from sfumato.core.step import Account, Declaration, Effect, Goal
     >>> table = Dataset(pl.DataFrame({"men": [1, 3, 11], "women": [4, 2, 9]}))
     >>> plan = Round(["men", "women"], 5, method="controlled").plan(table, Goal(seed=Seed(1)))
     >>> plan.columns["men"].sum(), plan.columns["women"].sum()
@@ -64,6 +66,13 @@ class Round:
     )
 
     name: ClassVar[str] = "round"
+    accounting: ClassVar[Declaration] = Declaration(Effect.DATA_INDEPENDENT, "with method deterministic")
+
+    def account(self, schema: Schema) -> Account:
+        """A rule for every value by itself, unless totals or coins are shared between records."""
+        if self.method != "deterministic":
+            return Account(why=f"method {self.method} draws for records together")
+        return Account(Effect.DATA_INDEPENDENT)
 
     def plan(self, dataset: Dataset, goal: Goal) -> Masked:
         """Round the columns."""

@@ -15,7 +15,7 @@ from sfumato.core.masked import Masked
 from sfumato.core.parameters import parameters
 from sfumato.core.safe_anonymization import delta_of, needed_k, usual_beta
 from sfumato.core.schema import Role, Schema
-from sfumato.core.step import Goal
+from sfumato.core.step import Account, Declaration, Effect, Goal
 from sfumato.errors import ParameterError, SchemaError
 from sfumato.steps.masking.fields import require_table
 from sfumato.steps.private.facts import facts, require_one_row_each, warnings
@@ -73,8 +73,8 @@ class SafeAnonymize:
     ] = Field(default_factory=dict)
 
     name: ClassVar[str] = "safe_k_anonymization"
+    accounting: ClassVar[Declaration] = Declaration(Effect.ACCOUNTED, "(ε, δ) for all columns")
     replayable: ClassVar[bool] = False
-    secret_count: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         if (self.delta is None) == (self.k is None):
@@ -96,6 +96,11 @@ class SafeAnonymize:
         """The δ that holds."""
         return _delta_of(self.crowd, self.share, self.epsilon)
 
+    def account(self, schema: Schema) -> Account:
+        """ε and δ for everything that is released."""
+        twice = (2 * self.epsilon, min(1.0, (1 + math.exp(min(self.epsilon, 700.0))) * self.reached))
+        return Account(Effect.ACCOUNTED, "", None, self.epsilon, self.reached, neighbours="add_remove", replaced=twice)
+
     def plan(self, dataset: Dataset, goal: Goal) -> Masked:
         """Sample, generalise and suppress."""
         columns = self._columns(dataset)
@@ -110,7 +115,7 @@ class SafeAnonymize:
             rows=rows,
             attributes={name: one.attribute for name, one in changed.items() if one.attribute is not None},
             warnings=(*warnings(draws, self.name), *_emptied(rows)),
-            public=self._told(goal, draws),
+            public=self._told(draws, dataset.schema),
         )
 
     def apply(self, dataset: Dataset, plan: Masked) -> Dataset:
@@ -150,9 +155,8 @@ class SafeAnonymize:
         rows, codes = sampled[large], codes[large]
         return rows[np.lexsort(codes.T[::-1])] if len(rows) else rows
 
-    def _told(self, goal: Goal, draws: Draws) -> dict[str, Any]:
+    def _told(self, draws: Draws, schema: Schema) -> dict[str, Any]:
         told = facts(
-            goal,
             draws,
             epsilon=self.epsilon,
             delta=self.reached,
@@ -163,9 +167,10 @@ class SafeAnonymize:
             ],
         )
         if told["certified"]:
+            twice = self.account(schema).replaced or (math.inf, 1.0)
             told["where_the_number_of_records_is_public"] = {
-                "epsilon": 2 * self.epsilon,
-                "delta": min(1.0, (1 + math.exp(self.epsilon)) * self.reached),
+                "epsilon": twice[0],
+                "delta": twice[1],
                 "neighbours": "replace: tables of the same size that differ in one record",
             }
         return told | {"beta": self.share, "k": self.crowd, "levels_fixed": dict(self.levels)}

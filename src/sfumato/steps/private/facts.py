@@ -11,14 +11,13 @@ from sfumato.errors import SchemaError
 if TYPE_CHECKING:
     from sfumato.core.dataset import Dataset
     from sfumato.core.exact_draws import Draws
-    from sfumato.core.step import Goal
 
 REHEARSAL = "rehearsal: no ε is certified"
+WHOLE = "this is about the step by itself: what holds of the whole recipe is said under differential_privacy"
 FROM_SYSTEM = "operating system, whole numbers only"
 
 
 def facts(
-    goal: Goal,
     draws: Draws,
     *,
     epsilon: float,
@@ -29,14 +28,13 @@ def facts(
 ) -> dict[str, Any]:
     """ε, δ, neighbours and assumptions; where draws are seeded, or ``broken`` says why, no ε."""
     why_not = broken or (None if draws.secure else REHEARSAL)
-    earlier = ["the steps before this one did not look at the data, or are counted elsewhere"] if goal.place else []
     told: dict[str, Any] = {
         "epsilon": None if why_not else epsilon,
         "delta": None if why_not else delta,
         "neighbours": neighbours,
         "certified": why_not is None,
         "randomness": FROM_SYSTEM if draws.secure else "seeded",
-        "assumptions": [*assumptions, *earlier, "releases of the same people add up: every run spends ε and δ again"],
+        "assumptions": [*assumptions, WHOLE, "releases of the same people add up: every run spends ε and δ again"],
     }
     return told if why_not is None else {**told, "not_certified_because": why_not}
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from sfumato.core.classes import ladder_of, remap_to
 from sfumato.core.encoding import encode
-from sfumato.core.hierarchy import bind
+from sfumato.core.hierarchy import bind, is_fixed
 from sfumato.core.schema import Attribute, Kind
 from sfumato.errors import SchemaError, did_you_mean
 
@@ -55,7 +55,7 @@ def _fixed(dataset: Dataset, name: str, level: int, step: str) -> Fixed:
     ladder = ladder_of(dataset, name, encoded)
     if not 0 <= level <= ladder.top:
         raise SchemaError(f"{step}: column {name!r} has levels 0 to {ladder.top}; level {level} is asked for")
-    if before.hierarchy is None or _depends_on_data(before.hierarchy, ladder, level):
+    if before.hierarchy is None or not is_fixed(before.hierarchy) or _depends_on_data(before.hierarchy, ladder, level):
         raise SchemaError(
             f"{step}: the hierarchy of {name!r} is made from the values that occur, which tells about them; "
             "write it down once with write_hierarchy and use the file, or say its limits"
