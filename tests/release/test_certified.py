@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import runpy
+from pathlib import Path
 
 import polars as pl
 import pytest
@@ -124,6 +126,13 @@ def test_a_step_that_declares_nothing_looks():
     assert declaration_of(Nobody) == LOOKS
     quiet = {n for n, cls in registry.family("steps").items() if declaration_of(cls).effect is Effect.LOOKS}
     assert {"global_recoding", "mondrian", "rank_swap", "sample", "pram"} <= quiet
+
+
+def test_the_table_in_the_documentation_is_that_of_the_registry():
+    tool = runpy.run_path(str(Path(__file__).resolve().parents[2] / "tools" / "accounting_table.py"))
+    text = tool["PAGE"].read_text(encoding="utf-8")
+    assert tool["page"](text) == text, "run python tools/accounting_table.py"
+    assert all(f"`{name}`" in tool["table"]() for name in registry.family("steps"))
 
 
 def share_of(release, folder):

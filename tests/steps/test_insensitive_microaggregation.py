@@ -150,7 +150,7 @@ def test_epsilon_is_certified_only_without_a_seed():
     assert made.column("x").to_list() == released(step, people, seed=Seed(3))[1].column("x").to_list()
     assert not step.replayable
     later = step.plan(people, Goal(seed=Seed.fresh(), place=1))
-    assert any("steps before this one" in words for words in later.public["assumptions"])
+    assert any("the step by itself" in words for words in later.public["assumptions"])
 
 
 def test_values_outside_the_bounds_count_as_the_bounds():
