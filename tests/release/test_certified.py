@@ -139,7 +139,12 @@ def share_of(release, folder):
     """Everything that is shared, but for the time, the commitment to the input, and what is computed from those."""
     release.write(folder, pictures=True)
     told = json.loads((folder / "share" / "certificate.json").read_text())
-    changing = [told["created"], told["input_commitment"]["value"], told["digest"]]
+    changing = [
+        told["created"],
+        told["input_commitment"]["value"],
+        told["digest"],
+        told["files"]["report.html"]["sha256"],
+    ]
     moment = told["created"][:10]
     found = {}
     for file in sorted((folder / "share").rglob("*")):
@@ -159,7 +164,13 @@ def all_sampled(self, count, share):
     return np.ones(count, dtype=bool)
 
 
-@pytest.mark.parametrize("steps", HOLDING.values(), ids=HOLDING)
+FAST = ("ranges", "searched afterwards")
+
+
+@pytest.mark.parametrize(
+    "steps",
+    [pytest.param(s, id=name, marks=[] if name in FAST else [pytest.mark.slow]) for name, s in HOLDING.items()],
+)
 def test_one_person_more_changes_nothing_that_is_shared(steps, tmp_path, monkeypatch):
     """With the same coins, the accounted data do not hold the one more person, whose class is small; nor may anything else."""
     monkeypatch.setattr(Draws, "kept", all_sampled)
