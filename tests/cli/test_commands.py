@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import subprocess
 import sys
 
@@ -132,21 +131,3 @@ def test_version_and_help(sfumato):
     assert told.code == 0 and all(
         c in told.out for c in ("profile", "assess", "run", "check", "verify", "explain", "list", "demo")
     )
-
-
-@pytest.mark.slow
-@pytest.mark.skipif(os.name != "posix", reason="kill by signal")
-def test_ctrl_c_leaves_nothing_behind(visits, recipe, tmp_path):
-    import signal
-    import time
-
-    out = tmp_path / "out"
-    process = subprocess.Popen(
-        [sys.executable, "-m", "sfumato", "run", "-", "-r", str(recipe), "-o", str(out)],
-        stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE,
-    )  # fmt: skip
-    time.sleep(1.5)
-    process.send_signal(signal.SIGINT)
-    _, said = process.communicate(timeout=30)
-    assert process.returncode == 130 and b"interrupted" in said
-    assert list(tmp_path.iterdir()) == []

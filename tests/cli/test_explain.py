@@ -46,7 +46,7 @@ def test_whoever_has_only_the_shared_folder_reads_the_certificate(sfumato, out, 
 def test_json_has_the_alternatives_beside_the_certificate(sfumato, out):
     made, folder = out
     document = json.loads(sfumato("explain", folder, "--json").out)
-    assert document["sfumato_certificate"] == 1
+    assert document["sfumato_certificate"] == 2
     assert document["alternatives"]["chosen"]["levels"] == made.plans[0][1].levels
     assert document["alternatives"]["whole"] is True
 

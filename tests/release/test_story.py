@@ -48,7 +48,7 @@ def pages_of(release) -> tuple[Page, Page]:
     told, digest = Told.of(release), "ab" * 32
     data_file = {"file": "data.csv", "sha256": digest, "format": "csv"}
     public = certificate(release, told=told, data_file=data_file, salt="cd" * 32, input_digest=digest)
-    record = owner_record(release, told=told, input_digest=digest, certificate=public)
+    record = {"certificate": {**public, "digest": digest}, **owner_record(release, told=told, input_digest=digest)}
     return Page(public_page(public)), Page(owner_page(record))
 
 
