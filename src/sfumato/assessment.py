@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from sfumato.core.evidence import gather, judge_all, needed
@@ -102,7 +103,7 @@ def assess(
     threshold: float = DEFAULT_THRESHOLD,
     population: Dataset | None = None,
 ) -> Assessment:
-    """Assess a table on its quasi-identifiers: one pass over the rows."""
+    """Assess a table on its quasi-identifiers: one pass over the rows, and one over those of a population."""
     import numpy as np
 
     from sfumato.risk.reidentification import JournalistRisk, MarketerRisk, ProsecutorRisk, RecordsAtRisk, UniqueRecords
@@ -124,10 +125,20 @@ def assess(
         classes=len(classes),
         smallest_class=int(evidence.frequencies.min()) if len(classes) else None,
         unique_records=int(classes.records[evidence.frequencies == 1].sum()),
-        measures=tuple(metric.measure(evidence) for metric in metrics),
+        measures=(*(metric.measure(evidence) for metric in metrics), *_in_population(dataset, population)),
         contributions=contributions(classes),
         exposing_sets=smallest_exposing_sets(classes),
         class_sizes={int(s): int(n) for s, n in zip(sizes, amounts, strict=True)},
         missing_rule="category" if evidence.wildcard is None else "wildcard",
         verdicts=judge_all(evidence, models),
     )
+
+
+def _in_population(dataset: Dataset, population: Dataset | None) -> Iterator[Measure]:
+    """How many of those who are unique in the table are unique in the population too, where there is one."""
+    from sfumato.risk.unique_in_population import UniqueInPopulation, share_unique_in_population
+
+    if population is not None:
+        share = share_unique_in_population(dataset, population, dataset.schema.quasi)
+        meaning = f"records unique in the table that are unique among {len(population):,} people of the population too"
+        yield Measure(UniqueInPopulation.name, share, UniqueInPopulation.better, meaning)

@@ -144,7 +144,8 @@ def assess(
     """Say what an intruder can do with a table as it is, and what is left of any promises.
 
     ``roles`` says what the columns of a frame are (``{"quasi": ["age", "zip"]}``). ``population`` is a table of everyone, for
-    models that compare with one; where they name a file, its path starts from ``base``.
+    models that compare with one and for ``unique_in_population``, the share of sample uniques that are unique there; where
+    models name a file, its path starts from ``base``.
     """
     models = _several(meet)
     people = population_of(models, population, base)
@@ -247,9 +248,9 @@ def _as_released(schema: Schema) -> Schema:
 def attack(original: Table, released: Table, *, roles: Roles | None = None, **options: Any) -> AttackReport:
     """Let every named intruder try a release; the rows of ``released`` must say where they come from.
 
-    Options: ``steps`` that made the release, for attacks that know the method; ``others``, earlier releases; ``only``, the
-    attacks to try; ``seconds``, ``sample``, ``threshold``, ``seed``. ``roles`` says what the columns of frames are. A release
-    has the method :meth:`Release.attack`.
+    Options: ``steps`` that made the release, for attacks that know the method; ``others``, earlier releases (pairs of the same
+    original); ``population``, a table of everyone; ``only``, the attacks to try; ``seconds``, ``sample``, ``threshold``, ``seed``.
+    ``roles`` says what the columns of frames are. A release has the method :meth:`Release.attack`.
     """
     from sfumato.core.pair import Pair
     from sfumato.intruders.attack import attack_release

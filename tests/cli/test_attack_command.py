@@ -178,6 +178,53 @@ def test_files_of_intruders_that_cannot_be_used(sfumato, folder, visits, tmp_pat
     assert done.code == code and said in done.err and not done.out
 
 
+SMALL_RECIPE = """
+sfumato: 1
+columns:
+  age: {role: quasi, kind: numeric, hierarchy: {intervals: {widths: [10]}}}
+  illness: sensitive
+meet:
+  - k_anonymity: {k: 2}
+steps:
+  - global_recoding: {suppress: tuple, budget: 0.0, algorithm: optimal}
+"""
+
+
+@pytest.fixture
+def small(sfumato, tmp_path):
+    """A table of six people and two releases of it, each with classes of two, that together give everybody away."""
+    data = tmp_path / "small.csv"
+    data.write_text("age,illness\n12,flu\n18,gout\n22,flu\n28,angina\n32,gout\n38,angina\n")
+    for name, widths in (("first", "[10]"), ("second", "[20]")):
+        recipe = tmp_path / f"{name}.yaml"
+        recipe.write_text(SMALL_RECIPE.replace("[10]", widths))
+        assert sfumato("run", data, "-r", recipe, "-o", tmp_path / name, "-q").code == 0
+    return data
+
+
+def test_two_releases_are_put_together(sfumato, small, tmp_path):
+    first, second = tmp_path / "first", tmp_path / "second"
+    more = ("--original", small, "--attack", "composition", "-q", "--no-keep", "--json")
+    alone = json.loads(sfumato("attack", first, *more).out)
+    assert not [t for t in alone["tried"] if t["attack"] == "composition"]
+    both = json.loads(sfumato("attack", first, "--others", second, *more).out)
+    assert [t["attack"] for t in both["tried"]] == ["composition"]
+    assert "2 releases" in both["tried"][0]["sentence"]
+    done = sfumato("attack", first, "--others", tmp_path / "nowhere", *more)
+    assert done.code == 5 and "nowhere" in done.err
+
+
+def test_a_population_is_looked_up(sfumato, small, tmp_path):
+    everyone = tmp_path / "everyone.csv"
+    everyone.write_text("age\n" + "".join(f"{age}.0\n" for age in (12, 18, 22, 28, 32, 38, 38, 32)))
+    more = ("--original", small, "--attack", "unique_in_population", "-q", "--no-keep", "--json")
+    found = json.loads(sfumato("attack", tmp_path / "first", "--population", everyone, *more).out)
+    assert [(t["attack"], t["value"]) for t in found["tried"]] == [("unique_in_population", 0.0)]
+    told = json.loads(sfumato("assess", small, "--quasi", "age", "--population", everyone, "--json", "-q").out)
+    assert {m["name"]: m["value"] for m in told["measures"]}["unique_in_population"] == pytest.approx(4 / 6)
+    assert "unique in population" in sfumato("assess", small, "--quasi", "age", "--population", everyone, "-q").out
+
+
 @pytest.mark.parametrize("rename", ["age", "=age", "years=", "a=b=c"])
 def test_a_rename_that_says_nothing(sfumato, folder, visits, tmp_path, rename):
     register = tmp_path / "register.csv"

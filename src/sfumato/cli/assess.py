@@ -43,6 +43,9 @@ def assess(
     record: Annotated[
         int | None, typer.Option(help="say which columns single out this record, counted from 0", min=0)
     ] = None,
+    population: Annotated[
+        str | None, typer.Option(help="a table of everyone: how many uniques of the table are unique there too")
+    ] = None,
     json: Json = False,
     quiet: Quiet = False,
     intake: Intake = NOTHING_SAID,
@@ -61,8 +64,10 @@ def assess(
         _explain_record(described, record, json=json)
         return
     base = Path() if recipe is None else recipe.parent
+    everyone = None if population is None else read_data(population, quiet=True)
     with progress("counting", quiet=quiet):
-        found = look(described, (*models, *(question.model for question in questions)), threshold=threshold, base=base)
+        asked = (*models, *(question.model for question in questions))
+        found = look(described, asked, threshold=threshold, population=everyone, base=base)
     found, attained = _told_apart(found, questions)
     if json:
         give_json({**found.to_dict(), "attained": [told for _, told in attained]})

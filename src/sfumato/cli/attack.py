@@ -33,6 +33,15 @@ def attack(
     by: Annotated[
         str | None, typer.Option(help="column that identifies people in both tables, to keep the score")
     ] = None,
+    others: Annotated[
+        list[Path] | None,
+        typer.Option(
+            help="the folder of another release of the same table: `composition` puts both together; repeat it"
+        ),
+    ] = None,
+    population: Annotated[
+        str | None, typer.Option(help="a table of everyone: `unique_in_population` looks the released people up in it")
+    ] = None,
     only: Annotated[list[str] | None, typer.Option("--attack", help="an attack to try, by name; repeat it")] = None,
     seconds: Annotated[float, typer.Option(help="time budget of all attacks together")] = 60.0,
     sample: Annotated[int, typer.Option(help="records the named intruders look for")] = 2000,
@@ -59,6 +68,8 @@ def attack(
     dataset = read_data(original, quiet=quiet, intake=intake, recipe=written.recipe)
     pair = written.beside(dataset)
     who = _intruder(pair, intruder, knows, by, called or [], sample)
+    further = tuple(read_release(other).beside(dataset) for other in others or [])
+    everyone = None if population is None else read_data(population, quiet=True)
     with progress("attacking", quiet=quiet) as told:
         report = attack_release(
             pair,
@@ -66,6 +77,8 @@ def attack(
             intruder=who,
             only=only or None,
             models=written.recipe.meet,
+            others=further,
+            population=everyone,
             limits={name: float(limit) for name, limit in written.recipe.limits.items()},
             threshold=threshold,
             seconds=seconds,

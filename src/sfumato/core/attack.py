@@ -22,6 +22,11 @@ if TYPE_CHECKING:
 NOT_IN_FILE = -1
 
 
+def now() -> float:
+    """The clock that budgets of time are measured by."""
+    return time.monotonic()
+
+
 @dataclasses.dataclass(frozen=True, eq=False)
 class Intruder:
     """A file an intruder has: ``file`` with the columns ``knows``, and for every row the original row it describes.
@@ -40,7 +45,8 @@ class Scene:
     """Where an attack takes place: the tables, the intruder, what is known of the method, and how long it may take.
 
     ``steps`` are the steps that made the release and ``models`` the promises they had to keep, with all their parameters: the
-    intruder of a transparency attack knows them. ``others`` are earlier releases of the same table, for attacks by composition.
+    intruder of a transparency attack knows them. ``others`` are earlier releases of the same table, for attacks by composition;
+    ``population`` is a table of everyone, for those who look people up in it.
     """
 
     pair: Pair
@@ -51,12 +57,13 @@ class Scene:
     seed: Seed = dataclasses.field(default_factory=lambda: Seed(0))
     seconds: float = 60.0
     progress: Progress = silent
-    started: float = dataclasses.field(default_factory=time.monotonic)
+    started: float = dataclasses.field(default_factory=now)
+    population: Dataset | None = None
 
     @property
     def left(self) -> float:
         """Seconds of the budget that are left, never negative."""
-        return max(0.0, self.seconds - (time.monotonic() - self.started))
+        return max(0.0, self.seconds - (now() - self.started))
 
 
 @dataclasses.dataclass(frozen=True, eq=False)

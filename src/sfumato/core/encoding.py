@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from sfumato.errors import SchemaError
@@ -48,6 +48,25 @@ def label(value: Any) -> str:
     if isinstance(value, float):
         return str(int(value)) if value.is_integer() and abs(value) < 1e15 else repr(value)
     return str(value)
+
+
+def require_same_codes(one: Iterable[str | None], other: Iterable[str | None], name: str, *, between: str) -> None:
+    """Refuse a column whose codes have leading zeros in one table only: read as numbers, 03601 became 3601.
+
+    Compared as text nothing would match, and nobody would know why.
+
+    >>> require_same_codes(["03601", "53711"], ["3601"], "zip", between="the table and the population")
+    Traceback (most recent call last):
+    sfumato.errors.SchemaError: column 'zip' of the table and the population: codes have leading zeros in one of the two ...
+    """
+    first, second = set(one), set(other)
+    for full, bare in ((first, second), (second, first)):
+        padded = {v for v in full if v is not None and v.isdigit() and v[0] == "0" and len(v) > 1}
+        if not padded & bare and {v.lstrip("0") for v in padded} & bare:
+            raise SchemaError(
+                f"column {name!r} of {between}: codes have leading zeros in one of the two and lost them in the other; "
+                "read the column as text in both"
+            )
 
 
 def encode(column: pl.Series) -> Encoded:

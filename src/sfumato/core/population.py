@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from sfumato.core.classes import ClassTable, count_classes, count_rows, pack_rows
 from sfumato.core.consistency import consistent, coverings_of
 from sfumato.core.counts import Counts
-from sfumato.core.encoding import value_counts
+from sfumato.core.encoding import require_same_codes, value_counts
 from sfumato.core.hierarchy import Ladder, bind
 from sfumato.core.layout import Layout, Placement
 from sfumato.core.schema import Role, Schema
@@ -104,7 +104,9 @@ def _shared_placement(dataset: Dataset, population: Dataset, names: Sequence[str
     """Ladders bound to the values of both tables; hierarchies made from frequencies see those of the table alone."""
     ladders: list[Ladder] = []
     for name in names:
-        both = {**dict.fromkeys(value_counts(population, name), 0), **value_counts(dataset, name)}
+        theirs, ours = value_counts(population, name), value_counts(dataset, name)
+        require_same_codes(ours, theirs, name, between="the table and the population")
+        both = {**dict.fromkeys(theirs, 0), **ours}
         ladders.append(bind(dataset.schema[name].hierarchy, list(both), list(both.values())))
     return Placement(tuple(ladders), (0,) * len(names), Layout.of([len(ladder.labels[0]) for ladder in ladders]))
 
@@ -122,6 +124,8 @@ def matched(
     _check(population, classes.columns, schema)
     fine = count_classes(dataclasses.replace(population, schema=Schema({})), classes.columns)
     known = {name: _known(classes, name, original) for name in classes.columns}
+    for a, name in enumerate(classes.columns):
+        require_same_codes(known[name], fine.ladders[a].labels[0], name, between="the table and the population")
     people, found = consistent(fine, classes, coverings_of(fine, classes, schema, known))
     sums = np.bincount(found, weights=fine.records[people], minlength=len(classes)).astype(np.int64)
     lost = np.ones(len(fine), dtype=np.bool_)

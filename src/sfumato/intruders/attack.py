@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from sfumato import registry
-from sfumato.core.attack import Finding, Intruder, Scene
+from sfumato.core.attack import Finding, Intruder, Scene, now
 from sfumato.core.progress import Progress, silent
 from sfumato.core.randomness import Seed
 from sfumato.errors import InternalError, ParameterError, SchemaError, SfumatoError, did_you_mean
@@ -16,6 +15,7 @@ from sfumato.intruders.profiles import BATTERY, Profile
 from sfumato.intruders.report import AttackReport, Skipped, Tried
 
 if TYPE_CHECKING:
+    from sfumato.core.dataset import Dataset
     from sfumato.core.model import Model
     from sfumato.core.pair import Pair
     from sfumato.core.step import Step
@@ -32,6 +32,7 @@ def attack_release(
     steps: Sequence[Step] = (),
     models: Sequence[Model] = (),
     others: Sequence[Pair] = (),
+    population: Dataset | None = None,
     intruder: Intruder | None = None,
     only: Sequence[str] | None = None,
     limits: Mapping[str, float] | None = None,
@@ -44,23 +45,25 @@ def attack_release(
     """Let every named intruder try every attack that applies, within a time budget that they share.
 
     With ``intruder`` only that one tries, everything. ``only`` names the attacks to try; ``limits`` says what the
-    recipe allows some of them, when tried by the first intruder, who knows the quasi-identifiers.
+    recipe allows some of them, when tried by the first intruder, who knows the quasi-identifiers. ``others`` are further releases of
+    the same table (``composition``), ``population`` is a table of everyone (``unique_in_population``).
     """
+    _require_same_table(pair, others)
     _require_sense(pair, seconds, sample)
-    started, key = time.monotonic(), Seed(0) if seed is None else Seed.of(seed)
+    started, key = now(), Seed(0) if seed is None else Seed.of(seed)
     profiles = BATTERY if intruder is None else (_own(intruder),)
     wanted = _wanted(profiles, only)
     tried: list[Tried] = []
     skipped: list[Skipped] = []
     for place, (profile, name) in enumerate(wanted):
         progress(place / len(wanted), f"{profile.name}: {name.replace('_', ' ')}")
-        left = max(0.0, seconds - (time.monotonic() - started)) / (len(wanted) - place)
+        left = max(0.0, seconds - (now() - started)) / (len(wanted) - place)
         knows = profile.knows(pair)
         who = intruder or (intruder_from(pair, knows, sample=sample, seed=key) if knows else None)
         if who is None:
             skipped.append(Skipped(profile.name, name, "nothing is left that this intruder could know"))
             continue
-        scene = Scene(pair, who, tuple(steps), tuple(models), tuple(others), key, left)
+        scene = Scene(pair, who, tuple(steps), tuple(models), tuple(others), key, left, population=population)
         outcome = _try(name, scene)
         if isinstance(outcome, str):
             skipped.append(Skipped(profile.name, name, outcome))
@@ -70,7 +73,7 @@ def attack_release(
             tried.append(Tried(profile.name, who.knows, outcome, threshold, allowed))
     progress(1.0)
     looked_for = min(sample, len(pair.original)) if intruder is None else len(intruder.file)
-    spent = time.monotonic() - started
+    spent = now() - started
     return AttackReport(pair.released.source.name, len(pair.released), looked_for, tuple(tried), tuple(skipped), spent)
 
 
@@ -81,6 +84,12 @@ def _require_sense(pair: Pair, seconds: float, sample: int) -> None:
         raise ParameterError("the intruders must look for at least one record")
     if not len(pair.released) or not len(pair.original):
         raise SchemaError("there is no record to attack: the table is empty")
+
+
+def _require_same_table(pair: Pair, others: Sequence[Pair]) -> None:
+    """Rows say who is in several releases, so all must be releases of one table."""
+    if any(len(other.original) != len(pair.original) for other in others):
+        raise SchemaError("the other releases must be of the same table, row for row; one has another number of rows")
 
 
 def _own(intruder: Intruder) -> Profile:

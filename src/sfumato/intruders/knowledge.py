@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from sfumato.core.attack import NOT_IN_FILE, Intruder
-from sfumato.core.encoding import encode
+from sfumato.core.encoding import encode, require_same_codes
 from sfumato.core.schema import Schema
 from sfumato.errors import SchemaError
 
@@ -48,6 +48,9 @@ def intruder_with(pair: Pair, file: Dataset, knows: Sequence[str] | None, *, by:
         raise SchemaError(f"{file.source.name} and the release have no column in common that the intruder knows")
     on = [by] if by else common
     pair.original.require(on)
+    for name in on:
+        theirs_of, ours_of = (encode(table.column(name)).labels for table in (file, pair.original))
+        require_same_codes(theirs_of, ours_of, name, between="the intruder's file and the table")
     places = [str(place) for place in range(len(on))]
     theirs, ours = _as_labels(file, on), _as_labels(pair.original, on).with_row_index("row")
     alone = ours.group_by(places).agg(pl.col("row").first(), pl.len().alias("rows")).filter(pl.col("rows") == 1)

@@ -62,7 +62,15 @@ BATTERY: tuple[Profile, ...] = (
         "journalist",
         "wants any person of the population, and does not know who is in the table",
         _everything_quasi,
-        ("population_uniques", "individual_risk", "log_linear", "suda", "singling_out", "membership"),
+        (
+            "population_uniques",
+            "unique_in_population",
+            "individual_risk",
+            "log_linear",
+            "suda",
+            "singling_out",
+            "membership",
+        ),
     ),
     Profile("neighbour", "knows the three quasi-identifiers that tell most", _three_most_exposing, ("linkage",)),
     Profile(

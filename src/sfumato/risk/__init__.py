@@ -24,6 +24,7 @@ from sfumato.risk.singling_out_attack import SinglingOut
 from sfumato.risk.skewness import Skewness
 from sfumato.risk.suda import Suda
 from sfumato.risk.transparency import Transparency
+from sfumato.risk.unique_in_population import UniqueInPopulation
 
 ALL = (
     JournalistRisk,
@@ -43,6 +44,7 @@ ALL = (
     Suda,
     IndividualRisk,
     PopulationUniques,
+    UniqueInPopulation,
     LogLinear,
     Transparency,
     SinglingOut,

@@ -23,18 +23,6 @@ if TYPE_CHECKING:
     from sfumato.core.dataset import Dataset
 
 
-def share_unique_in_population(sample: Dataset, population: Dataset, columns: tuple[str, ...]) -> float:
-    r"""Of the records that are unique in the sample, the share that is unique in the population too.
-
-    .. math:: P(PU \mid SU) = \frac{\sum_j I(F_j = 1, f_j = 1)}{\sum_j I(f_j = 1)}
-
-    0 where nothing is unique in the sample. Values are compared as they are, so both tables must be coded alike.
-    """
-    sizes, matches = _sizes(sample, columns), _matches(sample, population, columns)
-    alone = sizes == 1
-    return float((matches[alone] == 1).mean()) if alone.any() else 0.0
-
-
 @parameters
 class PopulationUniques:
     """The share of released records that are, by estimate, unique in the population they were drawn from.
@@ -96,15 +84,3 @@ def _sizes(dataset: Dataset, columns: tuple[str, ...]) -> NDArray[np.int64]:
 
     ids = alike(dataset, columns)[0]
     return np.bincount(ids).astype(np.int64)[ids]
-
-
-def _matches(sample: Dataset, population: Dataset, columns: tuple[str, ...]) -> NDArray[np.int64]:
-    """Per row of the sample, how many rows of the population have the same values."""
-    import numpy as np
-    import polars as pl
-
-    population.require(columns)
-    ours = pl.DataFrame([sample.column(c).cast(pl.String) for c in columns])
-    theirs = pl.DataFrame([population.column(c).cast(pl.String) for c in columns]).group_by(columns).len()
-    joined = ours.join(theirs, on=list(columns), how="left", nulls_equal=True, maintain_order="left")
-    return joined["len"].fill_null(0).to_numpy().astype(np.int64)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 from typing import TYPE_CHECKING
 
-from sfumato.core.encoding import encode
+from sfumato.core.encoding import encode, require_same_codes
 from sfumato.core.ranges import day, number
 from sfumato.core.reading import Labels, Reading, Scale, read_column
 from sfumato.core.schema import Kind, Missing
@@ -80,6 +80,10 @@ def compare(scene: Scene, name: str) -> Compared:
     attribute = scene.pair.original.schema[name]
     known = encode(scene.intruder.file.column(name))
     reading = _reading(scene, name, known.labels)
+    if reading.scale == "category":
+        require_same_codes(
+            known.labels, scene.pair.reading(name).values, name, between="the intruder's file and the table"
+        )
     line = reading.scale != "category"
     missing_theirs = np.array([value is None for value in known.labels], dtype=bool)
     missing_ours = np.array([label is None for label in reading.labels], dtype=bool)
