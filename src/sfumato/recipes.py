@@ -26,6 +26,7 @@ from sfumato import registry
 from sfumato.core.agreement import BOUNDS, Agreement
 from sfumato.core.intake import KEYS as READING
 from sfumato.core.intake import Intake, checked_codes
+from sfumato.core.parameters import known_as
 from sfumato.core.recipe import VERSION, Recipe
 from sfumato.core.schema import Attribute, Kind, Missing, Schema
 from sfumato.core.yaml_text import read_yaml, write_yaml
@@ -90,6 +91,7 @@ def from_dict(document: Any, *, base: Path | str = ".", name: str = "the recipe"
     if not isinstance(limits, Mapping):
         problems += ["'limits' must map names to numbers"]
     elif limits:
+        limits = {known_as(name) if isinstance(name, str) else name: limit for name, limit in limits.items()}
         problems += registry.limit_problems(limits)
     problems.raise_if_any()
     return Recipe(

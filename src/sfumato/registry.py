@@ -10,7 +10,7 @@ from functools import cache
 from typing import Any
 
 from sfumato.core.choices import is_number, required_fields, trivial, variants, weakest
-from sfumato.core.parameters import values_of
+from sfumato.core.parameters import known_as, values_of
 from sfumato.errors import ParameterError, RecipeError, did_you_mean
 
 EXAMPLES = {
@@ -73,7 +73,8 @@ def ask(text: str) -> Question:
     >>> ask("k_anonymity:5").left_open
     ()
     """
-    name, _, rest = text.partition(":")
+    given_name, _, rest = text.partition(":")
+    name = known_as(given_name.strip())
     known = family("models")
     if name not in known:
         raise ParameterError(f"{name!r} is not a known model.{did_you_mean(name, known)}")
@@ -173,11 +174,11 @@ def _meaning(cls: Any, name: str) -> str:
 
 def _split(spec: Any, place: str, family_name: str) -> tuple[str, Any]:
     if isinstance(spec, str):
-        return spec, None
+        return known_as(spec), None
     if isinstance(spec, Mapping) and len(spec) == 1:
         name, arguments = next(iter(spec.items()))
         if isinstance(name, str):
-            return name, arguments
+            return known_as(name), arguments
     example = EXAMPLES.get(family_name, "k_anonymity: {k: 5}")
     raise RecipeError(f"{place}expected one name with its parameters, like '{example}'")
 

@@ -4,27 +4,37 @@ from __future__ import annotations
 
 import os
 import sys
+from typing import Any
 
 from sfumato.errors import SfumatoError
 
 INTERRUPTED = 130
 INTERNAL = 3
+READER_LEFT = 141
+"""Nobody reads the pipe any more: like other tools, which SIGPIPE ends with 128 + 13."""
 
 
 def main() -> None:
     """Run the command line and leave with the right exit code."""
+    from typer.exceptions import TyperException
+
     from sfumato.cli.app import Interrupted, build_app
     from sfumato.core.interrupts import pressed, watching
 
     with watching():
         try:
-            build_app()()
+            code = build_app()(standalone_mode=False)
+            sys.stdout.flush()  # here, where a reader that left is told from a bug
+            sys.exit(code if isinstance(code, int) else 0)
         except BrokenPipeError:
-            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-            sys.exit(1)
+            _end_quietly()
+        except TyperException as error:
+            _wrong_usage(error)
         except (KeyboardInterrupt, Interrupted):
             _fail(f"interrupted; {_standing()}", INTERRUPTED)
-        except SystemExit:
+        except SystemExit as stop:
+            if isinstance(stop.__context__, BrokenPipeError):  # what prints tables and help has seen it before us
+                _end_quietly()
             raise
         except BaseException as error:  # a panic inside of polars is no Exception
             if pressed():  # inside of a compiled loop or a callback Ctrl-C comes out as some other error
@@ -34,6 +44,21 @@ def main() -> None:
             if os.environ.get("SFUMATO_DEBUG"):
                 raise
             _fail(_bug(error), INTERNAL)
+
+
+def _end_quietly() -> None:
+    """Nobody reads what is still to be written: no word about it, here or when the interpreter ends."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    sys.exit(READER_LEFT)
+
+
+def _wrong_usage(error: Any) -> None:
+    """Tell what was wrong with the words of a command; nothing where its help was shown already."""
+    from sfumato.cli.usage import in_our_words
+
+    if not error.message and not hasattr(error, "param"):  # a command without any words shows its help
+        sys.exit(SfumatoError.exit_code)
+    _fail(in_our_words(error), SfumatoError.exit_code)
 
 
 def _standing() -> str:

@@ -41,6 +41,7 @@ def compare(
     An interrupted comparison with the same output folder and seed goes on where it stopped.
     """
     from sfumato.cli.talk import give_json, progress, tell
+    from sfumato.core.parameters import known_as
     from sfumato.verbs import compare as run
 
     if output is not None and (output / "comparison.json").exists() and not force:
@@ -48,7 +49,8 @@ def compare(
 
         raise OutputError(f"{output} already holds a comparison; give --force to write it anew")
     dataset = read_data(data, quiet=quiet, intake=intake, recipe=_first(candidates))
-    attacks = ["linkage"] if not attack else None if "all" in attack else attack
+    attacks = ["linkage"] if not attack else None if "all" in attack else [known_as(name) for name in attack]
+    risk = None if risk is None else known_as(risk)
     if risk is not None and attacks is not None and risk not in attacks and _is_attack(risk):
         attacks = [*attacks, risk]
     with progress("comparing", quiet=quiet) as told:

@@ -24,32 +24,60 @@ def explain(
         give_json(document) if json else _show_release(document)
         return
     found = _described(what)
-    give_json(found) if json else _show_name(found)
+    if json:
+        give_json(found[0] if len(found) == 1 else found)
+        return
+    for place, one in enumerate(found):
+        _show_name(one, headed=len(found) > 1, first=place == 0)
 
 
-def _described(name: str) -> dict[str, Any]:
+FAMILY_WORDS = {
+    "models": "model",
+    "steps": "step",
+    "hierarchies": "hierarchy",
+    "risk": "risk",
+    "utility": "utility metric",
+}
+
+
+def _described(asked: str) -> list[dict[str, Any]]:
+    """Everything that has a name, one entry a family; ``models/records_at_risk`` asks for the one in a family."""
     from sfumato import registry
     from sfumato.core.objective import OBJECTIVES
+    from sfumato.core.parameters import known_as
     from sfumato.errors import ParameterError, did_you_mean
 
-    known = {n: cls for family in registry.FAMILIES for n, cls in registry.family(family).items()}
-    if name in known:
-        described = registry.describe(known[name])
-        implies = {"implies": registry.implied_by(name)} if "facts" in described else {}
-        return {**described, **implies, "doc": inspect.cleandoc(known[name].__doc__ or "")}
+    family, slash, rest = asked.partition("/")
+    wanted, name = ((family,), known_as(rest)) if slash else ((*registry.FAMILIES, "objectives"), known_as(asked))
     objectives = {o.name: o for o in OBJECTIVES}
-    if name in objectives:
-        return {"name": name, "meaning": objectives[name].meaning, "doc": objectives[name].meaning, "fields": []}
-    raise ParameterError(f"nothing is called {name!r}.{did_you_mean(name, [*known, *objectives])}")
+    known = {one: objectives if one == "objectives" else registry.family(one) for one in wanted}
+    found = [_entry(one, name, members[name]) for one, members in known.items() if name in members]
+    if not found:
+        every = [member for members in known.values() for member in members]
+        raise ParameterError(f"nothing is called {asked!r}.{did_you_mean(name, every)}")
+    return found
 
 
-def _show_name(found: dict[str, Any]) -> None:
+def _entry(family: str, name: str, member: Any) -> dict[str, Any]:
+    from sfumato import registry
+
+    if family == "objectives":
+        return {"name": name, "family": family, "meaning": member.meaning, "doc": member.meaning, "fields": []}
+    described = registry.describe(member)
+    implies = {"implies": registry.implied_by(name)} if "facts" in described else {}
+    return {**described, **implies, "family": family, "doc": inspect.cleandoc(member.__doc__ or "")}
+
+
+def _show_name(found: dict[str, Any], *, headed: bool, first: bool) -> None:
+    """One entry; where the name stands for several things, with the word for what it is."""
     from rich.markup import escape
 
     from sfumato.cli.prose import paragraphs
     from sfumato.cli.talk import out
 
-    out().print(f"[bold]{escape(found['name'])}[/]\n")
+    word = FAMILY_WORDS.get(found["family"], "objective")
+    what = f", as a {word} (sfumato explain {found['family']}/{found['name']})" if headed else ""
+    out().print(f"{'' if first else chr(10)}[bold]{escape(found['name'])}[/]{what}\n", soft_wrap=True)
     out().print(escape("\n\n".join(paragraphs(found["doc"]))))
     if found["fields"]:
         out().print("\n[bold]Parameters[/]")

@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import Any
 
 from sfumato import recipes
+from sfumato.core.parameters import known_as
 from sfumato.core.recipe import Recipe
 from sfumato.core.yaml_text import read_yaml
 from sfumato.errors import ParameterError, RecipeError
@@ -111,12 +112,13 @@ def _varied(document: Any, variations: Sequence[str], name: str) -> Any:
             (section, place)
             for section in ("meet", "steps")
             for place, one in enumerate(varied.get(section) or [])
-            if _named(one) == owner
+            if known_as(str(_named(one))) == known_as(owner)
         ]
         if not homes:
             raise ParameterError(f"{name} has no model or step {owner!r} to vary {field} of")
         for section, place in homes:
-            varied[section][place] = _with_options(varied[section][place], owner, field, options)
+            spec = varied[section][place]
+            varied[section][place] = _with_options(spec, _named(spec), field, options)
     return varied
 
 

@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from sfumato.core.parameters import known_as
 from sfumato.errors import OutputError, ParameterError, did_you_mean
 
 if TYPE_CHECKING:
@@ -79,6 +80,7 @@ class Comparison:
         """The same candidates under other axes."""
         risks = {name for o in self.outcomes for name in o.risks}
         utilities = {name for o in self.outcomes for name in o.utilities}
+        risk, utility = (None if name is None else known_as(name) for name in (risk, utility))
         for given, known in ((risk, risks), (utility, utilities)):
             if given is not None and given not in known:
                 raise ParameterError(f"{given!r} was not measured.{did_you_mean(given, sorted(known))}")

@@ -11,6 +11,7 @@ import math
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
+from sfumato.core.parameters import known_as
 from sfumato.errors import ParameterError, did_you_mean
 
 if TYPE_CHECKING:
@@ -189,6 +190,6 @@ OBJECTIVES: tuple[Objective, ...] = (
 def objective_named(name: str) -> Objective:
     """Look up an objective."""
     for objective in OBJECTIVES:
-        if objective.name == name:
+        if objective.name == known_as(name):
             return objective
     raise ParameterError(f"objective {name!r} is not known.{did_you_mean(name, [o.name for o in OBJECTIVES])}")

@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import dataclasses
 import functools
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, TypeVar, dataclass_transform
 
 from pydantic import ConfigDict, Field, ValidationError
 from pydantic.dataclasses import dataclass
 
-from sfumato.errors import ParameterError
+from sfumato.errors import ParameterError, did_you_mean
 
 T = TypeVar("T")
 
@@ -43,7 +43,9 @@ def parameters(cls: type[T]) -> type[T]:
         try:
             validated(self, **given, **kwargs)
         except ValidationError as error:
-            found = [problem.removeprefix(f"{cls.__name__}: ") for problem in problems_of(error)]  # said once is enough
+            found = [
+                problem.removeprefix(f"{cls.__name__}: ") for problem in problems_of(error, names)
+            ]  # said once is enough
             raise ParameterError(f"{cls.__name__}: {'; '.join(found)}") from None
         taken = [name for name, value in {**given, **kwargs}.items() if _taken_for_number(value, getattr(self, name))]
         if taken:
@@ -60,16 +62,55 @@ def _taken_for_number(given: Any, made: Any) -> bool:
     return isinstance(given, bool) and not isinstance(made, bool)
 
 
-def problems_of(error: ValidationError) -> list[str]:
-    """What a validation found, one sentence each, without the values given."""
-    found = []
+def known_as(name: str) -> str:
+    """The name something has in a recipe, also when it is written with hyphens.
+
+    >>> known_as("k-anonymity")
+    'k_anonymity'
+    """
+    return name.replace("-", "_")
+
+
+IN_OUR_WORDS = {
+    "missing": "must be given",
+    "missing_argument": "must be given",
+    "int_type": "should be a whole number",
+    "int_parsing": "should be a whole number",
+    "int_from_float": "should be a whole number",
+    "float_type": "should be a number",
+    "float_parsing": "should be a number",
+    "bool_type": "should be true or false",
+    "bool_parsing": "should be true or false",
+    "string_type": "should be text",
+    "path_type": "should be the path of a file",
+    "tuple_type": "should be a list",
+    "list_type": "should be a list",
+    "set_type": "should be a list",
+    "frozen_set_type": "should be a list",
+    "dict_type": "should be a mapping, like {name: value}",
+    "mapping_type": "should be a mapping, like {name: value}",
+    "too_short": "should have more entries",
+    "too_long": "should have fewer entries",
+    "string_too_short": "should not be empty",
+}
+"""What the library that validates calls an error → what we say."""
+
+_NO_SUCH = ("unexpected_keyword_argument", "extra_forbidden")
+
+
+def problems_of(error: ValidationError, names: Sequence[str] = ()) -> list[str]:
+    """What a validation found, one sentence each, without the values given; ``names`` are the parameters there are."""
+    found: dict[str, None] = {}  # a field that may be two things fails twice, and is told once a sentence
     for issue in error.errors(include_url=False, include_input=False, include_context=False):
         where = ".".join(str(part) for part in issue["loc"])
+        if issue["type"] in _NO_SUCH:
+            found[f"there is no parameter {where!r}.{did_you_mean(where, names)}".rstrip(".")] = None
+            continue
         message = issue["msg"].removeprefix("Value error, ").replace("Input should be", "should be", 1)
-        found.append(
-            f"{where} {message}".strip() if message.startswith("should") else f"{where}: {message}".lstrip(": ")
-        )
-    return found
+        message = IN_OUR_WORDS.get(issue["type"], message).replace("be an instance of Sequence", "be a list")
+        plain = message.startswith(("should", "must"))
+        found[f"{where} {message}".strip() if plain else f"{where}: {message}".lstrip(": ")] = None
+    return list(found)
 
 
 def values_of(value: Any) -> dict[str, Any]:

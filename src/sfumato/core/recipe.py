@@ -10,6 +10,7 @@ from typing import Any
 from sfumato.core.agreement import Agreement
 from sfumato.core.intake import Intake
 from sfumato.core.model import Model
+from sfumato.core.parameters import known_as
 from sfumato.core.schema import Schema
 from sfumato.core.step import Step
 
@@ -34,3 +35,6 @@ class Recipe:
     contract: tuple[Agreement, ...] = ()
     intake: Intake = dataclasses.field(default_factory=Intake)
     base: Path = dataclasses.field(default=Path(), compare=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "limits", {known_as(name): limit for name, limit in self.limits.items()})

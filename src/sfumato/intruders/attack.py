@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from sfumato import registry
 from sfumato.core.attack import Finding, Intruder, Scene, now
+from sfumato.core.parameters import known_as
 from sfumato.core.progress import Progress, silent
 from sfumato.core.randomness import Seed
 from sfumato.errors import InternalError, ParameterError, SchemaError, SfumatoError, did_you_mean
@@ -102,6 +103,7 @@ def _wanted(profiles: Sequence[Profile], only: Sequence[str] | None) -> list[tup
     planned = [(profile, name) for profile in profiles for name in profile.attacks if name in known]
     if only is None:
         return planned
+    only = [known_as(name) for name in only]
     unknown = [name for name in only if name not in known]
     if unknown:
         raise ParameterError(next(f"there is no attack {n!r}.{did_you_mean(n, known)}" for n in unknown))
