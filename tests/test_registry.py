@@ -30,7 +30,7 @@ def test_what_is_described_as_required_is_required(family, name):
         return
     with pytest.raises(RecipeError) as refused:
         registry.build(family, name)
-    assert all(f"{field}: Field required" in str(refused.value) for field in required)
+    assert all(f"{field} must be given" in str(refused.value) for field in required)
 
 
 @pytest.mark.parametrize("spec", [{"k_anonymity": 5}, {"k_anonymity": {"k": 5}}])
@@ -45,14 +45,14 @@ def test_forms(spec):
         ("models", "k_anonimity", "'k_anonimity' is not a known model. Did you mean 'k_anonymity'?"),
         ("hierarchies", "interval", "'interval' is not a known hierarchy. Did you mean 'intervals'?"),
         ("steps", "recoding", "is not a known step"),
-        ("models", {"k_anonymity": {"k": 5, "l": 3}}, "l: Unexpected keyword argument"),
+        ("models", {"k_anonymity": {"k": 5, "l": 3}}, "there is no parameter 'l'"),
         ("models", {"k_anonymity": {1: 5}}, "keywords must be strings"),
-        ("models", {"k_anonymity": [5]}, "k should be a valid integer"),
+        ("models", {"k_anonymity": [5]}, "k should be a whole number"),
         ("models", {1: 5}, "expected one name"),
         ("models", {}, "expected one name"),
         ("models", None, "expected one name"),
         ("hierarchies", 5, "like 'intervals: {widths: [5, 10]}'"),
-        ("hierarchies", "intervals", "widths: Field required"),
+        ("hierarchies", "intervals", "widths must be given"),
     ],
 )
 def test_wrong_forms(family, spec, told):

@@ -17,6 +17,7 @@ from __future__ import annotations
 
 import dataclasses
 import os
+import re
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
@@ -125,7 +126,23 @@ class _Problems(list[str]):
 
     def raise_if_any(self) -> None:
         if self:
-            raise RecipeError([f"{self.name}: {problem}" for problem in self])
+            raise RecipeError([f"{self.name}: {problem}" for problem in _said_once(self)])
+
+
+def _said_once(problems: Sequence[str]) -> list[str]:
+    """Problems of which the same one of several columns is told once, with the columns.
+
+    >>> _said_once(["column 'a': role 'x' is not known", "column 'b': role 'x' is not known", "this is a recipe of old"])
+    ["columns 'a', 'b': role 'x' is not known", 'this is a recipe of old']
+    """
+    columns: dict[str, list[str]] = {}
+    for problem in problems:
+        about = re.fullmatch(r"column ('[^']*'|\"[^\"]*\"): (.*)", problem)
+        columns.setdefault(about[2] if about else problem, []).extend([about[1]] if about else [])
+    return [
+        f"column{'s' * (len(names) > 1)} {', '.join(names)}: {told}" if names else told
+        for told, names in columns.items()
+    ]
 
 
 def _objects(

@@ -94,7 +94,7 @@ def test_what_nothing_attains_is_told_and_is_valid_json(sfumato, stays):
         ("k_anonymity:kk=2", "has no parameter 'kk'. Did you mean 'k'?"),
         ("k_anonymity:2,3", "has 1 parameters"),
         ("k_anonymity:k=2,k=3", "k is given twice"),
-        ("k_anonymity:many", "k should be a valid integer"),
+        ("k_anonymity:many", "k should be a whole number"),
         ("t_closeness:ward,7", "t should be at most 1 for the equal distance"),
         ("population_uniqueness", "share and fraction must be given"),
         ("k_map", "there is no population table"),

@@ -194,7 +194,7 @@ def test_everything_wrong_is_said_at_once():
     )
     with pytest.raises(SchemaError) as refused:
         people().with_roles(quasi="age").checked()
-    assert len(refused.value.problems) == 2
+    assert [told.split(" of ")[0] for told in refused.value.problems] == ["columns 'born', 'name'"]
 
 
 @pytest.mark.parametrize(

@@ -94,8 +94,14 @@ def test_check_lists_columns_missing_and_columns_without_role():
         schema.check(["age", "zipcode", "name"], "visits.csv")
     told = refused.value.problems
     assert told[0] == "visits.csv has no column 'zip'. Did you mean 'zipcode'?"
-    assert [t.split(";")[0] for t in told[1:]] == [
-        "column 'zipcode' of visits.csv has no role",
-        "column 'name' of visits.csv has no role",
-    ]
+    assert [t.split(";")[0] for t in told[1:]] == ["columns 'zipcode', 'name' of visits.csv have no role"]
     schema.check(["zip", "age"], "visits.csv")
+
+
+def test_a_first_row_that_may_be_a_record_is_not_shown():
+    with pytest.raises(SchemaError) as refused:
+        Schema.from_roles({"quasi": ["age", "zip"]}).check(["Alice", "53711", "41"], "visits.csv")
+    told = str(refused.value)
+    assert "Alice" not in told and "53711" not in told
+    assert "has no columns 'age', 'zip'" in told and "--no-header" in told
+    assert "columns number 1, number 2, number 3 of visits.csv have no role" in told

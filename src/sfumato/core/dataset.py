@@ -6,9 +6,9 @@ import dataclasses
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
-from sfumato.core.schema import Attribute, Kind, Role, Schema
+from sfumato.core.schema import Attribute, Kind, Role, Schema, lacking_columns
 from sfumato.core.source import Source
-from sfumato.errors import SchemaError, did_you_mean
+from sfumato.errors import SchemaError
 
 if TYPE_CHECKING:
     import narwhals as nw
@@ -90,12 +90,14 @@ class Dataset:
 
     def require(self, names: Iterable[str]) -> None:
         """Raise one error that lists every named column the table lacks."""
-        known = self.columns
-        problems = [
-            f"{self.source.name} has no column {n!r}.{did_you_mean(str(n), known)}" for n in names if n not in known
-        ]
+        problems = lacking_columns(names, self.columns, self.source.name, sure=self._named)
         if problems:
             raise SchemaError(problems)
+
+    @property
+    def _named(self) -> bool:
+        """Whether its columns surely have the names they have: the first row of a text file may be a record."""
+        return bool(self.schema.attributes) or self.source.format not in ("csv", "excel")
 
     def checked(self) -> Dataset:
         """The same dataset, or one error that lists all that does not fit: roles missing, columns unknown."""

@@ -201,15 +201,56 @@ class Schema:
 
     def check(self, columns: Sequence[str], table: str) -> None:
         """Raise one :class:`SchemaError` with everything that does not fit the columns of a table."""
-        problems = [
-            f"{table} has no column {name!r}.{did_you_mean(name, columns)}"
-            for name in self.attributes
-            if name not in columns
-        ]
-        problems += [
-            f"column {name!r} of {table} has no role; give it one ({', '.join(Role)}), 'plain' if it is none of the others"
-            for name in columns
-            if name not in self.attributes
-        ]
+        problems = lacking_columns(self.attributes, columns, table)
+        places = [i for i, name in enumerate(columns, start=1) if name not in self.attributes]
+        if places:
+            known = confirmed(self.attributes, columns)
+            which = [repr(columns[i - 1]) if known else f"number {i}" for i in places]
+            have = "have no role; give each" if len(places) > 1 else "has no role; give it"
+            problems.append(
+                f"column{'s' * (len(places) > 1)} {_and_more(which)} of {table} {have} one ({', '.join(Role)}), "
+                "'plain' if it is none of the others"
+            )
         if problems:
             raise SchemaError(problems)
+
+
+MOST_NAMED = 10
+
+
+def _and_more(which: Sequence[str]) -> str:
+    more = f" and {len(which) - MOST_NAMED:,} more" if len(which) > MOST_NAMED else ""
+    return ", ".join(which[:MOST_NAMED]) + more
+
+
+def confirmed(asked: Iterable[str], columns: Sequence[str]) -> bool:
+    """Whether the first row of a table names its columns, as far as those who ask for columns know.
+
+    If they find hardly any of theirs, it may be somebody's record, and is not shown.
+    """
+    names = list(asked)
+    return 2 * sum(name in columns for name in names) >= len(names)
+
+
+def lacking_columns(asked: Iterable[str], columns: Sequence[str], table: str, *, sure: bool = False) -> list[str]:
+    """A sentence about every column that was asked for and is not there, or one about all of which there is no more to say.
+
+    ``sure`` says that the names are names of columns, without a doubt.
+
+    >>> lacking_columns(["age", "sex", "zp"], ["age", "sex", "zip"], "t.csv")
+    ["t.csv has no column 'zp'. Did you mean 'zip'?"]
+    >>> lacking_columns(["age", "sex"], ["Alice", "41"], "t.csv")
+    ["t.csv has no columns 'age', 'sex': none of its 2 has such a name; if its first row holds data, say --no-header (header: false)"]
+    """
+    names = list(asked)
+    lacking = [name for name in names if name not in columns]
+    if not lacking:
+        return []
+    if not sure and not confirmed(names, columns):
+        which = f"column{'s' * (len(lacking) > 1)} {_and_more([repr(name) for name in lacking])}"
+        why = f"none of its {len(columns):,} has such a name; if its first row holds data, say --no-header (header: false)"
+        return [f"{table} has no {which}: {why}"]
+    hints = {name: did_you_mean(str(name), columns) for name in lacking}
+    alike = [repr(name) for name in lacking if not hints[name]]
+    told = [f"{table} has no column{'s' * (len(alike) > 1)} {_and_more(alike)}"] if alike else []
+    return told + [f"{table} has no column {name!r}.{hint}" for name, hint in hints.items() if hint]

@@ -1,0 +1,83 @@
+"""The command line in our own words: wrong usage, closed pipes, names."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+
+import pytest
+
+RECIPE = """
+columns: {age: {role: quasi, kind: numeric}, sex: {role: quas}, zip: {role: quas}}
+meet: [k-anonymity]
+"""
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (["run"], "<data> must be given"),
+        (["run", "x.csv"], "--recipe or -r must be given"),
+        (["chek"], "there is no command 'chek'. Did you mean 'check'?"),
+        (["run", "x.csv", "--recpe", "r"], "there is no option --recpe. Did you mean '--recipe'?"),
+        (["run", "x.csv", "-r"], "-r needs a value after it"),
+        (["choose-k", "--risk", "much"], "--risk: a number is needed"),
+        (["assess", "x.csv", "--threshold", "5"], "--threshold: it should be less than or equal to 1"),
+        (["list", "models", "steps"], "more words than sfumato list takes: steps"),
+        (["policy", "foo"], "there is no command 'foo'. There are: lint, compile"),
+    ],
+)
+def test_wrong_usage_is_told_in_our_words(sfumato, words, told):
+    found = sfumato(*words)
+    assert found.code == 2
+    assert told in found.err
+    for theirs in ("Usage:", "Missing", "No such", "Input should", "╭"):
+        assert theirs not in found.err
+
+
+@pytest.mark.parametrize("words", [["list"], ["list", "--json"], ["--help"], ["explain", "k_anonymity"]])
+def test_a_reader_who_left_ends_it_quietly(words):
+    reader, writer = os.pipe()
+    os.close(reader)
+    try:
+        ended = subprocess.run(
+            [sys.executable, "-m", "sfumato", *words], stdout=writer, stderr=subprocess.PIPE, check=False
+        )
+    finally:
+        os.close(writer)
+    assert (ended.returncode, ended.stderr) == (141, b"")
+
+
+def test_a_name_in_two_families_is_explained_in_both_and_can_be_chosen(sfumato):
+    both = sfumato("explain", "records_at_risk").out
+    assert "as a model (sfumato explain models/records_at_risk)" in both
+    assert "as a risk (sfumato explain risk/records_at_risk)" in both
+    one = sfumato("explain", "models/records-at-risk").out
+    assert "What kind of promise" in one and "as a risk" not in one
+    assert sfumato("explain", "risk/k_anonymity").code == 2
+
+
+def test_hyphens_are_understood_wherever_a_name_is_taken(sfumato, tmp_path):
+    table = tmp_path / "t.csv"
+    table.write_text("age,sex\n" + "30,f\n40,m\n" * 5)
+    assert "at least k records" in sfumato("explain", "k-anonymity").out
+    asked = sfumato("assess", table, "--quasi", "age", "--model", "k-anonymity:5", "-q")
+    assert "5-anonymity" in asked.out
+    recipe = tmp_path / "t.yaml"
+    recipe.write_text(
+        "columns: {age: {role: quasi, kind: numeric}, sex: plain}\nmeet: [{k-anonymity: 5}]\n"
+        "steps: [{global-recoding: {objective: class-size}}]\nlimits: {records-at-risk: 0.5}\n"
+    )
+    made = sfumato("run", table, "-r", recipe, "-o", tmp_path / "out", "-q")
+    assert made.code == 0, made.err
+    assert sfumato("attack", tmp_path / "out", "--original", table, "--attack", "singling-out", "-q").code == 0
+
+
+def test_the_same_sentence_about_several_columns_is_said_once(sfumato, tmp_path):
+    recipe = tmp_path / "t.yaml"
+    recipe.write_text(RECIPE)
+    told = sfumato("run", tmp_path / "t.csv", "-r", recipe, "-o", tmp_path / "out").err
+    assert told.count("role 'quas' is not known") == 1
+    assert "columns 'sex', 'zip': role 'quas' is not known. Did you mean 'quasi'?" in told
+    assert "k must be given" in told and "Field required" not in told
