@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Protocol, runtime_checkable
 
 from sfumato.core.progress import Progress, silent
 from sfumato.core.randomness import Seed
+from sfumato.core.schema import Role
 
 if TYPE_CHECKING:
     import numpy as np
@@ -27,17 +28,31 @@ def now() -> float:
     return time.monotonic()
 
 
+class NothingToAttack(str):
+    """A reason why an attack says nothing here: there is nothing of its kind, as without a sensitive column or a second release.
+
+    Any other reason (a plain text) means that the attack could not be tried although it might succeed: its outcome is unknown.
+
+    >>> isinstance(NothingToAttack("there is no other release"), str)
+    True
+    """
+
+    __slots__ = ()
+
+
 @dataclasses.dataclass(frozen=True, eq=False)
 class Intruder:
     """A file an intruder has: ``file`` with the columns ``knows``, and for every row the original row it describes.
 
     ``truth[i]`` is the row of the original that row *i* describes, or ``NOT_IN_FILE`` (−1) for a stranger. Only the score is
-    computed from the truth; no attack may look at it.
+    computed from the truth; no attack may look at it. ``sampled``: the rows are a random sample of the people that this intruder
+    might look for, so rates found on them carry an interval.
     """
 
     file: Dataset
     knows: tuple[str, ...]
     truth: NDArray[np.int64]
+    sampled: bool = False
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -91,6 +106,11 @@ class Finding:
             return self.value if self.baseline is None else 0.0
         return max(0.0, (self.value - self.baseline) / (1 - self.baseline))
 
+    @property
+    def certain(self) -> bool:
+        """Whether the attack is known to be better than guessing: its interval does not include what guessing gives."""
+        return self.interval is None or self.interval[0] > (self.baseline or 0.0) + 1e-12
+
     def to_dict(self) -> dict[str, Any]:
         """The finding as plain data: the number of victims, never who they are."""
         return {
@@ -99,6 +119,7 @@ class Finding:
             "interval": None if self.interval is None else list(self.interval),
             "baseline": self.baseline,
             "beyond_guessing": self.beyond_guessing,
+            "certain": self.certain,
             "victims": None if self.victims is None else len(self.victims),
             "weights": dict(self.weights),
             "details": dict(self.details),
@@ -106,9 +127,19 @@ class Finding:
         }
 
 
+def not_a_sample(scene: Scene) -> str:
+    """Why nothing is estimated about a population: there is none beyond the table, or its weights were left out."""
+    if scene.pair.original.schema.columns(Role.WEIGHT):
+        return "survey weights are in the table but were not released, so how much of the population was sampled is not known"
+    return NothingToAttack("the table has no survey weights: it is not said to be a sample of a larger population")
+
+
 @runtime_checkable
 class Attack(Protocol):
-    """An attack. Frozen, validated, named; ``applies`` says why it cannot be run in a scene, or None."""
+    """An attack. Frozen, validated, named; ``applies`` says why it cannot be run in a scene, or None.
+
+    A reason that is :class:`NothingToAttack` says that it need not be; after any other its outcome is unknown.
+    """
 
     name: ClassVar[str]
 

@@ -94,6 +94,22 @@ class Reading:
         slack = 1e-9 * max(1.0, abs(self.span))
         return bool(self.low[label] - slack <= self.places[value] <= self.high[label] + slack)
 
+    def held_by(self, label: int) -> NDArray[np.bool_]:
+        """Per original value whether a released label may stand for it."""
+        import numpy as np
+
+        if self.everything[label]:
+            return np.ones(len(self.values), dtype=bool)
+        if self.labels[label] is None:
+            return np.array([value is None for value in self.values], dtype=bool)
+        if self.scale == "category":
+            found = np.zeros(len(self.values), dtype=bool)
+            found[self.members[self.starts[label] : self.starts[label + 1]]] = True
+            return found
+        slack = 1e-9 * max(1.0, abs(self.span))
+        inside: NDArray[np.bool_] = (self.places >= self.low[label] - slack) & (self.places <= self.high[label] + slack)
+        return inside
+
     def truthful(self, rows: NDArray[np.int64]) -> NDArray[np.bool_]:
         """Per released row whether its cell may stand for its own original (``rows``), or says nothing at all of it."""
         import numpy as np

@@ -28,7 +28,7 @@ class BackgroundKnowledge:
     .. math:: P(s) = \frac{n_{E,s}}{|E| - \text{excluded}}
 
     and the worst choice for the person counts: the largest other counts are excluded first. A record is a victim when
-    :math:`P(s)` of its own value reaches ``confidence``. With nothing excluded this is the homogeneity attack.
+    :math:`P(s)` of its own (true) value reaches ``confidence``. With nothing excluded this is the homogeneity attack.
     Reference: Martin et al. 2007, doi:10.1109/ICDE.2007.367858.
     """
 
@@ -48,19 +48,22 @@ class BackgroundKnowledge:
         return worst_column(self.name, scene, lambda crowd: self._one(scene, crowd))
 
     def _one(self, scene: Scene, crowd: Crowd) -> Finding:
-        posterior = crowd.counts / (crowd.sizes[crowd.pair_classes] - self._excluded(crowd))
-        hit = (posterior >= self.confidence - 1e-12)[crowd.pairs]
+        import numpy as np
+
+        left = crowd.sizes[crowd.pair_classes] - self._excluded(crowd)
+        posterior = crowd.counts / np.maximum(left, crowd.counts)
+        hit = crowd.mine(posterior >= self.confidence - 1e-12)
         what = f"{self.amount} other {'person' if self.excludes == 'records' else 'value'}{'s' * (self.amount != 1)}"
         told = f"who can rule out {what} is sure of the {crowd.column} of {int(hit.sum()):,} records"
         return Finding(self.name, float(hit.mean()), told, victims=rows_of(scene, hit))
 
-    def _excluded(self, crowd: Crowd) -> NDArray[np.int64]:
+    def _excluded(self, crowd: Crowd) -> NDArray[np.float64]:
         """Per pair of class and value, the records of other values that can be ruled out at most."""
         import numpy as np
 
         others = crowd.sizes[crowd.pair_classes] - crowd.counts
         if self.excludes == "records":
-            few: NDArray[np.int64] = np.minimum(others, self.amount)
+            few: NDArray[np.float64] = np.minimum(others, self.amount)
             return few
         order = np.lexsort([-crowd.counts, crowd.pair_classes])
         starts = np.searchsorted(crowd.pair_classes[order], np.arange(len(crowd.sizes)))
@@ -71,5 +74,5 @@ class BackgroundKnowledge:
         begin = starts[crowd.pair_classes]
         within = rank < self.amount  # the value itself is among the largest: the next one is ruled out in its place
         reach = np.minimum(begin + self.amount + within, ends)
-        gone: NDArray[np.int64] = summed[reach] - summed[begin] - np.where(rank < reach - begin, crowd.counts, 0)
+        gone: NDArray[np.float64] = summed[reach] - summed[begin] - np.where(rank < reach - begin, crowd.counts, 0)
         return gone

@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 
 from pydantic import Field
 
-from sfumato.core.attack import Finding
+from sfumato.core.attack import Finding, NothingToAttack
 from sfumato.core.parameters import parameters
-from sfumato.risk.attributes.crowd import crowd_of, no_target, targets
+from sfumato.risk.attributes.crowd import crowd_of, no_target, targets, true_labels
 
 if TYPE_CHECKING:
     import numpy as np
@@ -41,9 +41,12 @@ class Composition:
     def applies(self, scene: Scene) -> str | None:
         """None when there are several releases with a sensitive column in common."""
         if not scene.others:
-            return "there is no other release of the same table"
+            return NothingToAttack("there is no other release of the same table")
         common = [c for c in targets(scene) if all(c in other.released.columns for other in scene.others)]
-        return no_target(scene) or (None if common else "the releases have no sensitive column in common")
+        reason = no_target(scene)
+        if reason is not None or common:
+            return reason
+        return NothingToAttack("the releases have no sensitive column in common")
 
     def attack(self, scene: Scene) -> Finding:
         """Intersect the classes of every person that is in all releases."""
@@ -56,14 +59,12 @@ class Composition:
 
         rows, posteriors = self.posteriors(scene, column)
         pair = scene.pair
-        labels = pair.reading(column).labels
-        code = {label: i for i, label in enumerate(labels)}
-        released = np.full(len(pair.original), -1, dtype=np.int64)
-        released[pair.rows] = pair.reading(column).released
-        true = posteriors[np.arange(len(rows)), released[rows]] if len(rows) else np.zeros(0)
-        hit = true >= self.confidence - 1e-12
+        under = np.full(len(pair.original), -1, dtype=np.int64)
+        under[pair.rows] = true_labels(pair, column)
+        true = posteriors[np.arange(len(rows)), under[rows]] if len(rows) else np.zeros(0)
+        hit = (true >= self.confidence - 1e-12) & (under[rows] >= 0)
         told = f"{int(hit.sum()):,} of {len(rows):,} people in all {1 + len(scene.others)} releases give away their {column}"
-        details: dict[str, Any] = {"people": len(rows), "values": len(code), "column": column}
+        details: dict[str, Any] = {"people": len(rows), "values": len(pair.reading(column).labels), "column": column}
         return Finding(self.name, float(hit.mean()) if len(rows) else 0.0, told, victims=rows[hit], details=details)
 
     def posteriors(self, scene: Scene, column: str) -> tuple[NDArray[np.int64], NDArray[np.float64]]:

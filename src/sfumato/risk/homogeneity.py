@@ -19,8 +19,9 @@ if TYPE_CHECKING:
 class Homogeneity:
     r"""The share of records whose sensitive value an intruder reads off their class with confidence τ or more.
 
-    A class gives itself away when :math:`\max_s n_{E,s}/|E| \ge \tau`; those of its records that have that value are victims. With
-    τ = 1 all of them share one value. Missing values count as a value.
+    A class gives itself away when :math:`\max_s n_{E,s}/|E| \ge \tau`; those of its records that truly have that value are victims.
+    With τ = 1 all of them share one value. Missing values count as a value. Where released values were changed, the intruder goes
+    by them, and by what they make likely where a transition matrix is known; only people whose true value it is are victims.
     Reference: Machanavajjhala et al. 2007, doi:10.1145/1217299.1217302.
     """
 
@@ -41,7 +42,7 @@ class Homogeneity:
 
     def _one(self, scene: Scene, crowd: Crowd) -> Finding:
         certain = crowd.shares >= self.confidence - 1e-12
-        hit = certain[crowd.pairs]
+        hit = crowd.mine(certain)
         classes = int(certain.sum()) if self.confidence > 0.5 else len(set(crowd.pair_classes[certain].tolist()))
         how = "all records have" if self.confidence == 1 else f"{self.confidence:.0%} or more of the records have"
         told = (

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
 
 from pydantic import Field
 
 from sfumato.core.attack import Finding
 from sfumato.core.parameters import parameters
-from sfumato.risk.attributes.crowd import targets
+from sfumato.risk.attributes.crowd import no_secret, targets
+from sfumato.risk.attributes.known_matrix import known_matrix
 from sfumato.risk.criteria.nearest import Surroundings, nearest, refused, surroundings
 from sfumato.risk.criteria.rates import Rate, Risk, told_rates
 
@@ -25,7 +27,8 @@ if TYPE_CHECKING:
 class Inference:
     r"""How often a sensitive value is guessed from the nearest released records, beyond what the person's own record changes.
 
-    The guess is the most frequent label among the nearest records (the mean, for numbers). It is right when the original value
+    The guess is the most frequent label among the nearest records (the mean, for numbers; the likeliest value, where the column was
+    randomised with a known matrix and that gives more). It is right when the original value
     is the label or below it, for numbers within ``tolerance`` of the column's range. The control guesses with the person's own record taken
     out: what can be said about everyone is no breach of anyone. :math:`R = (r_a-r_c)/(1-r_c)`. The worst column counts.
     Reference: Giomi et al. 2023, doi:10.56553/popets-2023-0055.
@@ -40,20 +43,30 @@ class Inference:
 
     def applies(self, scene: Scene) -> str | None:
         """None when there is a secret to guess and someone to guess it of."""
-        return refused(scene) or (
-            None if targets(scene) else "no sensitive column was released that is not known already"
-        )
+        return no_secret(scene) or refused(scene)
 
     def attack(self, scene: Scene) -> Finding:
         """Guess every secret of every target, with and without the target's own record."""
         around = surroundings(scene, self.name)
-        found = [self._one(scene, around, column) for column in targets(scene)]
+        found = [
+            self._one(scene, around, secret)
+            for column in targets(scene)
+            for secret in self._secrets(scene, around, column)
+        ]
         return max(found, key=lambda finding: finding.value)
 
-    def _one(self, scene: Scene, around: Surroundings, column: str) -> Finding:
+    def _secrets(self, scene: Scene, around: Surroundings, column: str) -> Iterator[_Secret]:
+        """A column by what was released of it, and by what that makes likely where a transition matrix is known."""
+        reading, kinds = scene.pair.reading(column), around.files.ours.kind_of
+        yield _Secret(reading, kinds, self.tolerance)
+        matrix = known_matrix(scene, column) if reading.scale == "category" else None
+        if matrix is not None:
+            yield _Secret(reading, kinds, self.tolerance, matrix.beliefs)
+
+    def _one(self, scene: Scene, around: Surroundings, secret: _Secret) -> Finding:
         import numpy as np
 
-        secret = _Secret.of(scene, around, column, self.tolerance)
+        column = secret.reading.name
         right, control = 0, 0
         for target in range(len(around.targets)):
             costs = around.costs(target)
@@ -72,25 +85,26 @@ class Inference:
         told = (
             f"{column} is guessed rightly for {right / trials:.1%} of {trials:,} people, for {control / trials:.1%} without "
             f"their own record, and for {naive:.1%} by guessing alike for all"
+            f"{'' if secret.beliefs is None else '; by the known transition matrix'}"
         )
-        details = {**told_rates(*rates, naive, trials), "column": column}
+        details = {**told_rates(*rates, naive, trials), "column": column, "matrix": secret.beliefs is not None}
         return Finding(self.name, risk.clipped, told, risk.interval, details=details)
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class _Secret:
-    """A sensitive column: its released labels by distinct record, and when a guess is right."""
+    """A sensitive column: its released labels by distinct record, and when a guess is right.
+
+    With ``beliefs`` (how likely each label stands for each value) values are guessed, otherwise labels.
+    """
 
     reading: Reading
     kind_of: NDArray[np.int64]
     tolerance: float
-
-    @classmethod
-    def of(cls, scene: Scene, around: Surroundings, column: str, tolerance: float) -> _Secret:
-        return cls(scene.pair.reading(column), around.files.ours.kind_of, tolerance)
+    beliefs: NDArray[np.float64] | None = None
 
     def guess(self, near: NDArray[np.bool_], own: int | None) -> float | None:
-        """The mean place or the most frequent label among released rows that are near, but for one of them."""
+        """The mean place, the most frequent label or the likeliest value among released rows that are near, but for one."""
         import numpy as np
 
         rows = near[self.kind_of]
@@ -102,13 +116,16 @@ class _Secret:
         if self.reading.scale != "category":
             places = self.reading.middle[labels]
             return float(np.nanmean(places)) if not np.isnan(places).all() else None
-        return float(np.bincount(labels, minlength=len(self.reading.labels)).argmax())
+        counts = np.bincount(labels, minlength=len(self.reading.labels))
+        return float((counts if self.beliefs is None else counts @ self.beliefs).argmax())
 
     def right(self, guess: float | None, row: int) -> bool:
         """Whether a guess is right for an original row."""
         if guess is None:
             return False
         value = int(self.reading.original[row])
+        if self.beliefs is not None:
+            return value == int(guess)
         if self.reading.scale != "category":
             far = abs(guess - float(self.reading.places[value]))
             return bool(far <= self.tolerance * self.reading.span + 1e-12)

@@ -5,9 +5,9 @@ from __future__ import annotations
 import dataclasses
 from typing import TYPE_CHECKING, ClassVar, Literal
 
-from sfumato.core.attack import Finding
+from sfumato.core.attack import Finding, NothingToAttack
 from sfumato.core.parameters import parameters
-from sfumato.risk.attributes.crowd import Crowd, crowd_of, no_target, targets
+from sfumato.risk.attributes.crowd import Crowd, crowd_of, generalises, no_target, targets
 
 if TYPE_CHECKING:
     import numpy as np
@@ -39,10 +39,13 @@ class Minimality:
 
     def applies(self, scene: Scene) -> str | None:
         """None when the release was made to keep l-diversity of a sensitive column."""
-        wanted = _promised(scene)
-        return no_target(scene) or (
-            None if wanted else "no l-diversity was promised, so nothing follows from minimality"
-        )
+        reason, promised = no_target(scene), _promised(scene)
+        changed = [column for column in promised if not generalises(scene.pair, column)]
+        if reason is None and changed:
+            return f"values of {', '.join(changed[:3])} were changed; what minimality says is worked out for true ones only"
+        if reason is not None or promised:
+            return reason
+        return NothingToAttack("no l-diversity was promised of a column, so nothing follows from minimality")
 
     def attack(self, scene: Scene) -> Finding:
         """Rule out what would have been released finer."""
@@ -55,7 +58,7 @@ class Minimality:
         pair = scene.pair
         crowd = crowd_of(pair, scene.intruder.knows, column)
         groups = crowd_of_originals(scene, column)
-        subgroups = Subgroups.of(groups, crowd.values)
+        subgroups = Subgroups.of(groups, crowd.truth)
         hit = np.zeros(len(pair.rows), dtype=bool)
         for inside in _classes(crowd):
             if 1 < len(inside) <= MOST_IN_CLASS and len(np.unique(groups[inside])) > 1:

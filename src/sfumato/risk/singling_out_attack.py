@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
 
 from pydantic import Field
 
-from sfumato.core.attack import Finding
+from sfumato.core.attack import Finding, NothingToAttack
 from sfumato.core.parameters import parameters
 from sfumato.risk.criteria.nearest import AT_MOST
 from sfumato.risk.criteria.rates import Rate, Risk, told_rates
@@ -37,7 +37,9 @@ class SinglingOut:
     def applies(self, scene: Scene) -> str | None:
         """None when the intruder knows a released column."""
         known = [c for c in scene.intruder.knows if c in scene.pair.columns]
-        return None if known and len(scene.pair.released) else "this intruder knows no column of the release"
+        if known and len(scene.pair.released):
+            return None
+        return NothingToAttack("this intruder knows no column of the release")
 
     def attack(self, scene: Scene) -> Finding:
         """Make predicates of random records and count whom they fit."""
@@ -82,24 +84,5 @@ def _fitting(readings: list[Reading], labels: list[int]) -> NDArray[np.bool_]:
 
     fit = np.ones(len(readings[0].original), dtype=bool)
     for reading, label in zip(readings, labels, strict=True):
-        fit &= _standing_for(reading, label)[reading.original]
+        fit &= reading.held_by(label)[reading.original]
     return fit
-
-
-def _standing_for(reading: Reading, label: int) -> NDArray[np.bool_]:
-    """Per original value whether a released label may stand for it."""
-    import numpy as np
-
-    if reading.everything[label]:
-        return np.ones(len(reading.values), dtype=bool)
-    if reading.labels[label] is None:
-        return np.array([value is None for value in reading.values])
-    if reading.scale == "category":
-        found = np.zeros(len(reading.values), dtype=bool)
-        found[reading.members[reading.starts[label] : reading.starts[label + 1]]] = True
-        return found
-    slack = 1e-9 * max(1.0, abs(reading.span))
-    inside: NDArray[np.bool_] = (reading.places >= reading.low[label] - slack) & (
-        reading.places <= reading.high[label] + slack
-    )
-    return inside

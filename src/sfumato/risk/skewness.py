@@ -22,7 +22,8 @@ class Skewness:
     .. math:: \text{lift} = \frac{n_{E,s}/|E|}{n_s/N} \ge \lambda
 
     Half of a class with an illness that one in two hundred has is a lift of 100. Classes of one record have the highest lift there
-    is, as they should.
+    is, as they should. Where released values were changed, shares are those of the released values (or what they make likely
+    where a transition matrix is known), and only people whose true value it is count.
     Reference: Li, Li & Venkatasubramanian 2007, doi:10.1109/ICDE.2007.367856.
     """
 
@@ -41,7 +42,7 @@ class Skewness:
 
     def _one(self, scene: Scene, crowd: Crowd) -> Finding:
         lifts = crowd.shares / (crowd.totals[crowd.pair_values] / crowd.sizes.sum())
-        hit = (lifts >= self.lift - 1e-12)[crowd.pairs]
+        hit = crowd.mine(lifts >= self.lift - 1e-12)
         told = (
             f"the {crowd.column} of {int(hit.sum()):,} records is at least {self.lift:g} times as frequent in their class "
             f"as in the table; at most {float(lifts.max()):.3g} times"

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from sfumato.core.attack import Finding
+from sfumato.core.attack import Finding, NothingToAttack
 
 if TYPE_CHECKING:
     import numpy as np
@@ -14,27 +14,51 @@ if TYPE_CHECKING:
 
     from sfumato.core.attack import Scene
     from sfumato.core.pair import Pair
+    from sfumato.core.reading import Reading
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Crowd:
-    """Classes of released records and how often each value of one sensitive column occurs in each.
+    """Classes of released records and how often each value of one sensitive column occurs in each, as an intruder sees it.
 
-    ``classes`` and ``values`` are codes per released row; pair *j* says that value ``pair_values[j]`` occurs ``counts[j]``
-    times in class ``pair_classes[j]``, and ``pairs`` is the pair of each row. ``sizes`` are class sizes, ``totals`` counts in
-    the whole release.
+    ``classes`` are codes per released row; pair *j* says that value ``pair_values[j]`` (a code of ``labels``) occurs ``counts[j]``
+    times in class ``pair_classes[j]``. ``sizes`` are class sizes, ``totals`` counts in the whole release. ``truth`` is, per row,
+    the label that the person's true value stands under (−1: none that was released) and ``pairs`` its pair in the class (−1: the
+    class does not have it): whether an intruder is right is decided by these alone. Where the released values are true they
+    are the released ones.
     """
 
     column: str
     classes: NDArray[np.int64]
-    values: NDArray[np.int64]
     labels: tuple[str | None, ...]
     sizes: NDArray[np.int64]
-    totals: NDArray[np.int64]
+    totals: NDArray[np.float64]
+    truth: NDArray[np.int64]
     pairs: NDArray[np.int64]
     pair_classes: NDArray[np.int64]
     pair_values: NDArray[np.int64]
-    counts: NDArray[np.int64]
+    counts: NDArray[np.float64]
+
+    @classmethod
+    def of(
+        cls,
+        column: str,
+        classes: NDArray[np.int64],
+        sizes: NDArray[np.int64],
+        labels: tuple[str | None, ...],
+        truth: NDArray[np.int64],
+        counted: tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]],
+        totals: NDArray[np.float64],
+    ) -> Crowd:
+        """Find the pair of every person's true value among those that are counted, which come in order."""
+        import numpy as np
+
+        width = max(1, len(labels))
+        keys = counted[0] * width + counted[1]
+        wanted = classes * width + truth
+        at = np.minimum(np.searchsorted(keys, wanted), max(0, len(keys) - 1))
+        pairs = np.where((truth >= 0) & (keys[at] == wanted), at, -1) if len(keys) else np.full(len(truth), -1)
+        return cls(column, classes, labels, sizes, totals, truth, pairs, *counted)
 
     @property
     def shares(self) -> NDArray[np.float64]:
@@ -42,13 +66,27 @@ class Crowd:
         shares: NDArray[np.float64] = self.counts / self.sizes[self.pair_classes]
         return shares
 
-    def largest(self) -> NDArray[np.int64]:
+    def largest(self) -> NDArray[np.float64]:
         """Per class the count of its most frequent value."""
         import numpy as np
 
-        most = np.zeros(len(self.sizes), dtype=np.int64)
+        most = np.zeros(len(self.sizes))
         np.maximum.at(most, self.pair_classes, self.counts)
         return most
+
+    def guesses(self) -> NDArray[np.int64]:
+        """Per class its most frequent value; the first of several."""
+        import numpy as np
+
+        found = np.full(len(self.sizes), len(self.labels), dtype=np.int64)
+        most = self.counts >= self.largest()[self.pair_classes]
+        np.minimum.at(found, self.pair_classes[most], self.pair_values[most])
+        return found
+
+    def mine(self, pairs: NDArray[np.bool_]) -> NDArray[np.bool_]:
+        """Per row whether the pair of the person's true value is among some."""
+        found: NDArray[np.bool_] = (self.pairs >= 0) & pairs[self.pairs]
+        return found
 
 
 def crowd_of(pair: Pair, knows: Sequence[str], column: str) -> Crowd:
@@ -63,61 +101,116 @@ def crowd_of(pair: Pair, knows: Sequence[str], column: str) -> Crowd:
     classes, first = group(np.stack(codes, axis=1).astype(np.uint64))
     reading = pair.reading(column)
     width = max(1, len(reading.labels))
-    keys, pairs, counts = np.unique(
-        classes.astype(np.int64) * width + reading.released, return_inverse=True, return_counts=True
-    )
-    return Crowd(
+    keys, counts = np.unique(classes.astype(np.int64) * width + reading.released, return_counts=True)
+    return Crowd.of(
         column,
         classes.astype(np.int64),
-        reading.released,
-        reading.labels,
         np.bincount(classes, minlength=len(first)).astype(np.int64),
-        np.bincount(reading.released, minlength=width).astype(np.int64),
-        pairs.astype(np.int64),
-        keys // width,
-        keys % width,
-        counts.astype(np.int64),
+        reading.labels,
+        true_labels(pair, column),
+        (keys // width, keys % width, counts.astype(np.float64)),
+        np.bincount(reading.released, minlength=width).astype(np.float64),
     )
+
+
+def true_labels(pair: Pair, column: str) -> NDArray[np.int64]:
+    """Per released row the label that its true value stands under: the released one where that is true.
+
+    A value that was changed stands under its own label, or under the narrowest that holds it; −1 where none was released.
+    """
+    import numpy as np
+
+    reading = pair.reading(column)
+    true = reading.truthful(pair.rows)
+    if true.all():
+        return reading.released
+    place = {label: code for code, label in enumerate(reading.labels)}
+    under = np.array([place.get(value, -1) for value in reading.values], dtype=np.int64)
+    for label in _wide_labels(reading):
+        under[(under < 0) & reading.held_by(label)] = label
+    return np.where(true, reading.released, under[reading.original[pair.rows]])
+
+
+def _wide_labels(reading: Reading) -> list[int]:
+    """The labels that stand for more than one value but not for all, the narrowest first."""
+    import numpy as np
+
+    several = np.diff(reading.starts) > 1 if reading.scale == "category" else reading.high > reading.low
+    wide = np.flatnonzero(several & ~reading.everything)
+    return sorted(wide.tolist(), key=lambda label: (reading.loss[label], label))
 
 
 def targets(scene: Scene) -> tuple[str, ...]:
-    """The sensitive columns that were released with true values and that the intruder does not know already."""
+    """The sensitive columns that were released and that the intruder does not know already."""
     pair = scene.pair
     return tuple(
         name
         for name in pair.original.schema.sensitive
-        if name in pair.released.columns and name not in scene.intruder.knows and generalises(pair, name)
+        if name in pair.released.columns and name not in scene.intruder.knows
     )
 
 
 def generalises(pair: Pair, column: str) -> bool:
     """Whether every released cell of a column can stand for its own original: whether what is released is true."""
-    import numpy as np
+    return bool(pair.reading(column).truthful(pair.rows).all())
 
-    reading = pair.reading(column)
-    pairs = np.unique(np.stack([reading.original[pair.rows], reading.released], axis=1), axis=0)
-    return all(reading.labels[label] is None or reading.fits(value, label) for value, label in pairs.tolist())
+
+def no_secret(scene: Scene) -> str | None:
+    """Why there is no secret to learn from this release, or None."""
+    schema = scene.pair.original.schema
+    if not schema.sensitive:
+        return NothingToAttack("the table has no sensitive column")
+    if not any(name in scene.pair.released.columns for name in schema.sensitive):
+        return NothingToAttack("no sensitive column was released")
+    if not targets(scene):
+        return NothingToAttack("this intruder knows every sensitive column that was released already")
+    return None
 
 
 def no_target(scene: Scene) -> str | None:
-    """Why attacks on sensitive columns make no sense here, or None."""
-    if not targets(scene):
-        return "no sensitive column was released that this intruder does not know already"
+    """Why attacks on the classes of a release cannot be tried on sensitive columns here, or None."""
+    reason = no_secret(scene)
+    if reason is not None:
+        return reason
     if not len(scene.pair.released):
-        return "nothing was released"
+        return NothingToAttack("nothing was released")
     changed = [c for c in scene.intruder.knows if c in scene.pair.columns and not generalises(scene.pair, c)]
     if changed:
         return f"values of {', '.join(changed[:3])} were changed, not generalised: a class does not hold the people it seems to"
     return None
 
 
-def worst_column(name: str, scene: Scene, attack: Callable[[Crowd], Finding]) -> Finding:
-    """The attack on each sensitive column; the most successful one counts, and the others are told beside it."""
-    found = {column: attack(crowd_of(scene.pair, scene.intruder.knows, column)) for column in targets(scene)}
+def worst_column(name: str, scene: Scene, attack: Callable[[Crowd], Finding], *, by_matrix: bool = True) -> Finding:
+    """The attack on each sensitive column; the most successful one counts, and the others are told beside it.
+
+    A column that was randomised with a known matrix is attacked twice: with what was released, and with what that makes likely
+    (``by_matrix``). Only what is true of a person counts.
+    """
+    found = {column: _on_column(scene, column, attack, by_matrix=by_matrix) for column in targets(scene)}
     worst = max(found, key=lambda column: (found[column].beyond_guessing, column))
     others = {column: finding.value for column, finding in found.items()}
     details = {**found[worst].details, "column": worst, "per_column": others}
     return dataclasses.replace(found[worst], attack=name, details=details)
+
+
+def _on_column(scene: Scene, column: str, attack: Callable[[Crowd], Finding], *, by_matrix: bool) -> Finding:
+    """The better of what the released values give and what a known matrix gives."""
+    from sfumato.risk.attributes.known_matrix import crowd_by_matrix
+
+    crowd = crowd_of(scene.pair, scene.intruder.knows, column)
+    changed = int((~scene.pair.reading(column).truthful(scene.pair.rows)).sum())
+    found = attack(crowd)
+    if not changed:
+        return found
+    likely = crowd_by_matrix(scene, crowd) if by_matrix else None
+    guessed = None if likely is None else attack(likely)
+    if guessed is not None and guessed.beyond_guessing > found.beyond_guessing:
+        found = _told(guessed, "by Bayes' rule with the known transition matrix", matrix=True)
+    return _told(found, f"{changed:,} of the released values are not the true ones, which alone count", changed=changed)
+
+
+def _told(finding: Finding, words: str, **details: Any) -> Finding:
+    return dataclasses.replace(finding, sentence=f"{finding.sentence}; {words}", details={**finding.details, **details})
 
 
 def rows_of(scene: Scene, hit: NDArray[np.bool_]) -> NDArray[np.int64]:
