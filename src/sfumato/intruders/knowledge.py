@@ -25,9 +25,10 @@ def intruder_from(pair: Pair, knows: Sequence[str], *, sample: int, seed: Seed) 
 
     pair.original.require(knows)
     rows = np.arange(len(pair.original), dtype=np.int64)
-    if len(rows) > sample:
+    some = len(rows) > sample
+    if some:
         rows = np.sort(seed.stream("attack: whom to look for").choice(rows, sample, replace=False))
-    return Intruder(pair.original.take(rows), tuple(knows), rows)
+    return Intruder(pair.original.take(rows), tuple(knows), rows, sampled=some)
 
 
 def intruder_with(pair: Pair, file: Dataset, knows: Sequence[str] | None, *, by: str | None = None) -> Intruder:

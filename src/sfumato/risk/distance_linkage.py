@@ -15,7 +15,7 @@ from sfumato.risk.linkage.assignment import MOST_ASSIGNED, assigned
 from sfumato.risk.linkage.compared import refusal, require_linkable
 from sfumato.risk.linkage.distances import Ranges, Standard, Suppressed, distance_rule
 from sfumato.risk.linkage.files import Files, files_of
-from sfumato.risk.linkage.rates import percent, wilson
+from sfumato.risk.linkage.rates import percent, sampled_interval
 from sfumato.risk.linkage.search import Credits, linked
 
 if TYPE_CHECKING:
@@ -40,8 +40,8 @@ class DistanceLinkage:
     ``one_to_one`` takes the assignment of all records at once with the least total distance (both files up to 4,000 rows).
 
     The search is exact: both files are reduced to their distinct records, and a tree of boxes over numbers, ranges and
-    categories leaves out only what cannot be nearest. Where the time of the scene runs out, the value is that of a random
-    sample with its Wilson interval. ``victims`` are those linked rightly without a tie.
+    categories leaves out only what cannot be nearest. Where the intruder looks for a random sample of the people, or the time
+    of the scene runs out, the value is that of the sample, with its Wilson interval (95 %). ``victims`` are those linked rightly without a tie.
     Reference: Domingo-Ferrer & Torra 2003, Disclosure risk assessment in statistical microdata protection via advanced
     record linkage, doi:10.1023/A:1025666923033.
 
@@ -127,7 +127,7 @@ class DistanceLinkage:
             self.name,
             rate,
             sentence,
-            None if credit.complete else wilson(float(credit.credit.sum()), len(credit.rows)),
+            sampled_interval(credit.credit, everybody=credit.complete and not scene.intruder.sampled),
             1.0 / len(scene.pair.released),
             truth[credit.rows[credit.credit == 1.0]],
             details=_details(scene, found),

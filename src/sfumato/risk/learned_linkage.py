@@ -47,8 +47,9 @@ class LearnedLinkage:
     A tie is shared out as by :class:`~sfumato.risk.distance_linkage.DistanceLinkage`: a person whose own record is among *c* nearest
     counts as 1/c, so the value is never below that of plain linkage. In the bound, differences of distances below ε = 10⁻⁴ count
     as ties (numbers are standardised; a program knows no strict inequality), and ties that not all distances have as ties
-    with a single record; where that leaves a gap, the interval has it. Over the people of the intruder's file in the original table. Of more than 2,000 distinct people 1,000 are drawn, and the ends of
-    the interval are those of Wilson intervals; the program takes up to 500. ``nodes``, ``restarts`` and ``steps``
+    with a single record; where that leaves a gap, the interval has it. Over the people of the intruder's file in the original table.
+    Of more than 2,000 distinct people 1,000 are drawn; then, and where the intruder looks for a random sample of the people,
+    the ends of the interval are those of Wilson intervals (95 %); the program takes up to 500. ``nodes``, ``restarts`` and ``steps``
     count work; only where the time of the scene runs out first does it decide, and ``details`` says so.
 
     Differs from the published program in the margin ε, in j ≠ i, and in one M a row. Reference: Abril, Navarro-Arribas
@@ -86,7 +87,8 @@ class LearnedLinkage:
             known * float(units.people.sum()) / max(1.0, float(every.people.sum()))
         )  # of whom those are the released
         result = self._result(scene, arrays, units)
-        return self._finding(scene, arrays, result, max(people, 1e-300), len(units) < len(every))
+        sampled = scene.intruder.sampled or len(units) < len(every)
+        return self._finding(scene, arrays, result, max(people, 1e-300), sampled)
 
     def _result(self, scene: Scene, arrays: Arrays, units: Units) -> Result:
         """What was learned of some units: by descent, on halves, and by the program in the time that is left."""

@@ -14,7 +14,7 @@ from sfumato.risk.linkage.compared import common_columns, refusal, require_linka
 from sfumato.risk.linkage.fellegi_sunter import Decision, Parameters, Patterns, decide, estimate, shares
 from sfumato.risk.linkage.files import Files, files_of
 from sfumato.risk.linkage.grades import MOST_COLUMNS, count_patterns, graded_rule
-from sfumato.risk.linkage.rates import percent, wilson
+from sfumato.risk.linkage.rates import percent, sampled_interval
 from sfumato.risk.linkage.search import Credits, linked
 
 if TYPE_CHECKING:
@@ -39,7 +39,7 @@ class ProbabilisticLinkage:
     .. math:: R(\gamma) = \sum_k \log_2 \frac{m_{k\gamma_k}}{u_{k\gamma_k}}
 
     and the value is the share of people of the intruder's file in the original table that are linked to their own record,
-    ties shared out. The two error probabilities part all pairs into links, pairs for a clerk, and non-links; ``details`` has
+    ties shared out, with Wilson's interval (95 %) where these are a random sample. The two error probabilities part all pairs into links, pairs for a clerk, and non-links; ``details`` has
     their numbers and, for people whose best record is a link, precision and recall.
 
     ``u`` is the share of a level among random pairs (nearly all of which are not matches) and stays fixed, or is estimated too.
@@ -110,7 +110,7 @@ class ProbabilisticLinkage:
             self.name,
             rate,
             sentence,
-            None if credit.complete else wilson(float(credit.credit.sum()), len(credit.rows)),
+            sampled_interval(credit.credit, everybody=credit.complete and not scene.intruder.sampled),
             1.0 / len(scene.pair.released),
             scene.intruder.truth[credit.rows[credit.credit == 1.0]],
             weights,

@@ -6,13 +6,13 @@ import dataclasses
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
-from sfumato.core.attack import NOT_IN_FILE, Finding
+from sfumato.core.attack import NOT_IN_FILE, Finding, NothingToAttack
 from sfumato.core.parameters import parameters
 from sfumato.risk.knowing.clues import TRANSPARENT, clues_of
 from sfumato.risk.linkage.compared import refusal
 from sfumato.risk.linkage.distances import plain_arrays
 from sfumato.risk.linkage.files import files_of
-from sfumato.risk.linkage.rates import wilson
+from sfumato.risk.linkage.rates import sampled_interval
 from sfumato.risk.linkage.search import TIE
 
 if TYPE_CHECKING:
@@ -59,7 +59,8 @@ class Transparency:
 
     ``details`` tell the mean number of candidates, the share of people with a single one, and ``contained``: the share whose own
     record is among them, which is 1 where all clues are sound; microaggregation by blocks is not, its nearest centre is another's
-    at times. Columns that several steps masked in turn give no clue. Where time runs out, a random sample of the people was sought.
+    at times. Columns that several steps masked in turn give no clue. Where time runs out, a random sample of
+    the people was sought; rates of a sample have Wilson's interval (95 %).
     References: Nin, Herranz & Torra 2008, doi:10.1016/j.datak.2007.07.006; Torra 2017, doi:10.1007/978-3-319-57358-8.
     """
 
@@ -69,13 +70,15 @@ class Transparency:
     def applies(self, scene: Scene) -> str | None:
         """None when a step was used whose workings help an intruder."""
         if not any(step.name in TRANSPARENT for step in scene.steps):
-            return "no step was used whose parameters would help an intruder"
+            return NothingToAttack("no step was used whose parameters would help an intruder")
         if not (scene.intruder.truth != NOT_IN_FILE).any():
             return "nobody in the intruder's file is in the table"
-        clues = clues_of(scene)
-        return (
-            None if any(clue.method in TRANSPARENT for clue in clues) else "no masked column gives this intruder a clue"
-        )
+        masked = {c for step in scene.steps if step.name in TRANSPARENT for c in getattr(step, "columns", None) or ()}
+        if not masked & set(scene.intruder.knows) & set(scene.pair.columns):
+            return NothingToAttack("no column that this intruder knows was masked by such a step")
+        if any(clue.method in TRANSPARENT for clue in clues_of(scene)):
+            return None
+        return "what the method gives away of the masked columns this intruder knows is not worked out"
 
     def attack(self, scene: Scene) -> Finding:
         """Intersect what all columns say of each target."""
@@ -97,7 +100,7 @@ class Transparency:
             self.name,
             float(credit.mean()),
             told,
-            interval=wilson(float(credit.sum()), len(found.targets)),
+            interval=sampled_interval(credit, everybody=not stopped and not scene.intruder.sampled),
             baseline=1 / max(1, len(scene.pair.released)),
             victims=np.unique(found.targets[sure]),
             details={

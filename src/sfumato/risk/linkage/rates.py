@@ -3,6 +3,11 @@
 from __future__ import annotations
 
 import math
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
 
 Z95 = 1.959963984540054
 
@@ -27,6 +32,18 @@ def wilson(successes: float, trials: int, z: float = Z95) -> tuple[float, float]
     spread = z * math.sqrt(p * (1 - p) / trials + z * z / (4 * trials * trials))
     scale = 1 + z * z / trials
     return max(0.0, (centre - spread) / scale), min(1.0, (centre + spread) / scale)
+
+
+def sampled_interval(credit: NDArray[np.float64], *, everybody: bool) -> tuple[float, float] | None:
+    """Wilson's interval (95 %) of a rate found on a random sample of people; None where everybody was tried: it is exact then.
+
+    >>> import numpy as np
+    >>> sampled_interval(np.ones(10), everybody=True) is None
+    True
+    >>> [round(end, 4) for end in sampled_interval(np.array([1.0] * 5 + [0.0] * 5), everybody=False)]
+    [0.2366, 0.7634]
+    """
+    return None if everybody else wilson(float(credit.sum()), len(credit))
 
 
 def percent(rate: float) -> str:
