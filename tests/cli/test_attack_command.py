@@ -64,7 +64,7 @@ def test_what_was_found_is_shown_and_added_to_the_certificate(sfumato, folder, v
 def test_lines_fit_a_narrow_terminal_and_say_what_is_what(sfumato, folder, visits):
     done = sfumato("attack", folder, "--original", visits, "--seconds", 4, "--sample", 40, "-q", "--no-keep")
     assert done.code == 0 and max(map(len, done.out.splitlines())) <= 80
-    assert "(--threshold); the recipe limits none of them" in flat(done.out)
+    assert "(--threshold), and surely more than guessing; the recipe limits none of them" in flat(done.out)
     assert not {"limit"} & set(done.out.splitlines()[3].split())  # a column with nothing in it is not shown
     first = [line.split()[1] for line in done.out.split("\n\n")[1].splitlines()[2:]]
     assert first[0] == "skewness" and first.index("similarity") < first.index("homogeneity")  # strongest first

@@ -54,7 +54,24 @@ def test_nothing_was_tried():
     assert attack_chart(samples.attacks()) is None
     certificate = samples.certificate() | {"attacks": samples.attacks(skipped=1)}
     page = Page(public_page(certificate))
-    assert "0 attacks were tried" in page.text and "1 attack was not tried" in page.text
+    assert "No attack could be tried; 1 attack is unknown." in page.text and "not a pass" in page.text
+
+
+def test_what_is_unknown_is_said_wherever_it_is_said_that_nothing_goes_too_far():
+    found = samples.attacks(samples.tried(), skipped=2)
+    found["skipped"][0] |= {"status": "unknown", "reason": "the grid has too many cells"}
+    found["skipped"][1] |= {"status": "does not apply", "reason": "no other release"}
+    drawn = attack_picture(found)
+    assert "None of 1 attack tried goes further than allowed; 1 attack is unknown." in drawn.caption
+    assert "unknown" in drawn.description and "? unknown" in drawn.svg
+    for page in (Page(public_page(samples.certificate() | {"attacks": found})),):
+        assert "None of 1 attack tried goes further than allowed; 1 attack is unknown." in page.text
+        assert "the grid has too many cells" in page.text and "1 attack does not apply" in page.text
+
+
+def test_certificates_from_before_attacks_were_unknown_are_read_as_if_all_that_was_skipped_were():
+    page = Page(public_page(samples.certificate() | {"attacks": samples.attacks(samples.tried(), skipped=1)}))
+    assert "1 attack is unknown" in page.text
 
 
 def test_equal_names_have_rows_of_their_own():
@@ -73,7 +90,7 @@ def test_weaker_attacks_are_behind_a_click_and_the_alarm_is_at_the_top():
     assert page.text.index("An attack goes further than allowed.") < page.text.index("How large the crowds are")
     assert "Colleague, linkage, 95%: Links <b>all</b> of them." in page.text
     assert "b" not in page.tags
-    assert "1 goes further than allowed" in page.text
+    assert "1 of 21 attacks tried goes further than allowed." in page.text
 
 
 def test_certificates_from_before_attacks_said_what_they_take_beyond_guessing():

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from sfumato.core.attack import Intruder
     from sfumato.core.pair import Pair
-    from sfumato.intruders.report import AttackReport, Tried
+    from sfumato.intruders.report import AttackReport, Skipped, Tried
 
 
 @reading
@@ -56,7 +56,8 @@ def attack(
 ) -> None:
     """Let named intruders (prosecutor, journalist, neighbour, colleague, worst case) try what the literature knows.
 
-    Exit code 1 when an attack that the recipe limits succeeds more often than its limit allows.
+    An attack that cannot be tried although it might succeed is unknown. Exit code 1 when an attack that the recipe limits
+    succeeds more often than its limit allows, or is unknown.
     """
     from sfumato.cli.talk import give_json, progress, tell
     from sfumato.intruders.attack import attack_release
@@ -93,7 +94,7 @@ def attack(
         show(report)
     if keep:
         tell(f"added to {folder / 'share' / 'certificate.json'} and both reports", quiet=quiet)
-    if any(tried.limit is not None and tried.exceeds for tried in report.tried):
+    if report.refused:
         raise typer.Exit(1)
 
 
@@ -127,21 +128,23 @@ def _names(called: list[str]) -> dict[str, str]:
 
 def show(report: AttackReport) -> None:
     """Print a report for people: who tried, and a bar an attack, strongest first, beside what guessing gives."""
-    from itertools import groupby
-
     from sfumato.cli.talk import out
 
     console = out()
+    unknown = f", [yellow]{len(report.unknown)} unknown[/]" if report.unknown else ""
     console.print(
-        f"[bold]{len(report.tried)} attacks[/] on {report.records:,} released records; "
+        f"[bold]{len(report.tried)} attacks[/]{unknown} on {report.records:,} released records; "
         f"{report.looked_for:,} people looked for, {report.seconds:.0f} s",
         soft_wrap=True,
     )
     columns = _columns(report)
-    for place, (intruder, tried) in enumerate(groupby(report.tried, key=lambda t: t.intruder)):
+    names = [*(t.intruder for t in report.tried), *(s.intruder for s in report.unknown)]
+    for place, intruder in enumerate(dict.fromkeys(names)):
+        tried = [t for t in report.tried if t.intruder == intruder]
         several = sorted(tried, key=lambda t: (-t.finding.beyond_guessing, t.finding.attack))
-        console.print(_who(intruder, several[0].knows))
-        console.print(_table(several, columns, headed=not place))
+        rows = [*map(_cells, several), *(_unknown_cells(s) for s in report.unknown if s.intruder == intruder)]
+        console.print(_who(intruder, several[0].knows if several else ()))
+        console.print(_table(rows, columns, headed=not place))
     _conclude(report)
 
 
@@ -152,7 +155,7 @@ def _who(intruder: str, knows: tuple[str, ...]) -> str:
     from sfumato.intruders.profiles import BATTERY
 
     stories = {profile.name: profile.story for profile in BATTERY}
-    story = stories.get(intruder, f"knows {', '.join(knows)}")
+    story = stories.get(intruder, f"knows {', '.join(knows)}" if knows else "has a file of its own")
     return f"\n[bold]{escape(intruder)}:[/] [dim]{escape(story)}[/]"
 
 
@@ -162,22 +165,38 @@ def _columns(report: AttackReport) -> tuple[str, ...]:
     told = {
         "between": any(f.interval is not None for f in found),
         "guessing": any(f.baseline is not None for f in found),
-        "limit": any(t.limit is not None for t in report.tried),
+        "limit": _limited(report),
     }
     return ("attack", "", "succeeds", *(name for name, shown in told.items() if shown))
 
 
-def _table(several: list[Tried], columns: tuple[str, ...], *, headed: bool) -> Table:
+def _limited(report: AttackReport) -> bool:
+    """Whether the recipe limits any attack that was tried or is unknown."""
+    limits = [*(t.limit for t in report.tried), *(s.limit for s in report.unknown)]
+    return any(limit is not None for limit in limits)
+
+
+def _table(rows: list[dict[str, str]], columns: tuple[str, ...], *, headed: bool) -> Table:
     from rich.table import Table
 
     widths = {"attack": 26, "": 10, "succeeds": 8, "between": 13, "guessing": 8, "limit": 6}
     table = Table(box=None, pad_edge=False, padding=(0, 1, 0, 0), header_style="dim", show_header=headed)
     for name in columns:
         table.add_column(name, width=widths[name], justify="left" if name in ("attack", "") else "right")
-    for tried in several:
-        cells = _cells(tried)
+    for cells in rows:
         table.add_row(*(cells[name] for name in columns))
     return table
+
+
+def _unknown_cells(skipped: Skipped) -> dict[str, str]:
+    """An attack whose outcome is unknown: neither a success nor a pass."""
+    limit = "" if skipped.limit is None else _share(skipped.limit)
+    told = {
+        "attack": f"[yellow]?[/] {skipped.attack.replace('_', ' ')}",
+        "succeeds": "[yellow]unknown[/]",
+        "limit": limit,
+    }
+    return {"": "", "between": "", "guessing": "", **told}
 
 
 def _cells(tried: Tried) -> dict[str, str]:
@@ -204,7 +223,7 @@ def _share(value: float) -> str:
 
 
 def _conclude(report: AttackReport) -> None:
-    """What the marks mean, what was worst, and what was not tried."""
+    """What the marks mean, what was worst, what is unknown, and what does not apply."""
     from rich.markup import escape
 
     from sfumato.cli.talk import out
@@ -216,15 +235,18 @@ def _conclude(report: AttackReport) -> None:
             f"\nStrongest: [bold]{escape(worst.intruder)}[/], {worst.finding.attack.replace('_', ' ')}, "
             f"{_share(worst.finding.value)}: {escape(worst.finding.sentence)}",
         )
-    reasons: dict[str, list[str]] = {}
-    for skipped in report.skipped:
-        reasons.setdefault(skipped.reason, []).append(skipped.attack.replace("_", " "))
-    for reason, attacks in reasons.items():
-        console.print(f"[dim]not tried: {', '.join(dict.fromkeys(attacks))}: {escape(reason)}[/]")
+    reasons: dict[tuple[str, str], list[str]] = {}
+    for skipped in sorted(report.skipped, key=lambda each: not each.unknown):
+        reasons.setdefault((skipped.status, skipped.reason), []).append(skipped.attack.replace("_", " "))
+    for (status, reason), attacks in reasons.items():
+        color = "yellow" if status == "unknown" else "dim"
+        console.print(f"[{color}]{status}:[/] [dim]{', '.join(dict.fromkeys(attacks))}: {escape(reason)}[/]")
 
 
 def _legend(report: AttackReport, threshold: float) -> str:
-    rule = f"✗ takes more than {_share(threshold)} of what guessing leaves open (--threshold)"
-    if any(tried.limit is not None for tried in report.tried):
-        return f"{rule};\nwhere the recipe sets a limit: ✗ succeeds more often than that, and the exit code is 1"
+    rule = f"✗ takes more than {_share(threshold)} of what guessing leaves open (--threshold), and surely more than guessing"
+    if report.unknown:
+        rule += ";\n? could not be tried although it might succeed"
+    if _limited(report):
+        return f"{rule};\nwhere the recipe sets a limit: ✗ succeeds more often than that; then, and after ?, the exit code is 1"
     return f"{rule}; the recipe limits none of them"

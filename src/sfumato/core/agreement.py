@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import math
 from typing import TYPE_CHECKING, Any
 
 from sfumato.errors import ParameterError
@@ -32,8 +33,8 @@ class Kept:
         return f"{'✓' if self.holds else '✗'} {self.sentence}"
 
     def to_dict(self) -> dict[str, Any]:
-        """The verdict as plain data."""
-        return dataclasses.asdict(self)
+        """The verdict as plain data; what could not be measured has no value."""
+        return {**dataclasses.asdict(self), "value": None if math.isnan(self.value) else self.value}
 
 
 @dataclasses.dataclass(frozen=True)

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from sfumato import registry
-from sfumato.core.attack import Finding, Intruder, Scene, now
+from sfumato.core.attack import Finding, Intruder, NothingToAttack, Scene, now
 from sfumato.core.parameters import known_as
 from sfumato.core.progress import Progress, silent
 from sfumato.core.randomness import Seed
@@ -59,23 +59,29 @@ def attack_release(
     for place, (profile, name) in enumerate(wanted):
         progress(place / len(wanted), f"{profile.name}: {name.replace('_', ' ')}")
         left = max(0.0, seconds - (now() - started)) / (len(wanted) - place)
+        first = all(name != earlier for _, earlier in wanted[:place])
+        allowed = (limits or {}).get(name) if first else None
         knows = profile.knows(pair)
         who = intruder or (intruder_from(pair, knows, sample=sample, seed=key) if knows else None)
         if who is None:
-            skipped.append(Skipped(profile.name, name, "nothing is left that this intruder could know"))
+            skipped.append(Skipped(profile.name, name, _nothing_known(pair), allowed))
             continue
         scene = Scene(pair, who, tuple(steps), tuple(models), tuple(others), key, left, population=population)
         outcome = _try(name, scene)
         if isinstance(outcome, str):
-            skipped.append(Skipped(profile.name, name, outcome))
+            skipped.append(Skipped(profile.name, name, outcome, allowed))
         else:
-            first = all(earlier.finding.attack != name for earlier in tried)
-            allowed = (limits or {}).get(name) if first else None
             tried.append(Tried(profile.name, who.knows, outcome, threshold, allowed))
     progress(1.0)
     looked_for = min(sample, len(pair.original)) if intruder is None else len(intruder.file)
     spent = now() - started
     return AttackReport(pair.released.source.name, len(pair.released), looked_for, tuple(tried), tuple(skipped), spent)
+
+
+def _nothing_known(pair: Pair) -> str:
+    """Why an intruder knows nothing of the release."""
+    there = "was released" if pair.original.schema.quasi else "is in the table"
+    return NothingToAttack(f"no quasi-identifier {there}, so this intruder recognises nobody by one")
 
 
 def _require_sense(pair: Pair, seconds: float, sample: int) -> None:

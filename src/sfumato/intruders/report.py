@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 from typing import TYPE_CHECKING, Any
 
-from sfumato.core.attack import Finding
+from sfumato.core.attack import Finding, NothingToAttack
 from sfumato.errors import ParameterError
 
 if TYPE_CHECKING:
@@ -25,10 +25,13 @@ class Tried:
 
     @property
     def exceeds(self) -> bool:
-        """Whether the attack succeeds more often than the recipe allows, or takes more beyond guessing than the threshold."""
+        """Whether the attack succeeds more often than the recipe allows, or takes more beyond guessing than the threshold.
+
+        Where the recipe says nothing, a rate whose interval includes what guessing gives is no finding.
+        """
         if self.limit is not None:
             return self.finding.value > self.limit + 1e-12
-        return self.finding.beyond_guessing > self.threshold + 1e-12
+        return self.finding.certain and self.finding.beyond_guessing > self.threshold + 1e-12
 
     def to_dict(self) -> dict[str, Any]:
         """As plain data, without who the victims are."""
@@ -38,16 +41,34 @@ class Tried:
 
 @dataclasses.dataclass(frozen=True)
 class Skipped:
-    """An attack that was not carried out, and why."""
+    """An attack that was not carried out, and why; ``limit`` is what the recipe allows it.
+
+    Its outcome is **unknown**, unless there is nothing of its kind to attack (:class:`NothingToAttack`): unknown is not a pass.
+    """
 
     intruder: str
     attack: str
     reason: str
+    limit: float | None = None
+
+    @property
+    def unknown(self) -> bool:
+        """Whether the attack might succeed for all that is known."""
+        return not isinstance(self.reason, NothingToAttack)
+
+    @property
+    def status(self) -> str:
+        """``unknown`` or ``does not apply``."""
+        return "unknown" if self.unknown else "does not apply"
+
+    def to_dict(self) -> dict[str, Any]:
+        """As plain data."""
+        return {**dataclasses.asdict(self), "reason": str(self.reason), "status": self.status}
 
 
 @dataclasses.dataclass(frozen=True)
 class AttackReport:
-    """All that was tried on a release."""
+    """All that was tried on a release, and what could not be: ``unknown`` attacks count neither as success nor as failure."""
 
     name: str
     records: int
@@ -55,6 +76,20 @@ class AttackReport:
     tried: tuple[Tried, ...]
     skipped: tuple[Skipped, ...]
     seconds: float
+
+    @property
+    def unknown(self) -> tuple[Skipped, ...]:
+        """The attacks that could not be tried although they might succeed."""
+        return tuple(skipped for skipped in self.skipped if skipped.unknown)
+
+    @property
+    def refused(self) -> tuple[str, ...]:
+        """Why the recipe's limits do not allow this release: attacks that go beyond theirs, and such that are unknown."""
+        beyond = [
+            f"{_words(t.finding.attack)}: {t.finding.sentence}" for t in self.tried if t.limit is not None and t.exceeds
+        ]
+        blind = [f"{_words(s.attack)} is unknown: {s.reason}" for s in self.unknown if s.limit is not None]
+        return (*beyond, *blind)
 
     @property
     def worst(self) -> Tried | None:
@@ -66,6 +101,9 @@ class AttackReport:
         for tried in self.tried:
             if tried.finding.attack == attack:
                 return tried.finding.value
+        for skipped in self.skipped:
+            if skipped.attack == attack:
+                raise ParameterError(f"{attack!r} was not tried: {skipped.reason}")
         raise ParameterError(f"{attack!r} was not tried")
 
     def values(self) -> dict[str, float]:
@@ -82,19 +120,27 @@ class AttackReport:
             "records": self.records,
             "looked_for": self.looked_for,
             "tried": [t.to_dict() for t in self.tried],
-            "skipped": [dataclasses.asdict(s) for s in self.skipped],
+            "skipped": [s.to_dict() for s in self.skipped],
             "seconds": round(self.seconds, 3),
         }
 
     def to_frame(self) -> pl.DataFrame:
-        """One row an attack."""
+        """One row an attack that was tried or is unknown (then without a value)."""
         import polars as pl
 
         text, share = pl.String, pl.Float64
-        kinds = {"intruder": text, "attack": text, "value": share, "low": share, "high": share, "baseline": share}
+        kinds = {
+            "intruder": text,
+            "attack": text,
+            "status": text,
+            "value": share,
+            "low": share,
+            "high": share,
+            "baseline": share,
+        }
         kinds |= {"threshold": share, "limit": share, "exceeds": pl.Boolean, "victims": pl.Int64, "sentence": text}
-        rows = [_as_row(t) for t in self.tried]
-        return pl.DataFrame([[row[key] for key in kinds] for row in rows], schema=kinds, orient="row")
+        rows = [*map(_as_row, self.tried), *({**s.to_dict(), "sentence": str(s.reason)} for s in self.unknown)]
+        return pl.DataFrame([[row.get(key) for key in kinds] for row in rows], schema=kinds, orient="row")
 
     def plot(self) -> alt.LayerChart | None:
         """Every attack as a bar with its interval, what guessing gives and what is allowed; None when none was tried."""
@@ -102,20 +148,28 @@ class AttackReport:
 
         return attack_chart_on_white(self.to_dict())
 
+    @property
+    def headline(self) -> str:
+        """How many attacks were tried on how many records, and how many are unknown."""
+        unknown = f", {len(self.unknown)} unknown" if self.unknown else ""
+        return f"{len(self.tried)} attacks{unknown}, {self.looked_for:,} of {self.records:,} records looked for"
+
     def __str__(self) -> str:
-        lines = [f"{self.name}: {len(self.tried)} attacks, {self.looked_for:,} of {self.records:,} records looked for"]
+        lines = [f"{self.name}: {self.headline}"]
         for t in self.tried:
             mark = "✗" if t.exceeds else "✓"
             lines.append(f"  {mark} {t.intruder}, {t.finding.attack}: {t.finding.value:.2%}; {t.finding.sentence}")
-        return "\n".join([*lines, *(f"  – {s.intruder}, {s.attack}: not tried, {s.reason}" for s in self.skipped)])
+        left = [f"  {'?' if s.unknown else '–'} {s.intruder}, {s.attack}: {s.status}; {s.reason}" for s in self.skipped]
+        return "\n".join([*lines, *left])
 
     def _repr_html_(self) -> str:
         from sfumato.core.notebook import html_list, html_table
 
         rows = [("✗" if t.exceeds else "✓", t.intruder, *_told(t.finding)) for t in self.tried]
+        rows += [("?", s.intruder, _words(s.attack), "unknown", "–", "–", str(s.reason)) for s in self.unknown]
         heads = ("allowed", "intruder", "attack", "succeeds", "between", "guessing", "finding")
-        left = [f"{s.intruder}, {_words(s.attack)}: {s.reason}" for s in self.skipped]
-        return html_table(str(self).split("\n")[0], heads, rows) + html_list("Not tried:", left)
+        left = [f"{s.intruder}, {_words(s.attack)}: {s.reason}" for s in self.skipped if not s.unknown]
+        return html_table(f"{self.name}: {self.headline}", heads, rows) + html_list("Does not apply:", left)
 
 
 def _words(name: str) -> str:
@@ -130,4 +184,4 @@ def _told(finding: Finding) -> tuple[str, str, str, str, str]:
 
 def _as_row(tried: Tried) -> dict[str, Any]:
     low, high = tried.finding.interval or (None, None)
-    return {**tried.to_dict(), "low": low, "high": high}
+    return {**tried.to_dict(), "status": "tried", "low": low, "high": high}

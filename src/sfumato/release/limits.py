@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -35,22 +36,28 @@ def judge_limits(
 def _judge(name: str, limit: float, pair: Pair, known: Mapping[str, Any]) -> Kept:
     cls = next(registry.family(family)[name] for family in registry.MEASURED if name in registry.family(family))
     if hasattr(cls, "attack"):
-        value, better = _attacked(name, pair, known), "lower"
-    else:
-        measure = _measured(name, cls, pair)
-        value, better = measure.value, measure.better
-    holds = value <= limit + 1e-12 if better == "lower" else value >= limit - 1e-12
+        return _attacked(name, limit, pair, known)
+    measure = _measured(name, cls, pair)
+    holds = measure.value <= limit + 1e-12 if measure.better == "lower" else measure.value >= limit - 1e-12
+    return _kept(name, measure.value, limit, holds, "at most" if measure.better == "lower" else "at least")
+
+
+def _kept(name: str, value: float, limit: float, holds: bool, bound: str) -> Kept:
     words = name.replace("_", " ")
-    bound = "at most" if better == "lower" else "at least"
     return Kept(name, value, limit, holds, f"{words} is {value:.4g}; the recipe allows {bound} {limit:g}")
 
 
-def _attacked(name: str, pair: Pair, known: Mapping[str, Any]) -> float:
-    report = attack_release(pair, only=[name], **known)
-    if not report.tried:
-        reasons = "; ".join(skipped.reason for skipped in report.skipped) or "nothing to attack"
-        raise ParameterError(f"limits: {name} cannot be measured on this release: {reasons}")
-    return report.value(name)
+def _attacked(name: str, limit: float, pair: Pair, known: Mapping[str, Any]) -> Kept:
+    """The limit of an attack by the intruder who knows most; one that cannot be tried is unknown, and does not keep it."""
+    report = attack_release(pair, only=[name], limits={name: limit}, **known)
+    words = name.replace("_", " ")
+    for skipped in (each for each in report.skipped if each.limit is not None):
+        if skipped.unknown:
+            told = f"{words} is unknown: {skipped.reason}; the recipe allows at most {limit:g}"
+            return Kept(name, math.nan, limit, False, told)
+        raise ParameterError(f"limits: {words} does not apply to this release: {skipped.reason}; take the limit out")
+    value = report.value(name)
+    return _kept(name, value, limit, value <= limit + 1e-12, "at most")
 
 
 def _measured(name: str, cls: type, pair: Pair) -> Measure:

@@ -28,6 +28,29 @@ def ranked(attacks: Mapping[str, Any]) -> list[dict[str, Any]]:
     return sorted(tried, key=lambda t: (not t["exceeds"], -_beyond(t), -t["value"]))
 
 
+def unknown(attacks: Mapping[str, Any] | None) -> list[dict[str, Any]]:
+    """What could not be tried although it might succeed; whatever is not said to have nothing to attack is unknown.
+
+    >>> unknown({"skipped": [{"attack": "linkage"}, {"attack": "composition", "status": "does not apply"}]})
+    [{'attack': 'linkage'}]
+    """
+    return [one for one in (attacks or {}).get("skipped", []) if one.get("status") != "does not apply"]
+
+
+def conclusion(attacks: Mapping[str, Any]) -> str:
+    """How many of the attacks go too far, and how many are unknown: the one is never said without the other.
+
+    >>> conclusion({"tried": [{"exceeds": False}], "skipped": [{"attack": "linkage"}]})
+    'None of 1 attack tried goes further than allowed; 1 attack is unknown.'
+    """
+    tried, blind = attacks.get("tried", []), len(unknown(attacks))
+    beyond = sum(bool(one["exceeds"]) for one in tried)
+    number = f"{len(tried)} {'attack' if len(tried) == 1 else 'attacks'}"
+    told = f"{beyond or 'None'} of {number} tried {'go' if beyond > 1 else 'goes'} further than allowed"
+    told = told if tried else "No attack could be tried"
+    return f"{told}; {blind} {'attack is' if blind == 1 else 'attacks are'} unknown." if blind else f"{told}."
+
+
 def allowed(tried: Mapping[str, Any]) -> float:
     """The rate of success up to which an attack is allowed: the recipe's limit, or what guessing and the threshold leave.
 
@@ -47,20 +70,22 @@ def strongest(attacks: Mapping[str, Any] | None) -> dict[str, Any] | None:
 
 
 def attack_chart(attacks: Mapping[str, Any]) -> alt.LayerChart | None:
-    """The chart of all attacks; None where none was tried."""
+    """The chart of all attacks, those that are unknown as a word without a bar; None where none was tried."""
     import altair as alt
 
-    rows = [{"place": place, **_row(tried)} for place, tried in enumerate(ranked(attacks))]
-    if not rows:
+    told = [*map(_row, ranked(attacks)), *map(_unknown_row, unknown(attacks))]
+    rows = [{"place": place, **row} for place, row in enumerate(told)]
+    if not attacks.get("tried"):
         return None
     gutter, numbers = (18 + round(LETTER * max(len(row[key]) for row in rows)) for key in ("name", "text"))
     plot = WIDTH - gutter - numbers
     color = alt.Color("bad", type="nominal", legend=None, scale=alt.Scale(domain=[False, True], range=[AFTER, ALARM]))
+    tried = [r for r in rows if r["value"] is not None]
     known, sure = [r for r in rows if r["guess"] is not None], [r for r in rows if r["low"] is not None]
     layers = [
-        data_of(rows).mark_bar(height=13).encode(_x(plot, "value"), _y(rows), color),
+        data_of(tried).mark_bar(height=13).encode(_x(plot, "value"), _y(rows), color),
         data_of(known).mark_tick(color=BEFORE, thickness=5, size=13).encode(_x(plot, "guess"), _y(rows)),
-        data_of(rows).mark_tick(color=INK, thickness=1.5, size=22).encode(_x(plot, "allowed"), _y(rows)),
+        data_of(tried).mark_tick(color=INK, thickness=1.5, size=22).encode(_x(plot, "allowed"), _y(rows)),
         data_of(sure).mark_rule(color=INK, strokeWidth=2).encode(_x(plot, "low"), alt.X2("high"), _y(rows)),
         _texts(rows, "name", -10, "right"),
         _texts(rows, "text", plot + 12, "left"),
@@ -86,9 +111,9 @@ def attack_picture(attacks: Mapping[str, Any]) -> Picture | None:
         return None
     words = "; ".join(_in_words(tried) for tried in ranked(attacks))
     bad = any(tried["exceeds"] for tried in attacks["tried"])
-    return Picture(
-        svg_of(chart), f"Attacks. {words}.", CAPTION + ("Brown: more than allowed." if bad else "None is above it.")
-    )
+    blind = "".join(f"; {one['intruder']}: {humanised(one['attack'])} unknown" for one in unknown(attacks))
+    last = "Brown: more than allowed." if bad else conclusion(attacks)
+    return Picture(svg_of(chart), f"Attacks. {words}{blind}.", CAPTION + last)
 
 
 def _row(tried: Mapping[str, Any]) -> dict[str, Any]:
@@ -104,6 +129,12 @@ def _row(tried: Mapping[str, Any]) -> dict[str, Any]:
         "bad": tried["exceeds"],
         "text": f"{mark}{percent(tried['value'])}",
     }
+
+
+def _unknown_row(skipped: Mapping[str, Any]) -> dict[str, Any]:
+    name = shortened(f"{skipped['intruder']}: {humanised(skipped['attack'])}", LONGEST)
+    nothing = dict.fromkeys(("value", "low", "high", "guess", "allowed"))
+    return {"name": name, **nothing, "bad": False, "text": "? unknown"}
 
 
 def _beyond(tried: Mapping[str, Any]) -> float:

@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from sfumato.report import wording
-from sfumato.report.attacks import MOST_AT_ONCE, ranked, strongest
+from sfumato.report.attacks import MOST_AT_ONCE, conclusion, ranked, strongest, unknown
 from sfumato.report.contents import with_contents
 from sfumato.report.differences import differences_of
 from sfumato.report.gallery import cards_of, owner_pictures, public_pictures, risks_of, story_in
@@ -132,6 +132,8 @@ def _shared(certificate: Mapping[str, Any]) -> dict[str, Any]:
         "attacks": attacks,
         "findings": (ranked(attacks)[:MOST_AT_ONCE], ranked(attacks)[MOST_AT_ONCE:]) if attacks else ([], []),
         "strongest": strongest(attacks),
+        "unknown_attacks": unknown(attacks),
+        "attacks_conclusion": conclusion(attacks) if attacks else "",
         "differences": differences_of(certificate),
         "certificate": certificate,
         "headline": wording.headline(certificate),

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 
 from pydantic import Field
 
-from sfumato.core.attack import Finding
+from sfumato.core.attack import Finding, NothingToAttack
 from sfumato.core.parameters import parameters
 from sfumato.core.schema import Missing
 from sfumato.risk.refinement.audit import Audit, audit_release
@@ -66,16 +66,18 @@ class Downcoding:
         k = promised_k(scene)
         schema = scene.pair.original.schema
         if k is None:
-            return "no k-anonymity with k above 1 was promised, so nothing follows from being as fine as it allows"
+            return NothingToAttack(
+                "no k-anonymity with k above 1 was promised, so nothing follows from being as fine as it allows"
+            )
         if not _only_k(scene):
-            return "other promises than k-anonymity may be why cells are coarse"
+            return "other promises than k-anonymity may be why cells are coarse, and what follows from those is not worked out"
         if schema.person is not None or any(schema[c].missing is Missing.WILDCARD for c in scene.pair.quasi):
-            return "classes are counted by persons or with wildcards, not by equal records"
+            return "classes are counted by persons or with wildcards; what follows is worked out for equal records only"
         if not scene.pair.quasi or not len(scene.pair.released):
-            return "no quasi-identifier was released"
+            return NothingToAttack("no quasi-identifier was released")
         unsure = [step.name for step in scene.steps if step.name in NOT_MINIMAL]
         if unsure and self.assume == "auto":
-            return f"{unsure[0].replace('_', ' ')} does not promise to be as fine as k allows"
+            return NothingToAttack(f"{unsure[0].replace('_', ' ')} does not promise to be as fine as k allows")
         return None
 
     def attack(self, scene: Scene) -> Finding:

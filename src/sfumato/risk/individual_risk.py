@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
 
 from pydantic import Field
 
-from sfumato.core.attack import Finding
+from sfumato.core.attack import Finding, NothingToAttack, not_a_sample
 from sfumato.core.design import units_of, weights_of
 from sfumato.core.encoding import alike
 from sfumato.core.individual_risk import individual_risk
@@ -83,8 +83,8 @@ class IndividualRisk:
     def applies(self, scene: Scene) -> str | None:
         """None when the release has weights and the intruder knows some of its columns."""
         if weights_of(scene.pair.released) is None:
-            return "the release has no survey weights, so nothing is said about a population"
-        return None if _known(scene) else "this intruder knows no column of the release"
+            return not_a_sample(scene)
+        return None if _known(scene) else NothingToAttack("this intruder knows no column of the release")
 
     def attack(self, scene: Scene) -> Finding:
         """The risk of every released record."""

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
 
 from pydantic import Field
 
-from sfumato.core.attack import Finding
+from sfumato.core.attack import Finding, NothingToAttack
 from sfumato.core.hierarchy import bind
 from sfumato.core.parameters import parameters
 
@@ -53,7 +53,9 @@ class IntervalDisclosure:
 
     def applies(self, scene: Scene) -> str | None:
         """None when some column was masked whose values can be near."""
-        return None if self._targets(scene.pair) else "no column was released with changed values that can be near"
+        if self._targets(scene.pair):
+            return None
+        return NothingToAttack("no column was released with changed values that can be near")
 
     def attack(self, scene: Scene) -> Finding:
         """Put an interval around every released value and look whether the original one is inside."""

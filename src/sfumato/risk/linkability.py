@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, ClassVar, Literal
 
-from sfumato.core.attack import Finding
+from sfumato.core.attack import Finding, NothingToAttack
 from sfumato.core.parameters import parameters
 from sfumato.risk.criteria.nearest import nearest, refused, surroundings
 from sfumato.risk.criteria.rates import Rate, Risk, told_rates
@@ -29,7 +29,9 @@ class Linkability:
     def applies(self, scene: Scene) -> str | None:
         """None when there are two columns to split and someone to link."""
         known = [c for c in scene.intruder.knows if c in scene.pair.released.columns]
-        return "linking two files takes two known columns" if len(known) < 2 else refused(scene)
+        if len(known) < 2:
+            return NothingToAttack("linking two files takes two known columns")
+        return refused(scene)
 
     def attack(self, scene: Scene) -> Finding:
         """Link both halves through the release, with and without the person's own record."""

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
 
 from pydantic import Field
 
-from sfumato.core.attack import Finding
+from sfumato.core.attack import Finding, NothingToAttack, not_a_sample
 from sfumato.core.design import weights_of
 from sfumato.core.parameters import parameters
 from sfumato.errors import ParameterError
@@ -120,9 +120,9 @@ class LogLinear:
         """None when the sampling fraction is known and the grid of keys is not too large."""
         known = self._known(scene)
         if not known:
-            return "this intruder knows no column of the release"
+            return NothingToAttack("this intruder knows no column of the release")
         if self.fraction is None and weights_of(scene.pair.released) is None:
-            return "there are no survey weights, so the share of the population that was sampled is not known"
+            return not_a_sample(scene)
         cells = math.prod(len(scene.pair.reading(c).labels) for c in known)
         return None if cells <= MOST_CELLS else f"the grid of the keys has {cells:,} cells"
 

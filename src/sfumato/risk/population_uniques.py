@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
 
 from pydantic import Field
 
-from sfumato.core.attack import Finding
+from sfumato.core.attack import Finding, NothingToAttack, not_a_sample
 from sfumato.core.design import weights_of
 from sfumato.core.encoding import alike
 from sfumato.core.parameters import parameters
@@ -42,9 +42,9 @@ class PopulationUniques:
         """None when the sampling fraction is known."""
         known = [c for c in scene.intruder.knows if c in scene.pair.released.columns]
         if not known:
-            return "this intruder knows no column of the release"
+            return NothingToAttack("this intruder knows no column of the release")
         if self.fraction is None and weights_of(scene.pair.released) is None:
-            return "there are no survey weights, so the share of the population that was sampled is not known"
+            return not_a_sample(scene)
         return None
 
     def attack(self, scene: Scene) -> Finding:

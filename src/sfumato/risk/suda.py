@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
 
 from pydantic import Field
 
-from sfumato.core.attack import Finding
+from sfumato.core.attack import Finding, NothingToAttack
 from sfumato.core.parameters import parameters
 from sfumato.errors import ParameterError, SchemaError
 
@@ -218,7 +218,7 @@ class Suda:
         """None when the intruder knows some, and not too many, released columns."""
         known = [c for c in scene.intruder.knows if c in scene.pair.released.columns]
         if not known:
-            return "this intruder knows no column of the release"
+            return NothingToAttack("this intruder knows no column of the release")
         size = min(self.most or 3 if len(known) > 12 else self.most or len(known), len(known))
         subsets = sum(math.comb(len(known), s) for s in range(1, size + 1))
         return (

@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 from typing import TYPE_CHECKING
 
+from sfumato.core.attack import NothingToAttack
 from sfumato.core.encoding import encode, require_same_codes
 from sfumato.core.ranges import day, number
 from sfumato.core.reading import Labels, Reading, Scale, read_column
@@ -56,11 +57,11 @@ def refusal(scene: Scene) -> str | None:
     if not len(scene.intruder.file):
         return "the intruder's file has no rows"
     if not len(scene.pair.released):
-        return "nothing was released"
+        return NothingToAttack("nothing was released")
     if len(scene.intruder.truth) != len(scene.intruder.file):
         return "the truth does not have one entry for every row of the intruder's file"
     if not common_columns(scene):
-        return "the intruder knows no column that was released"
+        return NothingToAttack("the intruder knows no column that was released")
     if not (scene.intruder.truth >= 0).any():
         return "nobody in the intruder's file is in the original table"
     return None
