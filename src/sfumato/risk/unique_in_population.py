@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, ClassVar, Literal
 
-from sfumato.core.attack import Finding
+from sfumato.core.attack import Finding, NothingToAttack
 from sfumato.core.classes import count_rows
 from sfumato.core.parameters import parameters
 from sfumato.core.population import matched
@@ -55,8 +55,12 @@ class UniqueInPopulation:
     def applies(self, scene: Scene) -> str | None:
         """None when there is a population with columns that the intruder knows."""
         if scene.population is None:
-            return "there is no table of the population; give one with --population, or population= in Python"
-        return None if _columns(scene, scene.population) else "this intruder knows no column of release and population"
+            return NothingToAttack(
+                "there is no table of the population; give one with --population, or population= in Python"
+            )
+        if _columns(scene, scene.population):
+            return None
+        return NothingToAttack("this intruder knows no column of release and population")
 
     def attack(self, scene: Scene) -> Finding:
         """Count who is unique in both."""
