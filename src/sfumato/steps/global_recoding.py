@@ -27,6 +27,7 @@ from sfumato.steps.partition.written_alike import written_alike
 from sfumato.steps.search.algorithms import AlgorithmName, choose
 from sfumato.steps.search.lattice import Judged, Lattice, level_bounds, normalised_weights, seen_by_classes
 from sfumato.steps.search.outcome import Outcome
+from sfumato.steps.search.reach import warnings_of
 from sfumato.steps.search.whole_lattice import survey
 
 if TYPE_CHECKING:
@@ -72,7 +73,13 @@ class Recoding:
             "levels": {c: {"level": level, "top": self.tops[c]} for c, level in self.levels.items()},
             "suppressed_records": self.suppressed,
             "suppressed_classes": len(self.dropped),
+            **({"warning": self.warnings[0]} if self.warnings else {}),
         }
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """That the lattice was too large to decide."""
+        return warnings_of(self.notes)
 
     def effort(self) -> dict[str, Any]:
         """How the plan was found, for the owner."""
@@ -91,7 +98,8 @@ class GlobalRecoding:
     """Give each quasi-identifier one level of its hierarchy so that the promises hold at the least cost.
 
     The result is the optimum of ``objective`` over the whole lattice of levels, subject to the models and to a
-    ``budget`` of suppressed records (a share, 0–1: at most ``floor(budget·N)`` records, those of failing classes).
+    ``budget`` of suppressed records (a share, 0–1: at most ``floor(budget·N)`` records, those of failing classes; promises
+    about the whole table drop the riskiest classes, the fewest records that will do).
     ``weights`` make columns more or less precious (default 1 each); ``levels`` bounds the levels of a column:
     ``{"age": [1, 3]}`` or just the highest, ``{"zip": 2}``. Columns without a hierarchy stay as they are.
 
@@ -100,7 +108,9 @@ class GlobalRecoding:
     ``budget`` bounds the records with suppressed cells; ``attribute`` keeps a column as it is or generalises it to the top,
     without any level between; ``none`` suppresses nothing. The last two have no budget.
 
-    ``algorithm`` says how the lattice is searched. ``optimal``, ``mingen`` (every node) and ``incognito`` (all admissible nodes)
+    ``algorithm`` says how the lattice is searched. ``auto`` counts it first: up to 10¹¹ nodes times classes (and 20,000) it is
+    ``optimal``, beyond that ``anytime`` for an effort that the size of the table gives, with a warning in the plan that
+    says how far from the optimum the result can be. ``optimal``, ``mingen`` (every node) and ``incognito`` (all admissible nodes)
     find the same optimum; ``ola`` the best k-minimal node; ``samarati`` the best node of the least height, or with one of
     her preferences as objective the best k-minimal one; ``datafly`` some node in one climb; ``anytime`` the best node it
     meets within an ``effort`` of so many nodes looked at, with a proved lower bound for large lattices (``seconds`` stops
@@ -123,7 +133,7 @@ class GlobalRecoding:
     levels: Annotated[dict[str, int | tuple[int, int]], Field(description="highest level, or lowest and highest")] = (
         Field(default_factory=dict)
     )
-    algorithm: Annotated[AlgorithmName, Field(description="how the lattice of levels is searched")] = "optimal"
+    algorithm: Annotated[AlgorithmName, Field(description="how the lattice of levels is searched")] = "auto"
     effort: Annotated[int | None, Field(ge=1, description="nodes that the algorithm anytime looks at")] = None
     seconds: Annotated[float | None, Field(gt=0, description="time after which the algorithm anytime stops")] = None
 
@@ -147,11 +157,12 @@ class GlobalRecoding:
             raise ParameterError("global recoding needs a promise to reach; add one under 'meet'")
         if self.suppress == "cell":
             demands_of(goal.models, dataset.schema.quasi, None)
+        goal.progress(0.0, "counting the classes")
         lattice = self.lattice(dataset, goal)
         outcome = choose(self.algorithm, effort=self.effort, seconds=self.seconds)(lattice, goal.progress)
         if outcome.best is None:
             raise Unsatisfiable(_why_not(lattice, outcome), closest=outcome.closest)
-        found = _recoding(lattice, outcome.best, outcome, self.algorithm)
+        found = _recoding(lattice, outcome.best, outcome, outcome.algorithm or self.algorithm)
         return self._with_cells(dataset, goal, found) if self.suppress == "cell" else found
 
     def _with_cells(self, dataset: Dataset, goal: Goal, found: Recoding) -> RecodedCells:

@@ -32,7 +32,8 @@ class LocalRecoding:
     is left joins the region that it widens least; each region is narrowed to what it holds. The loss is never above that
     of the global optimum. With promises of size only, a cell may borrow records from regions that have more than k, so
     that equal records part ways; records with equal quasi-identifiers and different sensitive values may do so too.
-    Lattices of more than 20,000 nodes (fewer for very large tables) are thinned out. Promises that need a population or
+    Lattices of more than 20,000 nodes (fewer for very large tables) are thinned out, and where the global optimum is out
+    of reach (see :class:`GlobalRecoding`) the best global recoding that is found is the start, with a warning. Promises that need a population or
     survey weights get the global optimum, narrowed where they allow it, and so do promises about the whole table that
     the local recoding breaks. ``mondrian`` and ``k_member`` cut and cluster instead; see :class:`Mondrian` and
     :class:`KMember`.
@@ -77,6 +78,7 @@ class LocalRecoding:
             return plan_mondrian(dataset, goal, weights=self.weights, budget=self.budget)
         if self.method == "k_member":
             return plan_k_member(dataset, goal, weights=self.weights)
+        goal.progress(0.0, "counting the classes")
         return respecialise(dataset, goal, self.lattice(dataset, goal))
 
     def lattice(self, dataset: Dataset, goal: Goal) -> Lattice:

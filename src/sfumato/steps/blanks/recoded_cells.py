@@ -22,6 +22,11 @@ class RecodedCells:
         """The level of every quasi-identifier."""
         return self.recoding.levels
 
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """What the search for the levels warns of."""
+        return self.recoding.warnings
+
     def describe(self) -> dict[str, Any]:
         """Both plans as plain data: no data values."""
         return {

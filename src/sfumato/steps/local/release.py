@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from sfumato.core.hierarchy import Ladder, bind
 from sfumato.core.layout import Layout
 from sfumato.steps.partition.class_recoding import SUPPRESSED, ClassRecoding
+from sfumato.steps.search.reach import warnings_of
 
 if TYPE_CHECKING:
     import numpy as np
@@ -33,9 +34,15 @@ class LocalPlan(ClassRecoding):
         """The score over all columns that the plan has."""
         return ClassRecoding.score.fget(self)  # type: ignore[attr-defined,no-any-return]
 
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """That the lattice it started from was too large to decide."""
+        return warnings_of(self.notes)
+
     def describe(self) -> dict[str, Any]:
         """The plan as plain data: no data values."""
-        return {**ClassRecoding.describe(self), "columns": list(self.losses)}
+        warned = {"warning": self.warnings[0]} if self.warnings else {}
+        return {**ClassRecoding.describe(self), "columns": list(self.losses), **warned}
 
 
 @dataclasses.dataclass(frozen=True)

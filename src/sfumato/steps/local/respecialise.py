@@ -14,7 +14,7 @@ from sfumato.steps.local.outliers import drop_outliers
 from sfumato.steps.local.parts import Parts, Shape, cost_of
 from sfumato.steps.local.release import Column, LocalPlan, columns_of, holds, plan_of
 from sfumato.steps.local.terrain import Atoms, Terrain, atoms_of
-from sfumato.steps.search.optimal import Search
+from sfumato.steps.search.reach import auto
 
 if TYPE_CHECKING:
     import numpy as np
@@ -62,7 +62,7 @@ class Ground:
 
 def respecialise(dataset: Dataset, goal: Goal, lattice: Lattice) -> LocalPlan:
     """Plan a local recoding: the better of the narrowed global optimum and of regions built from the finest cells up."""
-    search = Search(lattice, goal.progress).run()
+    search = auto(lattice, goal.progress)
     if search.best is None:
         raise Unsatisfiable(_why_not(lattice), closest=search.closest)
     ground = Ground(lattice, needed(goal.models, dataset.schema), atoms_of(dataset, lattice), Terrain.of(lattice))
@@ -70,7 +70,9 @@ def respecialise(dataset: Dataset, goal: Goal, lattice: Lattice) -> LocalPlan:
     if not (ground.needs.population or ground.needs.weights) and lattice.records:
         found += [p for p in (ground.proposal(parts) for parts in _local(ground, goal)) if p is not None]
     best = min(found, key=lambda proposal: proposal.cost)
-    notes: dict[str, Any] = {"global_score": float(search.best.score), "lattice_nodes": lattice.size}
+    notes: dict[str, Any] = {"global_score": float(search.best.score), "lattice_nodes": lattice.size, **search.notes}
+    if "warning" in notes:
+        notes["warning"] = f"local recoding started from a global one that may not be the best: {notes['warning']}"
     return plan_of(ground.atoms, best.parts, best.columns, method="respecialise", notes=notes)
 
 
@@ -100,6 +102,7 @@ def size_promised(ground: Ground) -> int | None:
 
 
 def _covered(ground: Ground, goal: Goal, k: int | None) -> Parts:
+    goal.progress(0.0, "covering records")
     if k is not None:
         return cover_by_size(ground.atoms, ground.terrain, k)
     sizes = [getattr(model, "enough_k", None) for model in ground.lattice.models if model.scope == "class"]

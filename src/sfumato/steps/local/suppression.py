@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from sfumato.core.hierarchy import all_or_nothing, ends_of
-from sfumato.steps.search.optimal import Search
+from sfumato.steps.search.reach import auto
 
 if TYPE_CHECKING:
     from sfumato.steps.search.lattice import Lattice
@@ -30,7 +30,7 @@ def with_attributes_dropped(lattice: Lattice) -> Lattice:
     That table keeps a column as it is or drops it, and may suppress records, which count as lost; the models and the
     weights decide which columns are worth it. Columns whose levels are bounded below the top are never dropped.
     """
-    search = Search(_two_levels(lattice)).run()
+    search = auto(_two_levels(lattice))
     if search.best is None:
         return lattice
     tops = lattice.tops

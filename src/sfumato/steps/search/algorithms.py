@@ -5,25 +5,17 @@ from __future__ import annotations
 import functools
 from typing import Literal
 
-from sfumato.core.progress import Progress, silent
 from sfumato.errors import ParameterError
 from sfumato.steps.search.anytime import anytime
 from sfumato.steps.search.datafly import datafly
 from sfumato.steps.search.incognito import incognito
-from sfumato.steps.search.lattice import Lattice
 from sfumato.steps.search.mingen import mingen
 from sfumato.steps.search.ola import ola
-from sfumato.steps.search.optimal import Search
-from sfumato.steps.search.outcome import Algorithm, Outcome
+from sfumato.steps.search.outcome import Algorithm
+from sfumato.steps.search.reach import auto, optimal
 from sfumato.steps.search.samarati import samarati
 
-AlgorithmName = Literal["optimal", "samarati", "mingen", "datafly", "incognito", "ola", "anytime"]
-
-
-def optimal(lattice: Lattice, progress: Progress = silent) -> Outcome:
-    """The optimum of the lattice under any model and objective, by branch and bound."""
-    search = Search(lattice, progress).run()
-    return Outcome(search.best, search.closest, search.looked_at)
+AlgorithmName = Literal["auto", "optimal", "samarati", "mingen", "datafly", "incognito", "ola", "anytime"]
 
 
 ALGORITHMS: dict[str, Algorithm] = {
@@ -38,7 +30,7 @@ ALGORITHMS: dict[str, Algorithm] = {
 
 
 def choose(name: AlgorithmName, *, effort: int | None = None, seconds: float | None = None) -> Algorithm:
-    """The algorithm of a name; limits that it does not have are refused.
+    """The algorithm of a name, or for ``auto`` the choice among two of them; limits that it does not have are refused.
 
     >>> choose("ola", effort=100)
     Traceback (most recent call last):
@@ -50,4 +42,4 @@ def choose(name: AlgorithmName, *, effort: int | None = None, seconds: float | N
     given = [limit for limit, value in (("effort", effort), ("seconds", seconds)) if value is not None]
     if given:
         raise ParameterError(f"{' and '.join(given)} belongs to the algorithm anytime; {name} has no use for it")
-    return ALGORITHMS[name]
+    return auto if name == "auto" else ALGORITHMS[name]

@@ -221,11 +221,15 @@ class Lattice:
         return tuple(min(0.0, float(c.min())) if c.size else 0.0 for c in cells)
 
     def hopeless(self) -> str:
-        """What promises that every class breaks even at the highest levels say about it; empty where there is none."""
+        """What promises about other columns say that every class breaks even at the highest levels; empty where none is.
+
+        How large classes are follows from the levels; what a column holds does not, and no level mends it.
+        """
         classes = self.at(self.high)
         inside = classes.take(classes.records > 0)
         people = 0 if classes.population is None else int(classes.population.sum())
-        verdicts = [model.judge(self._evidence(inside, people)) for model in self.models]
+        counting = [model for model in self.models if model.needs(self.schema).counts]
+        verdicts = [model.judge(self._evidence(inside, people)) for model in counting]
         told = [f"{v.promise}: {v.sentence}" for v in verdicts if not v.holds and v.records == self.records]
         return f" Even at the highest levels, {'; '.join(told)}." if told else ""
 

@@ -25,6 +25,9 @@ from sfumato.steps.search.lattice import Judged, Lattice, Node
 if TYPE_CHECKING:
     from sfumato.core.classes import ClassTable
 
+WORDS = "searching the lattice"
+OFTEN = 64
+"""After how many looks it is told how far the search is."""
 SLACK = 1e-12
 """Scores closer than this are equal; the node with the smaller sum of levels wins, then the smaller tuple."""
 
@@ -44,6 +47,7 @@ class Search:
     def run(self) -> Search:
         """Walk the whole lattice."""
         lattice = self.lattice
+        self.progress(0.0, WORDS)
         towers = Towers(lattice)
         self._keep(lattice.judge(lattice.at(lattice.high, towers.finest)))
         if lattice.columns:
@@ -75,6 +79,8 @@ class Search:
         for level in range(lattice.low[depth], lattice.high[depth] + 1):
             coarse = coarse.roll_up({name: level})
             self.looked_at += 1
+            if self.looked_at % OFTEN == 0:
+                self.progress(self.decided / lattice.size, f"{WORDS}, {self.looked_at:,} looked at")
             if last:
                 self._keep(lattice.judge(coarse))
                 self._settle(1)
@@ -115,7 +121,7 @@ class Search:
         before = self.decided
         self.decided += nodes
         if before * 100 // self.lattice.size != self.decided * 100 // self.lattice.size:
-            self.progress(self.decided / self.lattice.size, "searching the lattice")
+            self.progress(self.decided / self.lattice.size, WORDS)
 
     def _choose_minimal(self) -> None:
         self.best = preferred(k_minimal(self.feasible))

@@ -16,13 +16,14 @@ class Outcome:
     """The node that was chosen, or None and the infeasible node that lacks least.
 
     ``looked_at`` counts the nodes whose classes were counted; ``notes`` say what the algorithm knows besides, as plain
-    data.
+    data. ``algorithm`` names the one that was taken where that was left open.
     """
 
     best: Judged | None
     closest: Judged | None
     looked_at: int
     notes: Mapping[str, Any] = dataclasses.field(default_factory=dict)
+    algorithm: str | None = None
 
 
 class Algorithm(Protocol):
