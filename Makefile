@@ -42,7 +42,7 @@ format:  ## Format the code and apply the safe fixes
 	$(BIN)/ruff check --fix-only .
 	$(BIN)/ruff format .
 
-bench:  ## Measure on tables of growing size: BENCH=search, judge, local, suppression, masking, exchange, microaggregation, risk, linkage, utility or queries
+bench:  ## Measure on tables of growing size: BENCH=search, judge, local, suppression, masking, exchange, microaggregation, risk, linkage, utility, queries or profile
 	@sh tools/install.sh test
 	@$(BIN)/python benchmarks/$(BENCH).py $(ARGS)
 

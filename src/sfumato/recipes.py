@@ -34,7 +34,7 @@ from sfumato.core.yaml_text import read_yaml, write_yaml
 from sfumato.errors import ParameterError, RecipeError, SfumatoError, did_you_mean
 
 SECTIONS = ("sfumato", *READING, "columns", "meet", "steps", "limits", "contract")
-COLUMN_KEYS = ("role", "kind", "hierarchy", "missing", "missing_values", "order", "unit", "bounds", "domain")
+COLUMN_KEYS = ("role", "kind", "hierarchy", "missing", "missing_values", "order", "unit", "bounds", "domain", "free_text")
 KEPT = "kept by the owner"
 MAX_BYTES = 16 * 1024 * 1024
 
@@ -197,6 +197,7 @@ def _attribute(spec: Any, where: str, base: Path) -> Attribute:
             unit=spec.get("unit", "person"),
             bounds=spec.get("bounds"),
             domain=spec.get("domain"),
+            free_text=spec.get("free_text", False),
         )
     except (ParameterError, TypeError) as error:
         raise RecipeError(f"{where}: {error}") from None

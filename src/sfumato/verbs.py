@@ -95,11 +95,14 @@ def _several(given: Any) -> tuple[Any, ...]:
 
 
 def profile(dataset: Table) -> Proposal:
-    """Propose roles, kinds and hierarchies; every guess carries its reason."""
-    from sfumato.profile.proposal import propose
+    """Propose roles, kinds, hierarchies and the means that lose least; every guess carries its reason.
+
+    Means are tried on 10,000 rows at most.
+    """
+    from sfumato.profile.proposal import propose_recipe
 
     table = read(dataset)
-    return propose(table.to_polars(), table.source)
+    return propose_recipe(table.to_polars(), table.source)
 
 
 def judge(

@@ -160,7 +160,7 @@ def test_what_is_not_an_identifier(name, values):
         ("Kundennummer", [*range(1000, 1030)], "person id"),
         ("id", [*range(30)], "record id"),
         ("mrn", [f"M{i:05d}" for i in range(30)], "medical record number"),
-        ("Fallnummer", [*range(5000, 5030)], "medical record number"),
+        ("Fallnummer", [*range(5000, 5030)], "case or file number"),
         ("Kennzeichen", [f"B{i}" for i in range(30)], "licence plate"),
         ("device_id", [f"dev{i}" for i in range(30)], "device id"),
         ("iban", ["DE1", "DE2", "DE3"], "bank account"),

@@ -57,7 +57,7 @@ def test_a_hospital_table():
         "ethnicity": ("quasi", "sensitive"),
         "diagnosis": ("sensitive",),
         "ward": ("quasi",),
-        "cost": ("plain",),
+        "cost": ("sensitive",),
         "remarks": ("direct",),
         "country": ("plain",),
     }
@@ -104,7 +104,7 @@ def test_a_household_survey():
     assert proposal["hhid"].unit == "household"
     assert proposal["stratum"].roles == (Role.STRATUM,)
     assert proposal["sampling_weight"].roles == (Role.WEIGHT,)
-    assert proposal["household_weight"].roles == (Role.PLAIN,)  # a table has one weight
+    assert proposal["household_weight"].roles == (Role.ASK,)  # a table has one weight, and these values name records
     assert proposal["religion"].roles == (Role.SENSITIVE,)
     assert "GDPR Art. 9" in proposal["religion"].reasons[0]
     assert proposal["income"].roles == (Role.SENSITIVE,)
@@ -144,7 +144,7 @@ def test_names_that_contradict_the_values_are_not_believed():
             "sex": [f"genre {i % 40}" for i in range(N)],
         }
     )
-    assert roles(frame) == {"age": ("plain",), "cp": ("plain",), "lon": ("sensitive",), "sex": ("quasi",)}
+    assert roles(frame) == {"age": ("ask",), "cp": ("quasi",), "lon": ("sensitive",), "sex": ("quasi",)}
     assert propose(frame, Source())["sex"].reasons[0].startswith("unknown name, but it tells")
 
 
@@ -155,9 +155,10 @@ def test_columns_without_a_known_name_go_by_what_they_tell():
             "q2": [f"label {DRAW.randrange(90)}" for _ in range(N)],
             "q3": [DRAW.random() for _ in range(N)],
             "q4": [DRAW.randrange(10**5) for _ in range(N)],
+            "q5": some([1, 1, 1, 1, 2]),
         }
     )
-    assert roles(frame) == {"q1": ("plain",), "q2": ("quasi",), "q3": ("plain",), "q4": ("plain",)}
+    assert roles(frame) == {"q1": ("quasi",), "q2": ("quasi",), "q3": ("ask",), "q4": ("ask",), "q5": ("plain",)}
     assert all(column.confidence < 0.6 for column in propose(frame, Source()).columns)
 
 

@@ -136,7 +136,7 @@ def _show_release(certificate: dict[str, Any]) -> None:
             console.print(f"  {escape(column)}: {count:,} cell(s) suppressed; they match every value", soft_wrap=True)
     for column in certificate["dropped_columns"]:
         direct = "direct" in certificate["recipe"]["columns"].get(column, {}).get("role", "direct")
-        why = "it identifies people directly" if direct else "suppressed as a whole"
+        why = "its role is direct" if direct else "suppressed as a whole"
         console.print(f"  {escape(column)}: dropped, {why}", soft_wrap=True)
     if "alternatives" in certificate:
         _show_reasons(certificate["alternatives"]["reasons"])

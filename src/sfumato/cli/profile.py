@@ -20,16 +20,21 @@ def profile(
 
     The recipe goes to stdout: [bold]sfumato profile visits.csv > visits.yaml[/]. No value of a person is printed.
     """
-    from sfumato.cli.talk import give_json, tell
+    from sfumato.cli.talk import give_json, progress, tell
+    from sfumato.core.schema import Role
     from sfumato.profile.yaml_text import recipe_text
     from sfumato.verbs import profile as propose
 
     dataset = read_data(data, quiet=quiet, intake=intake)
-    proposal = propose(dataset)
+    with progress("trying means", quiet=quiet):
+        proposal = propose(dataset)
     if json:
         give_json(dataclasses.asdict(proposal))
         return
     sys.stdout.write(recipe_text(proposal))
+    asked = len(proposal.with_roles(Role.ASK))
+    first = f"decide the {asked} with role 'ask' and " if asked else ""
     tell(
-        f"{len(dataset):,} rows, {len(dataset.columns)} columns looked at; check every line marked 'guess'", quiet=quiet
+        f"{len(dataset):,} rows, {len(dataset.columns)} columns looked at; {first}check every line marked 'guess'",
+        quiet=quiet,
     )

@@ -74,3 +74,27 @@ def weights_of(dataset: Dataset) -> NDArray[np.float64] | None:
     if np.isnan(weights).any() or (weights < 0).any():
         raise SchemaError(f"weights in column {name!r} must be numbers that are not negative, and none may be missing")
     return weights
+
+
+OFTEN_ALONE = 0.05
+"""Share of records that stand alone with their value, from which a column that is released as it is helps to find them."""
+
+
+def weight_warnings(dataset: Dataset) -> tuple[str, ...]:
+    """A warning where survey weights are so different that they nearly number the records; none where many share one.
+
+    Weights are released as they are, and whoever knows how a survey was weighted, or has another release of it, knows
+    them too.
+    """
+    name = dataset.schema.only(Role.WEIGHT)
+    if name is None or not len(dataset):
+        return ()
+    sizes = dataset.column(name).unique_counts()
+    alone = int((sizes == 1).sum())
+    if alone < OFTEN_ALONE * len(dataset):
+        return ()
+    warning = (
+        f"the survey weights in column {name!r} are released as they are, and {alone:,} of {len(dataset):,} records stand "
+        "alone with theirs: who has the weights from elsewhere finds the record; round them, or drop the column"
+    )
+    return (warning,)

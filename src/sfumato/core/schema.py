@@ -16,7 +16,10 @@ if TYPE_CHECKING:
 
 
 class Role(StrEnum):
-    """What an intruder, an analyst or the survey design does with a column."""
+    """What an intruder, an analyst or the survey design does with a column.
+
+    ``ask`` is no answer but a question: a proposal could not decide, and nothing is done with the table until someone has.
+    """
 
     DIRECT = "direct"
     QUASI = "quasi"
@@ -25,6 +28,11 @@ class Role(StrEnum):
     UNIT = "unit"
     STRATUM = "stratum"
     PLAIN = "plain"
+    ASK = "ask"
+
+
+ANSWERS = tuple(role for role in Role if role is not Role.ASK)
+"""Roles that say what a column is."""
 
 
 class Kind(StrEnum):
@@ -55,7 +63,8 @@ class Attribute:
     ``order`` lists the values of an ordinal column from low to high. ``unit`` says what a column with
     role ``unit`` identifies. ``bounds`` and ``domain`` are public knowledge about the column, declared without looking
     at the data: the lowest and highest value that counts, and the values that may occur; questions are answered under
-    differential privacy only within them.
+    differential privacy only within them. ``free_text`` is the explicit word that a column of free text may be released
+    under another role than ``direct``.
     """
 
     roles: tuple[Role, ...]
@@ -66,17 +75,20 @@ class Attribute:
     unit: str = "person"
     bounds: tuple[float, float] | None = None
     domain: tuple[str, ...] | None = None
+    free_text: bool = False
 
     def __post_init__(self) -> None:
         roles = tuple(sorted({_member(Role, r, "role") for r in self.roles}, key=list(Role).index))
         if not roles:
-            raise ParameterError("a column needs at least one role: " + ", ".join(Role))
+            raise ParameterError("a column needs at least one role: " + ", ".join(ANSWERS))
         if len(roles) > 1 and not set(roles) <= COMBINABLE:
             raise ParameterError(
                 f"roles {' and '.join(roles)} cannot go together; only quasi, sensitive and stratum can"
             )
         if self.unit not in ("person", "household"):
             raise ParameterError(f"unit must be person or household, not {self.unit!r}")
+        if not isinstance(self.free_text, bool):
+            raise ParameterError("free_text must be true or false")
         object.__setattr__(self, "roles", roles)
         object.__setattr__(self, "kind", _member(Kind, self.kind, "kind"))
         object.__setattr__(self, "missing", _member(Missing, self.missing, "missing"))
@@ -208,11 +220,24 @@ class Schema:
             which = [repr(columns[i - 1]) if known else f"number {i}" for i in places]
             have = "have no role; give each" if len(places) > 1 else "has no role; give it"
             problems.append(
-                f"column{'s' * (len(places) > 1)} {_and_more(which)} of {table} {have} one ({', '.join(Role)}), "
+                f"column{'s' * (len(places) > 1)} {_and_more(which)} of {table} {have} one ({', '.join(ANSWERS)}), "
                 "'plain' if it is none of the others"
             )
+        problems += self._undecided(table)
         if problems:
             raise SchemaError(problems)
+
+    def _undecided(self, table: str) -> list[str]:
+        """One problem that names all columns somebody has to decide on, or none."""
+        asked = self.columns(Role.ASK)
+        if not asked:
+            return []
+        problem = (
+            f"{len(asked)} column(s) of {table} have role 'ask', so somebody has to decide first: {_and_more(asked)}; "
+            "write 'direct' for what names a person or numbers the records (it is dropped), 'quasi' for what an outsider "
+            "can know, 'sensitive' for what nobody may learn, 'plain' for what is none of these"
+        )
+        return [problem]
 
 
 MOST_NAMED = 10

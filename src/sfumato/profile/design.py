@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from sfumato.profile.columns import Column
-from sfumato.profile.finding import Finding
-from sfumato.profile.lexicon_direct import BODY_OR_SURVEY_WEIGHT
+from sfumato.core.design import OFTEN_ALONE
+from sfumato.profile.columns import Card, Column
+from sfumato.profile.finding import Finding, percent
+from sfumato.profile.lexicon_direct import BODY_OR_SURVEY_WEIGHT, BODY_WORDS
 
-_PERSON_IDS = ("person id", "medical record number", "record id")
+_PERSON_IDS = ("person id", "medical record number", "case or file number", "record id")
 """Findings that may name persons with several rows, the likeliest first."""
 
 _LARGEST_HOUSEHOLD = 20
@@ -26,17 +27,29 @@ def find_weight(columns: Sequence[Column]) -> tuple[str, Finding] | None:
     if named:
         return named[0].card.name, Finding("sampling weight", "the name says survey weight", 0.85)
     bare = [c for c in columns if is_bare_weight(c) and _is_positive(c)]
-    if len(bare) != 1 or _has_body_columns(columns) or not _weighs_records(bare[0]):
+    if len(bare) != 1 or _has_body_columns(columns) or not weighs_records(bare[0]):
         return None
     return bare[0].card.name, Finding("sampling weight", "called weight, and too large or too even for bodies", 0.6)
 
 
 def is_bare_weight(column: Column) -> bool:
     """Whether a column is just called weight, which is a body's in one table and a survey's in another."""
-    from sfumato.profile.words import words_of
+    match = column.match
+    if match is None or match.concept != "body weight" or not column.values.dtype.is_numeric():
+        return False
+    return (
+        match.words[match.start] in BODY_OR_SURVEY_WEIGHT and match.length == 1 and not set(match.others) & BODY_WORDS
+    )
 
-    words = words_of(column.card.name)
-    return len(words) == 1 and words[0] in BODY_OR_SURVEY_WEIGHT and column.values.dtype.is_numeric()
+
+def warning_of_weight(card: Card) -> str:
+    """What to add to the reason for a weight whose values nearly name the records; empty for one that many share."""
+    if card.uniqueness < OFTEN_ALONE:
+        return ""
+    return (
+        f"; careful: {percent(card.uniqueness)} of the records stand alone with their weight, which is released as it is; "
+        "round it, or drop it (role direct)"
+    )
 
 
 def find_strata(columns: Sequence[Column]) -> dict[str, Finding]:
@@ -90,7 +103,7 @@ def _has_body_columns(columns: Sequence[Column]) -> bool:
     return any(c.match is not None and c.match.concept in ("body height", "health", "appearance") for c in columns)
 
 
-def _weighs_records(column: Column) -> bool:
+def weighs_records(column: Column) -> bool:
     """Survey weights are people (large) or scaled to a mean of one."""
     mean = column.values.mean()
     return isinstance(mean, float) and (mean > _HEAVIEST_BODY or 0.9 <= mean <= 1.1)

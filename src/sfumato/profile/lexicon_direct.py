@@ -13,22 +13,49 @@ def words_in(text: str) -> frozenset[str]:
     return frozenset(text.split())
 
 
+_NUMBERED = [
+    "p",
+    "pt",
+    "pat",
+    "patient",
+    "subj",
+    "subject",
+    "cust",
+    "customer",
+    "client",
+    "emp",
+    "employee",
+    "stud",
+    "stu",
+    "student",
+    "memb",
+    "member",
+    "resp",
+    "pers",
+    "person",
+]
+_NUMBER = ["id", "num", "nbr", "no", "nr", "number", "key", "code"]
+"""How tables abbreviate the number of a person: ``pidnum``, ``pat_no``, ``subjid``."""
+
 DIRECT = {
     "person name": """
         first name, last name, full name, given name, family name, surname, forename, middle name, maiden name, birth
-        name, fname, lname, nickname, initials, person name, patient name, customer name, client name, employee name,
-        student name, user name, contact name, doctor name, physician name, nurse name, teacher name, mother name,
-        father name, spouse name, guardian name, next of kin, signature, author, applicant name, owner name, holder
-        name, member name, respondent name, subject name, staff name, vorname, nachname, familienname, geburtsname,
-        rufname, zuname, vollname, mädchenname, patientenname, kundenname, unterschrift, nom de famille, nom complet,
-        prénom, prénoms, nom usuel, nom patient, nom client, nom de naissance, nom prénom, patronyme, primer nombre,
-        segundo nombre, nombre completo, nombres, apellido, apellidos, primer apellido, segundo apellido, nombre
-        paciente, cognome, nome completo, nome cognome, nome e cognome, nominativo, nome paziente, cognome nome,
-        voornaam, achternaam, familienaam, volledige naam, tussenvoegsel, roepnaam, voornamen, geboortenaam,
-        sobrenome, apelido, primeiro nome, último nome, nome próprio, nome da mãe, nome do paciente, imię, imiona,
-        nazwisko, imię i nazwisko, nazwisko rodowe, drugie imię, förnamn, efternamn, fullständigt namn, fornavn,
-        etternavn, efternavn, mellomnavn, tilltalsnamn, etunimi, sukunimi, jméno, příjmení, keresztnév, vezetéknév,
-        nume, prenume, имя, фамилия, отчество, 姓名""",
+        name, fname, lname, nickname, initials, initial, middle initial, person name, patient name, customer name,
+        client name, employee name, student name, user name, contact name, doctor name, physician name, nurse name,
+        teacher name, mother name, father name, spouse name, guardian name, next of kin, signature, author, applicant
+        name, owner name, holder name, member name, respondent name, subject name, staff name, vorname, nachname,
+        familienname, geburtsname, rufname, zuname, vollname, mädchenname, patientenname, kundenname, unterschrift,
+        nom de famille, nom complet, prénom, prénoms, nom usuel, nom patient, nom client, nom de naissance, nom
+        prénom, patronyme, primer nombre, segundo nombre, nombre completo, nombres, apellido, apellidos, primer
+        apellido, segundo apellido, nombre paciente, cognome, nome completo, nome cognome, nome e cognome, nominativo,
+        nome paziente, cognome nome, voornaam, achternaam, familienaam, volledige naam, tussenvoegsel, roepnaam,
+        voornamen, geboortenaam, sobrenome, apelido, primeiro nome, último nome, nome próprio, nome da mãe, nome do
+        paciente, imię, imiona, nazwisko, imię i nazwisko, nazwisko rodowe, drugie imię, förnamn, efternamn,
+        fullständigt namn, fornavn, etternavn, efternavn, mellomnavn, tilltalsnamn, etunimi, sukunimi, jméno,
+        příjmení, keresztnév, vezetéknév, nume, prenume, имя, фамилия, отчество, 姓名, first, last, middle, first nm,
+        last nm, middle nm, frst name, fst name, lst name, first nam, last nam, fam name, mid name, full nm, vname,
+        nname, vor und nachname, name vorname, nom et prénom, nombre y apellidos, naam patiënt, patient initials, kin
+        name, emergency contact""",
     "name": "name, names, nom, noms, nombre, nome, naam, nazwa, namn, navn, nimi, név, isim, ad soyad, 名前",
     "e-mail address": """
         email, e mail, mail, email address, mail address, e mail address, email adresse, mailadresse, emailadresse,
@@ -100,16 +127,22 @@ DIRECT = {
         registreringsnummer, regnr, registreringsskylt, rekisterinumero""",
     "medical record number": """
         mrn, medical record number, medical record no, medical record, chart number, chart no, hospital number,
-        hospital no, patient number, patient no, encounter number, case number, accession number, health plan number,
-        insurance number, policy number, member number, beneficiary number, health card number, subscriber number,
-        patientennummer, patienten nr, pat nr, fallnummer, fall nr, aktenzeichen, aufnahmenummer, versichertennummer,
-        versicherungsnummer, krankenkassennummer, policennummer, numéro de dossier, num dossier, numéro patient, ipp,
-        numéro d assuré, numéro de police, nda, número de historia clínica, historia clínica, nhc, número de
-        expediente, expediente, número de afiliación, número de póliza, numero cartella clinica, cartella clinica,
-        nosologico, numero pratica, numero polizza, patiëntnummer, patientnummer, dossiernummer, zaaknummer,
-        polisnummer, verzekeringsnummer, número do prontuário, prontuário, número do processo, número do doente,
-        número da apólice, numer pacjenta, numer kartoteki, numer sprawy, numer polisy, numer ubezpieczenia, patient
-        nr, journalnummer, journalnr, ärendenummer, försäkringsnummer, sagsnummer, potilasnumero""",
+        hospital no, patient number, patient no, encounter number, accession number, health plan number, insurance
+        number, policy number, member number, beneficiary number, health card number, subscriber number,
+        patientennummer, patienten nr, pat nr, aufnahmenummer, versichertennummer, versicherungsnummer,
+        krankenkassennummer, policennummer, numéro patient, ipp, numéro d assuré, numéro de police, nda, número de
+        historia clínica, historia clínica, nhc, número de afiliación, número de póliza, numero cartella clinica,
+        cartella clinica, nosologico, numero polizza, patiëntnummer, patientnummer, polisnummer, verzekeringsnummer,
+        número do prontuário, prontuário, número do doente, número da apólice, numer pacjenta, numer kartoteki, numer
+        polisy, numer ubezpieczenia, patient nr, journalnummer, journalnr, försäkringsnummer, potilasnumero""",
+    "case or file number": """
+        case number, case num, casenum, case nbr, docket number, docket no, file number, file no, matter number, court
+        case number, arrest number, booking number, inmate number, claim number, claim no, claim id, loan number, loan
+        id, application number, application id, fallnummer, fall nr, aktenzeichen, geschäftszeichen, schadennummer,
+        vertragsnummer, antragsnummer, numéro de dossier, num dossier, numéro de sinistre, numéro de contrat, número
+        de expediente, expediente, número de caso, número de siniestro, numero pratica, numero sinistro,
+        dossiernummer, zaaknummer, contractnummer, número do processo, número do caso, numer sprawy, sygnatura akt,
+        ärendenummer, målnummer, sagsnummer, saksnummer""",
     "device id": """
         imei, meid, imsi, iccid, udid, idfa, gaid, advertising id, device id, device number, serial number, serial no,
         mac address, mac addr, cookie id, cookie, session id, user agent, fingerprint, browser id, gerätenummer,
@@ -140,10 +173,10 @@ DIRECT = {
         fritext, kommentarer, bemærkninger, merknad""",
     "person id": """
         patient id, person id, customer id, client id, user id, employee id, student id, member id, subject id,
-        participant id, respondent id, case id, citizen identifier, account id, contact id, individual id, pid, uid,
-        userid, personid, patid, custid, pat id, pers id, ind id, indid, person key, patient key, customer number,
-        customer no, employee number, employee no, staff id, staff number, student number, student no, badge number,
-        personnel number, enrollment number, kundennummer, kunden nr, kunden id, patienten id, personen id,
+        participant id, respondent id, case id, pid num, citizen identifier, account id, contact id, individual id,
+        pid, uid, userid, personid, patid, custid, pat id, pers id, ind id, indid, person key, patient key, customer
+        number, customer no, employee number, employee no, staff id, staff number, student number, student no, badge
+        number, personnel number, enrollment number, kundennummer, kunden nr, kunden id, patienten id, personen id,
         personalnummer, mitarbeiternummer, mitgliedsnummer, matrikelnummer, matrikelnr, versicherten id, probanden id,
         teilnehmer id, nutzer id, schülernummer, id patient, id client, id individu, numéro client, num client, numéro
         étudiant, identifiant patient, matricule, id personne, id usager, id paciente, id cliente, id persona, id
@@ -153,7 +186,10 @@ DIRECT = {
         lidnummer, id do paciente, id do cliente, id pessoa, id aluno, número do aluno, número do cliente, número do
         funcionário, id pacjenta, id klienta, id osoby, numer klienta, numer pracownika, numer albumu, id uczestnika,
         patient id nr, kund id, kundnummer, person id nr, anställningsnummer, medlemsnummer, deltagar id, lopnr,
-        löpnr, potilas id, asiakasnumero""",
+        löpnr, potilas id, asiakasnumero, study id, study no, study number, screening number, screening id,
+        randomization number, randomisation number, enrolment number, inmate id, offender id, defendant id, claimant
+        id, borrower id, applicant id, insured id, policyholder id, donor id, tenant id, voter id, usubjid,"""
+    + ", ".join(f"{who} {what}" for who in _NUMBERED for what in _NUMBER),
     "record id": """
         id, ids, guid, uuid, identifier, record id, record number, record no, rec id, recid, row id, rownum, row
         number, row no, index, observation id, obs id, serial, seq, sequence number, case no, key, oid, pk, sample id,
@@ -171,15 +207,18 @@ DIRECT = {
 
 DESIGN = {
     "sampling weight": """
-        sampling weight, sample weight, survey weight, design weight, final weight, person weight, pweight, pwt,
-        fnlwgt, afnlwgt, finalwgt, final wgt, household weight, household weights, hh weight, hhwt, hhweight, perwt,
-        wgt, wt, wtfinl, weights, expansion factor, calibration weight, grossing factor, base weight, sampling
-        weights, case weight, analysis weight, gewichtung, hochrechnungsfaktor, stichprobengewicht, designgewicht,
-        personengewicht, haushaltsgewicht, gewichtungsfaktor, hrf, pondération, coefficient de pondération, poids de
-        sondage, poids final, poids calé, factor de expansión, factor de ponderación, ponderación, ponderador, fac
-        exp, factor de elevación, peso campionario, peso di riporto, coefficiente di riporto, ponderazione,
-        weegfactor, ophoogfactor, steekproefgewicht, ponderação, fator de expansão, peso amostral, fator de
-        ponderação, waga próby, waga respondenta, waga końcowa, urvalsvikt, designvikt, kalibreringsvikt""",
+        pspwght, dweight, anweight, wtmec, wtmec 2 yr, wtint 2 yr, instance weight, record weight, observation weight,
+        population weight, replicate weight, replicate weights, weighting factor, weight factor, poststratification
+        weight, post stratification weight, nonresponse weight, svy weight, svywt, sampling weight, sample weight,
+        survey weight, design weight, final weight, person weight, pweight, pwt, fnlwgt, afnlwgt, finalwgt, final wgt,
+        household weight, household weights, hh weight, hhwt, hhweight, perwt, wgt, wt, wtfinl, weights, expansion
+        factor, calibration weight, grossing factor, base weight, sampling weights, case weight, analysis weight,
+        gewichtung, hochrechnungsfaktor, stichprobengewicht, designgewicht, personengewicht, haushaltsgewicht,
+        gewichtungsfaktor, hrf, pondération, coefficient de pondération, poids de sondage, poids final, poids calé,
+        factor de expansión, factor de ponderación, ponderación, ponderador, fac exp, factor de elevación, peso
+        campionario, peso di riporto, coefficiente di riporto, ponderazione, weegfactor, ophoogfactor,
+        steekproefgewicht, ponderação, fator de expansão, peso amostral, fator de ponderação, waga próby, waga
+        respondenta, waga końcowa, urvalsvikt, designvikt, kalibreringsvikt""",
     "stratum": """
         stratum, strata, sampling stratum, design stratum, stratification, stratum id, schicht, schichtung,
         schichtungsmerkmal, schichtnummer, strate, strates, stratification sondage, estrato, estratos, strato, strati,
@@ -194,6 +233,36 @@ DESIGN = {
         id, id agregado, id domicílio, número do domicílio, id família, id agregado familiar, id gospodarstwa, numer
         gospodarstwa, nr gospodarstwa, hushålls id, hushållsnummer, hushålls nr, husstand id, kotitalous id""",
 }
+
+ONLY_ALONE = {
+    "person name": words_in("first last middle author signature"),
+    "record id": words_in("recid key index serial seq oid pk lp numero numer number folio identifier barcode"),
+    "country": words_in("stat staat land nation"),
+    "education": words_in("degree diploma qualification"),
+    "sexual life": words_in("std"),
+    "location": words_in("long lat lon lng geo location posizione plats"),
+    "postal code": words_in("cap cp"),
+    "occupation": words_in("position sector"),
+    "free text": words_in("note notes nota"),
+    "postal address": words_in("via voie"),
+    "user account": words_in("handle login"),
+    "device id": words_in("cookie"),
+}
+"""Concept → words that stand for it only where the name has no other word than people and numbers.
+
+``tax_filer_stat`` is no country (*stát*), ``charge_degree`` no education, ``violent_recid`` no record number,
+``first_visit`` nobody's name.
+"""
+
+BESIDE = words_in(
+    "nm code num nr no my own current self home residence txt text label val value of the in de der du del di"
+)
+"""Words beside a term that change nothing."""
+
+BODY_WORDS = words_in(
+    "body birth kg kgs lb lbs g gram grams pound pounds baseline admission maternal dry lean fat height current"
+)
+"""Words beside *weight* that say a body is weighed."""
 
 BODY_OR_SURVEY_WEIGHT = frozenset({"weight", "peso", "poids", "gewicht", "waga", "vikt", "vekt", "vaegt", "paino"})
 """Words that name a body weight in one table and a survey weight in another."""

@@ -30,11 +30,11 @@ SENSITIVE = {
         läkemedel, behandling, funktionsnedsättning, graviditet, rökare, rökning, blodtryck, dödsorsak, sjukfrånvaro,
         sykdom, sygdom, helse, helbred, sundhed, diagnoosi, sairaus, terveys""",
     "religion or belief": """
-        religion, religious affiliation, faith, denomination, belief, church, confession, religionszugehörigkeit,
-        konfession, glaube, kirchensteuer, weltanschauung, religion pratiquée, confession religieuse, croyance, culte,
-        religión, credo, creencia, confesión, religione, confessione, fede, godsdienst, geloof, geloofsovertuiging,
-        kerkgenootschap, religie, religião, crença, fé, religia, wyznanie, religionstillhörighet, trossamfund,
-        trosretning, trossamfunn, uskonto""",
+        religion, rlgblg, religious affiliation, faith, denomination, belief, church, confession,
+        religionszugehörigkeit, konfession, glaube, kirchensteuer, weltanschauung, religion pratiquée, confession
+        religieuse, croyance, culte, religión, credo, creencia, confesión, religione, confessione, fede, godsdienst,
+        geloof, geloofsovertuiging, kerkgenootschap, religie, religião, crença, fé, religia, wyznanie,
+        religionstillhörighet, trossamfund, trosretning, trossamfunn, uskonto""",
     "sexual life": """
         sexual orientation, sexuality, sexual preference, sex life, lgbt, sexual partners, sexuelle orientierung,
         sexualität, orientation sexuelle, vie sexuelle, orientación sexual, sexualidad, orientamento sessuale,
@@ -42,13 +42,13 @@ SENSITIVE = {
         läggning, seksuel orientering, seksuell orientering, seksuaalinen suuntautuminen, transgender, std""",
     "political opinion": """
         political party, political affiliation, political opinion, politics, party affiliation, vote, voted for,
-        voting intention, vote intention, left right scale, party preference, partei, parteizugehörigkeit, politische
-        einstellung, wahlabsicht, sonntagsfrage, parteipräferenz, parti politique, opinion politique, affiliation
-        politique, intention de vote, vote présidentielle, partido político, partido, afiliación política, ideología,
-        intención de voto, ideología política, partito, partito politico, orientamento politico, intenzione di voto,
-        politieke voorkeur, politieke partij, partij, stemintentie, partido politico, opinião política, intenção de
-        voto, filiação partidária, partia, partia polityczna, poglądy polityczne, preferencje polityczne, politiskt
-        parti, partisympati, politisk åsikt, politisk overbevisning, puolue""",
+        voting intention, lrscale, vote intention, left right scale, party preference, partei, parteizugehörigkeit,
+        politische einstellung, wahlabsicht, sonntagsfrage, parteipräferenz, parti politique, opinion politique,
+        affiliation politique, intention de vote, vote présidentielle, partido político, partido, afiliación política,
+        ideología, intención de voto, ideología política, partito, partito politico, orientamento politico, intenzione
+        di voto, politieke voorkeur, politieke partij, partij, stemintentie, partido politico, opinião política,
+        intenção de voto, filiação partidária, partia, partia polityczna, poglądy polityczne, preferencje polityczne,
+        politiskt parti, partisympati, politisk åsikt, politisk overbevisning, puolue""",
     "trade union": """
         union member, union membership, trade union, labor union, labour union, unionized, gewerkschaft,
         gewerkschaftsmitglied, gewerkschaftszugehörigkeit, syndicat, syndiqué, appartenance syndicale, sindicato,
@@ -57,31 +57,41 @@ SENSITIVE = {
         tillhörighet, fackmedlem, fagforening, fagforbund, ammattiliitto""",
     "criminal record": """
         criminal record, crime, offence, offense, conviction, convictions, arrest, arrested, prison, sentence, felony,
-        charge, recidivism, two year recid, probation, vorstrafe, vorstrafen, straftat, verurteilung, führungszeugnis,
-        haft, delikt, casier judiciaire, condamnation, infraction, délit, antecedentes penales, delito, condena,
-        infracción, precedenti penali, reato, condanna, fedina penale, casellario giudiziale, strafblad, delict,
-        veroordeling, misdrijf, antecedentes criminais, condenação, karalność, przestępstwo, wyrok, rejestr karny,
-        brott, brottslighet, belastningsregister, straffeattest, kriminalitet, rikos""",
+        charge, charges, recid, recidivism, two year recid, reoffended, probation, parole, jail, custody, bail,
+        misdemeanor, juvenile record, priors, priors count, prior convictions, prior arrests, juv fel count, juv misd
+        count, juv other count, verdict, risk of recidivism, vorstrafe, vorstrafen, straftat, verurteilung,
+        führungszeugnis, haft, delikt, casier judiciaire, condamnation, infraction, délit, antecedentes penales,
+        delito, condena, infracción, precedenti penali, reato, condanna, fedina penale, casellario giudiziale,
+        strafblad, delict, veroordeling, misdrijf, antecedentes criminais, condenação, karalność, przestępstwo, wyrok,
+        rejestr karny, brott, brottslighet, belastningsregister, straffeattest, kriminalitet, rikos""",
     "income or wealth": """
-        income, salary, salary class, salaries, wage, wages, earnings, annual income, household income, pay, savings,
-        wealth, assets, net worth, debt, loan amount, loan, credit score, credit limit, balance, account balance,
-        expenditure, expend, expenditures, pension amount, benefits, social benefits, welfare, capital gain, capital
-        loss, rent paid, tax paid, bonus, turnover, einkommen, gehalt, lohn, nettoeinkommen, bruttoeinkommen,
-        haushaltseinkommen, monatseinkommen, vermögen, schulden, ersparnisse, kredit, kreditbetrag, kontostand,
-        ausgaben, rente, sozialleistungen, sozialhilfe, jahresgehalt, revenu, revenus, salaire, rémunération,
-        patrimoine, dette, dettes, épargne, crédit, dépenses, retraite, revenu mensuel, revenu annuel, allocations,
-        ingreso, ingresos, salario, sueldo, renta, patrimonio, deuda, ahorros, gastos, préstamo, pensión, nómina,
-        reddito, redditi, stipendio, retribuzione, debito, risparmi, spesa, spese, pensione, prestito, inkomen, loon,
-        salaris, vermogen, schuld, spaargeld, uitgaven, pensioen, uitkering, lening, huishoudinkomen, renda,
-        rendimento, rendimentos, salário, vencimento, património, patrimônio, dívida, poupança, despesas, pensão,
-        empréstimo, renda mensal, dochód, dochody, zarobki, wynagrodzenie, pensja, płaca, majątek, dług, oszczędności,
-        wydatki, emerytura, kredyt, inkomst, lön, årsinkomst, förmögenhet, skuld, sparande, utgifter, inntekt,
-        indkomst, løn, lønn, gjeld, gæld, tulot, palkka, příjem, mzda, jövedelem, gelir, maaş""",
+        income, annual inc, incwage, hinctnta, hourly rate, daily rate, revol bal, claim amount, loan status, payout,
+        salary, salary class, salaries, wage, wages, earnings, annual income, household income, pay, savings, wealth,
+        assets, net worth, debt, loan amount, loan, credit score, credit limit, balance, account balance, cost, costs,
+        fee, fees, bill amount, total charges, kosten, coût, coûts, costo, coste, costi, custo, koszt, koszty,
+        kostnad, expenditure, expend, expenditures, pension amount, benefits, social benefits, welfare, capital gain,
+        capital gains, capital loss, capital losses, dividends, dividend, mortgage, credit history, credit risk,
+        credit amount, loan default, credit default, overdraft, rent paid, tax paid, bonus, turnover, einkommen,
+        gehalt, lohn, nettoeinkommen, bruttoeinkommen, haushaltseinkommen, monatseinkommen, vermögen, schulden,
+        ersparnisse, kredit, kreditbetrag, kontostand, ausgaben, rente, sozialleistungen, sozialhilfe, jahresgehalt,
+        revenu, revenus, salaire, rémunération, patrimoine, dette, dettes, épargne, crédit, dépenses, retraite, revenu
+        mensuel, revenu annuel, allocations, ingreso, ingresos, salario, sueldo, renta, patrimonio, deuda, ahorros,
+        gastos, préstamo, pensión, nómina, reddito, redditi, stipendio, retribuzione, debito, risparmi, spesa, spese,
+        pensione, prestito, inkomen, loon, salaris, vermogen, schuld, spaargeld, uitgaven, pensioen, uitkering,
+        lening, huishoudinkomen, renda, rendimento, rendimentos, salário, vencimento, património, patrimônio, dívida,
+        poupança, despesas, pensão, empréstimo, renda mensal, dochód, dochody, zarobki, wynagrodzenie, pensja, płaca,
+        majątek, dług, oszczędności, wydatki, emerytura, kredyt, inkomst, lön, årsinkomst, förmögenhet, skuld,
+        sparande, utgifter, inntekt, indkomst, løn, lønn, gjeld, gæld, tulot, palkka, příjem, mzda, jövedelem, gelir,
+        maaş""",
     "school result": """
         grade, grades, gpa, exam result, exam score, test score, marks, note abitur, zensur, abiturnote, schulnote,
         prüfungsergebnis, note moyenne, résultat examen, calificación, calificaciones, nota media, voto esame, voto
         medio, cijfer, eindcijfer, nota final, ocena, ocena końcowa, betyg, slutbetyg, karakter, iq, performance
         rating, appraisal""",
+    "assessment of a person": """
+        decile score, risk score, risk level, performance score, evaluation score, assessment score, score text, risk
+        category, suitability, beurteilung, bewertung, évaluation, evaluación, valutazione, beoordeling, avaliação,
+        bedömning""",
 }
 """Concept → terms. The concept is also what a reason says the name stands for."""
 

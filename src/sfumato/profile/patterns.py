@@ -6,13 +6,13 @@ import re
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
+from sfumato.core.free_text import words_of_free_text
 from sfumato.profile.finding import Finding, Sample, percent, share
 
 if TYPE_CHECKING:
     from re import Pattern
 
 EMAIL = re.compile(r"[^\s@<>,;]+@[^\s@<>,;]+\.[^\s@<>,;.]{2,}")
-_WORDS = re.compile(r"[^\W\d_]+")
 _URL = re.compile(r"(?:https?://|ftp://|www\.)\S+", re.I)
 _MAC = re.compile(r"(?:[0-9a-f]{2}[:-]){5}[0-9a-f]{2}", re.I)
 _UUID = re.compile(r"\{?[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\}?", re.I)
@@ -101,13 +101,12 @@ def _format(sample: Sample) -> Finding | None:
 
 def _free_text(sample: Sample) -> Finding | None:
     """Long values with blanks that hardly repeat: nobody can say what is in them."""
-    if not sample.texts or sample.distinct_share < 0.3:
+    import polars as pl
+
+    words = words_of_free_text(pl.Series(sample.texts, dtype=pl.String), sample.cells)
+    if words is None:
         return None
-    words = sum(len(_WORDS.findall(text)) for text in sample.texts) / len(sample.texts)
-    length = sum(map(len, sample.texts)) / len(sample.texts)
-    if words >= 6 or (length >= 40 and words >= 4):
-        return Finding("free text", f"free text of about {words:.0f} words: names and places can hide in it", 0.8)
-    return None
+    return Finding("free text", f"free text of about {words:.0f} words: names and places can hide in it", 0.8)
 
 
 def _person_names(sample: Sample) -> Finding | None:

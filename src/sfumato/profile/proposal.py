@@ -12,7 +12,18 @@ from sfumato.core.source import Source
 from sfumato.profile.codes import common_codes
 from sfumato.profile.columns import Column, look_at
 from sfumato.profile.identifiers import identify
-from sfumato.profile.quasi import MOST_COLUMNS, Candidate, IdentifyingSet, rank, smallest_identifying_set
+from sfumato.profile.means import Means, choose_means
+from sfumato.profile.quasi import (
+    MOST_COLUMNS,
+    Candidate,
+    IdentifyingSet,
+    as_frame,
+    class_sizes,
+    codes_of,
+    rank,
+    smallest_identifying_set,
+    uniqueness,
+)
 from sfumato.profile.roles import RoleGuess, assign_roles
 from sfumato.profile.suggested import suggest
 
@@ -46,7 +57,8 @@ class Proposal:
 
     ``ranking`` has the columns an outsider may know, from most to least dangerous; ``identifying`` the few that
     single out most records together (None where there was nothing to count). ``missing_codes`` has, per column, common
-    codes in it that may stand for a missing value.
+    codes in it that may stand for a missing value. ``left_alone`` is the share of records that the columns proposed as plain
+    single out together. ``means`` is the step that lost least when it was tried.
     """
 
     source: Source
@@ -55,6 +67,12 @@ class Proposal:
     ranking: tuple[Candidate, ...]
     identifying: IdentifyingSet | None
     missing_codes: Mapping[str, tuple[Code, ...]] = dataclasses.field(default_factory=dict)
+    left_alone: float = 0.0
+    means: Means | None = None
+
+    def with_roles(self, role: Role) -> tuple[str, ...]:
+        """Names of the columns proposed for a role."""
+        return tuple(column.name for column in self.columns if role in column.roles)
 
     def __getitem__(self, name: str) -> ColumnProposal:
         for column in self.columns:
@@ -81,7 +99,21 @@ def propose(frame: pl.DataFrame, source: Source) -> Proposal:
     proposals = tuple(_proposal(c, guesses[c.card.name]) for c in columns)
     ranking = rank([_candidate(c, guesses[c.card.name]) for c in columns if _may_be_known(guesses[c.card.name])])
     identifying = _identifying(frame, ranking, guesses)
-    return Proposal(source, frame.height, proposals, ranking, identifying, common_codes(frame))
+    alone = _left_alone(columns, guesses)
+    return Proposal(source, frame.height, proposals, ranking, identifying, common_codes(frame), alone)
+
+
+def propose_recipe(frame: pl.DataFrame, source: Source) -> Proposal:
+    """As :func:`propose`, and with the means that lost least when they were tried on the table."""
+    proposal = propose(frame, source)
+    return dataclasses.replace(proposal, means=choose_means(proposal, frame))
+
+
+def _left_alone(columns: list[Column], guesses: Mapping[str, RoleGuess]) -> float:
+    """Share of records that the plain columns single out together; at most :data:`MOST_COLUMNS` of them are counted."""
+    plain = [c for c in columns if guesses[c.card.name].roles == (Role.PLAIN,) and not c.card.constant][:MOST_COLUMNS]
+    coded = as_frame([codes_of(c.values) for c in plain], [c.card.name for c in plain])
+    return uniqueness(class_sizes(coded, coded.columns)) if plain else 0.0
 
 
 def _shared_prefix(names: list[str]) -> str:

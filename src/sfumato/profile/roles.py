@@ -5,25 +5,43 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Mapping, Sequence
 
+from sfumato.core.design import OFTEN_ALONE
 from sfumato.core.schema import Kind, Role
 from sfumato.profile.columns import Column
-from sfumato.profile.design import find_household, find_person, find_strata, find_weight, is_bare_weight
+from sfumato.profile.design import (
+    find_household,
+    find_person,
+    find_strata,
+    find_weight,
+    is_bare_weight,
+    warning_of_weight,
+    weighs_records,
+)
+from sfumato.profile.duplicates import with_duplicates_found
 from sfumato.profile.finding import Finding, percent, share
 from sfumato.profile.generalized import is_number, looks_grouped
+from sfumato.profile.lexicon_direct import BODY_WORDS
 from sfumato.profile.lexicon_sensitive import ALSO_KNOWN_TO_OTHERS, ART_9
+from sfumato.profile.telling_values import told_by_values
 from sfumato.profile.words import Match
 
-TELLS_APART = 0.95
+TELLS_APART = 0.7
 """Separation from which a column without a known name is proposed as quasi."""
-
-OFTEN_ALONE = 0.05
-"""Uniqueness from which a column without a known name is proposed as quasi."""
 
 MEASURED = 150
 """Distinct numbers from which a column without a known name is taken for a measurement."""
 
 ONE_ROW_EACH = 0.98
 """Uniqueness from which a column numbers the records."""
+
+MANY_ALONE = 0.2
+"""Uniqueness from which texts are more likely names than labels."""
+
+NEARLY_ALL_DIFFERENT = 0.9
+"""Distinct values per record that has one, from which a column may number the records."""
+
+FEWEST_ROWS = 20
+"""Records that have a value, from which nearly all different values are no accident."""
 
 _OLDEST = 130
 _MOST_SEXES = 12
@@ -49,7 +67,7 @@ def assign_roles(columns: Sequence[Column], direct: Mapping[str, Finding]) -> di
         if name not in guesses:
             found = direct.get(name)
             guesses[name] = _direct_role(found) if found is not None else _other_role(column)
-    return guesses
+    return with_duplicates_found(columns, guesses)
 
 
 def _design_roles(columns: Sequence[Column], direct: Mapping[str, Finding]) -> dict[str, RoleGuess]:
@@ -63,7 +81,8 @@ def _design_roles(columns: Sequence[Column], direct: Mapping[str, Finding]) -> d
     weight = find_weight(columns)
     if weight is not None:
         name, finding = weight
-        guesses[name] = RoleGuess((Role.WEIGHT,), finding.reason, finding.confidence)
+        warning = warning_of_weight(next(c.card for c in columns if c.card.name == name))
+        guesses[name] = RoleGuess((Role.WEIGHT,), f"{finding.reason}{warning}", finding.confidence)
     return guesses
 
 
@@ -84,24 +103,44 @@ def _by_name(column: Column) -> RoleGuess:
         reason = "the name says weight: others can see a body's; give a survey's weight role weight"
         return RoleGuess((Role.QUASI,), reason, 0.4, "body weight")
     for match in column.matches:
+        if match.family == "sensitive" and column.card.kind is Kind.DATE:
+            return RoleGuess((Role.QUASI,), f"a date, and the name says {match.concept}: others can know when", 0.6)
         if match.family == "sensitive":
             return _sensitive(match.concept)
         if match.family == "quasi" and _plausible(match, column):
             return _quasi(match.concept)
         if match.family == "design":
             return _second_of_design(match.concept, column)
-    return _by_counts(column)
+    return _by_words(column) or _by_counts(column)
+
+
+def _by_words(column: Column) -> RoleGuess | None:
+    """The values are words everybody knows people by, whatever the column is called."""
+    concept = None if column.values.dtype.is_numeric() else told_by_values(column.sample)
+    if concept is None:
+        return None
+    guess = _quasi(concept)
+    return dataclasses.replace(guess, reason=guess.reason.replace("the name says", "the values say"), confidence=0.6)
 
 
 def _second_of_design(concept: str, column: Column) -> RoleGuess:
     """A column named like a part of the survey design that was not taken for it."""
     if concept == "sampling weight" and column.values.dtype.is_numeric():
-        return RoleGuess((Role.PLAIN,), "a second survey weight: a table can have one", 0.6)
+        return _second_weight(column)
     if concept == "household id" and column.card.uniqueness >= ONE_ROW_EACH:
         return RoleGuess(
             (Role.DIRECT,), "the name says household id, and every household has one row", 0.6, "record id"
         )
     return _by_counts(column)
+
+
+def _second_weight(column: Column) -> RoleGuess:
+    if column.card.uniqueness >= OFTEN_ALONE or _nearly_all_different(column):
+        alone = f"{percent(column.card.uniqueness)} of records stand alone with it"
+        return RoleGuess(
+            (Role.ASK,), f"a second survey weight, and {alone}: plain to release it, direct to drop it", 0.4
+        )
+    return RoleGuess((Role.PLAIN,), "a second survey weight: a table can have one", 0.6)
 
 
 def _sensitive(concept: str) -> RoleGuess:
@@ -130,6 +169,8 @@ def _plausible(match: Match, column: Column) -> bool:
         return digits >= 0.8 and share(lambda text: 3 <= len(text) <= 10, texts) >= 0.9
     if match.concept == "location":
         return share(_is_place, texts) >= 0.9
+    if match.concept == "body weight" and set(match.others) - BODY_WORDS:
+        return not weighs_records(column)
     return True
 
 
@@ -145,11 +186,36 @@ def _is_place(text: str) -> bool:
 
 
 def _by_counts(column: Column) -> RoleGuess:
-    """No known name: the column is quasi if it singles people out and is no measurement."""
+    """No known name: what the column tells apart decides, and where that could mean two things somebody is asked."""
     card = column.card
     apart = f"tells {percent(card.separation)} of record pairs apart, {percent(card.uniqueness)} of records stand alone"
+    telling = card.separation >= TELLS_APART or card.uniqueness >= OFTEN_ALONE
+    if card.kind is Kind.DATE:
+        return RoleGuess((Role.QUASI,), f"a date ({apart}): others can know when", 0.5)
+    if _nearly_all_different(column):
+        what = "a measurement, or a number of the records" if card.kind is Kind.NUMERIC else "codes or names"
+        return RoleGuess((Role.ASK,), f"{what} ({apart}): direct if it numbers or names people, {_OR_ELSE}", 0.3)
     if card.kind is Kind.NUMERIC and (column.values.dtype.is_float() or card.distinct > MEASURED):
+        if telling:
+            return RoleGuess((Role.ASK,), f"a measurement ({apart}): {_OR_ELSE}", 0.3)
         return RoleGuess((Role.PLAIN,), f"a measurement ({apart}): quasi if others can know it", 0.4)
-    if card.separation >= TELLS_APART or card.uniqueness >= OFTEN_ALONE:
+    if telling and _may_be_names(column):
+        return RoleGuess((Role.ASK,), f"labels or names ({apart}): direct if they name people, {_OR_ELSE}", 0.3)
+    if telling:
         return RoleGuess((Role.QUASI,), f"unknown name, but it {apart}", 0.4)
     return RoleGuess((Role.PLAIN,), f"unknown name ({apart}): quasi if others can know it", 0.5)
+
+
+_OR_ELSE = "quasi if others can know it, sensitive if nobody may learn it, else plain"
+
+
+def _may_be_names(column: Column) -> bool:
+    """Very many texts: kept by frequency, as labels are, common names of people would be published."""
+    texts = column.card.kind is Kind.NOMINAL and not column.values.dtype.is_numeric()
+    return texts and (column.card.distinct > MEASURED or column.card.uniqueness >= MANY_ALONE)
+
+
+def _nearly_all_different(column: Column) -> bool:
+    card = column.card
+    present = card.rows * (1 - card.missing_share)
+    return present >= FEWEST_ROWS and card.distinct >= NEARLY_ALL_DIFFERENT * present

@@ -78,17 +78,52 @@ def find(name: str) -> Match | None:
     return matches[0] if matches else None
 
 
+STEMS = {
+    "person name": "surname lastname firstname givenname forename familyname fullname vorname nachname familienname prenom "
+    "apellido cognome voornaam achternaam sobrenome nazwisko efternamn fornamn etternavn efternavn sukunimi etunimi prijmeni",
+    "e-mail address": "email courriel",
+    "phone number": "telephone phonenumber telefonn telefono telefoon",
+    "national id number": "socialsecurity sozialversicherung personnummer burgerservice",
+    "medical record number": "medicalrecord patientennummer",
+    "birth date": "birthdate dateofbirth geburtsdatum geboortedatum datenaissance fechanacimiento datanascita",
+    "postal code": "zipcode postcode postleitzahl codepostal codigopostal",
+}
+"""Concept → letters that say it wherever they stand in a name: people write ``patvorname`` and ``custlastname`` in one word."""
+
+
 def find_all(name: str) -> list[Match]:
     """Every term in a column name, best first; only whole words count, joined (``firstname``) or not."""
     words = words_of(name)
     index = _index()
     found = [
-        Match(family, concept, words, start, length)
+        match
         for length in range(min(LONGEST_TERM, len(words)), 0, -1)
         for start in range(len(words) - length, -1, -1)
         for family, concept in index.get("".join(words[start : start + length]), ())
+        if _stands(match := Match(family, concept, words, start, length))
     ]
-    return sorted(found, key=lambda m: (-m.length, -m.start))
+    return sorted(found, key=lambda m: (-m.length, -m.start)) or _by_stem(words)
+
+
+def _stands(match: Match) -> bool:
+    """Whether a term counts: some words mean what they mean only where nothing else is said."""
+    from sfumato.profile.lexicon_direct import BESIDE, ONLY_ALONE, PERSON_WORDS
+
+    if match.length > 1 or match.words[match.start] not in ONLY_ALONE.get(match.concept, ()):
+        return True
+    return all(word.isdigit() or word in BESIDE or word in PERSON_WORDS for word in match.others)
+
+
+def _by_stem(words: tuple[str, ...]) -> list[Match]:
+    """Long words that say a concept inside a word; nothing else of the name is known."""
+    from sfumato.profile import lexicon_direct
+
+    joined = "".join(words)
+    return [
+        Match("direct" if concept in lexicon_direct.DIRECT else "quasi", concept, words, 0, len(words))
+        for concept, stems in STEMS.items()
+        if any(stem in joined for stem in stems.split())
+    ]
 
 
 @functools.cache

@@ -9,6 +9,7 @@ from typing import Any
 from sfumato.core.schema import Kind, Role
 from sfumato.profile.codes import reading_lines
 from sfumato.profile.finding import percent
+from sfumato.profile.means import FALLBACK, PROMISE, K
 from sfumato.profile.proposal import ColumnProposal, Proposal
 
 _PLAIN = re.compile(r"[A-Za-z][A-Za-z0-9_]*(?:[ .-][A-Za-z0-9_]+)*")
@@ -20,8 +21,8 @@ _LISTED = 10
 """Columns named in the header."""
 
 _UNSURE = 0.6
-K = 5
-BUDGET = 0.02
+_MUCH = 0.2
+"""Share of records singled out by plain columns from which the header warns of them."""
 
 
 def recipe_text(proposal: Proposal) -> str:
@@ -37,9 +38,22 @@ def recipe_text(proposal: Proposal) -> str:
     lines = [*_header(proposal), "sfumato: 1", *reading_lines(proposal.source, proposal.missing_codes)]
     lines.append("columns:" if proposal.columns else "columns: {}")
     lines += [line for column in proposal.columns for line in _column(column)]
-    lines += ["meet:", f"  - k_anonymity: {{k: {K}}}"]
-    lines += ["steps:", f"  - global_recoding: {{suppress: tuple, budget: {BUDGET}}}"]
+    lines += ["meet:", f"  - {flow(PROMISE)[1:-1]}", "steps:", _step(proposal)]
     return "\n".join(lines) + "\n"
+
+
+def _step(proposal: Proposal) -> str:
+    """The step, and why it is proposed."""
+    means = proposal.means
+    if means is None:
+        return f"  - {flow(FALLBACK)[1:-1]}"
+    losses = ", ".join(f"{name} {percent(loss)}" for name, loss in means.losses.items() if name != means.name)
+    rows = "the table" if means.rows == proposal.rows else f"{means.rows:,} rows of the table"
+    others = f" ({losses})" if losses else ""
+    if not means.searched:
+        others = " (the others would have to search too many combinations of levels)"
+    lost = f"loses {percent(means.losses[means.name])} of what the quasi-identifiers say{others}"
+    return f"  - {flow(means.step)[1:-1]}  # guess: tried on {rows}, it {lost}"
 
 
 def _header(proposal: Proposal) -> Iterator[str]:
@@ -50,9 +64,17 @@ def _header(proposal: Proposal) -> Iterator[str]:
     yield "#   3. every column that must not be learned has role sensitive, with a promise under 'meet' if you need one,"
     yield "#   4. rows of the same person share a column with role unit, or every person has one row only,"
     yield "#   5. the hierarchies make sense to the readers of the data."
+    yield from _questions(proposal)
     yield from _most_dangerous(proposal)
     yield from _unsure(proposal)
     yield from _warnings(proposal)
+
+
+def _questions(proposal: Proposal) -> Iterator[str]:
+    asked = proposal.with_roles(Role.ASK)
+    if asked:
+        count = "1 column waits" if len(asked) == 1 else f"{len(asked)} columns wait"
+        yield f"# {count} for your decision (role: ask), and nothing runs before: {_names(asked)}."
 
 
 def _most_dangerous(proposal: Proposal) -> Iterator[str]:
@@ -71,6 +93,11 @@ def _unsure(proposal: Proposal) -> Iterator[str]:
 
 
 def _warnings(proposal: Proposal) -> Iterator[str]:
+    if proposal.left_alone >= _MUCH and proposal.rows > 1:
+        yield (
+            f"# The columns with role plain single out {percent(proposal.left_alone)} of the records together: who knows several"
+            " of them finds people by them."
+        )
     if not any(Role.QUASI in column.roles for column in proposal.columns):
         yield "# No column has role quasi: k-anonymity promises nothing until one has."
     if proposal.rows < K:

@@ -13,6 +13,7 @@ from sfumato.assessment import assess
 from sfumato.core.agreement import Kept
 from sfumato.core.dataset import Dataset
 from sfumato.core.evidence import gather, judge_all
+from sfumato.core.free_text import refuse_free_text
 from sfumato.core.pair import Pair, levels_of
 from sfumato.core.progress import Progress, silent
 from sfumato.core.randomness import Seed
@@ -48,6 +49,7 @@ def make_release(
     recipe = dataclasses.replace(recipe, intake=dataset.source.intake)  # how it was read, whoever said so
     population = population_of(recipe.meet, population, recipe.base)
     original = dataset.checked()
+    refuse_free_text(original)
     claimed = {name for step in recipe.steps for name in getattr(step, "claims", ())}
     before = assess(original.drop(original.schema.direct), recipe.meet, population=population)
     shared = original.drop(set(original.schema.direct) - claimed)
@@ -174,7 +176,7 @@ def _change(
 
 def _action(roles: Sequence[str], after: int | None, level: int | None, top: int | None) -> str:
     if after is None:
-        return "dropped: it identifies people directly" if Role.DIRECT in roles else "dropped: suppressed as a whole"
+        return "dropped: its role is direct" if Role.DIRECT in roles else "dropped: suppressed as a whole"
     if Role.UNIT in roles:
         return "renumbered at random within each class"
     if level is None or top is None:

@@ -8,6 +8,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from sfumato.core.design import weight_warnings
+
 if TYPE_CHECKING:
     import altair as alt
     import polars as pl
@@ -72,12 +74,13 @@ class Release:
 
     @property
     def warnings(self) -> tuple[str, ...]:
-        """What steps warn of, and why no ε is certified where a step accounts for one."""
+        """What steps warn of, why no ε is certified where a step accounts for one, and weights that nearly number the records."""
         from sfumato.release.certified import certified_release
 
         judged = certified_release(self)
         broken = () if judged is None else tuple(f"no ε is certified: {reason}" for reason in judged.reasons)
-        return (*(warning for _, plan in self.plans for warning in getattr(plan, "warnings", ())), *broken)
+        by_steps = (warning for _, plan in self.plans for warning in getattr(plan, "warnings", ()))
+        return (*by_steps, *broken, *weight_warnings(self.dataset))
 
     @property
     def pair(self) -> Pair:

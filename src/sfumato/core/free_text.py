@@ -1,0 +1,69 @@
+"""Free text: long values that hardly repeat, in which names and places can hide."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from sfumato.core.schema import Role
+from sfumato.errors import SchemaError
+
+if TYPE_CHECKING:
+    import polars as pl
+
+    from sfumato.core.dataset import Dataset
+
+HARDLY_REPEATS = 0.3
+"""Distinct values per cell from which values are no labels."""
+
+MANY_WORDS = 6
+SOME_WORDS, LONG = 4, 40
+"""Words a value has on average; fewer where values are long."""
+
+
+def words_of_free_text(distinct: pl.Series, cells: int) -> float | None:
+    r"""Mean number of words of the distinct texts of a column if they are free text, else None.
+
+    Free text hardly repeats (distinct texts / non-missing cells ≥ 0.3) and has 6 words a value on average, or 4 words
+    and 40 characters. Labels, however long, repeat; codes and numbers have no words.
+
+    >>> import polars as pl
+    >>> words_of_free_text(pl.Series(["came in late with a broken arm", "asked to be seen by Dr Who again"]), 2)
+    7.5
+    >>> words_of_free_text(pl.Series(["broken arm", "flu"]), 2)
+    """
+    if not cells or len(distinct) / cells < HARDLY_REPEATS:
+        return None
+    words = float(distinct.str.count_matches(r"\p{L}+").mean() or 0)  # type: ignore[arg-type]
+    length = float(distinct.str.len_chars().mean() or 0)  # type: ignore[arg-type]
+    return words if words >= MANY_WORDS or (length >= LONG and words >= SOME_WORDS) else None
+
+
+def is_free_text(values: pl.Series) -> bool:
+    """Whether a column is free text; counted on all its values, so the order of the rows does not matter."""
+    import polars as pl
+
+    if isinstance(values.dtype, pl.Categorical | pl.Enum):
+        values = values.cast(pl.String)
+    if values.dtype != pl.String:
+        return False
+    present = values.drop_nulls()
+    return words_of_free_text(present.unique(), present.len()) is not None
+
+
+def refuse_free_text(dataset: Dataset) -> None:
+    """Raise one :class:`SchemaError` that names every column of free text which is neither ``direct`` nor expressly allowed.
+
+    What is in such a column nobody can promise, so it is not released by a guess or an oversight: ``free_text: true`` in
+    the recipe says that somebody has read it.
+    """
+    found = [
+        name
+        for name, attribute in dataset.schema.attributes.items()
+        if not attribute.has(Role.DIRECT) and not attribute.free_text and is_free_text(dataset.column(name))
+    ]
+    if found:
+        raise SchemaError(
+            f"{len(found)} column(s) of {dataset.source.name} hold free text, in which names and places can hide: "
+            f"{', '.join(found)}; give them role 'direct' (they are dropped), or write 'free_text: true' beside the role "
+            "if somebody has read them and they may be released"
+        )

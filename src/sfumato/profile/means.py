@@ -1,0 +1,145 @@
+"""The means a proposal names: tried on the table itself, and chosen by what is lost."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, Any
+
+from sfumato.core.schema import Attribute, Kind, Role, Schema
+from sfumato.errors import SfumatoError
+
+if TYPE_CHECKING:
+    import polars as pl
+
+    from sfumato.core.dataset import Dataset
+    from sfumato.profile.proposal import ColumnProposal, Proposal
+
+K = 5
+BUDGET = 0.02
+PROMISE: dict[str, Any] = {"k_anonymity": {"k": K}}
+FALLBACK: dict[str, Any] = {"global_recoding": {"suppress": "tuple", "budget": BUDGET}}
+
+ROWS = 10_000
+"""Rows the means are tried on; a larger table is drawn from, with a fixed seed and in an order of its values."""
+
+MOST_NODES = 100_000
+"""Nodes of the generalization lattice up to which means that search it are tried."""
+
+AS_GOOD = 0.02
+"""Loss by which another means must be better to be taken instead of one whose releases are easier to read."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Means:
+    """The step that is proposed, in recipe syntax, and why.
+
+    ``losses`` has what each means tried would lose (0-1), ``rows`` the rows it was tried on; ``searched`` is False where the
+    lattice of levels is too large for the means that search it, so that they were not tried.
+    """
+
+    step: Mapping[str, Any]
+    losses: Mapping[str, float]
+    rows: int
+    searched: bool = True
+
+    @property
+    def name(self) -> str:
+        """The name of the step."""
+        return next(iter(self.step))
+
+
+def choose_means(proposal: Proposal, frame: pl.DataFrame) -> Means | None:
+    """The means that loses least of the proposed quasi-identifiers while it keeps the promise; None with nothing to try.
+
+    Tried are local recoding, global recoding and, where a column has an order or the lattice is too large to search,
+    Mondrian. Of means that lose alike, within 0.02, the first of these is taken: it releases labels of the hierarchies
+    only, and drops no record.
+    """
+    dataset = _table(proposal, frame)
+    if dataset is None or len(dataset) < K:
+        return None
+    searched = _nodes(dataset) <= MOST_NODES
+    tried = _candidates(dataset, searched=searched)
+    losses = {name: loss for name, step in tried if (loss := _loss(step, dataset)) is not None}
+    if not losses:
+        return None
+    least = min(losses.values())
+    chosen = next(name for name in _STEPS if name in losses and losses[name] <= least + AS_GOOD)
+    return Means(_STEPS[chosen], losses, len(dataset), searched)
+
+
+_STEPS: dict[str, dict[str, Any]] = {
+    "local_recoding": {"local_recoding": {}},
+    "global_recoding": FALLBACK,
+    "mondrian": {"mondrian": {}},
+}
+
+
+def _candidates(dataset: Dataset, *, searched: bool) -> Iterator[tuple[str, Any]]:
+    from sfumato import registry
+
+    ordered = any(dataset.schema[name].kind in (Kind.NUMERIC, Kind.DATE) for name in dataset.schema.quasi)
+    for name, step in _STEPS.items():
+        if ordered or not searched if name == "mondrian" else searched:
+            yield name, registry.build("steps", step)
+
+
+def _loss(step: Any, dataset: Dataset) -> float | None:
+    """What a means loses by its own objective, which is the same for all of them; None if it cannot keep the promise."""
+    from sfumato import registry
+    from sfumato.core.randomness import Seed
+    from sfumato.core.step import Goal
+
+    try:
+        return float(step.plan(dataset, Goal((registry.build("models", PROMISE),), Seed.of(1))).score)
+    except SfumatoError:
+        return None
+
+
+def _nodes(dataset: Dataset) -> float:
+    """Nodes of the lattice: the product of the numbers of levels."""
+    from sfumato.core.encoding import encode
+    from sfumato.core.hierarchy import bind
+
+    levels = 1.0
+    for name in dataset.schema.quasi:
+        hierarchy = dataset.schema[name].hierarchy
+        if hierarchy is not None and math.isfinite(levels):
+            encoded = encode(dataset.column(name))
+            levels *= len(bind(hierarchy, encoded.labels, encoded.counts.tolist()).labels)
+    return levels
+
+
+def _table(proposal: Proposal, frame: pl.DataFrame) -> Dataset | None:
+    """The proposed quasi-identifiers and persons as a dataset, at most :data:`ROWS` rows of them."""
+    from sfumato.core.dataset import Dataset
+
+    described = {
+        column.name: _attribute(column)
+        for column in proposal.columns
+        if Role.QUASI in column.roles or (Role.UNIT in column.roles and column.unit == "person")
+    }
+    if not any(Role.QUASI in attribute.roles for attribute in described.values()):
+        return None
+    return _drawn(Dataset(frame.select(list(described)), Schema(described)))  # type: ignore[arg-type]
+
+
+def _attribute(column: ColumnProposal) -> Attribute:
+    from sfumato import registry
+
+    built = None if column.hierarchy is None else registry.build("hierarchies", column.hierarchy)
+    return Attribute(column.roles, column.kind, built)
+
+
+def _drawn(dataset: Dataset) -> Dataset:
+    """A random part of a large table that does not depend on the order of its rows."""
+    from sfumato.core.canonical import canonical_order
+    from sfumato.core.randomness import Seed
+
+    if len(dataset) <= ROWS:
+        return dataset
+    order = canonical_order(dataset)
+    chosen = Seed.of(1).stream("profile: rows to try means on").choice(len(order), ROWS, replace=False)
+    return dataclasses.replace(dataset.take(order[chosen]), origin=None)
