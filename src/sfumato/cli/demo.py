@@ -1,16 +1,28 @@
-"""``sfumato demo``: the main job on bundled data."""
+"""``sfumato demo``: the main job on bundled data, with a release that intruders beat and one that they do not."""
 
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from sfumato.cli.options import Quiet
 
-DEMO_SECONDS = 15.0
-DEMO_ATTACKS = ("linkage", "homogeneity", "probabilistic_inference", "singling_out")
+if TYPE_CHECKING:
+    from sfumato.core.dataset import Dataset
+    from sfumato.release.release import Release
+
+DEMO_SECONDS = 10.0
+DEMO_PEOPLE = 200
+DEMO_ATTACKS = ("linkage", "probabilistic_linkage", "singling_out")
+FORGOTTEN = {
+    "cost": {"intervals": {"widths": [500, 1000, 5000, 10000, 50000]}},
+    "length_of_stay": {"intervals": {"widths": [2, 4, 8, 16]}},
+    "ward": {"suppress": {}},
+    "diagnosis": None,
+}
+"""Columns that the first release leaves as they are, and how they become coarser; None: as the table says."""
 
 
 def demo(
@@ -19,31 +31,88 @@ def demo(
     ] = Path("sfumato-demo"),
     quiet: Quiet = False,
 ) -> None:
-    """Anonymize a generated hospital table: risk before, release, verdict, and a report to open."""
-    from sfumato import examples, registry
-    from sfumato.cli import assess, run, verify
-    from sfumato.cli.talk import progress, tell
-    from sfumato.verbs import anonymize
-    from sfumato.verbs import assess as look
+    """Anonymize a generated hospital table twice: a release that intruders beat, and one that they do not."""
+    from sfumato import examples
+    from sfumato.cli import attack, run, verify
+    from sfumato.cli.talk import out, tell
 
     people = examples.hospital()
-    promise = registry.build("models", {"k_anonymity": 5})
-    step = registry.build("steps", {"global_recoding": {"budget": 0.05}})
-    tell(f"[bold]1  What an intruder can do with {len(people):,} invented hospital visits today[/]\n", quiet=quiet)
-    with progress("counting", quiet=quiet):
-        found = look(people)
-    assess.show(found, 0.2)
-    tell("\n[bold]2  Reach 5-anonymity at the least loss, suppressing at most 5 % of the records[/]\n", quiet=quiet)
-    with progress("searching", quiet=quiet) as told:
-        release = anonymize(people, [promise], [step], progress=told)
-    tell("[dim]… and let intruders try it[/]\n", quiet=quiet)
-    with progress("attacking", quiet=quiet) as told:
-        release = release.attacked(seconds=DEMO_SECONDS, sample=500, only=DEMO_ATTACKS, progress=told)
-    run.show(release)
-    folder = release.write(output, force=True)
-    tell("\n[bold]3  Check the result without trusting us[/]\n", quiet=quiet)
+    _head("1  The table as it is", quiet=quiet)
+    _alone(people)
+    _head("2  A first release: everyone alike with 4 others in what outsiders know", quiet=quiet)
+    first = _released(people, quiet=quiet)
+    if first.attacks is not None:
+        attack.show(first.attacks)
+    _sum_up(first)
+    _head("3  A second one: what the colleague knows counts too (cost, length of stay, ward, diagnosis)", quiet=quiet)
+    second = _released(_known_too(people), quiet=quiet)
+    run.show(second)
+    _sum_up(second)
+    folder = second.write(output, force=True)
+    _head("4  Check it without trusting us", quiet=quiet)
     verify.verify(folder / "share", quiet=quiet)
+    out().file.flush()
     tell(
         f"\nOpen {folder / 'share' / 'report.html'} (to publish) and {folder / 'owner' / 'report.html'} (to keep).",
         quiet=quiet,
     )
+
+
+def _head(words: str, *, quiet: bool) -> None:
+    from sfumato.cli.talk import out
+
+    if not quiet:
+        out().print(f"\n[bold]{words}[/]\n", soft_wrap=True)
+
+
+def _alone(people: Dataset) -> None:
+    from sfumato.cli.talk import out, share
+    from sfumato.verbs import assess
+
+    unique = assess(people).measure("unique_records")
+    known = ", ".join(people.schema.quasi).replace("_", " ")
+    out().print(
+        f"{len(people):,} invented hospital visits. Names and numbers aside, {share(unique)} of the patients are the only one "
+        f"of their kind in what others can know: {known}.",
+    )
+
+
+def _sum_up(release: Release) -> None:
+    """Who got through, if anybody."""
+    from sfumato.cli.talk import out
+
+    tried = () if release.attacks is None else release.attacks.tried
+    through = sorted({one.intruder for one in tried if one.exceeds})
+    if through:
+        words = f"The promise holds, and the {' and the '.join(through)} finds people all the same, by columns it does not cover."
+        out().print(f"\n[bold red]{words}[/]", soft_wrap=True)
+    else:
+        out().print("\n[bold green]The promise holds, and none of these intruders gets through.[/]", soft_wrap=True)
+
+
+def _known_too(people: Dataset) -> Dataset:
+    """The table once it is said that others can know the rest as well."""
+    from sfumato import registry
+
+    sensitive = [name for name in FORGOTTEN if name in people.schema.sensitive]
+    described = people.with_roles(quasi=list(FORGOTTEN), sensitive=sensitive)
+    built = {name: registry.build("hierarchies", spec) for name, spec in FORGOTTEN.items() if spec is not None}
+    return described.with_hierarchies(**built)
+
+
+def _released(people: Dataset, *, quiet: bool) -> Release:
+    """The release by the means that loses least, attacked."""
+    from sfumato import registry
+    from sfumato.cli.talk import out, progress
+    from sfumato.profile.means import FALLBACK, PROMISE, means_for
+    from sfumato.verbs import anonymize
+
+    with progress("trying means", quiet=quiet):
+        means = means_for(people)
+    step = registry.build("steps", FALLBACK if means is None else means.step)
+    with progress("recoding", quiet=quiet) as told:
+        release = anonymize(people, [registry.build("models", PROMISE)], [step], progress=told)
+    if means is not None:
+        out().print(f"{means.name.replace('_', ' ')} {means.why.replace('_', ' ')}\n", soft_wrap=True)
+    with progress("attacking", quiet=quiet) as told:
+        return release.attacked(seconds=DEMO_SECONDS, sample=DEMO_PEOPLE, only=DEMO_ATTACKS, progress=told)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from sfumato.core.schema import Attribute, Kind, Role, Schema
 from sfumato.errors import SfumatoError
+from sfumato.profile.finding import percent
 
 if TYPE_CHECKING:
     import polars as pl
@@ -49,6 +50,15 @@ class Means:
         """The name of the step."""
         return next(iter(self.step))
 
+    @property
+    def why(self) -> str:
+        """What it loses, and the others, in one line."""
+        others = ", ".join(f"{name} {percent(loss)}" for name, loss in self.losses.items() if name != self.name)
+        if not self.searched:
+            others = "the others would have to search too many combinations of levels"
+        lost = f"loses {percent(self.losses[self.name])} of what the quasi-identifiers say"
+        return f"{lost} ({others})" if others else lost
+
 
 def choose_means(proposal: Proposal, frame: pl.DataFrame) -> Means | None:
     """The means that loses least of the proposed quasi-identifiers while it keeps the promise; None with nothing to try.
@@ -58,7 +68,13 @@ def choose_means(proposal: Proposal, frame: pl.DataFrame) -> Means | None:
     only, and drops no record.
     """
     dataset = _table(proposal, frame)
-    if dataset is None or len(dataset) < K:
+    return None if dataset is None else means_for(dataset)
+
+
+def means_for(dataset: Dataset) -> Means | None:
+    """As :func:`choose_means`, for a table whose columns are described; direct identifiers do not matter."""
+    dataset = _drawn(dataset.drop(set(dataset.columns) - set(_judged(dataset.schema))))
+    if len(dataset) < K or not dataset.schema.quasi:
         return None
     searched = _nodes(dataset) <= MOST_NODES
     tried = _candidates(dataset, searched=searched)
@@ -113,24 +129,27 @@ def _nodes(dataset: Dataset) -> float:
 
 
 def _table(proposal: Proposal, frame: pl.DataFrame) -> Dataset | None:
-    """The proposed quasi-identifiers and persons as a dataset, at most :data:`ROWS` rows of them."""
+    """The proposed quasi-identifiers and units as a dataset, or None where there are none."""
     from sfumato.core.dataset import Dataset
 
-    described = {
-        column.name: _attribute(column)
-        for column in proposal.columns
-        if Role.QUASI in column.roles or (Role.UNIT in column.roles and column.unit == "person")
-    }
-    if not any(Role.QUASI in attribute.roles for attribute in described.values()):
+    described = {c.name: _attribute(c) for c in proposal.columns if {Role.QUASI, Role.UNIT} & set(c.roles)}
+    if not any(attribute.has(Role.QUASI) for attribute in described.values()):
         return None
-    return _drawn(Dataset(frame.select(list(described)), Schema(described)))  # type: ignore[arg-type]
+    return Dataset(frame.select(list(described)), Schema(described))  # type: ignore[arg-type]
+
+
+def _judged(schema: Schema) -> Iterator[str]:
+    """The columns the promise is about: quasi-identifiers and persons."""
+    yield from schema.quasi
+    if schema.person is not None:
+        yield schema.person
 
 
 def _attribute(column: ColumnProposal) -> Attribute:
     from sfumato import registry
 
     built = None if column.hierarchy is None else registry.build("hierarchies", column.hierarchy)
-    return Attribute(column.roles, column.kind, built)
+    return Attribute(column.roles, column.kind, built, unit=column.unit or "person")
 
 
 def _drawn(dataset: Dataset) -> Dataset:

@@ -47,13 +47,8 @@ def _step(proposal: Proposal) -> str:
     means = proposal.means
     if means is None:
         return f"  - {flow(FALLBACK)[1:-1]}"
-    losses = ", ".join(f"{name} {percent(loss)}" for name, loss in means.losses.items() if name != means.name)
     rows = "the table" if means.rows == proposal.rows else f"{means.rows:,} rows of the table"
-    others = f" ({losses})" if losses else ""
-    if not means.searched:
-        others = " (the others would have to search too many combinations of levels)"
-    lost = f"loses {percent(means.losses[means.name])} of what the quasi-identifiers say{others}"
-    return f"  - {flow(means.step)[1:-1]}  # guess: tried on {rows}, it {lost}"
+    return f"  - {flow(means.step)[1:-1]}  # guess: tried on {rows}, it {means.why}"
 
 
 def _header(proposal: Proposal) -> Iterator[str]:
