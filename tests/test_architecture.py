@@ -29,7 +29,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "report": GROUND,
     "registry": GROUND | FAMILIES,
     "recipes": GROUND | {"registry"},
-    "profile": GROUND | {"registry"},
+    "profiling": GROUND | {"registry"},
     # what can be plotted asks report for the chart; report knows none of them
     "assessment": GROUND | {"registry", "risk", "report"},
     "intruders": GROUND | {"registry", "risk", "report"},
@@ -39,7 +39,18 @@ MAY_IMPORT: dict[str, set[str]] = {
     "vault": GROUND,
     "policy": GROUND | {"registry", "recipes", "release"},
     "verbs": GROUND
-    | {"recipes", "registry", "profile", "assessment", "intruders", "evaluation", "release", "report", "examples", "io"}
+    | {
+        "recipes",
+        "registry",
+        "profiling",
+        "assessment",
+        "intruders",
+        "evaluation",
+        "release",
+        "report",
+        "examples",
+        "io",
+    }
     | {"comparison", "risk"},
     "cli": GROUND
     | {
@@ -47,7 +58,7 @@ MAY_IMPORT: dict[str, set[str]] = {
         "policy",
         "recipes",
         "registry",
-        "profile",
+        "profiling",
         "assessment",
         "intruders",
         "evaluation",
@@ -56,12 +67,12 @@ MAY_IMPORT: dict[str, set[str]] = {
     }
     | {"examples", "dp", "vault", "comparison"},
     "web": GROUND
-    | {"verbs", "policy", "recipes", "registry", "profile", "assessment", "release", "report", "examples"},
+    | {"verbs", "policy", "recipes", "registry", "profiling", "assessment", "release", "report", "examples"},
     "__main__": {"cli"},
     # the public names
     "__init__": GROUND
     | FAMILIES
-    | {"verbs", "policy", "recipes", "profile", "assessment", "evaluation", "release", "examples", "vault"}
+    | {"verbs", "policy", "recipes", "profiling", "assessment", "evaluation", "release", "examples", "vault"}
     | {"comparison", "intruders"},
 }
 # What every room may take from the package itself.

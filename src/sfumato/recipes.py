@@ -34,7 +34,18 @@ from sfumato.core.yaml_text import read_yaml, write_yaml
 from sfumato.errors import ParameterError, RecipeError, SfumatoError, did_you_mean
 
 SECTIONS = ("sfumato", *READING, "columns", "meet", "steps", "limits", "contract")
-COLUMN_KEYS = ("role", "kind", "hierarchy", "missing", "missing_values", "order", "unit", "bounds", "domain", "free_text")
+COLUMN_KEYS = (
+    "role",
+    "kind",
+    "hierarchy",
+    "missing",
+    "missing_values",
+    "order",
+    "unit",
+    "bounds",
+    "domain",
+    "free_text",
+)
 KEPT = "kept by the owner"
 MAX_BYTES = 16 * 1024 * 1024
 

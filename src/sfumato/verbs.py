@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from sfumato.core.pair import Pair
     from sfumato.evaluation import Evaluation
     from sfumato.intruders.report import AttackReport
-    from sfumato.profile.proposal import Proposal
+    from sfumato.profiling.proposal import Proposal
     from sfumato.release.verify import Verification
 
 
@@ -99,7 +99,7 @@ def profile(dataset: Table) -> Proposal:
 
     Means are tried on 10,000 rows at most.
     """
-    from sfumato.profile.proposal import propose_recipe
+    from sfumato.profiling.proposal import propose_recipe
 
     table = read(dataset)
     return propose_recipe(table.to_polars(), table.source)

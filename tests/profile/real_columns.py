@@ -297,7 +297,7 @@ def is_unsafe(expected: str, proposed: str) -> bool:
 def outcomes() -> list[tuple[str, str, str, str]]:
     """Table, column, expected and proposed role of every column."""
     from sfumato.core.source import Source
-    from sfumato.profile.proposal import propose
+    from sfumato.profiling.proposal import propose
 
     found = []
     for table in TABLES:

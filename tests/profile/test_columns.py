@@ -7,7 +7,7 @@ import polars as pl
 import pytest
 
 from sfumato.core.schema import Kind
-from sfumato.profile.columns import describe
+from sfumato.profiling.columns import describe
 
 
 def test_counts_of_a_card():

@@ -7,9 +7,9 @@ import uuid
 import polars as pl
 import pytest
 
-from sfumato.profile.check_digits import NUMBERS, find_number, valid_share
-from sfumato.profile.finding import percent, sample_of
-from sfumato.profile.identifiers import detect_identifier
+from sfumato.profiling.check_digits import NUMBERS, find_number, valid_share
+from sfumato.profiling.finding import percent, sample_of
+from sfumato.profiling.identifiers import detect_identifier
 
 DRAW = random.Random(11)
 
@@ -96,7 +96,7 @@ def test_ids_with_letters_and_ids_that_lost_their_zeros():
 def test_every_validator_can_be_called_on_anything():
     noise = ["", "x", "12", "0" * 20, "ÄÖÜ", "9" * 11, "12-34", "é" * 16]
     for number in NUMBERS:
-        from sfumato.profile.check_digits import _validator
+        from sfumato.profiling.check_digits import _validator
 
         assert {_validator(number.module)(text) for text in noise} <= {True, False}
 

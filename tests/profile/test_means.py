@@ -9,10 +9,10 @@ import pytest
 
 import sfumato as sf
 from sfumato import recipes, registry
-from sfumato.profile import means as room
-from sfumato.profile.means import FALLBACK, Means, choose_means, means_for
-from sfumato.profile.proposal import propose
-from sfumato.profile.yaml_text import recipe_text
+from sfumato.profiling import means as room
+from sfumato.profiling.means import FALLBACK, Means, choose_means, means_for
+from sfumato.profiling.proposal import propose
+from sfumato.profiling.yaml_text import recipe_text
 
 
 def census(rows: int = 1500, seed: int = 3) -> pl.DataFrame:

@@ -13,9 +13,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sfumato.core.source import Source
-from sfumato.profile.columns import look_at
-from sfumato.profile.proposal import propose
-from sfumato.profile.yaml_text import recipe_text
+from sfumato.profiling.columns import look_at
+from sfumato.profiling.proposal import propose
+from sfumato.profiling.yaml_text import recipe_text
 
 DRAW = random.Random(8)
 N = 60

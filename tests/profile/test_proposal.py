@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from sfumato.core.schema import Attribute, Kind, Role
 from sfumato.core.source import Source
-from sfumato.profile.proposal import propose
+from sfumato.profiling.proposal import propose
 
 DRAW = random.Random(3)
 N = 400

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sfumato.errors import ParameterError
-from sfumato.profile.quasi import (
+from sfumato.profiling.quasi import (
     Candidate,
     class_sizes,
     distinction,

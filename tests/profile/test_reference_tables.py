@@ -6,8 +6,8 @@ import polars as pl
 
 from sfumato import recipes
 from sfumato.core.source import Source
-from sfumato.profile.proposal import propose
-from sfumato.profile.yaml_text import recipe_text
+from sfumato.profiling.proposal import propose
+from sfumato.profiling.yaml_text import recipe_text
 
 
 def proposed(path, **options):

@@ -11,9 +11,9 @@ import sfumato as sf
 from sfumato import recipes
 from sfumato.core.source import Source
 from sfumato.errors import SchemaError
-from sfumato.profile.proposal import propose
-from sfumato.profile.words import find, find_all
-from sfumato.profile.yaml_text import recipe_text
+from sfumato.profiling.proposal import propose
+from sfumato.profiling.words import find, find_all
+from sfumato.profiling.yaml_text import recipe_text
 
 N = 600
 LETTERS = "abcdefghijklmnopqrstuvwxyz"

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sfumato.profile.words import find, find_all, words_of
+from sfumato.profiling.words import find, find_all, words_of
 
 
 @pytest.mark.parametrize(

@@ -11,8 +11,8 @@ from ruamel.yaml import YAML
 
 from sfumato import recipes
 from sfumato.core.source import Source
-from sfumato.profile.proposal import propose
-from sfumato.profile.yaml_text import flow, recipe_text, scalar
+from sfumato.profiling.proposal import propose
+from sfumato.profiling.yaml_text import flow, recipe_text, scalar
 
 DRAW = random.Random(9)
 

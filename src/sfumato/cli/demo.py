@@ -104,7 +104,7 @@ def _released(people: Dataset, *, quiet: bool) -> Release:
     """The release by the means that loses least, attacked."""
     from sfumato import registry
     from sfumato.cli.talk import out, progress
-    from sfumato.profile.means import FALLBACK, PROMISE, means_for
+    from sfumato.profiling.means import FALLBACK, PROMISE, means_for
     from sfumato.verbs import anonymize
 
     with progress("trying means", quiet=quiet):

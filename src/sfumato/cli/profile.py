@@ -22,7 +22,7 @@ def profile(
     """
     from sfumato.cli.talk import give_json, progress, tell
     from sfumato.core.schema import Role
-    from sfumato.profile.yaml_text import recipe_text
+    from sfumato.profiling.yaml_text import recipe_text
     from sfumato.verbs import profile as propose
 
     dataset = read_data(data, quiet=quiet, intake=intake)

@@ -73,7 +73,7 @@ def _numbers(column: pl.Series) -> list[int]:
 
 def reading_lines(source: Source, codes: Mapping[str, tuple[Code, ...]]) -> Iterator[str]:
     """The lines of a recipe about reading: what was said or found, and the codes that may be missing values."""
-    from sfumato.profile.yaml_text import flow, scalar
+    from sfumato.profiling.yaml_text import flow, scalar
 
     said = source.intake.to_recipe()
     if source.format in ("csv", "excel") and not source.header:

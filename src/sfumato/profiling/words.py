@@ -107,7 +107,7 @@ def find_all(name: str) -> list[Match]:
 
 def _stands(match: Match) -> bool:
     """Whether a term counts: some words mean what they mean only where nothing else is said."""
-    from sfumato.profile.lexicon_direct import BESIDE, ONLY_ALONE, PERSON_WORDS
+    from sfumato.profiling.lexicon_direct import BESIDE, ONLY_ALONE, PERSON_WORDS
 
     if match.length > 1 or match.words[match.start] not in ONLY_ALONE.get(match.concept, ()):
         return True
@@ -116,7 +116,7 @@ def _stands(match: Match) -> bool:
 
 def _by_stem(words: tuple[str, ...]) -> list[Match]:
     """Long words that say a concept inside a word; nothing else of the name is known."""
-    from sfumato.profile import lexicon_direct
+    from sfumato.profiling import lexicon_direct
 
     joined = "".join(words)
     return [
@@ -129,7 +129,7 @@ def _by_stem(words: tuple[str, ...]) -> list[Match]:
 @functools.cache
 def _index() -> Mapping[str, tuple[tuple[str, str], ...]]:
     """Joined term → the (family, concept) pairs it stands for."""
-    from sfumato.profile import lexicon_direct, lexicon_quasi, lexicon_sensitive
+    from sfumato.profiling import lexicon_direct, lexicon_quasi, lexicon_sensitive
 
     index: dict[str, tuple[tuple[str, str], ...]] = {}
     for family, concepts in {**lexicon_direct.FAMILIES, **lexicon_quasi.FAMILIES, **lexicon_sensitive.FAMILIES}.items():

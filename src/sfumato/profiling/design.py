@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from sfumato.core.design import OFTEN_ALONE
-from sfumato.profile.columns import Card, Column
-from sfumato.profile.finding import Finding, percent
-from sfumato.profile.lexicon_direct import BODY_OR_SURVEY_WEIGHT, BODY_WORDS
+from sfumato.profiling.columns import Card, Column
+from sfumato.profiling.finding import Finding, percent
+from sfumato.profiling.lexicon_direct import BODY_OR_SURVEY_WEIGHT, BODY_WORDS
 
 _PERSON_IDS = ("person id", "medical record number", "case or file number", "record id")
 """Findings that may name persons with several rows, the likeliest first."""

@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Any
 from sfumato.core.intake import Code
 from sfumato.core.schema import Kind, Role
 from sfumato.core.source import Source
-from sfumato.profile.codes import common_codes
-from sfumato.profile.columns import Column, look_at
-from sfumato.profile.identifiers import identify
-from sfumato.profile.means import Means, choose_means
-from sfumato.profile.quasi import (
+from sfumato.profiling.codes import common_codes
+from sfumato.profiling.columns import Column, look_at
+from sfumato.profiling.identifiers import identify
+from sfumato.profiling.means import Means, choose_means
+from sfumato.profiling.quasi import (
     MOST_COLUMNS,
     Candidate,
     IdentifyingSet,
@@ -24,8 +24,8 @@ from sfumato.profile.quasi import (
     smallest_identifying_set,
     uniqueness,
 )
-from sfumato.profile.roles import RoleGuess, assign_roles
-from sfumato.profile.suggested import suggest
+from sfumato.profiling.roles import RoleGuess, assign_roles
+from sfumato.profiling.suggested import suggest
 
 if TYPE_CHECKING:
     import polars as pl

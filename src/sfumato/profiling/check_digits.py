@@ -17,7 +17,7 @@ import random
 import re
 from collections.abc import Callable, Sequence
 
-from sfumato.profile.finding import Finding, Sample, percent, share
+from sfumato.profiling.finding import Finding, Sample, percent, share
 
 VALID_SHARE = 0.9
 CHANCE_SHARE = 0.5

@@ -5,9 +5,9 @@ from __future__ import annotations
 import dataclasses
 import re
 
-from sfumato.profile.finding import Sample
-from sfumato.profile.lexicon_direct import words_in
-from sfumato.profile.words import fold
+from sfumato.profiling.finding import Sample
+from sfumato.profiling.lexicon_direct import words_in
+from sfumato.profiling.words import fold
 
 _MOST_VALUES = 400
 """Distinct values above which a column holds no vocabulary of these."""

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from sfumato.core.free_text import words_of_free_text
-from sfumato.profile.finding import Finding, Sample, percent, share
+from sfumato.profiling.finding import Finding, Sample, percent, share
 
 if TYPE_CHECKING:
     from re import Pattern
@@ -111,7 +111,7 @@ def _free_text(sample: Sample) -> Finding | None:
 
 def _person_names(sample: Sample) -> Finding | None:
     """One to four words, many of them different common given names."""
-    from sfumato.profile.given_names import GIVEN_NAMES
+    from sfumato.profiling.given_names import GIVEN_NAMES
 
     if len(sample.texts) < 8 or share(_few_words, sample.texts) < 0.9:
         return None

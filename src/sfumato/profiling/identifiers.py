@@ -6,13 +6,13 @@ import dataclasses
 import re
 from typing import TYPE_CHECKING
 
-from sfumato.profile.check_digits import find_number
-from sfumato.profile.finding import Finding, Sample, percent, sample_of, share
-from sfumato.profile.generalized import looks_grouped
-from sfumato.profile.lexicon_direct import META_WORDS, NEVER_NUMBERS, PERSON_WORDS, THING_WORDS
-from sfumato.profile.patterns import find_pattern
-from sfumato.profile.words import Match, find
-from sfumato.profile.written_dates import date_form
+from sfumato.profiling.check_digits import find_number
+from sfumato.profiling.finding import Finding, Sample, percent, sample_of, share
+from sfumato.profiling.generalized import looks_grouped
+from sfumato.profiling.lexicon_direct import META_WORDS, NEVER_NUMBERS, PERSON_WORDS, THING_WORDS
+from sfumato.profiling.patterns import find_pattern
+from sfumato.profiling.words import Match, find
+from sfumato.profiling.written_dates import date_form
 
 if TYPE_CHECKING:
     import polars as pl

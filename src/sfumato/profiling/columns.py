@@ -6,10 +6,10 @@ import dataclasses
 from typing import TYPE_CHECKING
 
 from sfumato.core.schema import Kind
-from sfumato.profile.finding import Sample, sample_of
-from sfumato.profile.kinds import guess_kind
-from sfumato.profile.quasi import comparable, separation, uniqueness
-from sfumato.profile.words import Match, find_all
+from sfumato.profiling.finding import Sample, sample_of
+from sfumato.profiling.kinds import guess_kind
+from sfumato.profiling.quasi import comparable, separation, uniqueness
+from sfumato.profiling.words import Match, find_all
 
 if TYPE_CHECKING:
     import polars as pl
@@ -21,7 +21,7 @@ class Card:
 
     ``distinct`` counts different values, missing not among them; ``uniqueness`` is the share of records that are
     alone with their value, ``separation`` the share of pairs of records the column tells apart (formulas in
-    :mod:`sfumato.profile.quasi`; missing equals missing). All are exact.
+    :mod:`sfumato.profiling.quasi`; missing equals missing). All are exact.
     """
 
     name: str

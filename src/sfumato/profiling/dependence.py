@@ -17,12 +17,12 @@ import dataclasses
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from sfumato.profile.quasi import Codes, codes_of
+from sfumato.profiling.quasi import Codes, codes_of
 
 if TYPE_CHECKING:
     import polars as pl
 
-    from sfumato.profile.columns import Column
+    from sfumato.profiling.columns import Column
 
 ROWS = 10_000
 """Rows looked at, evenly spread."""

@@ -8,7 +8,7 @@ import functools
 import re
 from collections.abc import Sequence
 
-from sfumato.profile.finding import share
+from sfumato.profiling.finding import share
 
 ISO = re.compile(r"\d{4}-\d\d-\d\d(?:[T ]\d\d:.+)?|\d{4}-\d\d|\d{4}-Q[1-4]|\d{4}-W\d\d|\d{3}0s|\d{4}|\*", re.ASCII)
 """What the hierarchy ``dates`` reads without a format: dates, times, and periods of the calendar."""

@@ -7,11 +7,11 @@ from typing import Any
 
 from sfumato.core.encoding import label
 from sfumato.core.schema import Kind
-from sfumato.profile.columns import Column
-from sfumato.profile.generalized import intervals_around, is_number, looks_grouped, masked_side
-from sfumato.profile.vocabularies import MOST_VALUES, known_order
-from sfumato.profile.widths import widths_for
-from sfumato.profile.written_dates import all_dates, date_form
+from sfumato.profiling.columns import Column
+from sfumato.profiling.generalized import intervals_around, is_number, looks_grouped, masked_side
+from sfumato.profiling.vocabularies import MOST_VALUES, known_order
+from sfumato.profiling.widths import widths_for
+from sfumato.profiling.written_dates import all_dates, date_form
 
 _CODED_FROM_LEFT = frozenset({"postal code", "region", "place of residence", "occupation"})
 """Concepts whose codes say the large group with their first characters."""

@@ -7,8 +7,8 @@ from collections.abc import Mapping, Sequence
 
 from sfumato.core.design import OFTEN_ALONE
 from sfumato.core.schema import Kind, Role
-from sfumato.profile.columns import Column
-from sfumato.profile.design import (
+from sfumato.profiling.columns import Column
+from sfumato.profiling.design import (
     find_household,
     find_person,
     find_strata,
@@ -17,13 +17,13 @@ from sfumato.profile.design import (
     warning_of_weight,
     weighs_records,
 )
-from sfumato.profile.duplicates import with_duplicates_found
-from sfumato.profile.finding import Finding, percent, share
-from sfumato.profile.generalized import is_number, looks_grouped
-from sfumato.profile.lexicon_direct import BODY_WORDS
-from sfumato.profile.lexicon_sensitive import ALSO_KNOWN_TO_OTHERS, ART_9
-from sfumato.profile.telling_values import told_by_values
-from sfumato.profile.words import Match
+from sfumato.profiling.duplicates import with_duplicates_found
+from sfumato.profiling.finding import Finding, percent, share
+from sfumato.profiling.generalized import is_number, looks_grouped
+from sfumato.profiling.lexicon_direct import BODY_WORDS
+from sfumato.profiling.lexicon_sensitive import ALSO_KNOWN_TO_OTHERS, ART_9
+from sfumato.profiling.telling_values import told_by_values
+from sfumato.profiling.words import Match
 
 TELLS_APART = 0.7
 """Separation from which a column without a known name is proposed as quasi."""

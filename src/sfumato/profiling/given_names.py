@@ -5,7 +5,7 @@ The list is ours, short on purpose: a column is recognised by *many different* n
 
 from __future__ import annotations
 
-from sfumato.profile.lexicon_direct import words_in
+from sfumato.profiling.lexicon_direct import words_in
 
 GIVEN_NAMES = words_in(
     """

@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, Any
 
 from sfumato.core.schema import Attribute, Kind, Role, Schema
 from sfumato.errors import SfumatoError
-from sfumato.profile.finding import percent
+from sfumato.profiling.finding import percent
 
 if TYPE_CHECKING:
     import polars as pl
 
     from sfumato.core.dataset import Dataset
-    from sfumato.profile.proposal import ColumnProposal, Proposal
+    from sfumato.profiling.proposal import ColumnProposal, Proposal
 
 K = 5
 BUDGET = 0.02

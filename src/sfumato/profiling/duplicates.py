@@ -7,11 +7,11 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from sfumato.core.schema import Kind, Role
-from sfumato.profile.dependence import Telling, tellings
+from sfumato.profiling.dependence import Telling, tellings
 
 if TYPE_CHECKING:
-    from sfumato.profile.columns import Column
-    from sfumato.profile.roles import RoleGuess
+    from sfumato.profiling.columns import Column
+    from sfumato.profiling.roles import RoleGuess
 
 _SPEAKING = (Kind.ORDINAL, Kind.DATE, Kind.NOMINAL, Kind.NUMERIC)
 """Of two columns that say the same, words with an order are kept before dates, labels and bare numbers."""

@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterable, Mapping
 from decimal import Decimal, InvalidOperation
 
-from sfumato.profile.widths import coarser_widths, plain_number
+from sfumato.profiling.widths import coarser_widths, plain_number
 
 _NUMBER = r"[+-]?(?:\d+\.?\d*|\.\d+)"
 _RANGE = re.compile(r"(\d{1,15})-(\d{1,15})", re.ASCII)

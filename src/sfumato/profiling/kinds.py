@@ -7,11 +7,11 @@ import re
 from typing import TYPE_CHECKING
 
 from sfumato.core.schema import Kind
-from sfumato.profile.finding import Sample, share
-from sfumato.profile.generalized import is_number, looks_grouped, masked_side
-from sfumato.profile.vocabularies import MOST_VALUES, known_order
-from sfumato.profile.words import Match
-from sfumato.profile.written_dates import date_form
+from sfumato.profiling.finding import Sample, share
+from sfumato.profiling.generalized import is_number, looks_grouped, masked_side
+from sfumato.profiling.vocabularies import MOST_VALUES, known_order
+from sfumato.profiling.words import Match
+from sfumato.profiling.written_dates import date_form
 
 if TYPE_CHECKING:
     import polars as pl

@@ -7,10 +7,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from sfumato.core.schema import Kind, Role
-from sfumato.profile.codes import reading_lines
-from sfumato.profile.finding import percent
-from sfumato.profile.means import FALLBACK, PROMISE, K
-from sfumato.profile.proposal import ColumnProposal, Proposal
+from sfumato.profiling.codes import reading_lines
+from sfumato.profiling.finding import percent
+from sfumato.profiling.means import FALLBACK, PROMISE, K
+from sfumato.profiling.proposal import ColumnProposal, Proposal
 
 _PLAIN = re.compile(r"[A-Za-z][A-Za-z0-9_]*(?:[ .-][A-Za-z0-9_]+)*")
 _RESERVED = frozenset({"y", "n", "yes", "no", "on", "off", "true", "false", "null", "none", "nan", "inf"})
@@ -30,7 +30,7 @@ def recipe_text(proposal: Proposal) -> str:
 
     >>> import polars as pl
     >>> from sfumato.core.source import Source
-    >>> from sfumato.profile.proposal import propose
+    >>> from sfumato.profiling.proposal import propose
     >>> text = recipe_text(propose(pl.DataFrame({"sex": ["f", "m"]}), Source()))
     >>> text.split("columns:")[-1].split("#")[0].strip()
     'sex: {role: quasi, hierarchy: {suppress: {}}}'
