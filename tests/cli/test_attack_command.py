@@ -111,6 +111,50 @@ def test_a_limit_refuses_the_release_before_it_is_written(sfumato, tmp_path, vis
     assert done.code == 1 and "linkage is" in done.err and not (tmp_path / "out").exists()
 
 
+SWAPPED = """
+columns: {age: {role: quasi, kind: numeric}, sex: quasi, ill: sensitive}
+meet: [{k_anonymity: {k: 1}}]
+steps: [{rank_swap: {columns: [age], p: 0.3}}]
+"""
+
+
+def swapped_table(folder: Path) -> tuple[Path, Path]:
+    """A table whose ages are swapped, so that nobody can say whom a class holds."""
+    table, recipe = folder / "small.csv", folder / "small.yaml"
+    people = {"age": [20 + i for i in range(40)], "sex": ["f", "m"] * 20, "ill": ["flu", "cold"] * 20}
+    pl.DataFrame(people).write_csv(table)
+    recipe.write_text(SWAPPED)
+    return table, recipe
+
+
+def test_an_unknown_attack_is_shown_as_such_and_keeps_no_limit(sfumato, tmp_path):
+    table, recipe = swapped_table(tmp_path)
+    out = tmp_path / "out"
+    assert sfumato("run", table, "-r", recipe, "-o", out, "-q").code == 0
+    done = attack(sfumato, out, table)
+    reason = "unknown: homogeneity: values of age were changed, not generalised"
+    assert done.code == 0 and "? homogeneity" in done.out and reason in flat(done.out) and "1 unknown" in done.out
+    (told,) = json.loads((out / "share" / "certificate.json").read_text())["attacks"]["skipped"]
+    assert told["status"] == "unknown"
+    for page in (out / "share" / "report.html", out / "owner" / "report.html"):
+        assert "1 attack is unknown" in page.read_text() and "values of age were changed" in page.read_text()
+    assert sfumato("verify", out / "share", "-q").code == 0
+    lock = out / "owner" / "lock.json"
+    written = json.loads(lock.read_text())
+    written["recipe"]["limits"] = {"homogeneity": 0.9}
+    lock.write_text(json.dumps(written))
+    refused = attack(sfumato, out, table, "--no-keep")
+    assert refused.code == 1 and "90.0%" in refused.out and "✓ homogeneity" not in refused.out
+
+
+def test_a_limit_on_an_unknown_attack_refuses_the_release(sfumato, tmp_path):
+    table, recipe = swapped_table(tmp_path)
+    recipe.write_text(SWAPPED + "limits: {homogeneity: 0.9}\n")
+    done = sfumato("run", table, "-r", recipe, "-o", tmp_path / "out", "-q")
+    assert done.code == 1 and "homogeneity is unknown: values of age were changed" in flat(done.err)
+    assert not (tmp_path / "out").exists()
+
+
 @pytest.mark.slow
 def test_a_signed_certificate_is_signed_again_or_left_alone(sfumato, tmp_path, visits, recipe):
     key, out = tmp_path / "key.pem", tmp_path / "out"

@@ -6,6 +6,8 @@ import dataclasses
 
 import polars as pl
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 import sfumato as sf
 from sfumato.core.binning import binned
@@ -120,10 +122,52 @@ def test_columns_that_hold_labels_of_several_levels_stand_on_none():
     assert levels_of([{"levels": {"a": place}}, blanked, noise]) == {"a": Rung(1, 3)}
 
 
-def test_the_attacks_are_tried_where_levels_share_a_label(tmp_path):
+@pytest.mark.slow
+def test_a_written_release_tells_its_levels(tmp_path):
     release = recoded(2)
     release.write(tmp_path / "out")
-    for pair in (release.pair, read_release(tmp_path / "out").beside(release.original)):
-        assert pair.reading("job").level == 2
+    assert read_release(tmp_path / "out").beside(release.original).reading("job").level == 2
+
+
+def test_a_hierarchy_that_was_made_from_a_part_of_the_rows_is_read_with_care():
+    """Of a sample other values are common: ``other`` may stand for whatever was not released as itself."""
+    jobs = [*"a" * 12, *"b" * 10, *"c" * 9, *"d" * 8, *"e" * 3]
+    people = sf.read(pl.DataFrame({"job": jobs})).with_roles(quasi=["job"]).with_hierarchies(job=sf.frequency(3, 2))
+    steps = [sf.Sample(0.3), sf.GlobalRecoding(levels={"job": [2, 2]}, budget=0.0)]
+    found = [sf.anonymize(people, meet=[sf.KAnonymity(1)], steps=steps, seed=seed).pair for seed in range(8)]
+    assert any(set(pair.reading("job").labels) != {"a", "b", "other"} for pair in found)  # some samples rank otherwise
+    for pair in found:
+        reading = pair.reading("job")
+        assert reading.truthful(pair.rows).all()
+        assert not held(reading, "other") & (set(reading.labels) - {"other"})
+
+
+def test_the_attacks_are_tried_where_levels_share_a_label():
+    release = recoded(2)
     report = release.attack(only=["homogeneity", "skewness", "probabilistic_inference"], seconds=5)
     assert len(report.tried) == 3 and not report.skipped
+
+
+tables = st.tuples(
+    st.lists(st.sampled_from("abcdefg"), min_size=3, max_size=25),
+    st.lists(st.integers(1, 6), min_size=1, max_size=3).map(lambda keep: sorted(keep, reverse=True)),
+    st.integers(0, 4),
+)
+
+
+@given(tables)
+def test_whatever_the_level_every_cell_fits_and_loses_what_its_node_does(drawn):
+    jobs, keep, wanted = drawn
+    level = min(wanted, len(keep) + 1)
+    people = sf.read(pl.DataFrame({"job": jobs})).with_roles(quasi=["job"]).with_hierarchies(job=sf.frequency(*keep))
+    step = sf.GlobalRecoding(levels={"job": [level, level]}, budget=0.0)
+    pair = sf.anonymize(people, meet=[sf.KAnonymity(1)], steps=[step], seed=1).pair
+    ranked = sorted(set(jobs), key=lambda job: (-jobs.count(job), job))
+    others = ranked[keep[level - 1] :] if 0 < level <= len(keep) else []
+    reading = pair.reading("job")
+    assert reading.truthful(pair.rows).all()
+    if "other" in reading.labels:
+        assert held(reading, "other") == set(others)
+    if level <= len(keep) and len(ranked) > 1:
+        loss = sum(job in others for job in jobs) / len(jobs) * (len(others) - 1) / (len(ranked) - 1) if others else 0.0
+        assert pair.losses("job").mean() == pytest.approx(loss)

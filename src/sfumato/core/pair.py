@@ -59,7 +59,8 @@ class Pair:
         """A column as it was and as it is; read once.
 
         A hierarchy made from the data is another one where rows were left out before it was climbed: where the level that the
-        plan says does not explain the released cells but all levels together do, those are what labels are read at.
+        plan says does not explain the released cells, labels are read at all levels together, or as whatever was not
+        released as itself, if that does.
         """
         if name not in self.memo:
             self.original.require([name])
@@ -67,12 +68,20 @@ class Pair:
             attribute = self.original.schema[name]
             columns = (name, attribute, self.original.column(name), self.released.column(name))
             found = read_column(*columns, self.levels.get(name) or self._unchanged(name))
-            if found.level is not None and not found.truthful(self.rows).all():
+            if name in self.levels and not found.truthful(self.rows).all():
                 anywhere = read_column(*columns)
-                found = anywhere if anywhere.truthful(self.rows).all() else found
+                wider = (anywhere, anywhere.widened())
+                found = next((each for each in wider if each.truthful(self.rows).all()), found)
             self.memo[name] = found
         reading: Reading = self.memo[name]
         return reading
+
+    def truthful(self, name: str) -> NDArray[np.bool_]:
+        """Per released row whether its cell of a column may stand for its own original; found once."""
+        if ("truthful", name) not in self.memo:
+            self.memo["truthful", name] = self.reading(name).truthful(self.rows)
+        found: NDArray[np.bool_] = self.memo["truthful", name]
+        return found
 
     def _unchanged(self, name: str) -> Rung | None:
         """The lowest level for a column whose cells are all as they were; None for any other."""

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
+import itertools
 import math
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Literal
@@ -109,6 +110,30 @@ class Reading:
         slack = 1e-9 * max(1.0, abs(self.span))
         inside: NDArray[np.bool_] = (self.places >= self.low[label] - slack) & (self.places <= self.high[label] + slack)
         return inside
+
+    def widened(self) -> Reading:
+        """The same, where labels that are no values themselves may stand for every value that was not released as itself.
+
+        A hierarchy made from the data puts together what is rare there: in other rows than these, other values are.
+        """
+        import numpy as np
+
+        if self.scale != "category":
+            return self
+        there = set(self.labels)
+        free = [code for code, value in enumerate(self.values) if value is not None and value not in there]
+        sets = [self.members[start:end].tolist() for start, end in itertools.pairwise(self.starts.tolist())]
+        for code, label in enumerate(self.labels):
+            if len(sets[code]) > 0 and label not in self.values and not self.everything[code]:
+                sets[code] = sorted({*sets[code], *free} - {v for v in sets[code] if self.values[v] in there})
+        shares = [(len(held) - 1) / self.span if self.span > 0 else 0.0 for held in sets]
+        return dataclasses.replace(
+            self,
+            starts=np.concatenate([[0], np.cumsum([len(held) for held in sets])]).astype(np.int64),
+            members=np.array([value for held in sets for value in held], dtype=np.int64),
+            loss=np.maximum(self.loss, np.minimum(1.0, shares)),
+            level=None,
+        )
 
     def truthful(self, rows: NDArray[np.int64]) -> NDArray[np.bool_]:
         """Per released row whether its cell may stand for its own original (``rows``), or says nothing at all of it."""

@@ -121,7 +121,7 @@ def true_labels(pair: Pair, column: str) -> NDArray[np.int64]:
     import numpy as np
 
     reading = pair.reading(column)
-    true = reading.truthful(pair.rows)
+    true = pair.truthful(column)
     if true.all():
         return reading.released
     place = {label: code for code, label in enumerate(reading.labels)}
@@ -152,7 +152,7 @@ def targets(scene: Scene) -> tuple[str, ...]:
 
 def generalises(pair: Pair, column: str) -> bool:
     """Whether every released cell of a column can stand for its own original: whether what is released is true."""
-    return bool(pair.reading(column).truthful(pair.rows).all())
+    return bool(pair.truthful(column).all())
 
 
 def no_secret(scene: Scene) -> str | None:
@@ -198,7 +198,7 @@ def _on_column(scene: Scene, column: str, attack: Callable[[Crowd], Finding], *,
     from sfumato.risk.attributes.known_matrix import crowd_by_matrix
 
     crowd = crowd_of(scene.pair, scene.intruder.knows, column)
-    changed = int((~scene.pair.reading(column).truthful(scene.pair.rows)).sum())
+    changed = int((~scene.pair.truthful(column)).sum())
     found = attack(crowd)
     if not changed:
         return found
