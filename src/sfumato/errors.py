@@ -21,14 +21,35 @@ direct, quasi or sensitive column: names and counts only.
 from __future__ import annotations
 
 import difflib
+import re
 from collections.abc import Iterable, Sequence
 from typing import Any, ClassVar
 
+CONTROLS = re.compile("[\x00-\x09\x0b-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069\ufeff\ud800-\udfff]")
+"""Signs that move a cursor, colour or erase a terminal, or turn the direction of a line; a line end is none of them."""
+
+
+def printable(text: str) -> str:
+    r"""Text from a table as it may be shown: signs that would steer a terminal or a page are spelled out.
+
+    >>> print(printable("\x1b[2Jage\u202e"))
+    \x1b[2Jage\u202e
+    """
+    return CONTROLS.sub(lambda found: found.group().encode("unicode_escape").decode(), text)
+
+
+def printable_json(text: str) -> str:
+    """JSON text in which such signs are escaped as JSON does; outside of strings it has none."""
+    return CONTROLS.sub(lambda found: f"\\u{ord(found.group()):04x}", text)
+
 
 class SfumatoError(Exception):
-    """Base of all errors sfumato raises on purpose."""
+    """Base of all errors sfumato raises on purpose. Its text can be shown on a terminal, whatever columns are called."""
 
     exit_code: ClassVar[int] = 2
+
+    def __str__(self) -> str:
+        return printable(super().__str__())
 
 
 class ParameterError(SfumatoError, ValueError):

@@ -180,6 +180,7 @@ def anonymize(
     shuffle: bool = True,
     progress: Progress = silent,
     population: Dataset | None = None,
+    format: str | None = None,  # noqa: A002 - the word users know
 ) -> Release:
     """Make a release: drop direct identifiers, run the steps, judge the output, shuffle the rows.
 
@@ -187,11 +188,14 @@ def anonymize(
     the steps promised; when a promise does not hold :class:`ReleaseRefused` is raised and nothing is released.
     ``limits`` says what risks, attacks and utilities may be at most, ``contract`` what must survive for those who use the
     release. ``roles`` says what the columns of a frame are; every column needs one. ``population`` is a table of everyone, for
-    models that compare with one.
+    models that compare with one. ``format`` is the one the release will be written in, when it is not that of the table: values it
+    cannot tell apart are one value from the start.
     """
     table = _described(dataset, roles, "anonymize")
     recipe = Recipe(table.schema, _several(meet), _several(steps), dict(limits or {}), _several(contract))
-    return make_release(table, recipe, seed=Seed.of(seed), shuffle=shuffle, progress=progress, population=population)
+    return make_release(
+        table, recipe, seed=Seed.of(seed), shuffle=shuffle, progress=progress, population=population, format=format
+    )
 
 
 def run(
@@ -202,10 +206,13 @@ def run(
     shuffle: bool = True,
     progress: Progress = silent,
     population: Dataset | None = None,
+    format: str | None = None,  # noqa: A002 - the word users know
 ) -> Release:
     """Make a release as a recipe says; see :func:`anonymize`."""
     table, made = with_recipe(dataset, recipe)
-    return make_release(table, made, seed=Seed.of(seed), shuffle=shuffle, progress=progress, population=population)
+    return make_release(
+        table, made, seed=Seed.of(seed), shuffle=shuffle, progress=progress, population=population, format=format
+    )
 
 
 def check(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -29,10 +30,16 @@ def check(
     from sfumato import recipes
     from sfumato.cli.talk import give_json, out, progress, tell
     from sfumato.core.evidence import needed
+    from sfumato.release.written import read_certified
     from sfumato.verbs import check as judge
 
     made = recipes.load(recipe)
-    dataset = read_data(data, quiet=quiet, intake=intake, recipe=dataclasses.replace(made, intake=made.intake.layout))
+    dataset = None if data == "-" or intake.said() else read_certified(Path(data))
+    if dataset is None:
+        as_said = dataclasses.replace(made, intake=made.intake.layout)
+        dataset = read_data(data, quiet=quiet, intake=intake, recipe=as_said)
+    else:
+        tell("[dim]note: read as the certificate beside it says[/]", quiet=quiet)
     with progress("judging", quiet=quiet):
         before = None if original is None else read_data(original, quiet=True, recipe=made)
         verdicts = judge(dataset, made, original=before, population=read_beside(population))

@@ -26,6 +26,9 @@ def run(
     format: Annotated[  # noqa: A002
         str | None, typer.Option(help="format of the data, when it should differ from the input")
     ] = None,
+    defuse: Annotated[
+        bool, typer.Option("--defuse", help="CSV: an apostrophe before cells that a spreadsheet would run as formulas")
+    ] = False,
     sign: Annotated[Path | None, typer.Option(help="Ed25519 private key (PEM) to sign the certificate with")] = None,
     seed: Annotated[
         str | None, typer.Option(help="hexadecimal seed, to repeat a run; short ones mark a rehearsal")
@@ -44,29 +47,38 @@ def run(
     intake: Intake = NOTHING_SAID,
 ) -> None:
     """Anonymize a table as a recipe says, judge the output again, and write what may be shared and what may not."""
+    from rich.markup import escape
+
     from sfumato import recipes
-    from sfumato.cli.talk import give_json, progress, tell
+    from sfumato.cli.talk import give_json, notes, out, progress, tell
+    from sfumato.release.certificates import read_certificate
     from sfumato.release.exchange import refuse_existing
+    from sfumato.report.wording import formulas
     from sfumato.verbs import run as make
 
     made = recipes.load(recipe)
+    format = format or ("csv" if output == "-" else None)  # noqa: A001
     if output != "-":
         refuse_existing(Path(output), force=force)
     dataset = read_data(data, quiet=quiet, intake=intake, recipe=made)
     with progress("searching", quiet=quiet) as told:
         beside = read_beside(population)
-        release = make(dataset, made, seed=seed, shuffle=shuffle, progress=told, population=beside)
+        release = make(dataset, made, seed=seed, shuffle=shuffle, progress=told, population=beside, format=format)
+    notes(release.original.source.notes[len(dataset.source.notes) :], quiet=quiet)
     if output == "-":
-        release.write_data("-", format=format or "csv")
+        release.write_data("-", format=format, defuse=defuse)
         return
     if attack:
         with progress("attacking", quiet=quiet) as told:
             release = release.attacked(seconds=attack, progress=told)
-    folder = release.write(output, format=format, force=force, sign=sign, pictures=pictures)
+    folder = release.write(output, format=format, force=force, sign=sign, pictures=pictures, defuse=defuse)
+    written = read_certificate(folder / "share")["data"]
     if json:
-        give_json({**_summary(release), "folder": str(folder)})
+        give_json({**_summary(release), "folder": str(folder), "formulas": written.get("formulas", {})})
     else:
         show(release)
+        if (told_formulas := formulas(written)) is not None:
+            out().print(f"[yellow]! {escape(told_formulas)}[/]", soft_wrap=True)
     tell(
         f"share  {folder / 'share'}: data, certificate, report\nkeep   {folder / 'owner'}: lock, alignment, owner's report",
         quiet=quiet,

@@ -9,6 +9,8 @@ from collections.abc import Iterator, Mapping
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
+from sfumato.errors import printable, printable_json
+
 if TYPE_CHECKING:
     from rich.console import Console
 
@@ -18,17 +20,26 @@ if TYPE_CHECKING:
 @cache
 def out() -> Console:
     """Where results go."""
-    from rich.console import Console
-
-    return Console(highlight=False, soft_wrap=False)
+    return _console(highlight=False, soft_wrap=False)
 
 
 @cache
 def err() -> Console:
     """Where talk goes."""
-    from rich.console import Console
+    return _console(stderr=True, highlight=False)
 
-    return Console(stderr=True, highlight=False)
+
+def _console(**options: Any) -> Console:
+    """A console that shows control characters of names and values spelled out, wherever they stand in what is printed."""
+    from rich.console import Console
+    from rich.segment import Segment
+
+    class Spelling(Console):
+        def render(self, renderable: Any, options: Any = None) -> Iterator[Segment]:
+            for text, style, control in super().render(renderable, options):
+                yield Segment(text if control else printable(text), style, control)
+
+    return Spelling(**options)
 
 
 def tell(text: str, *, quiet: bool = False) -> None:
@@ -39,7 +50,7 @@ def tell(text: str, *, quiet: bool = False) -> None:
 
 def give_json(document: Any) -> None:
     """Print a result for machines."""
-    sys.stdout.write(json.dumps(document, indent=2, ensure_ascii=False, default=str) + "\n")
+    sys.stdout.write(printable_json(json.dumps(document, indent=2, ensure_ascii=False, default=str)) + "\n")
 
 
 def share(value: float) -> str:

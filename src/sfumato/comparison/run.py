@@ -20,8 +20,7 @@ from sfumato.core.dataset import Dataset
 from sfumato.core.progress import Progress, silent
 from sfumato.core.source import Source
 from sfumato.errors import ParameterError
-from sfumato.release.documents import canonical
-from sfumato.release.publish import digest_of_input
+from sfumato.release.documents import canonical, digest_of_input
 
 DEFAULT_RISK, DEFAULT_UTILITY = "linkage", "squared_error"
 DONE = ".sfumato-compare"

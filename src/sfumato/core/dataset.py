@@ -171,6 +171,17 @@ class Dataset:
         """A dataset in which one column is described otherwise."""
         return self.with_schema(Schema({**self.schema.attributes, name: attribute}))
 
+    def compacted(self) -> Dataset:
+        """A dataset that knows no value but those in its cells.
+
+        Categories that no row has (a list of them goes with every column of categories, and rows that were dropped leave
+        theirs behind), and what a frame carries besides its values (metadata of Arrow, ``attrs`` of pandas), are gone.
+        """
+        import narwhals as nw
+
+        made = _compact(self.frame.to_native(), self.frame.implementation)
+        return dataclasses.replace(self, frame=nw.from_native(made, eager_only=True))
+
     def named(self, role: Role) -> tuple[str, ...]:
         """Names of the columns that play a role."""
         return self.schema.columns(role)
@@ -200,6 +211,46 @@ def _series_like(frame: nw.DataFrame[Any], name: str, values: pl.Series) -> nw.S
         return arrow.alias(name)
     made: nw.Series[Any] = nw.new_series(name, values.to_list(), backend=frame.implementation)
     return made
+
+
+def compact(column: pl.Series) -> pl.Series:
+    """A column of categories whose list holds those that occur, in their order; any other column as it is.
+
+    >>> import polars as pl
+    >>> compact(pl.Series(["b"], dtype=pl.Enum(["a", "b"]))).dtype
+    Enum(categories=['b'])
+    """
+    import polars as pl
+
+    if isinstance(column.dtype, pl.Enum):
+        present = set(column.cast(pl.String).unique().to_list())
+        return column.cast(pl.String).cast(pl.Enum([c for c in column.dtype.categories if c in present]))
+    return column
+
+
+def _compact(frame: Any, implementation: Any) -> Any:
+    if implementation.is_pandas():
+        made = frame.copy(deep=False)
+        made.attrs = {}
+        for position, dtype in enumerate(made.dtypes):
+            if dtype == "category":
+                name = made.columns[position]
+                made[name] = made[name].cat.remove_unused_categories()
+        return made
+    if implementation.is_pyarrow():
+        return _compact_arrow(frame)
+    return frame.with_columns(compact(column) for column in frame)
+
+
+def _compact_arrow(table: Any) -> Any:
+    import pyarrow as pa
+
+    def one(column: Any) -> Any:
+        if not pa.types.is_dictionary(column.type):
+            return column
+        return column.cast(column.type.value_type).combine_chunks().dictionary_encode()
+
+    return pa.table([one(column) for column in table.columns], names=table.column_names)
 
 
 def _shallow_copy(frame: Any, room: str) -> Any:

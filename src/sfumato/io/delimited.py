@@ -32,9 +32,12 @@ _WRITTEN_ROWS = 200_000
 
 
 def read(
-    data: bytes, *, name: str, intake: Intake, text: bool = False, prefer_tab: bool = False
+    data: bytes, *, name: str, intake: Intake, text: bool = False, prefer_tab: bool = False, exact: bool = False
 ) -> tuple[pl.DataFrame, Source]:
-    """Read a delimited text; with ``text`` every column stays text, each cell read for itself."""
+    """Read a delimited text; with ``text`` every column stays text, each cell read for itself.
+
+    ``exact`` is for files we wrote: blanks after the delimiter belong to the values.
+    """
     import polars as pl
 
     data, encoding, notes = to_utf8(data, name=name, encoding=intake.encoding)
@@ -44,6 +47,8 @@ def read(
     layout = sniff(
         data[offset:] if offset else data, delimiter=intake.delimiter, header=intake.header, prefer_tab=prefer_tab
     )
+    if exact:
+        layout = dataclasses.replace(layout, padded=False)
     cells = _Text(data, name, offset, layout, rename=bool(intake.rename_duplicates))
     columns, more = cells.columns()
     del cells, data  # free the bytes before the columns are converted
@@ -175,7 +180,7 @@ class _Text:
         return bare.to_frame().select(pl.when(pl.col(column.name) != "").then(pl.col(column.name))).to_series()
 
 
-def write(frame: pl.DataFrame, target: Path, source: Source, *, delimiter: str | None = None) -> None:
+def write(frame: pl.DataFrame, target: Path, source: Source) -> None:
     """Write with the delimiter, encoding, decimal mark and header the source had; NaN becomes missing."""
     ready = _writable(frame, source.decimal)
     encoding = codecs.lookup(source.encoding).name
@@ -186,7 +191,7 @@ def write(frame: pl.DataFrame, target: Path, source: Source, *, delimiter: str |
             ready.slice(start, _WRITTEN_ROWS).write_csv(
                 piece,
                 include_header=source.header and start == 0,
-                separator=delimiter or source.delimiter,
+                separator=source.delimiter,
                 decimal_comma=source.decimal == ",",
                 # alone on its line a missing value would be an empty line: quoted it is seen
                 quote_style="always" if ready.width == 1 else "necessary",

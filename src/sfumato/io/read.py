@@ -9,11 +9,13 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO
 
-from sfumato.core.intake import Intake
+from sfumato.core.intake import LAYOUT, Intake
 from sfumato.core.source import Source
 from sfumato.errors import ParameterError, UnreadableInput
 from sfumato.io import arrow, delimited, excel, jsonl, parquet, stats
-from sfumato.io.formats import choose_format
+from sfumato.io.form import Form, typed
+from sfumato.io.formats import choose_format, require_format
+from sfumato.io.formulas import restored
 from sfumato.io.values import about_codes, settle_values
 
 if TYPE_CHECKING:
@@ -61,6 +63,24 @@ def read_table(
     digest = hashlib.sha256(data).hexdigest()
     frame, source = _parse(kind, data, name, intake, text=text, prefer_tab=suffix.lower() in (".tsv", ".tab"))
     return frame, dataclasses.replace(source, digest=digest, intake=intake)
+
+
+def read_written(path: str | os.PathLike[str] | BinaryIO, form: Form) -> tuple[pl.DataFrame, Source]:
+    """Read a file that was written in a known form, as everyone does who checks it: nothing is guessed.
+
+    A form without types (of a certificate that tells only the layout) leaves the types of a CSV to be found.
+    """
+    known = _MEANINGFUL.get(form.format, set()) if form.format in ("csv", "excel") else set()
+    layout = {name: getattr(form, name) for name in LAYOUT if name in known}
+    if form.types is None:
+        return read_table(path, format=form.format, **layout)
+    name, _, data = _load(path)
+    kind, intake = require_format(form.format), Intake(**layout)
+    if kind == "csv":
+        frame, source = delimited.read(data, name=name, intake=intake, text=True, exact=True)
+    else:
+        frame, source = _parse(kind, data, name, intake, text=False, prefer_tab=False)
+    return typed(restored(frame) if form.defused else frame, form, name), source
 
 
 def _load(path: str | os.PathLike[str] | BinaryIO) -> tuple[str, str, bytes]:

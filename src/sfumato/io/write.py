@@ -3,21 +3,28 @@
 from __future__ import annotations
 
 import contextlib
+import dataclasses
 import os
 import secrets
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO
 
+from sfumato.core.dataset import compact
 from sfumato.core.source import Source
 from sfumato.errors import OutputError, ParameterError, SfumatoError, did_you_mean
 from sfumato.io import arrow, delimited, excel, jsonl, parquet, stats
+from sfumato.io.form import LAYOUT, Form, types_of
 from sfumato.io.formats import FORMAT_OF_SUFFIX, SUFFIX, require_format
+from sfumato.io.formulas import defused
 
 if TYPE_CHECKING:
     import polars as pl
+
+Inspect = Callable[[Path, Form], None]
+"""Looks at a written file and its form before the file appears."""
 
 _READ_ONLY = {
     ".sas7bdat": ".xpt",
@@ -47,19 +54,43 @@ def write_table(
     source: Source,
     *,
     format: str | None = None,  # noqa: A002 - the word users know
-) -> None:
-    """Write a table in the format asked for, else that of the path's suffix, else that of the source.
+    defuse: bool = False,
+    inspect: Inspect | None = None,
+) -> Form:
+    """Write a table in the format asked for, else that of the path's suffix, else that of the source; return its form.
 
     The file appears complete or not at all. ``-`` is standard output. CSV keeps delimiter, encoding, decimal mark and
-    header of a CSV source; SPSS and Stata keep labels; SAS is written as ``.xpt``.
+    header of a CSV source; SPSS and Stata keep labels; SAS is written as ``.xpt``. A column of categories is written with those that
+    occur and no others. ``defuse`` keeps spreadsheets from running cells of a CSV. ``inspect`` looks at the written file and its form
+    before it appears, and may raise.
     """
     if path == "-" or not isinstance(path, str | os.PathLike):
-        _to_stream(frame, sys.stdout.buffer if path == "-" else path, source, format)  # type: ignore[arg-type]
-        return
+        return _to_stream(frame, sys.stdout.buffer if path == "-" else path, source, format, defuse, inspect)  # type: ignore[arg-type]
     target = Path(path)
-    kind = _format(target, source, format)
+    form = form_for(frame, target, source, format=format, defuse=defuse)
     with _appearing(target) as draft:
-        _write(frame, draft, source, kind, tabs=target.suffix.lower() in (".tsv", ".tab"))
+        _write(frame, draft, source, form)
+        if inspect is not None:
+            inspect(draft, form)
+    return form
+
+
+def form_for(
+    frame: pl.DataFrame,
+    target: Path,
+    source: Source,
+    *,
+    format: str | None = None,  # noqa: A002 - the word users know
+    defuse: bool = False,
+) -> Form:
+    """The form in which a table would be written to a file."""
+    kind = _format(target, source, format)
+    if defuse and kind != "csv":
+        raise ParameterError(
+            f"defuse means nothing for {kind} files: a spreadsheet runs no text of theirs; leave it out"
+        )
+    form = Form.of(kind, source, tabs=target.suffix.lower() in (".tsv", ".tab"), defused=defuse)
+    return dataclasses.replace(form, types=types_of(frame))
 
 
 def _format(target: Path, source: Source, asked: str | None) -> str:
@@ -71,11 +102,12 @@ def _format(target: Path, source: Source, asked: str | None) -> str:
     return FORMAT_OF_SUFFIX.get(suffix) or ("csv" if source.format == "frame" else source.format)
 
 
-def _write(frame: pl.DataFrame, draft: Path, source: Source, kind: str, *, tabs: bool = False) -> None:
+def _write(frame: pl.DataFrame, draft: Path, source: Source, form: Form) -> None:
+    frame, kind = frame.with_columns(compact(column) for column in frame), form.format
     try:
         if kind == "csv":
-            form = source if source.format == "csv" else Source(name=source.name)
-            delimited.write(frame, draft, form, delimiter="\t" if tabs else None)
+            layout = {name: getattr(form, name) for name in LAYOUT}
+            delimited.write(defused(frame) if form.defused else frame, draft, Source(source.name, "csv", **layout))
         elif kind in ("spss", "stata", "sas"):
             stats.write(frame, draft, source, kind=kind)
         elif kind == "excel":
@@ -111,12 +143,17 @@ def _appearing(target: Path) -> Iterator[Path]:
         draft.unlink(missing_ok=True)
 
 
-def _to_stream(frame: pl.DataFrame, stream: BinaryIO, source: Source, asked: str | None) -> None:
+def _to_stream(
+    frame: pl.DataFrame, stream: BinaryIO, source: Source, asked: str | None, defuse: bool, inspect: Inspect | None
+) -> Form:
     if not hasattr(stream, "write"):
         raise ParameterError(f"a path, '-' or a binary file object is needed, not {type(stream).__name__}")
-    kind = _format(Path(), source, asked)
+    form = form_for(frame, Path(), source, format=asked, defuse=defuse)
     with tempfile.TemporaryDirectory() as folder:
-        draft = Path(folder) / f"table{SUFFIX[kind]}"
-        _write(frame, draft, source, kind)
+        draft = Path(folder) / f"table{SUFFIX[form.format]}"
+        _write(frame, draft, source, form)
+        if inspect is not None:
+            inspect(draft, form)
         stream.write(draft.read_bytes())
     stream.flush()
+    return form

@@ -21,6 +21,7 @@ from sfumato.release.certified import certified_release, told_plan
 from sfumato.release.story import public_story, story_of
 
 if TYPE_CHECKING:
+    from sfumato.core.dataset import Dataset
     from sfumato.core.recipe import Recipe
     from sfumato.release.release import Release
 
@@ -60,6 +61,13 @@ def digest_of(certificate: Mapping[str, Any]) -> str:
 def commitment(input_digest: str, salt: str) -> str:
     """A commitment to the input that says nothing about it without the salt."""
     return hmac.new(bytes.fromhex(salt), bytes.fromhex(input_digest), hashlib.sha256).hexdigest()
+
+
+def digest_of_input(dataset: Dataset) -> str:
+    """SHA-256 of the file that was read, or of the frame written as CSV when there was no file."""
+    if dataset.source.digest is not None:
+        return dataset.source.digest
+    return hashlib.sha256(dataset.to_polars().write_csv().encode()).hexdigest()
 
 
 def certificate(
@@ -156,6 +164,7 @@ def lock(release: Release, *, salt: str, input_digest: str, certificate: Mapping
         "input_sha256": input_digest,
         "population_given": release.population is not None and population_path(release.recipe.meet) is None,
         "output_sha256": certificate["data"]["sha256"],
+        "output_form": {"format": certificate["data"]["format"], **certificate["data"]["form"]},
         "versions": certificate["versions"],
     }
 

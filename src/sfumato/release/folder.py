@@ -14,13 +14,13 @@ from sfumato import recipes
 from sfumato.core.dataset import Dataset
 from sfumato.core.pair import Pair, levels_of
 from sfumato.errors import ParameterError, SfumatoError, UnreadableInput
+from sfumato.io.indistinct import made_one
 from sfumato.release.certificates import read_certificate
 from sfumato.release.described import described
-from sfumato.release.documents import commitment, plain_json
+from sfumato.release.documents import commitment, digest_of_input, plain_json
 from sfumato.release.exchange import in_place
 from sfumato.release.manifest import folder_claim
 from sfumato.release.owner import read_owner_record
-from sfumato.release.publish import digest_of_input
 from sfumato.release.sealing import seal
 from sfumato.release.verify import read_released
 
@@ -46,7 +46,8 @@ class WrittenRelease:
 
         Another table, or the same with its rows in another order, is refused: who is who would be wrong without a word.
         """
-        table = described(original, self.recipe)
+        format = self.certificate["data"].get("format", "csv")  # noqa: A001
+        table, _ = made_one(described(original, self.recipe), format)
         rows = _alignment(self.folder / "owner" / "alignment.parquet", len(self.released), len(original))
         self._require_committed(original)
         return Pair(table, dataclasses.replace(self.released, origin=rows), rows, levels_of(self.certificate["plan"]))

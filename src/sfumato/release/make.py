@@ -22,7 +22,11 @@ from sfumato.core.schema import Role
 from sfumato.core.step import Goal
 from sfumato.core.units import renumbered
 from sfumato.errors import ParameterError, ReleaseRefused, SchemaError
+from sfumato.io.form import Form
+from sfumato.io.formats import require_format
+from sfumato.io.indistinct import made_one, refuse_unwritable
 from sfumato.release.beside import population_of
+from sfumato.release.documents import digest_of_input
 from sfumato.release.limits import judge_limits
 from sfumato.release.release import ColumnChange, Release
 
@@ -38,17 +42,21 @@ def make_release(
     progress: Progress = silent,
     population: Dataset | None = None,
     refuse: bool = True,
+    format: str | None = None,  # noqa: A002 - the word users know
 ) -> Release:
     """Drop direct identifiers, run the steps in order, shuffle, and judge what came out.
 
     A direct identifier that a step ``claims`` is kept until that step has replaced it by something else.
     ``population`` is the table of everyone that models may compare with, where they do not name a file themselves.
+    ``format`` is the one the release will be written in, by default that of the source: values it cannot tell apart are one
+    value from the start, and what it cannot hold is refused.
     With ``refuse=False`` what breaks a promise is made all the same, to be looked at and compared; it cannot be written.
     """
     _require_sense(dataset, recipe, refuse=refuse)
     recipe = dataclasses.replace(recipe, intake=dataset.source.intake)  # how it was read, whoever said so
     population = population_of(recipe.meet, population, recipe.base)
-    original = dataset.checked()
+    form = Form.of(_format(dataset, format), dataset.source)
+    original = _distinct(dataset.checked(), form, refuse=refuse)
     refuse_free_text(original)
     claimed = {name for step in recipe.steps for name in getattr(step, "claims", ())}
     before = assess(original.drop(original.schema.direct), recipe.meet, population=population)
@@ -59,6 +67,7 @@ def make_release(
         shared = step.apply(shared, plan)
         plans.append((step.name, plan))
     shared = renumbered(shared.drop(shared.schema.direct), seed)
+    shared = made_one(shared, form.format, spellings=False)[0].compacted()
     if shuffle:
         shared = shared.take(seed.stream("shuffle").permutation(len(shared)))
     limits, contract = _bounds_kept(original, shared, recipe, seed, plans)
@@ -82,6 +91,41 @@ def make_release(
     if refuse:
         _refuse_broken(release)
     return release
+
+
+def judged_again(release: Release, shared: Dataset) -> Release:
+    """The same release with another table in its place, judged as if it had come out; refused where it does not hold."""
+    recipe, original = release.recipe, release.original
+    limits, contract = _bounds_kept(original, shared, recipe, release.seed, release.plans)
+    evidence = gather(shared, recipe.meet, original=original, population=release.population)
+    found = dataclasses.replace(
+        release,
+        dataset=shared,
+        verdicts=judge_all(evidence, recipe.meet),
+        after=assess(shared),
+        columns=_changes(original, shared, release.plans),
+        limits=limits,
+        contract=contract,
+    )
+    _refuse_broken(found)
+    return found
+
+
+def _format(dataset: Dataset, asked: str | None) -> str:
+    if asked is not None:
+        return require_format(asked)
+    return "csv" if dataset.source.format == "frame" else dataset.source.format
+
+
+def _distinct(dataset: Dataset, form: Form, *, refuse: bool) -> Dataset:
+    """The table with values that the format tells apart; what it was committed to as is the table as it was given."""
+    if refuse:
+        refuse_unwritable(dataset, form.format, header=form.header)
+    made, notes = made_one(dataset, form.format)
+    if made is dataset:
+        return dataset
+    source = dataclasses.replace(made.source, digest=digest_of_input(dataset), notes=(*made.source.notes, *notes))
+    return dataclasses.replace(made, source=source)
 
 
 def _bounds_kept(

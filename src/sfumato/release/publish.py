@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
-import hashlib
 import secrets
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from sfumato.errors import ReleaseRefused
+from sfumato.io.formulas import runnable_cells
 from sfumato.io.write import suffix_of, write_table
-from sfumato.release.documents import Told, certificate, lock, owner_record
+from sfumato.release.documents import Told, certificate, digest_of_input, lock, owner_record
 from sfumato.release.exchange import in_place
 from sfumato.release.manifest import sha256_of
 from sfumato.release.sealing import seal, write_json
+from sfumato.release.written import as_written, require_kept
 
 if TYPE_CHECKING:
-    from sfumato.core.dataset import Dataset
     from sfumato.release.release import Release
 
 SALT_BYTES = 32
@@ -30,18 +29,16 @@ def publish(
     force: bool,
     sign: Path | None,
     pictures: bool = False,
+    defuse: bool = False,
     more: Callable[[Path], None] | None = None,
 ) -> Path:
     """Write ``folder/share`` and ``folder/owner``; an interrupted or failed write leaves the folder as it was.
 
     ``more`` writes what else the owner keeps, into the folder it is given.
     """
-    if not release.holds or not (release.verdicts or release.limits):
-        raise ReleaseRefused(
-            "this release keeps no promise, or breaks one; it was made to be compared, not to be written"
-        )
+    require_kept(release)
     with in_place(folder, force=force) as made:
-        _write(release, made, format, sign, pictures, more)
+        _write(release, made, format, sign, pictures, defuse, more)
         keep_pseudonyms(release)
     return folder
 
@@ -59,13 +56,14 @@ def _write(
     format: str | None,  # noqa: A002
     sign: Path | None,
     pictures: bool,
+    defuse: bool,
     more: Callable[[Path], None] | None,
 ) -> None:
     share, owner = folder / "share", folder / "owner"
     share.mkdir()
     owner.mkdir(mode=0o700)
     salt, input_digest = secrets.token_hex(SALT_BYTES), digest_of_input(release.original)
-    data_file = _write_data(release, share, format)
+    release, data_file = _write_data(release, share, format, defuse=defuse)
     told = Told.of(release)
     body = certificate(release, told=told, data_file=data_file, salt=salt, input_digest=input_digest)
     write_json(owner / "lock.json", lock(release, salt=salt, input_digest=input_digest, certificate=body))
@@ -75,19 +73,24 @@ def _write(
     seal(folder, body, owner_record(release, told=told, input_digest=input_digest), sign=sign, pictures=pictures)
 
 
-def _write_data(release: Release, share: Path, format: str | None) -> dict[str, Any]:  # noqa: A002
-    source = release.original.source
+def _write_data(
+    release: Release,
+    share: Path,
+    format: str | None,  # noqa: A002
+    *,
+    defuse: bool,
+) -> tuple[Release, dict[str, Any]]:
+    """Write the released table and read it back: the release as the file holds it, and what a certificate says of the file."""
+    source, frame = release.original.source, release.dataset.to_polars()
     chosen = format or ("csv" if source.format == "frame" else source.format)
     file = share / f"data{suffix_of(chosen)}"
-    write_table(release.dataset.to_polars(), file, source, format=chosen)
-    form = {"delimiter": ",", "encoding": "utf-8", "decimal": "."}
-    if source.format == "csv":
-        form = {"delimiter": source.delimiter, "encoding": source.encoding, "decimal": source.decimal}
-    return {
+    form = write_table(frame, file, source, format=chosen, defuse=defuse)
+    return as_written(release, file, form), {
         "file": file.name,
         "sha256": sha256_of(file),
         "format": chosen,
-        **({"form": {**form, "header": source.header}} if chosen == "csv" else {}),
+        "form": form.to_dict(),
+        **({"formulas": runnable_cells(frame)} if chosen == "csv" else {}),
     }
 
 
@@ -99,10 +102,3 @@ def _write_alignment(release: Release, file: Path) -> None:
     origin = release.dataset.origin
     rows = np.arange(len(release.dataset)) if origin is None else origin
     pl.DataFrame({"original_row": rows}).write_parquet(file)
-
-
-def digest_of_input(dataset: Dataset) -> str:
-    """SHA-256 of the file that was read, or of the frame written as CSV when there was no file."""
-    if dataset.source.digest is not None:
-        return dataset.source.digest
-    return hashlib.sha256(dataset.to_polars().write_csv().encode()).hexdigest()

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from sfumato.core.recipe import Recipe
     from sfumato.evaluation import Evaluation
     from sfumato.intruders.report import AttackReport
+    from sfumato.io.form import Form
     from sfumato.release.alternatives import Alternatives
 
 
@@ -124,23 +125,32 @@ class Release:
         force: bool = False,
         sign: str | Path | None = None,
         pictures: bool = False,
+        defuse: bool = False,
     ) -> Path:
         """Write ``share/`` (data, certificate, report) and ``owner/`` (lock, alignment, report), or nothing at all.
 
+        The file is read back before it stands, and refused where a promise does not hold in it. ``defuse`` puts an
+        apostrophe before the cells of a CSV that a spreadsheet would run as formulas.
         With ``pictures`` both get a folder of the report's pictures as PNG, each with what its own reader may see.
         """
         from sfumato.release.publish import publish
 
         key = None if sign is None else Path(sign)
-        return publish(self, Path(folder), format=format, force=force, sign=key, pictures=pictures)
+        return publish(self, Path(folder), format=format, force=force, sign=key, pictures=pictures, defuse=defuse)
 
-    def write_data(self, file: str | Path, *, format: str | None = None) -> None:  # noqa: A002
-        """Write the released table alone (``-``: to stdout), without certificate and report."""
+    def write_data(self, file: str | Path, *, format: str | None = None, defuse: bool = False) -> None:  # noqa: A002
+        """Write the released table alone (``-``: to stdout), without certificate and report; read back before it stands."""
         from sfumato.io.write import write_table
         from sfumato.release.publish import keep_pseudonyms
+        from sfumato.release.written import as_written, require_kept
 
-        keep_pseudonyms(self)
-        write_table(self.dataset.to_polars(), file, self.original.source, format=format)
+        def inspect(draft: Path, form: Form) -> None:
+            as_written(self, draft, form)
+            keep_pseudonyms(self)
+
+        require_kept(self)
+        source = self.original.source
+        write_table(self.dataset.to_polars(), file, source, format=format, defuse=defuse, inspect=inspect)
 
     def alternatives(self) -> Alternatives:
         """What else could have been released: the neighbours of the chosen node, and the front of loss against risk.

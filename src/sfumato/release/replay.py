@@ -15,9 +15,8 @@ from sfumato.core.recipe import Recipe
 from sfumato.errors import SfumatoError, UnreadableInput
 from sfumato.release.claims import Claim, Status, near
 from sfumato.release.described import described
-from sfumato.release.documents import commitment
+from sfumato.release.documents import commitment, digest_of_input
 from sfumato.release.make import make_release
-from sfumato.release.publish import digest_of_input
 
 AGAINST_ORIGINAL = ", against the original"
 
@@ -119,6 +118,7 @@ def _replay(
             seed=seed,
             shuffle=certificate["shuffled"],
             population=population,
+            format=certificate["data"].get("format"),
         )
     except SfumatoError as error:
         return [Claim(name, "fails", f"the release cannot be made again: {error}"), suppressed]

@@ -12,6 +12,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from sfumato.errors import printable_json
 from sfumato.release.certificates import FILE
 from sfumato.release.documents import CERTIFICATE_VERSION, digest_of
 from sfumato.release.exchange import keep_private
@@ -49,21 +50,22 @@ def seal(
 
 def _write_public(share: Path, said: Mapping[str, Any], *, pictures: bool) -> None:
     from sfumato.report.gallery import public_pictures
-    from sfumato.report.pages import public_page
+    from sfumato.report.pages import as_shown, public_page
 
     replace(share / "report.html", public_page(said).encode())
     if pictures:
-        _write_pictures(share / "pictures", public_pictures(said))
+        _write_pictures(share / "pictures", public_pictures(as_shown(said)))
 
 
 def _write_owner(owner: Path, record: Mapping[str, Any], pictures: bool) -> None:
     from sfumato.report.gallery import named_cards, owner_pictures
-    from sfumato.report.pages import owner_page
+    from sfumato.report.pages import as_shown, owner_page
 
     write_json(owner / "release.json", record)
     replace(owner / "report.html", owner_page(record).encode())
     if pictures:
-        _write_pictures(owner / "pictures", {**owner_pictures(record), **named_cards(record)})
+        shown = as_shown(record)
+        _write_pictures(owner / "pictures", {**owner_pictures(shown), **named_cards(shown)})
 
 
 def _write_pictures(folder: Path, drawn: Mapping[str, Any]) -> None:
@@ -79,7 +81,7 @@ def _write_pictures(folder: Path, drawn: Mapping[str, Any]) -> None:
 
 def write_json(file: Path, document: Mapping[str, Any]) -> None:
     """Write a document as people can read it."""
-    replace(file, (json.dumps(document, indent=2, ensure_ascii=False) + "\n").encode())
+    replace(file, (printable_json(json.dumps(document, indent=2, ensure_ascii=False)) + "\n").encode())
 
 
 def replace(file: Path, content: bytes) -> None:

@@ -20,13 +20,13 @@ from sfumato.core.evidence import gather
 from sfumato.core.model import finite
 from sfumato.core.schema import Attribute, Kind, Schema
 from sfumato.errors import SchemaError, SfumatoError, UnreadableInput
-from sfumato.io.read import read_table
 from sfumato.release.certificates import FILE, read_certificate
 from sfumato.release.claims import Claim, near
 from sfumato.release.documents import digest_of
 from sfumato.release.manifest import folder_claim, require_plain_file, sha256_of
 from sfumato.release.replay import AGAINST_ORIGINAL, claims_from_original
 from sfumato.release.signature import signature_holds
+from sfumato.release.written import read_described
 
 if TYPE_CHECKING:
     from sfumato.core.model import Model
@@ -144,11 +144,7 @@ def read_released(folder: Path, certificate: Mapping[str, Any]) -> Dataset:
 
 
 def _released(certificate: Mapping[str, Any], file: Path) -> Dataset:
-    form = certificate["data"].get("form", {})
-    try:
-        frame, source = read_table(file, format=certificate["data"].get("format"), **form)
-    except TypeError:
-        raise UnreadableInput("the certificate does not say in a way we know how its data file is read") from None
+    frame, source = read_described(file, certificate["data"])
     schema = Schema({name: _attribute(certificate, name, tuple(roles)) for name, roles in certificate["roles"].items()})
     missing = [name for name in schema.attributes if name not in frame.columns]
     if missing:

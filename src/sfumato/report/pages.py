@@ -9,6 +9,7 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from sfumato.errors import printable
 from sfumato.report import wording
 from sfumato.report.attacks import MOST_AT_ONCE, conclusion, ranked, strongest, unknown
 from sfumato.report.contents import with_contents
@@ -33,7 +34,7 @@ KEY_FIGURES = (
 
 def public_page(certificate: Mapping[str, Any]) -> str:
     """The report that goes with the released file: what its certificate says, for people."""
-    plain = _as_json(certificate)
+    plain = as_shown(certificate)
     told = [
         (name, (title_of(name), value, best_of(name), meaning_of(name)))
         for name, value in plain.get("utility", {}).items()
@@ -57,7 +58,7 @@ def public_page(certificate: Mapping[str, Any]) -> str:
 
 def owner_page(record: Mapping[str, Any]) -> str:
     """The report that stays with the owner: before and after, what gave people away, how the result was found."""
-    plain = _as_json(record)
+    plain = as_shown(record)
     before, after = plain["before"], plain["after"]
     was = risks_of(before)
     contributions = list(before["contributions"].items())
@@ -137,6 +138,7 @@ def _shared(certificate: Mapping[str, Any]) -> dict[str, Any]:
         "differences": differences_of(certificate),
         "certificate": certificate,
         "headline": wording.headline(certificate),
+        "formulas": wording.formulas(certificate["data"]),
         "missing": wording.missing_rules(certificate),
         "recipe": recipe,
         "recipe_lines": len(recipe.splitlines()),
@@ -149,10 +151,20 @@ def _with_widths(contributions: Sequence[tuple[str, float]]) -> list[tuple[str, 
     return [(column, share, round(100 * share / largest, 1)) for column, share in contributions]
 
 
-def _as_json(document: Mapping[str, Any]) -> dict[str, Any]:
-    """The document as its file would hold it, so that a page can be made again from the file alone."""
-    plain: dict[str, Any] = json.loads(json.dumps(document))
+def as_shown(document: Mapping[str, Any]) -> dict[str, Any]:
+    """The document as its file would hold it, so that a page can be made again from the file alone; control signs spelled out."""
+    plain: dict[str, Any] = json.loads(json.dumps(document), object_pairs_hook=_spelled_out)
     return plain
+
+
+def _spelled_out(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    return {printable(name): _spelled(value) for name, value in pairs}
+
+
+def _spelled(value: Any) -> Any:
+    if isinstance(value, list):
+        return [_spelled(one) for one in value]
+    return printable(value) if isinstance(value, str) else value
 
 
 def as_yaml(document: Mapping[str, Any]) -> str:

@@ -33,8 +33,9 @@ def png_of(comparison: Mapping[str, Any]) -> bytes:
 
 def comparison_page(comparison: Mapping[str, Any]) -> str:
     """One page: the map, the table of all candidates, and their recipes."""
-    from sfumato.report.pages import as_yaml, rendered
+    from sfumato.report.pages import as_shown, as_yaml, rendered
 
+    comparison = as_shown(comparison)
     axes, candidates = comparison["axes"], list(enumerate(comparison["candidates"], 1))
     return rendered(
         "comparison.html",

@@ -79,6 +79,23 @@ def headline(certificate: Mapping[str, Any]) -> Headline:
     return Headline(False, f"{broken} of {len(verdicts)} promises {'does' if broken == 1 else 'do'} not hold")
 
 
+def formulas(data: Mapping[str, Any]) -> str | None:
+    """What a spreadsheet would run of a released CSV, or None.
+
+    >>> formulas({"formulas": {"note": 2, "=name": 1}, "form": {"defused": False}})
+    '3 cells that a spreadsheet would run as formulas: note (2), =name (1). Open the file as text, or have it written defused.'
+    """
+    counts = data.get("formulas") or {}
+    if not counts:
+        return None
+    named = ", ".join(f"{column} ({count:,})" for column, count in counts.items())
+    cells = sum(counts.values())
+    what = f"{cells:,} cell{'s' * (cells > 1)} that a spreadsheet would run as formulas: {named}."
+    if data.get("form", {}).get("defused"):
+        return f"{what} An apostrophe stands before each in the file, which verify takes away again."
+    return f"{what} Open the file as text, or have it written defused."
+
+
 def promised_k(certificate: Mapping[str, Any]) -> int | None:
     """The largest class size any promise of k-anonymity asks for, or None."""
     asked = [int(v["required"]) for v in certificate["verdicts"] if v["model"] == "k_anonymity" and v["required"]]

@@ -1,0 +1,204 @@
+"""Values that a format cannot tell apart are one value, before anything is counted.
+
+What a format cannot tell apart, and what is made of it:
+
+- any format: NaN is missing, and ``-0.0`` is ``0.0``;
+- CSV, Excel, SPSS, Stata, SAS: an empty text is missing;
+- CSV: spellings of one number in a column of text (``1``, ``1.0``, ``1e0``) become the shortest of them, because a reader
+  who finds nothing but numbers in the column takes them for one; ``01`` is a code and no spelling of ``1``, and the columns of codes
+  (by their name) and numbers that may have thousands marks (``1.000``) are left as they are;
+- JSON lines, Excel: infinities are missing;
+- SPSS, SAS: blanks at the end of a text are lost;
+- Excel: decimals have 16 digits; Excel, SPSS, Stata, SAS: times are whole milliseconds.
+
+Everything else is told apart by every format, and stays different: composed and combining accents, upper and lower case, blanks
+at the beginning of a text (and at the end, but for SPSS and SAS), a byte-order mark inside of a text. NUL in a text, and names
+of columns that are blank, begin or end with a blank or hold NUL or a byte-order mark, are refused where the format does not keep them.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from sfumato.core.schema import Role
+from sfumato.errors import OutputError
+from sfumato.io.formats import listed
+from sfumato.io.identifier_names import is_identifier_name
+from sfumato.io.inference import STYLES, convert
+from sfumato.io.values import strip_habit
+
+if TYPE_CHECKING:
+    import polars as pl
+
+    from sfumato.core.dataset import Dataset
+
+_EMPTY_IS_MISSING = ("csv", "excel", "spss", "stata", "sas")
+_NO_NUL = ("csv", "excel", "spss", "stata", "sas")
+_TRIMMED = ("spss", "sas")
+_FINITE = ("jsonl", "excel")
+_MILLISECONDS = ("excel", "spss", "stata", "sas")
+_TRIMS_NAMES = ("csv", "excel")
+_NUMERAL = r"^-?(?:0|[1-9]\d*)(?:[.,]\d+)?(?:[eE][+-]?\d+)?$"
+
+
+def made_one(dataset: Dataset, format: str, *, spellings: bool = True) -> tuple[Dataset, list[str]]:  # noqa: A002
+    """A table whose values a format tells apart, and sentences about what was made one; direct identifiers are left out.
+
+    ``spellings=False`` leaves the spellings of numbers: what steps wrote is theirs.
+    """
+    shared = [
+        n for n in dataset.columns if n not in dataset.schema.attributes or Role.DIRECT not in dataset.schema[n].roles
+    ]
+    found = {name: _one(dataset.column(name), format, spellings=spellings) for name in shared}
+    changed = {name: one for name, one in found.items() if one is not None}
+    notes = [f"{listed([name])}: {told}" for name, (_, told) in changed.items()]
+    if not changed:
+        return dataset, notes
+    return dataset.with_columns({name: values for name, (values, _) in changed.items()}), notes
+
+
+def refuse_unwritable(dataset: Dataset, format: str, *, header: bool) -> None:  # noqa: A002
+    """Refuse names and values that a format would lose, before anything is searched."""
+    import polars as pl
+
+    shared = [n for n in dataset.columns if Role.DIRECT not in dataset.schema[n].roles]
+    problems = []
+    if format in _TRIMS_NAMES and header:
+        places = [str(i) for i, n in enumerate(dataset.columns, 1) if n in shared and not _keeps(n)]
+        problems += [
+            f"column {place} has a name that is empty, begins or ends with a blank, or holds a NUL or a byte-order mark"
+            for place in places
+        ]
+    for name in shared if format in _NO_NUL else ():
+        column = dataset.column(name)
+        if column.dtype in (pl.String, pl.Categorical, pl.Enum):
+            cells = int(column.cast(pl.String).str.contains("\0", literal=True).sum())
+            problems += [f"{listed([name])}: {cells:,} cell{'s' * (cells > 1)} with a NUL sign"] if cells else []
+    if problems:
+        raise OutputError(
+            f"{dataset.source.name} cannot be written as {format} so that it can be read again: {'; '.join(problems)}; "
+            "rename or clean them, or write Parquet"
+        )
+
+
+def _keeps(name: str) -> bool:
+    return bool(name) and name == name.strip() and "\0" not in name and "\ufeff" not in name
+
+
+def _one(column: pl.Series, format: str, *, spellings: bool) -> tuple[pl.Series, str] | None:  # noqa: A002
+    """A column of values that are told apart and what was made one, or None where nothing was."""
+    import polars as pl
+
+    if column.dtype.is_float():
+        return _numbers(column, format)
+    if column.dtype in (pl.String, pl.Categorical, pl.Enum):
+        return _texts(column.cast(pl.String), format, spellings=spellings)
+    if column.dtype in (pl.Datetime, pl.Time) and format in _MILLISECONDS:
+        return _moments(column, format)
+    return None
+
+
+def _numbers(column: pl.Series, format: str) -> tuple[pl.Series, str] | None:  # noqa: A002
+    import numpy as np
+    import polars as pl
+
+    known = column.fill_null(1.0)
+    values = known.to_numpy()
+    lost = ~np.isfinite(values) if format in _FINITE else np.isnan(values)
+    negative = (values == 0) & np.signbit(values)
+    finer = 0
+    if format == "excel":
+        rounded = np.array([float(f"{value:.16G}") for value in values.tolist()])
+        finer = int((~lost & (rounded != values)).sum())
+        values = rounded
+    if not (lost.any() or negative.any() or finer):
+        return None
+    missing = column.is_null() | pl.Series(lost)
+    made = pl.Series(column.name, np.where(negative, 0.0, values), dtype=column.dtype).set(missing, None)
+    told = {
+        "no numbers, missing now": int(lost.sum()),
+        "-0.0, now 0.0": int(negative.sum()),
+        "rounded to 16 digits": finer,
+    }
+    return made, _sentence(told, format)
+
+
+def _texts(text: pl.Series, format: str, *, spellings: bool) -> tuple[pl.Series, str] | None:  # noqa: A002
+    told = {}
+    if format in _TRIMMED:
+        bare = text.str.strip_chars_end(" ")
+        told["without blanks at the end"] = int((bare != text).sum())
+        text = bare
+    if format in _EMPTY_IS_MISSING:
+        empty = text == ""
+        told["empty, missing now"] = int(empty.sum())
+        text = text.set(empty, None)
+    if format == "csv" and spellings and not is_identifier_name(text.name):
+        text, told["another spelling of a number, now one"] = _respelled(text)
+    return (text, _sentence(told, format)) if any(told.values()) else None
+
+
+def _respelled(text: pl.Series) -> tuple[pl.Series, int]:
+    """Spellings of one number as the shortest of them, and how many cells changed."""
+    if not _may_be_respelled(text):
+        return text, 0
+    distinct = text.drop_nulls().unique()
+    spelled = distinct.filter(distinct.str.contains(_NUMERAL)).to_list()
+    shortest: dict[float, str] = {}
+    numbers = {one: float(one.replace(",", ".")) for one in spelled if not _grouped(one)}
+    for one, number in numbers.items():
+        shortest[number] = min(shortest.get(number, one), one, key=lambda s: (len(s), s))
+    other = {one: shortest[number] for one, number in numbers.items() if shortest[number] != one}
+    if not other:
+        return text, 0
+    made = text.replace(list(other), list(other.values()))
+    return made, int((made != text).sum())
+
+
+def _may_be_respelled(text: pl.Series) -> bool:
+    """Whether a value looks like a decimal: whole numbers and words have one spelling."""
+    return bool(text.str.contains(r"^-?\d+[.,eE]|^-0").any())
+
+
+def _grouped(spelled: str) -> bool:
+    """Whether a point or comma may separate thousands: 1.000 is a thousand in Lisbon."""
+    import re
+
+    return any(re.match(style.grouped, spelled) is not None for style in STYLES.values())
+
+
+def _moments(column: pl.Series, format: str) -> tuple[pl.Series, str] | None:  # noqa: A002
+    import polars as pl
+
+    if isinstance(column.dtype, pl.Datetime):
+        coarse = column.dt.truncate("1ms")
+    else:
+        coarse = ((column.cast(pl.Int64) // 1_000_000) * 1_000_000).cast(pl.Time)
+    finer = int((coarse != column).sum())
+    return (coarse, _sentence({"cut to milliseconds": finer}, format)) if finer else None
+
+
+def _sentence(told: dict[str, int], format: str) -> str:  # noqa: A002
+    counts = ", ".join(f"{cells:,} cell{'s' * (cells > 1)} {words}" for words, cells in told.items() if cells)
+    return f"{counts}: {format} cannot tell them apart" if counts else ""
+
+
+def guessed(frame: pl.DataFrame) -> dict[str, pl.Series]:
+    """Columns of text that whoever reads a CSV without its form finds fewer values in: numbers, or text without its blanks."""
+    import polars as pl
+
+    found = {}
+    for column in frame:
+        if column.dtype != pl.String or not (_may_be_respelled(column) or column.str.contains("^ | $").any()):
+            continue
+        distinct = column.drop_nulls().unique()
+        if _as_guessed(distinct).n_unique() < len(distinct):
+            found[column.name] = _as_guessed(column)
+    return found
+
+
+def _as_guessed(column: pl.Series) -> pl.Series:
+    read = [column]
+    strip_habit(read)
+    convert(read, decimal=None)
+    return read[0]
