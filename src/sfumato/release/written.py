@@ -76,7 +76,7 @@ def _judged(release: Release, frame: pl.DataFrame, reason: str) -> Release:
     found = dataclasses.replace(release.dataset, frame=frame)  # type: ignore[arg-type]
     try:
         return judged_again(release, found)
-    except ReleaseRefused as error:
+    except SfumatoError as error:  # a model may also find too few values to judge
         raise ReleaseRefused(
             f"{reason}: {error}; make the release for the format it is written in (format=, --format), or write another"
         ) from None
