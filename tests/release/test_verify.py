@@ -93,7 +93,7 @@ def test_a_row_removed_with_digests_mended_breaks_the_class_sizes(release):
     data.write_text("".join(lines[:-1]))
 
     def mend(certificate):
-        from sfumato.release.publish import sha256_of
+        from sfumato.release.manifest import sha256_of
 
         certificate["data"]["sha256"] = sha256_of(data)
         certificate["data"]["rows"] -= 1

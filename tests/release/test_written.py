@@ -255,7 +255,8 @@ def test_moments_numbers_and_truths_come_back_as_what_they_were(tmp_path, format
     )
     release = sf.anonymize(people, [sf.KAnonymity(2)], [sf.GlobalRecoding()], seed=1, format=format)
     release.write(tmp_path / "out", format=format)
-    from sfumato.release.verify import read_certificate, read_released
+    from sfumato.release.certificates import read_certificate
+    from sfumato.release.verify import read_released
 
     back = read_released(tmp_path / "out" / "share", read_certificate(tmp_path / "out" / "share"))
     assert back.to_polars().equals(release.dataset.to_polars())
