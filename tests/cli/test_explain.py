@@ -115,3 +115,15 @@ def test_back_from_k_to_the_risk(sfumato):
 def test_choose_k_refuses_what_makes_no_sense(sfumato, arguments):
     told = sfumato("choose-k", *arguments)
     assert told.code == 2 and told.err and not told.out
+
+
+def test_all_minimal_nodes_are_told(sfumato, tmp_path):
+    step = sf.GlobalRecoding(budget=0.02, algorithm="samarati", objective="minimum_absolute_distance")
+    made = sf.anonymize(sf.examples.hospital(rows=300), [sf.KAnonymity(4)], [step], seed=1)
+    listed = made.plans[0][1].effort()["k_minimal"]
+    assert len(listed) > 1 and listed[0]["score"] == min(one["score"] for one in listed)
+    told = flat(sfumato("explain", made.write(tmp_path / "out")).out)
+    assert f"All {len(listed)} k-minimal node(s)" in told
+    for one in listed:
+        assert ", ".join(f"{column} {level}" for column, level in one["levels"].items()) in told
+    assert "k_minimal" not in (tmp_path / "out" / "share" / "certificate.json").read_text()

@@ -134,6 +134,18 @@ def test_minimal_generalizations_of_the_literature(k, most):
     assert {in_order(of, node) for node in tags.minimal()} == set(MINIMAL_NODES[k, most])
 
 
+@pytest.mark.parametrize("algorithm", ["optimal", "samarati", "mingen", "incognito", "ola"])
+@pytest.mark.parametrize(("k", "most"), list(MINIMAL_NODES))
+def test_all_minimal_nodes_are_listed(k, most, algorithm):
+    step = GlobalRecoding(budget=(most + 0.5) / 9, algorithm=algorithm, objective="minimum_absolute_distance")
+    people, goal = faggioli(), Goal(models=(KAnonymity(k),))
+    told = step.plan(people, goal).effort()
+    of = type("Named", (), {"lattice": step.lattice(people, goal)})
+    listed = {in_order(of, tuple(one["levels"].values())): one["suppressed_records"] for one in told["k_minimal"]}
+    assert listed == MINIMAL_NODES[k, most] and told["k_minimal_nodes"] == len(listed)
+    assert all(one["score"] == sum(one["levels"].values()) for one in told["k_minimal"])
+
+
 @given(drawn=lattices())
 def test_ola_finds_the_best_minimal_node(drawn):
     table, k, budget, lattice = drawn

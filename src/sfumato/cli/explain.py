@@ -102,15 +102,16 @@ def _show_nature(found: dict[str, Any]) -> None:
 
 
 def _release(folder: Path) -> dict[str, Any]:
-    """The certificate and, where the owner's folder is beside it, the alternatives that were passed over."""
+    """The certificate and, where the owner's folder is beside it, the alternatives and the k-minimal nodes that were passed over."""
     from sfumato.release.certificates import read_certificate
     from sfumato.release.owner import read_owner_record
 
     share = folder / "share" if (folder / "share").is_dir() else folder
     certificate = read_certificate(share)
     record = read_owner_record(folder / "owner", certificate) if (folder / "owner" / "release.json").is_file() else {}
-    other = record.get("alternatives")
-    return certificate if other is None else {**certificate, "alternatives": other}
+    minimal = [step for step in record.get("effort", []) if step.get("k_minimal")]
+    kept = {"alternatives": record.get("alternatives"), "k_minimal": minimal or None}
+    return {**certificate, **{name: found for name, found in kept.items() if found is not None}}
 
 
 def _show_release(certificate: dict[str, Any]) -> None:
@@ -138,8 +139,24 @@ def _show_release(certificate: dict[str, Any]) -> None:
         direct = "direct" in certificate["recipe"]["columns"].get(column, {}).get("role", "direct")
         why = "its role is direct" if direct else "suppressed as a whole"
         console.print(f"  {escape(column)}: dropped, {why}", soft_wrap=True)
+    for step in certificate.get("k_minimal", []):
+        _show_minimal(step)
     if "alternatives" in certificate:
         _show_reasons(certificate["alternatives"]["reasons"])
+
+
+def _show_minimal(step: dict[str, Any]) -> None:
+    """All k-minimal nodes that a search met, the least score first: none of them can be finer in any column."""
+    from rich.markup import escape
+
+    from sfumato.cli.talk import out
+
+    listed = step["k_minimal"]
+    out().print(f"\n[bold]All {len(listed):,} k-minimal node(s)[/], by {escape(step['objective'].replace('_', ' '))}")
+    for one in listed:
+        levels = ", ".join(f"{column} {level}" for column, level in one["levels"].items())
+        gone = one["suppressed_records"]
+        out().print(f"  {escape(levels)}: {one['score']:.4g}, {gone:,} record(s) suppressed", soft_wrap=True)
 
 
 def _show_reasons(reasons: dict[str, Any]) -> None:

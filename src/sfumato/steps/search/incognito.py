@@ -6,7 +6,7 @@ import itertools
 
 from sfumato.core.progress import Progress, silent
 from sfumato.steps.search.lattice import Lattice, Node
-from sfumato.steps.search.outcome import Outcome, best_of, closest_of
+from sfumato.steps.search.outcome import Outcome, best_of, closest_of, minimal_notes
 from sfumato.steps.search.tagging import FEASIBLE, UNKNOWN, Tags
 
 
@@ -18,8 +18,10 @@ def incognito(lattice: Lattice, progress: Progress = silent) -> Outcome:
     tags = Tags(lattice, progress)
     admissible = all_admissible(tags)
     chosen = tags.minimal() if lattice.objective.minimal else admissible
-    best = best_of(lattice, [tags.judge(node) for node in chosen])
-    return Outcome(best, closest_of(tags.judged.values()), tags.looked_at, {"admissible_nodes": len(admissible)})
+    judged = [tags.judge(node) for node in chosen]
+    minimal = minimal_notes(lattice, judged) if lattice.objective.minimal else {}
+    notes = {"admissible_nodes": len(admissible), **minimal}
+    return Outcome(best_of(lattice, judged), closest_of(tags.judged.values()), tags.looked_at, notes)
 
 
 def all_admissible(tags: Tags) -> list[Node]:

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 
 from sfumato.core.progress import Progress, silent
 from sfumato.steps.search.lattice import Lattice
-from sfumato.steps.search.outcome import Outcome, best_of, closest_of, tell
+from sfumato.steps.search.optimal import k_minimal
+from sfumato.steps.search.outcome import Outcome, best_of, closest_of, minimal_notes, tell
 from sfumato.steps.search.tagging import require_small
 
 if TYPE_CHECKING:
@@ -24,7 +25,9 @@ def mingen(lattice: Lattice, progress: Progress = silent) -> Outcome:
     for classes in every_table(lattice):
         judged.append(lattice.judge(classes))
         tell(progress, len(judged), lattice.size, "looking at every node")
-    return Outcome(best_of(lattice, judged), closest_of(judged), len(judged))
+    feasible = [j for j in judged if j.feasible]
+    notes = minimal_notes(lattice, k_minimal(feasible)) if lattice.objective.minimal else {}
+    return Outcome(best_of(lattice, judged), closest_of(judged), len(judged), notes)
 
 
 def every_table(lattice: Lattice) -> Iterator[ClassTable]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from sfumato.core.progress import Progress, silent
 from sfumato.errors import ParameterError
 from sfumato.steps.search.lattice import Lattice, Node
-from sfumato.steps.search.outcome import Outcome, best_of, closest_of
+from sfumato.steps.search.outcome import Outcome, best_of, closest_of, minimal_notes
 from sfumato.steps.search.tagging import Tags
 
 
@@ -24,7 +24,7 @@ def ola(lattice: Lattice, progress: Progress = silent) -> Outcome:
     decide(tags, lattice.low, lattice.high)
     minimal = [tags.judge(node) for node in tags.minimal()]
     best = best_of(lattice, minimal)
-    return Outcome(best, closest_of(tags.judged.values()), tags.looked_at, {"k_minimal_nodes": len(minimal)})
+    return Outcome(best, closest_of(tags.judged.values()), tags.looked_at, minimal_notes(lattice, minimal))
 
 
 def decide(tags: Tags, bottom: Node, top: Node) -> None:

@@ -54,3 +54,22 @@ def tell(progress: Progress, done: int, work: int, words: str) -> None:
     """Say how much is done whenever that is one percent more."""
     if done * 100 // work != (done - 1) * 100 // work:
         progress(min(1.0, done / work), words)
+
+
+def minimal_notes(lattice: Lattice, minimal: Iterable[Judged]) -> dict[str, Any]:
+    """How many k-minimal nodes there are, and every one of them: its levels, what it suppresses, and its score.
+
+    The least score first; nodes of equal score in the order of their levels.
+    """
+    listed = sorted(minimal, key=lambda j: (j.score, sum(j.node), j.node))
+    return {
+        "k_minimal_nodes": len(listed),
+        "k_minimal": [
+            {
+                "levels": dict(zip(lattice.columns, j.node, strict=True)),
+                "suppressed_records": j.tally.suppressed,
+                "score": j.score,
+            }
+            for j in listed
+        ],
+    }

@@ -14,8 +14,8 @@ from typing import Any
 from sfumato.core.progress import Progress, silent
 from sfumato.steps.search.anytime import EFFORT, anytime
 from sfumato.steps.search.lattice import Lattice
-from sfumato.steps.search.optimal import Search
-from sfumato.steps.search.outcome import Outcome
+from sfumato.steps.search.optimal import Search, k_minimal
+from sfumato.steps.search.outcome import Outcome, minimal_notes
 
 REACH = 1e11
 """Nodes times classes up to which a lattice is decided."""
@@ -49,7 +49,8 @@ def effort_beyond(lattice: Lattice) -> int:
 def optimal(lattice: Lattice, progress: Progress = silent) -> Outcome:
     """The optimum of the lattice under any model and objective, by branch and bound."""
     search = Search(lattice, progress).run()
-    return Outcome(search.best, search.closest, search.looked_at, algorithm="optimal")
+    notes = minimal_notes(lattice, k_minimal(search.feasible)) if lattice.objective.minimal else {}
+    return Outcome(search.best, search.closest, search.looked_at, notes, algorithm="optimal")
 
 
 def auto(lattice: Lattice, progress: Progress = silent) -> Outcome:

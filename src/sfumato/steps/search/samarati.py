@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from sfumato.core.progress import Progress, silent
 from sfumato.steps.search.lattice import Judged, Lattice
-from sfumato.steps.search.outcome import Outcome, best_of, closest_of
+from sfumato.steps.search.outcome import Outcome, best_of, closest_of, minimal_notes
 from sfumato.steps.search.tagging import FEASIBLE, UNKNOWN, Tags
 
 
@@ -22,7 +22,7 @@ def samarati(lattice: Lattice, progress: Progress = silent) -> Outcome:
     else:
         height = least_height(tags)
         chosen = [] if height is None else [tags.judge(node) for node in tags.nodes(height=height)]
-    notes = {"k_minimal_nodes": len(chosen)} if lattice.objective.minimal else {}
+    notes = minimal_notes(lattice, chosen) if lattice.objective.minimal else {}
     return Outcome(best_of(lattice, chosen), closest_of(tags.judged.values()), tags.looked_at, notes)
 
 
