@@ -107,6 +107,65 @@ def discernibility(sizes, suppressed, rows):
     return sum(n * n for n in sizes) + suppressed * rows
 
 
+def certainty_penalties(rows, paths, leaves, depths, node, gone):
+    """Mean certainty penalty of each column's cells: leaves over all leaves from two on, 1 for a suppressed row."""
+    means = []
+    for a, level in enumerate(node):
+        total, cells = leaves[a][-1].get(TOP, 1) if depths[a] > 1 else 1, 0.0
+        for row, lost in zip(rows, gone, strict=True):
+            label = released_label(row[a], paths[a], level, depths[a])
+            under = 1 if label is None or depths[a] == 1 else leaves[a][level][label]
+            cells += 1.0 if lost else under / total if under > 1 else 0.0
+        means.append(cells / len(rows))
+    return means
+
+
+def values_meant(rows, paths, leaves, depths, node, a, row):
+    """How many values the cell of a row may stand for, missing being one more at the top; without ``row``, all there are."""
+    missing = any(r[a] is None for r in rows)
+    if depths[a] == 1:
+        return 1 if row is not None else max(1, len({r[a] for r in rows}))
+    level = node[a] if row is not None else depths[a] - 1
+    label = TOP if row is None else released_label(row[a], paths[a], level, depths[a])
+    if label is None:
+        return 1
+    return max(1, leaves[a][level][label] + (missing if level == depths[a] - 1 else 0))
+
+
+def ambiguity(rows, paths, leaves, depths, node, gone):
+    """Logarithm of the mean number of combinations that a row may stand for, over that of all combinations."""
+    known = (rows, paths, leaves, depths, node)
+    every = math.prod(values_meant(*known, a, None) for a in range(len(node)))
+    mean = sum(
+        every if lost else math.prod(values_meant(*known, a, row) for a in range(len(node)))
+        for row, lost in zip(rows, gone, strict=True)
+    ) / len(rows)
+    return math.log(mean) / math.log(every) if every > 1 else 0.0
+
+
+def divergence(rows, paths, leaves, depths, node, gone):
+    """Bits from the distribution of the original rows to that which spreads released rows over what they may stand for."""
+    known, n = (rows, paths, leaves, depths, node), len(rows)
+    every = math.prod(values_meant(*known, a, None) for a in range(len(node)))
+    labels = generalised(rows, paths, depths, node)
+    kept = Counter(label for label, lost in zip(labels, gone, strict=True) if not lost)
+    total = 0.0
+    for row, count in Counter(rows).items():
+        label = labels[rows.index(row)]
+        box = math.prod(values_meant(*known, a, row) for a in range(len(node)))
+        total += count / n * math.log2(count / n / (kept[label] / n / box + sum(gone) / n / every))
+    return total
+
+
+def misclassified(rows, paths, depths, node, gone, labels):
+    """Share of rows that are suppressed or have another label than most of their class."""
+    classes = {}
+    for key, lost, label in zip(generalised(rows, paths, depths, node), gone, labels, strict=True):
+        if not lost:
+            classes.setdefault(key, Counter())[label] += 1
+    return (len(rows) - sum(max(counts.values()) for counts in classes.values())) / len(rows)
+
+
 def node_scores(rows, paths, leaves, depths, node, gone, weights):
     """Every objective of a node, by name."""
     n = len(rows)
@@ -121,6 +180,11 @@ def node_scores(rows, paths, leaves, depths, node, gone, weights):
         "precision": sum(w * x for w, x in zip(share, heights, strict=True)),
         "height": sum(w * level / max(1, d - 1) for w, level, d in zip(share, node, depths, strict=True)),
         "entropy": sum(w * x for w, x in zip(share, bits, strict=True)),
+        "ncp": sum(
+            w * x for w, x in zip(share, certainty_penalties(rows, paths, leaves, depths, node, gone), strict=True)
+        ),
+        "ambiguity": ambiguity(rows, paths, leaves, depths, node, gone),
+        "kl_divergence": divergence(rows, paths, leaves, depths, node, gone),
         "class_size": (n - sum(gone)) / len(kept) if kept else float(n),
         "discernibility": discernibility(kept.values(), sum(gone), n),
         "minimum_absolute_distance": sum(node),

@@ -5,23 +5,26 @@ from __future__ import annotations
 import dataclasses
 import math
 
+import polars as pl
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import sfumato as sf
 from sfumato import examples
 from sfumato.core.dataset import Dataset
 from sfumato.core.model import Facts, Needs
 from sfumato.core.objective import OBJECTIVES
+from sfumato.core.schema import Attribute, Role, Schema
 from sfumato.core.step import Goal
-from sfumato.errors import Unsatisfiable
+from sfumato.errors import ParameterError, SchemaError, Unsatisfiable
 from sfumato.models.k_anonymity import KAnonymity
 from sfumato.steps.global_recoding import GlobalRecoding
 from sfumato.steps.search.optimal import Search, k_minimal
 from tests import oracle
 from tests.random_tables import RandomTable, tables
 
-NAMES = [o.name for o in OBJECTIVES]
+NAMES = [o.name for o in OBJECTIVES if not o.labelled]
 MINIMAL = {o.name for o in OBJECTIVES if o.minimal}
 PREFERENCES = ("minimum_absolute_distance", "minimum_relative_distance", "maximum_distribution", "minimum_suppression")
 
@@ -312,3 +315,45 @@ def test_a_budget_of_everything_never_releases_an_empty_table():
     table = RandomTable([("a",), ("b",)], [{v: (v,) for v in "ab"}])
     with pytest.raises(Unsatisfiable):
         GlobalRecoding(budget=1.0).plan(table.dataset(), Goal(models=(KAnonymity(2),)))
+
+
+@given(data=st.data(), table=tables(most_rows=20), k=st.integers(1, 4), budget=st.sampled_from([0.0, 0.2, 1.0]))
+def test_the_best_node_for_classifying_is_found(data, table, k, budget):
+    """Every node by brute force: what it suppresses, and whose label is not that of most in its class."""
+    labels = data.draw(st.lists(st.sampled_from(["p", "q", None]), min_size=len(table.rows), max_size=len(table.rows)))
+    frame = table.frame().with_columns(pl.Series("label", labels, dtype=pl.String))
+    people = Dataset(frame, Schema({**table.schema().attributes, "label": Attribute((Role.SENSITIVE,))}))
+    step = GlobalRecoding(budget=budget, objective="classification", label="label")
+    goal, allowed, wrong = Goal(models=(KAnonymity(k),)), math.floor(budget * len(table.rows) + 1e-9), {}
+    for node in oracle.all_nodes([0] * len(table.names), [d - 1 for d in table.depths]):
+        gone = oracle.suppressed_rows(oracle.generalised(table.rows, table.paths, table.depths, node), k)
+        if sum(gone) <= allowed and sum(gone) < len(table.rows):
+            wrong[node] = oracle.misclassified(table.rows, table.paths, table.depths, node, gone, labels)
+    if not wrong:
+        with pytest.raises(Unsatisfiable):
+            step.plan(people, goal)
+        return
+    plan = step.plan(people, goal)
+    assert plan.score == pytest.approx(min(wrong.values()), abs=1e-12)
+    assert plan.score == pytest.approx(wrong[tuple(plan.levels[name] for name in table.names)], abs=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("objective", "metric", "part"),
+    [("ncp", "ncp", "value"), ("ambiguity", "ambiguity", "value"), ("kl_divergence", "kl_divergence", "raw"), ("classification", {"classification": {"label": "diagnosis"}}, "raw")],
+)  # fmt: skip
+def test_what_is_searched_is_what_is_measured(objective, metric, part):
+    label = "diagnosis" if objective == "classification" else None
+    step = GlobalRecoding(budget=0.1, objective=objective, label=label)
+    release = sf.anonymize(examples.hospital(300), [KAnonymity(4)], [step], seed=1)
+    measured = sf.evaluate(release, metrics=[metric]).measures[0]
+    assert release.plans[0][1].score == pytest.approx(getattr(measured, part), rel=1e-9)
+
+
+def test_a_label_goes_with_its_objective():
+    for wrong in ({"objective": "classification"}, {"label": "diagnosis"}):
+        with pytest.raises(ParameterError, match="label goes with the objective classification"):
+            GlobalRecoding(**wrong)
+    step = GlobalRecoding(objective="classification", label="age")
+    with pytest.raises(SchemaError, match="would predict itself"):
+        step.plan(examples.hospital(300), Goal(models=(KAnonymity(2),)))

@@ -30,12 +30,13 @@ class Paths:
     the same last label. A value that is itself an inner node of level *j* repeats itself on levels 0…j.
     ``leaves[level][label]`` counts the leaf values the hierarchy has below a node (1 for a leaf);
     ``loss[level][label]`` is Iyengar's loss of the node: 0 for a leaf, 1 for the top,
-    ``(leaves−1)/(all leaves−1)`` for categories and ``width/range`` for numbers and dates.
+    ``(leaves−1)/(all leaves−1)`` for categories and ``width/range`` for numbers and dates; ``measured`` tells which.
     """
 
     rows: tuple[tuple[str, ...], ...]
     leaves: tuple[Mapping[str, float], ...]
     loss: tuple[Mapping[str, float], ...]
+    measured: bool = False
 
     @classmethod
     def from_leaf_rows(cls, rows: Sequence[tuple[str, ...]], leaf_rows: Sequence[tuple[str, ...]]) -> Paths:
@@ -96,7 +97,7 @@ class Ladder:
     """A hierarchy bound to the values of one column.
 
     ``labels[level][code]`` is what is released (None for missing); ``up[level][code]`` is the code one level
-    higher; ``leaves`` and ``loss`` are per level and code as in :class:`Paths`. Codes are ordered so that
+    higher; ``leaves``, ``loss`` and ``measured`` are per level and code as in :class:`Paths`. Codes are ordered so that
     every ``up`` is non-decreasing: values under one node are neighbours on every level. A missing value stays
     missing below the top and is generalised to the top with the others.
     """
@@ -105,6 +106,7 @@ class Ladder:
     up: tuple[NDArray[np.int64], ...]
     leaves: tuple[NDArray[np.float64], ...]
     loss: tuple[NDArray[np.float64], ...]
+    measured: bool = False
     _climbs: dict[tuple[int, int], NDArray[np.int64]] = dataclasses.field(
         default_factory=dict, init=False, repr=False, compare=False
     )
@@ -156,6 +158,7 @@ def ends_of(ladder: Ladder) -> Ladder:
         up=(ladder.climb(0, ladder.top),),
         leaves=(ladder.leaves[0], ladder.leaves[-1]),
         loss=(ladder.loss[0], ladder.loss[-1]),
+        measured=ladder.measured,
     )
 
 
@@ -207,6 +210,7 @@ def _ladder(paths: Paths, *, missing: bool) -> Ladder:
         up=tuple(ups),
         leaves=column(paths.leaves, [1.0] * depth),
         loss=column(paths.loss, missing_loss),
+        measured=paths.measured,
     )
 
 

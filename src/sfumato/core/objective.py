@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 from sfumato.core.parameters import known_as
-from sfumato.errors import ParameterError, did_you_mean
+from sfumato.errors import InternalError, ParameterError, did_you_mean
 
 if TYPE_CHECKING:
     import numpy as np
@@ -33,6 +33,24 @@ class Tally:
     squares: float
     cells: Sequence[float]
     weights: Sequence[float]
+    own: float = 0.0
+
+
+@dataclasses.dataclass(frozen=True)
+class Spread:
+    """What an objective sees that sums over columns do not show: every class of a node by itself.
+
+    ``costs[c]`` is the sum of the cell costs of class *c* over the columns and ``most`` that of a suppressed record;
+    ``records`` counts the class, ``kept`` those of them that are released; ``finest`` counts the classes of the original table. ``majority`` is how
+    many of a class have its most frequent label, where the objective asks for one.
+    """
+
+    costs: NDArray[np.float64]
+    records: NDArray[np.int64]
+    kept: NDArray[np.int64]
+    most: float
+    finest: NDArray[np.int64]
+    majority: NDArray[np.int64] | None = None
 
 
 CellCosts = Callable[["Ladder", "NDArray[np.int64]"], "list[NDArray[np.float64]]"]
@@ -46,7 +64,9 @@ class Objective:
     tells that the score never falls when a cell cost or the suppressed count rises, so that a search may cut off
     by bounds. ``minimal`` restricts the choice to k-minimal nodes (Samarati's preferences make no sense otherwise:
     the top of the lattice suppresses nothing). ``separable`` tells that the score is a rising convex function of a sum
-    with one term a column, so that what some columns cost at least and what others cost at least adds up.
+    with one term a column, so that what some columns cost at least and what others cost at least adds up. ``own`` is for scores
+    that no sums over columns give: it is computed from the classes of a node, and then no bound cuts anything off. ``labelled`` tells that
+    it is about a column that the step names as ``label``.
     """
 
     name: str
@@ -56,6 +76,8 @@ class Objective:
     bounded: bool = True
     minimal: bool = False
     separable: bool = False
+    own: Callable[[Spread], float] | None = None
+    labelled: bool = False
 
 
 def _loss_costs(ladder: Ladder, counts: NDArray[np.int64]) -> list[NDArray[np.float64]]:
@@ -86,6 +108,69 @@ def _entropy_costs(ladder: Ladder, counts: NDArray[np.int64]) -> list[NDArray[np
         size = np.bincount(ladder.climb(0, level), weights=counts, minlength=len(labels))
         levels.append((np.log2(np.maximum(size, 1)) - fixed) / span if span > 0 else np.zeros(len(labels)))
     return levels
+
+
+def _certainty_costs(ladder: Ladder, counts: NDArray[np.int64]) -> list[NDArray[np.float64]]:
+    """The certainty penalty: what the loss is for numbers; for categories the share of all values, from two values on."""
+    import numpy as np
+
+    if ladder.measured:
+        return list(ladder.loss)
+    every = max(1.0, float(ladder.leaves[-1].max(initial=1.0))) if ladder.top else 1.0
+    return [np.where(leaves > 1, leaves / every, 0.0) for leaves in ladder.leaves]
+
+
+def _log_leaves(ladder: Ladder, counts: NDArray[np.int64]) -> list[NDArray[np.float64]]:
+    """The logarithm of how many values a cell may stand for; at the top missing is one more."""
+    import numpy as np
+
+    more = [0.0] * ladder.top + [float(ladder.top > 0 and None in ladder.labels[0])]
+    return [np.log(np.maximum(1.0, leaves + add)) for leaves, add in zip(ladder.leaves, more, strict=True)]
+
+
+def all_values(ladder: Ladder) -> float:
+    """The logarithm of the number of values of a column: leaves of its hierarchy or values that occur, missing included."""
+    missing = None in ladder.labels[0]
+    known = float(ladder.leaves[-1].max(initial=0.0)) if ladder.top else len(ladder.labels[0]) - missing
+    return math.log(max(1.0, known + missing))
+
+
+def _ambiguity(spread: Spread) -> float:
+    """The logarithm of the mean number of combinations of a record, over that of all combinations."""
+    import numpy as np
+
+    n = int(spread.records.sum())
+    if not n or spread.most <= 0:
+        return 0.0
+    gone = n - int(spread.kept.sum())
+    mean = (spread.kept @ np.exp(spread.costs - spread.most) + gone) / n  # relative to the most: nothing overflows
+    return 1.0 + math.log(max(float(mean), math.exp(-700.0))) / spread.most
+
+
+def _divergence(spread: Spread) -> float:
+    """Bits between the original joint distribution and the one that spreads every class over what it may stand for."""
+    import numpy as np
+
+    n = int(spread.records.sum())
+    there = spread.records > 0
+    records, kept, costs = spread.records[there], spread.kept[there], spread.costs[there]
+    gone, finest = n - int(kept.sum()), spread.finest[spread.finest > 0]
+    with np.errstate(divide="ignore"):
+        density = np.logaddexp(np.log(kept) - costs, np.log(float(gone)) - spread.most) - math.log(max(1, n))
+    before = float((finest * (np.log(finest) - math.log(max(1, n)))).sum())
+    return max(0.0, (before - float(records @ density)) / max(1, n) / math.log(2))
+
+
+def _misclassified(spread: Spread) -> float:
+    """The share of records that are suppressed or differ from the majority of their class."""
+    if spread.majority is None:
+        raise InternalError("the objective classification was given no label")
+    n, right = int(spread.records.sum()), int(spread.majority[spread.kept > 0].sum())
+    return (n - right) / n if n else 0.0
+
+
+def _own(tally: Tally) -> float:
+    return tally.own
 
 
 def _mean(tally: Tally) -> float:
@@ -143,6 +228,38 @@ OBJECTIVES: tuple[Objective, ...] = (
         _entropy_costs,
         _mean,
         separable=True,
+    ),
+    Objective(
+        "ncp",
+        "mean certainty penalty of a cell: the loss of the Mondrian literature (Xu et al. 2006, doi:10.1145/1150402.1150504)",
+        _certainty_costs,
+        _mean,
+        separable=True,
+    ),
+    Objective(
+        "ambiguity",
+        "combinations of values a record may stand for, as logarithms (Nergiz & Clifton 2007); weights do not count",
+        _log_leaves,
+        _own,
+        bounded=False,
+        own=_ambiguity,
+    ),
+    Objective(
+        "kl_divergence",
+        "bits by which the joint distribution is misjudged (Kifer & Gehrke 2006, doi:10.1145/1142473.1142499); weights do not count",
+        _log_leaves,
+        _own,
+        bounded=False,
+        own=_divergence,
+    ),
+    Objective(
+        "classification",
+        "share of records suppressed or unlike the majority label of their class (Iyengar 2002); needs label, weights do not count",
+        _loss_costs,
+        _own,
+        bounded=False,
+        own=_misclassified,
+        labelled=True,
     ),
     Objective("class_size", "average size of the released classes", _loss_costs, _class_size, bounded=False),
     Objective(

@@ -42,7 +42,7 @@ def extent_paths(
     loss.append({TOP: _share(EVERYWHERE, domain)})
     for row in rows:
         loss[0].setdefault(row[0], 0.0)
-    return dataclasses.replace(category_paths(rows, own, len(loss)), loss=tuple(loss))
+    return dataclasses.replace(category_paths(rows, own, len(loss)), loss=tuple(loss), measured=True)
 
 
 def _share(span: Extent, domain: Extent | None) -> float:

@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     from sfumato.release.alternatives import Alternatives, BudgetChange, Neighbour, Option
 
 NEAR = 1e-12
-BOUNDED = ("loss", "loss_geometric", "precision", "height", "entropy")
+BOUNDED = ("loss", "loss_geometric", "precision", "height", "entropy", "ncp", "ambiguity", "classification")
 """Objectives between 0 and 1, told with four digits after the point."""
 
 

@@ -17,7 +17,7 @@ from sfumato.core.parameters import parameters
 from sfumato.core.population import count_needed
 from sfumato.core.schema import Kind
 from sfumato.core.step import Goal
-from sfumato.errors import ParameterError, Unsatisfiable
+from sfumato.errors import ParameterError, SchemaError, Unsatisfiable
 from sfumato.steps.blanks.attribute_suppression import ends_only
 from sfumato.steps.blanks.cell_plan import CellSuppression
 from sfumato.steps.blanks.recoded_cells import RecodedCells
@@ -36,6 +36,7 @@ if TYPE_CHECKING:
 
     from sfumato.core.dataset import Dataset
     from sfumato.core.landscape import Landscape
+    from sfumato.core.model import Needs
     from sfumato.core.schema import Schema
 
 
@@ -129,6 +130,7 @@ class GlobalRecoding:
     objective: Annotated[str, Field(description="what is made small: " + ", ".join(o.name for o in OBJECTIVES))] = (
         "loss"
     )
+    label: Annotated[str | None, Field(min_length=1, description="objective classification: what is predicted")] = None
     weights: Annotated[dict[str, float], Field(description="importance of columns")] = Field(default_factory=dict)
     levels: Annotated[dict[str, int | tuple[int, int]], Field(description="highest level, or lowest and highest")] = (
         Field(default_factory=dict)
@@ -142,6 +144,10 @@ class GlobalRecoding:
     def __post_init__(self) -> None:
         objective = objective_named(self.objective)
         choose(self.algorithm, effort=self.effort, seconds=self.seconds)
+        if objective.labelled != (self.label is not None):
+            raise ParameterError(
+                f"label goes with the objective classification, and that needs one; the objective is {self.objective}"
+            )
         if self.algorithm == "datafly" and (self.weights or self.objective != "loss"):
             raise ParameterError(
                 "datafly follows the number of values of the columns; it has no objective and no weights"
@@ -174,7 +180,7 @@ class GlobalRecoding:
 
     def lattice(self, dataset: Dataset, goal: Goal) -> Lattice:
         """The lattice of a table under this step's bounds; columns that cannot climb come first, then those with few values."""
-        needs = needed(goal.models, dataset.schema)
+        needs = self._needs(dataset, goal)
         classes = count_needed(dataset, needs, goal.population)
         ladders = dict(zip(classes.columns, classes.ladders, strict=True))
         order = sorted(classes.columns, key=lambda c: (ladders[c].top > 0, len(ladders[c].labels[0]), c))
@@ -193,8 +199,21 @@ class GlobalRecoding:
             budget=math.floor(share * classes.total + 1e-9),
             weights=normalised_weights(classes.columns, self.weights),
             reference={c: classes.counts[c].total() for c in needs.counts},
+            label=self.label,
         )
         return ends_only(made) if self.suppress == "attribute" else made
+
+    def _needs(self, dataset: Dataset, goal: Goal) -> Needs:
+        """What the models must be shown, and the label that the objective counts."""
+        needs = needed(goal.models, dataset.schema)
+        if self.label is None:
+            return needs
+        dataset.require([self.label])
+        if self.label in dataset.schema.quasi:
+            raise SchemaError(
+                f"global_recoding: the label {self.label!r} is a quasi-identifier, and would predict itself"
+            )
+        return dataclasses.replace(needs, counts=tuple(dict.fromkeys((*needs.counts, self.label))))
 
     def survey(
         self, dataset: Dataset, goal: Goal, plan: Recoding | RecodedCells, *, most_nodes: int, most_effort: float

@@ -13,7 +13,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from sfumato.core.model import Evidence, Model
-from sfumato.core.objective import Objective, Tally
+from sfumato.core.objective import Objective, Spread, Tally, all_values
 from sfumato.errors import ParameterError, SchemaError, did_you_mean
 
 if TYPE_CHECKING:
@@ -53,6 +53,7 @@ class Lattice:
     budget: int
     weights: tuple[float, ...]
     reference: Mapping[Column, NDArray[np.int64]]
+    label: str | None = None
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -208,7 +209,22 @@ class Lattice:
         cells = [(self.totals[a][classes.levels[a]] - lost[a] + lacking) / n if n else 0.0 for a in range(known)]
         cells += [self._least_cost(a, lacking) / n if n else 0.0 for a in range(known, len(self.columns))]
         levels = classes.levels[:known] + self.low[known:]
-        return Tally(levels, self.tops, n, lacking, kept_classes, squares, cells, self.weights)
+        own = self.objective.own(self._spread(classes, gone)) if self.objective.own and fixed is None else 0.0
+        return Tally(levels, self.tops, n, lacking, kept_classes, squares, cells, self.weights, own)
+
+    def _spread(self, classes: ClassTable, gone: NDArray[np.int64]) -> Spread:
+        """The classes of a node one by one, for objectives that sums do not give."""
+        import numpy as np
+
+        costs = np.zeros(len(classes))
+        for a, name in enumerate(self.columns):
+            costs += self._cell_costs[a][classes.levels[a]][classes.codes(name)]
+        most = sum(all_values(ladder) for ladder in self.base.ladders)
+        labels = None if self.label is None else classes.counts[self.label]
+        majority = None if labels is None else np.zeros(len(classes), dtype=np.int64)
+        if labels is not None and majority is not None:
+            np.maximum.at(majority, np.repeat(np.arange(len(classes)), np.diff(labels.starts)), labels.counts)
+        return Spread(costs, classes.records, classes.records - gone, most, self.base.records, majority)
 
     def _least_cost(self, a: int, gone: int) -> float:
         """What a column not yet decided costs at least when so many records are suppressed."""

@@ -54,8 +54,10 @@ def neighbourhood(lattice: Lattice, node: Node) -> Landscape:
 
 
 def smallest_class(lattice: Lattice) -> int | None:
-    """The k of a lattice whose only promise is k-anonymity over records and whose keys fit the loop; None otherwise."""
+    """The k of a lattice whose only promise is k-anonymity over records, whose keys and objective fit the loop; or None."""
     base = lattice.base
+    if lattice.objective.own is not None:  # the loop keeps sums over columns only
+        return None
     sizes = [model.k for model in lattice.models if model.name == "k_anonymity"]  # type: ignore[attr-defined]
     if len(sizes) != len(lattice.models) or not sizes or base.person is not None or base.population is not None:
         return None
