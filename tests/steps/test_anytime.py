@@ -24,7 +24,7 @@ from tests.random_tables import RandomTable
 from tests.steps.test_lattice_algorithms import lattice_of, lattices, turned
 from tests.steps.test_optimal_search import SmallCrowds
 
-NAMES = [o.name for o in OBJECTIVES if not o.minimal]
+NAMES = [o.name for o in OBJECTIVES if not o.minimal and not o.labelled]
 BOUNDED = [o.name for o in OBJECTIVES if o.bounded]
 
 
