@@ -258,6 +258,18 @@ TABLES = {
     "household panel": """
         pid repeated unit; hid household unit; syear constant plain; gebjahr year quasi; statefip region quasi; puma zip quasi
         perwt even expansion weight; bpl country quasi; incwage money sensitive; educd degree quasi; occ2010 many quasi; famsize small count quasi""",
+    "abbreviations": """
+        LNAME family direct; Contact_Person full direct; ApplicantFirstName given direct; Kontoinhaber full direct
+        nom_du_patient full direct; Student_Full_Nm full direct; Angehöriger full direct; responsable full ask; tel_mobile phone direct
+        EMAIL1 email direct; Anschrift street direct; PatientKey sparse direct; chart_id sparse direct; hosp_no sparse direct
+        registration sparse ask; vnr digits direct; lbnr sparse ask; patient_dob birth quasi; geb_dat birth quasi; AGE_YRS age quasi
+        alter_bei_aufnahme age quasi; edad_anios age quasi; wohnbezirk region quasi; kreis_nr region quasi; HomeTown city quasi
+        zip5 zip quasi; plz_3 zip quasi; nationalite country quasi; herkunftsland country quasi; SEX_CD sex quasi; m_status marital quasi
+        beschäftigung job quasi; occupation_group few quasi; schooling_yrs small count quasi; eduyrs small count quasi
+        nkids small count quasi; surgery_dt event quasi; last_visit event quasi; created_at event quasi; date_of_incident event quasi
+        prim_dx illness sensitive; gehalt_brutto money sensitive; cd4_baseline counts ask; hba1c measure ask; kirche few sensitive
+        convicted yes sensitive; completed yes plain; item_12 likert plain; answer_7 likert plain; treated flag plain
+        hh_income money sensitive; Freitext text direct; reason_text text direct""",
     "passengers": """
         PassengerId running direct; Survived flag plain; Pclass few plain; Name full direct; Sex sex word quasi; Age age quasi
         SibSp small count plain; Ticket code direct; Fare money ask; Cabin code direct; Embarked few plain""",

@@ -29,8 +29,11 @@ ROWS = 10_000
 
 MOST_COLUMNS = 120
 FEWEST_ROWS = 30
-TELLS = 0.98
+TELLS = 0.9
 """λ from which one column tells another, where that has :data:`SEVERAL` values; with fewer only λ = 1 counts."""
+
+SAME = 0.98
+"""λ in both directions from which two columns say the same."""
 
 SEVERAL = 5
 ROWS_A_VALUE = 4
@@ -68,12 +71,11 @@ def _between(one: _Coded, other: _Coded) -> Iterator[Telling]:
         yield Telling(one.name, other.name, mutual=True)
         return
     there, back = one.tells(other), other.tells(one)
-    if there and back:
+    if min(there, back) >= SAME:
         yield Telling(one.name, other.name, mutual=True)
-    elif there:
-        yield Telling(one.name, other.name, mutual=False)
-    elif back:
-        yield Telling(other.name, one.name, mutual=False)
+    elif max(there, back) >= TELLS:
+        teller, told = (one, other) if there >= back else (other, one)
+        yield Telling(teller.name, told.name, mutual=False)
 
 
 @dataclasses.dataclass(frozen=True, repr=False)
@@ -99,14 +101,15 @@ class _Coded:
         alike = self.distinct == other.distinct > 1 and self.values.dtype == other.values.dtype
         return alike and self.values.equals(other.values, check_names=False)
 
-    def tells(self, other: _Coded) -> bool:
+    def tells(self, other: _Coded) -> float:
+        """λ, where there is enough to say so; 0 otherwise."""
         rows = len(self.codes.of)
         if self.distinct * ROWS_A_VALUE > rows or not 1 < other.distinct <= 2 * self.distinct:
-            return False
+            return 0.0
         right = _right_guesses(self.codes, other.codes)
         if right == rows:
-            return True
-        return other.distinct >= SEVERAL and right - other.commonest >= TELLS * (rows - other.commonest)
+            return 1.0
+        return (right - other.commonest) / (rows - other.commonest) if other.distinct >= SEVERAL else 0.0
 
 
 def _right_guesses(given: Codes, guessed: Codes) -> int:

@@ -42,7 +42,8 @@ DIRECT = {
         first name, last name, full name, given name, family name, surname, forename, middle name, maiden name, birth
         name, fname, lname, nickname, initials, initial, middle initial, person name, patient name, customer name,
         client name, employee name, student name, user name, contact name, doctor name, physician name, nurse name,
-        teacher name, mother name, father name, spouse name, guardian name, next of kin, signature, author, applicant
+        teacher name, mother name, father name, spouse name, guardian name, next of kin, contact person, account
+        holder, kontoinhaber, kontaktperson, ansprechpartner, angehöriger, angehörige, signature, author, applicant
         name, owner name, holder name, member name, respondent name, subject name, staff name, vorname, nachname,
         familienname, geburtsname, rufname, zuname, vollname, mädchenname, patientenname, kundenname, unterschrift,
         nom de famille, nom complet, prénom, prénoms, nom usuel, nom patient, nom client, nom de naissance, nom
@@ -126,8 +127,8 @@ DIRECT = {
         chassisnummer, placa do carro, tablica rejestracyjna, numer rejestracyjny, nr rejestracyjny,
         registreringsnummer, regnr, registreringsskylt, rekisterinumero""",
     "medical record number": """
-        mrn, medical record number, medical record no, medical record, chart number, chart no, hospital number,
-        hospital no, patient number, patient no, encounter number, accession number, health plan number, insurance
+        mrn, medical record number, medical record no, medical record, chart number, chart no, hospital number, hosp
+        no, hospital no, patient number, patient no, encounter number, accession number, health plan number, insurance
         number, policy number, member number, beneficiary number, health card number, subscriber number,
         patientennummer, patienten nr, pat nr, aufnahmenummer, versichertennummer, versicherungsnummer,
         krankenkassennummer, policennummer, numéro patient, ipp, numéro d assuré, numéro de police, nda, número de

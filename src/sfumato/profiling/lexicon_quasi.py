@@ -120,10 +120,10 @@ QUASI = {
         número de pessoas, tamanho da família, liczba osób, wielkość gospodarstwa, hushållsstorlek, antal personer,
         antal i hushållet""",
     "children": """
-        children, number of children, n children, num children, kids, nchild, dependents, number of dependents,
-        kinder, anzahl kinder, kinderzahl, enfants, nombre d enfants, nombre enfants, nb enfants, hijos, número de
-        hijos, num hijos, figli, numero figli, numero di figli, kinderen, aantal kinderen, filhos, número de filhos,
-        dzieci, liczba dzieci, barn, antal barn, lapset, počet dětí""",
+        children, number of children, n children, num children, kids, nkids, num kids, nchild, dependents, number of
+        dependents, kinder, anzahl kinder, kinderzahl, enfants, nombre d enfants, nombre enfants, nb enfants, hijos,
+        número de hijos, num hijos, figli, numero figli, numero di figli, kinderen, aantal kinderen, filhos, número de
+        filhos, dzieci, liczba dzieci, barn, antal barn, lapset, počet dětí""",
     "occupation": """
         occupation, job, job title, profession, employment, work class, workclass, position, employer, industry,
         sector, class of worker, self employed, unemployment, isco, soc code, naics, occup, labor force status, labour
@@ -139,16 +139,17 @@ QUASI = {
         yrke, sysselsättning, arbetsgivare, bransch, befattning, ssyk, stilling, erhverv, arbejdsgiver, ammatti,
         työnantaja, povolání, foglalkozás, meslek""",
     "education": """
-        education, education level, education num, educational attainment, educ, educd, schooling, highest degree,
-        degree, qualification, isced, school completed, highest level of school completed, highest education, years of
-        schooling, highest qualification, edu, edlevel, bildung, bildungsabschluss, schulabschluss, bildungsgrad,
-        bildungsstand, ausbildung, höchster abschluss, schulbildung, abschluss, niveau d études, diplôme, éducation,
-        niveau d instruction, scolarité, niveau études, niveau de diplôme, educación, nivel educativo, nivel de
-        estudios, estudios, nivel de instrucción, escolaridad, titulación, istruzione, titolo di studio, livello di
-        istruzione, grado di istruzione, scolarità, opleiding, opleidingsniveau, hoogste opleiding, onderwijsniveau,
-        diploma, escolaridade, educação, nível de escolaridade, habilitações, nível de instrução, habilitações
-        literárias, grau de instrução, wykształcenie, poziom wykształcenia, wyksztalcenie, utbildning,
-        utbildningsnivå, högsta utbildning, utdanning, utdannelse, uddannelse, koulutus, vzdělání, végzettség, eğitim""",
+        education, education level, education num, educational attainment, educ, educd, eduyrs, education years,
+        schooling years, schooling, highest degree, degree, qualification, isced, school completed, highest level of
+        school completed, highest education, years of schooling, highest qualification, edu, edlevel, bildung,
+        bildungsabschluss, schulabschluss, bildungsgrad, bildungsstand, ausbildung, höchster abschluss, schulbildung,
+        abschluss, niveau d études, diplôme, éducation, niveau d instruction, scolarité, niveau études, niveau de
+        diplôme, educación, nivel educativo, nivel de estudios, estudios, nivel de instrucción, escolaridad,
+        titulación, istruzione, titolo di studio, livello di istruzione, grado di istruzione, scolarità, opleiding,
+        opleidingsniveau, hoogste opleiding, onderwijsniveau, diploma, escolaridade, educação, nível de escolaridade,
+        habilitações, nível de instrução, habilitações literárias, grau de instrução, wykształcenie, poziom
+        wykształcenia, wyksztalcenie, utbildning, utbildningsnivå, högsta utbildning, utdanning, utdannelse,
+        uddannelse, koulutus, vzdělání, végzettség, eğitim""",
     "school or hospital": """
         school, school name, university, college, hospital, hospital name, clinic, facility, facility name, provider
         name, physician, care provider, class name, schule, universität, krankenhaus, klinik, hochschule, hausarzt,

@@ -30,11 +30,11 @@ SENSITIVE = {
         läkemedel, behandling, funktionsnedsättning, graviditet, rökare, rökning, blodtryck, dödsorsak, sjukfrånvaro,
         sykdom, sygdom, helse, helbred, sundhed, diagnoosi, sairaus, terveys""",
     "religion or belief": """
-        religion, rlgblg, religious affiliation, faith, denomination, belief, church, confession,
-        religionszugehörigkeit, konfession, glaube, kirchensteuer, weltanschauung, religion pratiquée, confession
-        religieuse, croyance, culte, religión, credo, creencia, confesión, religione, confessione, fede, godsdienst,
-        geloof, geloofsovertuiging, kerkgenootschap, religie, religião, crença, fé, religia, wyznanie,
-        religionstillhörighet, trossamfund, trosretning, trossamfunn, uskonto""",
+        religion, rlgblg, religious affiliation, faith, denomination, belief, church, kirche, église, iglesia, chiesa,
+        kerk, igreja, kościół, kyrka, confession, religionszugehörigkeit, konfession, glaube, kirchensteuer,
+        weltanschauung, religion pratiquée, confession religieuse, croyance, culte, religión, credo, creencia,
+        confesión, religione, confessione, fede, godsdienst, geloof, geloofsovertuiging, kerkgenootschap, religie,
+        religião, crença, fé, religia, wyznanie, religionstillhörighet, trossamfund, trosretning, trossamfunn, uskonto""",
     "sexual life": """
         sexual orientation, sexuality, sexual preference, sex life, lgbt, sexual partners, sexuelle orientierung,
         sexualität, orientation sexuelle, vie sexuelle, orientación sexual, sexualidad, orientamento sessuale,
@@ -56,14 +56,15 @@ SENSITIVE = {
         vakbondslid, filiação sindical, związek zawodowy, członkostwo w związku zawodowym, fackförbund, facklig
         tillhörighet, fackmedlem, fagforening, fagforbund, ammattiliitto""",
     "criminal record": """
-        criminal record, crime, offence, offense, conviction, convictions, arrest, arrested, prison, sentence, felony,
-        charge, charges, recid, recidivism, two year recid, reoffended, probation, parole, jail, custody, bail,
-        misdemeanor, juvenile record, priors, priors count, prior convictions, prior arrests, juv fel count, juv misd
-        count, juv other count, verdict, risk of recidivism, vorstrafe, vorstrafen, straftat, verurteilung,
-        führungszeugnis, haft, delikt, casier judiciaire, condamnation, infraction, délit, antecedentes penales,
-        delito, condena, infracción, precedenti penali, reato, condanna, fedina penale, casellario giudiziale,
-        strafblad, delict, veroordeling, misdrijf, antecedentes criminais, condenação, karalność, przestępstwo, wyrok,
-        rejestr karny, brott, brottslighet, belastningsregister, straffeattest, kriminalitet, rikos""",
+        criminal record, crime, offence, offense, conviction, convictions, convicted, arrest, arrested, prison,
+        sentence, felony, charge, charges, recid, recidivism, two year recid, reoffended, probation, parole, jail,
+        custody, bail, misdemeanor, juvenile record, priors, priors count, prior convictions, prior arrests, juv fel
+        count, juv misd count, juv other count, verdict, risk of recidivism, vorstrafe, vorstrafen, straftat,
+        verurteilung, führungszeugnis, haft, delikt, casier judiciaire, condamnation, infraction, délit, antecedentes
+        penales, delito, condena, infracción, precedenti penali, reato, condanna, fedina penale, casellario
+        giudiziale, strafblad, delict, veroordeling, misdrijf, antecedentes criminais, condenação, karalność,
+        przestępstwo, wyrok, rejestr karny, brott, brottslighet, belastningsregister, straffeattest, kriminalitet,
+        rikos""",
     "income or wealth": """
         income, annual inc, incwage, hinctnta, hourly rate, daily rate, revol bal, claim amount, loan status, payout,
         salary, salary class, salaries, wage, wages, earnings, annual income, household income, pay, savings, wealth,
