@@ -132,13 +132,19 @@ class AttackReport:
         kinds = {
             "intruder": text,
             "attack": text,
-            "status": text,
             "value": share,
             "low": share,
             "high": share,
             "baseline": share,
         }
-        kinds |= {"threshold": share, "limit": share, "exceeds": pl.Boolean, "victims": pl.Int64, "sentence": text}
+        kinds |= {
+            "threshold": share,
+            "limit": share,
+            "exceeds": pl.Boolean,
+            "victims": pl.Int64,
+            "status": text,
+            "sentence": text,
+        }
         rows = [*map(_as_row, self.tried), *({**s.to_dict(), "sentence": str(s.reason)} for s in self.unknown)]
         return pl.DataFrame([[row.get(key) for key in kinds] for row in rows], schema=kinds, orient="row")
 
