@@ -380,3 +380,20 @@ def test_control_signs_are_spelled_out_on_pages_and_in_messages(tmp_path):
             assert "\x1b" not in text and "\u202e" not in text, file.name
     assert "\\x1b[2Jb\\u202e" in (tmp_path / "out" / "share" / "report.html").read_text(encoding="utf-8")
     assert str(OutputError(f"column {name} is in the way")) == "column a\\x1b[2Jb\\u202e is in the way"
+
+
+def test_value_labels_of_dropped_rows_are_gone(tmp_path):
+    import pyreadstat
+
+    frame = pl.DataFrame({"q": [1] * 40 + [2], "s": [1, 2] * 20 + [3]})
+    labels = {"q": {1: "kent", 2: "zanzibar"}, "s": {1: "flu", 2: "cold", 3: "quokkaitis"}}
+    for suffix, write in ((".sav", pyreadstat.write_sav), (".dta", pyreadstat.write_dta)):
+        write(frame, str(tmp_path / f"in{suffix}"), variable_value_labels=labels)
+        people = sf.read(tmp_path / f"in{suffix}").with_roles(quasi=["q"], sensitive=["s"])
+        people = people.with_hierarchies(q=sf.suppress())
+        release = sf.anonymize(people, [sf.KAnonymity(2)], [sf.GlobalRecoding(budget=0.1)], seed=1)
+        for format in ("spss", "stata"):  # noqa: A001
+            release.write(tmp_path / f"{suffix[1:]}-{format}", format=format)
+            (file,) = (tmp_path / f"{suffix[1:]}-{format}" / "share").glob("data.*")
+            assert b"flu" in file.read_bytes()
+            assert not [label for label in LABELS if label.encode() in file.read_bytes()]

@@ -33,8 +33,12 @@ def _console(**options: Any) -> Console:
     """A console that shows control characters of names and values spelled out, wherever they stand in what is printed."""
     from rich.console import Console
     from rich.segment import Segment
+    from rich.text import Text
 
     class Spelling(Console):
+        def render_str(self, text: str, **options: Any) -> Text:  # before widths are measured
+            return super().render_str(printable(text), **options)
+
         def render(self, renderable: Any, options: Any = None) -> Iterator[Segment]:
             for text, style, control in super().render(renderable, options):
                 yield Segment(text if control else printable(text), style, control)
