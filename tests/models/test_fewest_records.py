@@ -68,7 +68,7 @@ def test_any_excess_is_made_up_for_by_the_fewest_records(classes, slack):
     counted = count_classes(Dataset(pl.DataFrame({"x": rows})).with_roles(quasi="x"))
     order = counted.codes("x")
     excess = np.array([classes[i][1] for i in order])
-    gone = fewest_records(counted, excess, slack)
+    gone = fewest_records(counted, counted.records, excess, slack)
     assert (excess * counted.records)[~gone].sum() <= slack + 1e-9
     fewest = oracle.fewest_dropped(classes, lambda rest: sum(n * x for n, x in rest) <= slack + 1e-9)
     assert counted.records[gone].sum() == fewest
@@ -79,5 +79,5 @@ def test_a_large_table_is_decided_by_its_order():
     sizes = np.arange(2, 3000, 2)
     rows = np.repeat(np.arange(len(sizes)), sizes)
     counted = count_classes(Dataset(pl.DataFrame({"x": rows})).with_roles(quasi="x"))
-    gone = fewest_records(counted, np.ones(len(sizes)), float(sizes.sum() - 100_001))
+    gone = fewest_records(counted, counted.records, np.ones(len(sizes)), float(sizes.sum() - 100_001))
     assert 100_002 <= counted.records[gone].sum() <= 100_002 + 3000

@@ -66,8 +66,7 @@ class ExpectedReidentifications:
     def failing(self, evidence: Evidence) -> NDArray[np.bool_]:
         """The riskiest classes, as many as must go for the number to be small enough."""
         classes = evidence.classes
-        right = self._risks(evidence) * classes.sizes / classes.records
-        return fewest_records(classes, right, self.limit + TOLERANCE)
+        return fewest_records(classes, classes.sizes, self._risks(evidence), self.limit + TOLERANCE)
 
     def judge(self, evidence: Evidence) -> Verdict:
         """The expected number, and the classes that would have to go."""

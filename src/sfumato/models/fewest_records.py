@@ -25,35 +25,38 @@ MOST_WORK = 20_000_000
 
 
 def fewest_records(
-    classes: ClassTable, excess_of_a_record: NDArray[np.float64], slack: float = 0.0
+    classes: ClassTable, members: NDArray[np.int64], excess: NDArray[np.float64], slack: float = 0.0
 ) -> NDArray[np.bool_]:
-    """The classes to drop: as few records as possible, so that the excess of the rest is at most ``slack``.
+    """The classes to drop: as few members as possible, so that the excess of the rest is at most ``slack``.
 
+    ``members`` are what the promise counts in each class, records or persons, and ``excess`` is that of one of them.
     Where the larger classes do not have the smaller excess, the fewest records are a sum to be hit; it is searched for
     within ``MOST_WORK``, and beyond that less than one class too many goes. Everything goes when nothing less will do.
     """
     import numpy as np
 
-    excess = excess_of_a_record * classes.records
-    dropped = np.zeros(len(excess), dtype=np.bool_)
-    need, near = float(excess.sum()) - slack, NEAR * float(np.abs(excess).sum())
+    gains = excess * members
+    dropped = np.zeros(len(gains), dtype=np.bool_)
+    need, near = float(gains.sum()) - slack, NEAR * float(np.abs(gains).sum())
     if need <= near:
         return dropped
-    order = _riskiest_first(classes, excess_of_a_record)
-    sack = _Sack(classes.records[order], excess[order], need - near)
+    order = _riskiest_first(classes, members, excess)
+    sack = _Sack(members[order], gains[order], need - near)
     if sack.enough is None:
         return ~dropped
     dropped[order[sack.fewest()]] = True
     return dropped
 
 
-def _riskiest_first(classes: ClassTable, excess_of_a_record: NDArray[np.float64]) -> NDArray[np.signedinteger[Any]]:
-    """The classes whose dropping helps, the largest excess a record first, then the smallest, then by their keys."""
+def _riskiest_first(
+    classes: ClassTable, members: NDArray[np.int64], excess: NDArray[np.float64]
+) -> NDArray[np.signedinteger[Any]]:
+    """The classes whose dropping helps, the largest excess a member first, then the smallest, then by their keys."""
     import numpy as np
 
-    useful = np.flatnonzero(excess_of_a_record > 0)
-    keys, sizes, records = classes.keys[useful], classes.sizes[useful], classes.records[useful]
-    return useful[np.lexsort((*keys.T[::-1], records, sizes, -excess_of_a_record[useful]))]
+    useful = np.flatnonzero(excess > 0)
+    keys, sizes = classes.keys[useful], classes.sizes[useful]
+    return useful[np.lexsort((*keys.T[::-1], members[useful], sizes, -excess[useful]))]
 
 
 @dataclasses.dataclass(frozen=True)

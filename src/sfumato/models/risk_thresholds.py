@@ -124,7 +124,9 @@ class AverageRisk:
 
     def failing(self, evidence: Evidence) -> NDArray[np.bool_]:
         """The riskiest classes, as many as must go for the mean to be low enough."""
-        return fewest_records(evidence.classes, 1 / evidence.frequencies - (self.threshold + TOLERANCE))
+        return fewest_records(
+            evidence.classes, evidence.classes.records, 1 / evidence.frequencies - (self.threshold + TOLERANCE)
+        )
 
     def judge(self, evidence: Evidence) -> Verdict:
         """The mean risk, and the classes that would have to go."""
@@ -175,7 +177,8 @@ class RecordsAtRisk:
     def failing(self, evidence: Evidence) -> NDArray[np.bool_]:
         """Classes at risk, the riskiest first, as few records as must go for the share to be small enough."""
         at_risk = evidence.frequencies < self.enough_k
-        return fewest_records(evidence.classes, at_risk.astype(float) - (self.share + TOLERANCE))
+        excess = at_risk.astype(float) - (self.share + TOLERANCE)
+        return fewest_records(evidence.classes, evidence.classes.records, excess)
 
     def judge(self, evidence: Evidence) -> Verdict:
         """The share at risk, and the classes that would have to go."""
