@@ -1,9 +1,11 @@
 from __future__ import annotations
 
+import polars as pl
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import sfumato as sf
 from sfumato.errors import ParameterError, SchemaError
 from sfumato.hierarchies import MaskLeft, MaskRight, mask_left, mask_right
 from tests.hierarchies.contract import (
@@ -68,6 +70,41 @@ def test_longer_values_are_counted_and_the_fix_is_named():
 def test_wrong_parameters_are_refused(wrong):
     with pytest.raises(ParameterError):
         MaskRight(**wrong)
+
+
+def test_codes_read_as_numbers_are_filled_up():
+    rows = mask_right(5, pad="0").paths(["3601", "53711", "601", "36**", "*"], [1] * 5).rows
+    assert rows == (
+        ("3601", "0360*", "036**", "03***", "0****", "*"),
+        ("53711", "5371*", "537**", "53***", "5****", "*"),
+        ("601", "0060*", "006**", "00***", "0****", "*"),
+        ("36**", "36**", "36**", "03***", "0****", "*"),
+        ("*",) * 6,
+    )
+    assert mask_left(5, pad="0").paths(["3601"], [1]).rows == (("3601", "*3601", "**601", "***01", "****1", "*"),)
+    assert mask_left(5, pad="0").paths(["*3601"], [1]).rows == (("*3601", "*3601", "**601", "***01", "****1", "*"),)
+
+
+@given(st.lists(st.integers(0, 99999), min_size=1, max_size=10, unique=True))
+def test_filled_up_numbers_have_the_paths_of_their_codes(numbers):
+    texts, codes = [str(n) for n in numbers], [f"{n:05}" for n in numbers]
+    for mask in (mask_right, mask_left):
+        as_numbers = mask(5, pad="0").paths(texts, [1] * len(texts)).rows
+        as_codes = mask(5).paths(codes, [1] * len(codes)).rows
+        assert [row[1:] for row in as_numbers] == [row[1:] for row in as_codes]
+        assert [row[0] for row in as_numbers] == texts
+
+
+def test_numbers_that_may_have_lost_their_zeros_are_refused():
+    table = sf.read(pl.DataFrame({"zip": [3601, 53711]})).with_roles(quasi="zip")
+    with pytest.raises(SchemaError, match="leading zeros may be lost") as refused:
+        sf.assess(table.with_hierarchies(zip=mask_right(5)))
+    assert "3601" not in str(refused.value) and "'zip'" in str(refused.value)
+    with pytest.raises(SchemaError, match="leading zeros may be lost"):
+        sf.anonymize(table.with_hierarchies(zip=mask_right(5)), [sf.KAnonymity(2)], [sf.GlobalRecoding()])
+    assert sf.assess(table.with_hierarchies(zip=mask_right(5, pad="0"))).records == 2
+    text = sf.read(pl.DataFrame({"zip": ["3601", "53711"]})).with_roles(quasi="zip")
+    assert sf.assess(text.with_hierarchies(zip=mask_right(5))).records == 2
 
 
 words = st.lists(st.text("ab1", max_size=5), min_size=1, max_size=15, unique=True)

@@ -47,7 +47,7 @@ def bound(name: str, values: pl.Series):
             {"intervals": {"widths": [10, 20], "open_below": 20, "open_above": 80}},
         ),
         ("zip", ["53711", "53703", "02139"], {"mask_right": {"length": 5}}),
-        ("zip", [53711, 53703, 2139], {"mask_right": {"length": 5}}),
+        ("zip", [53711, 53703, 2139], {"mask_right": {"length": 5, "pad": "0"}}),
         ("zip", ["537**", "53703", "021**"], {"mask_right": {"length": 5}}),
         ("x", ["**711", "*3703"], {"mask_left": {"length": 5}}),
         ("region", ["DE111", "DE112", "DE212"], {"mask_right": {"length": 5}}),

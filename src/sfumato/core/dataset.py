@@ -6,6 +6,8 @@ import dataclasses
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
+from sfumato.core.encoding import encode
+from sfumato.core.hierarchy import ReadsCharacters
 from sfumato.core.schema import Attribute, Kind, Role, Schema, lacking_columns
 from sfumato.core.source import Source
 from sfumato.errors import SchemaError
@@ -100,9 +102,25 @@ class Dataset:
         return bool(self.schema.attributes) or self.source.format not in ("csv", "excel")
 
     def checked(self) -> Dataset:
-        """The same dataset, or one error that lists all that does not fit: roles missing, columns unknown."""
+        """The same dataset, or one error that lists all that does not fit: roles missing, columns unknown, zeros lost."""
         self.schema.check(self.columns, self.source.name)
+        problems = [told for name in self.schema.attributes if (told := self._zeros_lost(name))]
+        if problems:
+            raise SchemaError(problems)
         return self
+
+    def _zeros_lost(self, name: str) -> str | None:
+        """Why a hierarchy that reads characters cannot read a column of numbers, or None."""
+        hierarchy: Any = self.schema[name].hierarchy
+        if not isinstance(hierarchy, ReadsCharacters) or not self.column(name).dtype.is_numeric():
+            return None
+        short = hierarchy.too_short([v for v in encode(self.column(name)).labels if v is not None])
+        if not short:
+            return None
+        return (
+            f"column {name!r} holds numbers, and {short:,} of its distinct values are shorter than the codes {hierarchy.name} "
+            "reads: leading zeros may be lost. Read the column as text, or fill it up with pad: '0'"
+        )
 
     def with_schema(self, schema: Schema) -> Dataset:
         """A dataset with another schema; columns the table lacks are refused."""

@@ -92,6 +92,17 @@ class Hierarchy(Protocol):
         ...
 
 
+@runtime_checkable
+class ReadsCharacters(Protocol):
+    """A hierarchy that reads codes character by character, and must not meet numbers that lost their leading zeros."""
+
+    name: ClassVar[str]
+
+    def too_short(self, values: Sequence[str]) -> int:
+        """How many values are shorter than the codes are."""
+        ...
+
+
 @dataclasses.dataclass(frozen=True, eq=False)
 class Ladder:
     """A hierarchy bound to the values of one column.

@@ -14,6 +14,14 @@ from sfumato.hierarchies.occurring import category_paths
 
 Length = Annotated[int, Field(ge=1, le=1000, description="number of characters of the longest value")]
 Char = Annotated[str, Field(min_length=1, max_length=1, description="the character that stands for a hidden one")]
+Pad = Annotated[
+    str | None,
+    Field(
+        min_length=1,
+        max_length=1,
+        description="what fills up shorter values from the left: '0' for codes that were read as numbers",
+    ),
+]
 
 
 @parameters
@@ -25,14 +33,20 @@ class MaskRight:
     inner node. The loss of a label is ``(leaves−1)/(all leaves−1)``, where the leaves are the values that occur:
     how many others a mask could stand for is not known. (ARX estimates it from the alphabet instead.)
 
+    Codes that were read as numbers have lost their leading zeros, and 36** of 3601 would be read as 36 and not as 036: ``pad="0"``
+    fills them up again. A column of numbers with shorter values is refused without it.
+
     Reference: Iyengar 2002, doi:10.1145/775047.775089, for the loss.
 
+    >>> MaskRight(3, pad="0").paths(["36"], [1]).rows
+    (('36', '03*', '0**', '*'),)
     >>> MaskRight(3).paths(["537", "539", "53*"], [1, 1, 1]).rows
     (('537', '53*', '5**', '*'), ('539', '53*', '5**', '*'), ('53*', '53*', '5**', '*'))
     """
 
     length: Length
     char: Char = "*"
+    pad: Pad = None
 
     name: ClassVar[str] = "mask_right"
     fixed: ClassVar[bool] = True
@@ -40,8 +54,12 @@ class MaskRight:
     def paths(self, values: Sequence[str], counts: Sequence[int]) -> Paths:
         """Paths of the distinct values; values longer than ``length`` are counted and refused."""
         _require_fitting(values, self.length, self.name)
-        pairs = [_path(v, self.length, self.char, len(v) - len(v.rstrip(self.char)), left=False) for v in values]
+        pairs = [_filled_path(v, self, len(v) - len(v.rstrip(self.char)), left=False) for v in values]
         return category_paths([row for row, _ in pairs], [own for _, own in pairs], self.length + 1)
+
+    def too_short(self, values: Sequence[str]) -> int:
+        """How many values are shorter than the codes are and not filled up."""
+        return 0 if self.pad is not None else sum(len(v) < self.length for v in values)
 
 
 @parameters
@@ -54,6 +72,7 @@ class MaskLeft:
 
     length: Length
     char: Char = "*"
+    pad: Pad = None
 
     name: ClassVar[str] = "mask_left"
     fixed: ClassVar[bool] = True
@@ -61,18 +80,31 @@ class MaskLeft:
     def paths(self, values: Sequence[str], counts: Sequence[int]) -> Paths:
         """Paths of the distinct values; values longer than ``length`` are counted and refused."""
         _require_fitting(values, self.length, self.name)
-        pairs = [_path(v, self.length, self.char, len(v) - len(v.lstrip(self.char)), left=True) for v in values]
+        pairs = [_filled_path(v, self, len(v) - len(v.lstrip(self.char)), left=True) for v in values]
         return category_paths([row for row, _ in pairs], [own for _, own in pairs], self.length + 1)
 
+    def too_short(self, values: Sequence[str]) -> int:
+        """How many values are shorter than the codes are and not filled up."""
+        return 0 if self.pad is not None else sum(len(v) < self.length for v in values)
 
-def mask_right(length: int, *, char: str = "*") -> MaskRight:
+
+def mask_right(length: int, *, char: str = "*", pad: str | None = None) -> MaskRight:
     """Hide characters from the right, one more a level: ``sf.mask_right(5)`` for ZIP codes. See :class:`MaskRight`."""
-    return MaskRight(length=length, char=char)
+    return MaskRight(length=length, char=char, pad=pad)
 
 
-def mask_left(length: int, *, char: str = "*") -> MaskLeft:
+def mask_left(length: int, *, char: str = "*", pad: str | None = None) -> MaskLeft:
     """Hide characters from the left, one more a level. See :class:`MaskLeft`."""
-    return MaskLeft(length=length, char=char)
+    return MaskLeft(length=length, char=char, pad=pad)
+
+
+def _filled_path(value: str, mask: MaskRight | MaskLeft, hidden: int, *, left: bool) -> tuple[tuple[str, ...], int]:
+    """The path of a value filled up to the length of the codes; up to its own level it is as it came."""
+    if mask.pad is None or value == TOP:
+        return _path(value, mask.length, mask.char, hidden, left=left)
+    filled = value if left and hidden else value.rjust(mask.length, mask.pad)
+    row, own = _path(filled, mask.length, mask.char, hidden, left=left)
+    return tuple(value if level <= own < mask.length else label for level, label in enumerate(row)), own
 
 
 def _path(value: str, length: int, char: str, hidden: int, *, left: bool) -> tuple[tuple[str, ...], int]:

@@ -40,7 +40,8 @@ SMALL_AREAS = frozenset(
 OLDEST = 89
 YEARS = re.compile(r"\D*\d{4}(\D+\d{4})?\D*")
 HARMLESS = re.compile(r"\b(to|and|or|until|before|after|earlier|later|since|bis|vor|nach|ab)\b", re.IGNORECASE)
-ZIP = re.compile(r"(\d{0,3})[*xX.]*")
+ZIP = re.compile(r"(\d*)([*xX.]*)")
+ZIP_DIGITS, AREA_DIGITS = 5, 3
 Labels = Mapping[str, int]
 
 
@@ -65,6 +66,8 @@ def check_numbers(
             continue
         encoded = encode(dataset.column(column))
         labels = {v: c for v, c in zip(encoded.labels, encoded.counts.tolist(), strict=True) if v is not None}
+        if kind == "zip" and dataset.column(column).dtype.is_numeric():
+            labels = {v.zfill(AREA_DIGITS): c for v, c in labels.items()}  # numbers have lost the zeros in front
         count, what = CHECKS[kind](labels)
         if count:
             told.append(f"column {column!r}: {count:,} values {what}")
@@ -83,16 +86,25 @@ def _ages(labels: Labels) -> tuple[int, str]:
 
 
 def _zips(labels: Labels) -> tuple[int, str]:
-    """Three digits at most, and 000 for small areas.
+    """Three digits at most, and 000 for small areas; codes that lost their leading zeros as numbers get them back first.
 
     >>> _zips({"537**": 5, "*": 1, "000**": 2})[0], _zips({"53711": 1})[0], _zips({"036**": 4})[0]
     (0, 1, 4)
+    >>> _zips({"36": 1, "537": 1})[0], _zips({"36**": 1})[0], _zips({"53": 1, "36": 1})[0]
+    (1, 1, 0)
     """
+    found = {label: ZIP.fullmatch(label.strip()) for label in labels}
+    masked = max((len(m[0]) for m in found.values() if m and m[1] and m[2]), default=0)
+    plain = max((len(m[1]) for m in found.values() if m and not m[2]), default=0)
     fine = 0
-    for label, count in labels.items():
-        found = ZIP.fullmatch(label.strip())
-        if found is None or found[1] in SMALL_AREAS:
-            fine += count
+    for label, match in found.items():
+        if match is None:
+            fine += labels[label]
+        elif match[1]:
+            width = ZIP_DIGITS if masked > AREA_DIGITS else masked
+            lost = (width if match[2] else min(plain, AREA_DIGITS)) - len(match[0])
+            known = "0" * lost + match[1]
+            fine += labels[label] * (len(known) > AREA_DIGITS or known in SMALL_AREAS)
     return fine, "keep more than three digits, or three of an area with 20,000 people or fewer"
 
 

@@ -96,9 +96,16 @@ def _mask(column: Column, labels: list[str]) -> Suggestion | None:
         return None
     if concept == "postal code" or _codes_of_one_length(labels):
         return Suggestion(
-            {"mask_right": {"length": longest}}, "codes whose first characters say the larger area or group"
+            {"mask_right": {"length": longest, **_filled_up(column, labels)}},
+            "codes whose first characters say the larger area or group",
         )
     return None
+
+
+def _filled_up(column: Column, labels: list[str]) -> dict[str, str]:
+    """Numbers of different length have lost leading zeros, which a mask must have back."""
+    lost = column.values.dtype.is_numeric() and len({len(text) for text in labels}) > 1
+    return {"pad": "0"} if lost else {}
 
 
 def _codes_of_one_length(labels: list[str]) -> bool:
