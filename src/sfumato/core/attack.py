@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import dataclasses
 import time
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol, runtime_checkable
 
 from sfumato.core.progress import Progress, silent
 from sfumato.core.randomness import Seed
 from sfumato.core.schema import Role
+from sfumato.errors import ParameterError
 
 if TYPE_CHECKING:
     import numpy as np
@@ -21,6 +22,17 @@ if TYPE_CHECKING:
     from sfumato.core.step import Step
 
 NOT_IN_FILE = -1
+AT_LEAST = 20
+"""Trials of an attack that are made however little time there is: fewer say nothing."""
+
+
+def cut_short(done: int, wanted: int) -> str:
+    """What a sentence adds where time ran out.
+
+    >>> cut_short(20, 500), cut_short(500, 500)
+    (' (a random sample, for want of time)', '')
+    """
+    return "" if done >= wanted else " (a random sample, for want of time)"
 
 
 def now() -> float:
@@ -79,6 +91,22 @@ class Scene:
     def left(self) -> float:
         """Seconds of the budget that are left, never negative."""
         return max(0.0, self.seconds - (now() - self.started))
+
+    def sampled(self, count: int, purpose: str) -> Iterator[int]:
+        """The numbers below ``count`` in a random order for as long as there is time, at least the first few of them.
+
+        What was looked at when time ran out is so a random sample of all.
+        """
+        order = self.seed.stream(f"{purpose}: in what order").permutation(count)
+        for place, number in enumerate(order.tolist()):
+            if place >= AT_LEAST and not self.left:
+                return
+            yield number
+
+    def require_time(self) -> None:
+        """Raise :class:`ParameterError` where the budget is spent, in attacks that know nothing before they are through."""
+        if not self.left:
+            raise ParameterError("the time budget was spent before it was through; give it more seconds")
 
 
 @dataclasses.dataclass(frozen=True, eq=False)

@@ -25,6 +25,7 @@ DEFAULT_SECONDS = 60.0
 DEFAULT_SAMPLE = 2000
 """Records an intruder looks for; rates found on a sample carry an interval."""
 DEFAULT_THRESHOLD = 0.2
+OUT_OF_TURN = "the time budget was spent before it was its turn; give it more seconds"
 
 
 def attack_release(
@@ -61,6 +62,9 @@ def attack_release(
         left = max(0.0, seconds - (now() - started)) / (len(wanted) - place)
         first = all(name != earlier for _, earlier in wanted[:place])
         allowed = (limits or {}).get(name) if first else None
+        if not left:
+            skipped.append(Skipped(profile.name, name, OUT_OF_TURN, allowed))
+            continue
         knows = profile.knows(pair)
         who = intruder or (intruder_from(pair, knows, sample=sample, seed=key) if knows else None)
         if who is None:

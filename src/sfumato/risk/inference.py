@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
 
 from pydantic import Field
 
-from sfumato.core.attack import Finding
+from sfumato.core.attack import Finding, cut_short
 from sfumato.core.parameters import parameters
 from sfumato.risk.attributes.crowd import no_secret, targets
 from sfumato.risk.attributes.known_matrix import known_matrix
@@ -68,26 +68,29 @@ class Inference:
 
         column = secret.reading.name
         right, control = 0, 0
-        for target in range(len(around.targets)):
+        seen = []
+        for target in scene.sampled(len(around.targets), self.name):
+            seen.append(target)
             costs = around.costs(target)
             for without in (False, True):
                 near = nearest(costs, around.records(target, without_own=without))
                 own = int(around.own[target]) if without else None
                 hit = secret.right(secret.guess(near, own), int(scene.intruder.truth[around.targets[target]]))
                 right, control = right + (hit and not without), control + (hit and without)
-        trials = len(around.targets)
+        trials = len(seen)
         rates = Rate.of(right, trials), Rate.of(control, trials)
         everyone = np.ones(len(around.arrays.ours.records), dtype=bool)
         common = secret.guess(everyone, None)
-        rows = scene.intruder.truth[around.targets]
+        rows = scene.intruder.truth[around.targets[seen]]
         naive = float(np.mean([secret.right(common, int(row)) for row in rows]))
         risk = Risk.of(*rates)
         told = (
             f"{column} is guessed rightly for {right / trials:.1%} of {trials:,} people, for {control / trials:.1%} without "
             f"their own record, and for {naive:.1%} by guessing alike for all"
-            f"{'' if secret.beliefs is None else '; by the known transition matrix'}"
+            f"{'' if secret.beliefs is None else '; by the known transition matrix'}{cut_short(trials, len(around.targets))}"
         )
         details = {**told_rates(*rates, naive, trials), "column": column, "matrix": secret.beliefs is not None}
+        details["stopped_by_time"] = trials < len(around.targets)
         return Finding(self.name, risk.clipped, told, risk.interval, details=details)
 
 

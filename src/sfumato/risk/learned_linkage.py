@@ -29,6 +29,8 @@ if TYPE_CHECKING:
 
 MOST_UNITS, SAMPLE = 2000, 1000
 """Distinct records that are learned from in full, and how many are drawn of more."""
+PAIRS, LEAST = 20_000_000, 100
+"""Pairs of people and released records that are compared at a time: of large releases fewer people are drawn, at least so many."""
 
 
 @parameters
@@ -48,7 +50,7 @@ class LearnedLinkage:
     counts as 1/c, so the value is never below that of plain linkage. In the bound, differences of distances below ε = 10⁻⁴ count
     as ties (numbers are standardised; a program knows no strict inequality), and ties that not all distances have as ties
     with a single record; where that leaves a gap, the interval has it. Over the people of the intruder's file in the original table.
-    Of more than 2,000 distinct people 1,000 are drawn; then, and where the intruder looks for a random sample of the people,
+    Of more than 2,000 distinct people 1,000 are drawn, fewer of more than 20,000 distinct released records; then, and where the intruder looks for a random sample of the people,
     the ends of the interval are those of Wilson intervals (95 %); the program takes up to 500. ``nodes``, ``restarts`` and ``steps``
     count work; only where the time of the scene runs out first does it decide, and ``details`` says so.
 
@@ -81,7 +83,7 @@ class LearnedLinkage:
             raise SchemaError(f"worst-case linkage: {reason}")
         files = files_of(scene)
         arrays, every = plain_arrays(files), units_of(files)
-        units = _drawn(scene, every)
+        units = _drawn(scene, every, len(arrays.ours.records))
         known = int((scene.intruder.truth >= 0).sum())
         people = (
             known * float(units.people.sum()) / max(1.0, float(every.people.sum()))
@@ -109,7 +111,7 @@ class LearnedLinkage:
         family = family_of(self.aggregator, len(arrays.names))
         equal = _equal(arrays)
         pool = Pool(arrays, units, family)
-        pool.first_looks()
+        pool.first_looks(scene)
         if family.kind in (MEAN, ORDERED):
             return pool, equal
         plain = Pool(arrays, units, Family(MEAN, family.columns))
@@ -197,13 +199,15 @@ def _equal(arrays: Arrays) -> NDArray[np.float64]:
     return np.full(len(arrays.names), 1 / len(arrays.names))
 
 
-def _drawn(scene: Scene, units: Units) -> Units:
-    """All units, or a random sample of many."""
+def _drawn(scene: Scene, units: Units, released: int) -> Units:
+    """All units, or a random sample of many, smaller where there are many released records to compare them with."""
     import numpy as np
 
-    if len(units) <= MOST_UNITS:
+    room = max(LEAST, PAIRS // max(1, released))
+    if len(units) <= min(MOST_UNITS, room):
         return units
-    return units.part(np.sort(scene.seed.stream("learned linkage sample").permutation(len(units))[:SAMPLE]))
+    drawn = scene.seed.stream("learned linkage sample").permutation(len(units))[: min(SAMPLE, room)]
+    return units.part(np.sort(drawn))
 
 
 def _weights(arrays: Arrays, result: Result) -> dict[str, float]:

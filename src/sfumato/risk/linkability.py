@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, ClassVar, Literal
 
-from sfumato.core.attack import Finding, NothingToAttack
+from sfumato.core.attack import Finding, NothingToAttack, cut_short
 from sfumato.core.parameters import parameters
 from sfumato.risk.criteria.nearest import nearest, refused, surroundings
 from sfumato.risk.criteria.rates import Rate, Risk, told_rates
@@ -37,20 +37,21 @@ class Linkability:
         """Link both halves through the release, with and without the person's own record."""
         around = surroundings(scene, self.name)
         halves = [[i for i, _ in enumerate(around.names) if i % 2 == side] for side in (0, 1)]
-        met = {False: 0, True: 0}
-        for target in range(len(around.targets)):
+        met, trials = {False: 0, True: 0}, 0
+        for target in scene.sampled(len(around.targets), self.name):
+            trials += 1
             costs = around.costs(target)
             for without in met:
                 records = around.records(target, without_own=without)
                 both = nearest(costs[:, halves[0]], records) & nearest(costs[:, halves[1]], records)
                 met[without] += bool(both.any())
         linked, control = met[False], met[True]
-        trials = len(around.targets)
         rates = Rate.of(linked, trials), Rate.of(control, trials)
         risk = Risk.of(*rates)
         told = (
             f"two files about the same people meet in one released record for {linked / trials:.1%} of {trials:,} people, "
-            f"for {control / trials:.1%} without their own record"
+            f"for {control / trials:.1%} without their own record{cut_short(trials, len(around.targets))}"
         )
         guess = 1 / len(scene.pair.released)
-        return Finding(self.name, risk.clipped, told, risk.interval, details=told_rates(*rates, guess, trials))
+        details = {**told_rates(*rates, guess, trials), "stopped_by_time": trials < len(around.targets)}
+        return Finding(self.name, risk.clipped, told, risk.interval, details=details)

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 
 from pydantic import Field
 
-from sfumato.core.attack import Finding
+from sfumato.core.attack import Finding, cut_short
 from sfumato.core.parameters import parameters
 from sfumato.risk.criteria.nearest import refused, surroundings
 from sfumato.risk.criteria.rates import Rate
@@ -49,19 +49,23 @@ class Membership:
         import numpy as np
 
         around = surroundings(scene, self.name)
-        members, others = np.empty(len(around.targets)), np.empty(len(around.targets))
-        for target in range(len(around.targets)):
+        members, others = np.full(len(around.targets), np.nan), np.full(len(around.targets), np.nan)
+        for target in scene.sampled(len(around.targets), self.name):
             far = around.costs(target).sum(axis=1)
             members[target] = far[around.records(target, without_own=False) > 0].min()
             others[target] = far[around.records(target, without_own=True) > 0].min(initial=np.inf)
+        seen = ~np.isnan(members)
+        members, others = members[seen], others[seen]
         hits = {share: true_positives(members, others, share) for share in (self.false_alarms, *FALSE_ALARMS)}
         caught, alarms = hits[self.false_alarms]
         rate = Rate.of(caught * len(members), len(members))
         told = (
             f"{caught:.1%} of {len(members):,} people are recognised as members at {alarms:.1%} false alarms; "
             f"the area under the curve is {area(members, others):.3f} (0.5: no better than a coin)"
+            f"{cut_short(len(members), len(seen))}"
         )
-        details = {f"true_positives_at_{share:g}": hits[share][0] for share in FALSE_ALARMS}
+        details: dict[str, Any] = {f"true_positives_at_{share:g}": hits[share][0] for share in FALSE_ALARMS}
+        details["stopped_by_time"] = len(members) < len(seen)
         value = max(0.0, caught - alarms)
         interval = max(0.0, rate.centre - rate.error - alarms), min(1.0, max(value, rate.centre + rate.error - alarms))
         return Finding(self.name, value, told, interval, details={**details, "area_under_curve": area(members, others)})

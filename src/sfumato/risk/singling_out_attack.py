@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
 
 from pydantic import Field
 
-from sfumato.core.attack import Finding, NothingToAttack
+from sfumato.core.attack import AT_LEAST, Finding, NothingToAttack, cut_short
 from sfumato.core.parameters import parameters
 from sfumato.risk.criteria.nearest import AT_MOST
 from sfumato.risk.criteria.rates import Rate, Risk, told_rates
@@ -48,10 +48,12 @@ class SinglingOut:
         pair = scene.pair
         draw = scene.seed.stream("singling out")
         known = [c for c in scene.intruder.knows if c in pair.columns]
-        trials = min(AT_MOST, len(pair.released))
-        rows = draw.choice(len(pair.released), trials, replace=False)
-        single, control, naive, victims = 0, 0, 0, []
+        rows = draw.choice(len(pair.released), min(AT_MOST, len(pair.released)), replace=False)
+        single, control, naive, trials, victims = 0, 0, 0, 0, []
         for row in rows:
+            if trials >= AT_LEAST and not scene.left:
+                break
+            trials += 1
             chosen = draw.choice(len(known), min(self.columns, len(known)), replace=False)
             readings = [pair.reading(known[i]) for i in np.sort(chosen)]
             fit = _fitting(readings, [int(r.released[row]) for r in readings])
@@ -66,7 +68,7 @@ class SinglingOut:
         risk = Risk.of(*rates)
         told = (
             f"{single / trials:.1%} of {trials:,} descriptions taken from released records fit exactly one person; "
-            f"{naive / trials:.1%} of descriptions put together at random do"
+            f"{naive / trials:.1%} of descriptions put together at random do{cut_short(trials, len(rows))}"
         )
         return Finding(
             self.name,
@@ -74,7 +76,7 @@ class SinglingOut:
             told,
             risk.interval,
             victims=np.unique(np.array(victims, dtype=np.int64)),
-            details=told_rates(*rates, naive / trials, trials),
+            details={**told_rates(*rates, naive / trials, trials), "stopped_by_time": trials < len(rows)},
         )
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import itertools
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
 
 from pydantic import Field
@@ -43,7 +43,12 @@ class SpecialUniques:
 
 
 def special_uniques(
-    dataset: Dataset, columns: Sequence[str] | None = None, *, most: int | None = None, fraction: float = 0.01
+    dataset: Dataset,
+    columns: Sequence[str] | None = None,
+    *,
+    most: int | None = None,
+    fraction: float = 0.01,
+    between: Callable[[], object] = bool,
 ) -> SpecialUniques:
     r"""SUDA2 scores: how few columns single a record out, and how many such sets there are.
 
@@ -56,7 +61,8 @@ def special_uniques(
     records in pairs and sampling fraction π, :math:`\theta = \pi U/(\pi U + n_p (1-\pi))` and
     :math:`1/(1 + (U/\theta - U)/(s^Q \sum_j s_j^{-Q}))` with :math:`Q = 1 + (8-A)/20`.
 
-    Missing values are a category of their own. ``most`` is *M* (None: all sizes), ``fraction`` is π.
+    Missing values are a category of their own. ``most`` is *M* (None: all sizes), ``fraction`` is π. ``between`` is called
+    before every set of columns and may raise to stop the search: half of it says nothing.
     References: Manning, Haglin & Keane 2008, doi:10.1007/s10618-007-0078-6; Elliot, Skinner & Dale 1998.
 
     >>> from sfumato import examples
@@ -69,7 +75,7 @@ def special_uniques(
     size = _checked(dataset, names, most, fraction)
     table = _Classes.of(dataset, names)
     masks = [m for s in range(1, size + 1) for m in _masks(len(names), s)]
-    bits = _walk(table, masks, size)
+    bits = _walk(table, masks, size, between)
     scores, parts, amounts = _scored(bits, masks, len(names), size)
     rows = table.single[table.class_of_row]
     alone = rows >= 0
@@ -131,7 +137,7 @@ def _masks(columns: int, size: int) -> Iterator[int]:
         yield sum(1 << a for a in chosen)
 
 
-def _walk(table: _Classes, masks: list[int], size: int) -> NDArray[np.uint64]:
+def _walk(table: _Classes, masks: list[int], size: int, between: Callable[[], object]) -> NDArray[np.uint64]:
     """For every record that is alone on all columns, on which subsets it is: a bit a subset."""
     import numpy as np
 
@@ -149,6 +155,7 @@ def _walk(table: _Classes, masks: list[int], size: int) -> NDArray[np.uint64]:
 
     def below(mask: int, start: int, live: NDArray[np.int64], ids: NDArray[np.int64], groups: int) -> None:
         for step in range(start, columns):
+            between()
             a = order[step]
             fresh = np.empty(len(live), dtype=np.int64)
             found = refine(ids, groups, table.codes[a], widths[a], live, table.sizes, fresh, counts, room)
@@ -231,7 +238,9 @@ class Suda:
         """Score every released record."""
         known = [c for c in scene.intruder.knows if c in scene.pair.released.columns]
         most = self.most if self.most is not None or len(known) <= 12 else 3
-        found = special_uniques(scene.pair.released, known, most=most, fraction=self.fraction)
+        found = special_uniques(
+            scene.pair.released, known, most=most, fraction=self.fraction, between=scene.require_time
+        )
         hit = found.disclosure > self.threshold
         told = (
             f"{int((found.scores > 0).sum()):,} records are special uniques; DIS-SUDA of {int(hit.sum()):,} "

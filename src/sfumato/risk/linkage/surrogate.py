@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from sfumato.risk.linkage.aggregators import MEAN, ORDERED, SQUARE_FORM, Family
 from sfumato.risk.linkage.search import TIE
-from sfumato.risk.linkage.units import MARGIN, Pool, look
+from sfumato.risk.linkage.units import MARGIN, Pool
 
 if TYPE_CHECKING:
     import numpy as np
@@ -31,7 +31,7 @@ def learned(
     those the descent looks at. Stops early where the time has run out, and then returns the best so far.
     """
     draws = scene.seed.stream(f"learned linkage {purpose}")
-    best, most = start, float(look(pool.arrays, pool.units, pool.family, start).credit.sum())
+    best, most = start, float(pool.look(start).credit.sum())
     if not len(pool.rows):
         return best  # nothing to tell from: every other record is a twin
     for turn in range(ROUNDS):
@@ -42,7 +42,7 @@ def learned(
             theta = _start(pool.family, tried[0], restart, draws)
             tried.append(_descend(scene, pool, theta, steps))
         ranked = sorted(tried, key=lambda p: -_links(pool, p))
-        seen = [(p, look(pool.arrays, pool.units, pool.family, p)) for p in ranked[: 2 if scene.left > 0 else 1]]
+        seen = [(p, pool.look(p)) for p in ranked[:2] if p is start or scene.left > 0]
         for p, view in seen:
             links = float(view.credit.sum())
             if links > most:

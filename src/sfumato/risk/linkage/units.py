@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
+    from sfumato.core.attack import Scene
     from sfumato.risk.linkage.arrays import Arrays
     from sfumato.risk.linkage.files import Files
 
@@ -98,8 +99,9 @@ class Pool:
         self.own_roots = self._roots(units.pairs)
         self.own_terms = self._terms(self.own_roots)
         self.gains = np.zeros((0, family.width))
+        self._looks: dict[tuple[int, bytes], Look] = {}
         equal = family.of_weights(np.full(family.columns, 1 / family.columns))
-        alike = units.records + look(arrays, units, family, equal).twins
+        alike = units.records + self.look(equal).twins
         self.alone = units.people / alike
         self.shared = units.people / (alike + arrays.ours.records.min(initial=1))
 
@@ -107,14 +109,23 @@ class Pool:
         """What is linked where some units are nearest alone and others with a tie."""
         return float(self.alone[apart].sum() + self.shared[tied & ~apart].sum())
 
-    def first_looks(self) -> None:
-        """Fill with the nearest others under equal weights and under each column's emphasis."""
+    def look(self, parameters: NDArray[np.float64], family: Family | None = None) -> Look:
+        """Compare every unit with all released records; what was looked at before is remembered."""
+        chosen = family or self.family
+        key = (chosen.kind, parameters.tobytes())
+        if key not in self._looks:
+            self._looks[key] = look(self.arrays, self.units, chosen, parameters)
+        return self._looks[key]
+
+    def first_looks(self, scene: Scene) -> None:
+        """Fill with the nearest others under equal weights and, while there is time, under each column's emphasis."""
         import numpy as np
 
         size = self.family.columns
         plain = Family(MEAN, size)
-        for weights in [np.full(size, 1 / size), *(np.eye(size) / 2 + 0.5 / size)]:
-            self.add(look(self.arrays, self.units, plain, weights).others)
+        for place, weights in enumerate([np.full(size, 1 / size), *(np.eye(size) / 2 + 0.5 / size)]):
+            if place == 0 or scene.left > 0:
+                self.add(self.look(weights, plain).others)
 
     def add(self, others: NDArray[np.int64], which: NDArray[np.bool_] | None = None) -> int:
         """Take in others of (some) units; returns how many are new."""

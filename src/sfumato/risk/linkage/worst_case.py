@@ -9,7 +9,7 @@ from sfumato.risk.linkage.aggregators import SQUARE_FORM, Family
 from sfumato.risk.linkage.program import allowed, extended, program_of
 from sfumato.risk.linkage.search import TIE
 from sfumato.risk.linkage.solvers import Solver, solve
-from sfumato.risk.linkage.units import MARGIN, Pool, look
+from sfumato.risk.linkage.units import MARGIN, Pool
 
 if TYPE_CHECKING:
     import numpy as np
@@ -45,7 +45,7 @@ def linkable(pool: Pool, parameters: NDArray[np.float64]) -> float:
     import numpy as np
 
     if pool.family.kind != SQUARE_FORM:
-        reach = look(pool.arrays, pool.units, pool.family, parameters).reach
+        reach = pool.look(parameters).reach
         return pool.worth(reach == 2, reach >= 1)
     own = pool.own_roots[pool.rows[:, 0]]
     apart = pool.roots[:, :, None] * pool.roots[:, None, :] - own[:, :, None] * own[:, None, :]
@@ -65,7 +65,7 @@ def worst_case(scene: Scene, pool: Pool, known: NDArray[np.float64], *, solver: 
     import numpy as np
 
     total = float(pool.alone.sum())
-    best, most = known, float(look(pool.arrays, pool.units, pool.family, known).credit.sum())
+    best, most = known, float(pool.look(known).credit.sum())
     bound = linkable(pool, known)
     if solver == "none" or len(pool.units) > MOST_SOLVED or not len(pool.rows):
         return Worst(best, most, max(bound, most), most >= bound - 1e-9, len(pool.rows))
@@ -84,7 +84,7 @@ def worst_case(scene: Scene, pool: Pool, known: NDArray[np.float64], *, solver: 
         added = 0
         for candidate in (raw, np.where(np.abs(raw) < EDGE, 0.0, raw), polished(pool, ~shared, cuts)):
             near = pool.family.nearest_allowed(candidate)
-            view = look(pool.arrays, pool.units, pool.family, near)
+            view = pool.look(near)
             if float(view.credit.sum()) > most:
                 best, most = near, float(view.credit.sum())
             added += pool.add(view.others, (~shared & ~view.apart) | (~failed & (view.credit == 0)))

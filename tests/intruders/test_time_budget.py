@@ -1,0 +1,120 @@
+"""Attacks keep to their budget of time: by a clock that ticks whenever someone looks at it, never by a real one."""
+
+from __future__ import annotations
+
+import numpy as np
+import polars as pl
+import pytest
+
+import sfumato as sf
+from sfumato.core import attack as core
+from sfumato.core.attack import AT_LEAST, Scene
+from sfumato.core.pair import Pair
+from sfumato.core.randomness import Seed
+from sfumato.errors import ParameterError
+from sfumato.intruders.attack import attacks_by_name
+from sfumato.intruders.knowledge import intruder_from
+from sfumato.risk.suda import Suda
+
+COLUMNS = tuple("abcdef")
+
+
+class Clock:
+    """A clock that moves by a second whenever it is looked at."""
+
+    def __init__(self) -> None:
+        self.looks = 0
+
+    def __call__(self) -> float:
+        self.looks += 1
+        return float(self.looks)
+
+
+@pytest.fixture
+def clock(monkeypatch) -> Clock:
+    made = Clock()
+    monkeypatch.setattr("time.monotonic", made)
+    return made
+
+
+def people(rows=300):
+    draw = np.random.default_rng(0)
+    frame = pl.DataFrame(
+        {c: draw.integers(0, 6, rows) for c in COLUMNS} | {"ill": draw.integers(0, 3, rows).astype(str)}
+    )
+    return sf.read(frame).with_roles(quasi=COLUMNS, sensitive="ill")
+
+
+def scene(seconds):
+    pair = Pair.of(people(), people())
+    return Scene(pair, intruder_from(pair, COLUMNS, sample=10**6, seed=Seed(0)), seed=Seed(3), seconds=seconds)
+
+
+SAMPLING = ("membership", "linkability", "inference", "singling_out")
+
+
+@pytest.mark.parametrize("name", SAMPLING)
+def test_a_loop_over_people_ends_with_the_budget_and_says_so(clock, name):
+    attack = attacks_by_name()[name]()
+    place = scene(seconds=30)
+    found = attack.attack(place)
+    assert clock.looks <= 30 + 3  # it stops at the first look after the budget
+    assert found.details["stopped_by_time"] and "for want of time" in found.sentence
+    assert found.interval[0] <= found.value <= found.interval[1]
+    assert found.interval[1] - found.interval[0] > 0
+
+
+@pytest.mark.parametrize("name", SAMPLING)
+def test_with_time_enough_nothing_is_cut(name):
+    attack = attacks_by_name()[name]()
+    found = attack.attack(scene(seconds=10**9))
+    assert not found.details["stopped_by_time"] and "want of time" not in found.sentence
+
+
+@pytest.mark.parametrize("name", SAMPLING)
+def test_however_little_time_there_is_some_are_tried(clock, name):
+    found = attacks_by_name()[name]().attack(scene(seconds=1))
+    assert found.details["stopped_by_time"] and f" {AT_LEAST} " in found.sentence.replace(",", "")
+
+
+def test_a_search_that_knows_nothing_before_its_end_is_unknown(clock):
+    with pytest.raises(ParameterError, match="time budget was spent before it was through"):
+        Suda().attack(scene(seconds=5))
+    assert clock.looks <= 5 + 3
+
+
+def test_worst_case_linkage_stops_looking(clock, monkeypatch):
+    from sfumato.risk.linkage import units
+
+    looks = []
+    monkeypatch.setattr(units, "look", lambda *given, _look=units.look: looks.append(1) or _look(*given))
+    found = attacks_by_name()["worst_case_linkage"]().attack(scene(seconds=1))
+    assert len(looks) <= 3 and found.details["stopped_by_time"]
+    assert found.interval[0] <= found.value <= found.interval[1]
+
+
+def test_large_releases_are_compared_with_fewer_people(monkeypatch):
+    from sfumato.risk import learned_linkage
+
+    monkeypatch.setattr(learned_linkage, "PAIRS", 20_000)
+    monkeypatch.setattr(learned_linkage, "LEAST", 10)
+    found = attacks_by_name()["worst_case_linkage"](restarts=1, steps=5, solver="none").attack(scene(seconds=10**9))
+    distinct = people().to_polars().select(COLUMNS).n_unique()
+    assert found.details["sampled"] and found.details["distinct_people"] == 20_000 // distinct
+    assert found.interval[0] < found.value < found.interval[1]
+
+
+def test_all_attacks_together_end_near_the_budget(clock):
+    report = sf.attack(people(), people(), seconds=60)
+    # every attack may look a few times more after its share is spent, and its least number of trials is made in any case
+    assert clock.looks < 60 + 10 * len(report.tried) + 3 * len(report.skipped)
+    late = [s for s in report.skipped if "before it was its turn" in s.reason]
+    assert late and all(s.attack in attacks_by_name() for s in late)
+
+
+def test_an_attack_whose_turn_never_came_is_unknown(clock):
+    report = sf.attack(people(), people(), seconds=1, only=["linkage", "membership"])
+    assert [s.reason for s in report.skipped if s.attack == "membership"] == [
+        "the time budget was spent before it was its turn; give it more seconds"
+    ]
+    assert core.NothingToAttack not in {type(s.reason) for s in report.skipped}
