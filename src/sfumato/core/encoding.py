@@ -51,18 +51,19 @@ def label(value: Any) -> str:
 
 
 def require_same_codes(one: Iterable[str | None], other: Iterable[str | None], name: str, *, between: str) -> None:
-    """Refuse a column whose codes have leading zeros in one table only: read as numbers, 03601 became 3601.
+    """Refuse a column whose codes, all of one length, have leading zeros in one table only: read as numbers, 03601 became 3601.
 
-    Compared as text nothing would match, and nobody would know why.
+    Compared as text nothing would match, and nobody would know why. Numbers of any length with a stray zero are no codes.
 
     >>> require_same_codes(["03601", "53711"], ["3601"], "zip", between="the table and the population")
     Traceback (most recent call last):
     sfumato.errors.SchemaError: column 'zip' of the table and the population: codes have leading zeros in one of the two ...
     """
-    first, second = set(one), set(other)
+    first, second = ({v for v in values if v is not None and v.isdigit()} for values in (one, other))
     for full, bare in ((first, second), (second, first)):
-        padded = {v for v in full if v is not None and v.isdigit() and v[0] == "0" and len(v) > 1}
-        if not padded & bare and {v.lstrip("0") for v in padded} & bare:
+        padded = {v for v in full if v[0] == "0" and len(v) > 1}
+        codes = len({len(v) for v in full}) == 1 and not any(v[0] == "0" and len(v) > 1 for v in bare)
+        if codes and {v.lstrip("0") for v in padded} & bare:
             raise SchemaError(
                 f"column {name!r} of {between}: codes have leading zeros in one of the two and lost them in the other; "
                 "read the column as text in both"
