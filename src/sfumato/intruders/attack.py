@@ -25,6 +25,8 @@ DEFAULT_SECONDS = 60.0
 DEFAULT_SAMPLE = 2000
 """Records an intruder looks for; rates found on a sample carry an interval."""
 DEFAULT_THRESHOLD = 0.2
+GRACE = 20.0
+"""Seconds in which every attack gets its turn, however small the budget: who uses a loop first waits until it is compiled."""
 OUT_OF_TURN = "the time budget was spent before it was its turn; give it more seconds"
 
 
@@ -46,7 +48,8 @@ def attack_release(
 ) -> AttackReport:
     """Let every named intruder try every attack that applies, within a time budget that they share.
 
-    With ``intruder`` only that one tries, everything. ``only`` names the attacks to try; ``limits`` says what the
+    Once the budget is spent (and 20 seconds, which the first use of all loops may take), attacks that had no turn are not tried any more,
+    unless they were asked for by name. With ``intruder`` only that one tries, everything. ``only`` names the attacks to try; ``limits`` says what the
     recipe allows some of them, when tried by the first intruder, who knows the quasi-identifiers. ``others`` are further releases of
     the same table (``composition``), ``population`` is a table of everyone (``unique_in_population``).
     """
@@ -62,7 +65,7 @@ def attack_release(
         left = max(0.0, seconds - (now() - started)) / (len(wanted) - place)
         first = all(name != earlier for _, earlier in wanted[:place])
         allowed = (limits or {}).get(name) if first else None
-        if not left:
+        if not left and only is None and now() - started > GRACE:
             skipped.append(Skipped(profile.name, name, OUT_OF_TURN, allowed))
             continue
         knows = profile.knows(pair)

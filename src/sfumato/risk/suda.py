@@ -22,6 +22,8 @@ if TYPE_CHECKING:
     from sfumato.core.dataset import Dataset
 
 MOST_SUBSETS = 20_000
+AT_ONCE = 5_000_000
+"""Rows times sets of columns that are searched without a look at the clock."""
 MOST_COLUMNS = 24
 
 
@@ -238,9 +240,9 @@ class Suda:
         """Score every released record."""
         known = [c for c in scene.intruder.knows if c in scene.pair.released.columns]
         most = self.most if self.most is not None or len(known) <= 12 else 3
-        found = special_uniques(
-            scene.pair.released, known, most=most, fraction=self.fraction, between=scene.require_time
-        )
+        sets = sum(math.comb(len(known), size) for size in range(1, (most or len(known)) + 1))
+        between = bool if sets * len(scene.pair.released) <= AT_ONCE else scene.require_time
+        found = special_uniques(scene.pair.released, known, most=most, fraction=self.fraction, between=between)
         hit = found.disclosure > self.threshold
         told = (
             f"{int((found.scores > 0).sum()):,} records are special uniques; DIS-SUDA of {int(hit.sum()):,} "
