@@ -203,6 +203,11 @@ class TestQuestions:
         with pytest.raises(SchemaError, match="number, other"):
             sf.assess(people)
 
+    def test_nor_are_questions_answered_about_it(self):
+        people = sf.read(self.TABLE).with_roles(quasi="age", ask=["number", "other"])
+        with pytest.raises(SchemaError, match="number, other"):
+            sf.dp.session(people, budget=1.0, bounds={"age": (0, 110)})
+
     def test_a_decision_is_enough(self):
         decided = recipes.parse(self.RECIPE.replace("ask", "plain"))
         assert sf.run(sf.read(self.TABLE), decided).holds

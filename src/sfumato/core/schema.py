@@ -223,11 +223,11 @@ class Schema:
                 f"column{'s' * (len(places) > 1)} {_and_more(which)} of {table} {have} one ({', '.join(ANSWERS)}), "
                 "'plain' if it is none of the others"
             )
-        problems += self._undecided(table)
+        problems += self.undecided(table)
         if problems:
             raise SchemaError(problems)
 
-    def _undecided(self, table: str) -> list[str]:
+    def undecided(self, table: str) -> list[str]:
         """One problem that names all columns somebody has to decide on, or none."""
         asked = self.columns(Role.ASK)
         if not asked:

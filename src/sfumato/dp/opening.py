@@ -57,6 +57,9 @@ def session(
     """
     if not isinstance(dataset, Dataset):
         raise ParameterError("a session needs a dataset; read the table first: sf.read(frame)")
+    undecided = dataset.schema.undecided(dataset.source.name)
+    if undecided:  # one of these columns may name persons with several rows
+        raise SchemaError(undecided)
     known = declared(dataset.schema, bounds=bounds, domains=domains, missing=missing)
     require_declared(dataset, known)
     waiting = Quantum(quantum) if isinstance(quantum, int | float) else quantum

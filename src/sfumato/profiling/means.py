@@ -25,7 +25,7 @@ FALLBACK: dict[str, Any] = {"global_recoding": {"suppress": "tuple", "budget": B
 ROWS = 10_000
 """Rows the means are tried on; a larger table is drawn from, with a fixed seed and in an order of its values."""
 
-MOST_NODES = 100_000
+MOST_NODES = 1_000_000
 """Nodes of the generalization lattice up to which means that search it are tried."""
 
 AS_GOOD = 0.02
