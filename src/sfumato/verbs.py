@@ -69,9 +69,7 @@ Table = Any
 Roles = Mapping[str, str | Sequence[str]]
 """Role → the columns that have it."""
 
-CALL_WITH_ROLES = (
-    "say what its columns are: sf.read(frame).with_roles(quasi=[...], ...), or roles={'quasi': [...], ...}"
-)
+CALL_WITH_ROLES = "call sf.read(frame).with_roles(quasi=[...], ...), or give roles={'quasi': [...], ...}"
 
 
 def _loaded(recipe: Recipe | str | Path) -> Recipe:

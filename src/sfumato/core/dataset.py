@@ -131,13 +131,14 @@ class Dataset:
     def with_roles(self, **roles: str | Sequence[str]) -> Dataset:
         """Give columns roles: ``with_roles(direct=["name"], quasi=["age", "zip"], plain="year")``.
 
-        A column named under two roles has both. Columns not named keep the roles they had.
+        A column named under two roles has both. Columns not named keep the roles they had. Numbers are numeric, dates dates,
+        and the ordered categories of pandas and Arrow ordinal, with their order.
         """
         given = Schema.from_roles(roles)
         self.require(given.attributes)
         old = self.schema.attributes
         merged = {
-            n: dataclasses.replace(old[n], roles=a.roles) if n in old else dataclasses.replace(a, kind=self._kind(n))
+            n: dataclasses.replace(old[n], roles=a.roles) if n in old else dataclasses.replace(a, **self._known(n))
             for n, a in given.attributes.items()
         }
         return self.with_schema(Schema({**old, **merged}))
@@ -163,12 +164,14 @@ class Dataset:
             schema = schema.replace(name, **{field: value})
         return self.with_schema(schema)
 
-    def _kind(self, name: str) -> Kind:
-        """The kind a column's type suggests."""
+    def _known(self, name: str) -> dict[str, Any]:
+        """What a column's type says of it: its kind and, of ordered categories, their order."""
         dtype = self.frame.schema[name]
+        if (order := _ordered_categories(self.to_native(), name)) is not None:
+            return {"kind": Kind.ORDINAL, "order": order}
         if dtype.is_numeric():
-            return Kind.NUMERIC
-        return Kind.DATE if dtype.is_temporal() else Kind.NOMINAL
+            return {"kind": Kind.NUMERIC}
+        return {"kind": Kind.DATE if dtype.is_temporal() else Kind.NOMINAL}
 
     def take(self, rows: NDArray[np.int64]) -> Dataset:
         """The rows with these positions, in this order."""
@@ -216,6 +219,18 @@ def _missing_and_distinct(dataset: Dataset, name: str) -> tuple[int | None, int 
         return None, None
 
 
+def _ordered_categories(native: Any, name: str) -> tuple[str, ...] | None:
+    """The categories of a pandas or Arrow column from low to high, where the column says that they have an order."""
+    room = type(native).__module__.split(".")[0]
+    if room == "pandas":
+        dtype = native[name].dtype
+        return tuple(map(str, dtype.categories)) if getattr(dtype, "ordered", False) else None
+    if room == "pyarrow" and getattr(native.schema.field(name).type, "ordered", False):
+        chunks = native.column(name).unify_dictionaries().chunks
+        return tuple(map(str, chunks[0].dictionary.to_pylist())) if chunks else None
+    return None
+
+
 def _series_like(frame: nw.DataFrame[Any], name: str, values: pl.Series) -> nw.Series[Any]:
     """A polars series as a series of the frame's own kind."""
     import narwhals as nw
@@ -227,7 +242,11 @@ def _series_like(frame: nw.DataFrame[Any], name: str, values: pl.Series) -> nw.S
 
         arrow: nw.Series[Any] = nw.from_native(pa.chunked_array([values.to_arrow()]), series_only=True)
         return arrow.alias(name)
-    made: nw.Series[Any] = nw.new_series(name, values.to_list(), backend=frame.implementation)
+    data = values.to_numpy() if values.dtype.is_numeric() else values.to_list()  # numpy keeps the width of numbers
+    made: nw.Series[Any] = nw.new_series(name, data, backend=frame.implementation)
+    nullable = any(parent.__name__ == "BaseMaskedDtype" for parent in type(frame.to_native().dtypes.get(name)).__mro__)
+    if nullable and values.dtype.is_numeric():  # pandas calls these types as polars does: Int16, Float32
+        return nw.from_native(made.to_native().astype(str(values.dtype)), series_only=True)
     return made
 
 

@@ -39,9 +39,11 @@ def numbers_of(dataset: Dataset, name: str) -> NDArray[np.float64]:
 
 
 def as_column(name: str, values: NDArray[np.float64], like: pl.Series, *, whole: bool | None = None) -> pl.Series:
-    """Numbers as a column again: NaN is missing, and columns of whole numbers stay so where ``whole`` says it.
+    """Numbers as a column again, of the type the column had where that holds them.
 
-    ``whole=None`` keeps whole numbers exactly when the column had an integer type and all values still are whole.
+    NaN is missing. Single-precision numbers stay so; columns of whole numbers stay so where ``whole`` says it (None: exactly
+    when the column had an integer type and all values still are whole), in their own width or, where a value does not fit
+    into it, in 64 bits.
     """
     import numpy as np
     import polars as pl
@@ -52,7 +54,14 @@ def as_column(name: str, values: NDArray[np.float64], like: pl.Series, *, whole:
     if whole is None:
         whole = integral and bool((values[known] == np.rint(values[known])).all())
     if not whole:
-        return made
+        return _narrowed(made, like.dtype) if like.dtype == pl.Float32 else made
     made = made.round(0)
     small = bool((np.abs(values[known]) < 2.0**63).all())  # larger ones have no whole-number type
-    return made.cast(pl.Int64) if integral and small else made
+    return _narrowed(made.cast(pl.Int64), like.dtype) if integral and small else made
+
+
+def _narrowed(numbers: pl.Series, dtype: pl.DataType) -> pl.Series:
+    """The numbers in a narrower type, unless one is beyond it."""
+    narrow = numbers.cast(dtype, strict=False)
+    lost = narrow.null_count() != numbers.null_count() or (dtype.is_float() and not narrow.is_finite().all())
+    return numbers if lost else narrow

@@ -212,8 +212,7 @@ class _Adding:
         if self.categories[place]:
             ranks = self.block.back(self.block.values[:, place])
             return values_at(like, ranks, self.block.back(masked))
-        whole = None if self.settling.integers else False
-        return column_like(name, self.block.back(masked), like, whole=whole)
+        return column_like(name, self.block.back(masked), like)
 
     def _preserved(self, kept: Kept) -> tuple[Preserved, ...]:
         """What the method keeps, and what was asked to be kept besides."""

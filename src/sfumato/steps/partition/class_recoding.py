@@ -16,6 +16,7 @@ from sfumato.core.schema import Kind, Missing
 
 if TYPE_CHECKING:
     import numpy as np
+    import polars as pl
     from numpy.typing import NDArray
 
     from sfumato.core.dataset import Dataset
@@ -114,6 +115,7 @@ def recode_classes(dataset: Dataset, plan: ClassRecoding) -> Dataset:
         name: pl.Series(name, plan.labels[name], dtype=pl.String).gather(codes[regions])
         for name, codes in plan.cells.items()
     }
+    fresh = {name: labels for name, labels in fresh.items() if not _as_it_was(dataset.column(name), labels)}
     for name in fresh:
         kind = dataset.schema[name].kind
         ordered = kind in (Kind.NUMERIC, Kind.DATE, Kind.ORDINAL)
@@ -122,6 +124,13 @@ def recode_classes(dataset: Dataset, plan: ClassRecoding) -> Dataset:
     for name, cells in plan.hidden.items():
         dataset = _blanked(dataset, name, cells[regions])
     return dataset
+
+
+def _as_it_was(column: pl.Series, labels: pl.Series) -> bool:
+    """Whether a column is released cell by cell as it was: then it keeps its type, too."""
+    import polars as pl
+
+    return bool(column.cast(pl.String, strict=False).equals(labels, null_equal=True))
 
 
 def _blanked(dataset: Dataset, name: str, rows: NDArray[np.bool_]) -> Dataset:
