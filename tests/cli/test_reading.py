@@ -111,3 +111,16 @@ def test_every_command_that_reads_takes_the_options_of_reading(sfumato):
         shown = sfumato(command, "--help").out
         for option in ("--missing", "--no-header", "--rename-duplicates", "--delimiter", "--encoding", "--decimal"):
             assert option[:12] in shown, (command, option)
+
+
+def test_a_table_without_header_is_released_with_one_when_positions_no_longer_name_its_columns(
+    sfumato, tmp_path, table
+):
+    recipe = tmp_path / "t.yaml"
+    recipe.write_text(RECIPE.replace("column_2: {role: plain,", "column_2: {role: direct,"))
+    made = sfumato("run", table, "-r", recipe, "-o", tmp_path / "out", "--seed", "1", "-q")
+    assert made.code == 0, made.err
+    data = tmp_path / "out" / "share" / "data.csv"
+    assert data.read_text().startswith("column_1,column_3\n")
+    assert sfumato("verify", data.parent, "--original", table).code == 0
+    assert sfumato("check", data, "-r", recipe).code == 0

@@ -59,8 +59,8 @@ def write_table(
 ) -> Form:
     """Write a table in the format asked for, else that of the path's suffix, else that of the source; return its form.
 
-    The file appears complete or not at all. ``-`` is standard output. CSV keeps delimiter, encoding, decimal mark and
-    header of a CSV source; SPSS and Stata keep labels; SAS is written as ``.xpt``. A column of categories is written with those that
+    The file appears complete or not at all. ``-`` is standard output. CSV keeps delimiter, encoding and decimal mark
+    of a CSV source, and goes without header if that did and the names are those of positions; SPSS and Stata keep labels; SAS is written as ``.xpt``. A column of categories is written with those that
     occur and no others. ``defuse`` keeps spreadsheets from running cells of a CSV. ``inspect`` looks at the written file and its form
     before it appears, and may raise.
     """
@@ -90,7 +90,8 @@ def form_for(
             f"defuse means nothing for {kind} files: a spreadsheet runs no text of theirs; leave it out"
         )
     form = Form.of(kind, source, tabs=target.suffix.lower() in (".tsv", ".tab"), defused=defuse)
-    return dataclasses.replace(form, types=types_of(frame))
+    named = frame.columns != [f"column_{i}" for i in range(1, frame.width + 1)]  # names that positions do not give
+    return dataclasses.replace(form, types=types_of(frame), header=form.header or named)
 
 
 def _format(target: Path, source: Source, asked: str | None) -> str:
@@ -111,7 +112,7 @@ def _write(frame: pl.DataFrame, draft: Path, source: Source, form: Form) -> None
         elif kind in ("spss", "stata", "sas"):
             stats.write(frame, draft, source, kind=kind)
         elif kind == "excel":
-            excel.write(frame, draft, source)
+            excel.write(frame, draft, dataclasses.replace(source, header=form.header))
         else:
             {"parquet": parquet.write, "arrow": arrow.write, "jsonl": jsonl.write}[kind](frame, draft, source)
     except (SfumatoError, OSError):
