@@ -520,3 +520,74 @@ def test_adult_loses_less_than_the_basic_scripts(reference_data):
     plan = plan_mondrian(people.with_hierarchies(**files), Goal((KAnonymity(10),)))
     assert math.isclose(plan.score, 0.1009191, abs_tol=1e-6)
     assert plan.notes["regions"] == 2111
+
+
+# ------------------------------------------------------------------------------------------------- single-dimensional
+
+
+def test_the_single_dimensional_release_of_the_literature():
+    # LeFevre, DeWitt & Ramakrishnan 2006, figure 3: ages stay together, zip codes are cut once; classes of 4 and 2
+    people, step = examples.patients(), Mondrian("single", order=("zip", "age", "sex"))
+    _, rows = released_rows(people, step.plan(people, Goal((KAnonymity(2),))), step)
+    assert Counter(rows) == {("25-28", "M", "[53710-53711]"): 4, ("25-28", "F", "53712"): 2}
+    with pytest.raises(ParameterError, match="suppresses nothing"):
+        Mondrian("single", budget=0.1)
+    with pytest.raises(SchemaError, match="no quasi-identifier"):
+        Mondrian("single", order=("name",)).plan(people, Goal((KAnonymity(2),)))
+
+
+def single_by_definition(rows, k):
+    """Ranges of every column, cut at medians by the naive recursion over the whole table; the widest share first."""
+    columns = [sorted({row[a] for row in rows}) for a in range(len(rows[0]))]
+    ranges = [[(min(values), max(values))] for values in columns]
+
+    def sizes(cut):
+        return Counter(tuple(next(r for r in cut[a] if r[0] <= x <= r[1]) for a, x in enumerate(row)) for row in rows)
+
+    while True:
+        width = [values[-1] - values[0] for values in columns]
+        waiting = [
+            (-round((high - low) / width[a], 12), a, low, high) for a in range(len(columns)) for low, high in ranges[a] if high > low
+        ]  # fmt: skip
+        for _, a, low, high in sorted(waiting):
+            inside = sorted(row[a] for row in rows if low <= row[a] <= high)
+            median = inside[(len(inside) + 1) // 2 - 1]
+            found = None
+            for left in ([x for x in inside if x <= median], [x for x in inside if x < median]):
+                right = inside[len(left) :]
+                if found is None and left and right:
+                    parts = [(min(left), max(left)), (min(right), max(right))]
+                    cut = [*ranges[:a], sorted([r for r in ranges[a] if r != (low, high)] + parts), *ranges[a + 1 :]]
+                    found = cut if min(sizes(cut).values()) >= k else None
+            if found is not None:
+                ranges = found
+                break
+        else:
+            return sizes(ranges)
+
+
+@given(
+    rows=st.integers(1, 3).flatmap(lambda d: st.lists(st.tuples(*[st.integers(0, 9)] * d), min_size=6, max_size=30)),
+    k=st.integers(1, 4),
+)
+def test_single_cuts_as_the_naive_recursion_does(rows, k):
+    dataset, step = numbers(rows), Mondrian("single")
+    plan = step.plan(dataset, Goal((KAnonymity(k),)))
+    _, released = released_rows(dataset, plan, step)
+    found = sorted(Counter(released).values())
+    assert found[0] >= k and found == sorted(single_by_definition(rows, k).values())
+    for a in range(len(rows[0])):  # one set of ranges for all records
+        told = {}
+        assert all(told.setdefault(row[a], new[a]) == new[a] for row, new in zip(rows, released, strict=True))
+
+
+@given(data=st.data(), table=mixed_tables())
+@settings(max_examples=25)
+def test_single_keeps_every_promise(data, table):
+    models = (KAnonymity(data.draw(st.integers(1, 3))),)
+    dataset, step = table.dataset(), Mondrian("single")
+    try:
+        plan = step.plan(dataset, Goal(models))
+    except Unsatisfiable:
+        return
+    assert all(judge_all(gather(step.apply(dataset, plan), models, original=dataset), models))

@@ -10,6 +10,9 @@ from pydantic import Field
 
 from sfumato.core.parameters import parameters
 from sfumato.core.step import Goal
+from sfumato.errors import ParameterError
+from sfumato.steps.cuts.cut import CutRecoding, recode_columns
+from sfumato.steps.cuts.medians import plan_medians
 from sfumato.steps.partition.axes import axes_of, points_of, space_of
 from sfumato.steps.partition.class_recoding import ClassRecoding
 from sfumato.steps.partition.cutting import cut_by_crowd, cut_by_promises
@@ -22,6 +25,7 @@ if TYPE_CHECKING:
     from sfumato.core.dataset import Dataset
 
 Mode = Literal["strict", "relaxed"]
+Modes = Literal["strict", "relaxed", "single"]
 
 
 @parameters
@@ -42,6 +46,11 @@ class Mondrian:
     not all equal have at most :math:`2k - 1`. With other models than k-anonymity, or where persons are
     counted, records with equal quasi-identifiers stay together even so.
 
+    ``single`` is the single-dimensional kind: every cut goes through the whole table, so that a column has one set of ranges for
+    all records. The range that loses most, :math:`w_a \ell_a`, is cut first, at its median as above or, in a tree, into the
+    children of its node, as long as every class of the whole table keeps every promise. It loses more and is easier to use: ranges do not
+    overlap. Columns with neither an order nor a hierarchy stay as they are, and there is no ``budget``.
+
     Models that judge all classes together (an average risk, k-anonymity on subsets) are reached by taking back the
     last cuts of the regions that fail, or by cutting into larger crowds, whichever loses less. ``budget`` is the share of records that may be suppressed: outliers whose
     region becomes so much tighter without them that less is lost in all. Numbers and dates are cut as numbers whether
@@ -60,21 +69,30 @@ class Mondrian:
     ['25-26', '25-27', '25-26', '27-28', '25-27', '27-28']
     """
 
-    mode: Annotated[Mode, Field(description="strict keeps equal values together, relaxed makes equal halves")] = (
-        "strict"
-    )
+    mode: Annotated[
+        Modes, Field(description="strict keeps equal values together, relaxed makes equal halves, single cuts all over")
+    ] = "strict"
     weights: Annotated[dict[str, float], Field(description="importance of columns")] = Field(default_factory=dict)
     budget: Annotated[float, Field(ge=0, le=1, description="share of records that may be suppressed")] = 0.0
     order: Annotated[tuple[str, ...] | None, Field(description="columns in the order in which ties are cut")] = None
 
     name: ClassVar[str] = "mondrian"
 
-    def plan(self, dataset: Dataset, goal: Goal) -> ClassRecoding:
-        """Cut the classes of a table into regions."""
+    def __post_init__(self) -> None:
+        if self.mode == "single" and self.budget:
+            raise ParameterError("Mondrian: mode single suppresses nothing; leave budget out")
+
+    def plan(self, dataset: Dataset, goal: Goal) -> ClassRecoding | CutRecoding:
+        """Cut the classes of a table into regions, or its columns into ranges."""
+        if self.mode == "single":
+            normalised_weights(dataset.schema.quasi, self.weights)
+            return plan_medians(dataset, goal, weights=self.weights, order=self.order)
         return plan_mondrian(dataset, goal, mode=self.mode, weights=self.weights, budget=self.budget, order=self.order)
 
-    def apply(self, dataset: Dataset, plan: ClassRecoding) -> Dataset:
+    def apply(self, dataset: Dataset, plan: ClassRecoding | CutRecoding) -> Dataset:
         """Release the regions."""
+        if isinstance(plan, CutRecoding):
+            return recode_columns(dataset, plan)
         return release_regions(dataset, plan)
 
 
