@@ -42,6 +42,7 @@ if TYPE_CHECKING:
 
 NAMED = 8
 """Columns that a message spells out."""
+CLIMBING = {"datafly": "the number of values of the columns", "argus": "the unsafe combinations of the columns"}
 LEAST = 1e-6
 """What a suppressed cell costs at least."""
 
@@ -113,7 +114,8 @@ class GlobalRecoding:
     ``optimal``, beyond that ``anytime`` for an effort that the size of the table gives, with a warning in the plan that
     says how far from the optimum the result can be. ``optimal``, ``mingen`` (every node) and ``incognito`` (all admissible nodes)
     find the same optimum; ``ola`` the best k-minimal node; ``samarati`` the best node of the least height, or with one of
-    her preferences as objective the best k-minimal one; ``datafly`` some node in one climb; ``anytime`` the best node it
+    her preferences as objective the best k-minimal one; ``datafly`` some node in one climb, and so does
+    ``argus``, which recodes the column that is in most unsafe combinations: with ``suppress: cell`` that is the way of µ-Argus; ``anytime`` the best node it
     meets within an ``effort`` of so many nodes looked at, with a proved lower bound for large lattices (``seconds`` stops
     it earlier).
 
@@ -148,9 +150,9 @@ class GlobalRecoding:
             raise ParameterError(
                 f"label goes with the objective classification, and that needs one; the objective is {self.objective}"
             )
-        if self.algorithm == "datafly" and (self.weights or self.objective != "loss"):
+        if self.algorithm in CLIMBING and (self.weights or self.objective != "loss"):
             raise ParameterError(
-                "datafly follows the number of values of the columns; it has no objective and no weights"
+                f"{self.algorithm} follows {CLIMBING[self.algorithm]}; it has no objective and no weights"
             )
         if self.algorithm == "anytime" and objective.minimal:
             raise ParameterError(

@@ -7,6 +7,7 @@ from typing import Literal
 
 from sfumato.errors import ParameterError
 from sfumato.steps.search.anytime import anytime
+from sfumato.steps.search.argus import argus
 from sfumato.steps.search.datafly import datafly
 from sfumato.steps.search.incognito import incognito
 from sfumato.steps.search.mingen import mingen
@@ -15,7 +16,7 @@ from sfumato.steps.search.outcome import Algorithm
 from sfumato.steps.search.reach import auto, optimal
 from sfumato.steps.search.samarati import samarati
 
-AlgorithmName = Literal["auto", "optimal", "samarati", "mingen", "datafly", "incognito", "ola", "anytime"]
+AlgorithmName = Literal["auto", "optimal", "samarati", "mingen", "datafly", "argus", "incognito", "ola", "anytime"]
 
 
 ALGORITHMS: dict[str, Algorithm] = {
@@ -23,6 +24,7 @@ ALGORITHMS: dict[str, Algorithm] = {
     "samarati": samarati,
     "mingen": mingen,
     "datafly": datafly,
+    "argus": argus,
     "incognito": incognito,
     "ola": ola,
     "anytime": anytime,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from sfumato.core.progress import Progress, silent
@@ -31,10 +32,11 @@ def datafly(lattice: Lattice, progress: Progress = silent) -> Outcome:
     return Outcome(best_of(lattice, climbed), closest_of(climbed), len(climbed))
 
 
-def most_values(lattice: Lattice, classes: ClassTable) -> str:
-    """The column with the most distinct values among those that can still climb."""
+def most_values(lattice: Lattice, classes: ClassTable, among: Sequence[str] | None = None) -> str:
+    """The column with the most distinct values among those that can still climb (and are named, where some are)."""
     import numpy as np
 
     levels = zip(lattice.columns, classes.levels, lattice.high, strict=True)
-    counts = {c: len(np.unique(classes.codes(c)[classes.records > 0])) for c, level, high in levels if level < high}
+    able = [c for c, level, high in levels if level < high and (among is None or c in among)]
+    counts = {c: len(np.unique(classes.codes(c)[classes.records > 0])) for c in able}
     return max(counts, key=counts.__getitem__)
