@@ -382,6 +382,16 @@ def test_control_signs_are_spelled_out_on_pages_and_in_messages(tmp_path):
     assert str(OutputError(f"column {name} is in the way")) == "column a\\x1b[2Jb\\u202e is in the way"
 
 
+def test_columns_of_a_file_without_names_keep_theirs_when_one_is_dropped(tmp_path):
+    (tmp_path / "t.csv").write_text("".join(f"person {i},{i % 2},{i % 3},5\n" for i in range(12)))
+    people = sf.read(tmp_path / "t.csv", header=False)
+    people = people.with_roles(direct="column_1", quasi="column_2", sensitive="column_3", plain="column_4")
+    release = sf.anonymize(people, [sf.KAnonymity(2)], [sf.GlobalRecoding()], seed=1)
+    release.write(tmp_path / "out")
+    assert sf.verify(tmp_path / "out" / "share", original=people, owner=tmp_path / "out" / "owner").holds
+    assert sorted((tmp_path / "out" / "share" / "data.csv").read_text().split())[0] == "0,0,5"
+
+
 def test_value_labels_of_dropped_rows_are_gone(tmp_path):
     import pyreadstat
 

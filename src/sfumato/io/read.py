@@ -80,7 +80,10 @@ def read_written(path: str | os.PathLike[str] | BinaryIO, form: Form) -> tuple[p
         frame, source = delimited.read(data, name=name, intake=intake, text=True, exact=True)
     else:
         frame, source = _parse(kind, data, name, intake, text=False, prefer_tab=False)
-    return typed(restored(frame) if form.defused else frame, form, name), source
+    frame = restored(frame) if form.defused else frame
+    if kind in ("csv", "excel") and not form.header and frame.width == len(form.types):
+        frame.columns = list(form.types)  # a file without names: the form knows them, in their order
+    return typed(frame, form, name), source
 
 
 def _load(path: str | os.PathLike[str] | BinaryIO) -> tuple[str, str, bytes]:

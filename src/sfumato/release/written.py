@@ -61,9 +61,7 @@ def _read_back(release: Release, file: Path, form: Form) -> pl.DataFrame:
     except SfumatoError as error:
         raise OutputError(f"the file would not be readable as {form.format}, so it is not written: {error}") from None
     expected = (len(release.dataset), release.dataset.columns)
-    if (frame.height, frame.columns) != expected and not (
-        form.format == "csv" and not form.header and frame.height == expected[0]
-    ):
+    if (frame.height, frame.columns) != expected:
         raise OutputError(
             f"{form.format} does not keep this table: {frame.height:,} rows and {frame.width:,} columns come back of {expected[0]:,} and "
             f"{len(expected[1]):,}, or names of columns change; write another format"
