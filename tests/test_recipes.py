@@ -324,7 +324,8 @@ promises: []
         ("limits: {marketer_risk: true}", "marketer_risk must be a number"),
         ("limits: {marketer_risk: -1}", "marketer_risk must be a number that is not negative"),
         ("limits: 5", "'limits' must map"),
-        ("5: 6", "'5' is no part of a recipe"),
+        ("5: 6", "is no recipe: it has none of its parts"),
+        ("{sfumato: 1, 5: 6}", "'5' is no part of a recipe"),
     ],
 )
 def test_wrong_recipes(text, told):

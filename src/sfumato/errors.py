@@ -114,6 +114,16 @@ class InternalError(SfumatoError):
     exit_code: ClassVar[int] = 3
 
 
+def nearest(name: str, known: Iterable[str]) -> str:
+    """Return `` Did you mean 'zip'?`` for the nearest known name, or nothing.
+
+    >>> nearest("zipcode", ["zip", "age"]), nearest("income", ["zip", "age"])
+    (" Did you mean 'zip'?", '')
+    """
+    near = difflib.get_close_matches(name, list(known), n=1, cutoff=0.5)
+    return f" Did you mean {near[0]!r}?" if near else ""
+
+
 def did_you_mean(name: str, known: Iterable[str]) -> str:
     """Return `` Did you mean 'zip'?`` for the nearest known name, or the list of all, or nothing.
 
@@ -121,9 +131,8 @@ def did_you_mean(name: str, known: Iterable[str]) -> str:
     " Did you mean 'zip'?"
     """
     names = list(known)
-    near = difflib.get_close_matches(name, names, n=1, cutoff=0.5)
-    if near:
-        return f" Did you mean {near[0]!r}?"
+    if near := nearest(name, names):
+        return near
     if names and len(names) <= 12:
         return f" There are: {', '.join(names)}."
     return ""

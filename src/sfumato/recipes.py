@@ -59,9 +59,11 @@ def load(path: str | Path) -> Recipe:
 def read_document(file: Path) -> Any:
     """The plain data of a recipe file."""
     try:
-        if file.stat().st_size > MAX_BYTES:
+        with file.open("rb") as handle:
+            data = handle.read(MAX_BYTES + 1)  # a device never ends
+        if len(data) > MAX_BYTES:
             raise RecipeError(f"{file} is larger than {MAX_BYTES // 1024 // 1024} MB; that is no recipe")
-        text = file.read_text(encoding="utf-8-sig")
+        text = data.decode("utf-8-sig")
     except UnicodeDecodeError:
         raise RecipeError(f"{file} is not UTF-8 text; save the recipe as UTF-8") from None
     except OSError as error:
@@ -78,6 +80,8 @@ def from_dict(document: Any, *, base: Path | str = ".", name: str = "the recipe"
     """Make a recipe from plain data."""
     if not isinstance(document, Mapping):
         raise RecipeError(f"{name} must be a mapping with 'sfumato: {VERSION}', columns, meet and steps")
+    if document and not any(section in SECTIONS for section in document):  # another file: what it holds is not shown
+        raise RecipeError(f"{name} is no recipe: it has none of its parts ({', '.join(SECTIONS)})")
     problems = _Problems(name)
     problems += [
         f"{s!r} is no part of a recipe.{did_you_mean(str(s), SECTIONS)}" for s in document if s not in SECTIONS

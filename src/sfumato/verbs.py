@@ -237,7 +237,7 @@ def check(
     if left:
         raise ReleaseRefused(f"{dataset.source.name} still holds direct identifiers: {', '.join(left)}")
     schema = schema.without(schema.direct)
-    schema.check(dataset.columns, dataset.source.name)
+    schema.check(dataset.columns, dataset.source)
     people = population_of(made.meet, population, made.base)
     if people is None:
         schema = _as_released(schema)

@@ -60,7 +60,8 @@ def changed(column: str, value: str, *, rows: str = FULL) -> str:
 @pytest.fixture
 def tried(sfumato, tmp_path, monkeypatch):
     """Run a recipe of one step on a table, and look at what every failure must have in common. Pages are not drawn."""
-    monkeypatch.setattr("sfumato.release.publish._write_reports", lambda *_: None)
+    for page in ("public_page", "owner_page"):
+        monkeypatch.setattr(f"sfumato.report.pages.{page}", lambda _: "")
 
     def run(table: str, step: str, arguments: dict, *, columns: dict | None = None):
         data, recipe = tmp_path / "people.csv", tmp_path / "people.yaml"

@@ -136,7 +136,7 @@ def test_thousands_or_decimals_is_asked_not_guessed():
     series, mark, notes = convert(amount=["33.000", "1.500", "800"])
     assert series["amount"].dtype == pl.String
     assert mark == "."
-    assert any("decimal=','" in note and "decimal='.'" in note and "'amount'" in note for note in notes)
+    assert any("decimal=','" in note and "decimal='.'" in note and "column 1 " in note for note in notes)
     assert one(["33.000", "1.234.567", "800"], decimal=",").to_list() == [33000, 1234567, 800]
     assert one(["33.000", "1.500", "800"], decimal=".").to_list() == [33.0, 1.5, 800.0]
     assert one(["33,000", "1,500"], decimal=".").to_list() == [33000, 1500]
@@ -147,7 +147,7 @@ def test_decimal_commas_elsewhere_decide_about_thousands():
     series, mark, notes = convert(income=["33.000", "1.500"], height=["1,82", "1,6"])
     assert series["income"].to_list() == [33000, 1500]
     assert mark == ","
-    assert any("'income'" in note for note in notes)
+    assert any("column 1:" in note for note in notes)
 
 
 def test_decimal_points_elsewhere_do_not_make_thousands_decimals():
@@ -192,4 +192,4 @@ def test_notes_name_few_of_many_columns():
     columns = {f"zip_{i}": ["1"] for i in range(100)}
     _, _, notes = convert(**columns)
     assert len(notes) == 1
-    assert "and 95 more" in notes[0]
+    assert "and 90 more" in notes[0]

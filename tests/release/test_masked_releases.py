@@ -59,7 +59,8 @@ def sfumato(monkeypatch, capfd):
 @pytest.fixture
 def undrawn(monkeypatch):
     """Releases without their pages, which take most of the time."""
-    monkeypatch.setattr("sfumato.release.publish._write_reports", lambda *_: None)
+    for page in ("public_page", "owner_page"):
+        monkeypatch.setattr(f"sfumato.report.pages.{page}", lambda _: "")
 
 
 def second(name: str) -> Dataset | None:

@@ -73,7 +73,13 @@ def codes_of(text: str) -> tuple[str, ...]:
 
 def read_beside(table: str | None) -> Dataset | None:
     """Read a second table, where one is named: it is another file, and has a form of its own."""
-    return None if table is None else read_data(table, quiet=True)
+    from sfumato.release.beside import require_readable
+
+    if table is None:
+        return None
+    if table != "-":
+        require_readable(Path(table))
+    return read_data(table, quiet=True)
 
 
 def read_data(

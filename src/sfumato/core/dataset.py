@@ -7,8 +7,9 @@ from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from sfumato.core.encoding import encode
+from sfumato.core.header import lacking
 from sfumato.core.hierarchy import ReadsCharacters
-from sfumato.core.schema import Attribute, Kind, Role, Schema, lacking_columns
+from sfumato.core.schema import Attribute, Kind, Role, Schema
 from sfumato.core.source import Source
 from sfumato.errors import SchemaError
 
@@ -92,18 +93,12 @@ class Dataset:
 
     def require(self, names: Iterable[str]) -> None:
         """Raise one error that lists every named column the table lacks."""
-        problems = lacking_columns(names, self.columns, self.source.name, sure=self._named)
-        if problems:
+        if problems := lacking(self.columns, self.source, names, self.schema.attributes):
             raise SchemaError(problems)
-
-    @property
-    def _named(self) -> bool:
-        """Whether its columns surely have the names they have: the first row of a text file may be a record."""
-        return bool(self.schema.attributes) or self.source.format not in ("csv", "excel")
 
     def checked(self) -> Dataset:
         """The same dataset, or one error that lists all that does not fit: roles missing, columns unknown, zeros lost."""
-        self.schema.check(self.columns, self.source.name)
+        self.schema.check(self.columns, self.source)
         problems = [told for name in self.schema.attributes if (told := self._zeros_lost(name))]
         if problems:
             raise SchemaError(problems)

@@ -9,6 +9,8 @@ from enum import StrEnum
 from numbers import Real
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from sfumato.core.header import and_more, lacking, without_role
+from sfumato.core.source import Source
 from sfumato.errors import ParameterError, SchemaError, did_you_mean
 
 if TYPE_CHECKING:
@@ -211,19 +213,11 @@ class Schema:
         gone = set(columns)
         return Schema({n: a for n, a in self.attributes.items() if n not in gone})
 
-    def check(self, columns: Sequence[str], table: str) -> None:
+    def check(self, columns: Sequence[str], source: Source) -> None:
         """Raise one :class:`SchemaError` with everything that does not fit the columns of a table."""
-        problems = lacking_columns(self.attributes, columns, table)
-        places = [i for i, name in enumerate(columns, start=1) if name not in self.attributes]
-        if places:
-            known = confirmed(self.attributes, columns)
-            which = [repr(columns[i - 1]) if known else f"number {i}" for i in places]
-            have = "have no role; give each" if len(places) > 1 else "has no role; give it"
-            problems.append(
-                f"column{'s' * (len(places) > 1)} {_and_more(which)} of {table} {have} one ({', '.join(ANSWERS)}), "
-                "'plain' if it is none of the others"
-            )
-        problems += self.undecided(table)
+        problems = lacking(columns, source, self.attributes)
+        problems += without_role(columns, source, self.attributes, ", ".join(ANSWERS))
+        problems += self.undecided(source.name)
         if problems:
             raise SchemaError(problems)
 
@@ -233,49 +227,8 @@ class Schema:
         if not asked:
             return []
         problem = (
-            f"{len(asked)} column(s) of {table} have role 'ask', so somebody has to decide first: {_and_more(asked)}; "
+            f"{len(asked)} column(s) of {table} have role 'ask', so somebody has to decide first: {and_more(asked)}; "
             "write 'direct' for what names a person or numbers the records (it is dropped), 'quasi' for what an outsider "
             "can know, 'sensitive' for what nobody may learn, 'plain' for what is none of these"
         )
         return [problem]
-
-
-MOST_NAMED = 10
-
-
-def _and_more(which: Sequence[str]) -> str:
-    more = f" and {len(which) - MOST_NAMED:,} more" if len(which) > MOST_NAMED else ""
-    return ", ".join(which[:MOST_NAMED]) + more
-
-
-def confirmed(asked: Iterable[str], columns: Sequence[str]) -> bool:
-    """Whether the first row of a table names its columns, as far as those who ask for columns know.
-
-    If they find hardly any of theirs, it may be somebody's record, and is not shown.
-    """
-    names = list(asked)
-    return 2 * sum(name in columns for name in names) >= len(names)
-
-
-def lacking_columns(asked: Iterable[str], columns: Sequence[str], table: str, *, sure: bool = False) -> list[str]:
-    """A sentence about every column that was asked for and is not there, or one about all of which there is no more to say.
-
-    ``sure`` says that the names are names of columns, without a doubt.
-
-    >>> lacking_columns(["age", "sex", "zp"], ["age", "sex", "zip"], "t.csv")
-    ["t.csv has no column 'zp'. Did you mean 'zip'?"]
-    >>> lacking_columns(["age", "sex"], ["Alice", "41"], "t.csv")
-    ["t.csv has no columns 'age', 'sex': none of its 2 has such a name; if its first row holds data, say --no-header (header: false)"]
-    """
-    names = list(asked)
-    lacking = [name for name in names if name not in columns]
-    if not lacking:
-        return []
-    if not sure and not confirmed(names, columns):
-        which = f"column{'s' * (len(lacking) > 1)} {_and_more([repr(name) for name in lacking])}"
-        why = f"none of its {len(columns):,} has such a name; if its first row holds data, say --no-header (header: false)"
-        return [f"{table} has no {which}: {why}"]
-    hints = {name: did_you_mean(str(name), columns) for name in lacking}
-    alike = [repr(name) for name in lacking if not hints[name]]
-    told = [f"{table} has no column{'s' * (len(alike) > 1)} {_and_more(alike)}"] if alike else []
-    return told + [f"{table} has no column {name!r}.{hint}" for name, hint in hints.items() if hint]

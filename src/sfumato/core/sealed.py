@@ -13,6 +13,7 @@ import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
+from sfumato.core.files import read_plain
 from sfumato.errors import OutputError, ParameterError, UnreadableInput
 
 MAGIC = b"sfumato sealed 1\n"
@@ -27,10 +28,7 @@ def read_sealed(path: Path, key: bytes) -> bytes:
     from cryptography.exceptions import InvalidTag
     from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 
-    try:
-        stored = path.read_bytes()
-    except OSError as error:
-        raise UnreadableInput(f"cannot read the vault {path}: {error.strerror}") from None
+    stored = read_plain(path, most=MOST_BYTES + 1024, what="a vault")
     start = len(MAGIC) + SALT_BYTES
     if not stored.startswith(MAGIC) or len(stored) < start + NONCE_BYTES:
         raise UnreadableInput(f"{path} is not a vault, or only the beginning of one")

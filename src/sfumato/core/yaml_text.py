@@ -27,7 +27,8 @@ def read_yaml(text: str, name: str) -> Any:
         size = _size(document, {})
     except MarkedYAMLError as error:
         line = error.problem_mark.line + 1 if error.problem_mark else 1
-        raise RecipeError(f"{name}, line {line}: this is not valid YAML ({error.problem})") from None
+        problem = str(error.problem).split(" with value ")[0]  # the value may be anyone's
+        raise RecipeError(f"{name}, line {line}: this is not valid YAML ({problem})") from None
     except (YAMLError, ValueError, LookupError, TypeError, AttributeError, RecursionError):
         raise RecipeError(f"{name} is not valid YAML") from None
     if size > MAX_NODES:

@@ -12,6 +12,7 @@ from typing import Annotated, ClassVar
 
 from pydantic import Field
 
+from sfumato.core.files import MEGABYTE, read_plain
 from sfumato.core.hierarchy import Paths
 from sfumato.core.parameters import parameters
 from sfumato.errors import ParameterError, UnreadableInput
@@ -19,12 +20,15 @@ from sfumato.hierarchies.fields import Catch
 from sfumato.hierarchies.listed import Row, paths_under, require_other_below_top, require_sound
 from sfumato.hierarchies.table import Table
 
+MOST_BYTES = 256 * MEGABYTE
+"""Some million leaves; what is larger is no hierarchy."""
+
 
 @parameters
 class HierarchyFile:
     """A hierarchy kept in a file; it is read when it is needed.
 
-    Blank lines are skipped and a byte order mark is ignored. Every line counts as a leaf, whether its value occurs
+    It must be a plain file of at most 256 MB: devices and pipes are refused. Blank lines are skipped and a byte order mark is ignored. Every line counts as a leaf, whether its value occurs
     or not, and a repeated line counts again, as in ARX; see :class:`Table` for the loss and for ``other``.
     """
 
@@ -94,13 +98,7 @@ def _read_rows(path: Path, delimiter: str, encoding: str) -> list[Row]:
 
 
 def _text(path: Path, encoding: str) -> str:
-    try:
-        content = path.read_bytes()
-    except FileNotFoundError:
-        raise UnreadableInput(f"{_called(path)} does not exist; check the path {str(path)!r}") from None
-    except OSError as error:
-        reason = error.strerror or type(error).__name__
-        raise UnreadableInput(f"{_called(path)} cannot be read: {reason}") from None
+    content = read_plain(path, most=MOST_BYTES, what="a hierarchy file")
     try:
         return content.decode(encoding).removeprefix("\ufeff")
     except UnicodeDecodeError as error:

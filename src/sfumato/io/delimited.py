@@ -15,6 +15,7 @@ import io
 from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn
 
+from sfumato.core.header import placed
 from sfumato.core.intake import Intake
 from sfumato.core.source import Source
 from sfumato.errors import OutputError, UnreadableInput
@@ -104,7 +105,7 @@ class _Text:
         frame.columns = names
         columns = frame.get_columns()
         if self.layout.padded:
-            columns = [self._unpadded(column) for column in columns]
+            columns = [self._unpadded(i, column) for i, column in enumerate(columns, start=1)]
         return columns, notes + more
 
     def _names(self) -> tuple[list[str], list[str]]:
@@ -169,14 +170,12 @@ class _Text:
             should += sum(cell.count(mark) for cell in self.layout.rows[0]) if self.layout.header else 0
         return should - self.data.count(mark.encode(), self.offset)
 
-    def _unpadded(self, column: pl.Series) -> pl.Series:
+    def _unpadded(self, place: int, column: pl.Series) -> pl.Series:
         import polars as pl
 
         bare = column.str.strip_chars_start(" ")
         if bare.str.starts_with('"').any():
-            raise UnreadableInput(
-                f"{self.name}: {listed([column.name])} has blanks between delimiter and quote; remove them"
-            )
+            raise UnreadableInput(f"{self.name}: {placed([place])} has blanks between delimiter and quote; remove them")
         return bare.to_frame().select(pl.when(pl.col(column.name) != "").then(pl.col(column.name))).to_series()
 
 

@@ -14,10 +14,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from sfumato.core.extras import require
+from sfumato.core.header import placed
 from sfumato.core.source import Source
 from sfumato.errors import OutputError, UnreadableInput
 from sfumato.io.excel_formats import padded_widths
-from sfumato.io.formats import listed, refusing
+from sfumato.io.formats import refusing
 from sfumato.io.identifier_names import is_identifier_name
 from sfumato.io.naming import column_names
 from sfumato.io.sniff import ROWS, has_header
@@ -65,7 +66,7 @@ def _quiet() -> Iterator[None]:
         log.setLevel(before)
 
 
-def _notes(sheets: list[str], named: bool, header: bool | None, codes: list[str]) -> list[str]:
+def _notes(sheets: list[str], named: bool, header: bool | None, codes: list[int]) -> list[str]:
     notes = []
     if len(sheets) > 1:
         notes.append(f"the workbook has {len(sheets)} sheets; only the first was read")
@@ -75,15 +76,15 @@ def _notes(sheets: list[str], named: bool, header: bool | None, codes: list[str]
         )
     if codes:
         notes.append(
-            f"{listed(codes)}: codes stored as numbers became text, with the leading zeros their cell format shows"
+            f"{placed(codes)}: codes stored as numbers became text, with the leading zeros their cell format shows"
         )
     return notes
 
 
 def _tidied(
     frame: pl.DataFrame | None, names: list[str], name: str, widths: dict[int, int]
-) -> tuple[pl.DataFrame, list[str]]:
-    """Name the columns and settle their types; also the names of codes that were stored as numbers."""
+) -> tuple[pl.DataFrame, list[int]]:
+    """Name the columns and settle their types; also the places (from 1) of codes that were stored as numbers."""
     import polars as pl
 
     if frame is None or not frame.height:
@@ -98,7 +99,7 @@ def _tidied(
     for position, column in enumerate(columns):
         if column.dtype == pl.Int64 and (position in widths or is_identifier_name(column.name)):
             columns[position] = column.cast(pl.String).str.zfill(widths.get(position, 0))
-            codes.append(column.name)
+            codes.append(position + 1)
     return pl.DataFrame(columns), codes
 
 

@@ -19,7 +19,7 @@ import dataclasses
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from sfumato.io.formats import listed
+from sfumato.core.header import placed
 from sfumato.io.identifier_names import is_identifier_name
 
 if TYPE_CHECKING:
@@ -86,7 +86,7 @@ def convert(columns: list[pl.Series], *, decimal: str | None) -> tuple[str, list
         if verdict.startswith("thousands"):
             verdicts[i] = _settle_thousands(columns, i, verdict[-1], decimal, seen)
     mark = decimal or ("," if seen[","] > seen["."] else ".")
-    return mark, _notes([column.name for column in columns], verdicts, seen)
+    return mark, _notes(verdicts, seen)
 
 
 def _settle(columns: list[pl.Series], i: int, decimal: str | None) -> str:
@@ -250,16 +250,16 @@ def _settle_thousands(columns: list[pl.Series], i: int, mark: str, decimal: str 
     return f"read{mark}"
 
 
-def _notes(names: list[str], verdicts: list[str], seen: dict[str, int]) -> list[str]:
+def _notes(verdicts: list[str], seen: dict[str, int]) -> list[str]:
     notes = []
     for verdict, sentence in _REASONS.items():
-        columns = [name for name, found in zip(names, verdicts, strict=True) if found == verdict]
+        columns = [i for i, found in enumerate(verdicts, start=1) if found == verdict]
         if columns:
-            notes.append(sentence.format(listed(columns), s="s" if len(columns) == 1 else ""))
+            notes.append(sentence.format(placed(columns), s="s" if len(columns) == 1 else ""))
     for mark, word in ((".", "points"), (",", "commas")):
-        columns = [name for name, found in zip(names, verdicts, strict=True) if found == f"read{mark}"]
+        columns = [i for i, found in enumerate(verdicts, start=1) if found == f"read{mark}"]
         if columns:
-            notes.append(f"{listed(columns)}: {word} before three digits read as asked or as elsewhere in the file")
+            notes.append(f"{placed(columns)}: {word} before three digits read as asked or as elsewhere in the file")
     if all(seen.values()):
         notes.append("decimal points and decimal commas both occur; decimals will be written with one of them")
     return notes

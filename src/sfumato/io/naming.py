@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from sfumato.core.header import placed
 from sfumato.errors import UnreadableInput
 from sfumato.io.formats import listed
 
@@ -32,7 +33,7 @@ def column_names(cells: Sequence[str], *, where: str, rename: bool) -> tuple[lis
         )
     if again:
         names = numbered(names)
-        notes.append(f"names that came twice got a number: {listed([names[i - 1] for i in again])}")
+        notes.append(f"names that came twice got a number: {placed(list(again))}")
     return names, notes
 
 

@@ -11,8 +11,8 @@ import dataclasses
 from collections import Counter
 from typing import TYPE_CHECKING
 
+from sfumato.core.header import placed
 from sfumato.core.intake import Code, Intake
-from sfumato.io.formats import listed
 from sfumato.io.inference import convert, is_number_like
 
 if TYPE_CHECKING:
@@ -33,8 +33,8 @@ def settle_values(columns: list[pl.Series], intake: Intake) -> Counter[str]:
 
 def about_codes(blanked: Counter[str]) -> list[str]:
     """What there is to say about cells that held a code."""
-    columns = [column for column, count in blanked.items() if count]
-    return [f"{blanked.total():,} cells read as missing by their code, in {listed(columns)}"] if columns else []
+    columns = [i for i, count in enumerate(blanked.values(), start=1) if count]
+    return [f"{blanked.total():,} cells read as missing by their code, in {placed(columns)}"] if columns else []
 
 
 def strip_habit(columns: list[pl.Series]) -> list[str]:
@@ -43,7 +43,7 @@ def strip_habit(columns: list[pl.Series]) -> list[str]:
     Blanks are a habit of the writer where the values are numbers without them, and where every value of a column begins
     (or every one ends) with a blank. Other text is left as it is: ``text: {blanks: strip}`` makes it alike.
     """
-    bare, loose = list[str](), list[str]()
+    bare, loose = list[int](), list[int]()
     for i, column in enumerate(columns):
         first, last = column.str.starts_with(" "), column.str.ends_with(" ")
         if not (first.any() or last.any()):
@@ -52,12 +52,12 @@ def strip_habit(columns: list[pl.Series]) -> list[str]:
         stripped = stripped.set(stripped == "", None)
         if first.all() or last.all() or is_number_like(stripped):
             columns[i] = stripped
-            bare.append(column.name)
+            bare.append(i + 1)
         else:
-            loose.append(column.name)
+            loose.append(i + 1)
     return [
-        *([f"blanks around the values of {listed(bare)} were left out"] if bare else []),
-        *([f"some values of {listed(loose)} begin or end with blanks and were left so"] if loose else []),
+        *([f"blanks around the values of {placed(bare)} were left out"] if bare else []),
+        *([f"some values of {placed(loose)} begin or end with blanks and were left so"] if loose else []),
     ]
 
 

@@ -47,16 +47,17 @@ class Document:
 def read_text(path: Path) -> str:
     """The text of a policy file."""
     try:
-        if path.stat().st_size > MAX_BYTES:
-            raise UnreadableInput(f"{path} is larger than {MAX_BYTES // 1024 // 1024} MB; that is no policy")
-        return path.read_text(encoding="utf-8-sig")
+        with path.open("rb") as handle:
+            data = handle.read(MAX_BYTES + 1)  # a device never ends
+        require_small(data, str(path))
+        return data.decode("utf-8-sig")
     except UnicodeDecodeError:
         raise UnreadableInput(f"{path} is not UTF-8 text; save the policy as UTF-8") from None
     except OSError as error:
         raise UnreadableInput(f"cannot read the policy {path}: {error.strerror}") from None
 
 
-def require_small(text: str, name: str) -> None:
+def require_small(text: str | bytes, name: str) -> None:
     """Refuse a text that no policy needs."""
     if len(text) > MAX_BYTES:
         raise UnreadableInput(f"{name} is larger than {MAX_BYTES // 1024 // 1024} MB; that is no policy")

@@ -7,7 +7,8 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
 
-from sfumato.errors import did_you_mean
+from sfumato.core.header import UNKNOWN, confirmed
+from sfumato.errors import did_you_mean, nearest
 from sfumato.policy.documents import Document
 from sfumato.policy.enforcing.merged_hierarchies import torn_labels
 from sfumato.policy.findings import Finding, Findings
@@ -161,8 +162,9 @@ def _models(found: Findings, purpose: Purpose, path: str) -> None:
 
 
 def _against_table(found: Findings, purpose: Purpose, path: str, columns: Sequence[str]) -> None:
+    sure = confirmed(columns, UNKNOWN, [datum.name for datum in purpose.data])
     for i, datum in enumerate(purpose.data):
         if datum.name not in columns:
-            told = f"the table has no column {datum.name!r}.{did_you_mean(datum.name, columns)}"
+            told = f"the table has no column {datum.name!r}.{nearest(datum.name, columns) if sure else ''}"
             severity = found.error if datum.required else found.warning
             severity("datum_not_in_table", f"{path}.data[{i}]", told)

@@ -7,17 +7,26 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from sfumato.core.evidence import population_path
+from sfumato.core.files import MEGABYTE, require_plain
 from sfumato.errors import ParameterError
+
+MOST_BYTES = 16 * 1024 * MEGABYTE
 
 if TYPE_CHECKING:
     from sfumato.core.dataset import Dataset
     from sfumato.core.model import Model
 
 
+def require_readable(path: Path) -> None:
+    """Refuse a second table that is a device, a pipe or larger than 16 GB, before it is read."""
+    require_plain(path, most=MOST_BYTES, what="a second table")
+
+
 def population_of(models: Sequence[Model], given: Dataset | None = None, base: Path = Path()) -> Dataset | None:
     """The population the models compare with: the one given to the call, or the file they name; None without either.
 
-    Paths start from ``base``, the folder of the recipe.
+    Paths start from ``base``, the folder of the recipe, and must lead to a plain file of at most 16 GB: devices and pipes
+    are refused.
     """
     path = population_path(models)
     if path is None:
@@ -27,5 +36,6 @@ def population_of(models: Sequence[Model], given: Dataset | None = None, base: P
     from sfumato.core.dataset import Dataset as Table
     from sfumato.io.read import read_table
 
+    require_readable(base / path)
     frame, source = read_table(base / path)
     return Table(frame, source=source)  # type: ignore[arg-type]

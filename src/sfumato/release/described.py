@@ -22,7 +22,7 @@ def described(dataset: Dataset, recipe: Recipe) -> Dataset:
     """
     intake = dataset.source.intake.over(recipe.intake)
     _require_layout(dataset, intake)
-    recipe.schema.check(dataset.columns, dataset.source.name)
+    recipe.schema.check(dataset.columns, dataset.source)
     return with_values(dataset, intake).with_schema(recipe.schema)
 
 
