@@ -81,3 +81,17 @@ def test_the_same_sentence_about_several_columns_is_said_once(sfumato, tmp_path)
     assert told.count("role 'quas' is not known") == 1
     assert "columns 'sex', 'zip': role 'quas' is not known. Did you mean 'quasi'?" in told
     assert "k must be given" in told and "Field required" not in told
+
+
+def test_choose_k_with_a_table(sfumato, tmp_path):
+    table, recipe = tmp_path / "t.csv", tmp_path / "t.yaml"
+    table.write_text("age\n" + "30\n40\n" * 10)
+    recipe.write_text(
+        "columns: {age: {role: quasi, kind: numeric}}\nmeet: [{k_anonymity: 2}]\nsteps: [global_recoding]\n"
+    )
+    found = sfumato("choose-k", table, "-r", recipe, "--risk", "0.1", "-q")
+    assert found.code == 0, found.err
+    assert "k = 10: 0 of 20 records stand in smaller classes today; reached with 0 suppressed" in found.out
+    assert "Choose k = 10" in found.out
+    assert sfumato("choose-k", table).code == 2
+    assert sfumato("choose-k", table, "-r", recipe, "--k", "5").code == 2

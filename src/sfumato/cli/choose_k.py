@@ -2,29 +2,43 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
-from sfumato.cli.options import Json
+from sfumato.cli.options import Json, Quiet, read_data, reading
+from sfumato.core.intake import NOTHING_SAID, Intake
 
 
+@reading
 def choose_k(
+    data: Annotated[str | None, typer.Argument(help="a table, to choose from its own figures, with -r")] = None,
+    recipe: Annotated[Path | None, typer.Option("--recipe", "-r", help="the recipe (YAML) of the table")] = None,
     risk: Annotated[float | None, typer.Option(help="the risk that can be tolerated, above 0 and at most 1")] = None,
     k: Annotated[int | None, typer.Option("--k", help="the other way: the risk that this k bounds")] = None,
     population: Annotated[int | None, typer.Option(help="people the file was drawn from, with --records")] = None,
     records: Annotated[int | None, typer.Option(help="records of the file, with --population")] = None,
     json: Json = False,
+    quiet: Quiet = False,
+    intake: Intake = NOTHING_SAID,
 ) -> None:
-    """Say which k a tolerable risk asks for, strictly and in practice, or which risk a k bounds."""
+    """Say which k a tolerable risk asks for, strictly and in practice, or which risk a k bounds.
+
+    With a table and its recipe: how many of its records stand in smaller classes today, what each k costs by the recipe's steps,
+    and which is reached. Nothing is written.
+    """
     from sfumato.cli.talk import give_json, out
     from sfumato.errors import ParameterError
 
-    if (risk is None) == (k is None):
+    if data is not None or recipe is not None:
+        found = _from_table(data, recipe, risk, [k, population, records], intake, quiet=quiet)
+    elif (risk is None) == (k is None):
         raise ParameterError("give either --risk or --k: sfumato choose-k --risk 0.09")
-    if k is not None and (population is not None or records is not None):
+    elif k is not None and (population is not None or records is not None):
         raise ParameterError("--population and --records go with --risk")
-    found = _from_risk(risk, population, records) if risk is not None else _from_k(k)
+    else:
+        found = _from_risk(risk, population, records) if risk is not None else _from_k(k)
     if json:
         give_json(found)
         return
@@ -32,6 +46,26 @@ def choose_k(
         out().print(sentence, soft_wrap=True, markup=False)
     if risk is not None:
         _show_habits()
+
+
+def _from_table(
+    data: str | None, recipe: Path | None, risk: float | None, others: list[int | None], intake: Intake, *, quiet: bool
+) -> dict[str, Any]:
+    """What a table and its recipe say about k; the records, and the people they stand for, are the table's own."""
+    from sfumato import recipes
+    from sfumato.cli.talk import progress
+    from sfumato.errors import ParameterError
+    from sfumato.release.prices import PUBLIC_RISK, choose_for
+    from sfumato.verbs import with_recipe
+
+    if data is None or recipe is None:
+        raise ParameterError("a table and its recipe go together: sfumato choose-k visits.csv -r visits.yaml")
+    if any(other is not None for other in others):
+        raise ParameterError("--k, --population and --records go without a table, which has figures of its own")
+    made = recipes.load(recipe)
+    dataset, made = with_recipe(read_data(data, quiet=quiet, intake=intake, recipe=made), made)
+    with progress("trying", quiet=quiet) as told:
+        return choose_for(dataset, made, risk=PUBLIC_RISK if risk is None else risk, progress=told).to_dict()
 
 
 def _from_risk(risk: float, population: int | None, records: int | None) -> dict[str, Any]:

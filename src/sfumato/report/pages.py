@@ -140,6 +140,7 @@ def _shared(certificate: Mapping[str, Any]) -> dict[str, Any]:
         "headline": wording.headline(certificate),
         "formulas": wording.formulas(certificate["data"]),
         "missing": wording.missing_rules(certificate),
+        "reading": wording.reading(certificate),
         "recipe": recipe,
         "recipe_lines": len(recipe.splitlines()),
     }

@@ -7,6 +7,8 @@ import datetime
 from collections.abc import Iterable, Mapping
 from typing import Any, Literal
 
+from sfumato.core.intake import Intake
+
 Counted = Literal["records", "persons", "classes"]
 """What the bars of a class-size histogram count."""
 
@@ -221,6 +223,13 @@ def missing_rules(certificate: Mapping[str, Any]) -> list[tuple[str, list[str]]]
     for name, rule in certificate["missing_rule"].items():
         columns.setdefault(rule, []).append(name)
     return [(MISSING.get(rule, rule), names) for rule, names in columns.items()]
+
+
+def reading(certificate: Mapping[str, Any]) -> list[str]:
+    """How the values of the original were read, where its recipe says so: codes for missing values, spelling of text."""
+    recipe = certificate["recipe"]
+    single = {name: spec["missing_values"] for name, spec in recipe["columns"].items() if "missing_values" in spec}
+    return Intake.from_recipe(recipe, single).sentences()
 
 
 def risk_name(name: str) -> str:
