@@ -19,7 +19,7 @@ FREE_OF_VALUES = {
     "importance", "levels", "weights", "bounds",
     # words of the method, names chosen for what is released, and paths
     "objective", "domain", "locale", "format", "encoding", "delimiter", "other", "top_label", "bottom_label", "population", "today",
-    "char",
+    "char", "pad",
     # a threshold (a number or a date) that the released table shows as a label
     "top", "bottom",
 }  # fmt: skip
