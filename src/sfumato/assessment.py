@@ -10,7 +10,7 @@ from sfumato.core.evidence import gather, judge_all, needed
 from sfumato.core.metric import Measure
 from sfumato.core.model import Model, Verdict
 from sfumato.core.schema import Role
-from sfumato.errors import SchemaError
+from sfumato.errors import ParameterError, SchemaError, did_you_mean
 
 if TYPE_CHECKING:
     import altair as alt
@@ -42,7 +42,10 @@ class Assessment:
 
     def measure(self, name: str) -> float:
         """Value of one risk."""
-        return next(m.value for m in self.measures if m.name == name)
+        values = {measure.name: measure.value for measure in self.measures}
+        if name not in values:
+            raise ParameterError(f"no risk is called {name!r}.{did_you_mean(name, values)}")
+        return values[name]
 
     def to_dict(self) -> dict[str, Any]:
         """The assessment as plain data: names and counts, no data values."""

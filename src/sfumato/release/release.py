@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from sfumato.core.agreement import Kept
     from sfumato.core.dataset import Dataset
     from sfumato.core.masked import Preserved
-    from sfumato.core.metric import Utility
+    from sfumato.core.metric import Measure, Utility
     from sfumato.core.model import Verdict
     from sfumato.core.pair import Pair
     from sfumato.core.randomness import Seed
@@ -101,6 +101,12 @@ class Release:
     def suppressed(self) -> int:
         """Number of records that were dropped."""
         return len(self.original) - len(self.dataset)
+
+    @property
+    def risks(self) -> list[tuple[Measure, Measure]]:
+        """The risks before and after. What only a population tells is measured before, not on the file that is certified."""
+        after = {measure.name: measure for measure in self.after.measures}
+        return [(before, after[before.name]) for before in self.before.measures if before.name in after]
 
     @property
     def data(self) -> Any:
@@ -187,10 +193,7 @@ class Release:
         from sfumato.core.notebook import html_list, html_table, html_verdicts
 
         changes = [(c.name, " + ".join(c.roles), c.action, c.distinct_before, c.distinct_after) for c in self.columns]
-        risks = [
-            (m.name.replace("_", " "), f"{m.value:.2%}", f"{self.after.measure(m.name):.2%}")
-            for m in self.before.measures
-        ]
+        risks = [(was.name.replace("_", " "), f"{was.value:.2%}", f"{now.value:.2%}") for was, now in self.risks]
         told = str(self).split("\n")
         return (
             html_verdicts(v.to_dict() for v in self.verdicts)
