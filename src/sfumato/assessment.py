@@ -95,7 +95,8 @@ class Assessment:
         ]
         if self.exposing_sets:
             best = self.exposing_sets[0]
-            lines.append(f"  {' + '.join(best.columns)} alone single out {best.unique_records:,} records")
+            verb, s = "singles" if len(best.columns) == 1 else "single", "" if best.unique_records == 1 else "s"
+            lines.append(f"  {' + '.join(best.columns)} alone {verb} out {best.unique_records:,} record{s}")
         return "\n".join([*lines, *(f"  {v!r}" for v in self.verdicts)])
 
 
