@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import datetime
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -117,7 +117,7 @@ class Release:
         """The same release with what intruders found, which its certificate and reports then tell."""
         return dataclasses.replace(self, attacks=self.attack(**options))
 
-    def evaluate(self, metrics: Sequence[Utility] | None = None) -> Evaluation:
+    def evaluate(self, metrics: Sequence[Utility | str | Mapping[str, Any]] | None = None) -> Evaluation:
         """What the release is still worth; see :func:`sfumato.evaluate`."""
         from sfumato.evaluation import evaluate
 
