@@ -139,10 +139,10 @@ def assess(
 
 
 def _in_population(dataset: Dataset, population: Dataset | None) -> Iterator[Measure]:
-    """How many of those who are unique in the table are unique in the population too, where there is one."""
+    """How many of those who are unique in the table are unique in the population too, where one with these columns is given."""
     from sfumato.risk.unique_in_population import UniqueInPopulation, share_unique_in_population
 
-    if population is not None:
+    if population is not None and set(dataset.schema.quasi) <= set(population.columns):
         share = share_unique_in_population(dataset, population, dataset.schema.quasi)
         meaning = f"records unique in the table that are unique among {len(population):,} people of the population too"
         yield Measure(UniqueInPopulation.name, share, UniqueInPopulation.better, meaning)

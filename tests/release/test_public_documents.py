@@ -129,7 +129,7 @@ def test_names_of_files_are_safe_whatever_columns_are_called(tmp_path):
     release = sf.anonymize(dataset, [sf.KAnonymity(2)], [sf.GlobalRecoding()], seed=1)
     release.write(tmp_path / "out", pictures=True)
     files = [f.name for f in (tmp_path / "out" / "owner" / "pictures").iterdir()]
-    assert {"column_01_etc_passwd.png", "column_02_column.png"} <= set(files)
+    assert {"column_01_etc_passwd_u202e.png", "column_02_column.png"} <= set(files)
     assert {f.name for f in tmp_path.iterdir()} == {"out"}
 
 

@@ -89,7 +89,7 @@ def test_wrong_parameters():
         sf.SwapData(["w"], keep=["w"])
     with pytest.raises(ParameterError, match="rate should be less than or equal to 1"):
         sf.SwapData(["w"], rate=2)
-    with pytest.raises(ParameterError, match=r"columns.*at least 1 item"):
+    with pytest.raises(ParameterError, match=r"columns.*at least 1 entry"):
         sf.SwapData([])
     with pytest.raises(SchemaError, match="no column 'v'"):
         run(sf.SwapData(["w"], keep=["v"]), plain(w=[1]))

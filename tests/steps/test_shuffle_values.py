@@ -134,7 +134,7 @@ def test_small_strata_are_told():
 
 
 def test_wrong_input():
-    with pytest.raises(ParameterError, match=r"predictors.*at least 1 item"):
+    with pytest.raises(ParameterError, match=r"predictors.*at least 1 entry"):
         sf.ShuffleValues(["x"], predictors=[])
     with pytest.raises(ParameterError, match="cannot be in columns and in predictors"):
         sf.ShuffleValues(["x"], predictors=["x"])

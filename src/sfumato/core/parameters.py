@@ -89,8 +89,8 @@ IN_OUR_WORDS = {
     "frozen_set_type": "should be a list",
     "dict_type": "should be a mapping, like {name: value}",
     "mapping_type": "should be a mapping, like {name: value}",
-    "too_short": "should have more entries",
-    "too_long": "should have fewer entries",
+    "too_short": "should have at least {min_length} entries",
+    "too_long": "should have at most {max_length} entries",
     "string_too_short": "should not be empty",
 }
 """What the library that validates calls an error → what we say."""
@@ -101,13 +101,15 @@ _NO_SUCH = ("unexpected_keyword_argument", "extra_forbidden")
 def problems_of(error: ValidationError, names: Sequence[str] = ()) -> list[str]:
     """What a validation found, one sentence each, without the values given; ``names`` are the parameters there are."""
     found: dict[str, None] = {}  # a field that may be two things fails twice, and is told once a sentence
-    for issue in error.errors(include_url=False, include_input=False, include_context=False):
+    for issue in error.errors(include_url=False, include_input=False):
         where = ".".join(str(part) for part in issue["loc"])
         if issue["type"] in _NO_SUCH:
             found[f"there is no parameter {where!r}.{did_you_mean(where, names)}".rstrip(".")] = None
             continue
         message = issue["msg"].removeprefix("Value error, ").replace("Input should be", "should be", 1)
         message = IN_OUR_WORDS.get(issue["type"], message).replace("be an instance of Sequence", "be a list")
+        if issue["type"] in ("too_short", "too_long"):
+            message = message.format_map(issue["ctx"]).replace(" 1 entries", " 1 entry")
         plain = message.startswith(("should", "must"))
         found[f"{where} {message}".strip() if plain else f"{where}: {message}".lstrip(": ")] = None
     return list(found)
