@@ -6,11 +6,10 @@ A generalised cell is spread over the bins it may stand for: evenly over its ran
 from __future__ import annotations
 
 import dataclasses
-import datetime
-import itertools
-from collections.abc import Callable
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from sfumato.core.edges import date_edges, number_edges, number_names
 from sfumato.core.schema import Kind
 
 if TYPE_CHECKING:
@@ -65,28 +64,65 @@ class Binned:
         return float(np.abs(self.before - self.after).sum() / 2)
 
 
-def binned(pair: Pair, column: str, most: int = MOST_BINS, *, fewest: int = 1) -> Binned:
+def binned(pair: Pair, column: str, most: int = MOST_BINS, *, fewest: int = 1, even: bool = False) -> Binned:
     """A column of a release and its original in at most so many bins, and one for missing values where there are any.
 
-    A value that fewer than ``fewest`` records have gets no bin of its own: it is among the others.
+    A value that fewer than ``fewest`` records have gets no bin of its own: it is among the others. Numbers have round
+    borders and dates natural ones, for people to read; ``even`` cuts them into just ``most`` bins, for measures.
     """
     reading = pair.reading(column)
     if reading.scale != "number":
         return _by_value(reading, most, fewest)
-    return _by_number(reading, most, _date if pair.original.schema[column].kind is Kind.DATE else _short)
+    if even:
+        return _by_number(reading, *_even(reading, most))
+    dates = pair.original.schema[column].kind is Kind.DATE
+    return _by_number(reading, *(_calendar(reading, most) if dates else _round(reading, most)))
 
 
-def _by_number(reading: Reading, most: int, told: Callable[[float], str]) -> Binned:
-    """Bins of equal width between the 1st and the 99th percentile; what lies outside is in the outer bins."""
+def _span(reading: Reading) -> tuple[float, float, NDArray[np.float64]]:
+    """The 1st and the 99th percentile of the known values, or the ends where these are one, and the values."""
     import numpy as np
 
     known = reading.places[reading.original]
-    known = known[~np.isnan(known)]
+    known = known[np.isfinite(known)]
     low, high = np.quantile(known, [0.01, 0.99]) if known.size else (0.0, 1.0)
     if high <= low:
-        low, high = (float(known.min()), float(known.max())) if known.size else (0.0, 1.0)
+        low, high = (known.min(), known.max()) if known.size else (0.0, 1.0)
+    return float(low), float(high), known
+
+
+def _even(reading: Reading, most: int) -> tuple[NDArray[np.float64], list[str]]:
+    """Bins of equal width."""
+    import numpy as np
+
+    low, high, _ = _span(reading)
     edges = np.linspace(low, high, most + 1) if high > low else np.array([low, low + 1.0])
-    names = tuple(f"{told(a)}–{told(b)}" for a, b in itertools.pairwise(edges))
+    return edges, [str(place) for place in range(len(edges) - 1)]
+
+
+def _round(reading: Reading, most: int) -> tuple[NDArray[np.float64], list[str]]:
+    """Bins with round borders, and one border where values lie beyond."""
+    import numpy as np
+
+    low, high, known = _span(reading)
+    whole = bool(np.all(known == np.floor(known)))
+    edges = number_edges(*((float(np.floor(low)), float(np.ceil(high))) if whole else (low, high)), most, whole=whole)
+    beyond = {"below": bool((known < edges[0]).any()), "above": bool((known >= edges[-1]).any())}
+    return np.array(edges), number_names(edges, whole=whole, **beyond)
+
+
+def _calendar(reading: Reading, most: int) -> tuple[NDArray[np.float64], list[str]]:
+    import numpy as np
+
+    low, high, _ = _span(reading)
+    edges, names = date_edges(low, high, most)
+    return np.array(edges), names
+
+
+def _by_number(reading: Reading, edges: NDArray[np.float64], names: Sequence[str]) -> Binned:
+    """Bins between borders; what lies outside is in the outer ones."""
+    import numpy as np
+
     place = np.clip(np.searchsorted(edges, reading.places, side="right") - 1, 0, len(names) - 1)
     covered = _overlap(edges, reading.low, reading.high)
     spread = np.column_stack([covered, 1.0 - covered.sum(axis=1)])
@@ -185,14 +221,6 @@ def _alike(spread: NDArray[np.float64]) -> tuple[NDArray[np.int64], NDArray[np.f
     kind = spread.argmax(axis=1) if bins else np.zeros(len(spread), dtype=np.int64)
     kind[~single] = bins + np.arange(int((~single).sum()))
     return kind.astype(np.int64), np.concatenate([np.eye(bins), spread[~single]])
-
-
-def _short(number: float) -> str:
-    return f"{number:,.0f}" if abs(number) >= 100 else f"{number:.3g}"
-
-
-def _date(days: float) -> str:
-    return (datetime.date(1970, 1, 1) + datetime.timedelta(days=days)).isoformat()
 
 
 def table_distance(one: Binned, other: Binned) -> float:

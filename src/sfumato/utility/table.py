@@ -58,7 +58,7 @@ class TableDistance:
 
         if not len(pair.released):
             return Measure(self.name, 1.0, self.better, "nothing was released", raw=1.0)
-        columns = [binned(pair, c, MOST_BINS) for c in self.columns]
+        columns = [binned(pair, c, MOST_BINS, even=True) for c in self.columns]
         before = np.zeros(tuple(len(c.names) for c in columns))
         np.add.at(before, tuple(c.original for c in columns), 1.0 / len(pair.original))
         value = float(np.abs(before - _released(columns, len(pair.released))).sum() / 2)
