@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -13,7 +14,12 @@ from sfumato import examples
 from sfumato.comparison.grid import candidates_from, expanded
 from sfumato.comparison.outcome import Comparison, Outcome
 from sfumato.comparison.run import DONE
+from sfumato.core.pair import Pair, levels_of
+from sfumato.core.step import Goal
 from sfumato.errors import OutputError, ParameterError, RecipeError
+from sfumato.report.risk_utility import axis_told, front_told
+from sfumato.utility.loss import Loss
+from tests.random_tables import tables
 
 COLUMNS = """sfumato: 1
 columns:
@@ -45,6 +51,49 @@ def test_grids_expand_in_order():
     ]
     assert [d["meet"][0]["k_anonymity"]["k"] for _, d in expanded(document)] == [3, 3, 5, 5]
     assert document["meet"][0]["k_anonymity"]["k"] == {"vary": [3, 5]}
+
+
+@given(table=tables(most_columns=3, most_rows=20, fewest_rows=2), data=st.data())
+def test_coarser_is_never_better_on_the_axis_that_is_usual(table, data):
+    """Higher levels and more dropped records, each by itself or both, never lower the loss."""
+    people = table.dataset()
+    tops = {c: place["top"] for c, place in recoded(people, {})[1]["levels"].items()}
+    fine = {c: data.draw(st.integers(0, top)) for c, top in tops.items()}
+    coarse = {c: data.draw(st.integers(fine[c], top)) for c, top in tops.items()}
+    few = data.draw(st.sets(st.integers(0, len(people) - 1), min_size=1))
+    fewer = data.draw(st.sets(st.sampled_from(sorted(few)), min_size=1))
+    losses = []
+    for levels, kept in ((fine, few), (coarse, few), (coarse, fewer)):
+        released, told = recoded(people, levels)
+        pair = Pair.of(people, released.take(np.array(sorted(kept))), levels_of([told]))
+        losses.append(Loss().measure(pair).value)
+    assert losses[0] <= losses[1] + 1e-12 and losses[1] <= losses[2] + 1e-12
+
+
+def recoded(people, levels):
+    step = sf.GlobalRecoding(levels={c: (level, level) for c, level in levels.items()}, budget=1)
+    plan = step.plan(people, Goal(models=(sf.KAnonymity(1),)))
+    return step.apply(people, plan), plan.describe()
+
+
+def test_the_usual_axis_is_one_that_all_candidates_have(files):
+    table = examples.illnesses()
+    recoding = sf.compare(table, [files / "grid.yaml"], seed=1, workers=1)
+    assert recoding.utility == "loss"
+    losses = [o.utilities["loss"] for o in recoding.outcomes]
+    assert losses == sorted(losses), "a larger k never looks better"
+    mixed = sf.compare(table, [files / "grid.yaml", files / "swap.yaml", files / "impossible.yaml"], seed=1, workers=1)
+    assert mixed.utility == "squared_error"
+    assert "no other one has less linkage and less loss (LM) at once" in front_told(recoding.to_dict())
+    assert "never looks better in it" in axis_told(recoding.to_dict())
+    assert "a coarser release can look better in it" in axis_told(mixed.to_dict())
+
+
+def test_the_notebook_shows_verdict_map_and_candidates(files):
+    found = sf.compare(examples.illnesses(), [files / "grid.yaml"], seed=1, workers=1)
+    shown = found._repr_html_()
+    assert front_told(found.to_dict()) in shown and "<svg" in shown and "grid k=2" in shown
+    assert 'style="border-left' in shown and "Loss (LM)" in shown
 
 
 def test_generalization_and_masking_on_one_map(files):

@@ -96,6 +96,7 @@ def show(found: Comparison) -> None:
     from rich.table import Table
 
     from sfumato.cli.talk import bar, out, share
+    from sfumato.report.risk_utility import axis_told, front_told
 
     front = {outcome.name for outcome in found.front}
     table = Table(box=None, pad_edge=False)
@@ -120,7 +121,9 @@ def show(found: Comparison) -> None:
         )
     console = out()
     console.print(table)
-    console.print("\n● no other candidate has less risk and more utility at once")
+    plain = found.to_dict()
+    console.print(f"\n● {escape(front_told(plain))}", soft_wrap=True)
+    console.print(f"[dim]{escape(axis_told(plain))}[/]", soft_wrap=True)
     for outcome in found.outcomes:
         if outcome.reason:
             console.print(f"[dim]{escape(outcome.name)}: {escape(outcome.reason)}[/]", soft_wrap=True)

@@ -136,9 +136,20 @@ class Comparison:
         return target
 
     def _repr_html_(self) -> str:
-        from sfumato.report.risk_utility import picture_of
+        """The verdict, the map, and a row a candidate with what the map shows."""
+        from sfumato.core.notebook import html_headline, html_table
+        from sfumato.report.measures import title_of
+        from sfumato.report.risk_utility import front_told, svg_on_white
 
-        return picture_of(self.to_dict()).svg + self.to_frame()._repr_html_()
+        plain, front = self.to_dict(), {o.name for o in self.front}
+        heads = ("", "candidate", self.risk.replace("_", " "), title_of(self.utility), "records", "why not released")
+        rows = [("●" if o.name in front else "○", o.name, *self._shown(o), o.records, o.reason) for o in self.outcomes]
+        head = html_headline(front_told(plain), good=bool(front))
+        return head + svg_on_white(plain) + html_table(self.name, heads, rows)
+
+    def _shown(self, outcome: Outcome) -> tuple[str | None, float | None]:
+        risk = outcome.risks.get(self.risk)
+        return None if risk is None else f"{risk:.2%}", outcome.utilities.get(self.utility)
 
     def __str__(self) -> str:
         front = {o.name for o in self.front}

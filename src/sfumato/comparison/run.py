@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import collections
 import concurrent.futures
 import dataclasses
 import hashlib
@@ -22,7 +23,9 @@ from sfumato.core.source import Source
 from sfumato.errors import ParameterError
 from sfumato.release.documents import canonical, digest_of_input
 
-DEFAULT_RISK, DEFAULT_UTILITY = "linkage", "squared_error"
+DEFAULT_RISK = "linkage"
+DEFAULT_UTILITIES = ("loss", "squared_error")
+"""Loss cannot fall when data get coarser, but has no meaning for masked columns; the squared error judges every kind of release."""
 DONE = ".sfumato-compare"
 """The folder in which finished candidates are remembered."""
 
@@ -51,16 +54,20 @@ def compare(
         _remember(remember, keys[outcome.name], outcome)
         progress(len(done) / len(candidates), outcome.name)
     ordered = order_of(list(done.values()), [c.name for c in candidates])
-    return Comparison(dataset.source.name, ordered, _axis(ordered, "risks", DEFAULT_RISK), _worth(ordered))
+    return Comparison(dataset.source.name, ordered, _risk_axis(ordered), _utility_axis(ordered))
 
 
-def _axis(outcomes: Sequence[Outcome], kind: str, usual: str) -> str:
-    known = [name for o in outcomes for name in getattr(o, kind)]
-    return usual if usual in known or not known else known[0]
+def _risk_axis(outcomes: Sequence[Outcome]) -> str:
+    known = [name for o in outcomes for name in o.risks]
+    return DEFAULT_RISK if DEFAULT_RISK in known or not known else known[0]
 
 
-def _worth(outcomes: Sequence[Outcome]) -> str:
-    return _axis(outcomes, "utilities", DEFAULT_UTILITY)
+def _utility_axis(outcomes: Sequence[Outcome]) -> str:
+    """The first of the usual axes that was measured on all that came out, else what was measured on the most."""
+    made = [o.utilities for o in outcomes if o.made]
+    whole = [name for name in DEFAULT_UTILITIES if all(name in one for one in made)]
+    counts = collections.Counter(name for one in made for name in one)
+    return whole[0] if whole or not counts else max(counts, key=lambda name: (counts[name], name in DEFAULT_UTILITIES))
 
 
 def _tried(dataset: Dataset, candidates: Sequence[Candidate], terms: Terms, workers: int) -> Iterator[Outcome]:

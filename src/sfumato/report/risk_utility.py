@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from sfumato.report.charts import AFTER, ALARM, BEFORE, FONT, INK, SOFT, data_of, svg_of
-from sfumato.report.measures import title_of
+from sfumato.report.measures import meaning_of, title_of
 from sfumato.report.pictures import Picture, png
 from sfumato.report.wording import humanised, number, percent
 
@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 WIDTH, HEIGHT = 560, 360
 SHAPES = ("circle", "square", "triangle-up", "diamond", "cross", "triangle-down", "triangle-left", "triangle-right")
 GRID = "#e6eaee"
+NEVER_BETTER_WHEN_COARSER = frozenset({"loss"})
+"""Utilities of which a test shows that coarser levels and more suppression never lower them."""
 
 
 def picture_of(comparison: Mapping[str, Any]) -> Picture:
@@ -29,6 +31,41 @@ def picture_of(comparison: Mapping[str, Any]) -> Picture:
 def png_of(comparison: Mapping[str, Any]) -> bytes:
     """The map as a PNG file."""
     return png(svg_of(chart_of(comparison, background="white")))
+
+
+def svg_on_white(comparison: Mapping[str, Any]) -> str:
+    """The map for a notebook, which may be dark."""
+    return svg_of(chart_of(comparison, background="white"))
+
+
+def front_told(comparison: Mapping[str, Any]) -> str:
+    """Who is on the front, in a sentence that names what is compared.
+
+    >>> front_told({"axes": {"risk": "linkage", "utility": "loss"}, "front": ["k=5"], "candidates": [{"higher": []}] * 3})
+    '1 of 3 candidates is on the front: no other one has less linkage and less loss (LM) at once'
+    """
+    candidates, front, utility = comparison["candidates"], len(comparison["front"]), comparison["axes"]["utility"]
+    better = "more" if any(utility in one["higher"] for one in candidates) else "less"
+    both = f"less {humanised(comparison['axes']['risk'])} and {better} {_called(utility)} at once"
+    if not front:
+        return f"None of {_counted(len(candidates))} may be released and was measured, so none is on the front"
+    return (
+        f"{front} of {_counted(len(candidates))} {'is' if front == 1 else 'are'} on the front: no other one has {both}"
+    )
+
+
+def axis_told(comparison: Mapping[str, Any]) -> str:
+    """What a reader must know about the utility of the map before trusting it."""
+    utility = comparison["axes"]["utility"]
+    name, meaning = _called(utility).capitalize(), meaning_of(utility)
+    what = f"{title_of(utility)}: {meaning}." if meaning else f"{name}."
+    if utility in NEVER_BETTER_WHEN_COARSER:
+        return f"{what} A release that is coarser, or leaves out more records, never looks better in it."
+    return f"{what} It judges what answers are worth and not detail: a coarser release can look better in it."
+
+
+def _counted(candidates: int) -> str:
+    return f"{candidates} {'candidate' if candidates == 1 else 'candidates'}"
 
 
 def comparison_page(comparison: Mapping[str, Any]) -> str:
@@ -48,6 +85,8 @@ def comparison_page(comparison: Mapping[str, Any]) -> str:
         risk_key=axes["risk"],
         utility_key=axes["utility"],
         front=set(comparison["front"]),
+        said=front_told(comparison),
+        axis=axis_told(comparison),
     )
 
 
@@ -221,5 +260,6 @@ def _caption(comparison: Mapping[str, Any]) -> str:
     front = len(comparison["front"])
     return (
         "Each mark is a candidate, by number; its shape says by what means it was made. Filled: it keeps its promises; hollow: "
-        f"it does not, or promises nothing. Line: the front, {front} that no other candidate beats in both risk and utility."
+        f"it does not, or promises nothing. Line: the front, {front} that no other candidate beats in both "
+        f"{humanised(comparison['axes']['risk'])} and {_called(comparison['axes']['utility'])}."
     )
