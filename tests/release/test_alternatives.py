@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import json
+import re
 
 import numpy as np
 import polars as pl
@@ -14,7 +15,7 @@ from hypothesis import strategies as st
 import sfumato as sf
 from sfumato.core.step import Goal
 from sfumato.models.l_diversity import LDiversity
-from sfumato.release.alternatives import alternatives_in, alternatives_of
+from sfumato.release.alternatives import Neighbour, alternatives_in, alternatives_of
 from sfumato.steps.mondrian import Mondrian
 from tests.random_tables import tables
 
@@ -96,14 +97,15 @@ def test_the_reasons_are_sentences_with_the_numbers(found):
     sentence = told.neighbours[found.neighbours.index(finer)]
     over = finer.option.suppressed - found.budget
     assert sentence.startswith(f"{finer.column} one level finer (")
-    assert f"would suppress {finer.option.suppressed:,} records, {over:,} more than the budget allows" in sentence
+    assert f"is beyond the budget: it would suppress {finer.option.suppressed:,} records, {over:,} more" in sentence
     coarser = next(n for n in found.neighbours if n.change > 0)
     sentence = told.neighbours[found.neighbours.index(coarser)]
     more = found.chosen.suppressed - coarser.option.suppressed
     assert f"would keep {more:,} more records and raise loss from {found.chosen.score:.4f} to" in sentence
-    assert "this one has the lowest loss" in told.choice
+    assert told.choice.startswith(f"This is the best of all {found.lattice_nodes:,} nodes: proved")
+    assert "none of them has less loss" in told.choice
     assert told.outlook[0].startswith("A budget of 4.0% (32 records) instead of 5.0% (40 records) would ")
-    assert any("The next better node needs a budget of" in one for one in told.outlook)
+    assert any("Less loss needs a larger budget, of" in one for one in told.outlook)
 
 
 @given(
@@ -123,6 +125,10 @@ def test_every_table_has_something_true_to_say(table, k, objective, budget):
     found = alternatives_in(landscape, plan.levels)
     assert found.overlooked is None and found.chosen.score == pytest.approx(plan.score)
     assert all(sentence.endswith(".") for sentence in found.reasons().all)
+    assert found.reasons().choice.startswith("This is the best of ")
+    for sentence in found.reasons().all:
+        assert not re.search(r"(?<!\S)(\S+) instead of \1(?=[\s,.);]|$)", sentence), sentence
+        assert not re.search(r"from (\S+) to \1(?=[\s,.);]|$)", sentence), sentence
     assert json.loads(json.dumps(found.to_dict()))["chosen"]["suppressed"] == plan.suppressed
     assert sum(dot.nodes for dot in found.cloud) == int((landscape.classes > 0).sum())
     for option in found.trade_off[1:]:
@@ -133,7 +139,22 @@ def test_where_the_search_was_not_optimal_the_better_node_is_named():
     found = release(algorithm="datafly", budget=0.2).alternatives()
     best = release(budget=0.2)
     assert found.overlooked.levels == best.plans[0][1].levels
-    assert f"the best of them has loss {best.scores['loss']:.4f}, with" in found.reasons().choice
+    choice = found.reasons().choice
+    assert choice.startswith("This is not the best node") and "proved" not in choice
+    assert f"the best of them has loss {best.scores['loss']:.4f} instead of" in choice
+
+
+def test_numbers_that_print_alike_are_equal_or_have_more_digits(found):
+    chosen = found.chosen
+    near = dataclasses.replace(chosen, score=chosen.score + 1e-7, marketer_risk=chosen.marketer_risk + 1e-6)
+    alike = dataclasses.replace(chosen, score=chosen.score + 1e-15, marketer_risk=chosen.marketer_risk)
+    column = next(iter(chosen.levels))
+    beside = tuple(Neighbour(column, 1, option) for option in (near, alike))
+    close, equal = dataclasses.replace(found, neighbours=beside).reasons().neighbours
+    risks = re.search(r"marketer risk (\S+)% instead of (\S+)%", close)
+    scores = re.search(r"raise loss from (\S+) to ([\d.]+)", close)
+    assert risks[1] != risks[2] and scores[1] != scores[2]
+    assert "at the same loss" in equal and f"marketer risk stays {chosen.marketer_risk:.2%}" in equal
 
 
 def test_too_large_a_lattice_tells_only_about_the_neighbours(made, found):
@@ -143,7 +164,11 @@ def test_too_large_a_lattice_tells_only_about_the_neighbours(made, found):
         assert (one.column, one.change, one.option.suppressed) == (other.column, other.change, other.option.suppressed)
         assert one.option.score == pytest.approx(other.option.score)
     assert not near.front and not near.budgets and near.plot() is None
-    assert "too many to look at them all" in near.reasons().choice and not near.reasons().outlook
+    choice = near.reasons().choice
+    assert choice.startswith(f"This is the best of all {found.lattice_nodes:,} nodes: proved by the search.")
+    assert "only its neighbours are below" in choice and not near.reasons().outlook
+    unsure = dataclasses.replace(near, proved=False, gap=0.25).reasons().choice
+    assert "not proved to be the best" in unsure and "no node is better by more than 0.25" in unsure
 
 
 def test_other_promises_are_explained_too():

@@ -24,6 +24,8 @@ MOST_EFFORT = 5e10
 MOST_NODES_IN_PASSING = 100_000
 MOST_EFFORT_IN_PASSING = 1e9
 """The same where nobody asked for it: a second or two while a release is written."""
+EXACT = ("optimal", "mingen", "incognito")
+"""Algorithms that end with the optimum or not at all."""
 POINT = 0.01
 NEAR = 1e-12
 CELLS = (44, 30)
@@ -82,7 +84,8 @@ class Alternatives:
     risk, so that each one is dearer and safer than the one before. ``budgets`` says what one percentage point less
     and more suppression would lead to, ``next_better`` which node with a better score needs the smallest budget;
     ``overlooked`` is a better node within the budget, which only a search that does not promise the optimum leaves. When
-    ``whole`` is false the lattice was too large: only the chosen node and its ``neighbours`` were evaluated. ``cells``
+    ``whole`` is false the lattice was too large: only the chosen node and its ``neighbours`` were evaluated; ``proved`` says
+    that the search itself decided that no node within the budget is better, ``gap`` how far it can be off where it did not. ``cells``
     tells that suppressed records are not dropped but lose cells; scores and risks are those of dropping them.
 
     Everything here was worked out from the original table: it is for the owner, not for sharing.
@@ -105,6 +108,8 @@ class Alternatives:
     trade_off: tuple[Option, ...] = ()
     cloud: tuple[Dot, ...] = ()
     cells: bool = False
+    proved: bool = False
+    gap: float | None = None
 
     def reasons(self) -> Reasons:
         """Why this node and not its neighbour, in plain words with numbers."""
@@ -147,7 +152,14 @@ def alternatives_of(release: Release, *, most_nodes: int, most_effort: float) ->
     goal = Goal(models=release.recipe.meet, seed=release.seed, population=release.population)
     landscape = step.survey(dataset, goal, plan, most_nodes=most_nodes, most_effort=most_effort)
     found = alternatives_in(landscape, plan.levels)
-    return dataclasses.replace(found, cells=getattr(plan, "cells", None) is not None)
+    effort = plan.effort()
+    proved = bool(effort.get("proved_optimal", effort.get("algorithm") in EXACT))
+    return dataclasses.replace(
+        found,
+        cells=getattr(plan, "cells", None) is not None,
+        proved=found.overlooked is None and (found.whole or proved),
+        gap=effort.get("gap"),
+    )
 
 
 def alternatives_in_passing(release: Release) -> Alternatives | None:
