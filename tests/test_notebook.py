@@ -81,6 +81,21 @@ def test_verdict_and_measure(release):
     assert "linkage: links people (lower is better)" in interval.text and "all 0.25 0.2 to 0.3 7" in interval.text
 
 
+def test_every_object_shows_its_verdict_first_and_has_its_style_inline(release):
+    assessed = sf.assess(examples.hospital(100), [sf.KAnonymity(50)])
+    worth = release.evaluate()
+    for shown, verdict in (
+        (release._repr_html_(), release.headline.text),
+        (release.attacks._repr_html_(), "attack"),
+        (assessed._repr_html_(), "The promise does not hold; "),
+        (sf.assess(examples.hospital(100))._repr_html_(), "No promise was asked for; "),
+        (worth._repr_html_(), f"Loss (LM) {worth.measure('loss').value:.4f} (0 is best)"),
+    ):
+        assert shown.startswith('<p style="border-left')
+        assert verdict in shown[: shown.index("</p>")]
+        assert "<table style=" in shown and "<table>" not in shown
+
+
 def test_release_shows_verdicts_columns_and_risks(release):
     page = Page(release._repr_html_())
     assert "✓ holds 4-anonymity" in page.text

@@ -10,7 +10,7 @@ from sfumato.core.evidence import gather, judge_all, needed
 from sfumato.core.metric import Measure
 from sfumato.core.model import Model, Verdict
 from sfumato.core.schema import Role
-from sfumato.errors import ParameterError, SchemaError, did_you_mean
+from sfumato.errors import SchemaError
 
 if TYPE_CHECKING:
     import altair as alt
@@ -42,10 +42,7 @@ class Assessment:
 
     def measure(self, name: str) -> float:
         """Value of one risk."""
-        values = {measure.name: measure.value for measure in self.measures}
-        if name not in values:
-            raise ParameterError(f"no risk is called {name!r}.{did_you_mean(name, values)}")
-        return values[name]
+        return next(m.value for m in self.measures if m.name == name)
 
     def to_dict(self) -> dict[str, Any]:
         """The assessment as plain data: names and counts, no data values."""
@@ -77,15 +74,25 @@ class Assessment:
         return max(asked, default=None)
 
     def _repr_html_(self) -> str:
-        from sfumato.core.notebook import html_list, html_table, html_verdicts
+        from sfumato.core.notebook import html_headline, html_list, html_table, html_verdicts
 
         rows = [(m.name.replace("_", " "), f"{m.value:.2%}", m.meaning) for m in self.measures]
         exposing = [f"{' + '.join(e.columns)}: {e.unique_records:,} records" for e in self.exposing_sets]
         return (
-            html_table(str(self).split("\n")[0], ("risk", "value", "meaning"), rows)
+            html_headline(self._verdict, good=bool(self.verdicts) and all(self.verdicts))
+            + html_table(str(self).split("\n")[0], ("risk", "value", "meaning"), rows)
             + html_list("Smallest sets of columns that single records out:", exposing)
             + html_verdicts(v.to_dict() for v in self.verdicts)
         )
+
+    @property
+    def _verdict(self) -> str:
+        """Promises where any were asked, and who stands alone."""
+        from sfumato.report.headline import promises_told
+
+        alone = f"{self.unique_records:,} of {self.records:,} records stand alone; the smallest class has {self.smallest_class}"
+        asked = promises_told([v.to_dict() for v in self.verdicts]) if self.verdicts else "No promise was asked for"
+        return f"{asked}; {alone}"
 
     def __str__(self) -> str:
         lines = [
@@ -95,8 +102,7 @@ class Assessment:
         ]
         if self.exposing_sets:
             best = self.exposing_sets[0]
-            verb, s = "singles" if len(best.columns) == 1 else "single", "" if best.unique_records == 1 else "s"
-            lines.append(f"  {' + '.join(best.columns)} alone {verb} out {best.unique_records:,} record{s}")
+            lines.append(f"  {' + '.join(best.columns)} alone single out {best.unique_records:,} records")
         return "\n".join([*lines, *(f"  {v!r}" for v in self.verdicts)])
 
 

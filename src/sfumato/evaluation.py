@@ -73,12 +73,26 @@ class Evaluation:
         return "\n".join([head, *lines, *(f"  {_words(name)}: {why}" for name, why in self.skipped.items())])
 
     def _repr_html_(self) -> str:
-        from sfumato.core.notebook import html_list, html_table
+        from sfumato.core.notebook import html_headline, html_list, html_table
 
         rows = [(_words(m.name), _value(m), m.better, m.meaning) for m in self.measures]
         caption = f"{self.name}: {self.released:,} of {self.records:,} records released"
         left = [f"{_words(name)}: {why}" for name, why in self.skipped.items()]
-        return html_table(caption, ("metric", "value", "better", "meaning"), rows) + html_list("Not measured:", left)
+        head = html_headline(self._verdict, good=bool(self.measures))
+        return (
+            head
+            + html_table(caption, ("metric", "value", "better", "meaning"), rows)
+            + html_list("Not measured:", left)
+        )
+
+    @property
+    def _verdict(self) -> str:
+        """What a reader looks for first: the measures that a page shows first, with what would be best."""
+        from sfumato.report.measures import best_of, first_and_more, title_of
+
+        first, more = first_and_more((m.name, m) for m in self.measures)
+        told = [f"{title_of(m.name)} {_value(m)} ({best_of(m.name)})" for m in [*first, *more][:2]]
+        return "; ".join(told) or "Nothing could be measured"
 
 
 def _words(name: str) -> str:
@@ -103,22 +117,15 @@ def quick_metrics() -> tuple[Utility, ...]:
     return tuple(metric for metric in default_metrics() if metric.name not in SLOW)
 
 
-def _built(metric: Any) -> Utility:
-    built: Utility = registry.build("utility", metric) if isinstance(metric, str | Mapping) else metric
-    return built
-
-
-def evaluate(pair: Pair, metrics: Sequence[Utility | str | Mapping[str, Any]] | None = None) -> Evaluation:
+def evaluate(pair: Pair, metrics: Sequence[Utility] | None = None) -> Evaluation:
     """Measure a release beside its original; by default with every metric that needs no parameter.
 
-    A metric may be given by name, or as in a recipe (``{"c_avg": {"k": 5}}``).
     A metric that makes no sense for these tables is left out with its reason. A column that a metric names and the
     original lacks is an error.
     """
     measures: list[Measure] = []
     skipped: dict[str, str] = {}
-    asked = default_metrics() if metrics is None else [_built(metric) for metric in metrics]
-    for metric in asked:
+    for metric in default_metrics() if metrics is None else metrics:
         reason = metric.applies(pair)
         if reason is None:
             try:

@@ -59,7 +59,8 @@ def test_a_lattice_too_large_to_walk_says_so(sfumato, out, tmp_path, monkeypatch
     )
     folder = made.write(tmp_path / "large")
     told = sfumato("explain", folder)
-    assert told.code == 0 and "too many to look at them all" in flat(told.out)
+    assert told.code == 0 and "proved by the search" in flat(told.out)
+    assert "too many to tell about them all" in flat(told.out)
     assert "one level finer" in told.out and "Another budget" not in told.out
     page = (folder / "owner" / "report.html").read_text()
     assert "What else was possible" in page and "Dearer and safer" not in page

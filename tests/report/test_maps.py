@@ -6,7 +6,10 @@ import re
 import xml.etree.ElementTree as ET
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
+from sfumato.report.charts import _width, labels
 from sfumato.report.maps import MOST_GONE, card_picture, gone_bars, pair_map
 from tests.report import samples
 
@@ -121,8 +124,43 @@ def test_what_is_gone():
     assert gone_bars({"a": 0.0}) is None
     assert gone_bars({}) is None
     many = gone_bars({f"c{i:02d}": (i + 1) / 100 for i in range(60)})
-    assert f"{MOST_GONE} columns that lost most of 60" in many.caption
+    assert f"Left out are {60 - MOST_GONE} columns that lost less" in many.caption
     assert len([t for t in texts(many.svg) if re.fullmatch(r"c\d\d", t)]) == MOST_GONE
+
+
+def test_columns_that_lost_equally_little_share_a_bar():
+    names = [f"a_column_with_a_long_name_{i}" for i in range(41)]
+    drawn = gone_bars(dict.fromkeys(names, 0.019) | {"education": 1.0})
+    assert [t for t in texts(drawn.svg) if t not in ("column", "gone")] == [
+        "education",
+        "41 other columns",
+        "100%",
+        "1.9%",
+    ]
+    assert "41 columns lost equally little and share a bar." in drawn.caption
+    assert all(name in drawn.description for name in names)
+    assert "all 41 columns" in texts(gone_bars(dict.fromkeys(names, 0.019)).svg)
+
+
+def test_different_columns_and_bins_have_different_labels():
+    columns = ["country_of_birth_father", "country_of_birth_mother", "country_of_birth_self", "age"]
+    said = texts(pair_map(columns, [0.1] * 6, "").svg)
+    assert len(set(said)) == len(columns)
+    bins = [
+        "Child 18+ ever married, in a subfamily",
+        "Child 18+ ever married, not in one",
+        "Child 18+ never married",
+        "x" * 60,
+    ]
+    said = [t for t in texts(card_picture(card(bins, [0.25] * 4, [0.25] * 4)).svg) if "%" not in t]
+    assert len(set(said)) == len(bins)
+
+
+@given(st.lists(st.text(max_size=40), max_size=8, unique_by=lambda t: labels([t], 100)[0]), st.integers(8, 20))
+def test_labels_tell_apart_what_is_different_and_stay_short(names, most):
+    shown = labels(names, most)
+    assert len(set(shown)) == len(names)
+    assert all(_width(label) <= most for label in shown)
 
 
 def test_same_story_same_pictures():

@@ -228,6 +228,28 @@ def test_documents_are_left_alone():
     assert record == samples.owner_record()
 
 
+def test_many_plain_columns_stand_in_one_line():
+    record = samples.owner_record()
+    certificate = record["certificate"]
+    names = [f"plain_{i}" for i in range(30)]
+    for name in names:
+        certificate["recipe"]["columns"][name] = {"role": "plain"}
+        certificate["roles"][name] = ["plain"]
+        told = {"name": name, "roles": ["plain"], "action": "released as it is", "level": None, "top": None}
+        record["columns"].append({**told, "distinct_before": 3, "distinct_after": 3})
+    for text, sentence in (
+        (public_page(certificate), "plain columns are released as they are: nobody outside is expected to know them"),
+        (owner_page(record), "plain columns are released as they are"),
+    ):
+        page = Page(text)
+        assert f"31 {sentence}" in page.text  # with the ward, which is plain too
+        assert all(name in page.text for name in names)
+        folded = text[text.index("<details><summary>31 plain") :]
+        assert names[0] in folded[: folded.index("</details>")]
+        table = text[: text.index("<details><summary>31 plain")]
+        assert f'<th scope="row"><bdi>{names[0]}</bdi>' not in table
+
+
 HOSTILE = {
     "age": "<script>alert('1')</script>",
     "sex": "\"><img src=x onerror='alert(1)'>",

@@ -12,23 +12,6 @@ def outcome(certificate, column):
     return next(story for story in wording.column_stories(certificate) if story.name == column)
 
 
-@pytest.mark.parametrize(
-    ("holds", "text"),
-    [
-        ([], "No promise was made"),
-        ([True], "Every promise holds"),
-        ([True, True], "Every promise holds"),
-        ([False], "The promise does not hold"),
-        ([False, True, True], "1 of 3 promises does not hold"),
-        ([False, False, True], "2 of 3 promises do not hold"),
-    ],
-)
-def test_headline(holds, text):
-    found = wording.headline({"verdicts": [{"holds": one} for one in holds]})
-    assert found.text == text
-    assert found.holds is (all(holds) if holds else None)
-
-
 def test_columns_in_the_order_of_the_original_with_their_fate():
     stories = wording.column_stories(samples.certificate())
     assert [(s.name, s.happened) for s in stories] == [

@@ -118,8 +118,10 @@ def _show_release(certificate: dict[str, Any]) -> None:
     from rich.markup import escape
 
     from sfumato.cli.talk import out, share
+    from sfumato.report.headline import headline
 
     console = out()
+    console.print(f"[bold]{escape(headline(certificate).text)}[/]", soft_wrap=True)
     for verdict in certificate["verdicts"]:
         console.print(
             f"{'✓' if verdict['holds'] else '✗'} {escape(verdict['promise'])}: {escape(verdict['sentence'])}",
@@ -180,8 +182,4 @@ def _show_reasons(reasons: dict[str, Any]) -> None:
 def _told(level: int, top: int) -> str:
     if level == 0:
         return "exact" if top else "exact; it has no hierarchy"
-    return (
-        "nothing is left of it"
-        if level == top
-        else f"level {level} of {top}: the least that keeps the promises at the lowest total cost"
-    )
+    return "nothing is left of it" if level == top else f"level {level} of {top}"

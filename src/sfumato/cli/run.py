@@ -88,6 +88,7 @@ def run(
 def _summary(release: Release) -> dict[str, object]:
     return {
         "holds": release.holds,
+        "headline": release.headline.text,
         "records": len(release.dataset),
         "suppressed": release.suppressed,
         "verdicts": [v.to_dict() for v in release.verdicts],
@@ -110,6 +111,7 @@ def show(release: Release) -> None:
     from sfumato.cli.talk import out, share
 
     console = out()
+    _headline(release)
     for verdict in release.verdicts:
         mark = "[green]✓[/]" if verdict.holds else "[red]✗[/]"
         console.print(f"{mark} [bold]{escape(verdict.promise)}[/]: {escape(verdict.sentence)}", soft_wrap=True)
@@ -127,6 +129,15 @@ def show(release: Release) -> None:
 
         console.print()
         show_attacks(release.attacks)
+
+
+def _headline(release: Release) -> None:
+    """Promises, limits, attacks and unknowns in one line, before anything else."""
+    from sfumato.cli.talk import out
+
+    told = release.headline
+    color = {"holds": "green", "broken": "red", "mixed": "yellow", "open": "yellow"}[told.state]
+    out().print(f"[bold {color}]{told.text}[/]\n", soft_wrap=True)
 
 
 def _masking(release: Release) -> None:
@@ -166,7 +177,11 @@ def _risks(release: Release) -> Table:
     table.add_column("risk")
     table.add_column("before")
     table.add_column("after")
-    for before, after in release.risks:
-        shown = (f"{bar(risk.value, 10)} {share(risk.value):>6}" for risk in (before, after))
-        table.add_row(before.name.replace("_", " "), *shown)
+    for measure in release.before.measures:
+        after = release.after.measure(measure.name)
+        table.add_row(
+            measure.name.replace("_", " "),
+            f"{bar(measure.value, 10)} {share(measure.value):>6}",
+            f"{bar(after, 10)} {share(after):>6}",
+        )
     return table

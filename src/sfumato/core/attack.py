@@ -22,6 +22,8 @@ if TYPE_CHECKING:
     from sfumato.core.step import Step
 
 NOT_IN_FILE = -1
+USUAL_RATE = 0.2
+"""Where nobody sets a limit: the share of what guessing leaves open beyond which an attack is marked."""
 AT_LEAST = 20
 """Trials of an attack that are made however little time there is: fewer say nothing."""
 

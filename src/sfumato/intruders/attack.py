@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from sfumato import registry
-from sfumato.core.attack import Finding, Intruder, NothingToAttack, Scene, now
+from sfumato.core.attack import USUAL_RATE, Finding, Intruder, NothingToAttack, Scene, now
 from sfumato.core.parameters import known_as
 from sfumato.core.progress import Progress, silent
 from sfumato.core.randomness import Seed
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 DEFAULT_SECONDS = 60.0
 DEFAULT_SAMPLE = 2000
 """Records an intruder looks for; rates found on a sample carry an interval."""
-DEFAULT_THRESHOLD = 0.2
+DEFAULT_THRESHOLD = USUAL_RATE
 GRACE = 20.0
 """Seconds in which every attack gets its turn, however small the budget: who uses a loop first waits until it is compiled."""
 OUT_OF_TURN = "the time budget was spent before it was its turn; give it more seconds"

@@ -169,13 +169,16 @@ class AttackReport:
         return "\n".join([*lines, *left])
 
     def _repr_html_(self) -> str:
-        from sfumato.core.notebook import html_list, html_table
+        from sfumato.core.notebook import html_headline, html_list, html_table
+        from sfumato.report.attacks import conclusion
 
         rows = [("✗" if t.exceeds else "✓", t.intruder, *_told(t.finding)) for t in self.tried]
         rows += [("?", s.intruder, _words(s.attack), "unknown", "–", "–", str(s.reason)) for s in self.unknown]
-        heads = ("allowed", "intruder", "attack", "succeeds", "between", "guessing", "finding")
+        clear = not self.unknown and not any(t.exceeds for t in self.tried)
+        head = html_headline(conclusion(self.to_dict()), good=clear and bool(self.tried))
+        heads = ("", "intruder", "attack", "succeeds", "between", "guessing", "finding")
         left = [f"{s.intruder}, {_words(s.attack)}: {s.reason}" for s in self.skipped if not s.unknown]
-        return html_table(f"{self.name}: {self.headline}", heads, rows) + html_list("Does not apply:", left)
+        return head + html_table(f"{self.name}: {self.headline}", heads, rows) + html_list("Does not apply:", left)
 
 
 def _words(name: str) -> str:

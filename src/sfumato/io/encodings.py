@@ -44,7 +44,7 @@ def to_utf8(data: bytes, *, name: str, encoding: str | None = None) -> tuple[byt
     return (
         _windows(data, name, broken),
         "cp1252",
-        ["not UTF-8: read as Windows-1252 (cp1252); say --encoding (encoding=) if that is wrong"],
+        ["not UTF-8: read as Windows-1252 (cp1252); pass encoding= if that is wrong"],
     )
 
 
@@ -85,7 +85,7 @@ def _as_asked(data: bytes, name: str, encoding: str, marked: str | None) -> tupl
         broken = first_broken_byte(data)
         if broken is not None:
             raise UnreadableInput(
-                f"{name}, line {line_of(data, broken)}: not valid UTF-8; say --encoding cp1252 (encoding=) if Windows wrote it, or save it again"
+                f"{name}, line {line_of(data, broken)}: not valid UTF-8; pass encoding='cp1252' if Windows wrote it, or save it again"
             )
         return _without_nul(data, name), encoding, []
     return _decoded(data, name, encoding), encoding, []
@@ -97,7 +97,7 @@ def _decoded(data: bytes, name: str, encoding: str) -> bytes:
         return _without_nul(text.removeprefix("\ufeff").encode(), name)
     except UnicodeError as error:
         raise UnreadableInput(
-            f"{name}{_where(data, encoding, error)}: not valid {encoding}; say the one it was written in: --encoding (encoding=)"
+            f"{name}{_where(data, encoding, error)}: not valid {encoding}; pass the encoding it was written in"
         ) from None
 
 
@@ -117,7 +117,7 @@ def _without_nul(data: bytes, name: str) -> bytes:
     if nul >= 0:
         raise UnreadableInput(
             f"{name}, line {line_of(data, nul)}: a NUL byte, so this is no plain text; "
-            "say --encoding utf-16 (encoding=) if it is UTF-16 without a mark; another format is known by the ending of the file's name"
+            "pass encoding='utf-16' if it is UTF-16 without a mark, or format= if it is another format"
         )
     return data
 
@@ -128,11 +128,11 @@ def _windows(data: bytes, name: str, broken: int) -> bytes:
     if len(pairs) >= strays:
         raise UnreadableInput(
             f"{name}, line {line_of(data, broken)}: broken UTF-8 (stray bytes: {strays:,}; the rest of the file is UTF-8); "
-            "mend the line, or say --encoding cp1252 (encoding=) to read every byte as Windows-1252"
+            "mend the line, or pass encoding='cp1252' to read every byte as Windows-1252"
         )
     hole = _WINDOWS_HOLES.search(data)
     if hole is not None:
         raise UnreadableInput(
-            f"{name}, line {line_of(data, hole.start())}: neither UTF-8 nor Windows-1252; say the one it was written in: --encoding (encoding=)"
+            f"{name}, line {line_of(data, hole.start())}: neither UTF-8 nor Windows-1252; pass the encoding it was written in"
         )
     return data.decode("cp1252").encode()

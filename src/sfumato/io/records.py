@@ -112,5 +112,5 @@ def refuse_ragged(records: Records, data: bytes, *, name: str, line_end: str, fi
         raise UnreadableInput(
             f"{name}, line {where}: {found:,} field{'s' if found != 1 else ''} where the first line has {fields:,} "
             f"({len(ragged):,} such line{'s' if len(ragged) != 1 else ''}); mend the line, quote fields that hold the delimiter, "
-            "or say --delimiter (delimiter=) if it was guessed wrong"
+            "or pass delimiter= if it was guessed wrong"
         )

@@ -11,8 +11,6 @@ from collections.abc import Sequence
 
 DELIMITERS = ("\t", ";", "|", ",")
 """In the order of preference where two explain a text equally well: commas are commonest inside of values."""
-BLANK = " "
-"""Tried where none of the others parts anything: blanks stand inside of values everywhere."""
 HEAD = 1 << 20
 """Bytes looked at; more only when they do not hold two lines."""
 ROWS = 300
@@ -22,7 +20,6 @@ _DATE = re.compile(r"\d{1,4}([-/.])\d{1,2}\1\d{1,4}(?:[T ].*)?")
 _COMMA_NUMBER = re.compile(r"[+-]?\d[\d.]*,\d+")
 _BRACKETED = re.compile(r"[\[({][^\[\](){}]*[\])}]")
 _SUSPICIOUS = re.compile(r"[,;\t|\[\](){}]")
-_FIELD = re.compile(r"[\w.+-]+")
 _YEAR = re.compile(r"(?:19|20)\d\d")
 
 
@@ -44,7 +41,7 @@ def sniff(data: bytes, *, delimiter: str | None, header: bool | None, prefer_tab
     whole = len(head) == len(data)
     mark = delimiter or _delimiter(text, whole, prefer_tab)
     rows = _records(text, mark, whole)
-    named = has_header(rows) and not _hides_fields(rows) if header is None else header
+    named = has_header(rows) if header is None else header
     return Layout(mark, _line_end(text), named, _padded(rows, named), tuple(map(tuple, rows)))
 
 
@@ -78,21 +75,7 @@ def _delimiter(text: str, whole: bool, prefer_tab: bool) -> str:
         return "\t"
     scores = {mark: _score(_records(text, mark, whole)) for mark in DELIMITERS if mark in text}
     best = max(scores, key=lambda mark: scores[mark], default=",")
-    if scores.get(best, (0.0,))[0] > 0:
-        return best
-    return BLANK if are_records(_records(text, BLANK, whole)) else ","
-
-
-def are_records(rows: Sequence[Sequence[str]]) -> bool:
-    """Whether lines that were cut are records: five or more, equally many fields, three at least, and numbers below each other.
-
-    >>> are_records([["A11", "6", "x"]] * 5), are_records([["Anna", "Berg"]] * 5)
-    (True, False)
-    """
-    fields = len(rows[0]) if rows else 0
-    if len(rows) < 5 or fields < 3 or any(len(row) != fields or "" in row for row in rows):
-        return False
-    return any(all(_looks_numeric(row[i]) for row in rows[1:]) for i in range(fields))
+    return best if scores.get(best, (0.0,))[0] > 0 else ","
 
 
 def _score(rows: list[list[str]]) -> tuple[float, float, int]:
@@ -111,14 +94,6 @@ def _clean(cell: str) -> bool:
     if not _SUSPICIOUS.search(cell) or _COMMA_NUMBER.fullmatch(cell):
         return True
     return not _SUSPICIOUS.search(_BRACKETED.sub("", cell))
-
-
-def _hides_fields(rows: Sequence[Sequence[str]]) -> bool:
-    """Whether the one column of a text is records that an unknown sign parts: then its first line is a record too."""
-    if not rows or len(rows[0]) != 1:
-        return False
-    cut = [_FIELD.findall(row[0]) for row in rows]
-    return are_records([cut[0], *cut])
 
 
 def _padded(rows: Sequence[Sequence[str]], header: bool) -> bool:

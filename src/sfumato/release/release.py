@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import datetime
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from sfumato.core.agreement import Kept
     from sfumato.core.dataset import Dataset
     from sfumato.core.masked import Preserved
-    from sfumato.core.metric import Measure, Utility
+    from sfumato.core.metric import Utility
     from sfumato.core.model import Verdict
     from sfumato.core.pair import Pair
     from sfumato.core.randomness import Seed
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from sfumato.intruders.report import AttackReport
     from sfumato.io.form import Form
     from sfumato.release.alternatives import Alternatives
+    from sfumato.report.headline import Headline
 
 
 @dataclasses.dataclass(frozen=True)
@@ -69,6 +70,15 @@ class Release:
         return all(self.verdicts) and all(kept for kept in (*self.limits, *self.contract) if kept.refuses)
 
     @property
+    def headline(self) -> Headline:
+        """Promises, limits, attacks and what is unknown in one sentence: the headline of its pages."""
+        from sfumato.report.headline import headline
+
+        bounds = {name: [kept.to_dict() for kept in getattr(self, name)] for name in ("limits", "contract")}
+        attacks = None if self.attacks is None else self.attacks.to_dict()
+        return headline({"verdicts": [v.to_dict() for v in self.verdicts], **bounds, "attacks": attacks})
+
+    @property
     def preserved(self) -> tuple[Preserved, ...]:
         """What masking steps kept of the original, exactly or approximately, and how far it is off."""
         return tuple(kept for _, plan in self.plans for kept in getattr(plan, "preserved", ()))
@@ -103,12 +113,6 @@ class Release:
         return len(self.original) - len(self.dataset)
 
     @property
-    def risks(self) -> list[tuple[Measure, Measure]]:
-        """The risks before and after. What only a population tells is measured before, not on the file that is certified."""
-        after = {measure.name: measure for measure in self.after.measures}
-        return [(before, after[before.name]) for before in self.before.measures if before.name in after]
-
-    @property
     def data(self) -> Any:
         """The released table, in the kind of frame that was handed in."""
         return self.dataset.to_native()
@@ -117,7 +121,7 @@ class Release:
         """The same release with what intruders found, which its certificate and reports then tell."""
         return dataclasses.replace(self, attacks=self.attack(**options))
 
-    def evaluate(self, metrics: Sequence[Utility | str | Mapping[str, Any]] | None = None) -> Evaluation:
+    def evaluate(self, metrics: Sequence[Utility] | None = None) -> Evaluation:
         """What the release is still worth; see :func:`sfumato.evaluate`."""
         from sfumato.evaluation import evaluate
 
@@ -190,16 +194,22 @@ class Release:
 
     def _repr_html_(self) -> str:
         """Verdicts, columns and risks in a notebook, without a data value."""
-        from sfumato.core.notebook import html_list, html_table, html_verdicts
+        from sfumato.core.notebook import html_headline, html_list, html_table, html_verdicts
 
         changes = [(c.name, " + ".join(c.roles), c.action, c.distinct_before, c.distinct_after) for c in self.columns]
-        risks = [(was.name.replace("_", " "), f"{was.value:.2%}", f"{now.value:.2%}") for was, now in self.risks]
-        told = str(self).split("\n")
+        risks = [
+            (m.name.replace("_", " "), f"{m.value:.2%}", f"{self.after.measure(m.name):.2%}")
+            for m in self.before.measures
+        ]
+        told, verdict = str(self).split("\n"), self.headline
         return (
-            html_verdicts(v.to_dict() for v in self.verdicts)
+            html_headline(verdict.text, good=verdict.state == "holds")
+            + html_verdicts(v.to_dict() for v in self.verdicts)
             + html_list("Limits and contract:", [repr(kept) for kept in (*self.limits, *self.contract)])
             + html_table(
-                f"{told[0]}; {told[1].strip()}", ("column", "role", "what happened", "values", "released"), changes
+                f"{self.original.source.name}: {told[1].strip()}",
+                ("column", "role", "what happened", "values", "released"),
+                changes,
             )
             + html_table("", ("risk", "before", "after"), risks)
             + html_list("Warnings:", self.warnings)
@@ -209,7 +219,7 @@ class Release:
         return str(self)
 
     def __str__(self) -> str:
-        head = "all promises hold" if self.holds else "A PROMISE DOES NOT HOLD"
+        head = self.headline.text
         lines = [
             f"{self.original.source.name}: {head}",
             f"  {len(self.dataset):,} of {len(self.original):,} records released, {self.suppressed:,} suppressed",

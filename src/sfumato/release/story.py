@@ -32,10 +32,11 @@ def story_of(release: Release, pair: Pair) -> dict[str, Any]:
     """
     pair = _sampled(release, pair)
     shown = [c for c in pair.columns if not HIDDEN & set(pair.original.schema[c].roles)]
-    bins = {c: binned(pair, c, fewest=FEWEST) for c in shown[:MOST_CARDS]}
+    drawn = set(_by_role(pair, shown)[:MOST_CARDS])
+    bins = {c: binned(pair, c, fewest=FEWEST) for c in shown if c in drawn}
     return {
         "cards": [_card(pair, b) for b in bins.values()],
-        "maps": _maps(pair, [bins[c] for c in _mapped(pair, shown) if c in bins]),
+        "maps": _maps(pair, [bins[c] for c in _by_role(pair, shown)[:MOST_IN_MAP] if c in bins]),
         "suppressed_cells": {c: _gone(pair, c) for c in shown},
         "sampled": len(pair.released) < len(release.dataset),
     }
@@ -73,10 +74,10 @@ def _card(pair: Pair, column: Binned) -> dict[str, Any]:
     }
 
 
-def _mapped(pair: Pair, columns: list[str]) -> list[str]:
-    """The columns of the maps: those with a role first, then the others, at most so many."""
+def _by_role(pair: Pair, columns: list[str]) -> list[str]:
+    """Quasi-identifiers and sensitive columns first, then the others: where there is no room for all, the others give way."""
     first = [c for c in columns if {Role.QUASI, Role.SENSITIVE} & set(pair.original.schema[c].roles)]
-    return [*first, *(c for c in columns if c not in first)][:MOST_IN_MAP]
+    return [*first, *(c for c in columns if c not in first)]
 
 
 def _maps(pair: Pair, columns: list[Binned]) -> dict[str, Any]:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal
 
-from sfumato.report.charts import AFTER, ALARM, BEFORE, FONT, INK, SOFT, data_of, shortened, svg_of
+from sfumato.core.attack import USUAL_RATE
+from sfumato.report.charts import AFTER, ALARM, BEFORE, FONT, INK, SOFT, data_of, labels, svg_of
 from sfumato.report.pictures import Picture, on_white
 from sfumato.report.wording import humanised, percent
 
@@ -18,7 +19,7 @@ LONGEST = 38
 WIDTH, ROW, SIZE, LETTER = 560, 26, FONT - 1, 7.4
 CAPTION = (
     "Bars: how often each attack succeeds, with its interval where there is one. Wide grey tick: what guessing gives. "
-    "Thin dark line: what is allowed, by the recipe or beyond guessing. "
+    "Thin dark line: the limit of the recipe, or else the usual share of what guessing leaves open. "
 )
 
 
@@ -40,15 +41,65 @@ def unknown(attacks: Mapping[str, Any] | None) -> list[dict[str, Any]]:
 def conclusion(attacks: Mapping[str, Any]) -> str:
     """How many of the attacks go too far, and how many are unknown: the one is never said without the other.
 
-    >>> conclusion({"tried": [{"exceeds": False}], "skipped": [{"attack": "linkage"}]})
-    'None of 1 attack tried goes further than allowed; 1 attack is unknown.'
+    >>> conclusion({"tried": [{"exceeds": False, "limit": None, "threshold": 0.2}], "skipped": [{"attack": "linkage"}]})
+    'The only attack tried does not go beyond the usual 20%; 1 attack is unknown.'
     """
+    told = "; ".join(outcomes(attacks))
+    return f"{told[:1].upper()}{told[1:]}." if told else ""
+
+
+def outcomes(attacks: Mapping[str, Any] | None) -> list[str]:
+    """The clauses about attacks: beyond a limit of the recipe, beyond the usual, and unknown. Nothing where there is no report.
+
+    *Allowed* is said of limits only; where nobody set one, attacks are held against a usual rate.
+    """
+    if attacks is None:
+        return []
     tried, blind = attacks.get("tried", []), len(unknown(attacks))
-    beyond = sum(bool(one["exceeds"]) for one in tried)
-    number = f"{len(tried)} {'attack' if len(tried) == 1 else 'attacks'}"
-    told = f"{beyond or 'None'} of {number} tried {'go' if beyond > 1 else 'goes'} further than allowed"
-    told = told if tried else "No attack could be tried"
-    return f"{told}; {blind} {'attack is' if blind == 1 else 'attacks are'} unknown." if blind else f"{told}."
+    over = sum(map(over_limit, tried))
+    beyond = sum(bool(one["exceeds"]) for one in tried) - over
+    told = [f"{_counted(over)} {_go(over)} further than the recipe allows"] if over else []
+    if beyond:
+        told.append(f"{_counted(beyond)} {_go(beyond)} beyond {_usual(tried)}")
+    if not told:
+        told.append(_none(tried))
+    return [*told, f"{_counted(blind)} {'is' if blind == 1 else 'are'} unknown"] if blind else told
+
+
+def over_limit(tried: Mapping[str, Any]) -> bool:
+    """Whether an attack goes further than a limit that the recipe sets."""
+    return bool(tried["exceeds"] and tried.get("limit") is not None)
+
+
+def beyond_what(tried: Mapping[str, Any]) -> str:
+    """What an attack goes beyond, for a reader who may not know of limits.
+
+    >>> beyond_what({"limit": 0.1, "threshold": 0.2}), beyond_what({"limit": None, "threshold": 0.2})
+    ('More than the recipe allows', 'Beyond the usual 20%')
+    """
+    return "More than the recipe allows" if tried["limit"] is not None else f"Beyond {_usual([tried])}"
+
+
+def _none(tried: Sequence[Mapping[str, Any]]) -> str:
+    if not tried:
+        return "no attack could be tried"
+    far = "further than the recipe allows" if all(t["limit"] is not None for t in tried) else f"beyond {_usual(tried)}"
+    return f"none of {len(tried)} attacks goes {far}" if len(tried) > 1 else f"the only attack tried does not go {far}"
+
+
+def _usual(tried: Iterable[Mapping[str, Any]]) -> str:
+    """The rate that attacks without a limit are held against; it is called usual where nobody asked for another."""
+    rates = sorted({t["threshold"] for t in tried if t["limit"] is None})
+    told = " and ".join(map(percent, rates))
+    return f"the usual {told}" if rates == [USUAL_RATE] else f"the {told} asked for"
+
+
+def _counted(number: int) -> str:
+    return f"{number} {'attack' if number == 1 else 'attacks'}"
+
+
+def _go(number: int) -> str:
+    return "goes" if number == 1 else "go"
 
 
 def allowed(tried: Mapping[str, Any]) -> float:
@@ -74,7 +125,8 @@ def attack_chart(attacks: Mapping[str, Any]) -> alt.LayerChart | None:
     import altair as alt
 
     told = [*map(_row, ranked(attacks)), *map(_unknown_row, unknown(attacks))]
-    rows = [{"place": place, **row} for place, row in enumerate(told)]
+    names = labels([row["name"] for row in told], LONGEST)
+    rows = [{"place": place, **row, "name": name} for place, (row, name) in enumerate(zip(told, names, strict=True))]
     if not attacks.get("tried"):
         return None
     gutter, numbers = (18 + round(LETTER * max(len(row[key]) for row in rows)) for key in ("name", "text"))
@@ -112,7 +164,7 @@ def attack_picture(attacks: Mapping[str, Any]) -> Picture | None:
     words = "; ".join(_in_words(tried) for tried in ranked(attacks))
     bad = any(tried["exceeds"] for tried in attacks["tried"])
     blind = "".join(f"; {one['intruder']}: {humanised(one['attack'])} unknown" for one in unknown(attacks))
-    last = "Brown: more than allowed." if bad else conclusion(attacks)
+    last = f"Brown: beyond that line. {conclusion(attacks)}" if bad else conclusion(attacks)
     return Picture(svg_of(chart), f"Attacks. {words}{blind}.", CAPTION + last)
 
 
@@ -120,7 +172,7 @@ def _row(tried: Mapping[str, Any]) -> dict[str, Any]:
     low, high = tried["interval"] or (None, None)
     mark = "✗ " if tried["exceeds"] else ""
     return {
-        "name": shortened(f"{tried['intruder']}: {humanised(tried['attack'])}", LONGEST),
+        "name": f"{tried['intruder']}: {humanised(tried['attack'])}",
         "value": tried["value"],
         "low": low,
         "high": high,
@@ -132,7 +184,7 @@ def _row(tried: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _unknown_row(skipped: Mapping[str, Any]) -> dict[str, Any]:
-    name = shortened(f"{skipped['intruder']}: {humanised(skipped['attack'])}", LONGEST)
+    name = f"{skipped['intruder']}: {humanised(skipped['attack'])}"
     nothing = dict.fromkeys(("value", "low", "high", "guess", "allowed"))
     return {"name": name, **nothing, "bad": False, "text": "? unknown"}
 
@@ -177,6 +229,7 @@ def _in_words(tried: Mapping[str, Any]) -> str:
     if tried["interval"]:
         between = f" ({percent(tried['interval'][0])} to {percent(tried['interval'][1])})"
     guess = "" if tried["baseline"] is None else f", guessing {percent(tried['baseline'])}"
-    beyond = ", more than allowed" if tried["exceeds"] else ""
-    told = f"{percent(tried['value'])}{between}{guess}, allowed {percent(min(1.0, allowed(tried)))}{beyond}"
+    beyond = f", {beyond_what(tried)[0].lower()}{beyond_what(tried)[1:]}" if tried["exceeds"] else ""
+    line = "limit" if tried["limit"] is not None else "usual"
+    told = f"{percent(tried['value'])}{between}{guess}, {line} {percent(min(1.0, allowed(tried)))}{beyond}"
     return f"{tried['intruder']}, {humanised(tried['attack'])}: {told}"

@@ -174,7 +174,54 @@ def shortened(text: str, most: int = LONGEST_LABEL) -> str:
     shown = "".join(c if c.isprintable() else " " for c in text).strip()
     if _width(shown) <= most:
         return shown
-    return shown[: next(i for i in range(len(shown), -1, -1) if _width(shown[:i]) < most)] + "…"
+    return shown[: next(i for i in range(len(shown), -1, -1) if _width(shown[:i]) <= most - 1)] + "…"
+
+
+def labels(texts: Sequence[str], most: int = LONGEST_LABEL) -> list[str]:
+    """Labels of at most so many letters' width that tell apart what is different.
+
+    Where texts begin alike they are cut in the middle, and numbered where that does not help either.
+
+    >>> labels(["country_of_birth_father", "country_of_birth_mother", "age"])
+    ['country_…h_father', 'country_…h_mother', 'age']
+    >>> labels(["a" * 30 + "x" * 30, "a" * 30 + "y" + "x" * 30], 9)
+    ['aaaa…xxxx', 'aaaa… (2)']
+    """
+    ends = _told_apart(texts, [shortened(text, most) for text in texts])
+    middles = [short or _cut_inside(text, most) for text, short in zip(texts, ends, strict=True)]
+    return _numbered(texts, middles, most)
+
+
+def _told_apart(texts: Sequence[str], shown: Sequence[str]) -> list[str | None]:
+    """The labels that only one text has, None for the others."""
+    owners: dict[str, set[str]] = {}
+    for text, label in zip(texts, shown, strict=True):
+        owners.setdefault(label, set()).add(text)
+    return [label if len(owners[label]) == 1 else None for label in shown]
+
+
+def _cut_inside(text: str, most: int) -> str:
+    shown = "".join(c if c.isprintable() else " " for c in text).strip()
+    if _width(shown) <= most:
+        return shown
+    half = (most - 1) / 2
+    head = next(i for i in range(len(shown), -1, -1) if _width(shown[:i]) <= half)
+    tail = next(i for i in range(len(shown) + 1) if _width(shown[i:]) <= half)
+    return f"{shown[:head]}…{shown[tail:]}"
+
+
+def _numbered(texts: Sequence[str], shown: Sequence[str], most: int) -> list[str]:
+    """Labels that different texts share get the number of their text among those; the first stays as it is."""
+    known: dict[str, list[str]] = {}
+    for text, label in zip(texts, shown, strict=True):
+        if text not in known.setdefault(label, []):
+            known[label].append(text)
+    place = {(label, text): i for label, same in known.items() for i, text in enumerate(same, 1)}
+    marks = [f" ({place[label, text]})" for text, label in zip(texts, shown, strict=True)]
+    return [
+        label if mark == " (1)" else shortened(label, most - len(mark)) + mark
+        for label, mark in zip(shown, marks, strict=True)
+    ]
 
 
 def _width(text: str) -> float:

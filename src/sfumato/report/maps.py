@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from sfumato.report.charts import AFTER, BEFORE, INK, LETTER, SOFT, Line, bar_chart, data_of, shortened, svg_of
+from sfumato.report.charts import AFTER, BEFORE, INK, LETTER, SOFT, Line, bar_chart, data_of, labels, svg_of
 from sfumato.report.pictures import Picture
 from sfumato.report.wording import number, percent
 
@@ -20,6 +20,8 @@ LONGEST_BIN = 11
 CELL = 30
 MOST_PAIRS_IN_WORDS = 12
 MOST_GONE = 24
+FEWEST_ALIKE = 4
+"""So many columns with one and the same small share are one bar."""
 GRID = "#e6eaee"
 
 
@@ -28,8 +30,10 @@ def card_picture(card: Mapping[str, Any]) -> Picture:
     import altair as alt
 
     rows = [
-        {"place": i, "bin": shortened(name, LONGEST_BIN), "before": before, "after": after}
-        for i, (name, before, after) in enumerate(zip(card["bins"], card["before"], card["after"], strict=True))
+        {"place": i, "bin": name, "before": before, "after": after}
+        for i, (name, before, after) in enumerate(
+            zip(labels(card["bins"], LONGEST_BIN), card["before"], card["after"], strict=True)
+        )
     ]
     step = CARD_WIDTH / max(1, len(rows))
     layers = [_card_bars(rows, "before", BEFORE, step * 0.86), _card_bars(rows, "after", AFTER, step * 0.42)]
@@ -90,7 +94,7 @@ def _triangle(columns: Sequence[str], cells: Sequence[tuple[int, int]], values: 
 
     rows = [{"a": i, "b": j, "size": abs(v), "less": v < 0} for (i, j), v in zip(cells, values, strict=True)]
     size = CELL * (len(columns) - 1)
-    names = [shortened(column) for column in columns]
+    names = labels(columns)
     layers = [
         _squares([row for row in rows if not row["less"]], values, size, filled=True),
         _squares([row for row in rows if row["less"]], values, size, filled=False),
@@ -143,14 +147,32 @@ def gone_bars(shares: Mapping[str, float]) -> Picture | None:
     if not any(shares.values()):
         return None
     order = sorted(shares, key=lambda c: (-shares[c], c))
-    shown = order[:MOST_GONE]
-    lines = [Line(shortened(c), shares[c], percent(shares[c])) for c in shown]
+    alike = _alike(shares)
+    own = [c for c in order if c not in alike]
+    shown = own[:MOST_GONE]
+    lines = [Line(name, shares[c], percent(shares[c])) for name, c in zip(labels(shown), shown, strict=True)]
+    if alike:
+        least = shares[alike[0]]
+        lines.append(
+            Line(
+                f"{'all' if not own else ''} {len(alike)} {'other ' * bool(own)}columns".strip(), least, percent(least)
+            )
+        )
     chart = bar_chart(lines, ("column", "gone"), most=1.0)
     words = "; ".join(f"{c}: {percent(shares[c])}" for c in order)
     caption = "The share of the original cells of which nothing is left: suppressed, generalised to the top, or in a dropped record."
-    if len(order) > len(shown):
-        caption += f" Shown are the {len(shown)} columns that lost most of {len(order)}."
+    if alike:
+        caption += f" {len(alike)} columns lost equally little and share a bar."
+    if len(own) > len(shown):
+        caption += f" Left out are {len(own) - len(shown)} columns that lost less than those shown."
     return Picture(svg_of(chart), f"Cells that are gone. {words}.", caption)
+
+
+def _alike(shares: Mapping[str, float]) -> list[str]:
+    """The columns that lost least and all as much, as by dropped records alone, where they are too many for bars of their own."""
+    least = min(shares.values())
+    found = sorted(c for c, share in shares.items() if abs(share - least) < 1e-12)
+    return found if len(found) >= FEWEST_ALIKE else []
 
 
 def _fixed(chart: alt.LayerChart, **padding: float) -> None:

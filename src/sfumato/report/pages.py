@@ -11,10 +11,12 @@ from typing import TYPE_CHECKING, Any
 
 from sfumato.errors import printable
 from sfumato.report import wording
-from sfumato.report.attacks import MOST_AT_ONCE, conclusion, ranked, strongest, unknown
+from sfumato.report.attack_words import plain_words
+from sfumato.report.attacks import MOST_AT_ONCE, beyond_what, conclusion, ranked, strongest, unknown
 from sfumato.report.contents import with_contents
 from sfumato.report.differences import differences_of
 from sfumato.report.gallery import cards_of, owner_pictures, public_pictures, risks_of, story_in
+from sfumato.report.headline import headline
 from sfumato.report.measures import best_of, first_and_more, meaning_of, title_of
 
 if TYPE_CHECKING:
@@ -39,11 +41,13 @@ def public_page(certificate: Mapping[str, Any]) -> str:
         (name, (title_of(name), value, best_of(name), meaning_of(name)))
         for name, value in plain.get("utility", {}).items()
     ]
+    told_columns, as_they_are = wording.set_apart(wording.column_stories(plain), _is_plain)
     return rendered(
         "public.html",
         **_shared(plain),
         pictures=public_pictures(plain),
-        columns=[(story, _losses(plain).get(story.name)) for story in wording.column_stories(plain)],
+        columns=[(story, _losses(plain).get(story.name)) for story in told_columns],
+        as_they_are=[story.name for story in as_they_are],
         with_loss=bool(_losses(plain)),
         steps=wording.steps_taken(plain),
         risks=[
@@ -62,6 +66,7 @@ def owner_page(record: Mapping[str, Any]) -> str:
     before, after = plain["before"], plain["after"]
     was = risks_of(before)
     contributions = list(before["contributions"].items())
+    told_columns, as_they_are = wording.set_apart(plain["columns"], _was_plain)
     return rendered(
         "owner.html",
         **_shared(plain["certificate"]),
@@ -71,7 +76,8 @@ def owner_page(record: Mapping[str, Any]) -> str:
         risks=[
             (wording.risk_name(m["name"]), was.get(m["name"], 0), m["value"], m["meaning"]) for m in after["measures"]
         ],
-        columns=plain["columns"],
+        columns=told_columns,
+        as_they_are=as_they_are,
         contributions=_with_widths(contributions[:MOST_CONTRIBUTIONS]),
         more_contributions=max(0, len(contributions) - MOST_CONTRIBUTIONS),
         exposures=[("before", before["exposing_sets"]), ("after", after["exposing_sets"])],
@@ -82,13 +88,22 @@ def owner_page(record: Mapping[str, Any]) -> str:
     )
 
 
+def _is_plain(story: wording.ColumnStory) -> bool:
+    return story.roles == wording.ROLES["plain"] and story.happened == wording.AS_IT_IS
+
+
+def _was_plain(change: Mapping[str, Any]) -> bool:
+    return list(change["roles"]) == ["plain"] and change["action"] == wording.AS_IT_IS
+
+
 def _told(record: Mapping[str, Any]) -> dict[str, Any]:
     """The owner's sections about columns, utility and what masking kept."""
     changes = {change["name"]: change for change in record["columns"]}
     story = story_in(record)
     measures = record.get("utility", {}).get("measures", [])
+    drawn = [(card, picture, changes.get(card["column"])) for card, picture in cards_of(record)]
     return {
-        "cards": [(card, drawn, changes.get(card["column"])) for card, drawn in cards_of(record)],
+        "cards": wording.set_apart(drawn, lambda one: one[2] is not None and _was_plain(one[2])),
         "undrawn": len(story["suppressed_cells"]) - len(story["cards"]),
         "sampled": story.get("sampled", False),
         "worth": first_and_more((m["name"], (title_of(m["name"]), m)) for m in measures),
@@ -137,7 +152,7 @@ def _shared(certificate: Mapping[str, Any]) -> dict[str, Any]:
         "attacks_conclusion": conclusion(attacks) if attacks else "",
         "differences": differences_of(certificate),
         "certificate": certificate,
-        "headline": wording.headline(certificate),
+        "headline": headline(certificate),
         "formulas": wording.formulas(certificate["data"]),
         "missing": wording.missing_rules(certificate),
         "reading": wording.reading(certificate),
@@ -206,6 +221,8 @@ def _environment() -> Environment:
         "title_of": title_of,
         "level": wording.level_words,
         "inline": _inline,
+        "plain_words": plain_words,
+        "beyond_what": beyond_what,
     }
     return made
 

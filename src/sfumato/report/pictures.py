@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from sfumato.report.bins import Bin, as_sizes, bins, fill
-from sfumato.report.charts import Divider, Line, bar_chart, level_chart, shortened, svg_of, with_threshold
+from sfumato.report.charts import Divider, Line, bar_chart, labels, level_chart, shortened, svg_of, with_threshold
 from sfumato.report.measures import title_of
 from sfumato.report.wording import CHANCES, Counted, level_words, levels_of, percent, risk_name, score
 
@@ -126,7 +126,8 @@ def column_levels(plan: Iterable[Mapping[str, Any]]) -> Picture | None:
     order = sorted(levels, key=lambda c: (-levels[c][0] / max(1, levels[c][1]), c))
     shown = order[:MOST_COLUMNS]
     told = [level_words(*levels[column]) for column in shown]
-    chart = level_chart([(shortened(column), *levels[column]) for column in shown], ("column", "level"), told)
+    named = zip(labels(shown), shown, strict=True)
+    chart = level_chart([(name, *levels[column]) for name, column in named], ("column", "level"), told)
     words = "; ".join(f"{column}: {level_words(*levels[column])}" for column in order)
     caption = "Each box is one level of the column's hierarchy; filled boxes are detail taken away."
     if len(order) > len(shown):

@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import dataclasses
 import datetime
-from collections.abc import Iterable, Mapping
-from typing import Any, Literal
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any, Literal, TypeVar
 
 from sfumato.core.intake import Intake
 
+T = TypeVar("T")
+AS_IT_IS = "released as it is"
+FEWEST_APART = 4
+"""So many plain columns that were released as they are stand in one line."""
 Counted = Literal["records", "persons", "classes"]
 """What the bars of a class-size histogram count."""
 
@@ -46,14 +50,6 @@ MISSING = {
 
 
 @dataclasses.dataclass(frozen=True)
-class Headline:
-    """The verdict: whether all promises hold (None when there is none), and how that is said."""
-
-    holds: bool | None
-    text: str
-
-
-@dataclasses.dataclass(frozen=True)
 class ColumnStory:
     """What happened to one column, and why."""
 
@@ -62,23 +58,6 @@ class ColumnStory:
     happened: str
     why: str
     hierarchy: str
-
-
-def headline(certificate: Mapping[str, Any]) -> Headline:
-    """The verdict in one line.
-
-    >>> headline({"verdicts": [{"holds": True}, {"holds": False}]}).text
-    '1 of 2 promises does not hold'
-    """
-    verdicts = certificate["verdicts"]
-    broken = sum(not v["holds"] for v in verdicts)
-    if not verdicts:
-        return Headline(None, "No promise was made")
-    if not broken:
-        return Headline(True, "Every promise holds")
-    if len(verdicts) == 1:
-        return Headline(False, "The promise does not hold")
-    return Headline(False, f"{broken} of {len(verdicts)} promises {'does' if broken == 1 else 'do'} not hold")
 
 
 def formulas(data: Mapping[str, Any]) -> str | None:
@@ -138,6 +117,18 @@ def column_stories(certificate: Mapping[str, Any]) -> list[ColumnStory]:
     return [_story(name, certificate, specs.get(name, {})) for name in names]
 
 
+def set_apart(columns: Sequence[T], plain: Callable[[T], bool]) -> tuple[list[T], list[T]]:
+    """Columns that have something to tell, and those that are plain and released as they are: a table of the latter tells nothing.
+
+    A few of them stay with the others, where they take no room.
+
+    >>> set_apart(["age", "a", "b", "c", "d"], lambda name: name != "age"), set_apart(["age", "a"], lambda name: name != "age")
+    ((['age'], ['a', 'b', 'c', 'd']), (['age', 'a'], []))
+    """
+    apart = [one for one in columns if plain(one)]
+    return ([one for one in columns if not plain(one)], apart) if len(apart) >= FEWEST_APART else (list(columns), [])
+
+
 def _story(name: str, certificate: Mapping[str, Any], spec: Mapping[str, Any]) -> ColumnStory:
     roles = certificate["roles"].get(name) or _roles_of(spec)
     happened, why = _fate(name, roles, certificate)
@@ -157,7 +148,7 @@ def _fate(name: str, roles: list[str], certificate: Mapping[str, Any]) -> tuple[
         return f"changed by {', '.join(steps)}", because
     if "quasi" in roles:
         because = f"An intruder may know it; no step of the recipe changes it. {because}".strip()
-    return "released as it is", because
+    return AS_IT_IS, because
 
 
 def _steps_on(name: str, plan: Iterable[Mapping[str, Any]]) -> list[str]:

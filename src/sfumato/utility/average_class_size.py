@@ -53,7 +53,7 @@ class AverageClassSize:
             self.name,
             normalised(raw, float(records_of(pair)), pair, least=least),
             self.better,
-            f"{raw:,.4g} records share their quasi-identifiers on average; as a share of all records",
+            "average number of records that share their quasi-identifiers",
             raw=raw,
             per_record=sizes[ids].astype(float),
         )

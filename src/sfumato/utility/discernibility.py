@@ -59,7 +59,7 @@ class Discernibility:
             self.name,
             normalised(raw, float(records) ** 2, pair, least=least),
             self.better,
-            f"records that a record cannot be told apart from, summed over records: {raw:,.0f}; as a share of the most there can be",
+            "records that a record cannot be told apart from, summed over records",
             raw=raw,
             per_record=sizes[ids].astype(float),
         )
