@@ -81,3 +81,56 @@ def test_a_large_table_is_decided_by_its_order():
     counted = count_classes(Dataset(pl.DataFrame({"x": rows})).with_roles(quasi="x"))
     gone = fewest_records(counted, counted.records, np.ones(len(sizes)), float(sizes.sum() - 100_001))
     assert 100_002 <= counted.records[gone].sum() <= 100_002 + 3000
+
+
+TOGETHER = [
+    # (classes of 4, 2, 1 and 1): one after the other 4 go; two classes, of which one has two records, are enough
+    ([4, 2, 1, 1], [ExpectedReidentifications(2), RecordsAtRisk(0.3, share=0.2)], 3),
+    ([5, 3, 3, 1], [ExpectedReidentifications(2), RecordsAtRisk(0.2, share=0.2)], 6),
+]
+
+
+@pytest.mark.parametrize(("sizes", "models", "least"), TOGETHER)
+def test_several_promises_together_drop_the_fewest_records(sizes, models, least):
+    holds = [next(check for model, check in JOINT if type(model) is type(asked)) for asked in models]
+    assert least == oracle.fewest_dropped(
+        sizes, lambda rest: all(h(m, rest) for h, m in zip(holds, models, strict=True))
+    )
+    rows = [f"{i}" for i, n in enumerate(sizes) for _ in range(n)]
+    for values in (rows, rows[::-1]):
+        table = Dataset(pl.DataFrame({"x": values})).with_roles(quasi="x")
+        plan = GlobalRecoding(budget=least / len(rows)).plan(table, Goal(tuple(models)))
+        assert plan.suppressed == least
+        assert all(model.judge(gather(GlobalRecoding().apply(table, plan), [model])) for model in models)
+
+
+JOINT = [
+    (AverageRisk(0.5), lambda model, sizes: len(sizes) <= (model.threshold + 1e-9) * sum(sizes)),
+    (
+        RecordsAtRisk(0.5, share=0),
+        lambda m, sizes: sum(n for n in sizes if 1 / n > m.threshold) <= (m.share + 1e-9) * sum(sizes),
+    ),
+    (ExpectedReidentifications(1), lambda model, sizes: len(sizes) <= model.limit),
+]
+
+
+@given(
+    sizes=st.lists(st.integers(1, 6), min_size=2, max_size=8),
+    limit=st.integers(1, 4),
+    threshold=st.sampled_from([0.2, 0.3, 0.5]),
+    share=st.sampled_from([0.0, 0.1, 0.2, 0.4]),
+    mean=st.sampled_from([0.25, 0.4, 0.7]),
+)
+@settings(max_examples=60)
+def test_all_three_together_equal_trying_all_sets(sizes, limit, threshold, share, mean):
+    models = (AverageRisk(mean), RecordsAtRisk(threshold, share=share), ExpectedReidentifications(limit))
+    least = oracle.fewest_dropped(
+        sizes, lambda rest: all(check(model, rest) for model, (_, check) in zip(models, JOINT, strict=True))
+    )
+    rows = [f"{i}" for i, n in enumerate(sizes) for _ in range(n)]
+    table = Dataset(pl.DataFrame({"x": rows})).with_roles(quasi="x")
+    if least >= len(rows):
+        with pytest.raises(Unsatisfiable):
+            GlobalRecoding(budget=1).plan(table, Goal(models))
+        return
+    assert GlobalRecoding(budget=1).plan(table, Goal(models)).suppressed == least

@@ -68,6 +68,10 @@ class ExpectedReidentifications:
         classes = evidence.classes
         return fewest_records(classes, classes.sizes, self._risks(evidence), self.limit + TOLERANCE)
 
+    def excess(self, evidence: Evidence) -> tuple[NDArray[np.float64], float]:
+        """Per class what it adds to a sum over the released ones, and what that may be at most."""
+        return self._risks(evidence) * evidence.classes.sizes, self.limit + TOLERANCE
+
     def judge(self, evidence: Evidence) -> Verdict:
         """The expected number, and the classes that would have to go."""
         risks, sizes = self._risks(evidence), evidence.classes.sizes

@@ -124,9 +124,14 @@ class AverageRisk:
 
     def failing(self, evidence: Evidence) -> NDArray[np.bool_]:
         """The riskiest classes, as many as must go for the mean to be low enough."""
-        return fewest_records(
-            evidence.classes, evidence.classes.records, 1 / evidence.frequencies - (self.threshold + TOLERANCE)
-        )
+        return fewest_records(evidence.classes, evidence.classes.records, self._excess(evidence))
+
+    def excess(self, evidence: Evidence) -> tuple[NDArray[np.float64], float]:
+        """Per class what it adds to a sum over the released ones, and what that may be at most."""
+        return self._excess(evidence) * evidence.classes.records, 0.0
+
+    def _excess(self, evidence: Evidence) -> NDArray[np.float64]:
+        return 1 / evidence.frequencies - (self.threshold + TOLERANCE)
 
     def judge(self, evidence: Evidence) -> Verdict:
         """The mean risk, and the classes that would have to go."""
@@ -176,9 +181,15 @@ class RecordsAtRisk:
 
     def failing(self, evidence: Evidence) -> NDArray[np.bool_]:
         """Classes at risk, the riskiest first, as few records as must go for the share to be small enough."""
+        return fewest_records(evidence.classes, evidence.classes.records, self._excess(evidence))
+
+    def excess(self, evidence: Evidence) -> tuple[NDArray[np.float64], float]:
+        """Per class what it adds to a sum over the released ones, and what that may be at most."""
+        return self._excess(evidence) * evidence.classes.records, 0.0
+
+    def _excess(self, evidence: Evidence) -> NDArray[np.float64]:
         at_risk = evidence.frequencies < self.enough_k
-        excess = at_risk.astype(float) - (self.share + TOLERANCE)
-        return fewest_records(evidence.classes, evidence.classes.records, excess)
+        return at_risk.astype(float) - (self.share + TOLERANCE)
 
     def judge(self, evidence: Evidence) -> Verdict:
         """The share at risk, and the classes that would have to go."""

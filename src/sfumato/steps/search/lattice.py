@@ -148,13 +148,44 @@ class Lattice:
             if model.scope == "class":
                 failing |= model.failing(evidence)
         relative = [m for m in models if m.scope == "table"]
-        while relative and not failing.all():
-            kept = self._evidence(classes.take(~failing), population)
-            more = np.logical_or.reduce([m.failing(kept) for m in relative])
-            if not more.any():
+        return failing | self._failing_together(classes, relative, failing, population)
+
+    def _failing_together(
+        self, classes: ClassTable, relative: Sequence[Model], failing: NDArray[np.bool_], population: int
+    ) -> NDArray[np.bool_]:
+        """What promises about the whole table drop besides: each what it needs, or fewer where all are sums."""
+        import numpy as np
+
+        gone, least = failing.copy(), 0
+        while relative and not gone.all():
+            kept = classes.take(~gone)
+            asked = [m.failing(self._evidence(kept, population)) for m in relative]
+            least = least or max(int(kept.records[one].sum()) for one in asked)
+            if not np.logical_or.reduce(asked).any():
                 break
-            failing[np.flatnonzero(~failing)[more]] = True
-        return failing
+            gone[np.flatnonzero(~gone)[np.logical_or.reduce(asked)]] = True
+        if len(relative) > 1 and classes.records[gone & ~failing].sum() > least:
+            return self._fewest_together(classes, relative, failing, gone, population)
+        return gone
+
+    def _fewest_together(
+        self,
+        classes: ClassTable,
+        relative: Sequence[Model],
+        failing: NDArray[np.bool_],
+        gone: NDArray[np.bool_],
+        population: int,
+    ) -> NDArray[np.bool_]:
+        """The fewest records for promises that are all sums over the classes that are kept (``excess``)."""
+        from sfumato.steps.search.jointly import fewest_together
+
+        rest = classes.take(~failing)
+        evidence = self._evidence(rest, population)
+        known = [getattr(model, "excess", None) for model in relative]
+        sums = [excess(evidence) for excess in known if excess is not None]
+        if len(sums) == len(relative):
+            gone[~failing] = fewest_together(rest, sums, gone[~failing])
+        return gone
 
     def forced(self, classes: ClassTable) -> NDArray[np.int64]:
         """Per class, how many of its records every finer node must suppress."""
