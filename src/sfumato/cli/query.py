@@ -116,12 +116,10 @@ def _read(data: str, intake: Intake, recipe: Recipe) -> Dataset:
     written: dict[str, Any] = {}
     for name, attribute in recipe.schema.attributes.items():
         if attribute.bounds is not None and name in dataset.columns and dataset.column(name).dtype == pl.String:
-            cells = dataset.to_polars().select(
-                pl.when(pl.col(name).str.contains(grouped))
-                .then(pl.col(name).str.replace_all(between, "", literal=True))
-                .otherwise(pl.col(name))
-            )
-            written[name] = cells[name].str.strip_chars().str.replace(mark, ".", literal=True)
+            cells = dataset.column(name)
+            bare = cells.str.replace_all(between, "", literal=True)
+            chosen = pl.select(pl.when(cells.str.contains(grouped)).then(bare).otherwise(cells)).to_series()
+            written[name] = chosen.alias(name).str.strip_chars().str.replace(mark, ".", literal=True)
     return dataset.with_columns(written) if written else dataset
 
 

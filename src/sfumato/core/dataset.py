@@ -39,6 +39,7 @@ class Dataset:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "frame", _eager(self.frame))
+        refuse_patterns(self.columns)
 
     @property
     def columns(self) -> list[str]:
@@ -175,8 +176,9 @@ class Dataset:
 
     def drop(self, names: Iterable[str]) -> Dataset:
         """A dataset without these columns."""
-        gone = [n for n in names if n in self.columns]
-        return dataclasses.replace(self, frame=self.frame.drop(gone), schema=self.schema.without(gone))
+        gone = set(names) & set(self.columns)
+        kept = [n for n in self.columns if n not in gone]  # by item: to polars' drop "*" and "^a$" are patterns
+        return dataclasses.replace(self, frame=self.frame[kept], schema=self.schema.without(gone))
 
     def with_columns(self, columns: dict[str, pl.Series]) -> Dataset:
         """A dataset in which some columns hold other values, of the same length."""
@@ -272,6 +274,19 @@ def _compact(frame: Any, implementation: Any) -> Any:
     if implementation.is_pyarrow():
         return _compact_arrow(frame)
     return frame.with_columns(compact(column) for column in frame)
+
+
+def refuse_patterns(names: Iterable[str]) -> None:
+    """Refuse names of columns that polars takes for patterns: ``^a$`` would mean the column ``a``.
+
+    >>> refuse_patterns(["a", "^a", "*"])
+    """
+    places = [str(i) for i, name in enumerate(names, start=1) if name.startswith("^") and name.endswith("$")]
+    if places:
+        raise SchemaError(
+            f"the name of column number {', '.join(places[:5])} begins with ^ and ends with $, which is the pattern of "
+            "other names; rename it"
+        )
 
 
 def _compact_arrow(table: Any) -> Any:

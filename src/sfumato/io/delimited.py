@@ -176,7 +176,7 @@ class _Text:
         bare = column.str.strip_chars_start(" ")
         if bare.str.starts_with('"').any():
             raise UnreadableInput(f"{self.name}: {placed([place])} has blanks between delimiter and quote; remove them")
-        return bare.to_frame().select(pl.when(pl.col(column.name) != "").then(pl.col(column.name))).to_series()
+        return pl.select(pl.when(bare != "").then(bare)).to_series().alias(column.name)
 
 
 def write(frame: pl.DataFrame, target: Path, source: Source) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from sfumato.core.dataset import refuse_patterns
 from sfumato.core.header import placed
 from sfumato.errors import UnreadableInput
 from sfumato.io.formats import listed
@@ -23,6 +24,7 @@ def column_names(cells: Sequence[str], *, where: str, rename: bool) -> tuple[lis
     names = [cell.strip() or f"column_{i}" for i, cell in enumerate(cells, start=1)]
     unnamed = [column for column, cell in zip(names, cells, strict=True) if not cell.strip()]
     notes = [f"{listed(unnamed)} had no name and got one by position"] if unnamed else []
+    refuse_patterns(names)
     again = repeated(names)
     if again and not rename:
         pairs = [f"{first:,} and {i:,}" for i, first in again.items()]

@@ -89,7 +89,7 @@ def _without_codes(column: pl.Series, codes: tuple[Code, ...]) -> pl.Series:
         held = column.cast(pl.String, strict=False).is_in(spelled)
     if not held.any():
         return column
-    return column.to_frame().select(pl.when(~held.fill_null(False)).then(pl.col(column.name))).to_series()
+    return pl.select(pl.when(~held.fill_null(False)).then(column)).to_series().alias(column.name)
 
 
 def _holds_numbers(column: pl.Series, codes: tuple[Code, ...]) -> pl.Series:

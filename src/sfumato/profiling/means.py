@@ -135,7 +135,7 @@ def _table(proposal: Proposal, frame: pl.DataFrame) -> Dataset | None:
     described = {c.name: _attribute(c) for c in proposal.columns if {Role.QUASI, Role.UNIT} & set(c.roles)}
     if not any(attribute.has(Role.QUASI) for attribute in described.values()):
         return None
-    return Dataset(frame.select(list(described)), Schema(described))  # type: ignore[arg-type]
+    return Dataset(frame[list(described)], Schema(described))  # type: ignore[arg-type]
 
 
 def _judged(schema: Schema) -> Iterator[str]:
