@@ -70,18 +70,22 @@ def reference_of(evidence: Evidence, column: Column, which: Reference = "origina
     return evidence.reference[column] if which == "original" else counts_of(evidence, column).total()
 
 
-def too_few_values(evidence: Evidence, column: Column, least: float) -> str:
-    """Why no recoding can keep a promise that asks for so many values of a column; empty where it has them."""
-    found = len(counts_of(evidence, column).labels)
+def too_few_values(evidence: Evidence, column: Column, least: float, which: Reference = "original") -> str:
+    """Why no recoding can keep a promise that asks for so many values of a column; empty where it has them.
+
+    With ``released`` only values that are released count: of the others nobody who holds the file knows.
+    """
+    counts = counts_of(evidence, column)
+    found = len(counts.labels) if which == "original" else int((counts.total() > 0).sum())
     if found >= least or not len(evidence.classes):
         return ""
     has = "is constant" if found == 1 else f"has only {found} different values"
     return f"column {spoken(column)!r} {has}, so no recoding can keep this"
 
 
-def is_constant(evidence: Evidence, column: Column) -> bool:
+def is_constant(evidence: Evidence, column: Column, which: Reference = "original") -> bool:
     """Whether a column tells the same of everyone: classes then look like the table, but nothing is hidden."""
-    return bool(too_few_values(evidence, column, 2))
+    return bool(too_few_values(evidence, column, 2, which))
 
 
 def with_reason(sentence: str, reason: str) -> str:

@@ -196,7 +196,7 @@ class TCloseness:
         found: tuple[NDArray[Any], NDArray[Any]]
         if not len(evidence.classes):
             found = np.zeros(0), np.zeros(0)
-        elif is_constant(evidence, self.sensitive):
+        elif is_constant(evidence, self.sensitive, self.reference):
             found = (np.full(len(evidence.classes), np.inf),) * 2
         elif self.distance == "equal":
             found = loops.total_variations(*rows)
@@ -216,10 +216,9 @@ class TCloseness:
     def _sentence(self, evidence: Evidence, failing: NDArray[np.bool_], attained: float | None) -> str:
         if attained is None:
             return ""
-        if is_constant(evidence, self.sensitive):
-            return (
-                f"{share_of_records(evidence, failing)} are known by it: {too_few_values(evidence, self.sensitive, 2)}"
-            )
+        if is_constant(evidence, self.sensitive, self.reference):
+            reason = too_few_values(evidence, self.sensitive, 2, self.reference)
+            return f"{share_of_records(evidence, failing)} are known by it: {reason}"
         text = f"no class is farther than {attained:.4g} from the {self.reference} table"
         if failing.any():
             text = (
