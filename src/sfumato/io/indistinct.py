@@ -13,7 +13,8 @@ What a format cannot tell apart, and what is made of it:
 
 Everything else is told apart by every format, and stays different: composed and combining accents, upper and lower case, blanks
 at the beginning of a text (and at the end, but for SPSS and SAS), a byte-order mark inside of a text. NUL in a text, and names
-of columns that are blank, begin or end with a blank or hold NUL or a byte-order mark, are refused where the format does not keep them.
+of columns that are blank, begin or end with a blank or hold NUL or a byte-order mark, are refused where the format does not keep them;
+so are texts of more than 32,767 signs in Excel, which leaves their cells empty.
 """
 
 from __future__ import annotations
@@ -38,6 +39,7 @@ _TRIMMED = ("spss", "sas")
 _FINITE = ("jsonl", "excel")
 _MILLISECONDS = ("excel", "spss", "stata", "sas")
 _TRIMS_NAMES = ("csv", "excel")
+_LONGEST = {"excel": 32_767}
 _NUMERAL = r"^-?(?:0|[1-9]\d*)(?:[.,]\d+)?(?:[eE][+-]?\d+)?$"
 
 
@@ -69,16 +71,25 @@ def refuse_unwritable(dataset: Dataset, format: str, *, header: bool) -> None:  
             f"column {place} has a name that is empty, begins or ends with a blank, or holds a NUL or a byte-order mark"
             for place in places
         ]
-    for name in shared if format in _NO_NUL else ():
+    for name in shared:
         column = dataset.column(name)
         if column.dtype in (pl.String, pl.Categorical, pl.Enum):
-            cells = int(column.cast(pl.String).str.contains("\0", literal=True).sum())
-            problems += [f"{listed([name])}: {cells:,} cell{'s' * (cells > 1)} with a NUL sign"] if cells else []
+            problems += [f"{listed([name])}: {told}" for told in _lost(column.cast(pl.String), format)]
     if problems:
         raise OutputError(
             f"{dataset.source.name} cannot be written as {format} so that it can be read again: {'; '.join(problems)}; "
             "rename or clean them, or write Parquet"
         )
+
+
+def _lost(text: pl.Series, format: str) -> list[str]:  # noqa: A002
+    """What a format would lose of a column of text, in words."""
+    most = _LONGEST.get(format)
+    found = {
+        "with a NUL sign": text.str.contains("\0", literal=True).sum() if format in _NO_NUL else 0,
+        f"of more than {most} signs": 0 if most is None else (text.str.len_chars() > most).sum(),
+    }
+    return [f"{cells:,} cell{'s' * (cells > 1)} {what}" for what, cells in found.items() if cells]
 
 
 def _keeps(name: str) -> bool:
