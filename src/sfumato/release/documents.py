@@ -164,6 +164,7 @@ def lock(release: Release, *, salt: str, input_digest: str, certificate: Mapping
         "input_sha256": input_digest,
         "population_given": release.population is not None and population_path(release.recipe.meet) is None,
         "output_sha256": certificate["data"]["sha256"],
+        "made_for": release.made_for,
         "output_form": {"format": certificate["data"]["format"], **certificate["data"]["form"]},
         "versions": certificate["versions"],
     }

@@ -87,6 +87,7 @@ def make_release(
         population=population,
         limits=limits,
         contract=contract,
+        made_for=form.format,
     )
     if refuse:
         _refuse_broken(release)

@@ -63,6 +63,8 @@ class Release:
     limits: tuple[Kept, ...] = ()
     contract: tuple[Kept, ...] = ()
     attacks: AttackReport | None = None
+    made_for: str = "csv"
+    """The format whose values were told apart from the start."""
 
     @property
     def holds(self) -> bool:

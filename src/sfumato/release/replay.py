@@ -13,6 +13,8 @@ from sfumato.core.model import finite
 from sfumato.core.randomness import Seed
 from sfumato.core.recipe import Recipe
 from sfumato.errors import SfumatoError, UnreadableInput
+from sfumato.io.formats import require_format
+from sfumato.io.indistinct import made_one
 from sfumato.release.claims import Claim, Status, near
 from sfumato.release.described import described
 from sfumato.release.documents import commitment, digest_of_input
@@ -77,6 +79,18 @@ def locked_recipe(owner: Path | None) -> Recipe | None:
         return None
 
 
+def as_judged(certificate: Mapping[str, Any], original: Dataset | None, owner: Path | None) -> Dataset | None:
+    """The original with the values that were told apart when the release was made: promises compare with these."""
+    made_for = _made_for(certificate, _lock(owner))
+    return original if original is None or made_for is None else made_one(original, made_for)[0]
+
+
+def _made_for(certificate: Mapping[str, Any], lock: Mapping[str, Any] | None) -> str | None:
+    """The format the release was made for, which may be another than it was written in."""
+    found = (lock or {}).get("made_for", certificate["data"].get("format"))
+    return found if found is None else require_format(found)
+
+
 def _committed(certificate: Mapping[str, Any], original: Dataset, lock: Mapping[str, Any] | None) -> Claim:
     name = "input is the committed one"
     if lock is None:
@@ -118,11 +132,11 @@ def _replay(
             seed=seed,
             shuffle=certificate["shuffled"],
             population=population,
-            format=certificate["data"].get("format"),
+            format=_made_for(certificate, lock),
         )
     except SfumatoError as error:
         return [Claim(name, "fails", f"the release cannot be made again: {error}"), suppressed]
-    same = _same_rows(again.dataset, released)
+    same = _same_rows(_as_written(again.dataset, certificate), released)
     told = "made again from recipe and seed, row for row" if same else "the recipe gives other rows than were released"
     claims = [Claim(name, "holds" if same else "fails", told), suppressed]
     for verdict, said in zip(again.verdicts, certificate["verdicts"], strict=False):
@@ -145,12 +159,20 @@ def _suppressed(certificate: Mapping[str, Any], released: Dataset, original: Dat
     return "fails", f"{found:,} are missing, {certificate['suppressed_records']:,} certified"
 
 
+def _as_written(made: Dataset, certificate: Mapping[str, Any]) -> Dataset:
+    """The table as the format it was written in tells its values apart: it may have been made for another."""
+    return (
+        made_one(made, certificate["data"]["format"], spellings=False)[0] if "format" in certificate["data"] else made
+    )
+
+
 def _same_rows(made: Dataset, released: Dataset) -> bool:
     """Whether two tables hold the same rows, whatever their order."""
     import polars as pl
 
     def rows(dataset: Dataset) -> pl.DataFrame:
-        text = dataset.to_polars().select(pl.col(c).cast(pl.String) for c in released.columns)
-        return text.group_by(pl.all()).len().sort(pl.all())
+        # numbered: the name of a column may mean something else to a frame, as "*" and "len" do
+        text = [dataset.column(c).cast(pl.String).alias(str(i)) for i, c in enumerate(released.columns)]
+        return pl.DataFrame(text).group_by(pl.all()).len().sort(pl.all())
 
     return made.columns == released.columns and rows(made).equals(rows(released))

@@ -24,7 +24,7 @@ from sfumato.release.certificates import FILE, read_certificate
 from sfumato.release.claims import Claim, near
 from sfumato.release.documents import digest_of
 from sfumato.release.manifest import folder_claim, require_plain_file, sha256_of
-from sfumato.release.replay import AGAINST_ORIGINAL, claims_from_original
+from sfumato.release.replay import AGAINST_ORIGINAL, as_judged, claims_from_original
 from sfumato.release.signature import signature_holds
 from sfumato.release.written import read_described
 
@@ -93,7 +93,7 @@ def verify(
         claims.append(Claim("readable data", "fails", str(error)))
         return Verification(str(folder), tuple(c for c in claims if c), "signature" in certificate)
     claims += [_guarded(check, certificate, released) for check in (_shape, _direct)]
-    promises = _promises(certificate, released, original)
+    promises = _promises(certificate, released, as_judged(certificate, original, owner))
     again = claims_from_original(certificate, released, original, owner, population)
     replayed = {claim.name.removesuffix(AGAINST_ORIGINAL) for claim in again}
     claims += [c for c in promises if c.status != "needs original" or c.name not in replayed]
