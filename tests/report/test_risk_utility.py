@@ -78,6 +78,7 @@ def test_page_lists_every_candidate_with_reason_and_recipe():
     text = comparison_page(THREE)
     page = Page(text)
     assert "4 candidates for visits.csv" in page.text
+    assert "Linkage Loss (LM) Records" in page.text
     assert "4. impossible: Nothing keeps 50-anonymity <here>." in page.text
     assert "2 of 4 candidates are on the front: no other one has less linkage and less loss (LM) at once" in page.text
     assert page.text.count("★ on the front") == 2

@@ -81,7 +81,7 @@ def comparison_page(comparison: Mapping[str, Any]) -> str:
         rows=[(place, one, _means(one), as_yaml(one["recipe"])) for place, one in candidates],
         refused=[(place, one) for place, one in candidates if not one["holds"] and one["reason"]],
         risk=humanised(axes["risk"]),
-        utility=_called(axes["utility"]),
+        utility=title_of(axes["utility"]),
         risk_key=axes["risk"],
         utility_key=axes["utility"],
         front=set(comparison["front"]),
@@ -190,7 +190,13 @@ def _points(dots: Sequence[Mapping[str, Any]], every: Sequence[Mapping[str, Any]
         type="nominal",
         scale=alt.Scale(domain=known, range=[SHAPES[i % len(SHAPES)] for i in range(len(known))]),
         legend=alt.Legend(
-            title=None, orient="bottom", columns=2, labelLimit=260, labelFontSize=FONT - 1, labelColor=INK
+            title=None,
+            orient="bottom",
+            columns=2,
+            columnPadding=28,
+            labelLimit=260,
+            labelFontSize=FONT - 1,
+            labelColor=INK,
         ),
     )
     pen: dict[str, Any] = {"size": 130, "strokeWidth": 1.6, "stroke": AFTER if filled else ALARM, "opacity": 1}
