@@ -218,3 +218,20 @@ def test_the_certificate_says_what_the_owner_keeps(tmp_path):
     owner = json.loads((tmp_path / "out" / "owner" / "release.json").read_text())
     assert owner["contract"][0]["name"] == "loss"
     assert all(claim.status != "fails" for claim in sf.verify(tmp_path / "out" / "share").claims)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("odd", ["20.5,f", "old,f", '20,"a,b"', "20,7"])
+def test_an_odd_cell_changes_nothing_where_every_cell_is_read_for_itself(odd, tmp_path, monkeypatch):
+    """One cell of another type would turn its whole column: with text=True it does not."""
+    monkeypatch.setattr(Draws, "kept", all_sampled)
+    shares = []
+    for place, more in enumerate(("", f"{odd}\n")):
+        file = tmp_path / f"{place}.d" / "people.csv"
+        file.parent.mkdir()
+        file.write_text("age,sex\n" + "20,f\n30,m\n" * 200 + more)
+        people = sf.read(file, text=True).with_roles(quasi=["age", "sex"])
+        release = sf.anonymize(people, [ONE], [SAFE], seed=SEED)
+        assert certified_release(release).holds and len(release.dataset) == 400
+        shares.append(share_of(release, tmp_path / str(place)))
+    assert shares[0] == shares[1]
