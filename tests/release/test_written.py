@@ -14,10 +14,11 @@ import polars as pl
 import pytest
 
 import sfumato as sf
-from sfumato.errors import OutputError, ParameterError, ReleaseRefused, SchemaError, Unsatisfiable
+from sfumato.errors import OutputError, ParameterError, ReleaseRefused, SchemaError, UnreadableInput, Unsatisfiable
 from sfumato.io.form import Form, typed, types_of
 from sfumato.io.formulas import defused, restored, runnable_cells
 from sfumato.io.write import suffix_of
+from sfumato.release.folder import read_release
 
 FORMATS = ("csv", "parquet", "arrow", "jsonl", "excel", "spss", "stata", "sas")
 FRAMES = ("polars", "pandas", "arrow", "enum", "categorical", "pandas category", "arrow dictionary")
@@ -407,3 +408,8 @@ def test_value_labels_of_dropped_rows_are_gone(tmp_path):
             (file,) = (tmp_path / f"{suffix[1:]}-{format}" / "share").glob("data.*")
             assert b"flu" in file.read_bytes()
             assert not [label for label in LABELS if label.encode() in file.read_bytes()]
+
+
+def test_a_folder_that_is_not_there_is_called_so(tmp_path):
+    with pytest.raises(UnreadableInput, match="there is no such folder"):
+        read_release(tmp_path / "nowhere")

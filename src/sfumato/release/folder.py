@@ -89,6 +89,8 @@ class WrittenRelease:
 
 def read_release(folder: Path) -> WrittenRelease:
     """Read back what ``run`` wrote: ``share/`` and ``owner/`` must both be there."""
+    if not folder.is_dir():
+        raise UnreadableInput(f"{folder}: there is no such folder; give what run wrote")
     if not (folder / "owner").is_dir():
         told = "the folder that holds share and owner" if (folder / "certificate.json").is_file() else "what run wrote"
         raise UnreadableInput(f"{folder} has no owner folder; give {told}")
