@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import itertools
 import math
 
@@ -14,7 +15,15 @@ from sfumato.core.attack import Attack
 from sfumato.errors import ParameterError, SchemaError
 from sfumato.risk import probabilistic_linkage
 from sfumato.risk.linkage.arrays import arrays_of
-from sfumato.risk.linkage.fellegi_sunter import Parameters, Patterns, decide, estimate, pattern_weights, probability
+from sfumato.risk.linkage.fellegi_sunter import (
+    AT_LEAST,
+    Parameters,
+    Patterns,
+    decide,
+    estimate,
+    pattern_weights,
+    probability,
+)
 from sfumato.risk.linkage.files import files_of
 from sfumato.risk.linkage.grades import count_patterns, graded_rule
 from sfumato.risk.probabilistic_linkage import ProbabilisticLinkage
@@ -234,3 +243,11 @@ def test_bad_input():
         ProbabilisticLinkage(wrong_links=0)
     assert isinstance(ProbabilisticLinkage(), Attack)
     assert ProbabilisticLinkage().attack(scene_of({"n0": [1.0]}, {"n0": [1.0]})).value == 1.0
+
+
+def test_without_time_the_first_rounds_of_the_estimate_are_taken(simulated):
+    hurried = dataclasses.replace(simulated, seconds=0.0)
+    found = ProbabilisticLinkage().attack(hurried)
+    assert found.details["rounds"] == AT_LEAST and found.details["stopped_by_time"]
+    assert f"weights of {AT_LEAST} rounds of estimation, for want of time" in found.sentence
+    assert not ProbabilisticLinkage().attack(simulated).details["stopped_by_time"]

@@ -86,7 +86,8 @@ class ProbabilisticLinkage:
             len(scene.intruder.file) * len(scene.pair.released)
         )
         chance = shares(patterns, patterns.counts) if self.chance == "random_pairs" else None
-        found = estimate(patterns, min(prior, 0.5), chance)
+        half = scene.left / 2  # the other half is for looking people up
+        found = estimate(patterns, min(prior, 0.5), chance, lambda: scene.left > half)
         decision = decide(patterns, found, self.wrong_links, self.missed)
         bits = dict(zip(arrays.names, found.weights, strict=True))
         costs = arrays_of(files, [graded_rule(c, self.tolerance, bits[c.name]) for c in files.columns])
@@ -101,6 +102,8 @@ class ProbabilisticLinkage:
     ) -> Finding:
         rate = float(credit.credit.mean()) if len(credit.rows) else 0.0
         sampled = "" if credit.complete else f" (a random sample of {len(credit.rows):,}, for want of time)"
+        if details["stopped_by_time"]:
+            sampled += f" (by weights of {details['rounds']} rounds of estimation, for want of time)"
         sentence = (
             f"By weighing agreement in {', '.join(files.names)}, an intruder links {percent(rate)} of "
             f"{len(credit.rows):,} people to their own released record{sampled}; of {details['people_with_a_link']:,} "
@@ -164,6 +167,7 @@ def _details(
         "precision": right / max(1, int(sure.sum())),
         "recall": right / max(1, len(credit.rows)),
         "rounds": found.rounds,
+        "stopped_by_time": found.stopped,
         "strangers": int((scene.intruder.truth < 0).sum()),
         "complete": credit.complete,
     }

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import dataclasses
 import math
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
 
 LEVELS, NOTHING = 5, 4
 LEAST = 1e-6
-ROUNDS, SMALL = 500, 1e-10
+ROUNDS, SMALL, AT_LEAST = 500, 1e-10, 5
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -48,6 +49,8 @@ class Parameters:
     u: NDArray[np.float64]
     prior: float
     rounds: int = 0
+    stopped: bool = False
+    """Whether time ran out before the estimate had settled."""
 
     @property
     def weights(self) -> NDArray[np.float64]:
@@ -108,16 +111,22 @@ def probability(patterns: Patterns, given: NDArray[np.float64]) -> NDArray[np.fl
     return np.asarray(table[np.arange(table.shape[0]), patterns.levels].prod(axis=1))
 
 
-def estimate(patterns: Patterns, prior: float, u: NDArray[np.float64] | None = None) -> Parameters:
+def estimate(
+    patterns: Patterns,
+    prior: float,
+    u: NDArray[np.float64] | None = None,
+    in_time: Callable[[], bool] = lambda: True,
+) -> Parameters:
     """Estimate by expectation and maximisation; a given ``u`` stays as it is.
 
+    Without time (``in_time``) the first few rounds are taken as they are: they say most of what there is to say.
     Starts from m = 0.9, u = 0.1. When in most columns matches agree less than others do, the two have changed places and are put back.
     """
     import numpy as np
 
     m, others = start(patterns, 0.9), start(patterns, 0.1) if u is None else u
-    rounds, change = 0, math.inf
-    while rounds < ROUNDS and change >= SMALL:
+    rounds, change, stopped = 0, math.inf, False
+    while rounds < ROUNDS and change >= SMALL and not stopped:
         rounds += 1
         match = prior * probability(patterns, m)
         other = (1 - prior) * probability(patterns, others)
@@ -127,9 +136,10 @@ def estimate(patterns: Patterns, prior: float, u: NDArray[np.float64] | None = N
         next_u = shares(patterns, patterns.counts - belief) if u is None else u
         change = max(np.abs(next_m - m).max(), np.abs(next_u - others).max(), abs(now - prior))
         m, others, prior = next_m, next_u, now
+        stopped = rounds >= AT_LEAST and not in_time()
     if u is None and (m[:, 1:].sum(axis=1) < others[:, 1:].sum(axis=1)).mean() > 0.5:
         m, others, prior = others, m, 1 - prior
-    return Parameters(m, others, prior, rounds)
+    return Parameters(m, others, prior, rounds, stopped)
 
 
 def decide(patterns: Patterns, found: Parameters, wrong_links: float, missed: float) -> Decision:
