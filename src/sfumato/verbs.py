@@ -19,7 +19,7 @@ from sfumato.core.progress import Progress, silent
 from sfumato.core.randomness import Seed
 from sfumato.core.recipe import Recipe
 from sfumato.core.schema import Role, Schema
-from sfumato.core.step import Step
+from sfumato.core.step import Step, accounts
 from sfumato.errors import ParameterError, ReleaseRefused, SchemaError
 from sfumato.release.beside import population_of
 from sfumato.release.described import described
@@ -41,7 +41,8 @@ def read(table: Any, *, recipe: Recipe | str | Path | None = None, **options: An
 
     Options say how: ``delimiter, encoding, decimal, header, rename_duplicates, missing_values, unicode, blanks``
     (see :class:`~sfumato.core.intake.Intake`); what is not said is taken from the ``recipe``, else found out. ``format`` names
-    the format, and ``text=True`` leaves all columns of a CSV as text. A frame takes the options that are about values:
+    the format, and ``text=True`` leaves all columns of a CSV as text, each cell read for itself; a recipe with a step that accounts for an ε
+    asks for that. A frame takes the options that are about values:
     ``missing_values, unicode, blanks``, and ``rename_duplicates``.
 
     >>> import polars as pl
@@ -56,6 +57,8 @@ def read(table: Any, *, recipe: Recipe | str | Path | None = None, **options: An
     if isinstance(table, str | Path):
         from sfumato.io.read import read_table
 
+        if made is not None and accounts(made.steps, made.schema):
+            options = {"text": True, **options}
         frame, source = read_table(table, otherwise=None if made is None else made.intake, **options)
         return Dataset(frame, source=source)  # type: ignore[arg-type]
     from sfumato.io.frames import take_frame

@@ -16,7 +16,7 @@ from sfumato.core.exact_draws import Draws
 from sfumato.core.recipe import Recipe
 from sfumato.core.step import LOOKS, Account, Effect, account_of, declaration_of
 from sfumato.errors import SchemaError
-from sfumato.release.certified import certified, certified_release
+from sfumato.release.certified import TYPES_FOUND, certified, certified_release
 
 SEED = "0123456789abcdef0123456789abcdef"
 SAFE = sf.SafeAnonymize(1.0, delta=1e-5)
@@ -235,3 +235,15 @@ def test_an_odd_cell_changes_nothing_where_every_cell_is_read_for_itself(odd, tm
         assert certified_release(release).holds and len(release.dataset) == 400
         shares.append(share_of(release, tmp_path / str(place)))
     assert shares[0] == shares[1]
+
+
+def test_types_found_from_all_cells_certify_nothing(tmp_path):
+    """One cell may decide what a column is, so a CSV read the usual way goes with no ε, and one read by its recipe does."""
+    file = tmp_path / "people.csv"
+    file.write_text("age,sex\n" + "20,f\n30,m\n" * 200)
+    roles = {"quasi": ["age", "sex"]}
+    usual = sf.anonymize(sf.read(file).with_roles(**roles), [ONE], [SAFE], seed=SEED)
+    assert certified_release(usual).reasons == (TYPES_FOUND,)
+    recipe = sf.Recipe(sf.read(file).with_roles(**roles).schema, (ONE,), (SAFE,))
+    by_recipe = sf.run(sf.read(file, recipe=recipe), recipe, seed=SEED)
+    assert certified_release(by_recipe).holds

@@ -17,7 +17,8 @@ class Source:
     decisions worth telling (a delimiter sniffed, a column kept as text and why), never data values;
     ``labels`` is what the format knows besides the values (variable and value labels, user-missing codes)
     and what a writer of the same format needs back; ``digest`` is the SHA-256 of the file's bytes, or None;
-    ``intake`` is what was said about how to read it.
+    ``intake`` is what was said about how to read it; ``types_found`` says that the types of columns were found by looking at all
+    their cells, so that one record may decide about them.
     """
 
     name: str = "the table"
@@ -30,3 +31,4 @@ class Source:
     notes: tuple[str, ...] = ()
     digest: str | None = None
     intake: Intake = dataclasses.field(default_factory=Intake)
+    types_found: bool = False

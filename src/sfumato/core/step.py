@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Iterable
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol, runtime_checkable
 
@@ -81,6 +82,11 @@ def declaration_of(step: type) -> Declaration:
 def account_of(step: Step, schema: Schema) -> Account:
     """What a step of a recipe does to a certified ε; one that declares nothing looks at the data."""
     return step.account(schema) if isinstance(step, Accounting) else Account()
+
+
+def accounts(steps: Iterable[Step], schema: Schema) -> bool:
+    """Whether some step accounts for an ε, so that nothing may be decided by looking at the whole table."""
+    return any(account_of(step, schema).effect is Effect.ACCOUNTED for step in steps)
 
 
 @dataclasses.dataclass(frozen=True)

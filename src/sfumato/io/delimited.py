@@ -56,7 +56,7 @@ def read(
     decimal, about_values = _settled(columns, intake, text=text)
     notes += [*_about_layout(layout, intake), *more, *about_values]
     source = Source(name, "csv", layout.delimiter, encoding, decimal, layout.header, notes=tuple(notes))
-    return pl.DataFrame(columns), source
+    return pl.DataFrame(columns), dataclasses.replace(source, types_found=not text)
 
 
 def _settled(columns: list[pl.Series], intake: Intake, *, text: bool) -> tuple[str, list[str]]:

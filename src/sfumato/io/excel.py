@@ -52,7 +52,8 @@ def read(
         options = {"header_row": None, "schema_sample_rows": None, "skip_whitespace_tail_rows": True}
         frame = book.load_sheet(0, skip_rows=int(named), **options).to_polars() if len(head) > named else None
     frame, codes = _tidied(frame, names, name, padded_widths(data))
-    return frame, Source(name, "excel", header=named, notes=(*_notes(sheets, named, header, codes), *about_names))
+    about = (*_notes(sheets, named, header, codes), *about_names)
+    return frame, Source(name, "excel", header=named, notes=about, types_found=True)
 
 
 @contextlib.contextmanager

@@ -37,7 +37,7 @@ def read(data: bytes, *, name: str, encoding: str | None = None) -> tuple[pl.Dat
         raise UnreadableInput(f"{name} cannot be read as JSON lines")
     _refuse_hidden_nesting(refuse_nested(frame, name), data, name)
     frame = frame.with_columns(pl.col(pl.Null).cast(pl.String))
-    return frame, Source(name, "jsonl", encoding=encoding, notes=tuple(notes))
+    return frame, Source(name, "jsonl", encoding=encoding, notes=tuple(notes), types_found=True)
 
 
 def _lines(data: bytes) -> Iterator[tuple[int, bytes]]:

@@ -7,6 +7,7 @@ the original stands beside its output. So ε is a property of the whole recipe:
 - every column that is released went through an accounted step;
 - nothing decides about the release by comparing it with the original: no limit on an attack or a utility, no contract that refuses, no
   promise judged against the original or a population;
+- what the columns are was not found by looking at all cells of a text;
 - coins come from the operating system, and the release is no rehearsal.
 
 Then the ε and δ of the accounted steps add up, and what is shared holds nothing else that was computed from the original. Whether a run ends
@@ -36,7 +37,7 @@ NEIGHBOURS = {
 }
 ASSUMPTIONS = (
     "recipe, schema and hierarchies were written without looking at the data",
-    "how the file was read (types of columns, encoding, what counts as missing) does not depend on one record",
+    "how the file was cut into cells (delimiter, header, encoding, what counts as missing) does not depend on one record",
     "a run that ends without a release tells so much, and is not counted",
     "releases of the same people add up: every run spends ε and δ again",
 )
@@ -121,7 +122,12 @@ class Certified:
 POST_PROCESSING = "post-processing of accounted output"
 
 
-def certified(recipe: Recipe, columns: Sequence[str], released: Schema, *, rehearsal: bool = False) -> Certified | None:
+TYPES_FOUND = "what the columns are was found by looking at all cells; read the CSV with text=True, or keep the data in a format with types"
+
+
+def certified(
+    recipe: Recipe, columns: Sequence[str], released: Schema, *, rehearsal: bool = False, types_found: bool = False
+) -> Certified | None:
     """Judge a recipe that released these columns; None where no step accounts for an ε, so that none is claimed."""
     accounts = [account_of(step, recipe.schema) for step in recipe.steps]
     if all(account.effect is not Effect.ACCOUNTED for account in accounts):
@@ -129,6 +135,8 @@ def certified(recipe: Recipe, columns: Sequence[str], released: Schema, *, rehea
     walk = _Walk([name for name in recipe.schema.attributes if name not in recipe.schema.direct])
     parts = tuple(walk.step(step.name, account) for step, account in zip(recipe.steps, accounts, strict=True))
     reasons = [*walk.reasons, *walk.left(columns), *_compared(recipe, released)]
+    if types_found:
+        reasons.append(TYPES_FOUND)
     if rehearsal:
         reasons.append("this is a rehearsal: draws are seeded")
     kept = (
@@ -141,7 +149,8 @@ def certified(recipe: Recipe, columns: Sequence[str], released: Schema, *, rehea
 def certified_release(release: Release) -> Certified | None:
     """The judgement about a release."""
     shared = release.dataset
-    return certified(release.recipe, shared.columns, shared.schema, rehearsal=release.seed.rehearsal)
+    found = release.original.source.types_found
+    return certified(release.recipe, shared.columns, shared.schema, rehearsal=release.seed.rehearsal, types_found=found)
 
 
 class _Walk:
