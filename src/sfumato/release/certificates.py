@@ -86,6 +86,7 @@ def parsed(data: bytes, name: str) -> dict[str, Any]:
             object_pairs_hook=lambda pairs: _once(pairs, name),
             parse_constant=lambda word: _number(word, strange),
             parse_float=lambda text: _number(text, strange),
+            parse_int=_whole,
         )
     except (ValueError, RecursionError):
         raise UnreadableInput(f"{name} is not valid JSON; it was damaged or edited") from None
@@ -96,6 +97,13 @@ def parsed(data: bytes, name: str) -> dict[str, Any]:
     shape = SHAPE if document["sfumato_certificate"] == OLDEST else SHAPE | LATER
     _require_shape(document, shape, "", name)
     return dict(document)
+
+
+def _whole(text: str) -> int:
+    """A whole number; ValueError for one beyond all decimals, with which nothing can be compared."""
+    if not math.isfinite(float(text)):
+        raise ValueError
+    return int(text)
 
 
 def _once(pairs: list[tuple[str, Any]], name: str) -> dict[str, Any]:

@@ -14,12 +14,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from sfumato import recipes, registry
-from sfumato.assessment import assess
+from sfumato.assessment import DEFAULT_THRESHOLD, assess
 from sfumato.core.dataset import Dataset
 from sfumato.core.evidence import gather
-from sfumato.core.model import finite
 from sfumato.core.schema import Attribute, Kind, Schema
 from sfumato.errors import SchemaError, SfumatoError, UnreadableInput
+from sfumato.io.formulas import runnable_cells
 from sfumato.release.certificates import FILE, read_certificate
 from sfumato.release.claims import Claim, near
 from sfumato.release.documents import digest_of
@@ -92,7 +92,7 @@ def verify(
     except SfumatoError as error:
         claims.append(Claim("readable data", "fails", str(error)))
         return Verification(str(folder), tuple(c for c in claims if c), "signature" in certificate)
-    claims += [_guarded(check, certificate, released) for check in (_shape, _direct)]
+    claims += [_guarded(check, certificate, released) for check in (_shape, _formulas, _direct)]
     promises = _promises(certificate, released, as_judged(certificate, original, owner))
     again = claims_from_original(certificate, released, original, owner, population)
     replayed = {claim.name.removesuffix(AGAINST_ORIGINAL) for claim in again}
@@ -187,6 +187,13 @@ def _shape(certificate: Mapping[str, Any], released: Dataset) -> Claim:
     return Claim("rows and columns", "fails", found)
 
 
+def _formulas(certificate: Mapping[str, Any], released: Dataset) -> Claim | None:
+    """The cells that a spreadsheet would run are counted as they are; nothing is said where they are."""
+    if certificate["data"].get("formulas") in (None, runnable_cells(released.to_polars())):
+        return None
+    return Claim("formulas", "fails", "the cells of the file that a spreadsheet would run are not those certified")
+
+
 def _direct(certificate: Mapping[str, Any], released: Dataset) -> Claim:
     named = [c for c, spec in certificate["recipe"]["columns"].items() if "direct" in spec["role"]]
     replaced = {c for step in certificate["plan"] if step["step"] == PSEUDONYMS for c in step.get("masked", {})}
@@ -225,9 +232,18 @@ def _promised(spec: Any, said: Mapping[str, Any], released: Dataset, original: D
         found = model.judge(gather(released, [model], original=original))
     except SfumatoError as error:
         return Claim(said["promise"], "fails", f"it cannot be judged on the released file: {error}", True)
-    same = found.holds == said["holds"] and near(finite(found.attained), said["attained"])
-    detail = f"{found.sentence}" if same else f"attained {found.attained}, certified {said['attained']}"
-    return Claim(model.promise, "holds" if same and found.holds else "fails", detail, True)
+    others = _otherwise(found.to_dict(), said)
+    detail = f"attained {found.attained}, certified {said['attained']}" if "attained" in others else found.sentence
+    if others and "attained" not in others:
+        detail = f"the certificate says otherwise what is {' and '.join(others)}"
+    return Claim(model.promise, "holds" if found.holds and not others else "fails", detail, True)
+
+
+def _otherwise(found: Mapping[str, Any], said: Mapping[str, Any]) -> list[str]:
+    """The parts of a verdict that are not as they are said; its sentence is prose, and written anew."""
+    exact = ("holds", "promise", "required", "failing_classes", "failing_records", "missing_rule")
+    others = [part.replace("_", " ") for part in exact if said.get(part, found[part]) != found[part]]
+    return others if near(found["attained"], said["attained"]) else [*others, "attained"]
 
 
 def _nothing(claims: Sequence[Claim | None]) -> Claim | None:
@@ -255,6 +271,8 @@ def _classes(certificate: Mapping[str, Any], released: Dataset) -> Claim:
     found, said = assess(released), certificate["classes"]
     sizes = {str(size): count for size, count in found.class_sizes.items()}
     risks_fit = all(near(m.value, said["risks"].get(m.name)) for m in found.measures)
-    if sizes == said["sizes"] and found.classes == said["count"] and risks_fit:
+    counted = (sizes, found.classes, found.smallest_class, DEFAULT_THRESHOLD)
+    told = (said["sizes"], said["count"], said["smallest"], said.get("risk_threshold", DEFAULT_THRESHOLD))
+    if counted == told and risks_fit:
         return Claim("class sizes and risks", "holds", f"{found.classes:,} classes, recomputed")
     return Claim("class sizes and risks", "fails", "the classes of the file are not those certified")
