@@ -118,7 +118,7 @@ def test_what_is_no_date_is_counted(value):
         (["month", "week"], "a month does not lie within one week"),
         (["year", "month"], "a year does not lie within one month"),
         (["month", "month"], "a month does not lie within one month"),
-        ([], "at least 1 item"),
+        ([], "at least 1 entry"),
         (["fortnight"], "should be 'day'"),
     ],
 )

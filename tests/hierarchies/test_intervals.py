@@ -174,7 +174,7 @@ def test_values_outside_a_given_domain_are_counted():
         ({"widths": (10, 5)}, "growing multiples"),
         ({"widths": (5, 5)}, "growing multiples"),
         ({"widths": (0.2, 0.5)}, "growing multiples"),
-        ({"widths": ()}, "at least 1 item"),
+        ({"widths": ()}, "at least 1 entry"),
         ({"widths": (0,)}, "greater than 0"),
         ({"widths": (-5,)}, "greater than 0"),
         ({"widths": (float("nan"),)}, "finite number"),

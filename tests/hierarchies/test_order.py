@@ -43,7 +43,7 @@ def test_values_that_are_not_listed_are_counted():
         (PAIN, (2, 3), "3 is none of 2"),
         (PAIN, (4, 2), "growing multiples"),
         (PAIN, (1,), "greater than or equal to 2"),
-        ([], (2,), "at least 1 item"),
+        ([], (2,), "at least 1 entry"),
         (["a", "b", "a"], (2,), "1 value.* listed twice"),
         (["a", "b", "a..b"], (2,), "same label"),
     ],

@@ -93,7 +93,7 @@ def test_the_walk_equals_judging_node_by_node(objective, data, table, k):
     weights = {name: data.draw(st.sampled_from([0.25, 1.0, 3.0])) for name in table.names}
     budget = data.draw(st.sampled_from([0.0, 0.3, 1.0]))
     lattice = lattice_of(table, (KAnonymity(k),), objective=objective, levels=bounds, weights=weights, budget=budget)
-    assert smallest_class(lattice) == k
+    assert smallest_class(lattice) == (k if lattice.objective.own is None else None)
     assert_equals_judging(lattice, whole_lattice(lattice))
 
 
