@@ -86,7 +86,7 @@ def published(size, noise, columns=4):
     y = x + rng.normal(size=(size, columns)) * x.std(axis=0) * strength
     x, y = ((t - t.mean(axis=0)) / t.std(axis=0) for t in (x, y))
     one, two = ({f"n{k}": t[:, k] for k in range(columns)} for t in (x, y))
-    return scene_of(one, one, intruder=two, seconds=120)
+    return scene_of(one, one, intruder=two, seconds=36_000)
 
 
 @pytest.mark.slow

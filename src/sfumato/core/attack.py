@@ -180,3 +180,9 @@ class Attack(Protocol):
     def attack(self, scene: Scene) -> Finding:
         """Carry it out."""
         ...
+
+
+def rows_of(scene: Scene, hit: NDArray[np.bool_]) -> NDArray[np.int64]:
+    """The original rows of released rows."""
+    rows: NDArray[np.int64] = scene.pair.rows[hit]
+    return rows

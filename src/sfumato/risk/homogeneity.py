@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
 
 from pydantic import Field
 
-from sfumato.core.attack import Finding
+from sfumato.core.attack import Finding, rows_of
 from sfumato.core.parameters import parameters
-from sfumato.risk.attributes.crowd import no_target, rows_of, worst_column
+from sfumato.risk.attributes.crowd import no_target, worst_column
 
 if TYPE_CHECKING:
     from sfumato.core.attack import Scene

@@ -7,12 +7,11 @@ from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
 
 from pydantic import Field
 
-from sfumato.core.attack import Finding, NothingToAttack, not_a_sample
+from sfumato.core.attack import Finding, NothingToAttack, not_a_sample, rows_of
 from sfumato.core.design import units_of, weights_of
 from sfumato.core.encoding import alike
 from sfumato.core.individual_risk import individual_risk
 from sfumato.core.parameters import parameters
-from sfumato.risk.attributes.crowd import rows_of
 
 if TYPE_CHECKING:
     import numpy as np

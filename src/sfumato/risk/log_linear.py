@@ -9,11 +9,10 @@ from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
 
 from pydantic import Field
 
-from sfumato.core.attack import Finding, NothingToAttack, not_a_sample
+from sfumato.core.attack import Finding, NothingToAttack, not_a_sample, rows_of
 from sfumato.core.design import weights_of
 from sfumato.core.parameters import parameters
 from sfumato.errors import ParameterError
-from sfumato.risk.attributes.crowd import rows_of
 
 if TYPE_CHECKING:
     import numpy as np

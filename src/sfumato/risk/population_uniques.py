@@ -6,14 +6,13 @@ from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
 
 from pydantic import Field
 
-from sfumato.core.attack import Finding, NothingToAttack, not_a_sample
+from sfumato.core.attack import Finding, NothingToAttack, not_a_sample, rows_of
 from sfumato.core.design import weights_of
 from sfumato.core.encoding import alike
 from sfumato.core.parameters import parameters
 from sfumato.core.uniqueness import Estimator
 from sfumato.core.uniqueness import population_uniques as estimated
 from sfumato.errors import SchemaError
-from sfumato.risk.attributes.crowd import rows_of
 
 if TYPE_CHECKING:
     import numpy as np

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
 
 from pydantic import Field
 
-from sfumato.core.attack import Finding
+from sfumato.core.attack import Finding, rows_of
 from sfumato.core.hierarchy import bind
 from sfumato.core.parameters import parameters
-from sfumato.risk.attributes.crowd import no_target, rows_of, worst_column
+from sfumato.risk.attributes.crowd import no_target, worst_column
 
 if TYPE_CHECKING:
     import numpy as np

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, ClassVar, Literal
 
-from sfumato.core.attack import Finding, NothingToAttack
+from sfumato.core.attack import Finding, NothingToAttack, rows_of
 from sfumato.core.classes import count_rows
 from sfumato.core.parameters import parameters
 from sfumato.core.population import matched
 from sfumato.errors import SchemaError
-from sfumato.risk.attributes.crowd import rows_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

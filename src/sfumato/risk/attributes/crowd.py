@@ -211,9 +211,3 @@ def _on_column(scene: Scene, column: str, attack: Callable[[Crowd], Finding], *,
 
 def _told(finding: Finding, words: str, **details: Any) -> Finding:
     return dataclasses.replace(finding, sentence=f"{finding.sentence}; {words}", details={**finding.details, **details})
-
-
-def rows_of(scene: Scene, hit: NDArray[np.bool_]) -> NDArray[np.int64]:
-    """The original rows of released rows."""
-    rows: NDArray[np.int64] = scene.pair.rows[hit]
-    return rows
