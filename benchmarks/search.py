@@ -24,11 +24,11 @@ from pathlib import Path
 import polars as pl
 
 import sfumato as sf
-from sfumato import recipes
+from sfumato import recipe_files as recipes
 from sfumato.core.recipe import Recipe
 from sfumato.core.step import Goal
 from sfumato.hierarchies import HierarchyFile
-from sfumato.steps.search.optimal import Search
+from sfumato.steps.recoding.optimal import Search
 
 REFERENCE = Path(__file__).resolve().parents[2] / "shared" / "data"
 ADULT = (

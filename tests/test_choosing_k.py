@@ -12,9 +12,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import sfumato as sf
-from sfumato.core.choosing_k import PUBLISHED, RULE_OF_THUMB, k_for, risk_of
-from sfumato.core.individual_risk import individual_risk
 from sfumato.errors import ParameterError
+from sfumato.formulas.choosing_k import PUBLISHED, RULE_OF_THUMB, k_for, risk_of
+from sfumato.formulas.uniqueness import individual_risk
 
 
 def test_nine_in_a_hundred_is_not_one_in_eleven():

@@ -18,7 +18,7 @@ from sfumato.core.pair import Pair, levels_of
 from sfumato.core.step import Goal
 from sfumato.errors import OutputError, ParameterError, RecipeError
 from sfumato.report.risk_utility import axis_told, front_told
-from sfumato.utility.loss import Loss
+from sfumato.utility.information_loss import Loss
 from tests.random_tables import tables
 
 COLUMNS = """sfumato: 1

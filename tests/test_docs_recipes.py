@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from sfumato import recipes
+from sfumato import recipe_files as recipes
 from sfumato.comparison.grid import expanded
-from sfumato.core.yaml_text import read_yaml
 from sfumato.errors import RecipeError
+from sfumato.recipe_files import read_yaml
 
 HERE = Path(__file__).resolve().parent
 DOCS = runpy.run_path(str(HERE / "test_docs.py"))

@@ -9,7 +9,8 @@ import typing
 import pytest
 
 import sfumato as sf
-from sfumato import recipes, registry
+from sfumato import recipe_files as recipes
+from sfumato import registry
 
 FREE_OF_VALUES = {
     # names of columns

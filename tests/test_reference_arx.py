@@ -17,7 +17,7 @@ from sfumato.core.schema import Attribute, Role, Schema
 from sfumato.core.step import Goal
 from sfumato.hierarchies import HierarchyFile
 from sfumato.models.k_anonymity import KAnonymity
-from sfumato.steps.global_recoding import GlobalRecoding
+from sfumato.steps.recoding.global_recoding import GlobalRecoding
 
 OBJECTIVES = {"loss": "loss_geometric", "lossAM": "loss"}
 OUT_OF_SCOPE = {"lossSUM", "lossMAX", "lossRANK"}

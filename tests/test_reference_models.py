@@ -21,7 +21,7 @@ from sfumato.hierarchies import Table
 from sfumato.models.k_anonymity import KAnonymity
 from sfumato.models.l_diversity import LDiversity
 from sfumato.models.t_closeness import TCloseness
-from sfumato.steps.global_recoding import GlobalRecoding
+from sfumato.steps.recoding.global_recoding import GlobalRecoding
 
 SENSITIVE = "occupation"
 MODELS = {

@@ -16,7 +16,7 @@ import pytest
 from hypothesis import given, settings
 
 import sfumato as sf
-from sfumato import recipes
+from sfumato import recipe_files as recipes
 from sfumato.cli import main
 from sfumato.errors import InternalError, OutputError, SchemaError, SfumatoError, Unsatisfiable
 from tests.written_cases import FORMATS, LABEL, Case, broken, cases, described, label, read, readings, unpacked

@@ -12,13 +12,12 @@ __version__ = "0.1.0"
 
 _HOMES = {
     "sfumato.comparison.outcome": ("Comparison",),
-    "sfumato.core.agreement": ("Agreement",),
-    "sfumato.core.choosing_k": ("choose_k",),
+    "sfumato.formulas.choosing_k": ("choose_k",),
     "sfumato.core.dataset": ("Dataset",),
-    "sfumato.core.recipe": ("Recipe",),
+    "sfumato.core.recipe": ("Agreement", "Recipe"),
     "sfumato.core.schema": ("Attribute", "Schema"),
     "sfumato.core.model": ("Verdict",),
-    "sfumato.core.transition": ("estimate_frequencies",),
+    "sfumato.formulas.transition": ("estimate_frequencies",),
     "sfumato.evaluation": ("Evaluation",),
     "sfumato.intruders.report": ("AttackReport",),
     "sfumato.policy.enforcing.people": ("Policies",),
@@ -44,10 +43,13 @@ _HOMES = {
         "KOnCombinations", "KOnSubsets", "KOneAnonymity", "LDiversity", "MaximumRisk", "OneKAnonymity",
         "PSensitive", "PopulationUniqueness", "RecordsAtRisk", "StochasticTCloseness", "TCloseness",
     ),
+    "sfumato.attacks": (
+        "BackgroundKnowledge", "Composition", "DistanceLinkage", "Homogeneity", "Inference", "IntervalDisclosure",
+        "LearnedLinkage", "Linkability", "Membership", "Minimality", "ProbabilisticInference",
+        "ProbabilisticLinkage", "Similarity", "SinglingOut", "Skewness", "Transparency",
+    ),
     "sfumato.risk": (
-        "BackgroundKnowledge", "Composition", "DistanceLinkage", "Homogeneity", "IndividualRisk", "Inference",
-        "IntervalDisclosure", "LearnedLinkage", "Linkability", "LogLinear", "Membership", "Minimality", "PopulationUniques",
-        "ProbabilisticInference", "ProbabilisticLinkage", "Similarity", "SinglingOut", "Skewness", "Suda", "Transparency",
+        "IndividualRisk", "LogLinear", "PopulationUniques", "Suda",
     ),
     "sfumato.steps": (
         "AddNoise", "Authorised", "BottomUpGeneralization", "Bucketize", "GlobalRecoding",

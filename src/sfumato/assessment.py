@@ -6,15 +6,22 @@ import dataclasses
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+import polars as pl
+
+from sfumato.attacks.unique_in_population import UniqueInPopulation, share_unique_in_population
 from sfumato.core.evidence import gather, judge_all, needed
 from sfumato.core.metric import Measure
 from sfumato.core.model import Model, Verdict
+from sfumato.core.notebook import html_headline, html_list, html_table, html_verdicts
 from sfumato.core.schema import Role
 from sfumato.errors import SchemaError
+from sfumato.report.headline import promises_told
+from sfumato.report.pictures import class_size_chart
+from sfumato.risk.reidentification import JournalistRisk, MarketerRisk, ProsecutorRisk, RecordsAtRisk, UniqueRecords
 
 if TYPE_CHECKING:
     import altair as alt
-    import polars as pl
 
     from sfumato.core.dataset import Dataset
     from sfumato.risk.singling_out import Exposure
@@ -55,16 +62,12 @@ class Assessment:
 
     def to_frame(self) -> pl.DataFrame:
         """One row a risk: its name, value, which way is better, and what it means."""
-        import polars as pl
-
         kinds = {"risk": pl.String, "value": pl.Float64, "better": pl.String, "meaning": pl.String}
         rows = [(m.name, m.value, m.better, m.meaning) for m in self.measures]
         return pl.DataFrame(rows, schema=kinds, orient="row")
 
     def plot(self) -> alt.LayerChart:
         """How many records stand in classes of which size."""
-        from sfumato.report.pictures import class_size_chart
-
         wildcard = sum(size * number for size, number in self.class_sizes.items()) != self.records
         counted: Any = "persons" if self.persons is not None else "classes" if wildcard else "records"
         return class_size_chart(self.class_sizes, self._promised_k(), counted=counted)
@@ -74,8 +77,6 @@ class Assessment:
         return max(asked, default=None)
 
     def _repr_html_(self) -> str:
-        from sfumato.core.notebook import html_headline, html_list, html_table, html_verdicts
-
         rows = [(m.name.replace("_", " "), f"{m.value:.2%}", m.meaning) for m in self.measures]
         exposing = [f"{' + '.join(e.columns)}: {e.unique_records:,} records" for e in self.exposing_sets]
         return (
@@ -88,8 +89,6 @@ class Assessment:
     @property
     def _verdict(self) -> str:
         """Promises where any were asked, and who stands alone."""
-        from sfumato.report.headline import promises_told
-
         alone = f"{self.unique_records:,} of {self.records:,} records stand alone; the smallest class has {self.smallest_class}"
         asked = promises_told([v.to_dict() for v in self.verdicts]) if self.verdicts else "No promise was asked for"
         return f"{asked}; {alone}"
@@ -114,9 +113,6 @@ def assess(
     population: Dataset | None = None,
 ) -> Assessment:
     """Assess a table on its quasi-identifiers: one pass over the rows, and one over those of a population."""
-    import numpy as np
-
-    from sfumato.risk.reidentification import JournalistRisk, MarketerRisk, ProsecutorRisk, RecordsAtRisk, UniqueRecords
     from sfumato.risk.singling_out import contributions, smallest_exposing_sets
 
     schema = dataset.checked().schema
@@ -146,8 +142,6 @@ def assess(
 
 def _in_population(dataset: Dataset, population: Dataset | None) -> Iterator[Measure]:
     """How many of those who are unique in the table are unique in the population too, where one with these columns is given."""
-    from sfumato.risk.unique_in_population import UniqueInPopulation, share_unique_in_population
-
     if population is not None and set(dataset.schema.quasi) <= set(population.columns):
         share = share_unique_in_population(dataset, population, dataset.schema.quasi)
         meaning = f"records unique in the table that are unique among {len(population):,} people of the population too"

@@ -21,8 +21,10 @@ direct, quasi or sensitive column: names and counts only.
 from __future__ import annotations
 
 import difflib
+import importlib
 import re
 from collections.abc import Iterable, Sequence
+from types import ModuleType
 from typing import Any, ClassVar
 
 CONTROLS = re.compile("[\x00-\x09\x0b-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069\ufeff\ud800-\udfff]")
@@ -136,3 +138,20 @@ def did_you_mean(name: str, known: Iterable[str]) -> str:
     if names and len(names) <= 12:
         return f" There are: {', '.join(names)}."
     return ""
+
+
+# Optional packages: imported where they are needed, named when they are missing.
+
+
+def require(module: str, *, extra: str, to: str) -> ModuleType:
+    """Import an optional module, or say which extra brings it.
+
+    >>> require("surely_not_installed", extra="excel", to="read Excel files")
+    Traceback (most recent call last):
+    ...
+    sfumato.errors.MissingExtra: to read Excel files, install the extra: pip install 'sfumato[excel]'
+    """
+    try:
+        return importlib.import_module(module)
+    except ImportError as error:
+        raise MissingExtra(f"to {to}, install the extra: pip install 'sfumato[{extra}]'") from error

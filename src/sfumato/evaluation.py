@@ -6,15 +6,19 @@ import dataclasses
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+import polars as pl
+
 from sfumato import registry
 from sfumato.core.choices import required_fields
 from sfumato.core.metric import Measure, Utility
+from sfumato.core.notebook import html_headline, html_list, html_table
 from sfumato.core.pair import Pair
 from sfumato.errors import ParameterError, SchemaError, did_you_mean
+from sfumato.report.measures import best_of, first_and_more, title_of
+from sfumato.report.pictures import measure_chart
 
 if TYPE_CHECKING:
     import altair as alt
-    import polars as pl
 
 
 @dataclasses.dataclass(frozen=True)
@@ -51,8 +55,6 @@ class Evaluation:
 
     def to_frame(self) -> pl.DataFrame:
         """One row a measure and column part: metric, column (missing: all together), value, raw, better, meaning."""
-        import polars as pl
-
         rows: list[tuple[str, str | None, float, float | None, str, str]] = []
         for m in self.measures:
             rows.append((m.name, None, m.value, m.raw, m.better, m.meaning))
@@ -62,8 +64,6 @@ class Evaluation:
 
     def plot(self) -> alt.LayerChart | None:
         """Every measure from 0 to 1 as a bar, what is lost apart from what is better when higher; None without any."""
-        from sfumato.report.pictures import measure_chart
-
         return measure_chart([(m.name, m.value, m.better) for m in self.measures])
 
     def __str__(self) -> str:
@@ -73,8 +73,6 @@ class Evaluation:
         return "\n".join([head, *lines, *(f"  {_words(name)}: {why}" for name, why in self.skipped.items())])
 
     def _repr_html_(self) -> str:
-        from sfumato.core.notebook import html_headline, html_list, html_table
-
         rows = [(_words(m.name), _value(m), m.better, m.meaning) for m in self.measures]
         caption = f"{self.name}: {self.released:,} of {self.records:,} records released"
         left = [f"{_words(name)}: {why}" for name, why in self.skipped.items()]
@@ -88,8 +86,6 @@ class Evaluation:
     @property
     def _verdict(self) -> str:
         """What a reader looks for first: the measures that a page shows first, with what would be best."""
-        from sfumato.report.measures import best_of, first_and_more, title_of
-
         first, more = first_and_more((m.name, m) for m in self.measures)
         told = [f"{title_of(m.name)} {_value(m)} ({best_of(m.name)})" for m in [*first, *more][:2]]
         return "; ".join(told) or "Nothing could be measured"

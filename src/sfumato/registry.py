@@ -19,6 +19,8 @@ EXAMPLES = {
     "utility": "c_avg: {k: 5}",
 }
 FAMILIES = ("models", "steps", "hierarchies", "risk", "utility")
+ROOMS = {"risk": ("risk", "attacks")}
+"""Families that live in several rooms: risks of the file, and attacks on a release, are one family in recipes."""
 MEASURED = tuple(name for name in ("risk", "utility") if name in FAMILIES)
 """The families whose members a recipe can set limits for."""
 
@@ -37,8 +39,8 @@ def family(name: str) -> dict[str, type]:
     """The classes of one family by the name they have in a recipe."""
     if name not in FAMILIES:
         raise ParameterError(f"there is no family {name!r}.{did_you_mean(name, FAMILIES)}")
-    module = importlib.import_module(f"sfumato.{name}")
-    return {cls.name: cls for cls in module.ALL}
+    modules = [importlib.import_module(f"sfumato.{room}") for room in ROOMS.get(name, (name,))]
+    return {cls.name: cls for module in modules for cls in module.ALL}
 
 
 def build(family_name: str, spec: Any, where: str = "") -> Any:

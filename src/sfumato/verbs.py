@@ -7,24 +7,23 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from sfumato import recipes, registry
+from sfumato import recipe_files as recipes
+from sfumato import registry
 from sfumato.assessment import DEFAULT_THRESHOLD, Assessment
 from sfumato.assessment import assess as _assess
-from sfumato.core.agreement import Agreement
 from sfumato.core.dataset import Dataset
 from sfumato.core.evidence import gather, judge_all
-from sfumato.core.intake import Intake
 from sfumato.core.model import Model, Verdict
 from sfumato.core.progress import Progress, silent
 from sfumato.core.randomness import Seed
-from sfumato.core.recipe import Recipe
+from sfumato.core.recipe import Agreement, Recipe
 from sfumato.core.schema import Role, Schema
+from sfumato.core.source import Intake
 from sfumato.core.step import Step, accounts
 from sfumato.errors import ParameterError, ReleaseRefused, SchemaError
-from sfumato.release.beside import population_of
-from sfumato.release.described import described
-from sfumato.release.make import make_release
+from sfumato.release.make import make_release, population_of
 from sfumato.release.release import Release
+from sfumato.release.written import described
 
 if TYPE_CHECKING:
     from sfumato.comparison.outcome import Comparison
@@ -40,7 +39,7 @@ def read(table: Any, *, recipe: Recipe | str | Path | None = None, **options: An
     """Read a table from a path (CSV, Parquet, Arrow, JSON lines, Excel, SPSS, Stata, SAS) or take a frame.
 
     Options say how: ``delimiter, encoding, decimal, header, rename_duplicates, missing_values, unicode, blanks``
-    (see :class:`~sfumato.core.intake.Intake`); what is not said is taken from the ``recipe``, else found out. ``format`` names
+    (see :class:`~sfumato.core.source.Intake`); what is not said is taken from the ``recipe``, else found out. ``format`` names
     the format, and ``text=True`` leaves all columns of a CSV as text, each cell read for itself; a recipe with a step that accounts for an ε
     asks for that. A frame takes the options that are about values:
     ``missing_values, unicode, blanks``, and ``rename_duplicates``.
@@ -335,8 +334,8 @@ def compare(
     ``remember`` is a folder in which finished candidates are kept for the next run.
     """
     from sfumato.comparison.grid import Candidate, candidates_from
+    from sfumato.comparison.run import Terms
     from sfumato.comparison.run import compare as _compare
-    from sfumato.comparison.trial import Terms
 
     if isinstance(candidates, Mapping):
         if vary:

@@ -9,7 +9,7 @@ import sys
 import polars as pl
 import pytest
 
-from sfumato import recipes
+from sfumato import recipe_files as recipes
 
 
 def test_profile_proposes_a_recipe_that_loads(sfumato, visits, tmp_path):

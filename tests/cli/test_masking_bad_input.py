@@ -7,7 +7,7 @@ import shutil
 
 import pytest
 
-from sfumato.core.yaml_text import write_yaml
+from sfumato.recipe_files import write_yaml
 
 HEAD = "name,home,town,sex,school,age,pay,rent,seen\n"
 COLUMNS = {

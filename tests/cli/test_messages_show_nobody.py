@@ -146,7 +146,7 @@ def test_what_is_no_plain_file_is_refused_before_it_is_read(sfumato, table, tmp_
         path.mkdir()
     else:
         path.write_bytes(b"x" * 11)
-        monkeypatch.setattr("sfumato.release.beside.MOST_BYTES", 10)
+        monkeypatch.setattr("sfumato.release.make.MOST_BYTES", 10)
         monkeypatch.setattr("sfumato.hierarchies.file.MOST_BYTES", 10)
     text = RECIPE
     if place == "hierarchy":

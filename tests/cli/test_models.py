@@ -9,7 +9,8 @@ import polars as pl
 import pytest
 
 import sfumato as sf
-from sfumato import examples, recipes, registry
+from sfumato import examples, registry
+from sfumato import recipe_files as recipes
 from sfumato.errors import ParameterError
 
 ROLES = """

@@ -6,8 +6,8 @@ import json
 
 import pytest
 
-from sfumato import recipes
-from sfumato.policy.dialects import write_policy
+from sfumato import recipe_files as recipes
+from sfumato.policy.dialects.known import write_policy
 from tests.policy.written_policies import PEOPLE, k_anonymity, personal, study, three_policies
 
 USE = ("--purpose", "research", "--recipient", "university")

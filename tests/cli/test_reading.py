@@ -7,8 +7,8 @@ import random
 
 import pytest
 
-from sfumato import recipes
-from sfumato.core.intake import Intake
+from sfumato import recipe_files as recipes
+from sfumato.core.source import Intake
 
 RECIPE = """
 sfumato: 1

@@ -7,7 +7,7 @@ import json
 
 import pytest
 
-from sfumato.core.vault import Domain, remember
+from sfumato.vault.store import Domain, remember
 
 
 @pytest.fixture

@@ -9,14 +9,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import sfumato as sf
-from sfumato.core.binning import binned, table_distance
 from sfumato.core.dataset import Dataset
 from sfumato.core.edges import date_edges, number_edges, round_step
 from sfumato.core.pair import Pair
 from sfumato.core.step import Goal
 from sfumato.errors import Unsatisfiable
-from sfumato.steps.local_recoding import LocalRecoding
-from sfumato.steps.mondrian import Mondrian
+from sfumato.formulas.binning import binned, table_distance
+from sfumato.steps.local.local_recoding import LocalRecoding
+from sfumato.steps.local.mondrian import Mondrian
 from tests.steps.mixed_tables import mixed_tables
 
 
@@ -141,6 +141,6 @@ def test_a_label_for_every_record_does_not_fill_the_memory():
 def test_many_kinds_of_ranges_are_added_row_by_row(monkeypatch):
     columns = [binned(pair_of(list(range(9)), [f"{i}-{i + 5}" for i in range(9)], v="numeric"), "v") for _ in range(2)]
     expected = table_distance(*columns)
-    monkeypatch.setattr("sfumato.core.binning.MOST_CELLS", 3)
-    monkeypatch.setattr("sfumato.core.binning.AT_ONCE", 2)
+    monkeypatch.setattr("sfumato.formulas.binning.MOST_CELLS", 3)
+    monkeypatch.setattr("sfumato.formulas.binning.AT_ONCE", 2)
     assert table_distance(*columns) == pytest.approx(expected, abs=1e-12)

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sfumato.core.bridge import implied_epsilon, implied_t, implied_t_of, needed_epsilon, needed_t
 from sfumato.errors import ParameterError
+from sfumato.formulas.bridge import implied_epsilon, implied_t, implied_t_of, needed_epsilon, needed_t
 
 
 @pytest.mark.parametrize(

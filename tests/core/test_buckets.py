@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sfumato.core.bucket_plan import plan_buckets
-from sfumato.core.buckets import bucket_count, bucket_sizes, class_sizes, count_bounds, distance_of, whole_counts
 from sfumato.errors import ParameterError
+from sfumato.formulas.bridge import plan_buckets
+from sfumato.formulas.closeness import bucket_count, bucket_sizes, class_sizes, count_bounds, distance_of, whole_counts
 from tests.oracles.closeness_and_privacy import all_counts, farthest_class, multiplicative
 
 # G11: Domingo-Ferrer & Soria-Comas 2015, figures 2 and 3, table 1 and section 6 with whole numbers put in

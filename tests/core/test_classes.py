@@ -10,10 +10,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sfumato.core.classes import ClassTable, count_classes, count_rows, pack_rows
+from sfumato.core.classes import ClassTable, Layout, Placement, count_classes, count_rows, pack_rows
 from sfumato.core.dataset import Dataset
 from sfumato.core.hierarchy import bind
-from sfumato.core.layout import Layout, Placement
 from sfumato.core.schema import Attribute, Role, Schema
 from sfumato.errors import InternalError, SchemaError
 from sfumato.hierarchies import Table

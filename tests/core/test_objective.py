@@ -10,7 +10,7 @@ from sfumato.core.objective import OBJECTIVES, objective_named
 from sfumato.core.step import Goal
 from sfumato.errors import ParameterError
 from sfumato.models.k_anonymity import KAnonymity
-from sfumato.steps.global_recoding import GlobalRecoding
+from sfumato.steps.recoding.global_recoding import GlobalRecoding
 from tests import oracle
 from tests.random_tables import RandomTable, tables
 

@@ -12,7 +12,7 @@ from sfumato import registry
 from sfumato.core.parameters import parameters, plain_data, values_of
 from sfumato.errors import ParameterError, RecipeError
 from sfumato.models.k_anonymity import KAnonymity
-from sfumato.steps.global_recoding import GlobalRecoding
+from sfumato.steps.recoding.global_recoding import GlobalRecoding
 
 
 @parameters

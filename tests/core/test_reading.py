@@ -16,14 +16,13 @@ from sfumato.core.consistency import covering
 from sfumato.core.dataset import Dataset
 from sfumato.core.encoding import label as label_of
 from sfumato.core.hierarchy import bind
-from sfumato.core.pair import Pair
+from sfumato.core.pair import Pair, read_column
 from sfumato.core.ranges import places_of, range_of_numbers
-from sfumato.core.reading import read_column
 from sfumato.core.schema import Attribute, Kind, Role
 from sfumato.core.step import Goal
 from sfumato.errors import SchemaError, Unsatisfiable
-from sfumato.steps.local_recoding import LocalRecoding
-from sfumato.steps.mondrian import Mondrian
+from sfumato.steps.local.local_recoding import LocalRecoding
+from sfumato.steps.local.mondrian import Mondrian
 from tests.steps.mixed_tables import mixed_tables
 
 

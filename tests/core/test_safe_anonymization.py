@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sfumato.core.safe_anonymization import delta_of, needed_k, usual_beta
 from sfumato.errors import ParameterError
+from sfumato.formulas.safe_anonymization import delta_of, needed_k, usual_beta
 from tests.oracles import closeness_and_privacy as oracle
 
 # G40: Li, Qardaji & Su 2012, Theorem 2, evaluated for β = 1 − e^−ε

@@ -10,13 +10,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import sfumato as sf
-from sfumato.core.binning import binned
 from sfumato.core.hierarchy import Paths, bind
-from sfumato.core.pair import Pair, levels_of
-from sfumato.core.reading import Rung, read_column
+from sfumato.core.pair import Pair, Rung, levels_of, read_column
 from sfumato.core.schema import Attribute, Role
+from sfumato.formulas.binning import binned
 from sfumato.release.folder import read_release
-from sfumato.utility.loss import Loss
+from sfumato.utility.information_loss import Loss
 
 JOBS = {"a": 8, "b": 6, "c": 4, "d": 3, "e": 2, "f": 1}
 BY_FREQUENCY = Attribute((Role.QUASI,), hierarchy=sf.frequency(4, 2, 1))

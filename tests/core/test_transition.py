@@ -9,7 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sfumato.core.transition import (
+from sfumato.errors import ParameterError
+from sfumato.formulas.transition import (
     checked_matrix,
     direct_invariant,
     estimate_frequencies,
@@ -17,7 +18,6 @@ from sfumato.core.transition import (
     two_stage_invariant,
     uniform_matrix,
 )
-from sfumato.errors import ParameterError
 from tests.oracles import exchange as oracle
 
 P = (0.5, 0.3, 0.2)

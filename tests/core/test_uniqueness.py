@@ -7,16 +7,16 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from sfumato.core.pitman import pitman_maximum
-from sfumato.core.uniqueness import (
+from sfumato.errors import ParameterError
+from sfumato.formulas.uniqueness import (
     Frequencies,
     classes_of_population,
     pitman,
+    pitman_maximum,
     population_uniques,
     slide_negative_binomial,
     zayatz,
 )
-from sfumato.errors import ParameterError
 from tests.oracle import pitman_log_likelihood, zayatz_uniques
 
 PROFILE = [(alpha, at) for alpha in (1e-6, 1e-3, 0.02, *np.linspace(0.05, 0.99, 20)) for at in np.linspace(-6, 12, 50)]

@@ -10,9 +10,8 @@ from hypothesis import strategies as st
 from sfumato import examples
 from sfumato.core.classes import count_rows
 from sfumato.core.dataset import Dataset
-from sfumato.core.evidence import gather
+from sfumato.core.evidence import compatible_records, gather, wildcard_columns
 from sfumato.core.schema import Attribute, Missing, Role, Schema
-from sfumato.core.wildcard import compatible_records, wildcard_columns
 from sfumato.errors import SchemaError
 from sfumato.models.k_anonymity import KAnonymity
 from tests import oracle

@@ -16,9 +16,10 @@ from pathlib import Path
 import polars as pl
 
 import sfumato as sf
-from sfumato.dp import evaluation, ledger
-from sfumato.dp.asking import Session
+from sfumato.dp import ledger
+from sfumato.dp import statistics as evaluation
 from sfumato.dp.ledger import Ledger
+from sfumato.dp.session import Session
 from sfumato.errors import BudgetExceeded
 
 TABLE = sf.dp.session(sf.read(pl.DataFrame({"age": [1.0, 2.0]})), budget=1.0, bounds={"age": (0, 9)}).table

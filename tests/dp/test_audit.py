@@ -16,11 +16,9 @@ import pytest
 
 import sfumato as sf
 from sfumato.dp import Loss
-from sfumato.dp.domains import declared
-from sfumato.dp.evaluation import planned, scan
 from sfumato.dp.question import Axis, Question
-from sfumato.dp.relation import Relation
-from sfumato.dp.table import Table
+from sfumato.dp.statistics import planned, scan
+from sfumato.dp.table import Relation, Table, declared
 from tests.oracles.private_queries import clopper_pearson
 
 RUNS = 3000
@@ -103,7 +101,7 @@ def test_the_proved_loss_is_at_most_the_claimed(case):
 
 def test_gaussian_answers_keep_their_claim():
     """ρ = 0.125 is (ε, δ) for many; at δ = 0.01: P ≤ e^ε·Q + δ."""
-    from sfumato.dp.composition import epsilon_of_rho
+    from sfumato.dp.budget import epsilon_of_rho
 
     found = [answers(Question("count"), rows, Relation(), Loss.of(rho=0.125)) for rows in (FEW, ONE_MORE)]
     delta, half = 0.01, RUNS // 2

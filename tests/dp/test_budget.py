@@ -10,10 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sfumato.dp import Budget, Loss, composed
-from sfumato.dp.budget import NOTHING
-from sfumato.dp.composition import advanced, epsilon_of_rho, rho_of_budget
+from sfumato.dp.budget import NOTHING, advanced, epsilon_of_rho, rho_of_budget
 from sfumato.dp.ledger import Book, Terms
-from sfumato.dp.relation import Relation
+from sfumato.dp.table import Relation
 from sfumato.errors import BudgetExceeded, ParameterError
 
 AMOUNTS = st.floats(1e-4, 2).map(lambda a: float(f"{a:.4g}"))

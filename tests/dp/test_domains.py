@@ -15,9 +15,7 @@ from hypothesis import strategies as st
 
 import sfumato as sf
 from sfumato.core.schema import Attribute, Role, Schema
-from sfumato.dp.domains import declared
-from sfumato.dp.relation import Relation
-from sfumato.dp.table import Table, require_declared, rows_that_count
+from sfumato.dp.table import Relation, Table, declared, require_declared, rows_that_count
 from sfumato.errors import ParameterError, SchemaError
 
 NOTHING = Schema({})

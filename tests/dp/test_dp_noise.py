@@ -18,9 +18,8 @@ from scipy.stats import chisquare
 
 from sfumato.dp import mechanisms
 from sfumato.dp.budget import Loss
-from sfumato.dp.mechanisms import gaussian, laplace, noise_for
-from sfumato.dp.quantile import chooser, exact_level, grid
-from sfumato.dp.relation import Relation
+from sfumato.dp.mechanisms import chooser, exact_level, gaussian, grid, laplace, noise_for
+from sfumato.dp.table import Relation
 from sfumato.errors import MissingExtra, ParameterError
 from tests.oracles import private_queries as oracle
 
@@ -121,7 +120,7 @@ def test_a_missing_extra_is_named(monkeypatch):
     def lost(name):
         raise ImportError(name)
 
-    monkeypatch.setattr("sfumato.core.extras.importlib.import_module", lost)
+    monkeypatch.setattr("sfumato.errors.importlib.import_module", lost)
     with pytest.raises(MissingExtra, match=r"sfumato\[dp\]"):
         laplace(1, Fraction(1))
 

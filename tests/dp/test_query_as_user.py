@@ -13,13 +13,11 @@ pytest.importorskip("fcntl")
 
 import polars as pl
 
-from sfumato import recipes
+from sfumato import recipe_files as recipes
 from sfumato.cli.query import _read
 from sfumato.core.dataset import Dataset
-from sfumato.core.intake import Intake
-from sfumato.dp.domains import declared
-from sfumato.dp.relation import Relation
-from sfumato.dp.table import Table
+from sfumato.core.source import Intake
+from sfumato.dp.table import Relation, Table, declared
 from tests.cli.conftest import sfumato  # noqa: F401 - a fixture
 
 RECIPE = """

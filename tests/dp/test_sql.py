@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 
 import sfumato as sf
 from sfumato.core.schema import Schema
-from sfumato.dp.domains import declared
 from sfumato.dp.sql import questions
+from sfumato.dp.table import declared
 from sfumato.errors import MissingExtra, ParameterError, SfumatoError
 
 sqlglot = pytest.importorskip("sqlglot")
@@ -262,6 +262,6 @@ def test_a_missing_extra_is_named(monkeypatch):
     def lost(name):
         raise ImportError(name)
 
-    monkeypatch.setattr("sfumato.core.extras.importlib.import_module", lost)
+    monkeypatch.setattr("sfumato.errors.importlib.import_module", lost)
     with pytest.raises(MissingExtra, match=r"sfumato\[dp\]"):
         questions("SELECT COUNT(*) FROM people", KNOWN, "people")

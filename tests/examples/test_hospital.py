@@ -13,8 +13,7 @@ import pytest
 from sfumato import examples
 from sfumato.core.dataset import Dataset
 from sfumato.core.schema import Role
-from sfumato.examples.draws import Draws
-from sfumato.examples.people import check_digit
+from sfumato.examples.people import Draws, check_digit
 
 
 def digest(dataset: Dataset) -> str:

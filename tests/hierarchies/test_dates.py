@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from sfumato.errors import ParameterError, SchemaError
 from sfumato.hierarchies import Dates, dates
-from sfumato.hierarchies.periods import bounds, read_period, written
+from sfumato.hierarchies.dates import bounds, read_period, written
 from tests.hierarchies.contract import (
     keeps_the_contract,
     loses_nothing_at_first_and_all_at_the_top,

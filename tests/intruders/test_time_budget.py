@@ -86,7 +86,7 @@ def test_a_search_that_knows_nothing_before_its_end_is_unknown(clock, monkeypatc
 
 
 def test_worst_case_linkage_stops_looking(clock, monkeypatch):
-    from sfumato.risk.linkage import units
+    from sfumato.attacks.linkage import files as units
 
     looks = []
     monkeypatch.setattr(units, "look", lambda *given, _look=units.look: looks.append(1) or _look(*given))
@@ -96,7 +96,7 @@ def test_worst_case_linkage_stops_looking(clock, monkeypatch):
 
 
 def test_large_releases_are_compared_with_fewer_people(monkeypatch):
-    from sfumato.risk import learned_linkage
+    from sfumato.attacks.linkage import learned_linkage
 
     monkeypatch.setattr(learned_linkage, "PAIRS", 20_000)
     monkeypatch.setattr(learned_linkage, "LEAST", 10)

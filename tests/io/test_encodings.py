@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sfumato.errors import SfumatoError, UnreadableInput
-from sfumato.io import encodings
-from sfumato.io.encodings import first_broken_byte, to_utf8
+from sfumato.io import sniff as encodings
+from sfumato.io.sniff import first_broken_byte, to_utf8
 
 TEXT = "name,città\nJosé,Zürich\nŁódź… no\n"
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from sfumato.io.identifier_names import is_identifier_name
+from sfumato.io.inference import is_identifier_name
 
 CODES = """
 zip ZIP zip_code ZipCode zipcode zip5 postal_code PostalCode postcode PLZ plz Postleitzahl CAP cp code_postal

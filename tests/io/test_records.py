@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sfumato.errors import UnreadableInput
-from sfumato.io import records
+from sfumato.io import delimited as records
 
 _row = st.lists(st.text(alphabet='a,"\n', max_size=4), min_size=1, max_size=4)
 

@@ -7,7 +7,7 @@ import io
 import polars as pl
 import pytest
 
-from sfumato.core.intake import Intake
+from sfumato.core.source import Intake
 from sfumato.errors import ParameterError, UnreadableInput
 from sfumato.io import read_table
 

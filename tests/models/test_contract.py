@@ -13,7 +13,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sfumato import examples, recipes
+from sfumato import examples
+from sfumato import recipe_files as recipes
 from sfumato.core.choices import COLUMN, is_number, required_fields, variants, weakest
 from sfumato.core.dataset import Dataset
 from sfumato.core.evidence import gather

@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 from sfumato.core.classes import count_rows
 from sfumato.core.dataset import Dataset
 from sfumato.core.evidence import gather
-from sfumato.core.uniqueness import population_uniques
 from sfumato.errors import ParameterError
+from sfumato.formulas.uniqueness import population_uniques
 from sfumato.models import KAnonymity, PopulationUniqueness
 from tests.oracle import class_persons, class_sizes, zayatz_uniques
 from tests.random_tables import tables

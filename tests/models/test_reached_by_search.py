@@ -17,7 +17,7 @@ from sfumato.core.step import Goal
 from sfumato.errors import Unsatisfiable
 from sfumato.models.delta_disclosure import DeltaDisclosure
 from sfumato.models.t_closeness import TCloseness
-from sfumato.steps.global_recoding import GlobalRecoding
+from sfumato.steps.recoding.global_recoding import GlobalRecoding
 from tests import oracle
 from tests.models.counted_tables import TREE, many_models
 from tests.random_tables import tables

@@ -10,11 +10,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sfumato import examples
-from sfumato.core.bridge import implied_t
 from sfumato.core.classes import count_rows
 from sfumato.core.dataset import Dataset
 from sfumato.core.evidence import gather
 from sfumato.errors import ParameterError, SchemaError
+from sfumato.formulas.bridge import implied_t
 from sfumato.models import StochasticTCloseness, TCloseness
 from tests.oracle import laplace_density, multiplicative, randomised
 

@@ -8,10 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sfumato import examples
-from sfumato.core.classes import count_rows
+from sfumato.core.classes import count_rows, projected
 from sfumato.core.dataset import Dataset
 from sfumato.core.evidence import gather
-from sfumato.core.projection import projected
 from sfumato.errors import ParameterError, SchemaError
 from sfumato.models import KAnonymity, KOnCombinations, KOnSubsets
 from tests.oracle import class_persons, compatible_rows, smallest_group

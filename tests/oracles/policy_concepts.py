@@ -10,7 +10,7 @@ import dataclasses
 import itertools
 from collections.abc import Iterator, Mapping
 
-from sfumato.policy.special.concepts import And, Between, Concept, Named, Or, Some
+from sfumato.policy.dialects.special import And, Between, Concept, Named, Or, Some
 
 
 @dataclasses.dataclass(frozen=True)

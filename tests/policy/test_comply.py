@@ -12,8 +12,8 @@ import pytest
 import sfumato as sf
 from sfumato.errors import OutputError, UnreadableInput
 from sfumato.policy.enforcing.comply import comply
+from sfumato.policy.enforcing.enforce import drift
 from sfumato.policy.enforcing.people import Policies
-from sfumato.policy.enforcing.record import drift
 from sfumato.policy.policy import Policy, PrivacyModel, Pseudonymization, Recipient, Retention
 from tests.policy.written_policies import datum, k_anonymity, people, personal, study, three_policies
 

@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 
 from sfumato.errors import ParameterError, SfumatoError, UnreadableInput
-from sfumato.policy.dialects import load_policy, parse_policy, write_policy
-from sfumato.policy.findings import PolicyError
-from sfumato.policy.ours import json_schema, to_ours
+from sfumato.policy.dialects.known import load_policy, parse_policy, write_policy
+from sfumato.policy.dialects.ours import json_schema, to_ours
+from sfumato.policy.documents import PolicyError
 from sfumato.policy.policy import Anonymization, Group, Policy, Purpose, Retention
 from tests.policy.written_policies import POLICIES, study
 

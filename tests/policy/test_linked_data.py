@@ -8,14 +8,13 @@ import json
 
 import pytest
 
-from sfumato.policy.dialects import parse_policy, write_policy
-from sfumato.policy.documents import read_json
-from sfumato.policy.findings import Findings, PolicyError
-from sfumato.policy.linked.dpv import release_to_dpv
-from sfumato.policy.linked.permitted import permitted, usage_of_release
-from sfumato.policy.linked.usages import Category, Measure, Usage, allows, read_usages
+from sfumato.policy.dialects.dpv import release_to_dpv
+from sfumato.policy.dialects.known import parse_policy, write_policy
+from sfumato.policy.dialects.permitted import permitted, usage_of_release
+from sfumato.policy.dialects.subsumption import built_in
+from sfumato.policy.dialects.usages import Category, Measure, Usage, allows, read_usages
+from sfumato.policy.documents import Findings, PolicyError, read_json
 from sfumato.policy.policy import Group, LegalBasis, Policy, PrivacyModel, Recipient, Retention
-from sfumato.policy.special.vocabulary import built_in
 from sfumato.release.verify import read_certificate
 from tests.policy.written_policies import datum, people, purpose, study
 

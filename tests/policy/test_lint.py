@@ -7,9 +7,8 @@ import datetime
 
 import pytest
 
-from sfumato.policy.dialects import write_policy
-from sfumato.policy.lint import lint
-from sfumato.policy.linting import lint_text
+from sfumato.policy.dialects.known import write_policy
+from sfumato.policy.lint import lint, lint_text
 from sfumato.policy.policy import LegalBasis, Policy, PrivacyModel, Pseudonymization, Purpose, Recipient, Retention
 from tests.policy.written_policies import AGES, datum, k_anonymity, personal, purpose, study
 

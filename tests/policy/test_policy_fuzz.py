@@ -8,9 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sfumato.errors import SfumatoError
-from sfumato.policy.dialects import parse_policy, write_policy
-from sfumato.policy.lint import lint
-from sfumato.policy.linting import lint_text
+from sfumato.policy.dialects.known import parse_policy, write_policy
+from sfumato.policy.lint import lint, lint_text
 from tests.policy.test_dialects import DIALECT_A, DIALECT_B
 from tests.policy.test_linked_data import DPV, ODRL
 from tests.policy.written_policies import people, study

@@ -9,12 +9,11 @@ import pytest
 
 import sfumato as sf
 from sfumato.errors import ParameterError
-from sfumato.policy.enforcing.comply import comply
+from sfumato.policy.enforcing.comply import SMALL_AREAS, check_numbers, comply
 from sfumato.policy.enforcing.people import Policies
 from sfumato.policy.lint import lint
 from sfumato.policy.policy import Policy
 from sfumato.policy.presets import names, preset
-from sfumato.policy.safe_harbor import SMALL_AREAS, check_numbers
 
 
 @pytest.mark.parametrize("name", names())

@@ -11,12 +11,18 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sfumato.errors import SfumatoError
-from sfumato.policy.documents import read_json
-from sfumato.policy.findings import Findings, PolicyError
-from sfumato.policy.places import Place
-from sfumato.policy.special.concepts import And, Between, Named, Or, Some
-from sfumato.policy.special.functional import parse_functional
-from sfumato.policy.special.json_form import read_concept, to_functional, to_json
+from sfumato.policy.dialects.special import (
+    And,
+    Between,
+    Named,
+    Or,
+    Some,
+    parse_functional,
+    read_concept,
+    to_functional,
+    to_json,
+)
+from sfumato.policy.documents import Findings, Place, PolicyError, read_json
 
 NAMES = st.sampled_from(["A", "svd:Demographic", "dpv:AcademicResearch"])
 NUMBERS = st.integers(0, 10**6)

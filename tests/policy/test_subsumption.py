@@ -10,9 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sfumato.errors import ParameterError
-from sfumato.policy.special.concepts import And, Between, Concept, Named, Or, Some, as_policy
-from sfumato.policy.special.subsumption import decide, simple_parts, subsumes
-from sfumato.policy.special.vocabulary import Vocabulary, built_in
+from sfumato.policy.dialects.special import And, Between, Concept, Named, Or, Some, as_policy
+from sfumato.policy.dialects.subsumption import Vocabulary, built_in, decide, simple_parts, subsumes
 from tests.oracles.policy_concepts import individuals, subsumed
 
 CLASSES = ("A", "B", "C")

@@ -8,7 +8,8 @@ import polars as pl
 import pytest
 
 import sfumato as sf
-from sfumato import recipes, registry
+from sfumato import recipe_files as recipes
+from sfumato import registry
 from sfumato.profiling import means as room
 from sfumato.profiling.means import FALLBACK, Means, choose_means, means_for
 from sfumato.profiling.proposal import propose

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import polars as pl
 
-from sfumato import recipes
+from sfumato import recipe_files as recipes
 from sfumato.core.source import Source
 from sfumato.profiling.proposal import propose
 from sfumato.profiling.yaml_text import recipe_text

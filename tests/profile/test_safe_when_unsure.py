@@ -8,7 +8,7 @@ import polars as pl
 import pytest
 
 import sfumato as sf
-from sfumato import recipes
+from sfumato import recipe_files as recipes
 from sfumato.core.source import Source
 from sfumato.errors import SchemaError
 from sfumato.profiling.proposal import propose

@@ -9,7 +9,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from ruamel.yaml import YAML
 
-from sfumato import recipes
+from sfumato import recipe_files as recipes
 from sfumato.core.source import Source
 from sfumato.profiling.proposal import propose
 from sfumato.profiling.yaml_text import flow, recipe_text, scalar

@@ -13,7 +13,8 @@ import numpy as np
 import polars as pl
 
 import sfumato as sf
-from sfumato import examples, recipes
+from sfumato import examples
+from sfumato import recipe_files as recipes
 from sfumato.core.dataset import Dataset
 from sfumato.core.encoding import encode
 from sfumato.core.recipe import Recipe

@@ -16,7 +16,7 @@ import sfumato as sf
 from sfumato.core.step import Goal
 from sfumato.models.l_diversity import LDiversity
 from sfumato.release.alternatives import Neighbour, alternatives_in, alternatives_of
-from sfumato.steps.mondrian import Mondrian
+from sfumato.steps.local.mondrian import Mondrian
 from tests.random_tables import tables
 
 K, BUDGET, ROWS = 5, 0.05, 800

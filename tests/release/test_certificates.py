@@ -14,11 +14,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import sfumato as sf
-from sfumato import recipes
+from sfumato import recipe_files as recipes
 from sfumato.errors import UnreadableInput
-from sfumato.release.certificates import parsed, read_certificate
+from sfumato.release.certificates import new_key, parsed, read_certificate, signed
 from sfumato.release.documents import digest_of, plain_json
-from sfumato.release.signature import new_key, signed
 
 STORED = Path(__file__).with_name("stored")
 

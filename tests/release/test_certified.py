@@ -11,11 +11,10 @@ import pytest
 
 import sfumato as sf
 from sfumato import registry
-from sfumato.core.agreement import Agreement
-from sfumato.core.exact_draws import Draws
-from sfumato.core.recipe import Recipe
+from sfumato.core.recipe import Agreement, Recipe
 from sfumato.core.step import LOOKS, Account, Effect, account_of, declaration_of
 from sfumato.errors import SchemaError
+from sfumato.formulas.exact_draws import Draws
 from sfumato.release.certified import TYPES_FOUND, certified, certified_release
 
 SEED = "0123456789abcdef0123456789abcdef"

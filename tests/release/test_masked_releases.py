@@ -11,7 +11,8 @@ import numpy as np
 import pytest
 
 import sfumato as sf
-from sfumato import recipes, registry
+from sfumato import recipe_files as recipes
+from sfumato import registry
 from sfumato.cli import main
 from sfumato.core.dataset import Dataset
 from tests.release.masked_cases import CASES, KEY, RECODING, SEED, multiset, recipe_of, table_of, told_of_people

@@ -13,11 +13,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import sfumato as sf
-from sfumato.core.binning import Binned
 from sfumato.errors import SchemaError, printable
-from sfumato.release import story as telling
-from sfumato.release.documents import Told
-from sfumato.release.story import FEWEST, MOST_CARDS, public_story, story_of
+from sfumato.formulas.binning import Binned
+from sfumato.release import documents as telling
+from sfumato.release.documents import FEWEST, MOST_CARDS, Told, public_story, story_of
 from sfumato.report import gallery
 from sfumato.report.pages import owner_page, public_page
 from tests.report.test_pages import Page

@@ -15,8 +15,7 @@ import pytest
 
 import sfumato as sf
 from sfumato.errors import OutputError, ParameterError, ReleaseRefused, SchemaError, UnreadableInput, Unsatisfiable
-from sfumato.io.form import Form, typed, types_of
-from sfumato.io.formulas import defused, restored, runnable_cells
+from sfumato.io.form import Form, defused, restored, runnable_cells, typed, types_of
 from sfumato.io.write import suffix_of
 from sfumato.release.folder import read_release
 

@@ -8,8 +8,17 @@ import pytest
 
 from sfumato.intruders.attack import attacks_by_name
 from sfumato.intruders.report import Tried
-from sfumato.report.attack_words import PLAIN, plain_words
-from sfumato.report.attacks import MOST_AT_ONCE, allowed, attack_chart, attack_picture, conclusion, ranked, strongest
+from sfumato.report.attacks import (
+    MOST_AT_ONCE,
+    PLAIN,
+    allowed,
+    attack_chart,
+    attack_picture,
+    conclusion,
+    plain_words,
+    ranked,
+    strongest,
+)
 from sfumato.report.pages import public_page
 from tests.report import samples
 from tests.report.test_pages import Page

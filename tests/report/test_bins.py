@@ -5,7 +5,7 @@ import itertools
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sfumato.report.bins import bins, fill
+from sfumato.report.pictures import bins, fill
 
 SIZES = st.dictionaries(st.integers(1, 3_000_000), st.integers(1, 1000), max_size=30)
 KS = st.none() | st.integers(1, 5000)

@@ -5,8 +5,7 @@ from __future__ import annotations
 import pytest
 
 from sfumato import registry
-from sfumato.report.differences import ATTACKED, BY_MODEL, BY_STEP, WILDCARD, differences_of
-from sfumato.report.pages import public_page
+from sfumato.report.pages import ATTACKED, BY_MODEL, BY_STEP, WILDCARD, differences_of, public_page
 from tests.report import samples
 from tests.report.test_pages import Page
 

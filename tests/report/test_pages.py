@@ -334,7 +334,7 @@ def test_a_real_release(tmp_path):
     """The pages that ``Release.write`` leaves are those of the JSON files beside them."""
     from sfumato import examples, verbs
     from sfumato.models.k_anonymity import KAnonymity
-    from sfumato.steps.global_recoding import GlobalRecoding
+    from sfumato.steps.recoding.global_recoding import GlobalRecoding
 
     release = verbs.anonymize(examples.hospital(400), [KAnonymity(4)], [GlobalRecoding(budget=0.1)])
     release.write(tmp_path / "out")

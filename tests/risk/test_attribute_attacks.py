@@ -15,6 +15,13 @@ from hypothesis import strategies as st
 
 import sfumato as sf
 from sfumato import examples
+from sfumato.attacks.composition import Composition
+from sfumato.attacks.inference.background_knowledge import BackgroundKnowledge
+from sfumato.attacks.inference.homogeneity import Homogeneity
+from sfumato.attacks.inference.probabilistic_inference import ProbabilisticInference
+from sfumato.attacks.inference.similarity import Similarity
+from sfumato.attacks.inference.skewness import Skewness
+from sfumato.attacks.minimality import Minimality, posterior_by_minimality
 from sfumato.core.attack import Scene
 from sfumato.core.dataset import Dataset
 from sfumato.core.hierarchy import TOP
@@ -22,13 +29,6 @@ from sfumato.core.pair import Pair
 from sfumato.core.randomness import Seed
 from sfumato.hierarchies import Tree
 from sfumato.intruders.knowledge import intruder_from
-from sfumato.risk.background_knowledge import BackgroundKnowledge
-from sfumato.risk.composition import Composition
-from sfumato.risk.homogeneity import Homogeneity
-from sfumato.risk.minimality import Minimality, posterior_by_minimality
-from sfumato.risk.probabilistic_inference import ProbabilisticInference
-from sfumato.risk.similarity import Similarity
-from sfumato.risk.skewness import Skewness
 
 ATTACKS = (Homogeneity(), ProbabilisticInference(), BackgroundKnowledge(), Skewness(), Similarity())
 

@@ -9,6 +9,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import sfumato as sf
+from sfumato.attacks.gdpr.criteria import surroundings
+from sfumato.attacks.gdpr.inference import Inference
+from sfumato.attacks.inference.background_knowledge import BackgroundKnowledge
+from sfumato.attacks.inference.crowd import known_matrix, true_labels
+from sfumato.attacks.inference.homogeneity import Homogeneity
+from sfumato.attacks.inference.probabilistic_inference import ProbabilisticInference
+from sfumato.attacks.inference.similarity import Similarity
+from sfumato.attacks.inference.skewness import Skewness
+from sfumato.attacks.minimality import Minimality
 from sfumato.core.attack import Scene
 from sfumato.core.dataset import Dataset
 from sfumato.core.hierarchy import TOP
@@ -16,16 +25,6 @@ from sfumato.core.pair import Pair
 from sfumato.core.randomness import Seed
 from sfumato.hierarchies import Tree
 from sfumato.intruders.knowledge import intruder_from
-from sfumato.risk.attributes.crowd import true_labels
-from sfumato.risk.attributes.known_matrix import known_matrix
-from sfumato.risk.background_knowledge import BackgroundKnowledge
-from sfumato.risk.criteria.nearest import surroundings
-from sfumato.risk.homogeneity import Homogeneity
-from sfumato.risk.inference import Inference
-from sfumato.risk.minimality import Minimality
-from sfumato.risk.probabilistic_inference import ProbabilisticInference
-from sfumato.risk.similarity import Similarity
-from sfumato.risk.skewness import Skewness
 
 ATTACKS = ["homogeneity", "probabilistic_inference", "skewness", "similarity", "background_knowledge", "inference"]
 

@@ -10,16 +10,16 @@ from hypothesis import strategies as st
 
 import sfumato as sf
 from sfumato import examples
+from sfumato.attacks.gdpr.criteria import Rate, Risk
+from sfumato.attacks.gdpr.inference import Inference
+from sfumato.attacks.gdpr.linkability import Linkability
+from sfumato.attacks.gdpr.membership import Membership, area, true_positives
+from sfumato.attacks.gdpr.singling_out import SinglingOut
 from sfumato.core.attack import Scene
 from sfumato.core.dataset import Dataset
 from sfumato.core.pair import Pair
 from sfumato.core.randomness import Seed
 from sfumato.intruders.knowledge import intruder_from
-from sfumato.risk.criteria.rates import Rate, Risk
-from sfumato.risk.inference import Inference
-from sfumato.risk.linkability import Linkability
-from sfumato.risk.membership import Membership, area, true_positives
-from sfumato.risk.singling_out_attack import SinglingOut
 
 ATTACKS = (SinglingOut(), Linkability(), Inference(), Membership())
 

@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from sfumato.attacks.linkage.distance_linkage import DistanceLinkage
 from sfumato.core.attack import Attack
 from sfumato.errors import ParameterError, SchemaError
-from sfumato.risk.distance_linkage import DistanceLinkage
 from tests.oracles import linkage as oracle
 from tests.risk.linkage_scenes import ORDER, numbers, scene_of, shuffled
 

@@ -13,6 +13,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import sfumato as sf
+from sfumato.attacks import downcoding as audit
+from sfumato.attacks import downcoding as occupancy
+from sfumato.attacks.downcoding import Downcoding
 from sfumato.core.attack import Scene
 from sfumato.core.dataset import Dataset
 from sfumato.core.hierarchy import TOP
@@ -20,8 +23,6 @@ from sfumato.core.pair import Pair
 from sfumato.core.randomness import Seed
 from sfumato.hierarchies import Suppress, Tree
 from sfumato.intruders.knowledge import intruder_from
-from sfumato.risk.downcoding import Downcoding
-from sfumato.risk.refinement import audit, occupancy
 from tests.oracles import downcoding as oracle
 
 TOWNS = Tree({TOP: {"north": ["Kiel", "Bremen"], "south": ["Ulm", "Passau"]}})

@@ -7,13 +7,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from sfumato.attacks.inference.interval_disclosure import IntervalDisclosure
 from sfumato.core.attack import Scene
 from sfumato.core.dataset import Dataset
 from sfumato.core.pair import Pair
 from sfumato.core.randomness import Seed
 from sfumato.hierarchies import Tree
 from sfumato.intruders.knowledge import intruder_from
-from sfumato.risk.interval_disclosure import IntervalDisclosure
 
 BEFORE = list(range(10, 101, 10))
 AFTER = [20, 10, 30, 60, 50, 40, 100, 80, 90, 70]

@@ -9,14 +9,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from sfumato.attacks.linkage import learned_linkage
+from sfumato.attacks.linkage.aggregators import CHOQUET, MEAN, ORDERED, PAIRWISE, SQUARE_FORM, Family
+from sfumato.attacks.linkage.distance_linkage import DistanceLinkage
+from sfumato.attacks.linkage.learned_linkage import LearnedLinkage
+from sfumato.attacks.linkage.worst_case import allowed
 from sfumato.core.attack import Attack
 from sfumato.errors import ParameterError, SchemaError
-from sfumato.kernels.linkage_learning import terms_of
-from sfumato.risk import learned_linkage
-from sfumato.risk.distance_linkage import DistanceLinkage
-from sfumato.risk.learned_linkage import LearnedLinkage
-from sfumato.risk.linkage.aggregators import CHOQUET, MEAN, ORDERED, PAIRWISE, SQUARE_FORM, Family
-from sfumato.risk.linkage.program import allowed
+from sfumato.kernels.linkage import terms_of
 from tests.oracles import linkage as oracle
 from tests.risk.linkage_scenes import numbers, scene_of, shuffled
 
@@ -63,7 +63,7 @@ def test_a_measure_with_pairs_only_is_the_same_integral(x, seed):
     seed=st.integers(0, 999),
 )
 def test_what_is_allowed_satisfies_the_rows_of_the_program(kind, columns, seed):
-    from sfumato.risk.linkage.program import extended
+    from sfumato.attacks.linkage.worst_case import extended
 
     family = Family(kind, columns)
     found = family.nearest_allowed(np.random.default_rng(seed).normal(size=family.width))

@@ -11,22 +11,23 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sfumato.core.attack import Attack
-from sfumato.errors import ParameterError, SchemaError
-from sfumato.risk import probabilistic_linkage
-from sfumato.risk.linkage.arrays import arrays_of
-from sfumato.risk.linkage.fellegi_sunter import (
+from sfumato.attacks.linkage import probabilistic_linkage
+from sfumato.attacks.linkage.compared import arrays_of
+from sfumato.attacks.linkage.files import files_of
+from sfumato.attacks.linkage.probabilistic_linkage import (
     AT_LEAST,
     Parameters,
     Patterns,
+    ProbabilisticLinkage,
+    count_patterns,
     decide,
     estimate,
+    graded_rule,
     pattern_weights,
     probability,
 )
-from sfumato.risk.linkage.files import files_of
-from sfumato.risk.linkage.grades import count_patterns, graded_rule
-from sfumato.risk.probabilistic_linkage import ProbabilisticLinkage
+from sfumato.core.attack import Attack
+from sfumato.errors import ParameterError, SchemaError
 from tests.risk.linkage_scenes import ORDER, numbers, scene_of, shuffled
 
 
@@ -189,7 +190,7 @@ def test_the_best_of_all_by_weight_against_a_full_table(simulated):
     files = files_of(simulated)
     arrays = arrays_of(files, [graded_rule(column, 0.1) for column in files.columns])
     patterns = count_patterns(arrays, np.arange(len(arrays.theirs.records)))
-    from sfumato.risk.linkage.fellegi_sunter import shares
+    from sfumato.attacks.linkage.probabilistic_linkage import shares
 
     bits = estimate(patterns, 1 / 300, shares(patterns, patterns.counts)).weights
     for k, name in enumerate(arrays.names):

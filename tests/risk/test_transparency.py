@@ -9,17 +9,17 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import sfumato as sf
+from sfumato.attacks.linkage.distance_linkage import DistanceLinkage
+from sfumato.attacks.transparency import Transparency
 from sfumato.core.attack import Scene
 from sfumato.core.dataset import Dataset
 from sfumato.core.pair import Pair
 from sfumato.core.randomness import Seed
 from sfumato.core.step import Goal
 from sfumato.intruders.knowledge import intruder_from
-from sfumato.risk.distance_linkage import DistanceLinkage
-from sfumato.risk.transparency import Transparency
-from sfumato.steps.noise import AddNoise
-from sfumato.steps.pram import Pram
-from sfumato.steps.rank_swap import RankSwap
+from sfumato.steps.masking.noise import AddNoise
+from sfumato.steps.swapping.pram import Pram
+from sfumato.steps.swapping.rank_swap import RankSwap
 
 COLUMNS = tuple("abcdef")
 

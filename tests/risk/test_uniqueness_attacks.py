@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 import sfumato as sf
 from sfumato import examples
+from sfumato.attacks.unique_in_population import UniqueInPopulation, share_unique_in_population
 from sfumato.core.attack import Scene
 from sfumato.core.dataset import Dataset
 from sfumato.core.pair import Pair
@@ -23,7 +24,6 @@ from sfumato.intruders.knowledge import intruder_from
 from sfumato.risk.individual_risk import IndividualRisk, individual_risks
 from sfumato.risk.log_linear import LogLinear, fit_log_linear, log_linear_risk
 from sfumato.risk.population_uniques import PopulationUniques
-from sfumato.risk.unique_in_population import UniqueInPopulation, share_unique_in_population
 
 K5 = ("urbrur", "roof", "walls", "water", "electcon")
 

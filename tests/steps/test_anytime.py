@@ -13,12 +13,9 @@ from sfumato.core.objective import OBJECTIVES
 from sfumato.core.step import Goal
 from sfumato.errors import Unsatisfiable
 from sfumato.models.k_anonymity import KAnonymity
-from sfumato.steps.global_recoding import GlobalRecoding
-from sfumato.steps.search.algorithms import choose
-from sfumato.steps.search.anytime import Anytime, anytime
-from sfumato.steps.search.bounds import Bounds
-from sfumato.steps.search.datafly import datafly
-from sfumato.steps.search.mingen import every_table, mingen
+from sfumato.steps.recoding.anytime import Anytime, Bounds, anytime
+from sfumato.steps.recoding.classical import choose, datafly, every_table, mingen
+from sfumato.steps.recoding.global_recoding import GlobalRecoding
 from tests import oracle
 from tests.random_tables import RandomTable
 from tests.steps.test_lattice_algorithms import lattice_of, lattices, turned
@@ -115,7 +112,7 @@ def test_anytime_takes_lattices_that_nothing_can_decide():
 def test_the_effort_reached_when_time_ran_out_gives_the_same_again(monkeypatch):
     lattice = lattice_of(many_columns(), [KAnonymity(5)], budget=0.05)
     clock = iter(range(10**9))
-    monkeypatch.setattr("sfumato.steps.search.anytime.time.monotonic", lambda: next(clock))  # a second a look
+    monkeypatch.setattr("sfumato.steps.recoding.anytime.time.monotonic", lambda: next(clock))  # a second a look
     timed = anytime(lattice, seconds=700)
     monkeypatch.undo()
     assert timed.notes["stopped_by"] == "seconds"
@@ -129,7 +126,7 @@ def test_a_step_that_time_stopped_is_locked_with_the_effort_it_reached(monkeypat
     data, goal = many_columns(rows=100).dataset(), Goal(models=(KAnonymity(5),))
     step = GlobalRecoding(algorithm="anytime", seconds=50)
     clock = iter(range(10**9))
-    monkeypatch.setattr("sfumato.steps.search.anytime.time.monotonic", lambda: next(clock))
+    monkeypatch.setattr("sfumato.steps.recoding.anytime.time.monotonic", lambda: next(clock))
     plan = step.plan(data, goal)
     monkeypatch.undo()
     again = step.locked(plan)

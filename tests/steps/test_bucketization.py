@@ -10,15 +10,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import sfumato as sf
-from sfumato import examples, recipes
-from sfumato.core.buckets import distance_of
+from sfumato import examples
+from sfumato import recipe_files as recipes
 from sfumato.core.dataset import Dataset
 from sfumato.core.recipe import Recipe
 from sfumato.core.step import Goal
 from sfumato.errors import ParameterError, SchemaError
-from sfumato.steps.aggregation.ground import error_of
-from sfumato.steps.buckets.assigning import Limits, greedy, halved
-from sfumato.steps.buckets.flow import by_linear_program, by_network, improved
+from sfumato.formulas.closeness import distance_of
+from sfumato.steps.microaggregation.buckets import Limits, by_linear_program, by_network, greedy, halved, improved
+from sfumato.steps.microaggregation.ground import error_of
 from tests.oracles.closeness_and_privacy import multiplicative
 from tests.steps.masking_contract import in_all_frames, multiset
 

@@ -22,9 +22,9 @@ from sfumato.errors import ParameterError, SchemaError, Unsatisfiable
 from sfumato.models import ALL as MODELS
 from sfumato.models.k_anonymity import KAnonymity
 from sfumato.models.subsets import KOnCombinations, KOnSubsets
-from sfumato.steps.blanks import cell_suppression
-from sfumato.steps.blanks.cell_suppression import cheapest_sets
-from sfumato.steps.suppression import Suppress
+from sfumato.steps.suppression import greedy as cell_suppression
+from sfumato.steps.suppression.greedy import cheapest_sets
+from sfumato.steps.suppression.suppression import Suppress
 from tests import oracle
 
 BLANK = object()

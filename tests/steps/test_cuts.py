@@ -15,9 +15,17 @@ from sfumato.core.schema import Attribute, Kind, Role, Schema
 from sfumato.core.step import Goal
 from sfumato.errors import ParameterError, SchemaError
 from sfumato.models.k_anonymity import KAnonymity
-from sfumato.steps.cuts.cut import cells_of_cut, cut_recoding, group_of_ranks, recode_columns
-from sfumato.steps.cuts.ground import Ground
-from sfumato.steps.cuts.taxonomy import bottommost, children_of, nodes_of, topmost
+from sfumato.steps.taxonomy.cut import (
+    bottommost,
+    cells_of_cut,
+    children_of,
+    cut_recoding,
+    group_of_ranks,
+    nodes_of,
+    recode_columns,
+    topmost,
+)
+from sfumato.steps.taxonomy.ground import Ground
 
 TREE = sf.tree({"*": {"virus": ["flu", "HIV"], "injury": ["cut", "burn"], "age": {"old": ["gout"]}}})
 SCHEMA = Schema(

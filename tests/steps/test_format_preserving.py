@@ -10,9 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sfumato.steps.pseudonyms_by.alphabets import alphabet_of
-from sfumato.steps.pseudonyms_by.format_preserving import format_preserving
-from sfumato.steps.pseudonyms_by.permutation import SMALL, shuffled
+from sfumato.steps.pseudonyms.format_preserving import SMALL, alphabet_of, format_preserving, shuffled
 from tests.oracles.pseudonyms import permuted
 
 KEY = b"0123456789abcdef"

@@ -21,7 +21,7 @@ from sfumato.core.step import Goal
 from sfumato.errors import ParameterError, SchemaError, Unsatisfiable
 from sfumato.hierarchies import Table
 from sfumato.models.k_anonymity import KAnonymity
-from sfumato.steps.global_recoding import GlobalRecoding
+from sfumato.steps.recoding.global_recoding import GlobalRecoding
 from tests import oracle
 from tests.random_tables import RandomTable, tables
 

@@ -12,14 +12,14 @@ from hypothesis import strategies as st
 from scipy.stats import kstest
 
 import sfumato as sf
-from sfumato import recipes
+from sfumato import recipe_files as recipes
 from sfumato.core.dataset import Dataset
-from sfumato.core.exact_draws import Draws
 from sfumato.core.randomness import Seed
 from sfumato.core.recipe import Recipe
 from sfumato.core.step import Goal
 from sfumato.errors import ParameterError, SchemaError
-from sfumato.steps.private.means import STEPS, Scale, group_starts, noisy_means
+from sfumato.formulas.exact_draws import Draws
+from sfumato.steps.microaggregation.insensitive import STEPS, Scale, group_starts, noisy_means
 from tests.oracles.closeness_and_privacy import epsilon_from_below, means_of_ranked
 
 NO_NOISE = Fraction(1, 10**6)

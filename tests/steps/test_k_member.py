@@ -18,8 +18,8 @@ from sfumato.core.schema import Attribute, Kind, Role, Schema
 from sfumato.core.step import Goal
 from sfumato.errors import ParameterError, SchemaError, Unsatisfiable
 from sfumato.models import AverageRisk, DeltaDisclosure, KAnonymity, KOnSubsets, LDiversity, MaximumRisk, TCloseness
-from sfumato.steps.k_member import KMember, plan_k_member
-from sfumato.steps.mondrian import plan_mondrian
+from sfumato.steps.local.k_member import KMember, plan_k_member
+from sfumato.steps.local.mondrian import plan_mondrian
 from tests import oracle
 from tests.steps.mixed_tables import check_release, mixed_tables, partition
 

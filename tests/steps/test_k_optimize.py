@@ -18,10 +18,8 @@ from sfumato.core.step import Goal
 from sfumato.errors import ParameterError, SchemaError, Unsatisfiable
 from sfumato.models.k_anonymity import KAnonymity
 from sfumato.models.l_diversity import LDiversity
-from sfumato.steps.cuts.costs import CutCosts
-from sfumato.steps.cuts.ground import Ground
-from sfumato.steps.cuts.points import points_of_all, shares
-from sfumato.steps.k_optimize import KOptimize
+from sfumato.steps.taxonomy.ground import Ground
+from sfumato.steps.taxonomy.k_optimize import CutCosts, KOptimize, points_of_all, shares
 from tests import oracle
 
 OBJECTIVES = ("discernibility", "classification")

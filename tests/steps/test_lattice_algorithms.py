@@ -20,15 +20,21 @@ from sfumato.core.step import Goal
 from sfumato.errors import ParameterError
 from sfumato.models.k_anonymity import KAnonymity
 from sfumato.models.l_diversity import LDiversity
-from sfumato.steps.global_recoding import GlobalRecoding
-from sfumato.steps.search.algorithms import ALGORITHMS, choose
-from sfumato.steps.search.argus import argus
-from sfumato.steps.search.datafly import datafly
-from sfumato.steps.search.incognito import all_admissible, incognito
-from sfumato.steps.search.mingen import every_table, mingen
-from sfumato.steps.search.ola import ola
-from sfumato.steps.search.samarati import all_minimal, samarati
-from sfumato.steps.search.tagging import FEASIBLE, INFEASIBLE, UNKNOWN, History, Tags
+from sfumato.steps.recoding.classical import (
+    ALGORITHMS,
+    all_admissible,
+    all_minimal,
+    argus,
+    choose,
+    datafly,
+    every_table,
+    incognito,
+    mingen,
+    ola,
+    samarati,
+)
+from sfumato.steps.recoding.global_recoding import GlobalRecoding
+from sfumato.steps.recoding.tagging import FEASIBLE, INFEASIBLE, UNKNOWN, History, Tags
 from tests import oracle
 from tests.random_tables import RandomTable, tables
 from tests.steps.test_optimal_search import MINIMAL_NODES, SmallCrowds, faggioli, in_order

@@ -7,12 +7,12 @@ import json
 import pytest
 
 import sfumato as sf
-from sfumato import recipes
+from sfumato import recipe_files as recipes
 from sfumato.core.step import Goal
 from sfumato.errors import ParameterError, RecipeError, SchemaError, Unsatisfiable
 from sfumato.models.k_anonymity import KAnonymity
-from sfumato.steps.global_recoding import GlobalRecoding
-from sfumato.steps.search.algorithms import ALGORITHMS
+from sfumato.steps.recoding.classical import ALGORITHMS
+from sfumato.steps.recoding.global_recoding import GlobalRecoding
 from tests.random_tables import RandomTable
 from tests.steps.test_anytime import many_columns
 

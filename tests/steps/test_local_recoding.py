@@ -21,8 +21,8 @@ from sfumato.models.k_map import KMap
 from sfumato.models.l_diversity import LDiversity
 from sfumato.models.risk_thresholds import AverageRisk
 from sfumato.models.t_closeness import TCloseness
-from sfumato.steps.global_recoding import GlobalRecoding
-from sfumato.steps.local_recoding import LocalRecoding
+from sfumato.steps.local.local_recoding import LocalRecoding
+from sfumato.steps.recoding.global_recoding import GlobalRecoding
 from tests.random_tables import tables
 
 ILLNESS = st.sampled_from(["flu", "cold", "gout"])

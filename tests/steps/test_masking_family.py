@@ -6,7 +6,8 @@ import polars as pl
 import pytest
 
 import sfumato as sf
-from sfumato import recipes, registry
+from sfumato import recipe_files as recipes
+from sfumato import registry
 from sfumato.core.dataset import Dataset
 from sfumato.core.randomness import Seed
 from sfumato.core.recipe import Recipe

@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import sfumato as sf
-from sfumato import recipes
+from sfumato import recipe_files as recipes
 from sfumato.core.dataset import Dataset
 from sfumato.core.randomness import Seed
 from sfumato.core.recipe import Recipe
@@ -22,9 +22,8 @@ from sfumato.core.step import Goal
 from sfumato.errors import ParameterError, ReleaseRefused, SchemaError
 from sfumato.hierarchies import Table
 from sfumato.steps import Microaggregate
-from sfumato.steps.aggregation.distance import blocks_of, mdav_of
-from sfumato.steps.aggregation.ground import error_of
-from sfumato.steps.aggregation.joining import k_ward_of
+from sfumato.steps.microaggregation.ground import blocks_of, error_of, mdav_of
+from sfumato.steps.microaggregation.methods import k_ward_of
 from tests.oracles import microaggregation as oracle
 from tests.steps.masking_contract import in_all_frames, multiset, people
 

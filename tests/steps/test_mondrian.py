@@ -34,8 +34,8 @@ from sfumato.models import (
     RecordsAtRisk,
     TCloseness,
 )
-from sfumato.steps.mondrian import Mondrian, plan_mondrian
-from sfumato.steps.partition import cutting
+from sfumato.steps.local import cutting
+from sfumato.steps.local.mondrian import Mondrian, plan_mondrian
 from tests import oracle
 from tests.steps.mixed_tables import check_release, mixed_tables, partition
 

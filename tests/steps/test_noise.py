@@ -16,10 +16,9 @@ import sfumato as sf
 from sfumato.core.dataset import Dataset
 from sfumato.core.schema import Attribute, Kind, Role, Schema
 from sfumato.errors import SchemaError
-from sfumato.steps.masking.block import block_of
-from sfumato.steps.masking.moments import covariance_of, root_of, semidefinite
+from sfumato.steps.masking.block import block_of, covariance_of, root_of, semidefinite
+from sfumato.steps.masking.noise import Settling
 from sfumato.steps.masking.normal_noise import Noise, large_enough
-from sfumato.steps.masking.settling import Settling
 from tests.oracles import masking as oracle
 from tests.steps.masking_contract import people, run
 

@@ -19,8 +19,8 @@ from sfumato.core.schema import Attribute, Role, Schema
 from sfumato.core.step import Goal
 from sfumato.errors import ParameterError, SchemaError, Unsatisfiable
 from sfumato.models.k_anonymity import KAnonymity
-from sfumato.steps.global_recoding import GlobalRecoding
-from sfumato.steps.search.optimal import Search, k_minimal
+from sfumato.steps.recoding.global_recoding import GlobalRecoding
+from sfumato.steps.recoding.optimal import Search, k_minimal
 from tests import oracle
 from tests.random_tables import RandomTable, tables
 

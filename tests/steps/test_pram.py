@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 import sfumato as sf
 from sfumato.core.dataset import Dataset
 from sfumato.core.schema import Attribute, Role, Schema
-from sfumato.core.transition import estimate_frequencies
 from sfumato.errors import ParameterError, SchemaError
+from sfumato.formulas.transition import estimate_frequencies
 from tests.steps.exchange_tables import PLAIN, kept, plain, run
 
 MATRIX = {

@@ -12,14 +12,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sfumato import recipes, registry
+from sfumato import recipe_files as recipes
+from sfumato import registry
 from sfumato.core.dataset import Dataset
 from sfumato.core.randomness import Seed
 from sfumato.core.schema import Kind, Role, Schema
 from sfumato.core.step import Goal
-from sfumato.core.vault import read_vault
 from sfumato.errors import MissingExtra, OutputError, ParameterError, RecipeError, SchemaError, UnreadableInput
-from sfumato.steps.pseudonyms import Pseudonymize
+from sfumato.steps.pseudonyms.pseudonyms import Pseudonymize
+from sfumato.vault.store import read_vault
 from tests.oracles.pseudonyms import keyed_code, permuted
 
 KEY = "a good key of thirty-two letters"

@@ -17,8 +17,8 @@ from sfumato.core.dataset import Dataset
 from sfumato.core.randomness import Seed
 from sfumato.core.schema import Attribute, Kind, Role, Schema
 from sfumato.errors import ParameterError, SchemaError
-from sfumato.kernels.exchange import bucket_partners, spread_partners, window_partners
-from sfumato.steps.exchange.ranking import Ranking
+from sfumato.kernels.swapping import bucket_partners, spread_partners, window_partners
+from sfumato.steps.swapping.ground import Ranking
 from tests.oracles import exchange as oracle
 from tests.steps.exchange_tables import PLAIN, kept, plain, run
 

@@ -17,7 +17,7 @@ from sfumato.errors import Unsatisfiable
 from sfumato.hierarchies import Table
 from sfumato.models import KAnonymity, LDiversity
 from sfumato.steps import GlobalRecoding, LocalRecoding
-from sfumato.steps.search import reach
+from sfumato.steps.recoding import reach
 from tests.random_tables import tables
 
 BITS = Table([tuple(f"{i:05b}"[: 5 - level] + "*" * level for level in range(6)) for i in range(32)])

@@ -15,7 +15,7 @@ from sfumato.core.dataset import Dataset
 from sfumato.core.randomness import Seed
 from sfumato.core.schema import Attribute, Role, Schema
 from sfumato.errors import ParameterError, SchemaError
-from sfumato.steps.exchange.households import Exchange, Homes, households_of
+from sfumato.steps.swapping.record_swap import Exchange, Homes, households_of
 from tests.oracles import exchange as oracle
 from tests.steps.exchange_tables import PLAIN, kept, run
 

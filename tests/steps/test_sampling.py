@@ -15,7 +15,7 @@ from sfumato.core.recipe import Recipe
 from sfumato.core.schema import Attribute, Kind, Role, Schema
 from sfumato.core.step import Goal
 from sfumato.errors import ParameterError, SchemaError
-from sfumato.steps.masking.allocation import allocated
+from sfumato.steps.masking.sampling import allocated
 from tests.oracles import masking as oracle
 from tests.steps.masking_contract import people, run
 

@@ -15,7 +15,7 @@ import sfumato as sf
 from sfumato.core.dataset import Dataset
 from sfumato.core.schema import Attribute, Kind, Role, Schema
 from sfumato.errors import ParameterError, SchemaError
-from sfumato.steps.exchange.normal_scores import average_ranks, normal_scores, positive, rank_correlations, root
+from sfumato.steps.swapping.shuffle import average_ranks, normal_scores, positive, rank_correlations, root
 from tests.oracles import exchange as oracle
 from tests.steps.exchange_tables import PLAIN, kept, plain, run
 

@@ -14,7 +14,7 @@ import sfumato as sf
 from sfumato.core.dataset import Dataset
 from sfumato.core.schema import Attribute, Kind, Role, Schema
 from sfumato.errors import ParameterError, SchemaError
-from sfumato.kernels.exchange import closest_pairs
+from sfumato.kernels.swapping import closest_pairs
 from tests.oracles import exchange as oracle
 from tests.steps.exchange_tables import PLAIN, kept, plain, run
 

@@ -10,7 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import sfumato as sf
-from sfumato import examples, recipes, registry
+from sfumato import examples, registry
+from sfumato import recipe_files as recipes
 from sfumato.core.dataset import Dataset
 from sfumato.core.schema import Attribute, Missing, Role, Schema
 from sfumato.core.step import Goal
@@ -18,8 +19,8 @@ from sfumato.errors import ParameterError, RecipeError, SchemaError, Unsatisfiab
 from sfumato.models.k_anonymity import KAnonymity
 from sfumato.models.l_diversity import LDiversity
 from sfumato.models.subsets import KOnCombinations, KOnSubsets
-from sfumato.steps.global_recoding import GlobalRecoding
-from sfumato.steps.suppression import Suppress
+from sfumato.steps.recoding.global_recoding import GlobalRecoding
+from sfumato.steps.suppression.suppression import Suppress
 from tests import oracle
 from tests.random_tables import tables
 

@@ -7,12 +7,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import sfumato as sf
-from sfumato import recipes
+from sfumato import recipe_files as recipes
 from sfumato.core.dataset import Dataset
 from sfumato.core.recipe import Recipe
 from sfumato.core.step import Goal
 from sfumato.errors import ParameterError, SchemaError
-from sfumato.steps.buckets.closeness import Line, close_classes, merged
+from sfumato.steps.microaggregation.t_closeness import Line, close_classes, merged
 from tests.oracles.closeness_and_privacy import earth_movers
 from tests.steps.masking_contract import in_all_frames, multiset
 

@@ -12,16 +12,15 @@ from hypothesis import strategies as st
 
 import sfumato as sf
 from sfumato.core.dataset import Dataset
-from sfumato.core.landscape import Landscape
 from sfumato.core.model import Facts, Needs
-from sfumato.core.objective import OBJECTIVES
+from sfumato.core.objective import OBJECTIVES, Landscape
 from sfumato.core.schema import Attribute, Role, Schema
 from sfumato.core.step import Goal
 from sfumato.hierarchies import Table
 from sfumato.models.k_anonymity import KAnonymity
-from sfumato.steps.global_recoding import GlobalRecoding
-from sfumato.steps.search.optimal import Search
-from sfumato.steps.search.whole_lattice import effort, neighbourhood, smallest_class, survey, whole_lattice
+from sfumato.steps.recoding.global_recoding import GlobalRecoding
+from sfumato.steps.recoding.optimal import Search
+from sfumato.steps.recoding.whole_lattice import effort, neighbourhood, smallest_class, survey, whole_lattice
 from tests import oracle
 from tests.random_tables import RandomTable, tables
 

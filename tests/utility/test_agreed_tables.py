@@ -8,13 +8,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import sfumato as sf
-from sfumato import examples, recipes
-from sfumato.core.agreement import Agreement
+from sfumato import examples
+from sfumato import recipe_files as recipes
 from sfumato.core.dataset import Dataset
 from sfumato.core.pair import Pair
+from sfumato.core.recipe import Agreement
 from sfumato.errors import ParameterError, RecipeError, ReleaseRefused, SchemaError
-from sfumato.utility.count import CountError
-from sfumato.utility.table import TableDistance
+from sfumato.utility.tables import CountError, TableDistance
 
 
 def pair_of(before, after, kind=None):

@@ -9,7 +9,7 @@ from scipy.stats import t
 
 import sfumato as sf
 from sfumato.core.pair import Pair
-from sfumato.utility.features import features_of
+from sfumato.utility.fitting import features_of
 from tests.oracles import utility_metrics
 from tests.utility.pairs_of_tables import itself
 

@@ -9,8 +9,8 @@ from scipy.optimize import minimize
 
 import sfumato as sf
 from sfumato.core.pair import Pair
-from sfumato.utility.logistic import Refit, fit_classes, fit_logistic, predict
-from sfumato.utility.propensity import expected_between_samples, expected_for_synthetic_data, propensity_test
+from sfumato.utility.fitting import Refit, fit_classes, fit_logistic, predict
+from sfumato.utility.predictive import expected_between_samples, expected_for_synthetic_data, propensity_test
 
 
 def table(columns):

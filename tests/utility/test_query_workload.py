@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 import sfumato as sf
 from sfumato.core.pair import Pair
 from sfumato.core.randomness import Seed
-from sfumato.utility.predicates import questions_of
+from sfumato.utility.query_workload import questions_of
 from tests.random_tables import tables
 from tests.utility.pairs_of_tables import itself, recoded
 

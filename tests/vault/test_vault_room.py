@@ -8,10 +8,10 @@ import os
 import pytest
 
 from sfumato import vault
-from sfumato.core import sealed
-from sfumato.core.vault import Domain, remember
 from sfumato.errors import OutputError, ParameterError, UnreadableInput
 from sfumato.vault import log as log_module
+from sfumato.vault import store as sealed
+from sfumato.vault.store import Domain, remember
 
 KEY, OTHER = "a good key of thirty-two letters", "another key of thirty-two letter"
 ENV, NEW = {"env": "TEST_VAULT_KEY"}, {"env": "TEST_VAULT_KEY_NEW"}

@@ -11,7 +11,7 @@ import typer
 
 from sfumato.cli.options import Data, Json, Quiet, read_data, reading
 from sfumato.core.encoding import parts_of
-from sfumato.core.intake import NOTHING_SAID, Intake
+from sfumato.core.source import NOTHING_SAID, Intake
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -51,7 +51,7 @@ def assess(
     intake: Intake = NOTHING_SAID,
 ) -> None:
     """Say what an intruder can do with a table as it is: uniques, k, risks, and the columns that cause them."""
-    from sfumato import recipes
+    from sfumato import recipe_files as recipes
     from sfumato.cli.talk import give_json, progress
     from sfumato.registry import ask
     from sfumato.verbs import assess as look

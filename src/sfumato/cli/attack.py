@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from sfumato.cli.options import Json, Quiet, read_data, reading
-from sfumato.core.intake import NOTHING_SAID, Intake
+from sfumato.core.source import NOTHING_SAID, Intake
 
 if TYPE_CHECKING:
     from rich.table import Table

@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from sfumato.cli.options import Data, Json, Population, Quiet, RecipeFile, read_beside, read_data, reading
-from sfumato.core.intake import NOTHING_SAID, Intake
+from sfumato.core.source import NOTHING_SAID, Intake
 
 
 @reading
@@ -27,7 +27,7 @@ def check(
     """Judge a released table by a recipe; exit code 1 when a promise does not hold or a direct identifier is left."""
     from rich.markup import escape
 
-    from sfumato import recipes
+    from sfumato import recipe_files as recipes
     from sfumato.cli.talk import give_json, out, progress, tell
     from sfumato.core.evidence import needed
     from sfumato.release.written import read_certified

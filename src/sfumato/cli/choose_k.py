@@ -8,7 +8,7 @@ from typing import Annotated, Any
 import typer
 
 from sfumato.cli.options import Json, Quiet, read_data, reading
-from sfumato.core.intake import NOTHING_SAID, Intake
+from sfumato.core.source import NOTHING_SAID, Intake
 
 
 @reading
@@ -52,7 +52,7 @@ def _from_table(
     data: str | None, recipe: Path | None, risk: float | None, others: list[int | None], intake: Intake, *, quiet: bool
 ) -> dict[str, Any]:
     """What a table and its recipe say about k; the records, and the people they stand for, are the table's own."""
-    from sfumato import recipes
+    from sfumato import recipe_files as recipes
     from sfumato.cli.talk import progress
     from sfumato.errors import ParameterError
     from sfumato.release.prices import PUBLIC_RISK, choose_for
@@ -69,13 +69,13 @@ def _from_table(
 
 
 def _from_risk(risk: float, population: int | None, records: int | None) -> dict[str, Any]:
-    from sfumato.core import choosing_k
+    from sfumato.formulas import choosing_k
 
     return choosing_k.choose_k(risk, population=population, records=records).to_dict()
 
 
 def _from_k(k: int | None) -> dict[str, Any]:
-    from sfumato.core.choosing_k import risk_of
+    from sfumato.formulas.choosing_k import risk_of
 
     risk = risk_of(k or 0)
     known = "the chance of picking the right record of somebody known to be in the file"
@@ -85,7 +85,7 @@ def _from_k(k: int | None) -> dict[str, Any]:
 def _show_habits() -> None:
     """The rule of thumb, which is no norm."""
     from sfumato.cli.talk import out
-    from sfumato.core.choosing_k import RULE_OF_THUMB
+    from sfumato.formulas.choosing_k import RULE_OF_THUMB
 
     told = ", ".join(f"{need} {low}–{high}" for need, low, high in RULE_OF_THUMB)
     out().print(f"Rule of thumb by need of protection, a habit and no norm: {told}.", soft_wrap=True, markup=False)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from sfumato.cli.options import Json, Quiet, read_data, reading
-from sfumato.core.intake import NOTHING_SAID, Intake
+from sfumato.core.source import NOTHING_SAID, Intake
 
 if TYPE_CHECKING:
     from sfumato.evaluation import Evaluation
@@ -48,7 +48,7 @@ def evaluate(
 
 
 def _spec(text: str) -> Any:
-    from sfumato.core.yaml_text import read_yaml
+    from sfumato.recipe_files import read_yaml
 
     return read_yaml(text, "--metric")
 

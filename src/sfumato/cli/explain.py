@@ -104,7 +104,7 @@ def _show_nature(found: dict[str, Any]) -> None:
 def _release(folder: Path) -> dict[str, Any]:
     """The certificate and, where the owner's folder is beside it, the alternatives and the k-minimal nodes that were passed over."""
     from sfumato.release.certificates import read_certificate
-    from sfumato.release.owner import read_owner_record
+    from sfumato.release.folder import read_owner_record
 
     share = folder / "share" if (folder / "share").is_dir() else folder
     certificate = read_certificate(share)

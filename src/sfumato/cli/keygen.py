@@ -17,7 +17,7 @@ def keygen(
     """Make an Ed25519 key pair: the private key signs certificates, the public one (.pub.pem) is given away."""
     from sfumato.cli.talk import tell
     from sfumato.errors import OutputError
-    from sfumato.release.signature import new_key
+    from sfumato.release.certificates import new_key
 
     try:
         new_key(file)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from sfumato.core.intake import Intake
+from sfumato.core.source import Intake
 
 if TYPE_CHECKING:
     from sfumato.core.dataset import Dataset
@@ -73,7 +73,7 @@ def codes_of(text: str) -> tuple[str, ...]:
 
 def read_beside(table: str | None) -> Dataset | None:
     """Read a second table, where one is named: it is another file, and has a form of its own."""
-    from sfumato.release.beside import require_readable
+    from sfumato.release.make import require_readable
 
     if table is None:
         return None

@@ -23,9 +23,8 @@ def plan(
 ) -> None:
     """Plan buckets of confidential values: how many, how many classes, whether they fit, how far classes can be."""
     from sfumato.cli.talk import give_json, out
-    from sfumato.core.bridge import needed_t
-    from sfumato.core.bucket_plan import plan_buckets
     from sfumato.errors import ParameterError
+    from sfumato.formulas.bridge import needed_t, plan_buckets
 
     if (t is None) == (epsilon is None):
         raise ParameterError("give either --t or --epsilon: sfumato plan --n 10000 --k 10 --t 2.5")

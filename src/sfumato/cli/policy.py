@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from sfumato.cli.options import Data, Json, Quiet, read_data, reading
-from sfumato.core.intake import NOTHING_SAID, Intake
+from sfumato.core.source import NOTHING_SAID, Intake
 
 if TYPE_CHECKING:
     from sfumato.core.dataset import Dataset
@@ -48,7 +48,7 @@ def lint(
     from sfumato.cli.talk import give_json, out
     from sfumato.errors import UnreadableInput
     from sfumato.policy.enforcing.people import policy_files
-    from sfumato.policy.linting import UNREADABLE, lint_file
+    from sfumato.policy.lint import UNREADABLE, lint_file
 
     columns = read_data(data, quiet=True, intake=intake).columns if data else None
     every = [str(one) for file in files for one in (policy_files(Path(file)) if Path(file).is_dir() else [file])]
@@ -85,7 +85,7 @@ def compile_recipe(
     intake: Intake = NOTHING_SAID,
 ) -> None:
     """Print the recipe that enforces policies on a table, to read and to edit; decisions go to stderr."""
-    from sfumato import recipes
+    from sfumato import recipe_files as recipes
     from sfumato.cli.talk import give_json, tell
     from sfumato.policy.enforcing.compile import compile_policies
     from sfumato.policy.enforcing.people import Policies
@@ -203,8 +203,8 @@ def export(
 ) -> None:
     """Print a policy in another language, or what was released in terms of DPV."""
     from sfumato.errors import ParameterError
-    from sfumato.policy.dialects import as_json, load_policy, write_policy
-    from sfumato.policy.ours import json_schema
+    from sfumato.policy.dialects.known import as_json, load_policy, write_policy
+    from sfumato.policy.dialects.ours import json_schema
 
     if to == "schema":
         typer.echo(as_json(json_schema()), nl=False)
@@ -219,8 +219,8 @@ def export(
 
 def _released_in_dpv(folder: Path, to: str) -> dict[str, Any]:
     from sfumato.errors import ParameterError
-    from sfumato.policy.enforcing.record import read_record
-    from sfumato.policy.linked.dpv import release_to_dpv
+    from sfumato.policy.dialects.dpv import release_to_dpv
+    from sfumato.policy.enforcing.enforce import read_record
     from sfumato.release.certificates import read_certificate
 
     if to != "dpv":
@@ -230,7 +230,7 @@ def _released_in_dpv(folder: Path, to: str) -> dict[str, Any]:
 
 def _table(data: str, recipe: Path | None, *, intake: Intake, quiet: bool) -> Dataset:
     """The table, with the roles and hierarchies that a recipe gives it."""
-    from sfumato import recipes
+    from sfumato import recipe_files as recipes
 
     made = None if recipe is None else recipes.load(recipe)
     dataset = read_data(data, quiet=quiet, intake=intake, recipe=made)

@@ -6,7 +6,7 @@ import dataclasses
 import sys
 
 from sfumato.cli.options import Data, Json, Quiet, read_data, reading
-from sfumato.core.intake import NOTHING_SAID, Intake
+from sfumato.core.source import NOTHING_SAID, Intake
 
 
 @reading

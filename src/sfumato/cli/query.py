@@ -6,10 +6,11 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
+import polars as pl
 import typer
 
 from sfumato.cli.options import Json, Quiet, read_data, reading
-from sfumato.core.intake import NOTHING_SAID, Intake
+from sfumato.core.source import NOTHING_SAID, Intake
 
 if TYPE_CHECKING:
     from sfumato.core.dataset import Dataset
@@ -67,7 +68,7 @@ def query(
 def _session(
     recipe: Path, data: str, intake: Intake, ledger: Path | None, budget: Budget | None, start: dict[str, Any]
 ) -> Session:
-    from sfumato import recipes
+    from sfumato import recipe_files as recipes
     from sfumato.dp import session
 
     made = recipes.load(recipe)
@@ -107,8 +108,6 @@ def _read(data: str, intake: Intake, recipe: Recipe) -> Dataset:
     Whether a column of a CSV is one of numbers, and what its decimal mark is, is otherwise found from all of its rows:
     a single odd one would turn everybody's number into none, which no noise could hide.
     """
-    import polars as pl
-
     dataset = read_data(data, quiet=True, intake=intake, recipe=recipe, text=True)
     mark = dataset.source.decimal or "."
     between = "." if mark == "," else ","

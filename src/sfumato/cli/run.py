@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from sfumato.cli.options import Data, Json, Population, Quiet, RecipeFile, read_beside, read_data, reading
-from sfumato.core.intake import NOTHING_SAID, Intake
+from sfumato.core.source import NOTHING_SAID, Intake
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -49,7 +49,7 @@ def run(
     """Anonymize a table as a recipe says, judge the output again, and write what may be shared and what may not."""
     from rich.markup import escape
 
-    from sfumato import recipes
+    from sfumato import recipe_files as recipes
     from sfumato.cli.talk import give_json, notes, out, progress, tell
     from sfumato.release.certificates import read_certificate
     from sfumato.release.exchange import refuse_existing

@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from sfumato.cli.options import Json, Population, Quiet, read_beside, read_data, reading
-from sfumato.core.intake import NOTHING_SAID, Intake
+from sfumato.core.source import NOTHING_SAID, Intake
 
 
 @reading

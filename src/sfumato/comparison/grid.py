@@ -19,11 +19,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from sfumato import recipes
+from sfumato import recipe_files as recipes
 from sfumato.core.parameters import known_as
 from sfumato.core.recipe import Recipe
-from sfumato.core.yaml_text import read_yaml
 from sfumato.errors import ParameterError, RecipeError
+from sfumato.recipe_files import read_yaml
 
 VARY = "vary"
 MOST_CANDIDATES = 500

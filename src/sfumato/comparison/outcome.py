@@ -8,12 +8,16 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import polars as pl
+
+from sfumato.core.notebook import html_headline, html_table
 from sfumato.core.parameters import known_as
 from sfumato.errors import OutputError, ParameterError, did_you_mean
+from sfumato.report.measures import title_of
+from sfumato.report.risk_utility import chart_of, comparison_page, front_told, picture_of, png_of, svg_on_white
 
 if TYPE_CHECKING:
     import altair as alt
-    import polars as pl
 
 
 @dataclasses.dataclass(frozen=True)
@@ -98,8 +102,6 @@ class Comparison:
 
     def to_frame(self) -> pl.DataFrame:
         """One row a candidate, one column a risk or utility."""
-        import polars as pl
-
         front = {o.name for o in self.front}
         rows = [
             {"candidate": o.name, "holds": o.holds, "records": o.records, "suppressed": o.suppressed}
@@ -112,14 +114,10 @@ class Comparison:
 
     def plot(self) -> alt.LayerChart:
         """The risk–utility map with its front."""
-        from sfumato.report.risk_utility import chart_of
-
         return chart_of(self.to_dict())
 
     def write(self, folder: str | Path, *, force: bool = False) -> Path:
         """Write ``comparison.json``, ``comparison.csv``, ``comparison.html`` and the map as SVG and PNG."""
-        from sfumato.report.risk_utility import comparison_page, picture_of, png_of
-
         target = Path(folder)
         if (target / "comparison.json").exists() and not force:
             raise OutputError(f"{target} already holds a comparison; give --force to write it anew")
@@ -137,10 +135,6 @@ class Comparison:
 
     def _repr_html_(self) -> str:
         """The verdict, the map, and a row a candidate with what the map shows."""
-        from sfumato.core.notebook import html_headline, html_table
-        from sfumato.report.measures import title_of
-        from sfumato.report.risk_utility import front_told, svg_on_white
-
         plain, front = self.to_dict(), {o.name for o in self.front}
         heads = ("", "candidate", self.risk.replace("_", " "), title_of(self.utility), "records", "why not released")
         rows = [("●" if o.name in front else "○", o.name, *self._shown(o), o.records, o.reason) for o in self.outcomes]

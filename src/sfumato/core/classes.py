@@ -9,19 +9,120 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from sfumato.core.counts import Counts, count_values
+import numpy as np
+
+from sfumato.core.encoding import encode, encode_column, parts_of
 from sfumato.core.hierarchy import Ladder, bind
-from sfumato.core.layout import Layout, Placement
 from sfumato.errors import SchemaError
 
 if TYPE_CHECKING:
-    import numpy as np
     from numpy.typing import NDArray
 
     from sfumato.core.dataset import Dataset
     from sfumato.core.encoding import Column, Encoded
+    from sfumato.core.hierarchy import Ladder
+
+
+# How often the values of a column occur in each class.
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Counts:
+    """How often each value of one column (or combination of values of several) occurs in each class.
+
+    Compressed rows: class *i* holds ``codes[starts[i]:starts[i+1]]`` with the same slice of ``counts``;
+    ``labels[code]`` is the value (None: missing). ``worked_out`` keeps what depends on the labels alone, such as
+    their order or their tree, for all counts that were merged or taken from the same ones.
+    """
+
+    starts: NDArray[np.int64]
+    codes: NDArray[np.int64]
+    counts: NDArray[np.int64]
+    labels: tuple[str | None, ...]
+    worked_out: dict[Any, Any] = dataclasses.field(default_factory=dict, repr=False, compare=False)
+
+    def merged(self, ids: NDArray[np.int64], groups: int) -> Counts:
+        """Counts after class *i* went to group ``ids[i]``."""
+        from sfumato.kernels.keys import merge_counts
+
+        domain = max(1, len(self.labels))
+        starts, codes, counts = merge_counts(self.starts, self.codes, self.counts, ids, groups, domain)
+        return Counts(starts, codes, counts, self.labels, self.worked_out)
+
+    def taken(self, keep: NDArray[np.bool_]) -> Counts:
+        """Counts of some of the classes."""
+        sizes = np.diff(self.starts)
+        inside = np.repeat(keep, sizes)
+        starts = np.concatenate([[0], np.cumsum(sizes[keep])])
+        return Counts(starts, self.codes[inside], self.counts[inside], self.labels, self.worked_out)
+
+    def distinct(self) -> NDArray[np.int64]:
+        """Number of distinct values per class."""
+        return np.diff(self.starts)
+
+    def total(self) -> NDArray[np.int64]:
+        """How often each value occurs in all classes together."""
+        return np.bincount(self.codes, weights=self.counts, minlength=len(self.labels)).astype(np.int64)
+
+
+def count_values(dataset: Dataset, column: Column, ids: NDArray[np.int64], groups: int) -> Counts:
+    """Count the values of one column (or of a combination of columns) in every class."""
+    from sfumato.kernels.keys import group
+
+    encoded = encode_column(dataset, column)
+    pairs = ((ids.astype(np.uint64) << np.uint64(32)) | encoded.codes.astype(np.uint64)).reshape(-1, 1)
+    members, first = group(pairs)
+    amounts = np.bincount(members, minlength=len(first))
+    order = np.argsort(pairs[first, 0], kind="stable")
+    distinct = pairs[first[order], 0]
+    starts = np.searchsorted(distinct >> np.uint64(32), np.arange(groups + 1, dtype=np.uint64))
+    codes = (distinct & np.uint64(0xFFFFFFFF)).astype(np.int64)
+    return Counts(starts.astype(np.int64), codes, amounts[order], encoded.labels)
+
+
+# Where the columns of a table lie in a packed key.
+
+WORD = 64
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Layout:
+    """Where each column lies in a key: ``word``, ``shift`` and ``width`` in bits, one entry a column."""
+
+    words: NDArray[np.int64]
+    shifts: NDArray[np.int64]
+    widths: NDArray[np.int64]
+
+    @classmethod
+    def of(cls, sizes: Sequence[int]) -> Layout:
+        """Lay out columns with these numbers of codes; a column never crosses a word."""
+        words, shifts, widths = [], [], []
+        word = used = 0
+        for size in sizes:
+            width = max(1, (size - 1).bit_length())
+            if used + width > WORD:
+                word, used = word + 1, 0
+            words.append(word)
+            shifts.append(used)
+            widths.append(width)
+            used += width
+        return cls(*(np.array(part, dtype=np.int64) for part in (words, shifts, widths)))
+
+    @property
+    def length(self) -> int:
+        """Number of words of a key."""
+        return int(self.words.max()) + 1 if self.words.size else 1
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Placement:
+    """How rows are packed: the ladder and level of each column and where its bits lie."""
+
+    ladders: tuple[Ladder, ...]
+    levels: tuple[int, ...]
+    layout: Layout
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -96,8 +197,6 @@ class ClassTable:
 
     def _climbs(self, moved: Sequence[int], levels: Mapping[str, int]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """The maps of the columns that climb, one after the other, and where each begins."""
-        import numpy as np
-
         maps = [self.ladders[a].climb(self.levels[a], levels[self.columns[a]]) for a in moved]
         if len(maps) == 1:
             return maps[0], np.zeros(1, dtype=np.int64)
@@ -118,8 +217,6 @@ class ClassTable:
 
     def project(self, columns: Sequence[str]) -> NDArray[np.int64]:
         """Group the classes by some of their columns only: the group of each class."""
-        import numpy as np
-
         from sfumato.kernels.keys import group
 
         place = {name: a for a, name in enumerate(self.columns)}
@@ -154,8 +251,6 @@ def ladder_of(dataset: Dataset, column: str, encoded: Encoded) -> Ladder:
 
 def remap_to(ladder: Ladder, encoded: Encoded, level: int = 0) -> NDArray[np.int64]:
     """Map from the codes of an encoding to the codes of a ladder's level."""
-    import numpy as np
-
     position = {name: i for i, name in enumerate(ladder.labels[0])}
     unknown = sum(1 for name in encoded.labels if name not in position)
     if unknown:
@@ -190,7 +285,6 @@ def count_rows(
     at: Placement | None = None,
 ) -> tuple[ClassTable, NDArray[np.int64]]:
     """Like :func:`count_classes`, and the class of every row. Classes are in key order, whatever the row order."""
-    from sfumato.core.encoding import parts_of
     from sfumato.kernels.keys import add_up
 
     names = tuple(dataset.schema.quasi if columns is None else columns)
@@ -208,8 +302,6 @@ def count_rows(
 
 def _grouped(dataset: Dataset, names: tuple[str, ...], at: Placement | None) -> tuple[ClassTable, NDArray[np.int64]]:
     """The classes without counts and the class of every row, remembered with the (immutable) dataset."""
-    import numpy as np
-
     from sfumato.kernels.keys import group
 
     if at is None and names in dataset.memo:
@@ -249,9 +341,6 @@ def pack_rows(
     dataset: Dataset, names: Sequence[str], at: Placement | None = None
 ) -> tuple[NDArray[np.uint64], Placement]:
     """Pack every row's columns into its key, one column at a time: at a given placement, or at level 0 of a new one."""
-    import numpy as np
-
-    from sfumato.core.encoding import encode
     from sfumato.kernels.keys import pack
 
     ladders: list[Ladder] = []
@@ -271,8 +360,6 @@ def pack_rows(
 
 def survey_weights(dataset: Dataset, name: str) -> NDArray[np.float64]:
     """The survey weight of every record."""
-    import numpy as np
-
     column = dataset.column(name)
     if not column.dtype.is_numeric():
         raise SchemaError(f"weight column {name!r} is not numeric")
@@ -283,3 +370,34 @@ def survey_weights(dataset: Dataset, name: str) -> NDArray[np.float64]:
             f"weight column {name!r} has {bad} missing, negative or infinite value(s); weights must be zero or more"
         )
     return values
+
+
+# Classes seen through some of their columns only.
+
+
+def projected(classes: ClassTable, columns: Sequence[str]) -> tuple[ClassTable, NDArray[np.int64]]:
+    """The classes of some columns, and the class there of each class given."""
+    from sfumato.kernels.keys import add_up
+
+    order = [classes.columns.index(name) for name in columns]
+    place = classes.layout
+    ids = classes.project(columns)
+    groups = int(ids.max()) + 1 if len(ids) else 0
+    first = np.full(groups, len(ids), dtype=np.int64)
+    np.minimum.at(first, ids, np.arange(len(ids)))
+    seen = np.zeros(classes.keys.shape[1], dtype=np.uint64)
+    for a in order:
+        seen[int(place.words[a])] |= np.uint64(((1 << int(place.widths[a])) - 1) << int(place.shifts[a]))
+    coarser = dataclasses.replace(
+        classes,
+        columns=tuple(columns),
+        ladders=tuple(classes.ladders[a] for a in order),
+        levels=tuple(classes.levels[a] for a in order),
+        layout=Layout(place.words[order], place.shifts[order], place.widths[order]),
+        keys=classes.keys[first] & seen,
+        records=add_up(classes.records, ids, groups),
+        counts={name: counts.merged(ids, groups) for name, counts in classes.counts.items()},
+        weights=None if classes.weights is None else add_up(classes.weights, ids, groups),
+        population=None if classes.population is None else add_up(classes.population, ids, groups),
+    )
+    return coarser, ids

@@ -6,17 +6,18 @@ import dataclasses
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
+import narwhals as nw
+import polars as pl
+
 from sfumato.core.encoding import encode
-from sfumato.core.header import lacking
 from sfumato.core.hierarchy import ReadsCharacters
+from sfumato.core.notebook import html_table
 from sfumato.core.schema import Attribute, Kind, Role, Schema
-from sfumato.core.source import Source
+from sfumato.core.source import Source, lacking
 from sfumato.errors import SchemaError
 
 if TYPE_CHECKING:
-    import narwhals as nw
     import numpy as np
-    import polars as pl
     from numpy.typing import NDArray
 
     from sfumato.core.hierarchy import Hierarchy
@@ -56,8 +57,6 @@ class Dataset:
 
     def _repr_html_(self) -> str:
         """The columns in a notebook: what they are and how many values they have, never a value."""
-        from sfumato.core.notebook import html_table
-
         roles = {n: (" + ".join(a.roles), str(a.kind)) for n, a in self.schema.attributes.items()}
         rows = [(n, *roles.get(n, ("–", "–")), *self._counted(n)) for n in self.columns]
         caption = f"{self.source.name}: {len(self):,} rows, {len(self.columns):,} columns"
@@ -77,8 +76,6 @@ class Dataset:
 
     def to_polars(self) -> pl.DataFrame:
         """The frame as polars, whatever it is."""
-        import polars as pl
-
         return pl.DataFrame([self.column(name) for name in self.columns])
 
     def column(self, name: str) -> pl.Series:
@@ -195,8 +192,6 @@ class Dataset:
         Categories that no row has (a list of them goes with every column of categories, and rows that were dropped leave
         theirs behind), and what a frame carries besides its values (metadata of Arrow, ``attrs`` of pandas), are gone.
         """
-        import narwhals as nw
-
         made = _compact(self.frame.to_native(), self.frame.implementation)
         return dataclasses.replace(self, frame=nw.from_native(made, eager_only=True))
 
@@ -206,8 +201,6 @@ class Dataset:
 
 
 def _missing_and_distinct(dataset: Dataset, name: str) -> tuple[int | None, int | None]:
-    import polars as pl
-
     try:
         values = dataset.column(name)
         known = values.drop_nans().drop_nulls() if values.dtype.is_float() else values.drop_nulls()
@@ -230,8 +223,6 @@ def _ordered_categories(native: Any, name: str) -> tuple[str, ...] | None:
 
 def _series_like(frame: nw.DataFrame[Any], name: str, values: pl.Series) -> nw.Series[Any]:
     """A polars series as a series of the frame's own kind."""
-    import narwhals as nw
-
     if frame.implementation.is_polars():
         return nw.from_native(values, series_only=True).alias(name)
     if frame.implementation.is_pyarrow():
@@ -254,8 +245,6 @@ def compact(column: pl.Series) -> pl.Series:
     >>> compact(pl.Series(["b"], dtype=pl.Enum(["a", "b"]))).dtype
     Enum(categories=['b'])
     """
-    import polars as pl
-
     if isinstance(column.dtype, pl.Enum):
         present = set(column.cast(pl.String).unique().to_list())
         return column.cast(pl.String).cast(pl.Enum([c for c in column.dtype.categories if c in present]))
@@ -308,8 +297,6 @@ def _shallow_copy(frame: Any, room: str) -> Any:
 
 
 def _eager(frame: Any) -> nw.DataFrame[Any]:
-    import narwhals as nw
-
     if isinstance(frame, nw.DataFrame):
         return nw.maybe_reset_index(frame)  # an index can name people, and keeps the order that shuffling hides
     room = type(frame).__module__.split(".")[0]

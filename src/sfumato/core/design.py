@@ -5,14 +5,19 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+import numpy as np
+import polars as pl
+
+from sfumato.core.classes import count_rows
+from sfumato.core.encoding import encode, numbers_of
 from sfumato.core.schema import Role
 from sfumato.errors import SchemaError
 
 if TYPE_CHECKING:
-    import numpy as np
     from numpy.typing import NDArray
 
     from sfumato.core.dataset import Dataset
+    from sfumato.core.randomness import Seed
 
 
 def strata_of(dataset: Dataset, within: Sequence[str] | None = None) -> tuple[NDArray[np.int64], int]:
@@ -21,9 +26,6 @@ def strata_of(dataset: Dataset, within: Sequence[str] | None = None) -> tuple[ND
     ``within`` names the columns that make the strata; None takes those with role stratum, and without any the whole table
     is one stratum.
     """
-    import numpy as np
-
-    from sfumato.core.encoding import encode
     from sfumato.kernels.keys import group
 
     names = dataset.schema.columns(Role.STRATUM) if within is None else tuple(within)
@@ -45,10 +47,6 @@ def units_of(dataset: Dataset, unit: str | None = None) -> NDArray[np.int64] | N
     ``unit`` is ``person`` or ``household``; None takes the person where there is one. Rows whose unit is missing are units
     of their own.
     """
-    import numpy as np
-
-    from sfumato.core.encoding import encode
-
     names = [n for n in dataset.schema.columns(Role.UNIT) if unit is None or dataset.schema[n].unit == unit]
     persons = [n for n in names if dataset.schema[n].unit == "person"]
     if not names:
@@ -63,10 +61,6 @@ def units_of(dataset: Dataset, unit: str | None = None) -> NDArray[np.int64] | N
 
 def weights_of(dataset: Dataset) -> NDArray[np.float64] | None:
     """The survey weights, or None where no column has that role."""
-    import numpy as np
-
-    from sfumato.core.numbers import numbers_of
-
     name = dataset.schema.only(Role.WEIGHT)
     if name is None:
         return None
@@ -98,3 +92,31 @@ def weight_warnings(dataset: Dataset) -> tuple[str, ...]:
         "alone with theirs: who has the weights from elsewhere finds the record; round them, or drop the column"
     )
     return (warning,)
+
+
+# Persons and households: who the rows belong to.
+
+
+def renumbered(dataset: Dataset, seed: Seed) -> Dataset:
+    """Persons and households under random numbers, anew in every class.
+
+    Rows of one person in one class can be told to belong together, so that persons can be counted; rows in different
+    classes cannot, because whoever knows two of them could follow a person through the table.
+    """
+    from sfumato.kernels.keys import group
+
+    units = dataset.schema.columns(Role.UNIT)
+    if not units:
+        return dataset
+    classes = count_rows(dataset)[1]
+    for name in units:
+        encoded = encode(dataset.column(name))
+        pairs = np.stack([classes, encoded.codes], axis=1).astype(np.uint64)
+        ids, first = group(pairs)
+        numbers = np.empty(len(first), dtype=np.int64)
+        drawn = seed.stream(f"renumber {name}").permutation(len(first))
+        numbers[np.lexsort(pairs[first].T)] = drawn + 1  # by class and name: the order of the rows must not matter
+        fresh = pl.Series(name, numbers[ids])
+        missing = pl.Series(np.array([label is None for label in encoded.labels])[encoded.codes])
+        dataset = dataset.with_columns({name: fresh.set(missing, None)})
+    return dataset

@@ -6,11 +6,12 @@ import dataclasses
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+import polars as pl
+
 from sfumato.errors import SchemaError
 
 if TYPE_CHECKING:
-    import numpy as np
-    import polars as pl
     from numpy.typing import NDArray
 
     from sfumato.core.dataset import Dataset
@@ -72,9 +73,6 @@ def require_same_codes(one: Iterable[str | None], other: Iterable[str | None], n
 
 def encode(column: pl.Series) -> Encoded:
     """Encode a column; labels are sorted, missing (null, NaN) comes last. Row order does not matter."""
-    import numpy as np
-    import polars as pl
-
     if column.dtype.is_nested() or column.dtype == pl.Object:
         raise SchemaError(f"column {column.name!r} holds lists or objects; give every cell one value")
     if column.dtype.is_float():
@@ -102,9 +100,6 @@ def encode(column: pl.Series) -> Encoded:
 
 def _encode_text(column: pl.Series) -> Encoded:
     """Encode text, which is its own label; UTF-8 sorts as its characters do."""
-    import numpy as np
-    import polars as pl
-
     distinct = column.drop_nulls().unique().sort()
     missing = len(distinct)
     places = pl.Series(np.arange(missing), dtype=pl.Int64)
@@ -116,8 +111,6 @@ def _encode_text(column: pl.Series) -> Encoded:
 
 def _labels(distinct: pl.Series) -> list[str]:
     """The labels of distinct values; Python cuts times to microseconds, what is finer is written behind."""
-    import polars as pl
-
     names = [label(v) for v in distinct.to_list()]
     if distinct.dtype == pl.Time or getattr(distinct.dtype, "time_unit", None) == "ns":
         finer = [ticks % 1000 for ticks in distinct.to_physical().to_list()]
@@ -127,9 +120,6 @@ def _labels(distinct: pl.Series) -> list[str]:
 
 def _encode_whole(column: pl.Series) -> Encoded | None:
     """Encode whole numbers of a small range without hashing, or return None."""
-    import numpy as np
-    import polars as pl
-
     if not column.dtype.is_integer() or column.len() == column.null_count():
         return None
     low, high = int(column.min()), int(column.max())  # type: ignore[arg-type]
@@ -159,8 +149,6 @@ def parts_of(column: Column) -> tuple[str, ...]:
 
 def encode_column(dataset: Dataset, column: Column) -> Encoded:
     """Encode a column of a table, or the combination of several: the values that occur together are one value."""
-    import numpy as np
-
     encoded = [encode(dataset.column(name)) for name in parts_of(column)]
     if isinstance(column, str):
         return encoded[0]
@@ -181,8 +169,6 @@ def alike(dataset: Dataset, columns: Sequence[str]) -> tuple[NDArray[np.int64], 
     >>> [found.tolist() for found in alike(Dataset(pl.DataFrame({"a": [1, 2, 1]})), ["a"])]
     [[0, 1, 0], [0, 1]]
     """
-    import numpy as np
-
     from sfumato.kernels.keys import group
 
     codes = np.stack([encode(dataset.column(name)).codes for name in columns], axis=1)
@@ -201,3 +187,53 @@ def joint_label(parts: tuple[str | None, ...]) -> str | None:
     if all(part is None for part in parts):
         return None
     return SEPARATOR.join("-" if part is None else "=" + part.replace(SEPARATOR, 2 * SEPARATOR) for part in parts)
+
+
+# Columns of numbers: as arrays to compute with, and back.
+
+
+def numbers_of(dataset: Dataset, name: str) -> NDArray[np.float64]:
+    """A column as floating-point numbers; missing is NaN. Text that holds numbers only is read as numbers.
+
+    >>> import polars as pl
+    >>> from sfumato.core.dataset import Dataset
+    >>> numbers_of(Dataset(pl.DataFrame({"a": [1, None]})), "a").tolist()
+    [1.0, nan]
+    """
+    column = dataset.column(name)
+    if column.dtype == pl.Boolean or not (column.dtype.is_numeric() or column.dtype in (pl.String, pl.Null)):
+        raise SchemaError(f"column {name!r} of {dataset.source.name} must hold numbers; it is {column.dtype}")
+    read = column.cast(pl.Float64, strict=False)
+    lost = read.null_count() - column.null_count()
+    if lost:
+        raise SchemaError(f"column {name!r} of {dataset.source.name} must hold numbers; {lost:,} value(s) are none")
+    values = np.array(read.fill_null(float("nan")).to_numpy(), dtype=np.float64)
+    if np.isinf(values).any():
+        raise SchemaError(f"column {name!r} of {dataset.source.name} holds infinite values; take them out first")
+    return values
+
+
+def as_column(name: str, values: NDArray[np.float64], like: pl.Series, *, whole: bool | None = None) -> pl.Series:
+    """Numbers as a column again, of the type the column had where that holds them.
+
+    NaN is missing. Single-precision numbers stay so; columns of whole numbers stay so where ``whole`` says it (None: exactly
+    when the column had an integer type and all values still are whole), in their own width or, where a value does not fit
+    into it, in 64 bits.
+    """
+    known = ~np.isnan(values)
+    made = pl.Series(name, values, dtype=pl.Float64).fill_nan(None)
+    integral = like.dtype.is_integer()
+    if whole is None:
+        whole = integral and bool((values[known] == np.rint(values[known])).all())
+    if not whole:
+        return _narrowed(made, like.dtype) if like.dtype == pl.Float32 else made
+    made = made.round(0)
+    small = bool((np.abs(values[known]) < 2.0**63).all())  # larger ones have no whole-number type
+    return _narrowed(made.cast(pl.Int64), like.dtype) if integral and small else made
+
+
+def _narrowed(numbers: pl.Series, dtype: pl.DataType) -> pl.Series:
+    """The numbers in a narrower type, unless one is beyond it."""
+    narrow = numbers.cast(dtype, strict=False)
+    lost = narrow.null_count() != numbers.null_count() or (dtype.is_float() and not narrow.is_finite().all())
+    return numbers if lost else narrow

@@ -6,22 +6,89 @@ import dataclasses
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from sfumato.core.classes import ClassTable, count_rows
-from sfumato.core.counts import Counts
+import numpy as np
+
+from sfumato.core.classes import ClassTable, Counts, count_rows
+from sfumato.core.consistency import Pairs, origin_of, pair_up
 from sfumato.core.encoding import value_counts
 from sfumato.core.model import Evidence, Model, Needs, Verdict, before_masking
-from sfumato.core.pairs import Pairs, origin_of, pair_up
 from sfumato.core.population import matched, require_population, weight_column
-from sfumato.core.wildcard import compatible_records, wildcard_columns
+from sfumato.core.schema import Missing, Schema
 from sfumato.errors import ParameterError, SchemaError
 
 if TYPE_CHECKING:
-    import numpy as np
     from numpy.typing import NDArray
 
+    from sfumato.core.classes import ClassTable
     from sfumato.core.dataset import Dataset
     from sfumato.core.encoding import Column
     from sfumato.core.schema import Schema
+
+
+# Counting where a missing value matches everything.
+#
+# Missing values as wildcards do not form classes (a missing ZIP matches 53711 and 53712, which do not match each
+# other), so frequencies are counted pair of patterns by pair of patterns: ``f(x)`` is the number of records compatible
+# with *x*, as sdcMicro and µ-Argus count.
+
+
+def wildcard_columns(schema: Schema, columns: Sequence[str]) -> tuple[str, ...]:
+    """Columns whose missing values match everything."""
+    return tuple(c for c in columns if c in schema.attributes and schema[c].missing is Missing.WILDCARD)
+
+
+def compatible_records(classes: ClassTable, columns: Sequence[str]) -> NDArray[np.int64]:
+    """Per class, the number of records compatible with it when missing values of ``columns`` match everything."""
+    if classes.person is not None and columns:
+        raise SchemaError(
+            f"missing values as wildcards cannot be counted by person ({classes.person!r}); "
+            "use missing: category, or keep one row a person"
+        )
+    fields = np.zeros((len(columns), classes.keys.shape[1]), dtype=np.uint64)
+    for position, column in enumerate(columns):
+        fields[position] = field_mask(classes, column)
+    return count_compatible(classes.keys, classes.records, missing_cells(classes, columns), fields)
+
+
+def count_compatible(
+    keys: NDArray[np.uint64], records: NDArray[np.int64], missing: NDArray[np.int64], fields: NDArray[np.uint64]
+) -> NDArray[np.int64]:
+    """Per key, the number of records whose keys agree with it outside the fields that are missing in either.
+
+    Bit *b* of ``missing`` says that the field ``fields[b]`` (a mask of the key's words) is missing. Cost grows with the
+    number of distinct patterns of missing fields, times the keys.
+    """
+    from sfumato.kernels.suppression import count_agreeing
+
+    patterns, members = np.unique(missing, return_inverse=True)
+    order = np.argsort(members, kind="stable")
+    starts = np.searchsorted(members[order], np.arange(len(patterns) + 1))
+    shown = np.full((len(patterns), keys.shape[1]), np.iinfo(np.uint64).max, dtype=np.uint64)
+    for position, field in enumerate(fields):
+        shown[(patterns >> position & 1) == 1] &= ~field
+    return count_agreeing(keys, records, order, starts, shown)  # type: ignore[no-any-return]
+
+
+def missing_cells(classes: ClassTable, columns: Sequence[str]) -> NDArray[np.int64]:
+    """Per class, a bit for every column that is missing."""
+    if len(columns) > 62:
+        raise SchemaError(f"{len(columns)} columns have missing values as wildcards; at most 62 can")
+    pattern = np.zeros(len(classes), dtype=np.int64)
+    for position, column in enumerate(columns):
+        a = classes.columns.index(column)
+        labels = classes.ladders[a].labels[classes.levels[a]]
+        if None in labels:
+            pattern |= (classes.codes(column) == labels.index(None)).astype(np.int64) << position
+    return pattern
+
+
+def field_mask(classes: ClassTable, column: str) -> NDArray[np.uint64]:
+    """The bits of a key that belong to a column."""
+    a = classes.columns.index(column)
+    mask = np.zeros(classes.keys.shape[1], dtype=np.uint64)
+    width, shift = int(classes.layout.widths[a]), int(classes.layout.shifts[a])
+    mask[int(classes.layout.words[a])] = np.uint64(((1 << width) - 1) << shift)
+    return mask
 
 
 def counted_columns(models: Sequence[Model], schema: Schema) -> tuple[Column, ...]:
@@ -142,8 +209,6 @@ def judge_all(evidence: Evidence, models: Sequence[Model]) -> tuple[Verdict, ...
 
 def _aligned(counts: Counts, labels: tuple[str | None, ...]) -> Counts:
     """The same counts under another order of labels, extended by those only the counts know."""
-    import numpy as np
-
     known = set(labels)
     union = labels + tuple(name for name in counts.labels if name not in known)
     position = {name: i for i, name in enumerate(union)}
@@ -152,8 +217,6 @@ def _aligned(counts: Counts, labels: tuple[str | None, ...]) -> Counts:
 
 
 def _in_order(base: Mapping[str | None, int], labels: Sequence[str | None]) -> NDArray[np.int64]:
-    import numpy as np
-
     return np.array([base.get(name, 0) for name in labels], dtype=np.int64)
 
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import polars as pl
+
 from sfumato.core.schema import Role
 from sfumato.errors import SchemaError
 
 if TYPE_CHECKING:
-    import polars as pl
-
     from sfumato.core.dataset import Dataset
 
 HARDLY_REPEATS = 0.3
@@ -40,8 +40,6 @@ def words_of_free_text(distinct: pl.Series, cells: int) -> float | None:
 
 def is_free_text(values: pl.Series) -> bool:
     """Whether a column is free text; counted on all its values, so the order of the rows does not matter."""
-    import polars as pl
-
     if isinstance(values.dtype, pl.Categorical | pl.Enum):
         values = values.cast(pl.String)
     if values.dtype != pl.String:

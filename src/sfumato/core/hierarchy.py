@@ -12,10 +12,11 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol, runtime_checkable
 
+import numpy as np
+
 from sfumato.errors import InternalError, SchemaError
 
 if TYPE_CHECKING:
-    import numpy as np
     from numpy.typing import NDArray
 
 TOP = "*"
@@ -135,8 +136,6 @@ class Ladder:
     def climb(self, start: int, end: int) -> NDArray[np.int64]:
         """Map from the codes of level ``start`` to those of level ``end``."""
         if (start, end) not in self._climbs:
-            import numpy as np
-
             if not 0 <= start <= end <= self.top:
                 raise InternalError(f"there is no way up from level {start} to level {end} of {self.top}")
 
@@ -149,8 +148,6 @@ class Ladder:
 
 def all_or_nothing(ladder: Ladder) -> Ladder:
     """A ladder of two levels: the values as they are, and one single value above them that loses everything."""
-    import numpy as np
-
     count = len(ladder.labels[0])
     return Ladder(
         labels=(ladder.labels[0], (TOP,)),
@@ -190,8 +187,6 @@ def bind(hierarchy: Hierarchy | None, values: Sequence[str | None], counts: Sequ
 
 
 def _ladder(paths: Paths, *, missing: bool) -> Ladder:
-    import numpy as np
-
     depth = len(paths.leaves)
     rows: list[tuple[str | None, ...]] = sorted(paths.rows, key=lambda row: row[::-1])
     top = next(iter(paths.leaves[-1]), TOP)

@@ -6,6 +6,8 @@ import dataclasses
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, Protocol
 
+from sfumato.core.notebook import html_table
+
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
@@ -40,8 +42,6 @@ class Measure:
         }
 
     def _repr_html_(self) -> str:
-        from sfumato.core.notebook import html_table
-
         between = None if self.interval is None else f"{self.interval[0]:.4g} to {self.interval[1]:.4g}"
         rows = [("all", self.value, between, self.raw), *((c, part, None, None) for c, part in self.per_column.items())]
         caption = f"{self.name.replace('_', ' ')}: {self.meaning} ({self.better} is better)"

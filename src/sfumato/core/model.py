@@ -7,13 +7,15 @@ import math
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, Protocol, runtime_checkable
 
+from sfumato.core.notebook import html_table
+
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
     from sfumato.core.classes import ClassTable
+    from sfumato.core.consistency import Pairs
     from sfumato.core.encoding import Column
-    from sfumato.core.pairs import Pairs
     from sfumato.core.schema import Schema
 
 TOLERANCE = 1e-9
@@ -107,8 +109,6 @@ class Verdict:
         return f"{'✓' if self.holds else '✗'} {self.promise}: {self.sentence}"
 
     def _repr_html_(self) -> str:
-        from sfumato.core.notebook import html_table
-
         told = self.to_dict()
         heads = ("attained", "required", "failing_classes", "failing_records", "missing_rule")
         return html_table(repr(self), [head.replace("_", " ") for head in heads], [[told[head] for head in heads]])

@@ -8,14 +8,16 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Mapping, Sequence
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 from sfumato.core.parameters import known_as
 from sfumato.errors import InternalError, ParameterError, did_you_mean
 
 if TYPE_CHECKING:
-    import numpy as np
     from numpy.typing import NDArray
 
     from sfumato.core.hierarchy import Ladder
@@ -85,8 +87,6 @@ def _loss_costs(ladder: Ladder, counts: NDArray[np.int64]) -> list[NDArray[np.fl
 
 
 def _height_costs(ladder: Ladder, counts: NDArray[np.int64]) -> list[NDArray[np.float64]]:
-    import numpy as np
-
     top = max(1, ladder.top)
     return [np.full(len(labels), level / top) for level, labels in enumerate(ladder.labels)]
 
@@ -98,8 +98,6 @@ def _entropy_costs(ladder: Ladder, counts: NDArray[np.int64]) -> list[NDArray[np
     ``Σ log2 n_g − Σ log2 n_v``, whose second part is fixed. Costs are therefore ``log2 n_g`` rescaled so that an
     unchanged column sums to 0 and a suppressed one to 1.
     """
-    import numpy as np
-
     n = max(1, int(counts.sum()))
     fixed = float((counts * np.log2(np.maximum(counts, 1))).sum()) / n
     span = math.log2(n) - fixed
@@ -112,8 +110,6 @@ def _entropy_costs(ladder: Ladder, counts: NDArray[np.int64]) -> list[NDArray[np
 
 def _certainty_costs(ladder: Ladder, counts: NDArray[np.int64]) -> list[NDArray[np.float64]]:
     """The certainty penalty: what the loss is for numbers; for categories the share of all values, from two values on."""
-    import numpy as np
-
     if ladder.measured:
         return list(ladder.loss)
     every = max(1.0, float(ladder.leaves[-1].max(initial=1.0))) if ladder.top else 1.0
@@ -122,8 +118,6 @@ def _certainty_costs(ladder: Ladder, counts: NDArray[np.int64]) -> list[NDArray[
 
 def _log_leaves(ladder: Ladder, counts: NDArray[np.int64]) -> list[NDArray[np.float64]]:
     """The logarithm of how many values a cell may stand for; at the top missing is one more."""
-    import numpy as np
-
     more = [0.0] * ladder.top + [float(ladder.top > 0 and None in ladder.labels[0])]
     return [np.log(np.maximum(1.0, leaves + add)) for leaves, add in zip(ladder.leaves, more, strict=True)]
 
@@ -137,8 +131,6 @@ def all_values(ladder: Ladder) -> float:
 
 def _ambiguity(spread: Spread) -> float:
     """The logarithm of the mean number of combinations of a record, over that of all combinations."""
-    import numpy as np
-
     n = int(spread.records.sum())
     if not n or spread.most <= 0:
         return 0.0
@@ -149,8 +141,6 @@ def _ambiguity(spread: Spread) -> float:
 
 def _divergence(spread: Spread) -> float:
     """Bits between the original joint distribution and the one that spreads every class over what it may stand for."""
-    import numpy as np
-
     n = int(spread.records.sum())
     there = spread.records > 0
     records, kept, costs = spread.records[there], spread.kept[there], spread.costs[there]
@@ -310,3 +300,124 @@ def objective_named(name: str) -> Objective:
         if objective.name == known_as(name):
             return objective
     raise ParameterError(f"objective {name!r} is not known.{did_you_mean(name, [o.name for o in OBJECTIVES])}")
+
+
+# The nodes of a generalization lattice seen from above: what each keeps, costs and risks.
+
+SLACK = 1e-12
+"""Scores closer than this, relative to the smaller, are equal."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Landscape:
+    """Nodes of a lattice, one entry a node in every array; ``levels`` has one row a node and one column a column.
+
+    ``whole`` tells that these are all nodes from ``low`` to ``high``, in the order of their levels (the last column
+    fastest); otherwise they are some of them. ``score`` is the objective, made small; ``suppressed`` are the records that
+    go and ``classes`` what is left, ``squares`` the sum of their squared sizes. ``precision`` is Sweeney's: 1 minus the
+    mean level of a cell over the height of its hierarchy, a suppressed cell at the top. The risks are those of what would be
+    released, with missing values as a category: ``marketer_risk`` the mean of 1/size over records,
+    ``prosecutor_risk`` 1 over the smallest size; both are 0 where nothing is released. ``budget`` counts records.
+    """
+
+    columns: tuple[str, ...]
+    low: tuple[int, ...]
+    high: tuple[int, ...]
+    tops: tuple[int, ...]
+    objective: str
+    minimal: bool
+    records: int
+    budget: int
+    whole: bool
+    levels: NDArray[np.signedinteger[Any]]
+    score: NDArray[np.float64]
+    suppressed: NDArray[np.int64]
+    classes: NDArray[np.int64]
+    squares: NDArray[np.float64]
+    precision: NDArray[np.float64]
+    marketer_risk: NDArray[np.float64]
+    prosecutor_risk: NDArray[np.float64]
+
+    def __len__(self) -> int:
+        return len(self.score)
+
+    @cached_property
+    def class_size(self) -> NDArray[np.float64]:
+        """Average size of the released classes; the whole table where nothing is released."""
+        kept = (self.records - self.suppressed) / np.maximum(self.classes, 1)
+        return np.where(self.classes > 0, kept, float(self.records))
+
+    @cached_property
+    def discernibility(self) -> NDArray[np.float64]:
+        """Sum of squared class sizes, a suppressed record costs N (Bayardo & Agrawal 2005)."""
+        return self.squares + self.suppressed * float(self.records)
+
+    def feasible(self, budget: int | None = None) -> NDArray[np.bool_]:
+        """Which nodes may be released within a budget of suppressed records (by default the recipe's)."""
+        within: NDArray[np.bool_] = self.suppressed <= (self.budget if budget is None else budget)
+        return within if self.records == 0 else within & (self.classes > 0)
+
+    def position(self, levels: Mapping[str, int]) -> int | None:
+        """Which entry is the node with these levels, or None when it is not here."""
+        wanted = [levels[name] for name in self.columns]
+        found = np.flatnonzero((self.levels == np.array(wanted, dtype=self.levels.dtype)).all(axis=1))
+        return int(found[0]) if len(found) else None
+
+    def best(self, budget: int | None = None) -> int | None:
+        """The node a search would choose within a budget, or None when there is none.
+
+        The smallest score wins, then the smaller sum of levels, then the smaller tuple. Where the objective chooses
+        among minimal nodes only (Samarati), these are found first, and ties go by her four preferences.
+        """
+        allowed = np.flatnonzero(self._minimal(self.feasible(budget)) if self.minimal else self.feasible(budget))
+        if not len(allowed):
+            return None
+        least = float(self.score[allowed].min())
+        near = allowed[self.score[allowed] <= least + SLACK * max(1.0, abs(least))]
+        return int(min(near.tolist(), key=self._preference))
+
+    def _preference(self, node: int) -> tuple[float | list[int], ...]:
+        levels = self.levels[node].tolist()
+        if not self.minimal:
+            return sum(levels), levels
+        relative = sum(level / max(1, top) for level, top in zip(levels, self.tops, strict=True))
+        return sum(levels), relative, -int(self.classes[node]), int(self.suppressed[node]), levels
+
+    def _minimal(self, feasible: NDArray[np.bool_]) -> NDArray[np.bool_]:
+        """The feasible nodes that have no feasible node strictly below them; only where the lattice is whole."""
+        shape = [high - low + 1 for low, high in zip(self.low, self.high, strict=True)]
+        if not self.whole:
+            return feasible
+        reached = feasible.reshape(shape)
+        for axis in range(len(shape)):
+            reached = np.logical_or.accumulate(reached, axis=axis)
+        beaten = np.zeros(shape, dtype=np.bool_)
+        for axis in range(len(shape)):
+            upper, lower = (tuple(part if a == axis else slice(None) for a in range(len(shape))) for part in _SHIFT)
+            beaten[upper] |= reached[lower]
+        return feasible & ~beaten.reshape(-1)
+
+    def front(self) -> NDArray[np.int64]:
+        """The nodes that no other beats: in score, both risks and suppressed records at once, by rising score.
+
+        Nodes that release nothing are left out, and of nodes alike in all four only the lowest is kept.
+        """
+        return self._unbeaten(self.classes > 0, ("score", "marketer_risk", "prosecutor_risk", "suppressed"))
+
+    def trade_off(self, risk: str = "marketer_risk") -> NDArray[np.int64]:
+        """The nodes within the budget that no other such node beats in score and one risk, by rising score."""
+        return self._unbeaten(self.feasible() & (self.classes > 0), ("score", risk))
+
+    def _unbeaten(self, among: NDArray[np.bool_], names: tuple[str, ...]) -> NDArray[np.int64]:
+        from sfumato.kernels.lattice import unbeaten
+
+        nodes = np.flatnonzero(among)
+        points = np.column_stack([getattr(self, name)[nodes].astype(np.float64) for name in names])
+        points[:, 0] = np.round(points[:, 0], 12)  # what only rounding tells apart is equal
+        ties = self.levels[nodes].sum(axis=1)
+        order = np.lexsort((ties, *points.T[::-1]))
+        found: NDArray[np.int64] = nodes[unbeaten(points, order)]
+        return found[np.lexsort((self.marketer_risk[found], self.score[found]))]
+
+
+_SHIFT = (slice(1, None), slice(None, -1))

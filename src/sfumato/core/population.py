@@ -11,17 +11,16 @@ import dataclasses
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from sfumato.core.classes import ClassTable, count_classes, count_rows, pack_rows
+import numpy as np
+
+from sfumato.core.classes import ClassTable, Counts, Layout, Placement, count_classes, count_rows, pack_rows
 from sfumato.core.consistency import consistent, coverings_of
-from sfumato.core.counts import Counts
 from sfumato.core.encoding import require_same_codes, value_counts
 from sfumato.core.hierarchy import Ladder, bind
-from sfumato.core.layout import Layout, Placement
 from sfumato.core.schema import Role, Schema
 from sfumato.errors import SchemaError
 
 if TYPE_CHECKING:
-    import numpy as np
     from numpy.typing import NDArray
 
     from sfumato.core.dataset import Dataset
@@ -58,8 +57,6 @@ def joined(
     dataset: Dataset, population: Dataset, *, counted: Sequence[Column] = (), weight: str | None = None
 ) -> ClassTable:
     """The classes of a table and a population together, at the finest level."""
-    import numpy as np
-
     from sfumato.kernels.keys import group, look_up
 
     names = dataset.schema.quasi
@@ -79,8 +76,6 @@ def _extended(
     classes: ClassTable, keys: NDArray[np.uint64], own: NDArray[np.int64], more: NDArray[np.int64]
 ) -> ClassTable:
     """Classes with the population of each, and those that only the population has behind them."""
-    import numpy as np
-
     order = np.lexsort(keys.T)
     empty = np.zeros(len(keys), dtype=np.int64)
     return dataclasses.replace(
@@ -95,8 +90,6 @@ def _extended(
 
 def _padded(counts: Counts, empty: int) -> Counts:
     """Counts with some classes more, in which nothing occurs."""
-    import numpy as np
-
     return dataclasses.replace(counts, starts=np.concatenate([counts.starts, np.full(empty, counts.starts[-1])]))
 
 
@@ -119,8 +112,6 @@ def matched(
     ``original``, where it is at hand, lets hierarchies that are made from the values give the labels they gave when
     the release was planned.
     """
-    import numpy as np
-
     _check(population, classes.columns, schema)
     fine = count_classes(dataclasses.replace(population, schema=Schema({})), classes.columns)
     known = {name: _known(classes, name, original) for name in classes.columns}

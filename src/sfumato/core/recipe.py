@@ -3,16 +3,85 @@
 from __future__ import annotations
 
 import dataclasses
+import math
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from sfumato.core.agreement import Agreement
-from sfumato.core.intake import Intake
 from sfumato.core.model import Model
 from sfumato.core.parameters import known_as
 from sfumato.core.schema import Schema
+from sfumato.core.source import Intake
 from sfumato.core.step import Step
+from sfumato.errors import ParameterError
+
+if TYPE_CHECKING:
+    from sfumato.core.metric import Utility
+    from sfumato.core.pair import Pair
+
+
+# A contract of utility: what analysts need of a release, and how far it may be off.
+
+BOUNDS = ("at_most", "at_least")
+
+
+@dataclasses.dataclass(frozen=True)
+class Kept:
+    """A bound, what was measured, and whether the release stays within it; ``refuses``: nothing is released if not."""
+
+    name: str
+    value: float
+    limit: float
+    holds: bool
+    sentence: str
+    refuses: bool = True
+
+    def __bool__(self) -> bool:
+        return self.holds
+
+    def __repr__(self) -> str:
+        return f"{'✓' if self.holds else '✗'} {self.sentence}"
+
+    def to_dict(self) -> dict[str, Any]:
+        """The verdict as plain data; what could not be measured has no value."""
+        return {**dataclasses.asdict(self), "value": None if math.isnan(self.value) else self.value}
+
+
+@dataclasses.dataclass(frozen=True)
+class Agreement:
+    """One line of a contract: a utility metric with its parameters, and what it may be at most or at least.
+
+    A release that breaks it is reported, and refused where ``refuse`` says so.
+    """
+
+    metric: Utility
+    at_most: float | None = None
+    at_least: float | None = None
+    refuse: bool = False
+
+    def __post_init__(self) -> None:
+        given = [bound for bound in (self.at_most, self.at_least) if bound is not None]
+        if len(given) != 1 or isinstance(given[0], bool) or not isinstance(given[0], int | float):
+            raise ParameterError(f"{self.metric.name}: say how far it may be off, with one number at_most or at_least")
+
+    @property
+    def promise(self) -> str:
+        """The agreement in a few words."""
+        words = self.metric.name.replace("_", " ")
+        of = getattr(self.metric, "columns", None) or ()
+        bound = f"at most {self.at_most:g}" if self.at_most is not None else f"at least {self.at_least:g}"
+        return f"{words}{' of ' + ', '.join(of) if of else ''} {bound}"
+
+    def judge(self, pair: Pair) -> Kept:
+        """Measure the metric and hold it against the bound; what cannot be measured does not survive."""
+        limit = float(next(b for b in (self.at_most, self.at_least) if b is not None))
+        reason = self.metric.applies(pair)
+        if reason is not None:
+            return Kept(self.metric.name, float("nan"), limit, False, f"{self.promise}: {reason}", self.refuse)
+        value = self.metric.measure(pair).value
+        holds = value <= limit + 1e-12 if self.at_most is not None else value >= limit - 1e-12
+        return Kept(self.metric.name, value, limit, holds, f"{self.promise}: it is {value:.4g}", self.refuse)
+
 
 VERSION = 1
 

@@ -9,8 +9,7 @@ from enum import StrEnum
 from numbers import Real
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from sfumato.core.header import and_more, lacking, without_role
-from sfumato.core.source import Source
+from sfumato.core.source import Source, and_more, lacking, without_role
 from sfumato.errors import ParameterError, SchemaError, did_you_mean
 
 if TYPE_CHECKING:

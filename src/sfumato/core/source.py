@@ -3,10 +3,169 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping
+import math
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from sfumato.core.intake import Intake
+from sfumato.errors import ParameterError, did_you_mean, nearest
+
+# How a table is read: what somebody said about it, in a recipe, on the command line or in Python.
+
+Code = str | int | float
+"""A value that stands for a missing one."""
+
+LAYOUT = ("delimiter", "encoding", "decimal", "header")
+"""What a delimited text needs to be cut into cells."""
+
+TEXT_RULES = {"unicode": ("nfc",), "blanks": ("strip",)}
+KEYS = (*LAYOUT, "rename_duplicates", "missing_values", "text")
+"""The words of a recipe that are about reading."""
+
+_SPELLED = {"tab": "\t", "\\t": "\t"}
+
+
+@dataclasses.dataclass(frozen=True)
+class Intake:
+    """How a table is read, as far as it was said; None means: find out, or leave as it is.
+
+    ``delimiter, encoding, decimal`` and ``header`` are about delimited text (``header`` about Excel too).
+    ``rename_duplicates`` gives a column whose name is taken a number (``a, a_2``); otherwise it is refused.
+    ``missing_values`` are codes that stand for a missing value, ``missing_in`` those of single columns, which take the place of
+    the general ones there. Columns of numbers compare codes as numbers (``-9`` is ``-9.0``), all others as text.
+    ``unicode="nfc"`` makes equal what looks equal (an accent composed or not), ``blanks="strip"`` what differs by outer
+    blanks only: before anything is compared, so that the release holds the common form.
+    """
+
+    delimiter: str | None = None
+    encoding: str | None = None
+    decimal: str | None = None
+    header: bool | None = None
+    rename_duplicates: bool | None = None
+    missing_values: tuple[Code, ...] | None = None
+    missing_in: Mapping[str, tuple[Code, ...]] = dataclasses.field(default_factory=dict)
+    unicode: str | None = None
+    blanks: str | None = None
+
+    def __post_init__(self) -> None:
+        for name, value in (
+            ("delimiter", _delimiter(self.delimiter)),
+            ("missing_values", None if self.missing_values is None else checked_codes(self.missing_values)),
+            ("missing_in", {column: checked_codes(codes) for column, codes in self.missing_in.items()}),
+        ):
+            object.__setattr__(self, name, value)
+        if not isinstance(self.encoding, str | None):
+            raise ParameterError("encoding must be a word, like utf-8 or cp1252")
+        if self.decimal not in (None, ".", ","):
+            raise ParameterError(f"decimal must be '.' or ',', not {self.decimal!r}")
+        for name in ("header", "rename_duplicates"):
+            if not isinstance(getattr(self, name), bool | None):
+                raise ParameterError(f"{name} must be true or false")
+        for name, known in TEXT_RULES.items():
+            if getattr(self, name) not in (None, *known):
+                raise ParameterError(f"{name} must be {known[0]} or left out")
+
+    @classmethod
+    def of(cls, given: Mapping[str, Any]) -> Intake:
+        """From options by name, as :func:`sfumato.read` takes them; unknown ones are refused."""
+        known = [field.name for field in dataclasses.fields(cls)]
+        unknown = [str(name) for name in given if name not in known]
+        if unknown:
+            raise ParameterError(f"reading has no option {unknown[0]!r}.{did_you_mean(unknown[0], known)}")
+        return cls(**given)
+
+    @classmethod
+    def from_recipe(cls, document: Mapping[str, Any], missing_in: Mapping[str, Any]) -> Intake:
+        """From the words of a recipe that are about reading, and the codes its columns name."""
+        given = {key: document[key] for key in KEYS if key in document and key != "text"}
+        rules = document.get("text") or {}
+        if not isinstance(rules, Mapping) or any(name not in TEXT_RULES for name in rules):
+            raise ParameterError("text takes unicode and blanks, like 'text: {unicode: nfc, blanks: strip}'")
+        return cls(**given, missing_in=missing_in, **rules)
+
+    def to_recipe(self) -> dict[str, Any]:
+        """The words of a recipe, all but the codes of single columns: those stand with their column."""
+        said = {name: getattr(self, name) for name in KEYS if name != "text" and getattr(self, name) is not None}
+        rules = {name: getattr(self, name) for name in TEXT_RULES if getattr(self, name) is not None}
+        codes = {} if self.missing_values is None else {"missing_values": list(self.missing_values)}
+        return {**said, **codes, **({"text": rules} if rules else {})}
+
+    def said(self) -> dict[str, Any]:
+        """The fields that say something, by name."""
+        every = {field.name: getattr(self, field.name) for field in dataclasses.fields(self)}
+        return {name: value for name, value in every.items() if value is not None and value != {}}
+
+    def over(self, other: Intake) -> Intake:
+        """What is said here, and where nothing is, what the other says.
+
+        General codes said here also take the place of the codes the other has for single columns.
+
+        >>> Intake(header=False).over(Intake(header=True, missing_values=("NA",))).missing_values
+        ('NA',)
+        """
+        single = {} if self.missing_values is not None else other.missing_in
+        return dataclasses.replace(other, **{"missing_in": single, **self.said()})
+
+    @property
+    def layout(self) -> Intake:
+        """What holds for a release too: how its text is cut. Its missing values are empty, not codes."""
+        return Intake(**{name: getattr(self, name) for name in LAYOUT})
+
+    @property
+    def about_values(self) -> Intake:
+        """What is about values, and not about how a file is cut into them."""
+        return dataclasses.replace(
+            self, delimiter=None, encoding=None, decimal=None, header=None, rename_duplicates=None
+        )
+
+    def codes(self, column: str) -> tuple[Code, ...]:
+        """The codes that stand for a missing value in a column."""
+        return self.missing_in.get(column, self.missing_values or ())
+
+    def sentences(self) -> list[str]:
+        """What readers of a release should know about how its values were read.
+
+        >>> Intake(missing_values=("NA", -9), unicode="nfc").sentences()
+        ['The codes NA, -9 were read as missing values.', 'Text was compared after Unicode normalisation (NFC).']
+        """
+        told = []
+        if self.missing_values:
+            told.append(f"The codes {', '.join(map(str, self.missing_values))} were read as missing values.")
+        single = [column for column, codes in self.missing_in.items() if codes]
+        if single:
+            told.append(f"Codes of their own were read as missing values in {', '.join(single)}.")
+        ways = [
+            words
+            for name, words in (("unicode", "Unicode normalisation (NFC)"), ("blanks", "leaving out outer blanks"))
+            if getattr(self, name) is not None
+        ]
+        return [*told, *([f"Text was compared after {' and '.join(ways)}."] if ways else [])]
+
+
+def checked_codes(given: Any) -> tuple[Code, ...]:
+    """Codes for missing values: words and numbers, one or a list of them.
+
+    >>> checked_codes(["NA", -9]), checked_codes("?")
+    (('NA', -9), ('?',))
+    """
+    several = list(given) if isinstance(given, list | tuple) else [given]
+    for code in several:
+        if isinstance(code, bool) or not isinstance(code, str | int | float):
+            raise ParameterError("missing_values takes words and numbers, like [NA, '?', -9]; quote what is neither")
+        if isinstance(code, float) and not math.isfinite(code):
+            raise ParameterError("missing_values takes finite numbers; quote the word if the file spells one")
+    return tuple(several)
+
+
+def _delimiter(given: Any) -> str | None:
+    mark = _SPELLED.get(given, given) if isinstance(given, str) else given
+    if mark is None:
+        return None
+    if not isinstance(mark, str) or len(mark) != 1 or not mark.isascii() or mark in '"\r\n' or mark.isalnum():
+        raise ParameterError(f"delimiter must be one ASCII sign such as , ; | or a tab, not {given!r}")
+    return mark
+
+
+NOTHING_SAID = Intake()
 
 
 @dataclasses.dataclass(frozen=True)
@@ -32,3 +191,78 @@ class Source:
     digest: str | None = None
     intake: Intake = dataclasses.field(default_factory=Intake)
     types_found: bool = False
+
+
+# Columns that were asked for and are not there, told without showing what may be a person.
+#
+# The first row of a delimited text or a workbook names its columns, or it is the first record of a file without such a row. So a name from it
+# is told only when the header is *confirmed*: more than half of the names that the recipe or the call uses stand in it. Otherwise
+# columns are counted and told by their position. Formats that store names (Parquet, Arrow, JSON lines, SPSS, Stata, SAS) and
+# frames need no confirmation.
+
+GUESSED = ("csv", "excel")
+MOST_NAMED = 10
+ASK = "if its first row holds data, say --no-header (header: false)"
+
+
+UNKNOWN = Source("the table", "csv")
+"""A table of which only the columns are at hand: nothing vouches for their names."""
+
+
+def confirmed(columns: Sequence[str], source: Source, said: Iterable[str]) -> bool:
+    """Whether the names of columns are names: by the format, or since most names that were said are among them."""
+    names, there = set(said), set(columns)
+    return source.format not in GUESSED or 2 * len(names & there) > len(names)
+
+
+def lacking(columns: Sequence[str], source: Source, asked: Iterable[str], said: Iterable[str] = ()) -> list[str]:
+    """A sentence about every column that was asked for and is not there, or one about all of which there is no more to say.
+
+    ``said`` are other names in use, which confirm a header.
+
+    >>> lacking(["zip", "age"], Source("t.csv", "csv"), ["zipcode", "age"], ["zip"])
+    ["t.csv has no column 'zipcode'. Did you mean 'zip'?"]
+    >>> lacking(["Alice", "41"], Source("t.csv", "csv"), ["age", "sex"])
+    ["t.csv has no columns 'age', 'sex': 0 of the 2 asked for are among its 2; if its first row holds data, say --no-header (header: false)"]
+    """
+    wanted = dict.fromkeys(asked)
+    missing = [name for name in wanted if name not in columns]
+    if not missing:
+        return []
+    if not confirmed(columns, source, {*wanted, *said}):
+        found = f"{len(wanted) - len(missing):,} of the {len(wanted):,} asked for are among its {len(columns):,}"
+        return [f"{source.name} has no {_named(missing)}: {found}; {ASK}"]
+    hints = {name: nearest(str(name), columns) for name in missing}
+    alike = [name for name in missing if not hints[name]]
+    told = [f"{source.name} has no {_named(alike)}"] if alike else []
+    return told + [f"{source.name} has no column {name!r}.{hint}" for name, hint in hints.items() if hint]
+
+
+def without_role(columns: Sequence[str], source: Source, said: Iterable[str], roles: str) -> list[str]:
+    """A sentence about the columns of which nothing was said: by name, or by position where they cannot be named."""
+    known = set(said)
+    left = [i for i, name in enumerate(columns, start=1) if name not in known]
+    if not left:
+        return []
+    which = _named([columns[i - 1] for i in left]) if confirmed(columns, source, known) else placed(left)
+    have = "have no role; give each" if len(left) > 1 else "has no role; give it"
+    return [f"{which} of {source.name} {have} one ({roles}), 'plain' if it is none of the others"]
+
+
+def _named(names: Sequence[str]) -> str:
+    return f"column{'s' * (len(names) > 1)} {and_more([repr(name) for name in names])}"
+
+
+def and_more(which: Sequence[str], most: int = MOST_NAMED) -> str:
+    """A few of a list in a sentence, and how many more there are."""
+    more = f" and {len(which) - most:,} more" if len(which) > most else ""
+    return ", ".join(which[:most]) + more
+
+
+def placed(positions: Sequence[int], most: int = MOST_NAMED) -> str:
+    """Columns by their position (from 1) in a sentence, at most a few of them.
+
+    >>> placed([3]), placed([1, 4, 9], most=2)
+    ('column 3', 'columns 1, 4 and 1 more')
+    """
+    return f"column{'s' if len(positions) > 1 else ''} {and_more([str(i) for i in positions], most)}"

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from sfumato.dp.answer import Answer
-from sfumato.dp.asking import Session
-from sfumato.dp.attacker import belief_after, epsilon_for_belief, success
-from sfumato.dp.budget import Budget, Loss
-from sfumato.dp.composition import composed
+from sfumato.dp.budget import Budget, Loss, composed
 from sfumato.dp.ledger import Ledger
-from sfumato.dp.opening import session
-from sfumato.dp.planner import Choice, choices, epsilon_for, expected_error
+from sfumato.dp.planner import Choice, belief_after, choices, epsilon_for, epsilon_for_belief, expected_error, success
+from sfumato.dp.question import Answer
+from sfumato.dp.session import Session, session
 from sfumato.dp.timing import Quantum, SlowReply
 
 __all__ = [

@@ -24,7 +24,7 @@ from pathlib import Path
 from typing import Any
 
 from sfumato.dp.budget import NOTHING, Budget, Loss
-from sfumato.dp.relation import Relation
+from sfumato.dp.table import Relation
 from sfumato.errors import BudgetExceeded, MissingExtra, OutputError, ParameterError, UnreadableInput
 
 VERSION = 1

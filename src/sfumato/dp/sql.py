@@ -19,11 +19,10 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
-from sfumato.core.extras import require
-from sfumato.dp.domains import Declared
-from sfumato.dp.quantile import DEFAULT_GRID, exact_level, grid
+from sfumato.dp.mechanisms import DEFAULT_GRID, exact_level, grid
 from sfumato.dp.question import Axis, Condition, Question, condition
-from sfumato.errors import ParameterError, did_you_mean
+from sfumato.dp.table import Declared
+from sfumato.errors import ParameterError, did_you_mean, require
 
 LONGEST = 10_000
 EXTREMES = {"Min": 0.01, "Max": 0.99, "Median": 0.5}

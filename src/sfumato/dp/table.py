@@ -9,18 +9,189 @@ from __future__ import annotations
 import dataclasses
 import math
 import secrets
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from sfumato.dp.relation import ROW, Relation
-from sfumato.errors import SchemaError
+import numpy as np
+import polars as pl
+
+from sfumato.core.encoding import encode
+from sfumato.core.schema import Schema, checked_bounds, checked_domain
+from sfumato.errors import ParameterError, SchemaError, did_you_mean
 
 if TYPE_CHECKING:
-    import numpy as np
-    import polars as pl
     from numpy.typing import NDArray
 
     from sfumato.core.dataset import Dataset
-    from sfumato.dp.domains import Declared
+
+
+# What is publicly known of the columns: bounds of numbers, domains of words, and what a missing value counts as.
+#
+# Nothing of it may be taken from the data: the lowest and highest value *in the table* are two people's values. A question
+# about a column without such a declaration is refused. What the data hold beyond the declaration raises no error, because
+# an error would tell: numbers are moved to the nearest bound, words count as ``(outside)``, and so does a missing value
+# unless a default is declared for it. A missing number without a default counts for nothing, as in SQL.
+
+OUTSIDE = "(outside)"
+
+
+@dataclasses.dataclass(frozen=True)
+class Declared:
+    """Per column: ``bounds`` (lowest, highest), ``domains`` (values that may occur), ``missing`` (default)."""
+
+    bounds: Mapping[str, tuple[float, float]]
+    domains: Mapping[str, tuple[str, ...]]
+    missing: Mapping[str, float | str]
+
+    def bounds_of(self, column: str) -> tuple[float, float]:
+        """The bounds of a column, or a refusal."""
+        if column not in self.bounds:
+            raise ParameterError(
+                f"column {column!r} has no declared bounds, so no noise would be enough and nothing is answered; declare "
+                f"the lowest and highest value that counts (bounds={{{column!r}: (low, high)}}, or 'bounds: [low, high]' "
+                "in the recipe), from public knowledge and not from the data." + did_you_mean(column, self.bounds)
+            )
+        return self.bounds[column]
+
+    def domain_of(self, column: str) -> tuple[str, ...]:
+        """The domain of a column, or a refusal."""
+        if column not in self.domains:
+            raise ParameterError(
+                f"column {column!r} has no declared domain, and the values that occur would give people away; declare it "
+                f"(domains={{{column!r}: ['a', 'b']}}, or 'domain: [a, b]' in the recipe), from public knowledge and not "
+                "from the data." + did_you_mean(column, self.domains)
+            )
+        return self.domains[column]
+
+    def about(self, columns: Sequence[str]) -> dict[str, Any]:
+        """What is declared of some columns, as plain data: part of what makes a question the same question."""
+        said: dict[str, Any] = {}
+        for column in sorted(set(columns)):
+            said[column] = {
+                "bounds": list(self.bounds[column]) if column in self.bounds else None,
+                "domain": list(self.domains[column]) if column in self.domains else None,
+                "missing": self.missing.get(column),
+            }
+        return said
+
+
+def declared(
+    schema: Schema,
+    *,
+    bounds: Mapping[str, Any] | None = None,
+    domains: Mapping[str, Any] | None = None,
+    missing: Mapping[str, Any] | None = None,
+) -> Declared:
+    """Gather what the schema declares and what is given besides; what is given wins.
+
+    >>> found = declared(Schema({}), bounds={"age": (0, 120)}, domains={"sex": ["f", "m"]}, missing={"age": 50})
+    >>> found.bounds_of("age"), found.domain_of("sex"), found.missing
+    ((0.0, 120.0), ('f', 'm'), {'age': 50.0})
+    """
+    limits = {n: a.bounds for n, a in schema.attributes.items() if a.bounds is not None}
+    values = {n: a.domain for n, a in schema.attributes.items() if a.domain is not None}
+    limits |= {n: _named(n, checked_bounds, b) for n, b in (bounds or {}).items()}
+    values |= {n: _named(n, checked_domain, d) for n, d in (domains or {}).items()}
+    for column, words in values.items():
+        if OUTSIDE in words:
+            raise ParameterError(
+                f"the domain of column {column!r} cannot contain {OUTSIDE!r}: it names what is not in it"
+            )
+    both = sorted(limits.keys() & values.keys())
+    if both:
+        raise SchemaError([f"column {n!r} has both bounds and a domain; a column is a number or a word" for n in both])
+    defaults = {n: _default(n, value, limits, values) for n, value in (missing or {}).items()}
+    return Declared(limits, values, defaults)
+
+
+def _named(column: str, check: Any, given: Any) -> Any:
+    try:
+        return check(given)
+    except ParameterError as error:
+        raise ParameterError(f"column {column!r}: {error}") from None
+
+
+def _default(
+    column: str, value: Any, bounds: Mapping[str, tuple[float, float]], domains: Mapping[str, tuple[str, ...]]
+) -> float | str:
+    """What a missing value of a column counts as; it must lie within what is declared."""
+    if column in bounds:
+        low, high = bounds[column]
+        number = isinstance(value, int | float) and not isinstance(value, bool)
+        if not number or not math.isfinite(value) or not low <= value <= high:
+            raise ParameterError(f"the default for missing values of column {column!r} must lie within its bounds")
+        return float(value)
+    if column in domains:
+        if str(value) not in domains[column]:
+            raise ParameterError(f"the default for missing values of column {column!r} must be in its domain")
+        return str(value)
+    raise ParameterError(f"column {column!r} has a default for missing values but neither bounds nor domain")
+
+
+# Which two tables must look alike, and how far one person can move a total.
+#
+# Two tables are neighbours when one protected unit (a person with all rows) is in one of them and not in the other
+# (``add_remove``) or has other rows (``change_one``: the number of units is public). A mechanism that is ε-DP for
+# ``add_remove`` is at most 2ε-DP for ``change_one``.
+
+NEIGHBOURS = ("add_remove", "change_one")
+ROW = "row"
+"""What ``protects`` is called when every row is a person of its own."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Relation:
+    """Whom the answers protect: the unit's column (or ``row``), how many of its rows count, and who is a neighbour."""
+
+    protects: str = ROW
+    neighbours: str = "add_remove"
+    contributions: int = 1
+
+    def __post_init__(self) -> None:
+        if self.neighbours not in NEIGHBOURS:
+            known = did_you_mean(str(self.neighbours), NEIGHBOURS)
+            raise ParameterError(f"neighbours must be add_remove or change_one.{known}")
+        if type(self.contributions) is not int or self.contributions < 1:
+            raise ParameterError("contributions, the rows of one unit that count, must be a whole number from 1")
+        if self.protects == ROW and self.contributions != 1:
+            raise ParameterError("contributions above 1 need a column that names the unit: protects='patient'")
+
+    @property
+    def words(self) -> str:
+        """Whom the answers protect, in words."""
+        if self.protects == ROW:
+            who = "one row"
+        else:
+            who = f"one {self.protects} (at most {self.contributions} row{'s'[: self.contributions > 1]} of each count)"
+        return f"{who} {'being there or not' if self.neighbours == 'add_remove' else 'being replaced'}"
+
+    def reach(self, low: int, high: int, *, cells: int) -> tuple[int, float]:
+        """How far one unit moves a vector of totals: its L1 and L2 sensitivity.
+
+        Each row adds a number of [low, high] to one of the cells, or nothing (it is filtered out or missing). With
+        ``M = max(|low|, |high|)``, ``R = max(high, 0) − min(low, 0)`` and c rows per unit:
+
+        ========== ===== ======================= ====================
+        neighbours cells L1                      L2
+        ========== ===== ======================= ====================
+        add_remove any   c·M                     c·M
+        change_one 1     c·R                     c·R
+        change_one more  2·c·M                   c·max(√2·M, R)
+        ========== ===== ======================= ====================
+
+        >>> Relation().reach(0, 1, cells=5), Relation(neighbours="change_one").reach(0, 1, cells=5)[0]
+        ((1, 1.0), 2)
+        >>> Relation(neighbours="change_one").reach(20, 100, cells=1)
+        (100, 100.0)
+        """
+        most = max(abs(low), abs(high))
+        spread = max(high, 0) - min(low, 0)
+        rows = self.contributions
+        if self.neighbours == "add_remove":
+            return rows * most, float(rows * most)
+        if cells == 1:
+            return rows * spread, float(rows * spread)
+        return 2 * rows * most, math.nextafter(rows * max(math.sqrt(2) * most, spread), math.inf)
 
 
 @dataclasses.dataclass(frozen=True, eq=False, repr=False)
@@ -81,10 +252,6 @@ def rows_that_count(dataset: Dataset, relation: Relation) -> NDArray[np.bool_]:
 
     The choice within one unit does not depend on the others, so taking a unit away changes its own rows only.
     """
-    import numpy as np
-
-    from sfumato.core.encoding import encode
-
     rows = len(dataset)
     if relation.protects == ROW:
         return np.ones(rows, dtype=bool)
@@ -104,8 +271,6 @@ def _bounded(
     column: pl.Series, bounds: tuple[float, float], default: float | str | None
 ) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
     """What is no number is missing: a column read from text may hold anything, and an error would tell."""
-    import numpy as np
-
     values = _as_floats(column)
     present = ~np.isnan(values)
     filler = bounds[0] if default is None else float(default)
@@ -114,9 +279,6 @@ def _bounded(
 
 
 def _placed(column: pl.Series, domain: tuple[str, ...], default: float | str | None) -> NDArray[np.int64]:
-    import numpy as np
-    import polars as pl
-
     outside = len(domain)
     if column.dtype.is_numeric():
         places = _placed_numbers(column, domain)
@@ -137,8 +299,6 @@ def _placed(column: pl.Series, domain: tuple[str, ...], default: float | str | N
 
 def _placed_numbers(column: pl.Series, domain: tuple[str, ...]) -> NDArray[np.int64]:
     """Places of numbers: 33.0 in the table is '33' in the domain."""
-    import numpy as np
-
     known = [(number, place) for place, word in enumerate(domain) if math.isfinite(number := _as_number(word))]
     ranked, places = np.array([*sorted(known), (math.inf, len(domain))]).T
     values = _as_floats(column)
@@ -155,20 +315,14 @@ def _as_number(word: str) -> float:
 
 def _as_floats(column: pl.Series) -> NDArray[np.float64]:
     """The numbers of a column; what is none is NaN."""
-    import polars as pl
-
     plain = column.cast(pl.String) if isinstance(column.dtype, pl.Categorical | pl.Enum) else column
     return plain.cast(pl.Float64, strict=False).fill_null(math.nan).to_numpy()
 
 
 def _is_plain(column: pl.Series) -> bool:
-    import polars as pl
-
     kind = column.dtype
     return kind.is_numeric() or kind in (pl.String, pl.Boolean, pl.Categorical, pl.Enum, pl.Null)
 
 
 def _is_day(column: pl.Series) -> bool:
-    import polars as pl
-
     return column.dtype == pl.Date

@@ -16,31 +16,28 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from sfumato.errors import ParameterError, did_you_mean
-from sfumato.examples.anonymity_tables import faggioli, patients, regions, sandhu, torra
 from sfumato.examples.benchmark_table import large
 from sfumato.examples.closeness_tables import (
     ancona,
+    conditions,
     disclosure_counterexample,
     disease_tree,
     diseases,
     diversity_counterexamples,
     faggioli_blocks,
     heart,
-    salaries,
-)
-from sfumato.examples.hospital import hospital, visits
-from sfumato.examples.household_survey import survey
-from sfumato.examples.release_tables import (
-    conditions,
     illness_tree,
     illnesses,
     incomes,
     john,
     john_releases,
     ring,
+    salaries,
     students,
 )
-from sfumato.examples.risk_tables import special_uniques, weighted_keys
+from sfumato.examples.hospital import hospital, visits
+from sfumato.examples.household_survey import survey
+from sfumato.examples.literature import faggioli, patients, regions, sandhu, special_uniques, torra, weighted_keys
 
 if TYPE_CHECKING:
     from sfumato.core.dataset import Dataset

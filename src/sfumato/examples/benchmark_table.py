@@ -5,21 +5,22 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+import polars as pl
+
 from sfumato.core.hierarchy import TOP
 from sfumato.core.schema import Attribute, Kind
 from sfumato.errors import ParameterError
-from sfumato.examples.people import nested
-from sfumato.examples.tables import Example, as_dataset, at_least, either, from_columns, quasi, sensitive
-from sfumato.examples.vocabulary import MARITAL, MARITAL_BY_AGE, NATIONALITIES, OCCUPATIONS
+from sfumato.examples.literature import Example, as_dataset, at_least, either, from_columns, quasi, sensitive
+from sfumato.examples.people import MARITAL, MARITAL_BY_AGE, NATIONALITIES, OCCUPATIONS, nested
+from sfumato.hierarchies import Dates, Order, Tree, intervals, mask_right, suppress
 
 if TYPE_CHECKING:
-    import numpy as np
-    import polars as pl
     from numpy.typing import NDArray
 
     from sfumato.core.dataset import Dataset
     from sfumato.core.hierarchy import Hierarchy
-    from sfumato.examples.draws import Draws
+    from sfumato.examples.people import Draws
 
 QUANTILES = 1 << 16
 OLDEST = 100
@@ -51,7 +52,7 @@ def large(rows: int = 1_000_000, *, columns: int = 6, distinct: str = "few", see
 
 
 def _large(rows: int = 1_000_000, columns: int = 6, distinct: str = "few", seed: int = 17) -> Example:
-    from sfumato.examples.draws import Draws
+    from sfumato.examples.people import Draws
 
     if not 1 <= columns <= len(_MAKERS):
         raise ParameterError(f"columns must lie between 1 and {len(_MAKERS)}, not {columns}")
@@ -71,8 +72,6 @@ def _large(rows: int = 1_000_000, columns: int = 6, distinct: str = "few", seed:
 
 def _quantiles(weights: Sequence[float]) -> NDArray[np.uint16]:
     """Table that turns a whole number below 65536 into a position drawn in proportion to the weights."""
-    import numpy as np
-
     steps = np.cumsum(np.asarray(weights, dtype=np.float64))
     middles = (np.arange(QUANTILES) + 0.5) / QUANTILES * steps[-1]
     found: NDArray[np.uint16] = np.searchsorted(steps, middles, side="right").astype(np.uint16)
@@ -87,8 +86,6 @@ def _drawn_by_age(
     draws: Draws, age: NDArray[np.uint16], bands: Sequence[tuple[int, Sequence[float]]]
 ) -> NDArray[np.uint16]:
     """Draw with the weights of the first band whose upper end lies above the age."""
-    import numpy as np
-
     tables = np.concatenate([_quantiles(weights) for _, weights in bands])
     band = np.searchsorted([top for top, _ in bands], np.arange(OLDEST), side="right")
     found: NDArray[np.uint16] = tables[(band * QUANTILES).astype(np.uint32)[age] + draws.short(len(age))]
@@ -100,15 +97,10 @@ def _falling(count: int, power: float) -> list[float]:
 
 
 def _enum(labels: Sequence[str], codes: NDArray[np.uint16]) -> pl.Series:
-    import numpy as np
-    import polars as pl
-
     return pl.Series(labels, dtype=pl.Enum(labels)).gather(pl.Series(codes.astype(np.uint32)))
 
 
 def _age(draws: Draws, age: NDArray[np.uint16], detailed: bool) -> Any:
-    import numpy as np
-
     if not detailed:
         return age.astype(np.int16)
     days = age.astype(np.int32) * 365 + draws.short(len(age)) % 365
@@ -116,8 +108,6 @@ def _age(draws: Draws, age: NDArray[np.uint16], detailed: bool) -> Any:
 
 
 def _zip(draws: Draws, age: NDArray[np.uint16], detailed: bool) -> Any:
-    import numpy as np
-
     area = _drawn(draws, len(age), _falling(AREAS, 1.2))
     if not detailed:
         return _enum([f"{7 * number % 1000:03d}" for number in range(AREAS)], area)
@@ -140,8 +130,6 @@ def _occupation(draws: Draws, age: NDArray[np.uint16], detailed: bool) -> Any:
 
 
 def _size(draws: Draws, age: NDArray[np.uint16], detailed: bool) -> Any:
-    import numpy as np
-
     return (1 + _drawn(draws, len(age), (22, 33, 18, 16, 6, 3, 1.5, 0.5))).astype(np.int16)
 
 
@@ -168,8 +156,6 @@ def _attribute(name: str, detailed: bool) -> Attribute:
 
 
 def _hierarchy(name: str, detailed: bool) -> Hierarchy:
-    from sfumato.hierarchies import Dates, Order, Tree, intervals, mask_right, suppress
-
     built: dict[str, Callable[[], Hierarchy]] = {
         "age": lambda: intervals(5, 10, 20),
         "birth_date": lambda: Dates(levels=("month", "year", "decade")),

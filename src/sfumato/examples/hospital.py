@@ -4,19 +4,21 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from sfumato.core.hierarchy import TOP
 from sfumato.core.schema import Attribute, Kind, Role
 from sfumato.examples import people
-from sfumato.examples.tables import Example, as_dataset, at_least, direct, from_columns, plain, quasi, sensitive
-from sfumato.examples.vocabulary import MARITAL, NATIONALITIES, OCCUPATIONS
+from sfumato.examples.literature import Example, as_dataset, at_least, direct, from_columns, plain, quasi, sensitive
+from sfumato.examples.people import MARITAL, NATIONALITIES, OCCUPATIONS
+from sfumato.hierarchies import Dates, Tree, intervals, mask_right, suppress
 
 if TYPE_CHECKING:
-    import numpy as np
     from numpy.typing import NDArray
 
     from sfumato.core.dataset import Dataset
     from sfumato.core.hierarchy import Hierarchy
-    from sfumato.examples.draws import Draws
+    from sfumato.examples.people import Draws
 
 NOTE = "generated; no real person is in it"
 FIRST_DAY = "2023-01-01"
@@ -51,7 +53,7 @@ def hospital(rows: int = 3000, *, seed: int = 7) -> Dataset:
 
 
 def _hospital(rows: int = 3000, seed: int = 7) -> Example:
-    from sfumato.examples.draws import Draws
+    from sfumato.examples.people import Draws
 
     draws = Draws(seed)
     columns = _patients(draws, at_least("rows", rows, 1))
@@ -81,8 +83,6 @@ def _patients(draws: Draws, rows: int) -> dict[str, Any]:
 
 def _admissions(draws: Draws, age: NDArray[np.int64], sex: NDArray[np.object_]) -> dict[str, Any]:
     """What they are called, and when, why, where and for how long they were in hospital."""
-    import numpy as np
-
     rows = len(age)
     given, family = people.given_names(draws, sex), people.family_names(draws, rows)
     kind = people.diagnoses(draws, age, sex)
@@ -101,8 +101,6 @@ def _admissions(draws: Draws, age: NDArray[np.int64], sex: NDArray[np.object_]) 
 
 
 def _hospital_attributes() -> dict[str, Attribute]:
-    from sfumato.hierarchies import Tree, intervals, mask_right, suppress
-
     return {
         "patient_name": direct(),
         "insurance_number": direct(),
@@ -122,8 +120,6 @@ def _hospital_attributes() -> dict[str, Attribute]:
 
 
 def _calendar() -> Hierarchy:
-    from sfumato.hierarchies import Dates
-
     return Dates(levels=("month", "quarter", "year"))
 
 
@@ -138,9 +134,7 @@ def visits(rows: int = 5000, *, seed: int = 11) -> Dataset:
 
 
 def _visits(rows: int = 5000, seed: int = 11) -> Example:
-    import numpy as np
-
-    from sfumato.examples.draws import Draws
+    from sfumato.examples.people import Draws
 
     draws = Draws(seed)
     of = _owners(draws, at_least("rows", rows, 1))
@@ -168,16 +162,12 @@ def _visits(rows: int = 5000, seed: int = 11) -> Example:
 
 def _owners(draws: Draws, rows: int) -> NDArray[np.int64]:
     """Which person each visit belongs to: 0, 0, 0, 1, 2, 2, …; the numbers of visits fall off geometrically."""
-    import numpy as np
-
     frequent = np.where(draws.chance(rows, 0.08), 0.12, 0.45)  # a few chronically ill come far more often
     each = 1 + np.floor(np.log1p(-draws.uniform(rows)) / np.log1p(-frequent)).astype(np.int64)
     return np.repeat(np.arange(rows, dtype=np.int64), each)[:rows]
 
 
 def _visit_attributes() -> dict[str, Attribute]:
-    from sfumato.hierarchies import Dates, Tree, mask_right, suppress
-
     return {
         "patient": Attribute((Role.UNIT,), unit="person"),
         "birth_date": quasi(Dates(levels=("month", "year", "decade")), Kind.DATE),

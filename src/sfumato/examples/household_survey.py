@@ -4,17 +4,19 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from sfumato.core.hierarchy import TOP
 from sfumato.core.schema import Attribute, Kind, Role
 from sfumato.examples import people
-from sfumato.examples.tables import Example, as_dataset, at_least, from_columns, plain, quasi, sensitive
+from sfumato.examples.literature import Example, as_dataset, at_least, from_columns, plain, quasi, sensitive
+from sfumato.hierarchies import Order, Tree, intervals, suppress
 
 if TYPE_CHECKING:
-    import numpy as np
     from numpy.typing import NDArray
 
     from sfumato.core.dataset import Dataset
-    from sfumato.examples.draws import Draws
+    from sfumato.examples.people import Draws
 
     Whole = NDArray[np.int64]
     Words = NDArray[np.object_]
@@ -59,7 +61,7 @@ def survey(rows: int = 4000, *, seed: int = 13) -> Dataset:
 
 
 def _survey(rows: int = 4000, seed: int = 13) -> Example:
-    from sfumato.examples.draws import Draws
+    from sfumato.examples.people import Draws
 
     draws = Draws(seed)
     home, size = _households(draws, at_least("rows", rows, 1))
@@ -69,8 +71,6 @@ def _survey(rows: int = 4000, seed: int = 13) -> Example:
 
 def _households(draws: Draws, rows: int) -> tuple[Whole, Whole]:
     """The household of each row, and the size of each household."""
-    import numpy as np
-
     drawn = 1 + draws.pick(rows, (39, 34, 13, 10, 3, 1))
     home = np.repeat(np.arange(rows, dtype=np.int64), drawn)[:rows]
     return home, np.bincount(home)
@@ -78,8 +78,6 @@ def _households(draws: Draws, rows: int) -> tuple[Whole, Whole]:
 
 def _of_households(draws: Draws, home: Whole, size: Whole) -> dict[str, Any]:
     """What the members of a household share."""
-    import numpy as np
-
     count = len(size)
     region = draws.order(count) % len(REGIONS)
     sampled = np.bincount(region, minlength=len(REGIONS))
@@ -100,8 +98,6 @@ def _of_households(draws: Draws, home: Whole, size: Whole) -> dict[str, Any]:
 
 def _of_persons(draws: Draws, home: Whole) -> dict[str, Any]:
     """What each member has for themselves."""
-    import numpy as np
-
     rows = len(home)
     age = _ages(draws, home)
     education, employment = _educations(draws, age), _employments(draws, age)
@@ -125,8 +121,6 @@ def _of_persons(draws: Draws, home: Whole) -> dict[str, Any]:
 
 def _ages(draws: Draws, home: Whole) -> Whole:
     """The first of a household is grown up, the second mostly a partner of similar age, the others children."""
-    import numpy as np
-
     rows = len(home)
     first = np.searchsorted(home, home)
     place = np.arange(rows) - first
@@ -139,8 +133,6 @@ def _ages(draws: Draws, home: Whole) -> Whole:
 
 def _educations(draws: Draws, age: Whole) -> Whole:
     """Position of the education: children have none yet, a doctorate takes until 27."""
-    import numpy as np
-
     grown = draws.pick(len(age), (4, 17, 22, 32, 13, 10, 2))
     reachable = np.select([age < 16, age < people.ADULT, age < 21, age < 24, age < 27], [0, 1, 3, 4, 5], 6)
     found: Whole = np.minimum(grown, reachable)
@@ -148,8 +140,6 @@ def _educations(draws: Draws, age: Whole) -> Whole:
 
 
 def _employments(draws: Draws, age: Whole) -> Words:
-    import numpy as np
-
     names = [name for members in EMPLOYMENT_TREE.values() for name in members]
     working = people.words(names, draws.pick(len(age), (52, 22, 9, 6, 3, 3, 5, 0)))
     luck = draws.uniform(len(age))
@@ -159,8 +149,6 @@ def _employments(draws: Draws, age: Whole) -> Words:
 
 
 def _attributes() -> dict[str, Attribute]:
-    from sfumato.hierarchies import Order, Tree, intervals, suppress
-
     return {
         "household": Attribute((Role.UNIT,), unit="household"),
         "region": Attribute((Role.QUASI, Role.STRATUM), hierarchy=Tree({TOP: REGION_TREE})),

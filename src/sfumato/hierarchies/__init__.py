@@ -6,12 +6,12 @@ from sfumato.hierarchies.dates import Dates, dates
 from sfumato.hierarchies.file import HierarchyFile, hierarchy_file, read_hierarchy
 from sfumato.hierarchies.frequency import Frequency, frequency
 from sfumato.hierarchies.intervals import Intervals, intervals
+from sfumato.hierarchies.listed import write_hierarchy
 from sfumato.hierarchies.mask import MaskLeft, MaskRight, mask_left, mask_right
 from sfumato.hierarchies.order import Order, order
 from sfumato.hierarchies.suppress import Suppress, suppress
 from sfumato.hierarchies.table import Table, hierarchy_table
 from sfumato.hierarchies.tree import Tree, tree
-from sfumato.hierarchies.writing import write_hierarchy
 
 ALL: tuple[type, ...] = (
     Intervals,

@@ -16,8 +16,7 @@ from sfumato.core.files import MEGABYTE, read_plain
 from sfumato.core.hierarchy import Paths
 from sfumato.core.parameters import parameters
 from sfumato.errors import ParameterError, UnreadableInput
-from sfumato.hierarchies.fields import Catch
-from sfumato.hierarchies.listed import Row, paths_under, require_other_below_top, require_sound
+from sfumato.hierarchies.listed import Catch, Row, paths_under, require_other_below_top, require_sound
 from sfumato.hierarchies.table import Table
 
 MOST_BYTES = 256 * MEGABYTE

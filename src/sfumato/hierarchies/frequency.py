@@ -11,8 +11,7 @@ from pydantic import AfterValidator, Field
 from sfumato.core.hierarchy import TOP, Paths
 from sfumato.core.parameters import parameters
 from sfumato.errors import ParameterError
-from sfumato.hierarchies.fields import Label
-from sfumato.hierarchies.occurring import category_paths
+from sfumato.hierarchies.listed import Label, category_paths
 
 
 @parameters

@@ -2,10 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import csv
+import dataclasses
+import math
+import os
+import tempfile
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Annotated, Any, Literal
 
-from sfumato.core.hierarchy import TOP, Paths
-from sfumato.errors import SchemaError
+from pydantic import BeforeValidator, Field
+
+from sfumato.core.hierarchy import TOP, Hierarchy, Ladder, Paths, bind
+from sfumato.errors import OutputError, SchemaError
 
 Row = tuple[str, ...]
 SHOWN = 5
@@ -118,3 +127,160 @@ def _several_tops(rows: Sequence[Row], what: str, place: Callable[[int], str]) -
 def _more(found: Sequence[object], what: str) -> list[str]:
     rest = len(found) - SHOWN
     return [f"{what}: {rest} more of this kind"] if rest > 0 else []
+
+
+# Counting leaves and loss for hierarchies that are rules: only the values that occur are known.
+
+Extent = tuple[float, float]
+"""Where a node begins and ends on the axis of its column; a leaf begins where it ends."""
+
+EVERYWHERE: Extent = (float("-inf"), float("inf"))
+"""The extent of the top."""
+
+
+def category_paths(rows: Sequence[tuple[str, ...]], own: Sequence[int], depth: int) -> Paths:
+    """Paths with the loss of categories, ``(leaves−1)/(all leaves−1)``, from the values that occur.
+
+    ``own[i]`` is the level of the node that value *i* is: 0 for an original value. A column without values has
+    the depth of the rule and its top, and nothing else.
+    """
+    if not rows:
+        empty: tuple[dict[str, float], ...] = tuple({} for _ in range(depth - 1))
+        return Paths((), (*empty, {TOP: 1.0}), (*empty, {TOP: 1.0}))
+    return Paths.from_leaf_rows(rows, leaf_rows(rows, own))
+
+
+def extent_paths(
+    rows: Sequence[tuple[str, ...]],
+    own: Sequence[int],
+    extents: Sequence[Mapping[str, Extent]],
+    domain: Extent | None,
+) -> Paths:
+    """Paths with the loss of numbers and dates: the extent inside the domain over the width of the domain.
+
+    ``extents[level]`` has the extent of every label below the top that is not a leaf; a leaf has none and loses
+    nothing. The top has loss 1, unless the domain is a single point: then nothing can be lost. ``None`` for a
+    domain: no value says where it lies.
+    """
+    loss = [{label: _share(extent, domain) for label, extent in level.items()} for level in extents]
+    loss.append({TOP: _share(EVERYWHERE, domain)})
+    for row in rows:
+        loss[0].setdefault(row[0], 0.0)
+    return dataclasses.replace(category_paths(rows, own, len(loss)), loss=tuple(loss), measured=True)
+
+
+def _share(span: Extent, domain: Extent | None) -> float:
+    if domain is None:
+        return 1.0
+    low, high = domain
+    inside = min(span[1], high) - max(span[0], low)
+    return max(0.0, inside / (high - low)) if high > low else 0.0
+
+
+def leaf_rows(rows: Sequence[tuple[str, ...]], own: Sequence[int]) -> list[tuple[str, ...]]:
+    """The rows of values with nothing finer below them; an inner node alone is as fine as the column gets.
+
+    >>> leaf_rows([("53711", "5371*", "*"), ("5371*", "5371*", "*"), ("5399*", "5399*", "*")], [0, 1, 1])
+    [('53711', '5371*', '*'), ('5399*', '5399*', '*')]
+    """
+    pairs = list(zip(rows, own, strict=True))
+    top = len(rows[0]) - 1 if rows else 0
+    finer = {level: {row[level] for row, lower in pairs if lower < level} for level in set(own) if 0 < level < top}
+    return [row for row, level in pairs if not level or (level < top and row[level] not in finer[level])]
+
+
+# What the fields of all hierarchies are made of: labels and numbers.
+
+
+def label_text(value: Any) -> str:
+    """A label as text; whole numbers may be written without quotes, other things may not.
+
+    >>> label_text(7)
+    '7'
+    """
+    if isinstance(value, str):
+        return value
+    if isinstance(value, int) and not isinstance(value, bool):
+        return str(value)
+    raise ValueError(f"labels must be text; put quotes around this {type(value).__name__}")
+
+
+def finite(value: Any) -> int | float:
+    """A finite number, or a ValueError that says so."""
+    if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
+        raise ValueError("must be a finite number")
+    return value
+
+
+Label = Annotated[str, BeforeValidator(label_text)]
+Number = Annotated[int | float, BeforeValidator(finite)]
+PositiveNumber = Annotated[int | float, BeforeValidator(finite), Field(gt=0)]
+Catch = Annotated[
+    Label | None, Field(description="label below the top that adopts the values the hierarchy does not list")
+]
+
+
+# Writing a hierarchy down, in the format of ARX.
+
+
+def write_hierarchy(
+    hierarchy: Hierarchy | Ladder,
+    values: Sequence[str | None],
+    path: str | Path,
+    *,
+    counts: Sequence[int] | None = None,
+    delimiter: str = ";",
+    encoding: str = "utf-8",
+) -> Path:
+    """Write the paths of some values as a file of ARX's format: one row per value, from the value to the top.
+
+    Missing values are left out. ``counts`` says how often each value occurs, for hierarchies that depend on it;
+    without it all count the same. The file appears whole or not at all.
+    """
+    ladder = hierarchy if isinstance(hierarchy, Ladder) else bind(hierarchy, values, counts or [1] * len(values))
+    rows = list(_rows(ladder, values))
+    target = Path(path)
+    try:
+        _replace(target, rows, delimiter, encoding)
+    except UnicodeEncodeError:
+        raise OutputError(f"{target.name!r} cannot hold all labels in {encoding}; use encoding='utf-8'") from None
+    except OSError as error:
+        raise OutputError(f"{str(target)!r} cannot be written: {error.strerror or type(error).__name__}") from None
+    return target
+
+
+def _rows(ladder: Ladder, values: Sequence[str | None]) -> Iterator[tuple[str, ...]]:
+    """The paths of the values, in the order of the ladder: siblings stand together."""
+    wanted = {value for value in values if value is not None}
+    absent = len(wanted.difference(ladder.labels[0]))
+    if absent:
+        raise SchemaError(f"{absent} of {len(wanted)} values are not on the ladder; bind the hierarchy to them first")
+    climbs = [ladder.climb(0, level).tolist() for level in range(ladder.depth)]
+    for code, value in enumerate(ladder.labels[0]):
+        if value in wanted:
+            yield tuple(str(ladder.labels[level][climb[code]]) for level, climb in enumerate(climbs))
+
+
+def _replace(target: Path, rows: Sequence[tuple[str, ...]], delimiter: str, encoding: str) -> None:
+    handle, temporary = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
+    try:
+        with open(handle, "w", encoding=encoding, newline="") as stream:
+            csv.writer(stream, delimiter=delimiter, lineterminator="\n", quoting=_quoting(rows)).writerows(rows)
+        Path(temporary).chmod(0o666 & ~_umask())
+        Path(temporary).replace(target)
+    except BaseException:
+        Path(temporary).unlink(missing_ok=True)
+        raise
+
+
+def _quoting(rows: Sequence[tuple[str, ...]]) -> Literal[0, 1]:
+    """Quote everything where a label holds what a reader takes for a line end or a byte order mark."""
+    strange = any(mark in label for row in rows for label in row for mark in ("\r", "\ufeff"))
+    return csv.QUOTE_ALL if strange else csv.QUOTE_MINIMAL
+
+
+def _umask() -> int:
+    """The permissions new files do not get; the temporary file was made for its owner alone."""
+    mask = os.umask(0)
+    os.umask(mask)
+    return mask

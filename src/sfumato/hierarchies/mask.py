@@ -10,7 +10,7 @@ from pydantic import Field
 from sfumato.core.hierarchy import TOP, Paths
 from sfumato.core.parameters import parameters
 from sfumato.errors import SchemaError
-from sfumato.hierarchies.occurring import category_paths
+from sfumato.hierarchies.listed import category_paths
 
 Length = Annotated[int, Field(ge=1, le=1000, description="number of characters of the longest value")]
 Char = Annotated[str, Field(min_length=1, max_length=1, description="the character that stands for a hidden one")]

@@ -7,7 +7,7 @@ from typing import ClassVar
 
 from sfumato.core.hierarchy import TOP, Paths
 from sfumato.core.parameters import parameters
-from sfumato.hierarchies.occurring import category_paths
+from sfumato.hierarchies.listed import category_paths
 
 
 @parameters

@@ -9,8 +9,7 @@ from pydantic import AfterValidator, Field
 
 from sfumato.core.hierarchy import Paths
 from sfumato.core.parameters import parameters
-from sfumato.hierarchies.fields import Catch, Label
-from sfumato.hierarchies.listed import paths_under, require_other_below_top, require_sound
+from sfumato.hierarchies.listed import Catch, Label, paths_under, require_other_below_top, require_sound
 
 
 @parameters

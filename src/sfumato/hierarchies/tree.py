@@ -10,8 +10,7 @@ from pydantic import AfterValidator, Field
 from sfumato.core.hierarchy import Paths, require_single_parents
 from sfumato.core.parameters import parameters
 from sfumato.errors import ParameterError
-from sfumato.hierarchies.fields import Catch, label_text
-from sfumato.hierarchies.listed import paths_under, require_other_below_top
+from sfumato.hierarchies.listed import Catch, label_text, paths_under, require_other_below_top
 
 DEEPEST = 100
 """More levels than this are taken for a mapping that contains itself."""

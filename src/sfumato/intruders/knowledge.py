@@ -6,14 +6,15 @@ import dataclasses
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
+import numpy as np
+import polars as pl
+
 from sfumato.core.attack import NOT_IN_FILE, Intruder
 from sfumato.core.encoding import encode, require_same_codes
 from sfumato.core.schema import Schema
 from sfumato.errors import SchemaError
 
 if TYPE_CHECKING:
-    import polars as pl
-
     from sfumato.core.dataset import Dataset
     from sfumato.core.pair import Pair
     from sfumato.core.randomness import Seed
@@ -21,8 +22,6 @@ if TYPE_CHECKING:
 
 def intruder_from(pair: Pair, knows: Sequence[str], *, sample: int, seed: Seed) -> Intruder:
     """An intruder who took the columns from the original itself: the most anyone can know of them."""
-    import numpy as np
-
     pair.original.require(knows)
     rows = np.arange(len(pair.original), dtype=np.int64)
     some = len(rows) > sample
@@ -37,9 +36,6 @@ def intruder_with(pair: Pair, file: Dataset, knows: Sequence[str] | None, *, by:
     ``by`` names a column that identifies people in both tables; without it a row of the file describes the only original row
     that agrees with it on every column both have, and nobody where there is none or are several.
     """
-    import numpy as np
-    import polars as pl
-
     common = [c for c in file.columns if c in pair.original.columns]
     known = tuple(knows or [c for c in common if c in pair.released.columns and c != by])
     file.require([*known, *([by] if by else [])])
@@ -72,8 +68,6 @@ def renamed(file: Dataset, names: Mapping[str, str]) -> Dataset:
 
 def _as_labels(table: Dataset, columns: Sequence[str]) -> pl.DataFrame:
     """Columns as the labels values are known by, numbered: 33 and 33.0 are the same, and no name is in the way."""
-    import polars as pl
-
     encoded = [encode(table.column(column)) for column in columns]
     labels = [pl.Series(e.labels, dtype=pl.String).gather(e.codes) for e in encoded]
     return pl.DataFrame({str(place): series for place, series in enumerate(labels)})

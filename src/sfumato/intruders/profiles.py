@@ -6,6 +6,8 @@ import dataclasses
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from sfumato.core.schema import Role
 
 if TYPE_CHECKING:
@@ -40,7 +42,6 @@ def _five_of_any(pair: Pair) -> tuple[str, ...]:
 
 def most_telling(pair: Pair, columns: Sequence[str], most: int) -> tuple[str, ...]:
     """The columns with the most entropy as released, most telling first."""
-    import numpy as np
 
     def entropy(name: str) -> float:
         codes = pair.reading(name).released

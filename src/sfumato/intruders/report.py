@@ -5,12 +5,15 @@ from __future__ import annotations
 import dataclasses
 from typing import TYPE_CHECKING, Any
 
+import polars as pl
+
 from sfumato.core.attack import Finding, NothingToAttack
+from sfumato.core.notebook import html_headline, html_list, html_table
 from sfumato.errors import ParameterError
+from sfumato.report.attacks import attack_chart_on_white, conclusion
 
 if TYPE_CHECKING:
     import altair as alt
-    import polars as pl
 
 
 @dataclasses.dataclass(frozen=True)
@@ -126,8 +129,6 @@ class AttackReport:
 
     def to_frame(self) -> pl.DataFrame:
         """One row an attack that was tried or is unknown (then without a value)."""
-        import polars as pl
-
         text, share = pl.String, pl.Float64
         kinds = {
             "intruder": text,
@@ -150,8 +151,6 @@ class AttackReport:
 
     def plot(self) -> alt.LayerChart | None:
         """Every attack as a bar with its interval, what guessing gives and what is allowed; None when none was tried."""
-        from sfumato.report.attacks import attack_chart_on_white
-
         return attack_chart_on_white(self.to_dict())
 
     @property
@@ -169,9 +168,6 @@ class AttackReport:
         return "\n".join([*lines, *left])
 
     def _repr_html_(self) -> str:
-        from sfumato.core.notebook import html_headline, html_list, html_table
-        from sfumato.report.attacks import conclusion
-
         rows = [("✗" if t.exceeds else "✓", t.intruder, *_told(t.finding)) for t in self.tried]
         rows += [("?", s.intruder, _words(s.attack), "unknown", "–", "–", str(s.reason)) for s in self.unknown]
         clear = not self.unknown and not any(t.exceeds for t in self.tried)

@@ -4,20 +4,16 @@ from __future__ import annotations
 
 import io
 from pathlib import Path
-from typing import TYPE_CHECKING
+
+import polars as pl
 
 from sfumato.core.source import Source
 from sfumato.errors import UnreadableInput
 from sfumato.io.formats import ARROW_STREAM, refuse_nested, refusing
 
-if TYPE_CHECKING:
-    import polars as pl
-
 
 def read(data: bytes, *, name: str) -> tuple[pl.DataFrame, Source]:
     """Read an Arrow file or stream."""
-    import polars as pl
-
     if data.startswith(b"FEA1"):
         raise UnreadableInput(f"{name} is a Feather file of version 1: write it again as Feather version 2 or Parquet")
     if not data.startswith((b"ARROW1", ARROW_STREAM)):
@@ -38,8 +34,6 @@ def write(frame: pl.DataFrame, target: Path, source: Source) -> None:
     An array may keep a value behind a missing one, and the text of rows that are gone: a suppressed cell would be in the file
     for whoever looks at its bytes. Parquet holds neither, so the table is rewritten by way of it.
     """
-    import polars as pl
-
     clean = io.BytesIO()
     frame.write_parquet(clean)
     with target.open("wb") as out:

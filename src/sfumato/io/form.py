@@ -12,15 +12,14 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import polars as pl
 
 from sfumato.core.source import Source
 from sfumato.errors import UnreadableInput
 from sfumato.io.formats import listed
 from sfumato.io.inference import STYLES
-
-if TYPE_CHECKING:
-    import polars as pl
 
 NULL, QUOTE = "", '"'
 LAYOUT = ("delimiter", "encoding", "decimal", "header")
@@ -76,8 +75,6 @@ def types_of(frame: pl.DataFrame) -> dict[str, str]:
 
 
 def _type_of(column: pl.Series) -> str:
-    import polars as pl
-
     dtype = column.dtype
     if dtype.is_integer():
         return "integer" if column.cast(pl.Int64, strict=False).null_count() == column.null_count() else "text"
@@ -101,8 +98,6 @@ def typed(frame: pl.DataFrame, form: Form, name: str) -> pl.DataFrame:
 
 
 def _made(column: pl.Series, kind: str, form: Form, name: str) -> pl.Series:
-    import polars as pl
-
     try:
         made = _converted(column, kind, form)
         if made.null_count() == column.null_count():
@@ -113,8 +108,6 @@ def _made(column: pl.Series, kind: str, form: Form, name: str) -> pl.Series:
 
 
 def _converted(column: pl.Series, kind: str, form: Form) -> pl.Series:
-    import polars as pl
-
     text = column.dtype == pl.String
     if kind == "text":
         return column.cast(pl.String)
@@ -144,10 +137,70 @@ def _spelled_moment(text: pl.Series, kind: str) -> pl.Series:
 
 def _stored_moment(column: pl.Series, kind: str) -> pl.Series:
     """Moments of workbooks and statistics files, which keep fractions of a day or second: right to the millisecond."""
-    import polars as pl
-
     if column.dtype == pl.Time and kind == "time":
         step = 1_000_000
         return (((column.cast(pl.Int64) + step // 2) // step) * step).cast(pl.Time)
     rounded = (column.cast(pl.Datetime("us")) if column.dtype == pl.Date else column).dt.round("1ms")
     return rounded.dt.time() if kind == "time" else rounded.cast(pl.Datetime(_UNITS[kind]))
+
+
+# Cells that a spreadsheet would run: text that begins like a formula.
+#
+# A spreadsheet that opens a CSV takes ``=HYPERLINK(…)`` for a formula, and ``+``, ``-``, ``@``, a tab or a line end before one too.
+# A number is no formula. Defused, such a cell has an apostrophe before it, and so has every cell that begins with apostrophes
+# before such a sign: taking one apostrophe away gives every value back.
+
+_NUMBER = r"^[+-]?(?:\d[\d.,]*|[.,]\d+)(?:[eE][+-]?\d+)?$"
+_RUNS = r"^[=+\-@\t\r\n]"
+_HARMLESS = r"^'+[=+\-@\t\r\n]"
+
+
+def runnable_cells(frame: pl.DataFrame) -> dict[str, int]:
+    """How many cells of each column a spreadsheet would run, the name of the column counted as one; others are left out."""
+    counts = {}
+    for column in frame:
+        cells = int(_runs(column.cast(pl.String)).sum()) if _is_text(column) else 0
+        cells += int(_runs(pl.Series([column.name])).sum())
+        if cells:
+            counts[column.name] = cells
+    return counts
+
+
+def defused(frame: pl.DataFrame) -> pl.DataFrame:
+    """The table with an apostrophe before every name and text that a spreadsheet would run."""
+
+    def one(column: pl.Series) -> pl.Series:
+        name = _marked(pl.Series([column.name])).item()
+        return (_marked(column.cast(pl.String)) if _is_text(column) else column).alias(name)
+
+    return pl.DataFrame([one(column) for column in frame])
+
+
+def restored(frame: pl.DataFrame) -> pl.DataFrame:
+    """The table as it was before :func:`defused`, from columns of text.
+
+    >>> import polars as pl
+    >>> cells = pl.DataFrame({"x": ["=1+1", "-5", "'=1", "a"]})
+    >>> defused(cells)["x"].to_list(), restored(defused(cells)).equals(cells)
+    (["'=1+1", '-5', "''=1", 'a'], True)
+    """
+
+    def one(column: pl.Series) -> pl.Series:
+        return column.str.replace(r"^'('*[=+\-@\t\r\n])", "$1") if column.dtype == pl.String else column
+
+    names = one(pl.Series(frame.columns, dtype=pl.String)).to_list()
+    return pl.DataFrame([one(column).alias(name) for column, name in zip(frame, names, strict=True)])
+
+
+def _is_text(column: pl.Series) -> bool:
+    return column.dtype in (pl.String, pl.Categorical, pl.Enum)
+
+
+def _runs(text: pl.Series) -> pl.Series:
+    return text.str.contains(_RUNS) & ~text.str.contains(_NUMBER)
+
+
+def _marked(text: pl.Series) -> pl.Series:
+    marked = _runs(text) | text.str.contains(_HARMLESS)
+    named = text.alias("text").to_frame().with_columns(marked.alias("marked"))
+    return named.select(pl.when("marked").then("'" + pl.col("text")).otherwise("text")).to_series().alias(text.name)

@@ -7,8 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from sfumato.core.dataset import Dataset
-from sfumato.core.intake import Intake
-from sfumato.core.source import Source
+from sfumato.core.source import Intake, Source
 from sfumato.errors import ParameterError
 from sfumato.io.naming import numbered, repeated
 from sfumato.io.values import with_values

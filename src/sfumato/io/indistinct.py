@@ -21,16 +21,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import numpy as np
+import polars as pl
+
 from sfumato.core.schema import Role
 from sfumato.errors import OutputError
 from sfumato.io.formats import listed
-from sfumato.io.identifier_names import is_identifier_name
-from sfumato.io.inference import STYLES, convert
+from sfumato.io.inference import STYLES, convert, is_identifier_name
 from sfumato.io.values import strip_habit
 
 if TYPE_CHECKING:
-    import polars as pl
-
     from sfumato.core.dataset import Dataset
 
 _EMPTY_IS_MISSING = ("csv", "excel", "spss", "stata", "sas")
@@ -61,8 +61,6 @@ def made_one(dataset: Dataset, format: str, *, spellings: bool = True) -> tuple[
 
 def refuse_unwritable(dataset: Dataset, format: str, *, header: bool) -> None:  # noqa: A002
     """Refuse names and values that a format would lose, before anything is searched."""
-    import polars as pl
-
     shared = [n for n in dataset.columns if Role.DIRECT not in dataset.schema[n].roles]
     problems = []
     if format in _TRIMS_NAMES and header:
@@ -98,8 +96,6 @@ def _keeps(name: str) -> bool:
 
 def _one(column: pl.Series, format: str, *, spellings: bool) -> tuple[pl.Series, str] | None:  # noqa: A002
     """A column of values that are told apart and what was made one, or None where nothing was."""
-    import polars as pl
-
     if column.dtype.is_float():
         return _numbers(column, format)
     if column.dtype in (pl.String, pl.Categorical, pl.Enum):
@@ -110,9 +106,6 @@ def _one(column: pl.Series, format: str, *, spellings: bool) -> tuple[pl.Series,
 
 
 def _numbers(column: pl.Series, format: str) -> tuple[pl.Series, str] | None:  # noqa: A002
-    import numpy as np
-    import polars as pl
-
     known = column.fill_null(1.0)
     values = known.to_numpy()
     lost = ~np.isfinite(values) if format in _FINITE else np.isnan(values)
@@ -179,8 +172,6 @@ def _grouped(spelled: str) -> bool:
 
 
 def _moments(column: pl.Series, format: str) -> tuple[pl.Series, str] | None:  # noqa: A002
-    import polars as pl
-
     if isinstance(column.dtype, pl.Datetime):
         coarse = column.dt.truncate("1ms")
     else:
@@ -196,8 +187,6 @@ def _sentence(told: dict[str, int], format: str) -> str:  # noqa: A002
 
 def guessed(frame: pl.DataFrame) -> dict[str, pl.Series]:
     """Columns of text that whoever reads a CSV without its form finds fewer values in: numbers, or text without its blanks."""
-    import polars as pl
-
     found = {}
     for column in frame:
         if column.dtype != pl.String or not (_may_be_respelled(column) or column.str.contains("^ | $").any()):

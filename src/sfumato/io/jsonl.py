@@ -6,23 +6,20 @@ import io
 import json
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import polars as pl
 
 from sfumato.core.source import Source
 from sfumato.errors import OutputError, UnreadableInput
-from sfumato.io.encodings import to_utf8
 from sfumato.io.formats import listed, refuse_nested, refusing
-
-if TYPE_CHECKING:
-    import polars as pl
+from sfumato.io.sniff import to_utf8
 
 _HEAD = 100
 
 
 def read(data: bytes, *, name: str, encoding: str | None = None) -> tuple[pl.DataFrame, Source]:
     """Read JSON lines; a key that an object lacks is missing there."""
-    import polars as pl
-
     data, encoding, notes = to_utf8(data, name=name, encoding=encoding)
     if not data.strip():
         raise UnreadableInput(f"{name} is empty: it needs one JSON object a line")
@@ -89,8 +86,6 @@ def _word(value: Any) -> str:
 
 def _refuse_hidden_nesting(frame: pl.DataFrame, data: bytes, name: str) -> None:
     """Raise when polars wrote a list out as text because other rows hold text in that column."""
-    import polars as pl
-
     for column in (c for c in frame if c.dtype == pl.String):
         suspects = set(column.str.contains(r"^[\[{]").fill_null(False).arg_true())
         for row, (number, line) in enumerate(_lines(data) if suspects else ()):
@@ -102,8 +97,6 @@ def _refuse_hidden_nesting(frame: pl.DataFrame, data: bytes, name: str) -> None:
 
 def write(frame: pl.DataFrame, target: Path, source: Source) -> None:
     """Write one object a line in UTF-8; NaN and infinities become null, as JSON has none."""
-    import polars as pl
-
     refused = [column for column, dtype in frame.schema.items() if dtype.is_object() or dtype == pl.Binary]
     if refused:
         raise OutputError(f"{listed(refused)}: binary values do not fit into JSON; drop them, or write Parquet")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from sfumato.core.dataset import refuse_patterns
-from sfumato.core.header import placed
+from sfumato.core.source import placed
 from sfumato.errors import UnreadableInput
 from sfumato.io.formats import listed
 

@@ -4,20 +4,16 @@ from __future__ import annotations
 
 import io
 from pathlib import Path
-from typing import TYPE_CHECKING
+
+import polars as pl
 
 from sfumato.core.source import Source
 from sfumato.errors import UnreadableInput
 from sfumato.io.formats import refuse_nested, refusing
 
-if TYPE_CHECKING:
-    import polars as pl
-
 
 def read(data: bytes, *, name: str) -> tuple[pl.DataFrame, Source]:
     """Read a Parquet file."""
-    import polars as pl
-
     if not (data.startswith(b"PAR1") and data.endswith(b"PAR1") and len(data) >= 12):
         raise UnreadableInput(
             f"{name} is no Parquet file, or only a part of one: it must begin and end with PAR1; fetch it again"

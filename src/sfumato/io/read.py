@@ -9,13 +9,11 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO
 
-from sfumato.core.intake import LAYOUT, Intake
-from sfumato.core.source import Source
+from sfumato.core.source import LAYOUT, Intake, Source
 from sfumato.errors import ParameterError, UnreadableInput
 from sfumato.io import arrow, delimited, excel, jsonl, parquet, stats
-from sfumato.io.form import Form, typed
+from sfumato.io.form import Form, restored, typed
 from sfumato.io.formats import choose_format, require_format
-from sfumato.io.formulas import restored
 from sfumato.io.values import about_codes, settle_values
 
 if TYPE_CHECKING:
@@ -49,7 +47,7 @@ def read_table(
             formats say it themselves.
         otherwise: what a recipe says about reading, for what is not said here. Of that, what means nothing for the format is
             left out: the same recipe may go with a CSV and a Parquet file.
-        said: the fields of :class:`~sfumato.core.intake.Intake` that are known: ``delimiter, encoding, decimal, header,
+        said: the fields of :class:`~sfumato.core.source.Intake` that are known: ``delimiter, encoding, decimal, header,
             rename_duplicates, missing_values, unicode, blanks``.
 
     Raises:

@@ -15,15 +15,13 @@ import io
 import re
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from sfumato.core.extras import require
+import polars as pl
+
 from sfumato.core.source import Source
-from sfumato.errors import OutputError, UnreadableInput
+from sfumato.errors import OutputError, UnreadableInput, require
 from sfumato.io.formats import SAS7BDAT, SAS_XPORT, SPSS_PORTABLE, listed, refuse_nested, refusing
-
-if TYPE_CHECKING:
-    import polars as pl
 
 _EXACT = 2**53
 _TITLE = {"spss": "SPSS", "stata": "Stata", "sas": "SAS"}
@@ -104,7 +102,6 @@ def _notes(kind: str, missing: Mapping[str, Any]) -> tuple[str, ...]:
 
 def _settled(frame: pl.DataFrame) -> pl.DataFrame:
     """Whole doubles as integers (these formats know no other), empty text and NaN as missing."""
-    import polars as pl
 
     def one(column: pl.Series) -> pl.Series:
         if column.dtype == pl.Null:
@@ -196,7 +193,6 @@ def _refuse_names(frame: pl.DataFrame, kind: str) -> None:
 
 def _plain_types(frame: pl.DataFrame) -> pl.DataFrame:
     """Types the formats know: text, integers, doubles, dates and times."""
-    import polars as pl
 
     def one(column: pl.Series) -> pl.Series:
         dtype = column.dtype

@@ -11,13 +11,12 @@ import dataclasses
 from collections import Counter
 from typing import TYPE_CHECKING
 
-from sfumato.core.header import placed
-from sfumato.core.intake import Code, Intake
+import polars as pl
+
+from sfumato.core.source import Code, Intake, placed
 from sfumato.io.inference import convert, is_number_like
 
 if TYPE_CHECKING:
-    import polars as pl
-
     from sfumato.core.dataset import Dataset
 
 
@@ -63,8 +62,6 @@ def strip_habit(columns: list[pl.Series]) -> list[str]:
 
 def _respelled(column: pl.Series, intake: Intake) -> pl.Series:
     """Text in the spelling that was asked for; the column itself where nothing changes."""
-    import polars as pl
-
     if column.dtype not in (pl.String, pl.Categorical, pl.Enum) or not (intake.unicode or intake.blanks):
         return column
     text = column.cast(pl.String)
@@ -78,8 +75,6 @@ def _respelled(column: pl.Series, intake: Intake) -> pl.Series:
 
 def _without_codes(column: pl.Series, codes: tuple[Code, ...]) -> pl.Series:
     """The column with missing values where it held a code."""
-    import polars as pl
-
     if not codes:
         return column
     if column.dtype.is_numeric():
@@ -94,8 +89,6 @@ def _without_codes(column: pl.Series, codes: tuple[Code, ...]) -> pl.Series:
 
 def _holds_numbers(column: pl.Series, codes: tuple[Code, ...]) -> pl.Series:
     """Which cells of a column of numbers equal a code that is a number."""
-    import polars as pl
-
     numbers = [number for code in codes if (number := _number(code)) is not None]
     if column.dtype.is_integer():
         whole = [int(number) for number in numbers if number == int(number)]
@@ -131,8 +124,6 @@ def with_values(dataset: Dataset, intake: Intake) -> Dataset:
 
 def _settle_types(before: list[pl.Series], after: list[pl.Series]) -> None:
     """Numbers, where codes alone had kept a column of a delimited text from being one of numbers."""
-    import polars as pl
-
     for i, (old, new) in enumerate(zip(before, after, strict=True)):
         if new is not old and new.dtype == pl.String:
             single = [new]

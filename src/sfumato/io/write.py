@@ -16,9 +16,8 @@ from sfumato.core.dataset import compact
 from sfumato.core.source import Source
 from sfumato.errors import OutputError, ParameterError, SfumatoError, did_you_mean
 from sfumato.io import arrow, delimited, excel, jsonl, parquet, stats
-from sfumato.io.form import LAYOUT, Form, types_of
+from sfumato.io.form import LAYOUT, Form, defused, types_of
 from sfumato.io.formats import FORMAT_OF_SUFFIX, SUFFIX, require_format
-from sfumato.io.formulas import defused
 
 if TYPE_CHECKING:
     import polars as pl

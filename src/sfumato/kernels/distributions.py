@@ -222,3 +222,160 @@ def tree_distances(starts, codes, counts, reference, ancestors, nodes):
         found[i] = max(difference, 0.0) / (2 * height)
         pulls[i] = (most - mean) / (2 * height)
     return found, pulls
+
+
+# Loops over value counts per class: how diverse a class is, and what must go for it to be diverse enough.
+#
+# Counts are compressed rows: class *i* has the values ``codes[starts[i]:starts[i+1]]`` in any order, each as often as
+# ``counts`` says. Every class has records.
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def effective_values(starts, counts):
+    """Exponential of each class's entropy: how many equally frequent values would be as diverse.
+
+    Between 1 and the number of values, whatever rounding does.
+    """
+    found = np.empty(starts.size - 1, np.float64)
+    for i in range(found.size):
+        size = 0
+        weighted = 0.0
+        for j in range(starts[i], starts[i + 1]):
+            size += counts[j]
+            if counts[j] > 1:
+                weighted += counts[j] * np.log(np.float64(counts[j]))
+        found[i] = min(max(size * np.exp(-weighted / size), 1.0), np.float64(starts[i + 1] - starts[i]))
+    return found
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def largest_shares(starts, codes, counts, protected):
+    """Share of the most frequent protected value in each class; ``protected`` has one flag a value."""
+    found = np.empty(starts.size - 1, np.float64)
+    for i in range(found.size):
+        size = 0
+        largest = 0
+        for j in range(starts[i], starts[i + 1]):
+            size += counts[j]
+            if protected[codes[j]] and counts[j] > largest:
+                largest = counts[j]
+        found[i] = largest / size
+    return found
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def head_to_tail(starts, counts, rank):
+    """Largest count of each class over the sum of its counts from the ``rank``-th largest on; inf without these."""
+    found = np.empty(starts.size - 1, np.float64)
+    largest = np.zeros(max(1, rank - 1), np.int64)
+    for i in range(found.size):
+        size = 0
+        largest[:] = 0
+        for j in range(starts[i], starts[i + 1]):
+            size += counts[j]
+            value = counts[j]
+            for place in range(largest.size):  # insert among the largest so far, in descending order
+                if value > largest[place]:
+                    value, largest[place] = largest[place], value
+        tail = size
+        for place in range(rank - 1):
+            tail -= largest[place]
+        found[i] = largest[0] / tail if tail else np.inf
+    return found
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def recursive_ranks(starts, counts, factor, tolerance):
+    """Highest rank *l* of each class at which its largest count is below ``factor`` times the tail from *l* on."""
+    found = np.ones(starts.size - 1, np.int64)
+    for i in range(found.size):
+        ascending = np.sort(counts[starts[i] : starts[i + 1]])
+        tail = 0
+        for place in range(ascending.size - 1):
+            tail += ascending[place]
+            if ascending[-1] / tail < factor - tolerance:
+                found[i] = ascending.size - place
+                break
+    return found
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def least_removed(starts, codes, counts, ceilings, floors):
+    """Fewest records each class must lose for the share of every value to lie between its floor and its ceiling.
+
+    A ceiling of 1 or more and a floor of 0 limit nothing. A class that lacks a value with a floor must lose all.
+    """
+    found = np.zeros(starts.size - 1, np.float64)
+    floored = 0
+    for code in range(floors.size):
+        if floors[code] > 0.0:
+            floored += 1
+    for i in range(found.size):
+        size = 0
+        for j in range(starts[i], starts[i + 1]):
+            size += counts[j]
+        present = 0
+        for j in range(starts[i], starts[i + 1]):
+            ceiling, floor = ceilings[codes[j]], floors[codes[j]]
+            if ceiling < 1.0:
+                found[i] = max(found[i], (counts[j] - ceiling * size) / (1.0 - ceiling))
+            if floor > 0.0:
+                present += 1
+                found[i] = max(found[i], size - counts[j] / floor)
+        if present < floored:
+            found[i] = size
+    return found
+
+
+# Loops over mixtures of two-sided exponential densities: what Laplace noise makes of counts on a line.
+#
+# Points are numbered in ascending order; ``decay[j]`` is exp(−(x[j+1] − x[j])/scale). Densities are left without the factor
+# 1/(2·scale), which cancels in every ratio. Sums run from point to point, so nothing overflows.
+
+
+@njit(cache=True, nogil=True)
+def mixture(mass, decay):
+    """Density at every point when ``mass[j]`` values at point *j* get Laplace noise."""
+    m = mass.size
+    density = np.empty(m, np.float64)
+    carried = 0.0
+    for j in range(m):
+        carried = mass[j] + (carried * decay[j - 1] if j else 0.0)
+        density[j] = carried
+    carried = 0.0
+    for j in range(m - 2, -1, -1):
+        carried = (carried + mass[j + 1]) * decay[j]
+        density[j] += carried
+    return density
+
+
+@njit(cache=True, nogil=True)
+def farthest_ratios(starts, points, counts, table, decay):
+    """Per class, the largest ratio of its density to that of the table, either way round, at any point.
+
+    Class *i* has ``counts`` at ``points``, in any order, from ``starts[i]`` to ``starts[i+1]``; ``table`` is the
+    density of the table divided by its records.
+    """
+    classes = starts.size - 1
+    found = np.ones(classes, np.float64)
+    mass = np.zeros(table.size, np.float64)
+    for i in range(classes):
+        size = 0
+        for entry in range(starts[i], starts[i + 1]):
+            mass[points[entry]] += counts[entry]
+            size += counts[entry]
+        density = mixture(mass, decay)
+        worst = 1.0
+        for j in range(table.size):
+            here = density[j] / size
+            there = table[j]
+            if here == 0.0 and there == 0.0:
+                continue
+            if here == 0.0 or there == 0.0:
+                worst = np.inf
+                break
+            worst = max(worst, here / there, there / here)
+        found[i] = worst
+        for entry in range(starts[i], starts[i + 1]):
+            mass[points[entry]] = 0.0
+    return found

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 
+import numpy as np
 from pydantic import Field
 
 from sfumato.core.model import TOLERANCE, Evidence, Facts, Model, Needs, Verdict
@@ -25,7 +26,6 @@ from sfumato.models.sensitive import (
 )
 
 if TYPE_CHECKING:
-    import numpy as np
     from numpy.typing import NDArray
 
     from sfumato.core.schema import Schema
@@ -89,8 +89,6 @@ class AlphaKAnonymity:
 
     def forced(self, evidence: Evidence) -> NDArray[np.int64]:
         """Per class, how many of its records every finer recoding must suppress: all of a small class."""
-        import numpy as np
-
         shares, records = self._shares(evidence), evidence.classes.records
         small, common = evidence.frequencies < self.k, shares > self.alpha + TOLERANCE
         least = records * (shares - self.alpha) / max(1 - self.alpha, TOLERANCE)
@@ -128,9 +126,7 @@ class AlphaKAnonymity:
 
     def _shares(self, evidence: Evidence) -> NDArray[Any]:
         """Per class the share of its most common protected value."""
-        import numpy as np
-
-        from sfumato.kernels.diversity import largest_shares
+        from sfumato.kernels.distributions import largest_shares
 
         counts = counts_of(evidence, self.sensitive)
         protected = np.ones(len(counts.labels), dtype=np.bool_)

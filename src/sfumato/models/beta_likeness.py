@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 
+import numpy as np
 from pydantic import Field
 
 from sfumato.core.model import TOLERANCE, Evidence, Facts, Model, Needs, Verdict
@@ -23,7 +24,6 @@ from sfumato.models.sensitive import (
 )
 
 if TYPE_CHECKING:
-    import numpy as np
     from numpy.typing import NDArray
 
     from sfumato.core.schema import Schema
@@ -84,9 +84,7 @@ class BetaLikeness:
 
     def forced(self, evidence: Evidence) -> NDArray[np.int64]:
         """Per class, how many of its records every finer recoding must suppress."""
-        import numpy as np
-
-        from sfumato.kernels.diversity import least_removed
+        from sfumato.kernels.distributions import least_removed
 
         counts, reference = counts_of(evidence, self.sensitive), reference_of(evidence, self.sensitive)
         shares = reference / max(1, reference.sum())
@@ -112,8 +110,6 @@ class BetaLikeness:
 
     def _gains(self, evidence: Evidence) -> NDArray[Any]:
         """Per class the relative gain of the value that gains most; infinite where no β holds."""
-        import numpy as np
-
         from sfumato.kernels.distributions import excess_within, ratio_ranges
 
         if is_constant(evidence, self.sensitive):

@@ -1,6 +1,6 @@
 """Anonymity of generalised tables against an intruder who knows everybody: (1,k), (k,1), (k,k) and k-concealment.
 
-All four look at the *consistency graph* of original and released records (:mod:`sfumato.core.pairs`): an original is joined to
+All four look at the *consistency graph* of original and released records (:mod:`sfumato.core.consistency`): an original is joined to
 every released record that generalises it. They let records be generalised one by one, where k-anonymity asks for classes of
 equal ones, and so can keep more of the data. They are judged on a release together with its original; a search over
 classes cannot reach them.
@@ -11,16 +11,16 @@ from __future__ import annotations
 import dataclasses
 from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
 
+import numpy as np
 from pydantic import Field
 
+from sfumato.core.consistency import Pairs
 from sfumato.core.model import Evidence, Facts, Model, Needs, Verdict
-from sfumato.core.pairs import Pairs
 from sfumato.core.parameters import parameters
 from sfumato.errors import ParameterError, SchemaError
 from sfumato.models.sensitive import extreme, verdict
 
 if TYPE_CHECKING:
-    import numpy as np
     from numpy.typing import NDArray
 
     from sfumato.core.schema import Schema
@@ -173,8 +173,6 @@ class KKAnonymity:
 
     def judge(self, evidence: Evidence) -> Verdict:
         """The least number of records of the other side that one fits, and the classes of those with too few."""
-        import numpy as np
-
         pairs = _pairs(self, evidence)
         left, right = pairs.neighbours_of_originals(), pairs.neighbours_of_released()
         short = (left[pairs.same[0]] < self.k) | (right[pairs.same[1]] < self.k)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 
+import numpy as np
 from pydantic import Field
 
 from sfumato.core.model import TOLERANCE, Evidence, Facts, Model, Needs, Verdict
@@ -12,7 +13,6 @@ from sfumato.core.parameters import parameters
 from sfumato.errors import ParameterError, SchemaError
 
 if TYPE_CHECKING:
-    import numpy as np
     from numpy.typing import NDArray
 
     from sfumato.core.schema import Schema
@@ -65,8 +65,6 @@ class KConfusion:
 
     def judge(self, evidence: Evidence) -> Verdict:
         """The least number of likely originals under any attack, and the released records with too few."""
-        import numpy as np
-
         likely = self._likely(evidence.posteriors, evidence.classes.total)
         failing = np.flatnonzero(likely < self.k)
         attained = int(likely.min()) if len(likely) else None
@@ -89,8 +87,6 @@ class KConfusion:
 
     def _likely(self, posteriors: Sequence[Any], records: int) -> NDArray[np.int64]:
         """Per released record, the originals that remain likely under every attack: the least number of any."""
-        import numpy as np
-
         if not posteriors:
             raise SchemaError(f"{self.promise} needs what attacks found; give their matrices with posteriors=")
         counted = [_count_likely(matrix, records, self.t) for matrix in posteriors]
@@ -107,7 +103,6 @@ class KConfusion:
 
 def _count_likely(matrix: Any, records: int, least: float | None) -> NDArray[np.int64]:
     """Per row, how many probabilities are large enough; what is no matrix of probabilities is refused."""
-    import numpy as np
     from scipy.sparse import csr_array, issparse
 
     table = csr_array(matrix) if issparse(matrix) else csr_array(np.atleast_2d(np.asarray(matrix, dtype=np.float64)))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 
+import numpy as np
 from pydantic import Field
 
 from sfumato.core.model import TOLERANCE, Evidence, Facts, Model, Needs, Verdict
@@ -25,7 +26,6 @@ from sfumato.models.sensitive import (
 )
 
 if TYPE_CHECKING:
-    import numpy as np
     from numpy.typing import NDArray
 
     from sfumato.core.schema import Schema
@@ -90,9 +90,7 @@ class DeltaDisclosure:
 
     def forced(self, evidence: Evidence) -> NDArray[np.int64]:
         """Per class, how many of its records every finer recoding must suppress; unknown when absent ones are skipped."""
-        import numpy as np
-
-        from sfumato.kernels.diversity import least_removed
+        from sfumato.kernels.distributions import least_removed
 
         if not self.monotone:
             return np.zeros(len(evidence.classes), dtype=np.int64)
@@ -126,8 +124,6 @@ class DeltaDisclosure:
 
     def _changes(self, evidence: Evidence) -> NDArray[Any]:
         """Per class the largest absolute logarithm of a change of share."""
-        import numpy as np
-
         from sfumato.kernels.distributions import ratio_ranges
 
         if is_constant(evidence, self.sensitive):

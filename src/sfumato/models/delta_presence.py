@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
 
+import numpy as np
 from pydantic import Field
 
 from sfumato.core.model import TOLERANCE, Evidence, Facts, Model, Needs, Verdict
@@ -14,7 +15,6 @@ from sfumato.models.k_map import KMap
 from sfumato.models.sensitive import extreme, verdict
 
 if TYPE_CHECKING:
-    import numpy as np
     from numpy.typing import NDArray
 
     from sfumato.core.schema import Schema
@@ -94,8 +94,6 @@ class DeltaPresence:
         return self.low >= other.low and self.high <= other.high
 
     def _chances(self, evidence: Evidence) -> NDArray[np.float64]:
-        import numpy as np
-
         everyone = evidence.classes.population
         if everyone is None:
             raise SchemaError(f"{self.promise} was judged without a population table; gather evidence with it")
@@ -106,8 +104,6 @@ class DeltaPresence:
         return chances
 
     def _sentence(self, evidence: Evidence, values: NDArray[np.float64]) -> str:
-        import numpy as np
-
         least = 0.0 if evidence.absent else float(values.min())
         beyond = int(np.isinf(values).sum())
         if beyond:

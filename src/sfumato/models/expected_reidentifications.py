@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
 
 from pydantic import Field
 
-from sfumato.core.individual_risk import individual_risk
 from sfumato.core.model import TOLERANCE, Evidence, Facts, Model, Needs, Verdict
 from sfumato.core.parameters import parameters
 from sfumato.core.population import weight_column
 from sfumato.errors import SchemaError
+from sfumato.formulas.uniqueness import individual_risk
 from sfumato.models.fewest_records import fewest_records
 from sfumato.models.risk_thresholds import IDENTITY, classes_only, risk_verdict
 
@@ -30,7 +30,7 @@ class ExpectedReidentifications:
     :math:`r_E = 1/f_E` for an intruder who knows who is in the table: then every class gives one right guess, and the sum is the
     number of classes. With ``weights=True`` the intruder only has a register of the population, and :math:`r_E` is the mean of
     one over the people with these keys, estimated from the survey weights
-    (:func:`~sfumato.core.individual_risk.individual_risk`). Merging classes never raises the sum. sdcMicro shows
+    (:func:`~sfumato.formulas.uniqueness.individual_risk`). Merging classes never raises the sum. sdcMicro shows
     the second number as global risk.
 
     Reference: Franconi & Polettini 2004, *Individual risk estimation in µ-Argus: a review*.

@@ -12,8 +12,9 @@ import dataclasses
 import math
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 if TYPE_CHECKING:
-    import numpy as np
     from numpy.typing import NDArray
 
     from sfumato.core.classes import ClassTable
@@ -33,8 +34,6 @@ def fewest_records(
     Where the larger classes do not have the smaller excess, the fewest records are a sum to be hit; it is searched for
     within ``MOST_WORK``, and beyond that less than one class too many goes. Everything goes when nothing less will do.
     """
-    import numpy as np
-
     gains = excess * members
     dropped = np.zeros(len(gains), dtype=np.bool_)
     need, near = float(gains.sum()) - slack, NEAR * float(np.abs(gains).sum())
@@ -52,8 +51,6 @@ def _riskiest_first(
     classes: ClassTable, members: NDArray[np.int64], excess: NDArray[np.float64]
 ) -> NDArray[np.signedinteger[Any]]:
     """The classes whose dropping helps, the largest excess a member first, then the smallest, then by their keys."""
-    import numpy as np
-
     useful = np.flatnonzero(excess > 0)
     keys, sizes = classes.keys[useful], classes.sizes[useful]
     return useful[np.lexsort((*keys.T[::-1], members[useful], sizes, -excess[useful]))]
@@ -70,15 +67,11 @@ class _Sack:
     @property
     def enough(self) -> int | None:
         """How many go, one after the other, until that is enough."""
-        import numpy as np
-
         sums = np.cumsum(self.gains)
         return int(np.searchsorted(sums, self.need)) + 1 if len(sums) and sums[-1] >= self.need else None
 
     def fewest(self) -> NDArray[np.int64]:
         """Positions of the classes that go."""
-        import numpy as np
-
         first = np.arange(self.enough or 0)
         if (np.diff(self.costs) >= 0).all() and (np.diff(self.gains) <= NEAR * self.need).all():
             return first  # no set of fewer classes is enough, and none of as many has fewer records
@@ -95,8 +88,6 @@ class _Sack:
 
     def _without_needless(self, first: NDArray[np.int64]) -> NDArray[np.int64]:
         """Keep again what need not go, the least risky first; classes alike are taken together."""
-        import numpy as np
-
         spare = float(self.gains[first].sum()) - self.need
         kept = np.zeros(len(first), dtype=np.bool_)
         alike = np.flatnonzero((np.diff(self.costs[first]) != 0) | (np.diff(self.gains[first]) != 0)) + 1
@@ -108,8 +99,6 @@ class _Sack:
 
     def _hit(self, most: int, known: NDArray[np.int64]) -> NDArray[np.int64]:
         """A set with at most so many records that is enough, of the fewest records; ``known`` where there is none."""
-        import numpy as np
-
         items = self._few_enough(most)
         if len(items) * (most + 1) > MOST_WORK:
             return known
@@ -125,16 +114,12 @@ class _Sack:
 
     def _few_enough(self, most: int) -> NDArray[np.int64]:
         """The classes that may take part: of those with one number of records the most helpful, as many as fit."""
-        import numpy as np
-
         order = np.lexsort((np.arange(len(self.costs)), -self.gains, self.costs))
         rank = np.arange(len(order)) - np.searchsorted(self.costs[order], self.costs[order])
         return np.sort(order[(rank + 1) * self.costs[order] <= most])[::-1]
 
     def _read_back(self, items: NDArray[np.int64], taken: NDArray[np.bool_], records: int) -> NDArray[np.int64]:
         """The set that the table of sums stands for."""
-        import numpy as np
-
         found = []
         for row, item in zip(taken[::-1], items[::-1].tolist(), strict=True):
             if row[records]:

@@ -11,15 +11,16 @@ import math
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
 
+import numpy as np
+
 from sfumato.core.hierarchy import bind
 from sfumato.core.schema import Attribute, Kind
 from sfumato.errors import SchemaError
 
 if TYPE_CHECKING:
-    import numpy as np
     from numpy.typing import NDArray
 
-    from sfumato.core.counts import Counts
+    from sfumato.core.classes import Counts
 
 T = TypeVar("T")
 
@@ -50,8 +51,6 @@ def axis(
     Under the ordered distance values are 1 apart, under the numeric one they lie where they are. With ``only_reference``
     values that the reference lacks do not stretch the axis.
     """
-    import numpy as np
-
     order, places, values = _once(
         counts, (attribute.kind, attribute.order), lambda: _measured(counts, reference, column, attribute)
     )
@@ -78,8 +77,6 @@ def _measured(
     counts: Counts, reference: NDArray[np.int64], column: str, attribute: Attribute
 ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]]:
     """Codes from the lowest value to the highest, the rank of each code, and the ascending values (0 unless numeric)."""
-    import numpy as np
-
     if None in counts.labels:
         code = counts.labels.index(None)
         missing = max(int(reference[code]), int(counts.total()[code]))
@@ -127,8 +124,6 @@ def _converted(values: Sequence[str], convert: Callable[[str], Any], problem: st
 
 
 def _nodes(counts: Counts, attribute: Attribute) -> tuple[NDArray[np.int64], int]:
-    import numpy as np
-
     ladder = bind(attribute.hierarchy, counts.labels, counts.total().tolist())
     position = {label: code for code, label in enumerate(ladder.labels[0])}
     leaves = np.array([position[label] for label in counts.labels], dtype=np.int64)

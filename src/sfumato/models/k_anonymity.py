@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
 
+import numpy as np
 from pydantic import Field
 
 from sfumato.core.model import Evidence, Facts, Model, Needs, Verdict
@@ -11,7 +12,6 @@ from sfumato.core.parameters import parameters
 from sfumato.errors import SchemaError
 
 if TYPE_CHECKING:
-    import numpy as np
     from numpy.typing import NDArray
 
     from sfumato.core.schema import Schema
@@ -56,8 +56,6 @@ class KAnonymity:
 
     def judge(self, evidence: Evidence) -> Verdict:
         """The k of the table, and the classes below the promised one."""
-        import numpy as np
-
         sizes = evidence.frequencies
         failing = np.flatnonzero(sizes < self.k)
         attained = int(sizes.min()) if len(sizes) else None

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 
+import numpy as np
 from pydantic import Field
 
 from sfumato.core.model import TOLERANCE, Evidence, Facts, Model, Needs, Verdict
@@ -13,7 +14,6 @@ from sfumato.errors import ParameterError, SchemaError
 from sfumato.models.sensitive import extreme, share_of_records, verdict
 
 if TYPE_CHECKING:
-    import numpy as np
     from numpy.typing import NDArray
 
     from sfumato.core.schema import Schema
@@ -151,7 +151,6 @@ def least_population(sizes: NDArray[np.int64], fraction: float, confidence: floa
     >>> least_population(np.array([1, 2, 10]), fraction=0.1, confidence=0.95).tolist()
     [1, 4, 57]
     """
-    import numpy as np
     from scipy.stats import nbinom
 
     if fraction == 1:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 
+import numpy as np
 from pydantic import Field
 
 from sfumato.core.model import TOLERANCE, Evidence, Facts, Model, Needs, Verdict
@@ -26,7 +27,6 @@ from sfumato.models.sensitive import (
 )
 
 if TYPE_CHECKING:
-    import numpy as np
     from numpy.typing import NDArray
 
     from sfumato.core.schema import Schema
@@ -116,8 +116,6 @@ class LDiversity:
         All of them below l values; else, by Gibbs' inequality, a share ``(ln l − H)/(ln l + ln q₁)`` for the entropy
         kind, and more than ``r₁ − c·tail`` for the recursive one.
         """
-        import numpy as np
-
         values, records = self._values(evidence), evidence.classes.records
         failing = self._below(values)
         if self.kind == "distinct" or not len(values):
@@ -157,9 +155,7 @@ class LDiversity:
 
     def _values(self, evidence: Evidence) -> NDArray[Any]:
         """Per class: distinct values, effective values, or the c that is just too small."""
-        import numpy as np
-
-        from sfumato.kernels.diversity import effective_values, head_to_tail
+        from sfumato.kernels.distributions import effective_values, head_to_tail
 
         counts = counts_of(evidence, self.sensitive)
         if self.kind == "distinct":
@@ -178,7 +174,7 @@ class LDiversity:
         """Per class the largest l that holds."""
         if self.kind != "recursive":
             return values
-        from sfumato.kernels.diversity import recursive_ranks
+        from sfumato.kernels.distributions import recursive_ranks
 
         counts = counts_of(evidence, self.sensitive)
         return at_most_persons(recursive_ranks(counts.starts, counts.counts, self.c, TOLERANCE), evidence)

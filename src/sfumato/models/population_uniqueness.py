@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
 
+import numpy as np
 from pydantic import Field
 
 from sfumato.core.model import TOLERANCE, Evidence, Facts, Model, Needs, Verdict
 from sfumato.core.parameters import parameters
-from sfumato.core.uniqueness import Estimator, Uniques, population_uniques
+from sfumato.formulas.uniqueness import Estimator, Uniques, population_uniques
 from sfumato.models.risk_thresholds import IDENTITY, classes_only, risk_verdict
 
 if TYPE_CHECKING:
-    import numpy as np
     from numpy.typing import NDArray
 
     from sfumato.core.schema import Schema
@@ -25,7 +25,7 @@ class PopulationUniqueness:
     .. math:: \hat U / N \le s
 
     *N* = n/``fraction`` is the size of the population and :math:`\hat U` an estimate of the people in it who share their keys with
-    nobody (:func:`~sfumato.core.uniqueness.population_uniques`). Who is unique in the population is unique in the table too,
+    nobody (:func:`~sfumato.formulas.uniqueness.population_uniques`). Who is unique in the population is unique in the table too,
     so the promise holds as soon as all sample uniques are suppressed, and these are what goes. The estimates are not
     monotone: merging classes may raise them. Where missing values are wildcards, the number of
     compatible records stands for the class size. ARX's SNB differs (see there).
@@ -79,6 +79,4 @@ class PopulationUniqueness:
         return population_uniques(evidence.frequencies, self.fraction, self.estimator)
 
     def _failing(self, evidence: Evidence, found: Uniques) -> NDArray[np.bool_]:
-        import numpy as np
-
         return np.asarray((evidence.frequencies == 1) & (found.share > self.share + TOLERANCE))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
+import numpy as np
 from pydantic import Field
 
 from sfumato.core.encoding import Column, parts_of
@@ -12,10 +13,9 @@ from sfumato.core.schema import Role
 from sfumato.errors import SchemaError, did_you_mean
 
 if TYPE_CHECKING:
-    import numpy as np
     from numpy.typing import NDArray
 
-    from sfumato.core.counts import Counts
+    from sfumato.core.classes import Counts
     from sfumato.core.schema import Schema
 
 Sensitive = Annotated[
@@ -95,8 +95,6 @@ def with_reason(sentence: str, reason: str) -> str:
 
 def at_most_persons(values: NDArray[Any], evidence: Evidence) -> NDArray[Any]:
     """Diversity of each class, but never more than it has persons: one person's many rows hide nobody."""
-    import numpy as np
-
     return values if evidence.classes.person is None else np.minimum(values, evidence.classes.sizes)
 
 
@@ -112,8 +110,6 @@ def forced_records(evidence: Evidence, failing: NDArray[np.bool_], least: NDArra
     Whatever a finer recoding keeps of a class holds, so what it keeps of it together holds too (the model is monotone):
     no fewer records are lost than make the class hold when they go.
     """
-    import numpy as np
-
     records = evidence.classes.records
     with np.errstate(invalid="ignore"):
         enough = np.minimum(np.fmax(np.ceil(least - 1e-6), 1), records)
@@ -132,8 +128,6 @@ def verdict(
     counts_crowds: bool = False,
 ) -> Verdict:
     """A verdict from the classes that fail. ``counts_crowds``: the promise also asks for a class size."""
-    import numpy as np
-
     at = np.flatnonzero(failing)
     return Verdict(
         model=model.name,

@@ -5,8 +5,10 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 
+import numpy as np
 from pydantic import Field
 
+from sfumato.core.classes import Counts
 from sfumato.core.model import TOLERANCE, Evidence, Facts, Model, Needs, Verdict, before_masking
 from sfumato.core.parameters import parameters
 from sfumato.errors import ParameterError, SchemaError
@@ -16,10 +18,8 @@ from sfumato.models.sensitive import Reference, extreme, needs_of, share_of_reco
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    import numpy as np
     from numpy.typing import NDArray
 
-    from sfumato.core.counts import Counts
     from sfumato.core.schema import Schema
 
 Distance = Literal["multiplicative", "equal", "ordered"]
@@ -49,7 +49,7 @@ class StochasticTCloseness:
     ``distance`` is ``multiplicative``, :math:`\sup_B \max(P_E(B)/P(B), P(B)/P_E(B)) \ge 1`, for all mechanisms; ``equal``
     (total variation) and ``ordered`` in [0, 1] for the matrix. ``reference`` and empty tables are as in t-closeness; rows
     are counted, not persons. A mechanism that is ε-private for each record gives
-    :func:`~sfumato.core.bridge.implied_t`. Factors beyond 1e300 are called infinite. No other tool has the model.
+    :func:`~sfumato.formulas.bridge.implied_t`. Factors beyond 1e300 are called infinite. No other tool has the model.
 
     Reference: Domingo-Ferrer & Soria-Comas 2015, doi:10.1016/j.knosys.2014.11.011.
 
@@ -149,8 +149,6 @@ class StochasticTCloseness:
         return self.sensitive, self.mechanism, self.scale, self.matrix, self.reference
 
     def _distances(self, evidence: Evidence) -> NDArray[np.float64]:
-        import numpy as np
-
         name = before_masking(self.sensitive)
         column = name if name in evidence.classes.counts else self.sensitive
         counts = evidence.classes.counts[column]
@@ -162,9 +160,7 @@ class StochasticTCloseness:
         return self._after_noise(evidence, counts, reference)
 
     def _after_noise(self, evidence: Evidence, counts: Counts, reference: NDArray[np.int64]) -> NDArray[np.float64]:
-        import numpy as np
-
-        from sfumato.kernels.mixtures import farthest_ratios, mixture
+        from sfumato.kernels.distributions import farthest_ratios, mixture
 
         attribute = evidence.schema[self.sensitive]
         places, values = axis(counts, reference, self.sensitive, attribute, "numeric", only_reference=False)
@@ -179,7 +175,6 @@ class StochasticTCloseness:
         return np.asarray(farthest_ratios(counts.starts, places[counts.codes], counts.counts, table, decay))
 
     def _after_matrix(self, evidence: Evidence, counts: Counts, reference: NDArray[np.int64]) -> NDArray[np.float64]:
-        import numpy as np
         from scipy.sparse import csr_array
 
         matrix, outcomes = self._matrix_of(counts.labels)
@@ -198,8 +193,6 @@ class StochasticTCloseness:
 
     def _matrix_of(self, labels: Sequence[str | None]) -> tuple[NDArray[np.float64], list[str | None]]:
         """The matrix for the values that occur, and the values they may become."""
-        import numpy as np
-
         known = self.matrix or {}
         unknown = sum(1 for label in labels if label is not None and label not in known)
         if unknown:
@@ -216,10 +209,6 @@ class StochasticTCloseness:
 
     def _order(self, evidence: Evidence, outcomes: Sequence[str | None]) -> NDArray[np.int64]:
         """Positions of the outcomes from the lowest to the highest."""
-        import numpy as np
-
-        from sfumato.core.counts import Counts
-
         nothing = np.zeros(0, dtype=np.int64)
         counts = Counts(np.zeros(1, dtype=np.int64), nothing, nothing, tuple(outcomes))
         zeros = np.zeros(len(outcomes), dtype=np.int64)
@@ -239,8 +228,6 @@ def _distances_to(
     table: NDArray[np.float64], mixed: NDArray[np.float64], distance: Distance, order: NDArray[np.int64] | None
 ) -> NDArray[np.float64]:
     """Distance of every row of mixtures to that of the table."""
-    import numpy as np
-
     if distance == "equal":
         return np.asarray(np.abs(mixed - table).sum(axis=1) / 2)
     if order is not None:

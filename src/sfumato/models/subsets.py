@@ -6,17 +6,17 @@ import itertools
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
 
+import numpy as np
 from pydantic import AfterValidator, Field
 
+from sfumato.core.classes import projected
 from sfumato.core.evidence import wildcard_frequencies
 from sfumato.core.model import Evidence, Facts, Model, Needs, Verdict
 from sfumato.core.parameters import parameters
-from sfumato.core.projection import projected
 from sfumato.errors import SchemaError, did_you_mean
 from sfumato.models.sensitive import extreme, share_of_records, verdict
 
 if TYPE_CHECKING:
-    import numpy as np
     from numpy.typing import NDArray
 
     from sfumato.core.schema import Schema
@@ -160,8 +160,6 @@ class KOnCombinations:
 
 def smallest_groups(evidence: Evidence, combinations: Iterable[Sequence[str]]) -> NDArray[np.int64]:
     """Per class, the size of the smallest group it belongs to on any of these combinations of columns."""
-    import numpy as np
-
     classes = evidence.classes
     least = np.full(len(classes), np.iinfo(np.int64).max, dtype=np.int64)
     for names in combinations:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 
+import numpy as np
 from pydantic import Field
 
 from sfumato.core.model import TOLERANCE, Evidence, Facts, Model, Needs, Verdict
@@ -30,7 +31,6 @@ from sfumato.models.sensitive import (
 )
 
 if TYPE_CHECKING:
-    import numpy as np
     from numpy.typing import NDArray
 
 Distance = Literal["equal", "ordered", "numeric", "hierarchical", "multiplicative"]
@@ -134,9 +134,7 @@ class TCloseness:
 
     def forced(self, evidence: Evidence) -> NDArray[np.int64]:
         """Per class, how many of its records every finer recoding must suppress."""
-        import numpy as np
-
-        from sfumato.kernels.diversity import least_removed
+        from sfumato.kernels.distributions import least_removed
 
         if self.reference == "released":
             return np.zeros(len(evidence.classes), dtype=np.int64)
@@ -187,8 +185,6 @@ class TCloseness:
 
     def _compared(self, evidence: Evidence, which: Reference) -> tuple[NDArray[Any], NDArray[Any]]:
         """Distance of every class to a reference, and how much of it a single record can account for."""
-        import numpy as np
-
         from sfumato.kernels import distributions as loops
 
         counts, reference = counts_of(evidence, self.sensitive), reference_of(evidence, self.sensitive, which)

@@ -8,10 +8,10 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from sfumato.policy.dialects import PRESET
+from sfumato.policy.dialects.known import PRESET
+from sfumato.policy.dialects.permitted import USAGE_DIALECTS, dialect_of, permitted, usage_of_release
 from sfumato.policy.enforcing.comply import Compliance, comply
 from sfumato.policy.enforcing.people import Policies
-from sfumato.policy.linked.permitted import USAGE_DIALECTS, dialect_of, permitted, usage_of_release
 from sfumato.release.certificates import read_certificate
 
 if TYPE_CHECKING:

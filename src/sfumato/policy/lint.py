@@ -2,21 +2,107 @@
 
 from __future__ import annotations
 
+import calendar
 import datetime
 import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
+from pathlib import Path
 
-from sfumato.core.header import UNKNOWN, confirmed
-from sfumato.errors import did_you_mean, nearest
-from sfumato.policy.documents import Document
-from sfumato.policy.enforcing.merged_hierarchies import torn_labels
-from sfumato.policy.findings import Finding, Findings
-from sfumato.policy.policy import Anonymization, Group, Policy, PrivacyModel, Pseudonymization, Purpose
-from sfumato.policy.promises import UnknownPromise, models_of
-from sfumato.policy.pseudonyms import told_of_unkeyed, unkeyed
-from sfumato.policy.purpose_hierarchy import lint_hierarchy
-from sfumato.policy.retention import expired
+from sfumato.core.source import UNKNOWN, confirmed
+from sfumato.errors import UnreadableInput, did_you_mean, nearest
+from sfumato.policy.dialects.known import PRESET, load_policy, parse_document, parse_policy
+from sfumato.policy.dialects.permitted import read_concept_text
+from sfumato.policy.dialects.subsumption import simple_parts
+from sfumato.policy.documents import Document, Finding, Findings, PolicyError, read_text
+from sfumato.policy.enforcing.columns import torn_labels
+from sfumato.policy.policy import Anonymization, Group, Policy, PrivacyModel, Pseudonymization, Purpose, Retention
+from sfumato.policy.promises import UnknownPromise, models_of, told_of_unkeyed, unkeyed
+
+# The hierarchy of purposes: one parent each, no circles, and nothing in a sub-purpose that its parent does not allow.
+
+
+def lint_hierarchy(found: Findings, policy: Policy) -> None:
+    """Find everything inconsistent in the hierarchy of a policy's purposes."""
+    known = {p.name: p for p in policy.purposes}
+    parents: dict[str, str] = {}
+    for i, (above, below) in enumerate(policy.hierarchy):
+        path = f"$.hierarchy[{i}]"
+        if above not in known and below not in known:
+            found.warning("unknown_purpose", path, f"neither {above!r} nor {below!r} is a purpose of this policy")
+        if parents.setdefault(below, above) != above:
+            found.error("two_parents", path, f"purpose {below!r} has two super-purposes; one is allowed")
+        if above in known and below in known:
+            _within(found, known[above], known[below], path)
+    _circles(found, parents)
+
+
+def _circles(found: Findings, parents: dict[str, str]) -> None:
+    cleared: set[str] = set()
+    for start in parents:
+        walked: list[str] = []
+        purpose = start
+        while purpose in parents and purpose not in walked and purpose not in cleared:
+            walked.append(purpose)
+            purpose = parents[purpose]
+        if purpose in walked:
+            circle = " → ".join([*walked[walked.index(purpose) :], purpose])
+            found.error("cyclic_purposes", "$.hierarchy", f"purposes stand above themselves: {circle}")
+        cleared.update(walked)
+
+
+def _within(found: Findings, above: Purpose, below: Purpose, path: str) -> None:
+    parts = (
+        ("data", {d.name for d in below.data} - {d.name for d in above.data}),
+        ("recipients", {r.name for r in below.recipients} - {r.name for r in above.recipients}),
+        ("legal bases", {b.name for b in below.legal_bases} - {b.name for b in above.legal_bases}),
+    )
+    for what, more in parts:
+        if more:
+            told = f"sub-purpose {below.name!r} has {what} that {above.name!r} does not have: {', '.join(sorted(more))}"
+            found.error("sub_purpose_wider", path, told)
+    if (above.opt_out, above.required) != (below.opt_out, below.required):
+        told = f"sub-purpose {below.name!r} must be required and open to opting out just as {above.name!r} is"
+        found.error("sub_purpose_differs", path, told)
+
+
+# When data must be gone.
+
+
+def delete_by(retention: Retention, ended: datetime.date | None = None) -> datetime.date | None:
+    """The last day data may be kept; None for no limit, or while the end of the purpose is not known.
+
+    ``ended`` is the day the purpose ended. Months are calendar months, cut to the last day of a shorter one.
+
+    >>> delete_by(Retention("after_purpose", amount=1, unit="month"), datetime.date(2024, 1, 31))
+    datetime.date(2024, 2, 29)
+    """
+    if retention.kind == "fixed_date":
+        return retention.date or datetime.date.min
+    if retention.kind == "indefinite" or ended is None:
+        return None
+    amount = retention.amount or 0
+    if retention.unit == "day":
+        return _later(ended, amount)
+    months = ended.year * 12 + ended.month - 1 + amount * (12 if retention.unit == "year" else 1)
+    year, month = divmod(months, 12)
+    if year > datetime.MAXYEAR:
+        return datetime.date.max
+    return datetime.date(year, month + 1, min(ended.day, calendar.monthrange(year, month + 1)[1]))
+
+
+def _later(day: datetime.date, days: int) -> datetime.date:
+    try:
+        return day + datetime.timedelta(days=days)
+    except OverflowError:
+        return datetime.date.max
+
+
+def expired(retention: Retention, today: datetime.date, ended: datetime.date | None = None) -> bool:
+    """Whether data should be gone by today; the last day itself still counts."""
+    last = delete_by(retention, ended)
+    return last is not None and today > last
+
 
 # our nouns → the lists of the Layered Privacy Language and the name of one part of each, to find lines
 LISTS = {
@@ -168,3 +254,50 @@ def _against_table(found: Findings, purpose: Purpose, path: str, columns: Sequen
             told = f"the table has no column {datum.name!r}.{nearest(datum.name, columns) if sure else ''}"
             severity = found.error if datum.required else found.warning
             severity("datum_not_in_table", f"{path}.data[{i}]", told)
+
+
+# Linting files of any dialect.
+
+UNREADABLE = "unreadable"
+"""The rule that a file breaks which is no text, or not the JSON or XML it seems to be."""
+
+
+def lint_file(
+    path: str | Path, *, today: datetime.date | None = None, columns: Sequence[str] | None = None
+) -> list[Finding]:
+    """Everything found in a file: while reading it, and in what it says. One that cannot be read has one finding."""
+    if str(path).startswith(PRESET):
+        return list(lint(load_policy(path), today=today, columns=columns))
+    try:
+        text = read_text(Path(path))
+    except UnreadableInput as error:
+        return [Finding(UNREADABLE, "error", "$", str(error))]
+    return lint_text(text, name=Path(path).name, today=today, columns=columns)
+
+
+def lint_text(
+    text: str, *, name: str = "the policy", today: datetime.date | None = None, columns: Sequence[str] | None = None
+) -> list[Finding]:
+    """Everything found in the text of a policy."""
+    try:
+        document, dialect = parse_document(text, name=name, findings=Findings(name))
+        if dialect in ("special", "special-functional"):
+            return _lint_concept(text, name)
+        policy, found = parse_policy(text, name=name)
+    except PolicyError as error:
+        return list(error.findings)
+    except UnreadableInput as error:
+        return [Finding(UNREADABLE, "error", "$", str(error))]
+    every = [*found, *located(lint(policy, today=today, columns=columns), document, dialect)]
+    seen: dict[tuple[str, str], Finding] = {}
+    for finding in every:
+        seen.setdefault((finding.rule, finding.message), finding)
+    return list(seen.values())
+
+
+def _lint_concept(text: str, name: str) -> list[Finding]:
+    """A SPECIAL policy is sound when it can be read and allows something."""
+    policy, vocabulary = read_concept_text(text, name)
+    if isinstance(policy, tuple) or next(simple_parts(policy, vocabulary), None) is not None:
+        return []
+    return [Finding("allows_nothing", "warning", "$", "the policy contradicts itself and allows nothing")]

@@ -1,7 +1,7 @@
 """The nouns of a privacy policy, after the Layered Privacy Language: who may use which data for what, and how coarse.
 
 Reference: Gerl, Bennani, Kosch & Brunie 2018, *LPL, Towards a GDPR-Compliant Privacy Language*,
-doi:10.1007/978-3-662-57932-9_2. No schema of the language is published; ours is :func:`sfumato.policy.ours.json_schema`.
+doi:10.1007/978-3-662-57932-9_2. No schema of the language is published; ours is :func:`sfumato.policy.dialects.ours.json_schema`.
 """
 
 from __future__ import annotations
@@ -214,7 +214,7 @@ class Policy:
     @classmethod
     def load(cls, path: str | Path) -> Policy:
         """Read a policy in any dialect; what is wrong with it is raised at once. ``preset:NAME`` is one of ours."""
-        from sfumato.policy.dialects import load_policy
+        from sfumato.policy.dialects.known import load_policy
 
         return load_policy(path)
 

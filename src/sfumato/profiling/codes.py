@@ -9,11 +9,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    import polars as pl
+import polars as pl
 
-    from sfumato.core.intake import Code
-    from sfumato.core.source import Source
+if TYPE_CHECKING:
+    from sfumato.core.source import Code, Source
 
 WORDS = frozenset(
     {"na", "n/a", "n.a.", "nan", "null", "none", "missing", "unknown", "not known", "?", ".", "-", "--", "#n/a"}
@@ -39,8 +38,6 @@ def common_codes(frame: pl.DataFrame) -> dict[str, tuple[Code, ...]]:
 
 
 def _words(column: pl.Series) -> list[str]:
-    import polars as pl
-
     if column.dtype not in (pl.String, pl.Categorical, pl.Enum):
         return []
     text = column.cast(pl.String)

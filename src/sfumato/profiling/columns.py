@@ -5,6 +5,8 @@ from __future__ import annotations
 import dataclasses
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from sfumato.core.schema import Kind
 from sfumato.profiling.finding import Sample, sample_of
 from sfumato.profiling.kinds import guess_kind
@@ -72,8 +74,6 @@ def describe(name: str, values: pl.Series) -> Card:
 
 def look_at(name: str, values: pl.Series, *, prefix: str = "") -> Column:
     """A column with its card, its sample and the terms in its name, also without a prefix all columns share."""
-    import numpy as np
-
     values = comparable(values)
     matches = tuple(find_all(name) or find_all(name.removeprefix(prefix)))
     sample = sample_of(values)

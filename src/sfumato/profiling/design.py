@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+import polars as pl
+
 from sfumato.core.design import OFTEN_ALONE
 from sfumato.profiling.columns import Card, Column
 from sfumato.profiling.finding import Finding, percent
@@ -90,8 +92,6 @@ def _is(concept: str, column: Column) -> bool:
 
 
 def _is_positive(column: Column) -> bool:
-    import polars as pl
-
     values = column.values
     if not values.dtype.is_numeric():
         return False

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    import polars as pl
+import polars as pl
+
+from sfumato.core.encoding import label
 
 SAMPLE = 10_000
 """Values looked at to recognise a pattern; counts of distinct values are exact."""
@@ -48,14 +48,10 @@ def sample_of(values: pl.Series) -> Sample:
 
 
 def _as_texts(values: pl.Series) -> list[str]:
-    import polars as pl
-
     if isinstance(values.dtype, pl.Binary):
         return []
     if values.dtype == pl.String:
         return values.to_list()
-    from sfumato.core.encoding import label
-
     return [label(value) for value in values.to_list() if value == value]  # noqa: PLR0124 - NaN differs from itself
 
 

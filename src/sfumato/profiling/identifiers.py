@@ -4,18 +4,16 @@ from __future__ import annotations
 
 import dataclasses
 import re
-from typing import TYPE_CHECKING
+
+import polars as pl
 
 from sfumato.profiling.check_digits import find_number
 from sfumato.profiling.finding import Finding, Sample, percent, sample_of, share
 from sfumato.profiling.generalized import looks_grouped
+from sfumato.profiling.kinds import date_form
 from sfumato.profiling.lexicon_direct import META_WORDS, NEVER_NUMBERS, PERSON_WORDS, THING_WORDS
 from sfumato.profiling.patterns import find_pattern
 from sfumato.profiling.words import Match, find
-from sfumato.profiling.written_dates import date_form
-
-if TYPE_CHECKING:
-    import polars as pl
 
 __all__ = ["Finding", "detect_identifier", "identify"]
 
@@ -83,8 +81,6 @@ class _Facts:
 
     @classmethod
     def of(cls, values: pl.Series, sample: Sample) -> _Facts:
-        import polars as pl
-
         dtype = values.dtype
         broken = dtype.is_float() and any("." in text or "e" in text for text in sample.texts)
         flag = len(sample.texts) <= 2 and sample.cells >= _FEWEST_ROWS
@@ -177,8 +173,6 @@ def _is_numbering(values: pl.Series, sample: Sample) -> bool:
 
 def _is_code(facts: _Facts) -> bool:
     """Texts with digits that are neither words, numbers, intervals nor dates."""
-    import polars as pl
-
     texts = facts.sample.texts
     if facts.values.dtype != pl.String or facts.have("digit") < 0.9:
         return False

@@ -7,14 +7,19 @@ import math
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
+from sfumato import registry
+from sfumato.core.dataset import Dataset
+from sfumato.core.encoding import encode
+from sfumato.core.hierarchy import bind
+from sfumato.core.randomness import Seed, canonical_order
 from sfumato.core.schema import Attribute, Kind, Role, Schema
+from sfumato.core.step import Goal
 from sfumato.errors import SfumatoError
 from sfumato.profiling.finding import percent
 
 if TYPE_CHECKING:
     import polars as pl
 
-    from sfumato.core.dataset import Dataset
     from sfumato.profiling.proposal import ColumnProposal, Proposal
 
 K = 5
@@ -94,8 +99,6 @@ _STEPS: dict[str, dict[str, Any]] = {
 
 
 def _candidates(dataset: Dataset, *, searched: bool) -> Iterator[tuple[str, Any]]:
-    from sfumato import registry
-
     ordered = any(dataset.schema[name].kind in (Kind.NUMERIC, Kind.DATE) for name in dataset.schema.quasi)
     for name, step in _STEPS.items():
         if ordered or not searched if name == "mondrian" else searched:
@@ -104,10 +107,6 @@ def _candidates(dataset: Dataset, *, searched: bool) -> Iterator[tuple[str, Any]
 
 def _loss(step: Any, dataset: Dataset) -> float | None:
     """What a means loses by its own objective, which is the same for all of them; None if it cannot keep the promise."""
-    from sfumato import registry
-    from sfumato.core.randomness import Seed
-    from sfumato.core.step import Goal
-
     try:
         return float(step.plan(dataset, Goal((registry.build("models", PROMISE),), Seed.of(1))).score)
     except SfumatoError:
@@ -116,9 +115,6 @@ def _loss(step: Any, dataset: Dataset) -> float | None:
 
 def _nodes(dataset: Dataset) -> float:
     """Nodes of the lattice: the product of the numbers of levels."""
-    from sfumato.core.encoding import encode
-    from sfumato.core.hierarchy import bind
-
     levels = 1.0
     for name in dataset.schema.quasi:
         hierarchy = dataset.schema[name].hierarchy
@@ -130,8 +126,6 @@ def _nodes(dataset: Dataset) -> float:
 
 def _table(proposal: Proposal, frame: pl.DataFrame) -> Dataset | None:
     """The proposed quasi-identifiers and units as a dataset, or None where there are none."""
-    from sfumato.core.dataset import Dataset
-
     described = {c.name: _attribute(c) for c in proposal.columns if {Role.QUASI, Role.UNIT} & set(c.roles)}
     if not any(attribute.has(Role.QUASI) for attribute in described.values()):
         return None
@@ -146,17 +140,12 @@ def _judged(schema: Schema) -> Iterator[str]:
 
 
 def _attribute(column: ColumnProposal) -> Attribute:
-    from sfumato import registry
-
     built = None if column.hierarchy is None else registry.build("hierarchies", column.hierarchy)
     return Attribute(column.roles, column.kind, built, unit=column.unit or "person")
 
 
 def _drawn(dataset: Dataset) -> Dataset:
     """A random part of a large table that does not depend on the order of its rows."""
-    from sfumato.core.canonical import canonical_order
-    from sfumato.core.randomness import Seed
-
     if len(dataset) <= ROWS:
         return dataset
     order = canonical_order(dataset)

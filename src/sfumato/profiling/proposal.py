@@ -6,9 +6,8 @@ import dataclasses
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from sfumato.core.intake import Code
 from sfumato.core.schema import Kind, Role
-from sfumato.core.source import Source
+from sfumato.core.source import Code, Source
 from sfumato.profiling.codes import common_codes
 from sfumato.profiling.columns import Column, look_at
 from sfumato.profiling.identifiers import identify

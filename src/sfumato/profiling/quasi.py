@@ -22,11 +22,12 @@ import heapq
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+import numpy as np
+import polars as pl
+
 from sfumato.errors import ParameterError
 
 if TYPE_CHECKING:
-    import numpy as np
-    import polars as pl
     from numpy.typing import NDArray
 
     Sizes = Sequence[int] | NDArray[np.int64]
@@ -66,8 +67,6 @@ def uniqueness(sizes: Sizes) -> float:
     >>> uniqueness([1, 1, 3])
     0.4
     """
-    import numpy as np
-
     counts = np.asarray(sizes, dtype=np.int64)
     return float((counts == 1).sum() / counts.sum()) if counts.sum() else 0.0
 
@@ -78,8 +77,6 @@ def distinction(sizes: Sizes) -> float:
     >>> distinction([1, 1, 3])
     0.6
     """
-    import numpy as np
-
     counts = np.asarray(sizes, dtype=np.int64)
     return float(len(counts) / counts.sum()) if counts.sum() else 0.0
 
@@ -90,8 +87,6 @@ def separation(sizes: Sizes) -> float:
     >>> separation([2, 1, 2])
     0.8
     """
-    import numpy as np
-
     counts = np.asarray(sizes, dtype=np.int64)
     records = int(counts.sum())
     return 1 - _pairs(counts) / (records * (records - 1) // 2) if records > 1 else 0.0
@@ -103,9 +98,6 @@ def _pairs(counts: NDArray[np.int64]) -> int:
 
 def class_sizes(frame: pl.DataFrame, columns: Sequence[str]) -> NDArray[np.int64]:
     """Sizes of the classes of records that agree on some columns; no column: all records are one class."""
-    import numpy as np
-    import polars as pl
-
     if not columns or not frame.height:
         return np.array([frame.height] if frame.height else [], dtype=np.int64)
     named = pl.DataFrame([comparable(frame.get_column(name)).alias(str(i)) for i, name in enumerate(columns)])
@@ -145,8 +137,6 @@ def smallest_identifying_set(
 
 def as_frame(coded: Sequence[Codes], names: Sequence[str]) -> pl.DataFrame:
     """Columns as whole numbers, which group faster than texts."""
-    import polars as pl
-
     return pl.DataFrame({name: codes.of for name, codes in zip(names, coded, strict=True)})
 
 
@@ -175,8 +165,6 @@ class _Parting:
 
     @classmethod
     def of(cls, frame: pl.DataFrame, columns: Sequence[str]) -> _Parting:
-        import numpy as np
-
         coded = [codes_of(comparable(frame.get_column(name))) for name in columns]
         records = frame.height
         return cls(coded, Codes(np.zeros(records, dtype=np.int64), 1), records, records * (records - 1) // 2)
@@ -221,14 +209,10 @@ class Codes:
 
     def counts(self) -> NDArray[np.int64]:
         """How often codes occur; by code where that is compact, in any order otherwise."""
-        import numpy as np
-
         return np.bincount(self.of, minlength=self.many) if self.compact else np.unique(self.of, return_counts=True)[1]
 
     def dense(self) -> Codes:
         """The same partition with codes that all occur."""
-        import numpy as np
-
         if not self.compact:
             occurring, inverse = np.unique(self.of, return_inverse=True)
             return Codes(inverse.astype(np.int64), len(occurring))
@@ -243,8 +227,6 @@ def codes_of(values: pl.Series) -> Codes:
 
 def _codes_of_whole(values: pl.Series) -> Codes | None:
     """Whole numbers of a small range are codes already; None for anything else."""
-    import polars as pl
-
     if not values.dtype.is_integer() or values.null_count() == values.len():
         return None
     low, high = int(values.min()), int(values.max())  # type: ignore[arg-type]
@@ -255,8 +237,6 @@ def _codes_of_whole(values: pl.Series) -> Codes | None:
 
 def _codes_of_any(values: pl.Series) -> Codes:
     """The row in which a value comes first stands for it."""
-    import polars as pl
-
     first = pl.col("row").first().over("value")
     rows = values.alias("value").to_frame().with_row_index("row").select(first.cast(pl.Int64)).to_series()
     return Codes(rows.to_numpy(), values.len()).dense()
@@ -290,8 +270,6 @@ def _without_idle(frame: pl.DataFrame, columns: list[str], goal: _Goal) -> list[
 
 def comparable(values: pl.Series) -> pl.Series:
     """Values that group-by understands: NaN is missing, Python objects count by their text."""
-    import polars as pl
-
     if values.dtype.is_float():
         return values.fill_nan(None)
     if isinstance(values.dtype, pl.Object):

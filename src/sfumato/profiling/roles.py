@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping, Sequence
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
 
 from sfumato.core.design import OFTEN_ALONE
 from sfumato.core.schema import Kind, Role
@@ -17,13 +21,267 @@ from sfumato.profiling.design import (
     warning_of_weight,
     weighs_records,
 )
-from sfumato.profiling.duplicates import with_duplicates_found
-from sfumato.profiling.finding import Finding, percent, share
+from sfumato.profiling.finding import Finding, Sample, percent, share
 from sfumato.profiling.generalized import is_number, looks_grouped
-from sfumato.profiling.lexicon_direct import BODY_WORDS
+from sfumato.profiling.lexicon_direct import BODY_WORDS, words_in
 from sfumato.profiling.lexicon_sensitive import ALSO_KNOWN_TO_OTHERS, ART_9
-from sfumato.profiling.telling_values import told_by_values
-from sfumato.profiling.words import Match
+from sfumato.profiling.quasi import Codes, codes_of
+from sfumato.profiling.words import Match, fold
+
+if TYPE_CHECKING:
+    import polars as pl
+
+
+# What a column is by the words in it, where its name says nothing: sex, marital status, ethnicity, schooling, countries.
+
+_MOST_VALUES = 400
+"""Distinct values above which a column holds no vocabulary of these."""
+
+_SEX = words_in(
+    """
+    male female man woman men women boy girl mann frau maennlich weiblich mannlich homme femme masculin feminin hombre mujer
+    masculino femenino maschio femmina uomo donna vrouw vrouwelijk mannelijk feminino mezczyzna kobieta kvinna kvinde mand
+    kvinne mies nainen m f w
+    """
+)
+_MARITAL = words_in(
+    """
+    married divorced widowed widow widower separated single unmarried spouse cohabiting verheiratet geschieden verwitwet ledig
+    marie divorce veuf veuve celibataire casado casada divorciado divorciada viudo viuda soltero soltera coniugato coniugata
+    divorziato vedovo vedova celibe nubile gehuwd gescheiden weduwe ongehuwd solteiro solteira viuvo zonaty zamezna rozwiedziony
+    wdowiec gift skild ogift anka ugift fraskilt
+    """
+)
+_ETHNIC = words_in(
+    """
+    white black asian hispanic latino latina caucasian african indian eskimo aleut indigenous mestizo mulatto roma arab pacific
+    islander chinese native aboriginal maori
+    """
+)
+_SCHOOL = words_in(
+    """
+    bachelor bachelors master masters doctorate phd highschool college grade diploma graduate undergraduate abitur hauptschule
+    realschule gymnasium hochschule universitaet primaire secondaire licence baccalaureat primaria secundaria universidad
+    bachillerato elementare media laurea basisschool universiteit preschool kindergarten primary secondary tertiary school hs
+    """
+)
+_COUNTRIES = words_in(
+    """
+    germany france spain italy poland netherlands belgium austria switzerland sweden norway denmark finland portugal greece
+    ireland england scotland hungary romania bulgaria russia ukraine turkey israel iran iraq syria egypt morocco algeria tunisia
+    nigeria ghana kenya ethiopia somalia china japan korea taiwan vietnam thailand laos cambodia philippines indonesia india
+    pakistan bangladesh afghanistan mexico cuba jamaica haiti guatemala honduras nicaragua salvador panama colombia ecuador peru
+    bolivia brazil argentina chile uruguay canada australia yugoslavia deutschland frankreich spanien italien polen oesterreich
+    schweiz tuerkei allemagne espagne italie pologne turquie alemania francia italia polonia niemcy francja tyskland
+    """
+)
+
+
+@dataclasses.dataclass(frozen=True)
+class _Vocabulary:
+    """Words of a concept: how many of them must occur, and the share of the column's values that must have one."""
+
+    concept: str
+    words: frozenset[str]
+    least: int
+    share: float
+
+
+_VOCABULARIES = (
+    _Vocabulary("sex", _SEX, 2, 0.6),
+    _Vocabulary("marital status", _MARITAL, 3, 0.5),
+    _Vocabulary("ethnicity", _ETHNIC, 3, 0.6),
+    _Vocabulary("country", _COUNTRIES, 5, 0.5),
+    _Vocabulary("education", _SCHOOL, 3, 0.35),
+)
+_WORD = re.compile(r"[^\W\d_]+")
+
+
+def told_by_values(sample: Sample) -> str | None:
+    """The concept whose words the distinct values of a column are made of, or None.
+
+    >>> told_by_values(Sample(("Male", "Female"), 40)), told_by_values(Sample(("yes", "no"), 40))
+    ('sex', None)
+    """
+    if not 2 <= len(sample.texts) <= _MOST_VALUES:
+        return None
+    values = [frozenset(_WORD.findall(fold(text).lower())) for text in sample.texts]
+    return next((vocabulary.concept for vocabulary in _VOCABULARIES if _made_of(vocabulary, values)), None)
+
+
+def _made_of(vocabulary: _Vocabulary, values: list[frozenset[str]]) -> bool:
+    hits = [value & vocabulary.words for value in values]
+    having = sum(1 for hit in hits if hit)
+    if vocabulary.concept == "sex" and len(values) > 5:
+        return False
+    return len(frozenset().union(*hits)) >= vocabulary.least and having >= vocabulary.share * len(values)
+
+
+# Columns that tell each other: codes beside their labels, groups beside what they group, the same column twice.
+#
+# Column *a* tells column *b* as well as guessing *b* from *a* beats guessing it from nothing (Goodman and Kruskal's λ):
+#
+# .. math::
+#
+#     \lambda(b \mid a) = \frac{\sum_x \max_y n_{xy} - \max_y n_{\cdot y}}{n - \max_y n_{\cdot y}}
+#
+# Recoding one of two such columns is undone by releasing the other, so a proposal must not leave one of them as it is.
+#
+# Reference: Goodman and Kruskal 1954, Measures of association for cross classifications.
+
+ROWS = 10_000
+"""Rows looked at, evenly spread."""
+
+MOST_COLUMNS = 120
+FEWEST_ROWS_TO_DEPEND = 30
+TELLS = 0.9
+"""λ from which one column tells another, where that has :data:`SEVERAL` values; with fewer only λ = 1 counts."""
+
+SAME = 0.98
+"""λ in both directions from which two columns say the same."""
+
+SEVERAL = 5
+ROWS_A_VALUE = 4
+"""Mean records a value needs before what it goes with says anything."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Telling:
+    """Column ``one`` tells column ``other``; ``mutual``: and the other way round."""
+
+    one: str
+    other: str
+    mutual: bool
+
+
+def tellings(known: Sequence[Column], others: Sequence[Column]) -> tuple[Telling, ...]:
+    """Which of the columns an outsider may know tell which column, or are told by it.
+
+    Looks at 10,000 rows at most and at 120 columns at most. Columns with nearly as many values as records say nothing,
+    unless they are the same column twice.
+    """
+    columns = [*known, *others][:MOST_COLUMNS]
+    if not columns or columns[0].card.rows < FEWEST_ROWS_TO_DEPEND:
+        return ()
+    coded = [_Coded.of(column) for column in columns]
+    found: list[Telling] = []
+    for i, one in enumerate(coded[: len(known)]):
+        for other in coded[i + 1 :]:
+            found.extend(_between(one, other))
+    return tuple(found)
+
+
+def _between(one: _Coded, other: _Coded) -> Iterator[Telling]:
+    if one.same_as(other):
+        yield Telling(one.name, other.name, mutual=True)
+        return
+    there, back = one.tells(other), other.tells(one)
+    if min(there, back) >= SAME:
+        yield Telling(one.name, other.name, mutual=True)
+    elif max(there, back) >= TELLS:
+        teller, told = (one, other) if there >= back else (other, one)
+        yield Telling(teller.name, told.name, mutual=False)
+
+
+@dataclasses.dataclass(frozen=True, repr=False)
+class _Coded:
+    """A column as codes of the rows looked at."""
+
+    name: str
+    values: pl.Series
+    codes: Codes
+    distinct: int
+    commonest: int
+
+    @classmethod
+    def of(cls, column: Column) -> _Coded:
+        step = -(-column.values.len() // ROWS)
+        values = column.values.gather_every(step)
+        codes = codes_of(values).dense()
+        counts = codes.counts()
+        return cls(column.card.name, column.values, codes, codes.many, int(counts.max()))
+
+    def same_as(self, other: _Coded) -> bool:
+        """Whether the two are one column, value by value."""
+        alike = self.distinct == other.distinct > 1 and self.values.dtype == other.values.dtype
+        return alike and self.values.equals(other.values, check_names=False)
+
+    def tells(self, other: _Coded) -> float:
+        """λ, where there is enough to say so; 0 otherwise."""
+        rows = len(self.codes.of)
+        if self.distinct * ROWS_A_VALUE > rows or not 1 < other.distinct <= 2 * self.distinct:
+            return 0.0
+        right = _right_guesses(self.codes, other.codes)
+        if right == rows:
+            return 1.0
+        return (right - other.commonest) / (rows - other.commonest) if other.distinct >= SEVERAL else 0.0
+
+
+def _right_guesses(given: Codes, guessed: Codes) -> int:
+    """Records whose code in one column is the commonest among those with their code in the other."""
+    joint = Codes(given.of * guessed.many + guessed.of, given.many * guessed.many)
+    if joint.compact:
+        return int(joint.counts().reshape(given.many, guessed.many).max(axis=1).sum())
+    pairs, counts = np.unique(joint.of, return_counts=True)
+    best = np.zeros(given.many, dtype=np.int64)
+    np.maximum.at(best, pairs // guessed.many, counts)
+    return int(best.sum())
+
+
+# Roles once it is known which columns tell each other: no column is left to undo the recoding of another.
+
+_SPEAKING = (Kind.ORDINAL, Kind.DATE, Kind.NOMINAL, Kind.NUMERIC)
+"""Of two columns that say the same, words with an order are kept before dates, labels and bare numbers."""
+
+
+def with_duplicates_found(columns: Sequence[Column], guesses: Mapping[str, RoleGuess]) -> dict[str, RoleGuess]:
+    """Guesses in which of columns that tell each other one is kept as quasi-identifier.
+
+    Both ways: the others are dropped (role ``direct``), for they would only have to be recoded in step. One way (an age
+    group beside the age): the column that was to be released as it is becomes quasi too.
+    """
+    known = [c for c in columns if Role.QUASI in guesses[c.card.name].roles]
+    others = [c for c in columns if guesses[c.card.name].roles in ((Role.PLAIN,), (Role.ASK,)) and not c.card.constant]
+    found = tellings(known, others)
+    by_name = {column.card.name: column for column in columns}
+    changed = dict(guesses)
+    for telling in found:
+        if telling.mutual:
+            _keep_one(telling, by_name, changed)
+    for telling in found:
+        if not telling.mutual:
+            _know_both(telling, changed)
+    return changed
+
+
+def _keep_one(telling: Telling, columns: Mapping[str, Column], guesses: dict[str, RoleGuess]) -> None:
+    pair = (telling.one, telling.other)
+    if any(guesses[name].roles == (Role.DIRECT,) for name in pair):
+        return  # one of them is gone already
+    kept = min(pair, key=lambda name: _precedence(columns[name], guesses[name]))
+    gone = pair[1] if kept == pair[0] else pair[0]
+    reason = f"tells the same as {kept}: dropped, for as it is it would undo the recoding of that column"
+    guesses[gone] = dataclasses.replace(guesses[gone], roles=(Role.DIRECT,), reason=reason, confidence=0.7)
+
+
+def _precedence(column: Column, guess: RoleGuess) -> tuple[bool, int]:
+    """Quasi-identifiers first, those that are sensitive too before others, then what speaks; equals in table order."""
+    standing = (Role.QUASI in guess.roles) + (Role.SENSITIVE in guess.roles)
+    numbers = column.values.dtype.is_numeric()
+    return standing == 0, 10 * (2 - standing) + 5 * numbers + _SPEAKING.index(column.card.kind)
+
+
+def _know_both(telling: Telling, guesses: dict[str, RoleGuess]) -> None:
+    one, other = guesses[telling.one], guesses[telling.other]
+    if (Role.DIRECT,) in (one.roles, other.roles) or (Role.QUASI in one.roles) == (Role.QUASI in other.roles):
+        return
+    if Role.QUASI in one.roles:
+        reason = f"follows from {telling.one}, which others can know"
+        guesses[telling.other] = dataclasses.replace(other, roles=(Role.QUASI,), reason=reason, confidence=0.6)
+    else:
+        reason = f"tells {telling.other}, which others can know"
+        guesses[telling.one] = dataclasses.replace(one, roles=(Role.QUASI,), reason=reason, confidence=0.6)
+
 
 TELLS_APART = 0.7
 """Separation from which a column without a known name is proposed as quasi."""

@@ -5,13 +5,14 @@ from __future__ import annotations
 import dataclasses
 from typing import Any
 
+import polars as pl
+
 from sfumato.core.encoding import label
 from sfumato.core.schema import Kind
 from sfumato.profiling.columns import Column
-from sfumato.profiling.generalized import intervals_around, is_number, looks_grouped, masked_side
+from sfumato.profiling.generalized import intervals_around, is_number, looks_grouped, masked_side, widths_for
+from sfumato.profiling.kinds import all_dates, date_form
 from sfumato.profiling.vocabularies import MOST_VALUES, known_order
-from sfumato.profiling.widths import widths_for
-from sfumato.profiling.written_dates import all_dates, date_form
 
 _CODED_FROM_LEFT = frozenset({"postal code", "region", "place of residence", "occupation"})
 """Concepts whose codes say the large group with their first characters."""
@@ -137,8 +138,6 @@ def _intervals(column: Column, labels: list[str]) -> Suggestion | None:
 
 def _intervals_by_spread(column: Column, labels: list[str]) -> Suggestion | None:
     """Round widths for the middle 98 % of the values, so that one outlier does not coarsen all."""
-    import polars as pl
-
     numbers = column.values.drop_nulls().cast(pl.Float64, strict=False).drop_nulls()
     low, high = numbers.quantile(0.01), numbers.quantile(0.99)
     spread = (high or 0.0) - (low or 0.0)

@@ -8,6 +8,9 @@ import re
 import unicodedata
 from collections.abc import Mapping
 
+from sfumato.profiling import lexicon_direct, lexicon_quasi, lexicon_sensitive
+from sfumato.profiling.lexicon_direct import BESIDE, ONLY_ALONE, PERSON_WORDS
+
 LONGEST_TERM = 5
 """Words a term may span (``medical record number of patient``)."""
 
@@ -107,8 +110,6 @@ def find_all(name: str) -> list[Match]:
 
 def _stands(match: Match) -> bool:
     """Whether a term counts: some words mean what they mean only where nothing else is said."""
-    from sfumato.profiling.lexicon_direct import BESIDE, ONLY_ALONE, PERSON_WORDS
-
     if match.length > 1 or match.words[match.start] not in ONLY_ALONE.get(match.concept, ()):
         return True
     return all(word.isdigit() or word in BESIDE or word in PERSON_WORDS for word in match.others)
@@ -116,8 +117,6 @@ def _stands(match: Match) -> bool:
 
 def _by_stem(words: tuple[str, ...]) -> list[Match]:
     """Long words that say a concept inside a word; nothing else of the name is known."""
-    from sfumato.profiling import lexicon_direct
-
     joined = "".join(words)
     return [
         Match("direct" if concept in lexicon_direct.DIRECT else "quasi", concept, words, 0, len(words))
@@ -129,8 +128,6 @@ def _by_stem(words: tuple[str, ...]) -> list[Match]:
 @functools.cache
 def _index() -> Mapping[str, tuple[tuple[str, str], ...]]:
     """Joined term → the (family, concept) pairs it stands for."""
-    from sfumato.profiling import lexicon_direct, lexicon_quasi, lexicon_sensitive
-
     index: dict[str, tuple[tuple[str, str], ...]] = {}
     for family, concepts in {**lexicon_direct.FAMILIES, **lexicon_quasi.FAMILIES, **lexicon_sensitive.FAMILIES}.items():
         for concept, terms in concepts.items():

@@ -10,25 +10,44 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from sfumato import recipes
+import numpy as np
+import polars as pl
+
+from sfumato import recipe_files as recipes
 from sfumato.core.dataset import Dataset
 from sfumato.core.pair import Pair, levels_of
 from sfumato.errors import ParameterError, SfumatoError, UnreadableInput
 from sfumato.io.indistinct import made_one
 from sfumato.release.certificates import read_certificate
-from sfumato.release.described import described
 from sfumato.release.documents import commitment, digest_of_input, plain_json
 from sfumato.release.exchange import in_place
 from sfumato.release.manifest import folder_claim
-from sfumato.release.owner import read_owner_record
-from sfumato.release.sealing import seal
+from sfumato.release.publish import seal
 from sfumato.release.verify import read_released
+from sfumato.release.written import described
 
 if TYPE_CHECKING:
-    import numpy as np
     from numpy.typing import NDArray
 
     from sfumato.core.recipe import Recipe
+
+
+# Reading what stays with the owner of a release.
+
+
+def read_owner_record(folder: Path, certificate: Mapping[str, Any]) -> dict[str, Any]:
+    """The owner's record of a release, which must go with this certificate."""
+    file = folder / "release.json"
+    try:
+        record = json.loads(file.read_text(encoding="utf-8"))
+    except OSError:
+        raise UnreadableInput(f"{file} is not there or cannot be read") from None
+    except ValueError:
+        raise UnreadableInput(f"{file} is not valid JSON; it was damaged or edited") from None
+    own = record.get("certificate", {}) if isinstance(record, dict) else {}
+    if not isinstance(own, dict) or own.get("digest") != certificate.get("digest"):
+        raise UnreadableInput(f"{file} does not belong to the certificate beside it; explain the share folder alone")
+    return dict(record)
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -111,9 +130,6 @@ def _digests(original: Dataset) -> Iterator[str]:
 
 
 def _alignment(file: Path, released: int, original: int) -> NDArray[np.int64]:
-    import numpy as np
-    import polars as pl
-
     try:
         rows = pl.read_parquet(file)["original_row"].to_numpy().astype(np.int64)
     except (OSError, pl.exceptions.PolarsError):

@@ -4,31 +4,121 @@ from __future__ import annotations
 
 import dataclasses
 import datetime
+import math
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 from sfumato import registry
 from sfumato.assessment import assess
-from sfumato.core.agreement import Kept
 from sfumato.core.dataset import Dataset
-from sfumato.core.evidence import gather, judge_all
+from sfumato.core.dataset import Dataset as Table
+from sfumato.core.design import renumbered
+from sfumato.core.evidence import gather, judge_all, population_path
+from sfumato.core.files import MEGABYTE, require_plain
 from sfumato.core.free_text import refuse_free_text
+from sfumato.core.metric import Measure
 from sfumato.core.pair import Pair, levels_of
 from sfumato.core.progress import Progress, silent
 from sfumato.core.randomness import Seed
-from sfumato.core.recipe import Recipe
+from sfumato.core.recipe import Kept, Recipe
 from sfumato.core.schema import Role
 from sfumato.core.step import Goal
-from sfumato.core.units import renumbered
 from sfumato.errors import ParameterError, ReleaseRefused, SchemaError
+from sfumato.intruders.attack import attack_release
 from sfumato.io.form import Form
 from sfumato.io.formats import require_format
 from sfumato.io.indistinct import made_one, refuse_unwritable
-from sfumato.release.beside import population_of
+from sfumato.io.read import read_table
 from sfumato.release.documents import digest_of_input
-from sfumato.release.limits import judge_limits
 from sfumato.release.release import ColumnChange, Release
+
+if TYPE_CHECKING:
+    from sfumato.core.model import Model
+    from sfumato.core.step import Step
+
+
+# Limits of a recipe: how much an attack may reach, how much may be lost.
+
+
+def judge_limits(
+    limits: Mapping[str, float],
+    pair: Pair,
+    *,
+    steps: Sequence[Step] = (),
+    models: Sequence[Model] = (),
+    seed: Seed,
+) -> tuple[Kept, ...]:
+    """Measure everything that is limited; what is better when lower must stay below its limit, the rest above."""
+    known = {"steps": steps, "models": models, "seed": seed}
+    return tuple(_judge(name, float(limit), pair, known) for name, limit in limits.items())
+
+
+def _judge(name: str, limit: float, pair: Pair, known: Mapping[str, Any]) -> Kept:
+    cls = next(registry.family(family)[name] for family in registry.MEASURED if name in registry.family(family))
+    if hasattr(cls, "attack"):
+        return _attacked(name, limit, pair, known)
+    measure = _measured(name, cls, pair)
+    holds = measure.value <= limit + 1e-12 if measure.better == "lower" else measure.value >= limit - 1e-12
+    return _kept(name, measure.value, limit, holds, "at most" if measure.better == "lower" else "at least")
+
+
+def _kept(name: str, value: float, limit: float, holds: bool, bound: str) -> Kept:
+    words = name.replace("_", " ")
+    return Kept(name, value, limit, holds, f"{words} is {value:.4g}; the recipe allows {bound} {limit:g}")
+
+
+def _attacked(name: str, limit: float, pair: Pair, known: Mapping[str, Any]) -> Kept:
+    """The limit of an attack by the intruder who knows most; one that cannot be tried is unknown, and does not keep it."""
+    report = attack_release(pair, only=[name], limits={name: limit}, **known)
+    words = name.replace("_", " ")
+    for skipped in (each for each in report.skipped if each.limit is not None):
+        if skipped.unknown:
+            told = f"{words} is unknown: {skipped.reason}; the recipe allows at most {limit:g}"
+            return Kept(name, math.nan, limit, False, told)
+        raise ParameterError(f"limits: {words} does not apply to this release: {skipped.reason}; take the limit out")
+    value = report.value(name)
+    return _kept(name, value, limit, value <= limit + 1e-12, "at most")
+
+
+def _measured(name: str, cls: type, pair: Pair) -> Measure:
+    made: Any = cls()
+    if name in registry.family("risk"):
+        found: Measure = made.measure(gather(pair.released, ()))
+        return found
+    reason = made.applies(pair)
+    if reason is not None:
+        raise ParameterError(f"limits: {name} cannot be measured on this release: {reason}")
+    utility: Measure = made.measure(pair)
+    return utility
+
+
+# Tables that models compare with, beside the one that is released.
+
+MOST_BYTES = 16 * 1024 * MEGABYTE
+
+
+def require_readable(path: Path) -> None:
+    """Refuse a second table that is a device, a pipe or larger than 16 GB, before it is read."""
+    require_plain(path, most=MOST_BYTES, what="a second table")
+
+
+def population_of(models: Sequence[Model], given: Dataset | None = None, base: Path = Path()) -> Dataset | None:
+    """The population the models compare with: the one given to the call, or the file they name; None without either.
+
+    Paths start from ``base``, the folder of the recipe, and must lead to a plain file of at most 16 GB: devices and pipes
+    are refused.
+    """
+    path = population_path(models)
+    if path is None:
+        return given
+    if given is not None:
+        raise ParameterError("a population was given to the call, but a model names a file with one; give it once")
+    require_readable(base / path)
+    frame, source = read_table(base / path)
+    return Table(frame, source=source)  # type: ignore[arg-type]
+
 
 AS_IT_IS = "released as it is"
 

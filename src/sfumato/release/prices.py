@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING, Any
 
 from sfumato import registry
 from sfumato.assessment import assess
-from sfumato.core.choosing_k import ChosenK, choose_k, k_for, risk_of
 from sfumato.core.randomness import Seed
 from sfumato.core.schema import Role
 from sfumato.errors import Unsatisfiable
+from sfumato.evaluation import evaluate
+from sfumato.formulas.choosing_k import ChosenK, choose_k, k_for, risk_of
 from sfumato.release.make import make_release
 
 if TYPE_CHECKING:
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
 
 USUAL_K = (3, 5, 10, 20)
 PUBLIC_RISK = 0.09
-"""What is taken for a release to everyone where nobody says otherwise; see ``PUBLISHED`` in :mod:`sfumato.core.choosing_k`."""
+"""What is taken for a release to everyone where nobody says otherwise; see ``PUBLISHED`` in :mod:`sfumato.formulas.choosing_k`."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -127,7 +128,5 @@ def _paid(dataset: Dataset, recipe: Recipe, k: int) -> tuple[int | None, float |
 
 
 def _loss(release: Any) -> float:
-    from sfumato.evaluation import evaluate
-
     measured = evaluate(release.pair, [registry.build("utility", "loss")]).measures
     return float(measured[0].value) if measured else 1.0

@@ -8,21 +8,29 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import polars as pl
+
 from sfumato.core.design import weight_warnings
+from sfumato.core.notebook import html_headline, html_list, html_table, html_verdicts
+from sfumato.core.pair import Pair, levels_of
+from sfumato.evaluation import evaluate
+from sfumato.intruders.attack import attack_release
+from sfumato.io.write import write_table
+from sfumato.release.alternatives import MOST_EFFORT, MOST_NODES, alternatives_of
+from sfumato.release.certified import certified_release
+from sfumato.report.headline import headline
+from sfumato.report.pictures import risk_chart
 
 if TYPE_CHECKING:
     import altair as alt
-    import polars as pl
 
     from sfumato.assessment import Assessment
-    from sfumato.core.agreement import Kept
     from sfumato.core.dataset import Dataset
-    from sfumato.core.masked import Preserved
     from sfumato.core.metric import Utility
     from sfumato.core.model import Verdict
-    from sfumato.core.pair import Pair
     from sfumato.core.randomness import Seed
-    from sfumato.core.recipe import Recipe
+    from sfumato.core.recipe import Kept, Recipe
+    from sfumato.core.step import Preserved
     from sfumato.evaluation import Evaluation
     from sfumato.intruders.report import AttackReport
     from sfumato.io.form import Form
@@ -74,8 +82,6 @@ class Release:
     @property
     def headline(self) -> Headline:
         """Promises, limits, attacks and what is unknown in one sentence: the headline of its pages."""
-        from sfumato.report.headline import headline
-
         bounds = {name: [kept.to_dict() for kept in getattr(self, name)] for name in ("limits", "contract")}
         attacks = None if self.attacks is None else self.attacks.to_dict()
         return headline({"verdicts": [v.to_dict() for v in self.verdicts], **bounds, "attacks": attacks})
@@ -88,8 +94,6 @@ class Release:
     @property
     def warnings(self) -> tuple[str, ...]:
         """What steps warn of, why no ε is certified where a step accounts for one, and weights that nearly number the records."""
-        from sfumato.release.certified import certified_release
-
         judged = certified_release(self)
         broken = () if judged is None else tuple(f"no ε is certified: {reason}" for reason in judged.reasons)
         by_steps = (warning for _, plan in self.plans for warning in getattr(plan, "warnings", ()))
@@ -98,14 +102,10 @@ class Release:
     @property
     def pair(self) -> Pair:
         """The original and what is shared of it, side by side, at the levels that the plans say."""
-        from sfumato.core.pair import Pair, levels_of
-
         return Pair.of(self.original, self.dataset, levels_of(plan.describe() for _, plan in self.plans))
 
     def attack(self, **options: Any) -> AttackReport:
         """Let every named intruder try the release; see :func:`sfumato.attack`."""
-        from sfumato.intruders.attack import attack_release
-
         known = {"steps": self.recipe.steps, "models": self.recipe.meet, "limits": self.recipe.limits}
         return attack_release(self.pair, **{**known, "seed": self.seed, **options})
 
@@ -125,8 +125,6 @@ class Release:
 
     def evaluate(self, metrics: Sequence[Utility] | None = None) -> Evaluation:
         """What the release is still worth; see :func:`sfumato.evaluate`."""
-        from sfumato.evaluation import evaluate
-
         return evaluate(self.pair, metrics)
 
     def write(
@@ -152,7 +150,6 @@ class Release:
 
     def write_data(self, file: str | Path, *, format: str | None = None, defuse: bool = False) -> None:  # noqa: A002
         """Write the released table alone (``-``: to stdout), without certificate and report; read back before it stands."""
-        from sfumato.io.write import write_table
         from sfumato.release.publish import keep_pseudonyms
         from sfumato.release.written import as_written, require_kept
 
@@ -169,14 +166,10 @@ class Release:
 
         Every node of the lattice is evaluated, or only the neighbours when there are millions; for the owner's eyes.
         """
-        from sfumato.release.alternatives import MOST_EFFORT, MOST_NODES, alternatives_of
-
         return alternatives_of(self, most_nodes=MOST_NODES, most_effort=MOST_EFFORT)
 
     def to_frame(self) -> pl.DataFrame:
         """One row a column of the original: roles, what happened, level, and how many values it had and has."""
-        import polars as pl
-
         text, whole = pl.String, pl.Int64
         kinds = {"column": text, "roles": text, "action": text, "level": whole, "top": whole}
         kinds |= {"distinct_before": whole, "distinct_after": whole}
@@ -188,16 +181,12 @@ class Release:
 
     def plot(self) -> alt.LayerChart:
         """Every risk before and after, with the bar that a promised k sets."""
-        from sfumato.report.pictures import risk_chart
-
         was, now = ({m.name: m.value for m in found.measures} for found in (self.before, self.after))
         asked = [v.required for v in self.verdicts if v.model == "k_anonymity" and v.required]
         return risk_chart(was, now, 1 / max(asked) if asked else None)
 
     def _repr_html_(self) -> str:
         """Verdicts, columns and risks in a notebook, without a data value."""
-        from sfumato.core.notebook import html_headline, html_list, html_table, html_verdicts
-
         changes = [(c.name, " + ".join(c.roles), c.action, c.distinct_before, c.distinct_after) for c in self.columns]
         risks = [
             (m.name.replace("_", " "), f"{m.value:.2%}", f"{self.after.measure(m.name):.2%}")

@@ -7,7 +7,9 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from sfumato import recipes
+import polars as pl
+
+from sfumato import recipe_files as recipes
 from sfumato.core.dataset import Dataset
 from sfumato.core.model import finite
 from sfumato.core.randomness import Seed
@@ -15,10 +17,10 @@ from sfumato.core.recipe import Recipe
 from sfumato.errors import SfumatoError, UnreadableInput
 from sfumato.io.formats import require_format
 from sfumato.io.indistinct import made_one
-from sfumato.release.claims import Claim, Status, near
-from sfumato.release.described import described
 from sfumato.release.documents import commitment, digest_of_input
 from sfumato.release.make import make_release
+from sfumato.release.manifest import Claim, Status, near
+from sfumato.release.written import described
 
 AGAINST_ORIGINAL = ", against the original"
 
@@ -47,8 +49,6 @@ POLICIES = "policies.parquet"
 
 def with_policies(original: Dataset, owner: Path | None) -> Dataset:
     """The original with the column that says which policy each person has, where the release was made under such."""
-    import polars as pl
-
     if owner is None or not (owner / POLICIES).is_file():
         return original
     try:
@@ -168,7 +168,6 @@ def _as_written(made: Dataset, certificate: Mapping[str, Any]) -> Dataset:
 
 def _same_rows(made: Dataset, released: Dataset) -> bool:
     """Whether two tables hold the same rows, whatever their order."""
-    import polars as pl
 
     def rows(dataset: Dataset) -> pl.DataFrame:
         # numbered: the name of a column may mean something else to a frame, as "*" and "len" do

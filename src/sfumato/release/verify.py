@@ -13,19 +13,18 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from sfumato import recipes, registry
+from sfumato import recipe_files as recipes
+from sfumato import registry
 from sfumato.assessment import DEFAULT_THRESHOLD, assess
 from sfumato.core.dataset import Dataset
 from sfumato.core.evidence import gather
 from sfumato.core.schema import Attribute, Kind, Schema
 from sfumato.errors import SchemaError, SfumatoError, UnreadableInput
-from sfumato.io.formulas import runnable_cells
-from sfumato.release.certificates import FILE, read_certificate
-from sfumato.release.claims import Claim, near
+from sfumato.io.form import runnable_cells
+from sfumato.release.certificates import FILE, read_certificate, signature_holds
 from sfumato.release.documents import digest_of
-from sfumato.release.manifest import folder_claim, require_plain_file, sha256_of
+from sfumato.release.manifest import Claim, folder_claim, near, require_plain_file, sha256_of
 from sfumato.release.replay import AGAINST_ORIGINAL, as_judged, claims_from_original
-from sfumato.release.signature import signature_holds
 from sfumato.release.written import read_described
 
 if TYPE_CHECKING:

@@ -6,23 +6,27 @@ What was judged in memory is worth nothing where the file says something else. S
 
 from __future__ import annotations
 
+import codecs
 import dataclasses
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import polars as pl
+
 from sfumato.core.dataset import Dataset
-from sfumato.errors import OutputError, ReleaseRefused, SfumatoError, UnreadableInput
+from sfumato.core.source import LAYOUT
+from sfumato.errors import OutputError, ParameterError, ReleaseRefused, SfumatoError, UnreadableInput
 from sfumato.io.form import Form
 from sfumato.io.formats import listed
 from sfumato.io.indistinct import guessed
 from sfumato.io.read import read_written
+from sfumato.io.values import with_values
 from sfumato.release.certificates import read_certificate
 from sfumato.release.make import judged_again
 
 if TYPE_CHECKING:
-    import polars as pl
-
+    from sfumato.core.recipe import Recipe
     from sfumato.core.source import Source
     from sfumato.release.release import Release
 
@@ -82,7 +86,6 @@ def _judged(release: Release, frame: pl.DataFrame, reason: str) -> Release:
 
 def _same(one: pl.Series, other: pl.Series) -> bool:
     """Whether two columns hold the same values, whatever the width of their numbers."""
-    import polars as pl
 
     def plain(column: pl.Series) -> pl.Series:
         if column.dtype.is_integer() and column.dtype != pl.UInt64:
@@ -107,3 +110,33 @@ def read_certified(file: Path) -> Dataset | None:
         return None
     frame, source = read_described(file, data)
     return Dataset(frame, source=source)  # type: ignore[arg-type]
+
+
+# A table described by a recipe: read as it says, with the roles it gives.
+
+
+def described(dataset: Dataset, recipe: Recipe) -> Dataset:
+    """The table with the recipe's schema, its values read as the recipe says where reading did not say otherwise.
+
+    Raises:
+        ParameterError: the recipe cuts the file into cells in another way than it was read: only reading it again helps.
+    """
+    intake = dataset.source.intake.over(recipe.intake)
+    _require_layout(dataset, intake)
+    recipe.schema.check(dataset.columns, dataset.source)
+    return with_values(dataset, intake).with_schema(recipe.schema)
+
+
+def _require_layout(dataset: Dataset, intake: Any) -> None:
+    source = dataset.source
+    meaningful = {"csv": LAYOUT, "excel": ("header",)}.get(source.format, ())
+    other = [
+        name for name in meaningful if (said := getattr(intake, name)) is not None and said != getattr(source, name)
+    ]
+    if "encoding" in other and codecs.lookup(intake.encoding) == codecs.lookup(source.encoding):
+        other.remove("encoding")
+    if other:
+        raise ParameterError(
+            f"the recipe reads {source.name} with another {' and '.join(other)} than it was read with; "
+            "read it as the recipe says: sf.read(path, recipe=...)"
+        )

@@ -11,16 +11,82 @@ from typing import TYPE_CHECKING, Any
 
 from sfumato.errors import printable
 from sfumato.report import wording
-from sfumato.report.attack_words import plain_words
-from sfumato.report.attacks import MOST_AT_ONCE, beyond_what, conclusion, ranked, strongest, unknown
-from sfumato.report.contents import with_contents
-from sfumato.report.differences import differences_of
+from sfumato.report.attacks import MOST_AT_ONCE, beyond_what, conclusion, plain_words, ranked, strongest, unknown
 from sfumato.report.gallery import cards_of, owner_pictures, public_pictures, risks_of, story_in
 from sfumato.report.headline import headline
 from sfumato.report.measures import best_of, first_and_more, meaning_of, title_of
 
 if TYPE_CHECKING:
     from jinja2 import Environment
+
+
+# The contents of a page: every section gets an anchor, and a list of them stands where the template asks for it.
+
+PLACE = "<!-- contents -->"
+"""What people wrote is escaped before it reaches a page, so only a template can hold this."""
+_SECTION = re.compile(r"<section>\s*<h2>(.*?)</h2>")
+FEWEST = 4
+
+
+def with_contents(page: str) -> str:
+    """The page with anchors, and with its contents where there are enough sections to need them.
+
+    They follow from the page itself, so no section is forgotten and none is listed that is not there.
+
+    >>> with_contents("<section><h2>One</h2></section>")
+    '<section id="part-1"><h2>One</h2></section>'
+    """
+    titles = _SECTION.findall(page)
+    places = iter(range(1, len(titles) + 1))
+    anchored = _SECTION.sub(lambda found: f'<section id="part-{next(places)}">{found[0][len("<section>") :]}', page)
+    return anchored.replace(PLACE, _listed(titles) if len(titles) >= FEWEST else "", 1)
+
+
+def _listed(titles: list[str]) -> str:
+    entries = "".join(f'<li><a href="#part-{i}">{title}</a></li>' for i, title in enumerate(titles, 1))
+    return f'<nav class="contents" aria-label="On this page"><ul>{entries}</ul></nav>'
+
+
+# Where numbers of a release may surprise people who know another tool.
+
+WILDCARD = (
+    "Missing values match everything here, as in sdcMicro; ARX counts them as a value of their own, "
+    "and finds other class sizes."
+)
+BY_MODEL = {
+    "l_diversity": "Entropy l-diversity compares e^H with l exactly; ARX rejects some classes that meet it with equality.",
+    "delta_disclosure": "A value that is absent from a class breaks δ-disclosure here; ARX and pycanon skip it.",
+    "t_closeness": "The reference distribution is that of the original table; tools that take the released one "
+    "report smaller distances after suppression.",
+    "population_uniqueness": "The slide negative binomial estimate follows the derivation, not the equations of ARX.",
+    "beta_likeness": "β-likeness takes the largest gain over all values, as in the paper; pycanon caps it per class.",
+}
+BY_STEP = {
+    "global_recoding": "Loss counts every leaf of a hierarchy, whether it occurs or not, and suppressed records at the top, like ARX.",
+    "suppression": "Cell suppression is minimised for all records together; sdcMicro goes key by key and suppresses more.",
+    "add_noise": "alpha is a share of the variance; sdcMicro's noise is 100·√alpha.",
+    "microaggregate": "Groups are formed on z-scores and ties are broken by the content of the rows, so row order does not matter.",
+    "pram": "The diagonal is what the recipe says; sdcMicro draws it at random.",
+    "rank_swap": "p is a share of the records; sdcMicro groups 5 % at both ends first.",
+}
+ATTACKED = (
+    "Attacks compare with what guessing, or the same release without the person's own record, would reach; "
+    "rates of other tools are often without that control."
+)
+
+
+def differences_of(certificate: Mapping[str, Any]) -> list[str]:
+    """The sentences that concern this release."""
+    found = []
+    if "wildcard" in certificate.get("missing_rule", {}).values():
+        found.append(WILDCARD)
+    for section, known in (("meet", BY_MODEL), ("steps", BY_STEP)):
+        for spec in certificate["recipe"].get(section, []):
+            name = spec if isinstance(spec, str) else next(iter(spec), "")
+            if name in known and known[name] not in found:
+                found.append(known[name])
+    return [*found, ATTACKED] if certificate.get("attacks") else found
+
 
 MOST_CONTRIBUTIONS = 12
 MOST_TRADE_OFFS = 10

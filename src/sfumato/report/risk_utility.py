@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from sfumato.report.charts import AFTER, ALARM, BEFORE, FONT, INK, SOFT, data_of, svg_of
 from sfumato.report.measures import meaning_of, title_of
+from sfumato.report.pages import as_shown, as_yaml, rendered
 from sfumato.report.pictures import Picture, png
 from sfumato.report.wording import humanised, number, percent
 
@@ -70,8 +71,6 @@ def _counted(candidates: int) -> str:
 
 def comparison_page(comparison: Mapping[str, Any]) -> str:
     """One page: the map, the table of all candidates, and their recipes."""
-    from sfumato.report.pages import as_shown, as_yaml, rendered
-
     comparison = as_shown(comparison)
     axes, candidates = comparison["axes"], list(enumerate(comparison["candidates"], 1))
     return rendered(

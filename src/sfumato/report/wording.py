@@ -7,7 +7,7 @@ import datetime
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Literal, TypeVar
 
-from sfumato.core.intake import Intake
+from sfumato.core.source import Intake
 
 T = TypeVar("T")
 AS_IT_IS = "released as it is"

@@ -5,16 +5,16 @@ from __future__ import annotations
 import dataclasses
 from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
 
+import numpy as np
 from pydantic import Field
 
 from sfumato.core.attack import Finding, NothingToAttack, not_a_sample, rows_of
 from sfumato.core.design import units_of, weights_of
 from sfumato.core.encoding import alike
-from sfumato.core.individual_risk import individual_risk
 from sfumato.core.parameters import parameters
+from sfumato.formulas.uniqueness import individual_risk
 
 if TYPE_CHECKING:
-    import numpy as np
     from numpy.typing import NDArray
 
     from sfumato.core.attack import Scene
@@ -47,8 +47,6 @@ def individual_risks(
     about 3 %. A household is re-identified when one of its members is: :math:`1-\prod(1-r_i)`.
     Reference: Benedetti & Franconi 1998; Franconi & Polettini 2004, doi:10.1007/978-3-540-25955-8_20.
     """
-    import numpy as np
-
     weights = weights_of(dataset)
     ids, first = alike(dataset, columns)
     sizes = np.bincount(ids, minlength=len(first))

@@ -7,15 +7,16 @@ import itertools
 import math
 from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
 
+import numpy as np
 from pydantic import Field
 
 from sfumato.core.attack import Finding, NothingToAttack, not_a_sample, rows_of
 from sfumato.core.design import weights_of
+from sfumato.core.encoding import encode
 from sfumato.core.parameters import parameters
 from sfumato.errors import ParameterError
 
 if TYPE_CHECKING:
-    import numpy as np
     from numpy.typing import NDArray
 
     from sfumato.core.attack import Scene
@@ -58,10 +59,6 @@ def log_linear_risk(
     sdcMicro's ``modRisk`` computes. Missing values are a category. Grids of more than 4 million cells are refused.
     References: Skinner & Holmes 1998; Elamir & Skinner 2006.
     """
-    import numpy as np
-
-    from sfumato.core.encoding import encode
-
     if not 0 < fraction <= 1:
         raise ParameterError("the sampling fraction must be above 0 and at most 1")
     encoded = [encode(dataset.column(c)) for c in columns]
@@ -84,8 +81,6 @@ def log_linear_risk(
 
 def fit_log_linear(table: NDArray[np.float64], interactions: int) -> NDArray[np.float64]:
     """Maximum-likelihood fit of a log-linear model with all interactions up to an order, by proportional fitting."""
-    import numpy as np
-
     axes = range(table.ndim)
     kept = list(itertools.combinations(axes, min(interactions, table.ndim)))
     margins = [(tuple(a for a in axes if a not in keep), keep) for keep in kept]

@@ -4,18 +4,18 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
 
+import numpy as np
 from pydantic import Field
 
 from sfumato.core.attack import Finding, NothingToAttack, not_a_sample, rows_of
 from sfumato.core.design import weights_of
 from sfumato.core.encoding import alike
 from sfumato.core.parameters import parameters
-from sfumato.core.uniqueness import Estimator
-from sfumato.core.uniqueness import population_uniques as estimated
 from sfumato.errors import SchemaError
+from sfumato.formulas.uniqueness import Estimator
+from sfumato.formulas.uniqueness import population_uniques as estimated
 
 if TYPE_CHECKING:
-    import numpy as np
     from numpy.typing import NDArray
 
     from sfumato.core.attack import Scene
@@ -27,7 +27,7 @@ class PopulationUniques:
     """The share of released records that are, by estimate, unique in the population they were drawn from.
 
     The sampling fraction is the number of records over the sum of their weights, or given. Zayatz, Pitman, slide negative
-    binomial, or Dankar's rule that chooses among them: see :func:`sfumato.core.uniqueness.population_uniques`. Every record that is
+    binomial, or Dankar's rule that chooses among them: see :func:`sfumato.formulas.uniqueness.population_uniques`. Every record that is
     unique in the release is a possible victim.
     """
 
@@ -72,14 +72,10 @@ def _fraction(released: Dataset) -> float:
 
 
 def _class_sizes(dataset: Dataset, columns: tuple[str, ...]) -> NDArray[np.int64]:
-    import numpy as np
-
     return np.bincount(alike(dataset, columns)[0]).astype(np.int64)
 
 
 def _sizes(dataset: Dataset, columns: tuple[str, ...]) -> NDArray[np.int64]:
     """Per row the size of its class."""
-    import numpy as np
-
     ids = alike(dataset, columns)[0]
     return np.bincount(ids).astype(np.int64)[ids]

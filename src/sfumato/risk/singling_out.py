@@ -8,12 +8,14 @@ from itertools import combinations, permutations
 from math import comb
 from typing import TYPE_CHECKING
 
+import numpy as np
+
+from sfumato.core.encoding import encode
 from sfumato.errors import ParameterError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    import numpy as np
     from numpy.typing import NDArray
 
     from sfumato.core.classes import ClassTable
@@ -102,8 +104,6 @@ def unique_records(classes: ClassTable, columns: Sequence[str]) -> int:
 
 def _projected(classes: ClassTable, ids: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Records and size of each group of classes."""
-    import numpy as np
-
     records = np.bincount(ids, weights=classes.records).astype(np.int64)
     if classes.person is None:
         return records, records
@@ -123,10 +123,6 @@ def why_alone(
     >>> why_alone(examples.special_uniques(), 8)
     (('age', 'gender', 'education'),)
     """
-    import numpy as np
-
-    from sfumato.core.encoding import encode
-
     names = tuple(dataset.schema.quasi if columns is None else columns)
     dataset.require(names)
     if not 0 <= row < len(dataset):

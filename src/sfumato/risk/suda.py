@@ -8,14 +8,15 @@ import math
 from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
 
+import numpy as np
 from pydantic import Field
 
 from sfumato.core.attack import Finding, NothingToAttack
+from sfumato.core.encoding import encode
 from sfumato.core.parameters import parameters
 from sfumato.errors import ParameterError, SchemaError
 
 if TYPE_CHECKING:
-    import numpy as np
     from numpy.typing import NDArray
 
     from sfumato.core.attack import Scene
@@ -71,8 +72,6 @@ def special_uniques(
     >>> special_uniques(examples.special_uniques()).scores.tolist()
     [0.0, 0.0, 0.0, 0.0, 6.0, 0.0, 0.0, 6.0, 1.0, 0.0]
     """
-    import numpy as np
-
     names = tuple(dataset.schema.quasi if columns is None else columns)
     size = _checked(dataset, names, most, fraction)
     table = _Classes.of(dataset, names)
@@ -104,9 +103,6 @@ class _Classes:
 
     @classmethod
     def of(cls, dataset: Dataset, names: Sequence[str]) -> _Classes:
-        import numpy as np
-
-        from sfumato.core.encoding import encode
         from sfumato.kernels.keys import group
 
         codes = np.stack([encode(dataset.column(n)).codes for n in names], axis=1)
@@ -141,9 +137,7 @@ def _masks(columns: int, size: int) -> Iterator[int]:
 
 def _walk(table: _Classes, masks: list[int], size: int, between: Callable[[], object]) -> NDArray[np.uint64]:
     """For every record that is alone on all columns, on which subsets it is: a bit a subset."""
-    import numpy as np
-
-    from sfumato.kernels.minimal_uniques import mark_uniques, refine
+    from sfumato.kernels.uniques import mark_uniques, refine
 
     place = {mask: j for j, mask in enumerate(masks)}
     columns, rows = table.codes.shape
@@ -175,9 +169,7 @@ def _walk(table: _Classes, masks: list[int], size: int, between: Callable[[], ob
 def _scored(
     bits: NDArray[np.uint64], masks: list[int], columns: int, size: int
 ) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.int64]]:
-    import numpy as np
-
-    from sfumato.kernels.minimal_uniques import score_minimal
+    from sfumato.kernels.uniques import score_minimal
 
     weights = [float(math.prod(columns - i for i in range(m.bit_count(), min(size, columns - 1) + 1))) for m in masks]
     places = np.full(1 << columns, -1, dtype=np.int64)
@@ -197,8 +189,6 @@ def _match_probability(sizes: NDArray[np.int64], fraction: float) -> float:
 
 
 def _disclosure(scores: NDArray[np.float64], theta: float, columns: int) -> NDArray[np.float64]:
-    import numpy as np
-
     positive = scores > 0
     uniques = int(positive.sum())
     found = np.zeros(len(scores))

@@ -6,13 +6,16 @@ Everything the metrics of generalization need is a function of these pairs, of w
 from __future__ import annotations
 
 import dataclasses
+import math
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
+from sfumato.core.encoding import encode
 from sfumato.core.hierarchy import Ladder, bind
-from sfumato.core.reading import Reading
+from sfumato.core.pair import Reading
 
 if TYPE_CHECKING:
-    import numpy as np
     from numpy.typing import NDArray
 
     from sfumato.core.pair import Pair
@@ -69,8 +72,6 @@ def cells_of(pair: Pair, name: str) -> Cells | None:
 
 
 def _cells(pair: Pair, name: str) -> Cells:
-    import numpy as np
-
     reading = pair.reading(name)
     counts = np.bincount(reading.original, minlength=len(reading.values))
     ladder = bind(pair.original.schema[name].hierarchy, reading.values, counts.tolist())
@@ -105,8 +106,6 @@ def _distinct(
     reading: Reading, original: NDArray[np.int64]
 ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
     """The distinct pairs of codes, the pair of every row, and how often each occurs."""
-    import numpy as np
-
     width = max(1, len(reading.labels))
     codes = original * width + reading.released
     if len(reading.values) * width <= DENSE:
@@ -127,8 +126,6 @@ def _levels(
 
     The level that the column was read at goes before all others.
     """
-    import numpy as np
-
     level = np.full(len(leaf), -1, dtype=np.int64)
     released = {text: i for i, text in enumerate(reading.labels)}
     known = [] if reading.level is None else [reading.level]
@@ -145,8 +142,6 @@ class _Meant:
     """What every released label may stand for: how many values, how many records, which leaves of the hierarchy."""
 
     def __init__(self, reading: Reading, counts: NDArray[np.int64], ladder: Ladder) -> None:
-        import numpy as np
-
         self.reading = reading
         known = np.array([v is not None for v in reading.values], dtype=bool)
         self.missing = int(not known.all())
@@ -172,8 +167,6 @@ class _Meant:
 
     def fit(self, value: NDArray[np.int64], label: NDArray[np.int64]) -> NDArray[np.bool_]:
         """Whether each label may stand for its value."""
-        import numpy as np
-
         reading = self.reading
         if reading.scale == "category":
             width = max(1, len(reading.values))
@@ -200,8 +193,6 @@ def _heights(
 
     Nodes hold neighbouring leaves, so the lowest node above some leaves is that of the first and the last of them.
     """
-    import numpy as np
-
     height = np.where(level >= 0, level / max(1, ladder.top), 1.0)
     odd = np.flatnonzero((level < 0) & ~lost)
     if not ladder.top or not len(odd):
@@ -214,3 +205,18 @@ def _heights(
         climb = ladder.climb(0, rung)
         height[known[climb[first] == climb[last]]] = rung / ladder.top
     return height
+
+
+# How many different values a column can have, whatever was released of it.
+
+
+def log_leaves(pair: Pair, name: str) -> float:
+    """The logarithm of the number of values of a column: leaves of its hierarchy or values that occur, missing included."""
+    cells = cells_of(pair, name)
+    if cells is not None:
+        return math.log(max(1.0, cells.all_leaves))
+    encoded = encode(pair.original.column(name))
+    ladder = bind(pair.original.schema[name].hierarchy, encoded.labels, encoded.counts.tolist())
+    missing = int(None in encoded.labels)
+    known = float(ladder.leaves[-1].max()) if ladder.top and len(ladder.leaves[-1]) else len(encoded.labels) - missing
+    return math.log(max(1.0, known + missing))

@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Annotated
 
 from pydantic import Field
 
-from sfumato.core.numbers import numbers_of
+from sfumato.core.encoding import numbers_of
 from sfumato.core.schema import Kind, Role
 from sfumato.errors import ParameterError, SchemaError, did_you_mean
+from sfumato.utility.averaging import records_of
 from sfumato.utility.cells import cells_of
-from sfumato.utility.suppressed import records_of
 
 if TYPE_CHECKING:
     from sfumato.core.metric import Utility
@@ -106,3 +106,21 @@ def require_sense(metric: Utility, pair: Pair) -> None:
     reason = metric.applies(pair)
     if reason is not None:
         raise SchemaError(f"{metric.name} cannot be measured: {reason}")
+
+
+# What the six dimensions of data quality share: completeness, uniqueness, timeliness, validity, accuracy, consistency.
+#
+# All are shares of 0 to 1 of which more is better. Suppressed records count with the others: nothing of them is complete,
+# unique, timely, valid, accurate or consistent. ``raw`` is the same dimension of the original table, where it has one.
+
+
+def why_not(pair: Pair, names: tuple[str, ...]) -> str | None:
+    """The reason a dimension cannot be measured, or None."""
+    if not records_of(pair):
+        return EMPTY
+    return None if names else "there is no column to look at; name some"
+
+
+def share_of(pair: Pair, good: float, cells: int = 1) -> float:
+    """Good cells or records as a share of all that there were."""
+    return min(1.0, good / (cells * max(1, records_of(pair))))

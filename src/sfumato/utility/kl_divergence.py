@@ -6,16 +6,16 @@ import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, ClassVar, Literal
 
+import numpy as np
+
+from sfumato.core.classes import Layout
 from sfumato.core.metric import Measure
 from sfumato.core.parameters import parameters
-from sfumato.utility.cells import cells_of
+from sfumato.utility.averaging import classes_of, normalised, records_of, suppressed_of
+from sfumato.utility.cells import cells_of, log_leaves
 from sfumato.utility.columns import Columns, quasi_of, require_sense, why_not_generalised
-from sfumato.utility.domain import log_leaves
-from sfumato.utility.grouping import classes_of
-from sfumato.utility.suppressed import normalised, records_of, suppressed_of
 
 if TYPE_CHECKING:
-    import numpy as np
     from numpy.typing import NDArray
 
     from sfumato.core.pair import Pair
@@ -63,8 +63,6 @@ class KullbackLeibler:
 
     def measure(self, pair: Pair) -> Measure:
         """The divergence in bits."""
-        import numpy as np
-
         require_sense(self, pair)
         names = quasi_of(pair, self.columns)
         _, _, counts = classes_of(pair, names, "original")
@@ -97,8 +95,6 @@ def _disjoint(pair: Pair, names: Sequence[str]) -> bool:
 
 def density_at(pair: Pair, names: Sequence[str], density: NDArray[np.float64]) -> NDArray[np.float64]:
     """Per original combination, the density of all released classes that may stand for it."""
-    import numpy as np
-
     combination, first, _ = classes_of(pair, names, "original")
     ids, example, _ = classes_of(pair, names, "released")
     found = np.zeros(len(first))
@@ -125,8 +121,6 @@ def _fitting(
     pair: Pair, name: str, first: NDArray[np.int64], example: NDArray[np.int64]
 ) -> tuple[NDArray[np.bool_], NDArray[np.int64], NDArray[np.int64]]:
     """Which labels of a column fit which values, and the codes of the combinations of both sides."""
-    import numpy as np
-
     cells = cells_of(pair, name)
     reading = pair.reading(name)
     table = np.zeros((len(reading.values), len(reading.labels)), dtype=bool)
@@ -146,9 +140,6 @@ def _fitting(
 
 def _reach_suppressed(pair: Pair, names: Sequence[str], boxes: NDArray[np.int64]) -> None:
     """Find the boxes of combinations all of whose own records were suppressed: other records may have made them."""
-    import numpy as np
-
-    from sfumato.core.layout import Layout
     from sfumato.kernels.keys import look_up, pack
 
     _, first, _ = classes_of(pair, names, "original")

@@ -6,14 +6,15 @@ import dataclasses
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from sfumato.core.numbers import numbers_of
+import numpy as np
+
+from sfumato.core.encoding import numbers_of
 from sfumato.core.schema import Kind
 from sfumato.errors import SchemaError
+from sfumato.utility.averaging import gone, records_of
 from sfumato.utility.columns import EMPTY, quasi_of
-from sfumato.utility.suppressed import gone, records_of
 
 if TYPE_CHECKING:
-    import numpy as np
     from numpy.typing import NDArray
 
     from sfumato.core.pair import Pair
@@ -39,8 +40,6 @@ def numbers(pair: Pair, name: str) -> Numbers:
 
 
 def _numbers(pair: Pair, name: str) -> Numbers:
-    import numpy as np
-
     if name not in pair.released.columns:
         return Numbers(_original_numbers(pair, name), np.full(len(pair.rows), np.nan))
     if plainly_numeric(pair, name):
@@ -94,8 +93,6 @@ class Errors:
 
 def errors(pair: Pair, name: str) -> Errors:
     """The errors of a column."""
-    import numpy as np
-
     both = numbers(pair, name)
     there = both.before[~np.isnan(both.before)]
     mean = float(there.mean()) if len(there) else 0.0

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 from sfumato.vault.log import Entry, read_log
-from sfumato.vault.reidentify import reidentify
-from sfumato.vault.rotate import rotate
-from sfumato.vault.summary import DomainSummary, summary
+from sfumato.vault.using import DomainSummary, reidentify, rotate, summary
 
 __all__ = ["DomainSummary", "Entry", "read_log", "reidentify", "rotate", "summary"]

@@ -15,8 +15,8 @@ import os
 from pathlib import Path
 from typing import Any
 
-from sfumato.core.vault import Vault
 from sfumato.errors import OutputError, ParameterError, UnreadableInput
+from sfumato.vault.store import Vault
 
 LONGEST_REASON = 1000
 

@@ -12,21 +12,100 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, get_args
 
 from sfumato import registry
+from sfumato.core.randomness import Seed
 from sfumato.core.recipe import Recipe
+from sfumato.core.step import Goal
 from sfumato.errors import ParameterError, ReleaseRefused, SchemaError, Unsatisfiable, did_you_mean
-from sfumato.policy.enforcing.authorise import Permission, Use, authorise
+from sfumato.policy.documents import Findings
 from sfumato.policy.enforcing.columns import described_columns
 from sfumato.policy.enforcing.guarantee import Decision, Guarantee, OnConflict, common_guarantee
 from sfumato.policy.enforcing.people import COLUMN, Policies
-from sfumato.policy.enforcing.rehearsal import feasible
-from sfumato.policy.findings import Findings
-from sfumato.policy.lint import lint
-from sfumato.policy.policy import Group, Purpose
-from sfumato.policy.pseudonyms import COUNTER, KEYED, RANDOM, instead_of_unkeyed, told_of_unkeyed
+from sfumato.policy.lint import delete_by, expired, lint
+from sfumato.policy.policy import Group, Policy, Purpose
+from sfumato.policy.promises import COUNTER, KEYED, RANDOM, instead_of_unkeyed, strongest, told_of_unkeyed
 
 if TYPE_CHECKING:
     from sfumato.core.dataset import Dataset
     from sfumato.core.model import Model
+
+
+# Whether a recipe can be run: its steps are planned, nothing is released.
+
+PSEUDONYMS = "pseudonymize"
+
+
+def feasible(recipe: Recipe, dataset: Dataset) -> bool:
+    """Whether the steps reach the promises. Pseudonyms are left out: they change nothing that promises look at."""
+    claimed = {name for step in recipe.steps if step.name != PSEUDONYMS for name in getattr(step, "claims", ())}
+    shared = dataset.with_schema(recipe.schema)
+    shared = shared.drop(set(recipe.schema.direct) - claimed)
+    try:
+        for place, step in enumerate(recipe.steps):
+            if step.name == PSEUDONYMS:
+                continue
+            shared = step.apply(shared, step.plan(shared, Goal(recipe.meet, Seed.of(None), place=place)))
+    except Unsatisfiable:
+        return False
+    return True
+
+
+# Whether a policy allows a use at all: the purpose was agreed to, the recipient is listed, the time is not over.
+
+
+@dataclasses.dataclass(frozen=True)
+class Use:
+    """What somebody wants to do, and when. ``ended`` is the day the purpose ended, if it has."""
+
+    purpose: str
+    recipient: str | None = None
+    today: datetime.date = dataclasses.field(default_factory=datetime.date.today)
+    ended: datetime.date | None = None
+
+
+@dataclasses.dataclass(frozen=True)
+class Permission:
+    """The purpose under which a use is allowed, or the first reason why it is not."""
+
+    purpose: Purpose | None
+    reason: str = ""
+    delete_by: datetime.date | None = None
+
+    @property
+    def allowed(self) -> bool:
+        """Whether the use is allowed."""
+        return self.purpose is not None
+
+
+def authorise(policy: Policy, use: Use) -> Permission:
+    """Whether a policy allows a use.
+
+    A purpose that was not asked about (``accepted`` is None) is allowed: such policies list what was agreed to. Agreement
+    to a super-purpose covers its sub-purposes. Without a recipient the controller uses the data itself.
+
+    >>> authorise(Policy("p"), Use("research")).reason
+    "purpose 'research' is not in the policy."
+    """
+    found = policy.purpose(use.purpose)
+    if found is None:
+        near = did_you_mean(use.purpose, [p.name for p in policy.purposes])
+        return Permission(None, f"purpose {use.purpose!r} is not in the policy.{near}")
+    if found.accepted is False and not found.required:
+        return Permission(None, f"purpose {found.name!r} was not agreed to")
+    if use.recipient is not None and not _receives(found, use.recipient):
+        names = ", ".join(r.name for r in found.recipients) or "nobody"
+        return Permission(
+            None, f"recipient {use.recipient!r} is not allowed for purpose {found.name!r}; allowed: {names}"
+        )
+    if expired(found.retention, use.today, use.ended):
+        return Permission(None, f"the retention of purpose {found.name!r} has passed")
+    return Permission(found, delete_by=delete_by(found.retention, use.ended))
+
+
+def _receives(purpose: Purpose, recipient: str) -> bool:
+    if purpose.any_data and not purpose.recipients:
+        return True  # a rule for any table says nothing about recipients
+    return recipient.casefold() in {r.name.casefold() for r in purpose.recipients}
+
 
 METHODS = {RANDOM: "random_table", KEYED: "keyed", COUNTER: "counter"}
 
@@ -170,8 +249,6 @@ class _Steps:
 
     def models(self) -> tuple[Model, ...]:
         """What must hold: the policies' strongest models and the caller's own."""
-        from sfumato.policy.promises import strongest
-
         kept, dropped = strongest([*self.merged.models, *self.options.meet])
         self.decisions += [Decision("implied", w.promise, f"{w.promise} follows from {s.promise}") for w, s in dropped]
         if not kept:

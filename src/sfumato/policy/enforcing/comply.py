@@ -4,19 +4,266 @@ from __future__ import annotations
 
 import dataclasses
 import datetime
-from collections.abc import Mapping, Sequence
+import re
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from sfumato.policy.enforcing.authorise import Permission, Use, authorise
+from sfumato import registry
+from sfumato.core.encoding import encode
+from sfumato.core.evidence import gather
+from sfumato.core.hierarchy import TOP
+from sfumato.core.schema import Role, Schema
+from sfumato.errors import ParameterError, SfumatoError, did_you_mean
+from sfumato.policy.enforcing.columns import ROLES
+from sfumato.policy.enforcing.compile import Permission, Use, authorise
+from sfumato.policy.enforcing.enforce import drift, read_record, refused_before
 from sfumato.policy.enforcing.people import Policies, digest_of
-from sfumato.policy.enforcing.record import drift, read_record, refused_before
-from sfumato.policy.enforcing.released import Released, read_released
-from sfumato.policy.policy import Policy, Purpose
-from sfumato.policy.safe_harbor import check_numbers
+from sfumato.policy.policy import Anonymization, Group, Policy, Purpose
+from sfumato.policy.promises import UnknownPromise, models_of
+from sfumato.release import verify as verifying
+from sfumato.release.certificates import read_certificate
 
 if TYPE_CHECKING:
     from sfumato.core.dataset import Dataset
+    from sfumato.core.model import Model
+
+
+# The numeric part of HIPAA's Safe Harbor, checked on the values that are released.
+#
+# 45 CFR 164.514(b)(2)(i)(B) and (C). The three-digit areas with 20,000 people or fewer are those of the guidance of the Office for
+# Civil Rights of 26 November 2012, after the census of 2000; later censuses have others.
+
+SMALL_AREAS = frozenset(
+    [
+        "036",
+        "059",
+        "063",
+        "102",
+        "203",
+        "556",
+        "692",
+        "790",
+        "821",
+        "823",
+        "830",
+        "831",
+        "878",
+        "879",
+        "884",
+        "890",
+        "893",
+    ]
+)
+OLDEST = 89
+YEARS = re.compile(r"\D*\d{4}(\D+\d{4})?\D*")
+HARMLESS = re.compile(r"\b(to|and|or|until|before|after|earlier|later|since|bis|vor|nach|ab)\b", re.IGNORECASE)
+ZIP = re.compile(r"(\d*)([*xX.]*)")
+ZIP_DIGITS, AREA_DIGITS = 5, 3
+Labels = Mapping[str, int]
+
+
+def check_numbers(
+    dataset: Dataset, columns: Mapping[str, Sequence[str]], dropped: Sequence[str] | None = None
+) -> list[str]:
+    """Reasons why ages, ZIP codes or dates are too fine: ``columns`` says which columns are ``age``, ``zip`` and ``date``.
+
+    ``dropped`` are columns of the original that are not released; with it, a name that neither has is a reason too.
+    """
+    unknown = [kind for kind in columns if kind not in CHECKS]
+    if unknown:
+        raise ParameterError(f"{unknown[0]!r} is no kind of number that has a rule.{did_you_mean(unknown[0], CHECKS)}")
+    named = [(kind, column) for kind, names in columns.items() for column in names]
+    if not named:
+        return ["say which columns are ages, ZIP codes and dates; without that nothing can be checked"]
+    told = []
+    for kind, column in named:
+        if column not in dataset.columns:  # what is not released is not too fine, but a wrong name hides what is
+            if dropped is not None and column not in dropped:
+                told.append(f"there is no column {column!r}, neither released nor dropped; nothing was checked for it")
+            continue
+        encoded = encode(dataset.column(column))
+        labels = {v: c for v, c in zip(encoded.labels, encoded.counts.tolist(), strict=True) if v is not None}
+        if kind == "zip" and dataset.column(column).dtype.is_numeric():
+            labels = {v.zfill(AREA_DIGITS): c for v, c in labels.items()}  # numbers have lost the zeros in front
+        count, what = CHECKS[kind](labels)
+        if count:
+            told.append(f"column {column!r}: {count:,} values {what}")
+    return told
+
+
+def _ages(labels: Labels) -> tuple[int, str]:
+    """Ages over 89 must be one category, and not a single age.
+
+    >>> _ages({"89": 3, "90+": 2})[0], _ages({"95": 1})[0], _ages({"90-94": 1, "95+": 2})[0]
+    (0, 1, 3)
+    """
+    old = {label: n for label, n in labels.items() if any(int(d) > OLDEST for d in re.findall(r"\d+", label))}
+    one_category = len(old) == 1 and re.fullmatch(r"\s*\d+(\.\d+)?\s*", next(iter(old))) is None
+    return 0 if one_category else sum(old.values()), "tell an age over 89 apart from others over 89"
+
+
+def _zips(labels: Labels) -> tuple[int, str]:
+    """Three digits at most, and 000 for small areas; codes that lost their leading zeros as numbers get them back first.
+
+    >>> _zips({"537**": 5, "*": 1, "000**": 2})[0], _zips({"53711": 1})[0], _zips({"036**": 4})[0]
+    (0, 1, 4)
+    >>> _zips({"36": 1, "537": 1})[0], _zips({"36**": 1})[0], _zips({"53": 1, "36": 1})[0]
+    (1, 1, 0)
+    """
+    found = {label: ZIP.fullmatch(label.strip()) for label in labels}
+    masked = max((len(m[0]) for m in found.values() if m and m[1] and m[2]), default=0)
+    plain = max((len(m[1]) for m in found.values() if m and not m[2]), default=0)
+    fine = 0
+    for label, match in found.items():
+        if match is None:
+            fine += labels[label]
+        elif match[1]:
+            width = ZIP_DIGITS if masked > AREA_DIGITS else masked
+            lost = (width if match[2] else min(plain, AREA_DIGITS)) - len(match[0])
+            known = "0" * lost + match[1]
+            fine += labels[label] * (len(known) > AREA_DIGITS or known in SMALL_AREAS)
+    return fine, "keep more than three digits, or three of an area with 20,000 people or fewer"
+
+
+def _dates(labels: Labels) -> tuple[int, str]:
+    """Years, ranges of years, or nothing; a word that is not known may be a month.
+
+    >>> _dates({"2020": 5, "[2010, 2015[": 1, "*": 2})[0], _dates({"2020-03": 1, "March 2020": 2})[0]
+    (0, 3)
+    """
+    return sum(n for label, n in labels.items() if not _only_years(label)), "say more of a date than its year"
+
+
+def _only_years(label: str) -> bool:
+    if not re.search(r"\d", label):
+        return True
+    return YEARS.fullmatch(label) is not None and not re.search(r"[^\W\d_]", HARMLESS.sub("", label))
+
+
+CHECKS: dict[str, Callable[[Labels], tuple[int, str]]] = {"age": _ages, "zip": _zips, "date": _dates}
+
+
+# What a shared folder shows of a release, for holding it against a policy.
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Released:
+    """A released table with its certificate; ``problems`` are claims that do not hold."""
+
+    certificate: Mapping[str, Any]
+    dataset: Dataset
+    problems: tuple[str, ...]
+    original: Dataset | None = None
+
+    @property
+    def levels(self) -> dict[str, int]:
+        """The level of each recoded column, as the certificate's plan says."""
+        found: dict[str, int] = {}
+        for plan in self.certificate.get("plan", []):
+            everybody = plan.get("personal_levels", {}).get("everybody", {})
+            recoded = {c: place["level"] for c, place in plan.get("levels", {}).items()}
+            for column, level in (*everybody.items(), *recoded.items()):
+                found[column] = max(level, found.get(column, 0))
+        return found
+
+    @property
+    def described(self) -> tuple[str, ...]:
+        """The columns that the recipe knows, the dropped ones among them."""
+        return tuple(self.certificate.get("recipe", {}).get("columns", {}))
+
+    @property
+    def pseudonymized(self) -> set[str]:
+        """Columns that hold pseudonyms."""
+        plans = [p for p in self.certificate.get("plan", []) if p.get("step") == "pseudonymize"]
+        return {column for plan in plans for column in plan.get("masked", {})}
+
+    def below(self, column: str, method: Anonymization) -> str | None:
+        """Why a column is not as coarse as asked for, or None.
+
+        With hierarchy entries the released values themselves are looked up. For values that no entry knows, and without
+        entries, the level of the certificate counts, which is one of the hierarchy that was used.
+        """
+        least = method.minimum or 0
+        if method.hierarchy:
+            fine, unknown = self._finer(column, method)
+            if fine:
+                return f"column {column!r}: {fine:,} released values are finer than level {least}"
+            if not unknown:
+                return None
+        level = self.levels.get(column)
+        if level is None:
+            return f"column {column!r} must be at level {least} at least; the certificate names no level for it"
+        return f"column {column!r} is at level {level}, below the minimum of {least}" if level < least else None
+
+    def _finer(self, column: str, method: Anonymization) -> tuple[int, int]:
+        """How many released values are below the minimum level by the policy's entries, and how many no entry knows."""
+        least = method.minimum or 0
+        coarse = {TOP, *(label for row in method.hierarchy for label in row[least:])}
+        fine = {label for row in method.hierarchy for label in row[:least]} - coarse
+        encoded = encode(self.dataset.column(column))
+        counts = dict(zip(encoded.labels, encoded.counts.tolist(), strict=True))
+        hit = sum(count for label, count in counts.items() if label in fine)
+        unknown = sum(count for label, count in counts.items() if label is not None and label not in fine | coarse)
+        return hit, unknown
+
+    def models_broken(self, purpose: Purpose) -> list[str]:
+        """The purpose's privacy models that do not hold on the released table, in the roles that the purpose gives."""
+        told = []
+        dataset = self.dataset if purpose.any_data else self._as_seen_by(purpose)
+        for promise in purpose.models:
+            try:
+                models = models_of(promise, dataset.schema.sensitive)
+            except UnknownPromise as error:
+                told.append(str(error))
+                continue
+            told += [reason for model in models if (reason := self._broken(model, dataset)) is not None]
+        return told
+
+    def _broken(self, model: Model, dataset: Dataset) -> str | None:
+        try:
+            needs = model.needs(dataset.schema)
+            open_ended = (
+                needs.pairs or needs.posteriors or needs.population or (needs.reference and self.original is None)
+            )
+            if open_ended:
+                return None if self._promised(model) else f"{model.promise} cannot be told from the shared folder alone"
+            verdict = model.judge(gather(dataset, [model], original=self.original))
+        except SfumatoError as error:
+            return f"{model.promise} cannot be judged: {error}"
+        return None if verdict.holds else f"{verdict.promise} does not hold: {verdict.sentence}"
+
+    def _promised(self, model: Model) -> bool:
+        """Whether a certified promise implies the model. The certificate was verified as far as it can be."""
+        specs = self.certificate.get("recipe", {}).get("meet", [])
+        certified = [registry.build("models", spec) for spec in specs]
+        return any(promise.implies(model) for promise in certified)
+
+    def _as_seen_by(self, purpose: Purpose) -> Dataset:
+        """The table in the roles of a policy; what is more protected in the release stays so."""
+        schema = dict(self.dataset.schema.attributes)
+        for name, attribute in schema.items():
+            datum = purpose.datum(name)
+            if (
+                datum is None
+                or datum.group in (Group.EI, Group.NSD)
+                or not {Role.PLAIN, Role.QUASI, Role.SENSITIVE} & set(attribute.roles)
+            ):
+                continue
+            roles = {*attribute.roles, ROLES[datum.group]} - {Role.PLAIN}
+            schema[name] = dataclasses.replace(attribute, roles=tuple(roles))
+        return self.dataset.with_schema(Schema(schema))
+
+
+def read_released(folder: Path, original: Dataset | None = None) -> Released:
+    """Read a shared folder and verify its certificate."""
+    certificate = read_certificate(folder)
+    checked = verifying.verify(folder, original=original)
+    problems = tuple(
+        f"the certificate does not hold: {c.name}: {c.detail}" for c in checked.claims if c.status == "fails"
+    )
+    return Released(certificate, verifying.read_released(folder, certificate), problems, original)
+
 
 SAFE_HARBOR = "safe_harbor"
 

@@ -3,23 +3,145 @@
 from __future__ import annotations
 
 import dataclasses
+import hashlib
+import json
+import secrets
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from sfumato.core.progress import Progress, silent
 from sfumato.core.randomness import Seed
-from sfumato.errors import SchemaError
+from sfumato.errors import SchemaError, UnreadableInput
+from sfumato.policy.dialects.ours import plain
 from sfumato.policy.enforcing.compile import Compiled, compile_policies
-from sfumato.policy.enforcing.people import COLUMN, Policies
-from sfumato.policy.enforcing.record import FILE, compliance_record
+from sfumato.policy.enforcing.people import COLUMN, Policies, digest_of
+from sfumato.policy.policy import Policy
 from sfumato.release.make import make_release
-from sfumato.release.publish import publish
+from sfumato.release.publish import publish, write_json
 from sfumato.release.replay import POLICIES
-from sfumato.release.sealing import write_json
 
 if TYPE_CHECKING:
     from sfumato.core.dataset import Dataset
+    from sfumato.policy.enforcing.compile import Compiled
     from sfumato.release.release import Release
+
+
+# The compliance record: under which policies a release was made, and how to notice that they changed since.
+#
+# It stays with the owner: digests of small documents can be guessed, and a person's own policy holds that person's values.
+
+FILE = "compliance.json"
+MARK = "sfumato_compliance"
+VERSION = 1
+
+
+def compliance_record(release: Release, compiled: Compiled, policies: Policies) -> dict[str, Any]:
+    """What was enforced: policies and their digests, decisions, levels, suppressed rows, verdicts. No data values."""
+    return {
+        MARK: VERSION,
+        "made": release.created.isoformat(timespec="seconds"),
+        "purpose": compiled.use.purpose,
+        "recipient": compiled.use.recipient,
+        "delete_by": None if compiled.delete_by is None else compiled.delete_by.isoformat(),
+        "policies": [_described(policy, policy.name) for policy in policies.everybody],
+        "own_policies": [_described(policy, label) for label, policy in policies.groups.items()],
+        "people": len(policies.label_of),
+        "who_has_which": _who_has_which(policies, secrets.token_hex(16)),
+        "refused": [{"policy": label, "reason": reason} for label, reason in compiled.refused.items()],
+        "decisions": [{"rule": d.rule, "subject": d.subject, "text": d.text} for d in compiled.decisions],
+        "levels": {c.name: c.level for c in release.columns if c.level is not None},
+        "suppressed_records": release.suppressed,
+        "verdicts": [verdict.to_dict() for verdict in release.verdicts],
+    }
+
+
+def _who_has_which(policies: Policies, salt: str) -> str:
+    """A salted digest of everybody's policy: it changes when somebody gets another one, or none, that others have already."""
+    digests = {label: digest_of(policy) for label, policy in policies.groups.items()}
+    pairs = sorted((person, digests[label]) for person, label in policies.label_of.items())
+    return f"{salt}:{_digest([salt, pairs])}"
+
+
+def _described(policy: Policy, name: str) -> dict[str, Any]:
+    return {"name": name, "version": policy.version, "digest": digest_of(policy), "parts": dict(parts_of(policy))}
+
+
+def parts_of(policy: Policy) -> Iterator[tuple[str, str]]:
+    """Every part of a policy in words, with a digest that changes when the part does."""
+    for purpose in policy.purposes:
+        said = plain(purpose)
+        said.pop("name", None)
+        for datum in said.pop("data", []):
+            yield f"purpose {purpose.name}, datum {datum['name']}", _digest(datum)
+        for key, value in said.items():
+            yield f"purpose {purpose.name}, {key.replace('_', ' ')}", _digest(value)
+        yield f"purpose {purpose.name}", _digest(True)
+    rest = plain(policy)
+    rest.pop("purposes", None)
+    for key, value in rest.items():
+        yield key.replace("_", " "), _digest(value)
+
+
+def _digest(value: Any) -> str:
+    return hashlib.sha256(json.dumps(value, sort_keys=True, ensure_ascii=False).encode()).hexdigest()
+
+
+def drift(record: Mapping[str, Any], policies: Policies) -> list[str]:
+    """What changed in the policies since the record was made, part by part."""
+    told = []
+    before = {str(p.get("name")): p for p in record.get("policies", []) if isinstance(p, Mapping)}
+    for policy in policies.everybody:
+        if policy.name not in before:
+            told.append(f"policy {policy.name!r} is not one of those the release was made under")
+        elif before[policy.name].get("digest") != digest_of(policy):
+            told += _changed(policy, before[policy.name].get("parts"))
+    missing = [name for name in before if name not in {p.name for p in policies.everybody}]
+    told += [f"policy {name!r}, under which the release was made, was not given" for name in missing]
+    known = {p.get("digest") for p in record.get("own_policies", []) if isinstance(p, Mapping)}
+    fresh = sum(digest_of(policy) not in known for policy in policies.groups.values())
+    if fresh:
+        told.append(f"{fresh} of {len(policies.groups)} of people's own policies are new or changed since the release")
+    elif policies.groups and _reassigned(record, policies):
+        told.append(
+            "some of people's own policies are new or changed since the release: others now have them, or nobody"
+        )
+    return told
+
+
+def _reassigned(record: Mapping[str, Any], policies: Policies) -> bool:
+    before = str(record.get("who_has_which", ""))
+    return bool(before) and before != _who_has_which(policies, before.partition(":")[0])
+
+
+def _changed(policy: Policy, parts: Any) -> list[str]:
+    old: Mapping[str, str] = parts if isinstance(parts, Mapping) else {}
+    new = dict(parts_of(policy))
+    names = [n for n in (*new, *old) if new.get(n) != old.get(n)]
+    verbs = {n: "added" if n not in old else "gone" if n not in new else "changed" for n in dict.fromkeys(names)}
+    return [f"policy {policy.name!r} drifted since the release: {name} {verb}" for name, verb in verbs.items()]
+
+
+def refused_before(record: Mapping[str, Any]) -> set[Any]:
+    """The digests of people's own policies that did not allow the use when the release was made."""
+    labels = {r.get("policy") for r in record.get("refused", []) if isinstance(r, Mapping)}
+    own = [p for p in record.get("own_policies", []) if isinstance(p, Mapping)]
+    return {p.get("digest") for p in own if p.get("name") in labels}
+
+
+def read_record(folder: Path) -> dict[str, Any] | None:
+    """The record beside a shared folder, if there is one."""
+    for file in (folder / FILE, folder.resolve().parent / "owner" / FILE):
+        if not file.is_file():
+            continue
+        try:
+            found = json.loads(file.read_text(encoding="utf-8"))
+        except (OSError, ValueError, RecursionError):
+            raise UnreadableInput(f"{file} is damaged; it is not the JSON that was written") from None
+        if not isinstance(found, dict) or found.get(MARK) != VERSION:
+            raise UnreadableInput(f"{file} is not a compliance record of version {VERSION}")
+        return found
+    return None
 
 
 @dataclasses.dataclass(frozen=True, eq=False)

@@ -6,10 +6,9 @@ import dataclasses
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Literal
 
-from sfumato.policy.findings import Findings
+from sfumato.policy.documents import Findings
 from sfumato.policy.policy import Group, Purpose
-from sfumato.policy.promises import UnknownPromise, models_of, strongest
-from sfumato.policy.pseudonyms import STRENGTH, strength_of
+from sfumato.policy.promises import STRENGTH, UnknownPromise, models_of, strength_of, strongest
 
 if TYPE_CHECKING:
     from sfumato.core.model import Model

@@ -9,9 +9,12 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import polars as pl
+
+from sfumato.core.encoding import encode
 from sfumato.core.schema import Attribute, Role
 from sfumato.errors import SchemaError, UnreadableInput
-from sfumato.policy.ours import to_ours
+from sfumato.policy.dialects.ours import to_ours
 from sfumato.policy.policy import Datum, Policy, Purpose
 
 if TYPE_CHECKING:
@@ -87,10 +90,6 @@ class Policies:
 
         Rows of people without a policy get ``no policy``, which allows nothing.
         """
-        import polars as pl
-
-        from sfumato.core.encoding import encode
-
         if COLUMN in dataset.columns and by != COLUMN:
             raise SchemaError(
                 f"the table already has a column {COLUMN!r}; rename it, or say by={COLUMN!r} if it names policies"

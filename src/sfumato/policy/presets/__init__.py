@@ -31,7 +31,7 @@ def preset(name: str) -> Policy:
     >>> rule.title, rule.as_of.year
     ('the CMS minimum cell size', 2020)
     """
-    from sfumato.policy.dialects import parse_policy
+    from sfumato.policy.dialects.known import parse_policy
 
     if name not in names():
         raise ParameterError(f"there is no preset {name!r}.{did_you_mean(name, names())}")

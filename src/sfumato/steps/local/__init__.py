@@ -1,1 +1,1 @@
-"""Local recoding from the global optimum: cover, borrow, absorb, narrow."""
+"""Local recoding: equal values may part ways. Mondrian, clusters, and the way down from the global optimum."""

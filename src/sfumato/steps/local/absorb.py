@@ -6,10 +6,11 @@ import itertools
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
-from sfumato.steps.local.parts import Parts, Shape
+import numpy as np
+
+from sfumato.steps.local.terrain import Parts, Shape
 
 if TYPE_CHECKING:
-    import numpy as np
     from numpy.typing import NDArray
 
     from sfumato.core.classes import ClassTable
@@ -25,8 +26,6 @@ class Absorber:
     """Regions that take in records one atom after the other, as long as they keep the promises."""
 
     def __init__(self, atoms: Atoms, terrain: Terrain, parts: Parts, failing: Failing) -> None:
-        import numpy as np
-
         parts = parts.tidy()
         shape = Shape.tightest(parts, atoms, terrain)
         starts = parts.starts()
@@ -38,15 +37,11 @@ class Absorber:
 
     def absorb(self, left: NDArray[np.int64]) -> NDArray[np.int64]:
         """Take in what is left of each atom; returns the atoms that no single region could take."""
-        import numpy as np
-
         waiting = np.flatnonzero(left)
         stubborn = [i for i in waiting.tolist() if not self._take(i, int(left[i]))]
         return np.array(stubborn, dtype=np.int64)
 
     def _take(self, atom: int, amount: int) -> bool:
-        import numpy as np
-
         from sfumato.kernels.local import widened
 
         ground = self.terrain
@@ -64,8 +59,6 @@ class Absorber:
         return False
 
     def _first_that_holds(self, regions: NDArray[np.int64], atom: int, amount: int) -> int:
-        import numpy as np
-
         if not len(regions):
             return -1
         members, amounts = self._contents(regions.tolist())
@@ -80,8 +73,6 @@ class Absorber:
         return int(regions[good[0]]) if len(good) else -1
 
     def _grow(self, region: int, atom: int, amount: int, cost: float) -> None:
-        import numpy as np
-
         for a in range(self.levels.shape[1]):
             while not self._agree(region, atom, a):
                 self.levels[region, a] += 1
@@ -97,8 +88,6 @@ class Absorber:
 
     def gather(self, stubborn: NDArray[np.int64], left: NDArray[np.int64]) -> bool:
         """Join the stubborn records with as few of the cheapest regions as keep the promises together."""
-        import numpy as np
-
         whole = self.sizes * (1.0 - self.costs)
         found = []
         for price in (whole, 1.0 - self.costs):
@@ -126,8 +115,6 @@ class Absorber:
         return many
 
     def _holds_together(self, regions: NDArray[np.int64], atoms: NDArray[np.int64], left: NDArray[np.int64]) -> bool:
-        import numpy as np
-
         members, amounts = self._contents(regions.tolist(), (atoms, left[atoms]))
         table = self.atoms.table(members, amounts, np.zeros(len(members), dtype=np.int64), 1)
         return bool(self._reachable(members) and not self.failing(table)[0])
@@ -148,15 +135,11 @@ class Absorber:
 
     def _contents(self, regions: Sequence[int], *more: Piece) -> Piece:
         """Atoms and amounts of some regions, and of what joins them."""
-        import numpy as np
-
         pieces = [*(self.pieces[region] for region in regions), *more]
         return np.concatenate([piece[0] for piece in pieces]), np.concatenate([piece[1] for piece in pieces])
 
     def parts(self) -> Parts:
         """What the regions hold now."""
-        import numpy as np
-
         found = [
             Parts(members, np.full(len(members), region), amounts)
             for region, (members, amounts) in enumerate(self.pieces)
@@ -166,8 +149,6 @@ class Absorber:
 
 def _smallest(values: NDArray[np.float64], many: int) -> NDArray[np.int64]:
     """Where the smallest values stand, in their order; infinite ones are left out."""
-    import numpy as np
-
     found = np.argpartition(values, many)[:many] if len(values) > many else np.arange(len(values))
     found = found[np.lexsort((found, values[found]))]
     return found[np.isfinite(values[found])]

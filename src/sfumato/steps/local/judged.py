@@ -1,6 +1,6 @@
 """Covering records by cells when the promises are more than a size.
 
-As in :mod:`sfumato.steps.local.cover` the cells of all nodes are tried, the cheapest first. A cell whose records fail the
+As in :mod:`sfumato.steps.local.respecialise` the cells of all nodes are tried, the cheapest first. A cell whose records fail the
 models may still open with some of them: no value of the sensitive column then occurs more than so many times its share
 in the table. What exceeds that waits for a coarser cell, where others make up for it.
 """
@@ -11,10 +11,11 @@ from collections.abc import Callable
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from sfumato.steps.local.parts import Parts
+import numpy as np
+
+from sfumato.steps.local.terrain import Parts
 
 if TYPE_CHECKING:
-    import numpy as np
     from numpy.typing import NDArray
 
     from sfumato.core.classes import ClassTable
@@ -33,8 +34,6 @@ class JudgedCover:
     """One pass over the nodes. ``rest`` is what waits of each atom, ``waiting`` the atoms that have something left."""
 
     def __init__(self, atoms: Atoms, terrain: Terrain, failing: Failing, trimmed: Column | None, least: int) -> None:
-        import numpy as np
-
         self.atoms, self.terrain, self.failing, self.trimmed = atoms, terrain, failing, trimmed
         self.least, self.rest = least, atoms.amounts.copy()
         self.waiting = np.arange(len(atoms))
@@ -43,8 +42,6 @@ class JudgedCover:
 
     def run(self, progress: Progress) -> Parts:
         """Try all nodes."""
-        import numpy as np
-
         nodes, costs = self.terrain.nodes
         few = FEW * self.atoms.amounts.sum()
         columns = np.arange(nodes.shape[1])
@@ -57,8 +54,6 @@ class JudgedCover:
         return Parts.joined([*self.found, Parts(*(np.zeros(0, dtype=np.int64) for _ in range(3)))])
 
     def _visit(self, offsets: NDArray[np.int64]) -> None:
-        import numpy as np
-
         from sfumato.kernels.local import grouped
 
         ids, sizes = grouped(self.atoms.codes, self.rest, self.waiting, offsets, self.terrain.marks)
@@ -82,8 +77,6 @@ class JudgedCover:
         self, members: NDArray[np.int64], ids: NDArray[np.int64], good: NDArray[np.bool_], amounts: NDArray[np.int64]
     ) -> None:
         """Open a region for every good group, with so many records of each member."""
-        import numpy as np
-
         if not good.any():
             return
         numbers = np.cumsum(good) - 1 + self.regions
@@ -95,8 +88,6 @@ class JudgedCover:
 
     def _trim(self, members: NDArray[np.int64], ids: NDArray[np.int64], failing: NDArray[np.bool_]) -> None:
         """Open regions with a part of the records of failing groups, as large a part as holds."""
-        import numpy as np
-
         groups = np.flatnonzero(failing)
         position = np.full(len(failing), -1)
         position[groups] = np.arange(len(groups))
@@ -113,8 +104,6 @@ class JudgedCover:
 
     def _caps(self, held: NDArray[np.int64]) -> NDArray[np.int64]:
         """Per group and value, how many records a trimmed region takes; all zero where no trimming holds."""
-        import numpy as np
-
         caps = np.zeros_like(held)
         open_ = np.flatnonzero(held.sum(axis=1) >= self.least)
         for excess in EXCESS:
@@ -127,8 +116,6 @@ class JudgedCover:
 
     def _failing_rows(self, held: NDArray[np.int64]) -> NDArray[np.bool_]:
         """Which rows of counts fail the models; those too small do."""
-        import numpy as np
-
         failing = np.ones(len(held), dtype=np.bool_)
         some = np.flatnonzero(held.sum(axis=1) >= self.least)
         if len(some):
@@ -140,8 +127,6 @@ class JudgedCover:
     @cached_property
     def _shares(self) -> NDArray[np.float64]:
         """Share of each value in the table."""
-        import numpy as np
-
         codes = self.atoms.values[self.trimmed]  # type: ignore[index]
         labels = self.atoms.base.counts[self.trimmed].labels  # type: ignore[index]
         counts = np.bincount(codes, weights=self.atoms.amounts, minlength=len(labels))
@@ -151,8 +136,6 @@ class JudgedCover:
     @cached_property
     def _bearers(self) -> NDArray[np.int64]:
         """An atom that has each value."""
-        import numpy as np
-
         codes = self.atoms.values[self.trimmed]  # type: ignore[index]
         found = np.zeros(len(self._shares), dtype=np.int64)
         found[codes[::-1]] = np.arange(len(codes))[::-1]
@@ -163,8 +146,6 @@ class JudgedCover:
         rest: NDArray[np.int64], rows: NDArray[np.int64], values: NDArray[np.int64], caps: NDArray[np.int64]
     ) -> NDArray[np.int64]:
         """How many records of each member go along: atom after atom, up to the cap of group and value."""
-        import numpy as np
-
         amounts = np.zeros(len(rows), dtype=np.int64)
         inside = np.flatnonzero(rows >= 0)
         keys = rows[inside] * caps.shape[1] + values[inside]

@@ -3,28 +3,188 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
+from sfumato.core.classes import Layout
 from sfumato.core.evidence import needed
+from sfumato.core.hierarchy import Ladder, bind
 from sfumato.errors import Unsatisfiable
 from sfumato.steps.local.absorb import Absorber
-from sfumato.steps.local.cover import cover_by_size
+from sfumato.steps.local.class_recoding import SUPPRESSED, ClassRecoding
 from sfumato.steps.local.judged import JudgedCover
 from sfumato.steps.local.outliers import drop_outliers
-from sfumato.steps.local.parts import Parts, Shape, cost_of
-from sfumato.steps.local.release import Column, LocalPlan, columns_of, holds, plan_of
-from sfumato.steps.local.terrain import Atoms, Terrain, atoms_of
-from sfumato.steps.search.reach import auto
+from sfumato.steps.local.terrain import Atoms, Parts, Shape, Terrain, atoms_of, cost_of
+from sfumato.steps.recoding.reach import auto, warnings_of
 
 if TYPE_CHECKING:
-    import numpy as np
     from numpy.typing import NDArray
 
     from sfumato.core.classes import ClassTable
     from sfumato.core.dataset import Dataset
     from sfumato.core.model import Needs
     from sfumato.core.step import Goal
-    from sfumato.steps.search.lattice import Judged, Lattice
+    from sfumato.steps.local.terrain import Atoms
+    from sfumato.steps.recoding.lattice import Judged, Lattice
+
+
+# Covering records by cells: the cheapest cells that hold enough records first.
+#
+# The cells of all nodes of the lattice are tried in the order of their mean cost, each on the records that no cheaper cell
+# has taken: a cell is opened when its records alone keep the promises. With nothing promised but a size, a cell that lacks
+# a few records may borrow them from regions that have more than they need; equal records then part ways.
+
+DEAREST_LOAN = 0.2
+"""Cells that borrow are tried while the cost of a record that gains by it stays below this."""
+
+
+def cover_by_size(atoms: Atoms, terrain: Terrain, k: int) -> Parts:
+    """Regions of at least k records."""
+    from sfumato.kernels.local import cover
+
+    nodes, least = _events(terrain, k)
+    codes = atoms.codes.astype("int32")
+    return Parts(*cover(codes, atoms.amounts, k, nodes, least, terrain.bases, terrain.marks))
+
+
+def _events(terrain: Terrain, k: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Nodes in the order they are tried, and how many waiting records open a cell: k, about half of it, … 1.
+
+    A cell of cost *c* in which *r* of k records gain costs each of them c·k/r, which gives the order.
+    """
+    nodes, costs = terrain.nodes
+    sizes = [k]
+    while sizes[-1] > 1:
+        sizes.append((sizes[-1] + 1) // 2)
+    which = np.tile(np.arange(len(nodes)), len(sizes))
+    least = np.repeat(sizes, len(nodes))
+    price = costs[which] * (k / least)
+    tried = (least == k) | (price <= DEAREST_LOAN)
+    which, least, price = which[tried], least[tried], price[tried]
+    order = np.lexsort((which, -least, price))
+    top = np.full(1, len(nodes) - 1)
+    which, least = np.concatenate([which[order], top]), np.concatenate([least[order], [1]])
+    return np.ascontiguousarray(nodes[which]), least
+
+
+# From regions to a plan: what each region releases, and whether the promises hold on all of it.
+
+
+@dataclasses.dataclass(frozen=True)
+class LocalPlan(ClassRecoding):
+    """A class recoding whose rows are told apart by more than the quasi-identifiers: ``losses`` names only these."""
+
+    @property
+    def score(self) -> float:
+        """Mean loss of a cell over all quasi-identifiers; the cells of dropped records count 1."""
+        return dataclasses.replace(self, columns=tuple(self.losses)).plain_score()
+
+    def plain_score(self) -> float:
+        """The score over all columns that the plan has."""
+        return ClassRecoding.score.fget(self)  # type: ignore[attr-defined,no-any-return]
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """That the lattice it started from was too large to decide."""
+        return warnings_of(self.notes)
+
+    def describe(self) -> dict[str, Any]:
+        """The plan as plain data: no data values."""
+        warned = {"warning": self.warnings[0]} if self.warnings else {}
+        return {**ClassRecoding.describe(self), "columns": list(self.losses), **warned}
+
+
+@dataclasses.dataclass(frozen=True)
+class Column:
+    """What regions release in one column: ``labels[codes[region]]`` at a loss; ``changed``: not all as it was."""
+
+    codes: NDArray[np.int64]
+    labels: tuple[str | None, ...]
+    losses: NDArray[np.float64]
+    changed: bool
+
+
+def column_of(ladder: Ladder, levels: NDArray[np.int64], codes: NDArray[np.int64]) -> Column:
+    """The cells of one column, from the level of each region and the code of any record in it."""
+    known: dict[str | None, int] = {}
+    found = np.zeros(len(levels), dtype=np.int64)
+    losses = np.zeros(len(levels))
+    for level in np.unique(levels).tolist():
+        at = np.flatnonzero(levels == level)
+        nodes = ladder.climb(0, level)[codes[at]]
+        names = ladder.labels[level]
+        numbers = np.array([known.setdefault(names[node], len(known)) for node in np.unique(nodes).tolist()])
+        found[at] = numbers[np.searchsorted(np.unique(nodes), nodes)]
+        losses[at] = ladder.loss[level][nodes]
+    return Column(found, tuple(known), losses, bool(len(levels)) and bool(levels.max() > 0))
+
+
+def columns_of(lattice: Lattice, atoms: Atoms, shape: Shape) -> dict[str, Column]:
+    """The cells of all quasi-identifiers."""
+    ladders = lattice.base.ladders
+    return {
+        name: column_of(ladders[a], shape.levels[:, a], atoms.codes[shape.members, a])
+        for a, name in enumerate(lattice.columns)
+    }
+
+
+def holds(lattice: Lattice, atoms: Atoms, parts: Parts, columns: Mapping[str, Column]) -> bool:
+    """Whether all promises hold on what would be released; regions that look alike count as one class."""
+    table = _released(atoms, parts, columns)
+    return not lattice.failing(table).any() if len(table) else True
+
+
+def _released(atoms: Atoms, parts: Parts, columns: Mapping[str, Column]) -> ClassTable:
+    from sfumato.kernels.keys import group, pack
+
+    layout = Layout.of([len(column.labels) for column in columns.values()])
+    keys = np.zeros((parts.count, layout.length), dtype=np.uint64)
+    for a, column in enumerate(columns.values()):
+        pack(keys, column.codes, layout.words[a], layout.shifts[a])
+    ids, first = group(keys)
+    table = atoms.table(parts.atoms, parts.amounts, ids[parts.regions], len(first))
+    return dataclasses.replace(
+        table,
+        ladders=tuple(_flat(column.labels) for column in columns.values()),
+        levels=(0,) * len(columns),
+        layout=layout,
+        keys=keys[first],
+    )
+
+
+def _flat(labels: tuple[str | None, ...]) -> Ladder:
+    """A ladder without steps whose codes are those of the labels."""
+    ladder = bind(None, labels, [1] * len(labels))
+    return dataclasses.replace(ladder, labels=(labels,), leaves=(np.ones(len(labels)),), loss=(np.zeros(len(labels)),))
+
+
+def plan_of(
+    atoms: Atoms, parts: Parts, columns: Mapping[str, Column], *, method: str, notes: Mapping[str, Any]
+) -> LocalPlan:
+    """The plan that releases these regions and drops what they do not hold."""
+    left = parts.left(atoms)
+    gone = np.flatnonzero(left)
+    who = np.concatenate([parts.atoms, gone])
+    regions = np.concatenate([parts.regions, np.full(len(gone), SUPPRESSED)])
+    amounts = np.concatenate([parts.amounts, left[gone]])
+    order = np.lexsort((np.where(regions == SUPPRESSED, parts.count, regions), who))
+    starts = np.concatenate([[0], np.cumsum(np.bincount(who, minlength=len(atoms)))]).astype(np.int64)
+    shown = {name: column for name, column in columns.items() if column.changed}
+    return LocalPlan(
+        columns=atoms.columns,
+        placement=atoms.placement,
+        keys=atoms.keys,
+        starts=starts,
+        amounts=amounts[order],
+        regions=regions[order],
+        cells={name: column.codes for name, column in shown.items()},
+        labels={name: column.labels for name, column in shown.items()},
+        losses={name: column.losses for name, column in columns.items()},
+        method=method,
+        notes={"regions": parts.count, **notes},
+    )
 
 
 @dataclasses.dataclass(frozen=True)
@@ -123,8 +283,6 @@ def _global(ground: Ground, best: Judged) -> Proposal:
 
 
 def _global_parts(ground: Ground, best: Judged) -> tuple[Parts, Shape]:
-    import numpy as np
-
     from sfumato.kernels.keys import look_up, pack
 
     lattice, atoms = ground.lattice, ground.atoms

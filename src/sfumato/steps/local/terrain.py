@@ -8,20 +8,19 @@ from collections.abc import Mapping, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from sfumato.core.classes import ClassTable, pack_rows, survey_weights
-from sfumato.core.counts import Counts
+import numpy as np
+
+from sfumato.core.classes import ClassTable, Counts, Layout, Placement, pack_rows, survey_weights
 from sfumato.core.encoding import encode, encode_column, parts_of
 from sfumato.core.hierarchy import bind
-from sfumato.core.layout import Layout, Placement
 from sfumato.core.population import weight_column
 
 if TYPE_CHECKING:
-    import numpy as np
     from numpy.typing import NDArray
 
     from sfumato.core.dataset import Dataset
     from sfumato.core.encoding import Column
-    from sfumato.steps.search.lattice import Lattice
+    from sfumato.steps.recoding.lattice import Lattice
 
 MOST_NODES, WORK = 20_000, 2_000_000_000
 """Nodes of the lattice whose cells are tried, and nodes times classes; a larger lattice is thinned out."""
@@ -54,8 +53,6 @@ class Atoms:
 
         A part of an atom brings its share of the survey weights.
         """
-        import numpy as np
-
         from sfumato.kernels.keys import add_up, merge_counts
 
         rows = np.arange(len(atoms) + 1)
@@ -89,14 +86,10 @@ def atoms_of(dataset: Dataset, lattice: Lattice) -> Atoms:
 
 
 def _codes(base: ClassTable, held: NDArray[np.bool_]) -> NDArray[np.int64]:
-    import numpy as np
-
     return np.stack([base.codes(name)[held] for name in base.columns], axis=1)
 
 
 def _finer_atoms(dataset: Dataset, base: ClassTable, extras: Sequence[str]) -> Atoms:
-    import numpy as np
-
     from sfumato.kernels.keys import add_up, field_codes, group
 
     columns = (*base.columns, *extras)
@@ -145,8 +138,6 @@ class Terrain:
     @classmethod
     def of(cls, lattice: Lattice) -> Terrain:
         """Lay out the hierarchies of a lattice."""
-        import numpy as np
-
         ladders = lattice.base.ladders
         bases = np.zeros((len(ladders), max(ladder.depth for ladder in ladders)), dtype=np.int64)
         climbs, marks, costs, place, nodes = [], [], [], 0, 0
@@ -164,8 +155,6 @@ class Terrain:
     @cached_property
     def nodes(self) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
         """Nodes of the lattice, the cheapest first, and the mean cost of a cell there."""
-        import numpy as np
-
         means = [np.array(sums) / max(1, self.lattice.records) for sums in self.lattice.totals]
         most = min(MOST_NODES, WORK // max(1, len(self.lattice.base)))
         levels = _thinned([list(range(lo, hi + 1)) for lo, hi in zip(self.low, self.high, strict=True)], most)
@@ -179,8 +168,6 @@ class Terrain:
 
 def _scattered(numbers: NDArray[np.int64]) -> NDArray[np.uint64]:
     """Numbers spread over 64 bits (the finalizer of splitmix64)."""
-    import numpy as np
-
     x = numbers.astype(np.uint64) + np.uint64(0x9E3779B97F4A7C15)
     x = (x ^ (x >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     x = (x ^ (x >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
@@ -201,3 +188,79 @@ def _thinned(levels: list[list[int]], most: int) -> list[list[int]]:
             break
         del longest[len(longest) // 2 if len(longest) > 2 else 0]
     return levels
+
+
+# Who goes where: the parts of atoms that make up regions, and the cells these regions release.
+
+
+@dataclasses.dataclass(frozen=True)
+class Parts:
+    """``amounts[p]`` records of atom ``atoms[p]`` go to ``regions[p]``; what no part names is not released."""
+
+    atoms: NDArray[np.int64]
+    regions: NDArray[np.int64]
+    amounts: NDArray[np.int64]
+
+    @classmethod
+    def joined(cls, pieces: list[Parts]) -> Parts:
+        """Several lists of parts one after the other."""
+        fields = ("atoms", "regions", "amounts")
+        return cls(*(np.concatenate([getattr(piece, name) for piece in pieces]) for name in fields))
+
+    def tidy(self) -> Parts:
+        """Parts in the order of regions, regions numbered from 0 without gaps, equal parts added up."""
+        kept = (self.amounts > 0) & (self.regions >= 0)
+        _, regions = np.unique(self.regions[kept], return_inverse=True)
+        pairs, which = np.unique(np.stack([regions, self.atoms[kept]]), axis=1, return_inverse=True)
+        amounts = np.bincount(which.ravel(), weights=self.amounts[kept], minlength=pairs.shape[1])
+        return Parts(pairs[1], pairs[0], amounts.astype(np.int64))
+
+    @property
+    def count(self) -> int:
+        """Number of regions of tidy parts."""
+        return int(self.regions[-1]) + 1 if len(self.regions) else 0
+
+    def starts(self) -> NDArray[np.int64]:
+        """Where each region of tidy parts begins, and the end."""
+        return np.searchsorted(self.regions, np.arange(self.count + 1)).astype(np.int64)
+
+    def left(self, atoms: Atoms) -> NDArray[np.int64]:
+        """Records of each atom that go nowhere."""
+        placed = np.bincount(self.atoms, weights=self.amounts, minlength=len(atoms)).astype(np.int64)
+        rest: NDArray[np.int64] = atoms.amounts - placed
+        return rest
+
+
+@dataclasses.dataclass(frozen=True)
+class Shape:
+    """The cells of regions: ``levels[region, column]`` above the codes of ``members[region]``, any of its atoms."""
+
+    levels: NDArray[np.int64]
+    members: NDArray[np.int64]
+
+    @classmethod
+    def tightest(cls, parts: Parts, atoms: Atoms, terrain: Terrain) -> Shape:
+        """The lowest cells that cover what tidy parts hold."""
+        from sfumato.kernels.local import lowest_common
+
+        starts = parts.starts()
+        levels = lowest_common(
+            atoms.codes, parts.atoms, starts, terrain.climbs, terrain.bases, terrain.low, terrain.high
+        )
+        return cls(levels, parts.atoms[starts[:-1]])
+
+    def costs(self, atoms: Atoms, terrain: Terrain) -> NDArray[np.float64]:
+        """Weighted cost of a record in each region."""
+        found = np.zeros(len(self.members))
+        for a in range(self.levels.shape[1]):
+            found += terrain.costs[terrain.bases[a, self.levels[:, a]] + atoms.codes[self.members, a]]
+        return found
+
+
+def cost_of(parts: Parts, shape: Shape, atoms: Atoms, terrain: Terrain) -> float:
+    """Weighted mean cost of a record; one that is not released costs 1."""
+    total = int(atoms.amounts.sum())
+    if not total:
+        return 0.0
+    sizes = np.bincount(parts.regions, weights=parts.amounts, minlength=parts.count)
+    return float((sizes @ shape.costs(atoms, terrain) + total - sizes.sum()) / total)

@@ -1,1 +1,1 @@
-"""What masking steps share: blocks of numbers, moments, draws, and what is kept."""
+"""Noise, coding, rounding, sampling and shifts of dates."""

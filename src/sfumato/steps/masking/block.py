@@ -4,17 +4,19 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
 
-from sfumato.core.canonical import canonical_order, placed_back
+import numpy as np
+import polars as pl
+from pydantic import AfterValidator, Field
+
 from sfumato.core.design import strata_of, units_of, weights_of
-from sfumato.core.numbers import as_column, numbers_of
-from sfumato.core.schema import Role
-from sfumato.errors import SchemaError
+from sfumato.core.encoding import as_column, encode, numbers_of
+from sfumato.core.randomness import canonical_order, placed_back
+from sfumato.core.schema import Kind, Role
+from sfumato.errors import ParameterError, SchemaError
 
 if TYPE_CHECKING:
-    import numpy as np
-    import polars as pl
     from numpy.typing import NDArray
 
     from sfumato.core.dataset import Dataset
@@ -43,14 +45,10 @@ class Block:
     @property
     def known(self) -> NDArray[np.bool_]:
         """Which cells are not missing."""
-        import numpy as np
-
         return ~np.isnan(self.values)
 
     def parts(self) -> list[NDArray[np.int64]]:
         """The rows of every stratum that has any."""
-        import numpy as np
-
         rows = np.argsort(self.strata, kind="stable")
         return [part for part in np.split(rows, np.cumsum(np.bincount(self.strata))[:-1]) if len(part)]
 
@@ -66,8 +64,6 @@ def block_of(
     read: Callable[[Dataset, str], NDArray[np.float64]] = numbers_of,
 ) -> Block:
     """The named columns as a block; ``read`` turns a column into numbers."""
-    import numpy as np
-
     order = canonical_order(dataset)
     values = np.stack([computable(read(dataset, name)[order], name) for name in columns], axis=1)
     given = weights_of(dataset)
@@ -82,8 +78,6 @@ def block_of(
 
 def computable(column: NDArray[np.float64], name: str) -> NDArray[np.float64]:
     """The column, unless its numbers are so large or so small that their squares cannot be told."""
-    import numpy as np
-
     largest = float(np.fmax.reduce(np.abs(column), initial=0.0))
     if largest and not SMALLEST < largest < LARGEST:
         raise SchemaError(
@@ -94,8 +88,6 @@ def computable(column: NDArray[np.float64], name: str) -> NDArray[np.float64]:
 
 def column_like(name: str, values: NDArray[np.float64], like: pl.Series, *, whole: bool | None = None) -> pl.Series:
     """Numbers as a column again; those that no whole number of 64 bits can hold stay floating-point numbers."""
-    import numpy as np
-
     fits = bool(np.fmax.reduce(np.abs(values), initial=0.0) < 2.0**63)
     return as_column(name, values, like, whole=whole if fits else False)
 
@@ -114,8 +106,6 @@ def by_appearance(codes: NDArray[np.int64]) -> NDArray[np.int64]:
     >>> by_appearance(np.array([7, 3, 7, 5])).tolist()
     [0, 1, 0, 2]
     """
-    import numpy as np
-
     _, first, inverse = np.unique(codes, return_index=True, return_inverse=True)
     rank = np.empty(len(first), dtype=np.int64)
     rank[np.argsort(first)] = np.arange(len(first))
@@ -124,8 +114,6 @@ def by_appearance(codes: NDArray[np.int64]) -> NDArray[np.int64]:
 
 def _shared_draws(column: NDArray[np.float64], units: Sequence[NDArray[np.int64]]) -> NDArray[np.int64]:
     """The largest units within which a column has one value; rows where there are none."""
-    import numpy as np
-
     for groups in units:
         if groups.max(initial=-1) + 1 < len(groups) and is_constant_within(column, groups):
             return groups
@@ -139,10 +127,167 @@ def is_constant_within(column: NDArray[np.float64], groups: NDArray[np.int64]) -
     >>> is_constant_within(np.array([1.0, 2.0, 1.0, np.nan]), np.array([0, 1, 0, 1]))
     True
     """
-    import numpy as np
-
     rows = np.argsort(groups, kind="stable")
     starts = np.flatnonzero(np.diff(groups[rows], prepend=-1))
     sorted_values = column[rows]
     low, high = np.fmin.reduceat(sorted_values, starts), np.fmax.reduceat(sorted_values, starts)
     return bool(((low == high) | np.isnan(low)).all())
+
+
+# Fields that masking steps have in common, and the checks that go with them.
+
+
+def _once(names: Sequence[str]) -> tuple[str, ...]:
+    if len(set(names)) < len(names):
+        raise ValueError("names a column twice")
+    return tuple(names)
+
+
+Names = Annotated[Sequence[str], Field(min_length=1), AfterValidator(_once)]
+"""One or more columns, each once."""
+
+
+def require_table(dataset: Dataset, step: str, columns: Sequence[str]) -> None:
+    """Refuse a table without rows, and columns it lacks."""
+    dataset.require(columns)
+    if not len(dataset):
+        raise SchemaError(f"{step}: {dataset.source.name} has no rows; there is nothing to mask")
+
+
+def require_only_with(step: str, field: str, given: object, methods: Sequence[str], method: str) -> None:
+    """Refuse an option that the chosen method would ignore."""
+    if given is not None and method not in methods:
+        raise ParameterError(f"{step}: {field} is for {' and '.join(methods)}, not for {method}")
+
+
+# Columns of categories as numbers: the rank of each value, and back.
+
+
+def is_category(dataset: Dataset, name: str) -> bool:
+    """Whether a column holds categories: its values are listed in order, or it neither holds nor is meant as numbers."""
+    attribute = dataset.schema.attributes.get(name)
+    if attribute is not None and attribute.order is not None:
+        return True
+    numeric = dataset.column(name).dtype.is_numeric() and dataset.column(name).dtype != pl.Boolean
+    return not numeric and (attribute is None or attribute.kind is not Kind.NUMERIC)
+
+
+def ranks_of(dataset: Dataset, name: str) -> NDArray[np.float64]:
+    """The rank of every value among the listed or, without a list, the sorted values; NaN where it is missing."""
+    encoded = encode(dataset.column(name))
+    attribute = dataset.schema.attributes.get(name)
+    order = attribute.order if attribute is not None else None
+    rank = {value: float(i) for i, value in enumerate(order if order is not None else encoded.labels)}
+    unknown = [text for text in encoded.labels if text is not None and text not in rank]
+    if unknown:
+        raise SchemaError(f"column {name!r} holds {len(unknown):,} value(s) that its order does not list")
+    return np.array([np.nan if text is None else rank[text] for text in encoded.labels])[encoded.codes]
+
+
+def numbers_or_ranks(dataset: Dataset, name: str) -> NDArray[np.float64]:
+    """A column as numbers, ranks for categories."""
+    return ranks_of(dataset, name) if is_category(dataset, name) else numbers_of(dataset, name)
+
+
+def values_at(column: pl.Series, ranks: NDArray[np.float64], wanted: NDArray[np.float64]) -> pl.Series:
+    """Values of a column by rank, each of which some row has; a missing rank is a missing value."""
+    known = np.flatnonzero(~np.isnan(ranks))
+    if not len(known):
+        return pl.Series(column.name, [None] * len(column), dtype=column.dtype)
+    distinct, first = np.unique(ranks[known], return_index=True)
+    gaps = np.isnan(wanted)
+    rows = pl.Series(known[first])
+    places = np.searchsorted(distinct, np.where(gaps, distinct[0], wanted))
+    return column.gather(rows.gather(places)).set(pl.Series(gaps), None)
+
+
+# Weighted means and covariances of columns with gaps, and matrices that can be drawn from.
+
+if TYPE_CHECKING:
+    Array = NDArray[np.float64]
+
+
+def means_of(values: Array, weights: Array) -> Array:
+    """Weighted mean per column over the known values; 0 for a column without any."""
+    known = ~np.isnan(values)
+    total = weights @ known
+    return np.divide(weights @ np.where(known, values, 0.0), total, out=np.zeros(values.shape[1]), where=total > 0)
+
+
+def covariance_of(values: Array, weights: Array) -> Array:
+    r"""Weighted covariance over the pairs that are known:
+
+    .. math:: S_{jk} = \frac{n_{jk}}{n_{jk}-1}\,\frac{\sum_i w_i (x_{ij}-\bar x_j)(x_{ik}-\bar x_k)}{\sum_i w_i}
+
+    with sums over the *n_jk* records that have both. 0 where fewer than two do. Columns that do not vary have exactly 0,
+    whatever rounding says. With gaps the matrix may not be positive semidefinite: see :func:`semidefinite`.
+
+    >>> import numpy as np
+    >>> covariance_of(np.array([[1.0, 2.0], [3.0, 6.0]]), np.ones(2)).tolist()
+    [[2.0, 4.0], [4.0, 8.0]]
+    """
+    known = ~np.isnan(values)
+    centred = np.where(known, values - means_of(values, weights), 0.0)
+    both = (known * weights[:, None]).T @ known
+    counts = known.astype(np.float64).T @ known
+    enough = (counts > 1) & (both > 0)
+    share = np.divide(counts, (counts - 1) * both, out=np.zeros_like(both), where=enough)
+    found: Array = (centred * weights[:, None]).T @ centred * share
+    flat = [j for j in range(values.shape[1]) if not varies(values[:, j])]
+    found[flat, :] = 0.0
+    found[:, flat] = 0.0
+    return found
+
+
+def varies(column: Array) -> bool:
+    """Whether a column has two different known values."""
+    known = column[~np.isnan(column)]
+    return len(known) > 0 and bool(known.min() < known.max())
+
+
+def correlation_of(covariance: Array) -> Array:
+    """The correlations of a covariance; columns that do not vary correlate with nothing, and with themselves by 1."""
+    spread = np.sqrt(np.diag(covariance))
+    both = np.outer(spread, spread)
+    found: Array = np.divide(covariance, both, out=np.zeros_like(covariance), where=both > 0)
+    np.fill_diagonal(found, 1.0)
+    return found
+
+
+def semidefinite(covariance: Array) -> tuple[Array, bool]:
+    """The covariance, or one near it that has no negative eigenvalue, with the same variances; and whether it was mended.
+
+    Negative eigenvalues of the correlation matrix are set to 0 and rows and columns scaled so that its diagonal is 1 again
+    (the spectral method of Rebonato & Jäckel 1999). That is near, but not the nearest, and always works.
+
+    >>> import numpy as np
+    >>> mended, changed = semidefinite(np.array([[1, 0.9, -0.9], [0.9, 1, 0.9], [-0.9, 0.9, 1]]))
+    >>> changed, bool(np.linalg.eigvalsh(mended).min() > -1e-9), np.diag(mended).round(12).tolist()
+    (True, True, [1.0, 1.0, 1.0])
+    """
+    spread = np.sqrt(np.diag(covariance))
+    shape = correlation_of(covariance)
+    values, vectors = np.linalg.eigh(shape)
+    if values[0] > -1e-9:
+        return covariance, False
+    shape = (vectors * np.maximum(values, 0.0)) @ vectors.T
+    scale = np.sqrt(np.diag(shape))
+    return shape / np.outer(scale, scale) * np.outer(spread, spread), True
+
+
+def root_of(covariance: Array) -> Array:
+    """A lower triangular L with L Lᵀ = covariance, which may be singular: columns without variance of their own get none.
+
+    >>> import numpy as np
+    >>> root_of(np.array([[4.0, 2.0], [2.0, 1.0]])).tolist()
+    [[2.0, 0.0], [1.0, 0.0]]
+    """
+    size = len(covariance)
+    root = np.zeros((size, size))
+    for j in range(size):
+        left = covariance[j, j] - root[j] @ root[j]
+        if left <= 1e-12 * covariance[j, j]:
+            continue
+        root[j, j] = np.sqrt(left)
+        root[j + 1 :, j] = (covariance[j + 1 :, j] - root[j + 1 :] @ root[j]) / root[j, j]
+    return root

@@ -1,0 +1,569 @@
+"""The downcoding attack: a release that is as fine as k allows says, by being no finer, what lies below its cells."""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import itertools
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
+
+import numpy as np
+from pydantic import Field
+
+from sfumato.core.attack import Finding, NothingToAttack
+from sfumato.core.hierarchy import TOP, Ladder, bind
+from sfumato.core.parameters import parameters
+from sfumato.core.schema import Missing
+from sfumato.errors import MissingExtra, require
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from sfumato.core.attack import Scene
+    from sfumato.core.pair import Pair
+
+
+# The nodes of a released column: which original values each label stands for, and the nodes one step below it.
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class NodeColumn:
+    """A released column as nodes of its hierarchy.
+
+    ``released`` and ``original`` are codes per released row. Label *i* stands for the values ``holds[i]`` (a mask); its parts one
+    step below are ``children[i]`` (masks; none for a single value and for labels that are no nodes, ``known[i]`` false; a label that
+    several levels write for different values is no node unless the column's level is known). Steps on which nothing
+    divides are passed over. ``below[i, j]`` says that label *i* is label *j* or lies below it.
+    """
+
+    name: str
+    released: NDArray[np.int64]
+    original: NDArray[np.int64]
+    holds: NDArray[np.bool_]
+    known: NDArray[np.bool_]
+    children: tuple[tuple[NDArray[np.bool_], ...], ...]
+    below: NDArray[np.bool_]
+
+    @classmethod
+    def of(cls, pair: Pair, name: str) -> NodeColumn:
+        """Read a column of a release in terms of the values that occur in the original."""
+        reading = pair.reading(name)
+        counts = np.bincount(reading.original, minlength=len(reading.values)).tolist()
+        ladder = bind(pair.original.schema[name].hierarchy, reading.values, counts)
+        levels = _levels(ladder, reading.values)
+        found = [_node(ladder, levels, label, reading.level) for label in reading.labels]
+        holds = np.array([mask for mask, _ in found], dtype=bool).reshape(len(found), len(reading.values))
+        known: NDArray[np.bool_] = holds.sum(axis=1) > 0
+        inside = (holds.astype(np.int64) @ (~holds).T.astype(np.int64)) == 0
+        below = (inside & known[:, None] & known[None, :]) | np.eye(len(found), dtype=bool)
+        parts = tuple(parts for _, parts in found)
+        return cls(name, reading.released, reading.original[pair.rows], holds, known, parts, below)
+
+
+def _levels(ladder: Ladder, values: tuple[str | None, ...]) -> list[NDArray[np.int64]]:
+    """Per level the node of each original value."""
+    leaf = {label: code for code, label in enumerate(ladder.labels[0])}
+    start = np.array([leaf[value] for value in values], dtype=np.int64)
+    return [ladder.climb(0, level)[start] for level in range(ladder.depth)]
+
+
+def _node(
+    ladder: Ladder, levels: list[NDArray[np.int64]], label: str | None, known: int | None
+) -> tuple[NDArray[np.bool_], tuple[NDArray[np.bool_], ...]]:
+    """The values below a label, and how they divide one step below; nothing for a label that is no node."""
+    having = [level for level, labels in enumerate(ladder.labels) if label in labels]
+    if having:
+        level = known if known in having else having[0]
+        held = [levels[each] == ladder.labels[each].index(label) for each in having]
+        if level != known and any((mask != held[0]).any() for mask in held):
+            return np.zeros(len(levels[0]), dtype=bool), ()
+        return held[having.index(level)], _divided(levels[:level], held[having.index(level)])
+    everything = np.full(len(levels[0]), label == TOP, dtype=bool)
+    lower = levels[: max(1, ladder.top)]  # a cell suppressed in a column that has no such node
+    return everything, _divided(lower, everything)
+
+
+def _divided(lower: list[NDArray[np.int64]], held: NDArray[np.bool_]) -> tuple[NDArray[np.bool_], ...]:
+    """The parts into which values fall on the next level where they do fall apart."""
+    for nodes in reversed(lower):
+        parts = np.unique(nodes[held])
+        if len(parts) > 1:
+            return tuple(held & (nodes == part) for part in parts)
+    return ()
+
+
+# How many records of a class can lie in each part of its cells, if the class could not have been released finer.
+
+MOST_CASES = 5_000
+"""Ways to fill the parts up to which all are looked at; beyond, a solver is asked."""
+MOST_COMBINATIONS = 4_096
+"""Combinations of parts up to which columns are taken together."""
+SECONDS_A_QUESTION = 2.0
+
+Combination = tuple[int, ...]
+
+
+@dataclasses.dataclass(frozen=True)
+class Bounds:
+    """Per column and part the least and the greatest number of records; ``together`` if columns were solved jointly."""
+
+    least: tuple[tuple[int, ...], ...]
+    most: tuple[tuple[int, ...], ...]
+    together: bool = False
+
+    def determined(self, column: int) -> bool:
+        """Whether the number of records in every part of a column is certain."""
+        return self.least[column] == self.most[column]
+
+
+def column_bounds(size: int, parts: int, most: int) -> tuple[tuple[int, ...], tuple[int, ...]] | None:
+    """Bounds of ``size`` records over ``parts`` parts of at most ``most`` each; None where they do not fit.
+
+    >>> column_bounds(6, 3, 2)
+    ((2, 2, 2), (2, 2, 2))
+    >>> column_bounds(3, 2, 2)
+    ((1, 1), (2, 2))
+    >>> column_bounds(6, 2, 2) is None
+    True
+    """
+    if parts * most < size:
+        return None
+    return (max(0, size - most * (parts - 1)),) * parts, (min(most, size),) * parts
+
+
+def joint_bounds(
+    size: int, parts: Sequence[int], most: int, allowed: Sequence[Combination], seconds: float
+) -> Bounds | None:
+    """Bounds when only some combinations of parts are allowed; None where nothing fits.
+
+    Exact by enumeration where there are few cases, by CP-SAT otherwise; where its time runs out, its proved bounds.
+
+    >>> joint_bounds(2, [2, 2], 1, [(0, 1), (1, 0), (1, 1)], 1.0)
+    Bounds(least=((1, 1), (1, 1)), most=((1, 1), (1, 1)), together=True)
+    """
+    if not allowed:
+        return None
+    if math.comb(len(allowed) + size - 1, size) <= MOST_CASES:
+        return _enumerated(size, parts, most, allowed)
+    return _solved(size, parts, most, allowed, seconds)
+
+
+def occupancies(size: int, most: int, allowed: Sequence[Combination]) -> Iterator[Mapping[tuple[int, int], int]]:
+    """Every way to give ``size`` records allowed combinations with at most ``most`` records in a part: counts by (column, part)."""
+    for chosen in itertools.combinations_with_replacement(allowed, size):
+        counts: dict[tuple[int, int], int] = {}
+        for combination in chosen:
+            for place in enumerate(combination):
+                counts[place] = counts.get(place, 0) + 1
+        if max(counts.values(), default=0) <= most:
+            yield counts
+
+
+def _enumerated(size: int, parts: Sequence[int], most: int, allowed: Sequence[Combination]) -> Bounds | None:
+    places = [(c, p) for c, n in enumerate(parts) for p in range(n)]
+    least, greatest = dict.fromkeys(places, size + 1), dict.fromkeys(places, -1)
+    for counts in occupancies(size, most, allowed):
+        for place in places:
+            least[place] = min(least[place], counts.get(place, 0))
+            greatest[place] = max(greatest[place], counts.get(place, 0))
+    return None if greatest[places[0]] < 0 else _bounds(parts, least, greatest)
+
+
+def _solved(
+    size: int, parts: Sequence[int], most: int, allowed: Sequence[Combination], seconds: float
+) -> Bounds | None:
+    """Ask CP-SAT for the least and the greatest number in every part."""
+    cp = require("ortools.sat.python.cp_model", extra="solvers", to="take several columns of large classes together")
+    model = cp.CpModel()
+    amounts = [model.new_int_var(0, size, f"combination {i}") for i in range(len(allowed))]
+    model.add(sum(amounts) == size)
+    every = [(c, p) for c, n in enumerate(parts) for p in range(n)]
+    sums = {(c, p): _sum(amounts, allowed, c, p) for c, p in every if any(a[c] == p for a in allowed)}
+    for total in sums.values():
+        model.add(total <= most)
+    least, greatest = dict.fromkeys(every, 0), dict.fromkeys(every, 0)
+    for place, total in sums.items():
+        low = _extreme(cp, model, total, seconds, least=True)
+        if low is None:
+            return None
+        high = _extreme(cp, model, total, seconds, least=False)
+        least[place], greatest[place] = low, size if high is None else high
+    return _bounds(parts, least, greatest)
+
+
+def _sum(amounts: Sequence[Any], allowed: Sequence[Combination], column: int, part: int) -> Any:
+    return sum(amount for amount, combination in zip(amounts, allowed, strict=True) if combination[column] == part)
+
+
+def _extreme(cp: Any, model: Any, total: Any, seconds: float, *, least: bool) -> int | None:
+    """The least or greatest value, or the bound proved for it in time; None if there is no way to fill the parts, or nothing is proved."""
+    (model.minimize if least else model.maximize)(total)
+    solver = cp.CpSolver()
+    solver.parameters.num_workers = 1
+    solver.parameters.random_seed = 0
+    solver.parameters.max_time_in_seconds = max(0.01, min(seconds, SECONDS_A_QUESTION))
+    status = solver.solve(model)
+    if status == cp.INFEASIBLE or (not least and status not in (cp.OPTIMAL, cp.FEASIBLE)):
+        return None
+    if status not in (cp.OPTIMAL, cp.FEASIBLE):
+        return 0  # out of time before anything was proved
+    bound = float(solver.best_objective_bound)
+    return max(0, math.ceil(bound - 1e-6)) if least else math.floor(bound + 1e-6)
+
+
+def _bounds(parts: Sequence[int], least: Mapping[tuple[int, int], int], most: Mapping[tuple[int, int], int]) -> Bounds:
+    def rows(table: Mapping[tuple[int, int], int]) -> tuple[tuple[int, ...], ...]:
+        return tuple(tuple(table[c, p] for p in range(n)) for c, n in enumerate(parts))
+
+    return Bounds(rows(least), rows(most), together=True)
+
+
+# Auditing a release class by class: which parts of its cells are certain, and whether that is true.
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class ClassAudit:
+    """One class: columns of which the parts are certain and ``right`` or ``wrong``, or ``contradicted`` by any filling.
+
+    ``rows`` are its released rows, ``pinned`` those that a single other member can tell, ``to_the_value`` cells known to the value;
+    ``narrowed`` if a part surely has somebody.
+    """
+
+    rows: NDArray[np.int64]
+    right: tuple[str, ...]
+    wrong: tuple[str, ...]
+    contradicted: tuple[str, ...]
+    pinned: NDArray[np.int64]
+    to_the_value: int
+    narrowed: bool
+    together: bool
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Audit:
+    """All classes that were looked at, and how many were left out for want of time."""
+
+    columns: tuple[str, ...]
+    classes: tuple[ClassAudit, ...]
+    left_out: int
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Released:
+    """The classes of a release over its node columns: the label of each class per column, and its rows."""
+
+    columns: tuple[NodeColumn, ...]
+    keys: NDArray[np.int64]
+    rows: tuple[NDArray[np.int64], ...]
+
+    @classmethod
+    def of(cls, scene: Scene) -> Released:
+        """Group the released rows by all quasi-identifiers."""
+        from sfumato.kernels.keys import group
+
+        columns = tuple(NodeColumn.of(scene.pair, name) for name in scene.pair.quasi)
+        codes = np.stack([column.released for column in columns], axis=1)
+        ids, first = group(codes.astype(np.uint64))
+        order = np.argsort(ids, kind="stable")
+        rows = np.split(order, np.cumsum(np.bincount(ids, minlength=len(first)))[:-1])
+        return cls(columns, codes[first], tuple(rows))
+
+    def parts(self, place: int, column: int) -> tuple[NDArray[np.bool_], ...]:
+        """The parts of a cell of a class."""
+        return self.columns[column].children[int(self.keys[place, column])]
+
+    def finer(self, place: int) -> NDArray[np.int64]:
+        """Other classes that lie below a class in every column."""
+        inside = np.ones(len(self.keys), dtype=bool)
+        for c, column in enumerate(self.columns):
+            inside &= column.below[self.keys[:, c], self.keys[place, c]]
+        inside[place] = False
+        return np.flatnonzero(inside)
+
+
+def audit_release(scene: Scene, k: int, assumed: str, most: int) -> Audit:
+    """What is certain of every class of at least k records, within the time of the scene; small classes first."""
+    released = Released.of(scene)
+    limits = _limits(scene, released, k, assumed)
+    open_classes = sorted({place for place, _ in limits}, key=lambda place: (len(released.rows[place]), place))
+    found: list[ClassAudit] = []
+    for place in open_classes:
+        if not scene.left:
+            break
+        wanted = [(c, limits[place, c]) for c in range(len(released.columns)) if (place, c) in limits]
+        finer = released.finer(place) if assumed == "release" and len(released.rows[place]) > k else ()
+        together = len(released.rows[place]) <= most
+        found.append(_judged(released, place, bounds_of(released, place, wanted, finer, together, scene.left)))
+        scene.progress(len(found) / len(open_classes), "auditing classes")
+    return Audit(tuple(c.name for c in released.columns), tuple(found), len(open_classes) - len(found))
+
+
+def _limits(scene: Scene, released: Released, k: int, assumed: str) -> dict[tuple[int, int], int]:
+    """Per class and column with something below its cell, the most records that one part can have."""
+    found: dict[tuple[int, int], int] = {}
+    for c in range(len(released.columns)):
+        places = [p for p in range(len(released.rows)) if released.parts(p, c) and len(released.rows[p]) > 1]
+        if assumed == "table" and (len(places) != 1 or scene.pair.suppressed or _mixed(released, c)):
+            continue  # any of several classes, a suppressed record or cell may be why the column is no finer
+        for place in places:
+            size = len(released.rows[place])
+            if size >= k:
+                found[place, c] = k - 1 if size >= 2 * k and assumed in ("release", "class") else size - 1
+    return found
+
+
+def _mixed(released: Released, column: int) -> bool:
+    """Whether some cells of a column say nothing and others something."""
+    holds = released.columns[column].holds[released.keys[:, column]]
+    nothing = holds.sum(axis=1) == holds.shape[1]
+    return bool(nothing.any() and not nothing.all())
+
+
+def bounds_of(
+    released: Released,
+    place: int,
+    wanted: Sequence[tuple[int, int]],
+    finer: Sequence[int] | NDArray[np.int64],
+    together: bool,
+    seconds: float,
+) -> dict[int, Bounds | None]:
+    """Per column of a class the bounds of its parts (as a table of one column), or None where nothing fits."""
+    size = len(released.rows[place])
+    boxes = [box for other in finer if (box := _box(released, place, int(other)))]
+    linked = sorted({c for box in boxes if len(box) > 1 for c in box})
+    found: dict[int, Bounds | None] = {}
+    for c, most in wanted:
+        taken = [box[c] for box in boxes if list(box) == [c]]
+        free = [i for i, part in enumerate(released.parts(place, c)) if not _covered(part, taken)]
+        found[c] = _spread(column_bounds(size, len(free), most), free, len(released.parts(place, c)))
+    allowed = _allowed(released, place, linked, boxes) if together and linked else None
+    if allowed is not None:
+        counts = [len(released.parts(place, c)) for c in linked]
+        with contextlib.suppress(MissingExtra):  # then what single columns say has to do
+            joint = joint_bounds(size, counts, dict(wanted)[linked[0]], allowed, seconds)
+            found |= {c: _tighter(found[c], joint, i) for i, c in enumerate(linked)}
+    return found
+
+
+def _tighter(alone: Bounds | None, joint: Bounds | None, column: int) -> Bounds | None:
+    """What a column says alone and what all say together; the solver may have run out of time."""
+    if alone is None or joint is None:
+        return None
+    least = tuple(map(max, alone.least[0], joint.least[column]))
+    return Bounds((least,), (tuple(map(min, alone.most[0], joint.most[column])),), together=True)
+
+
+def _box(released: Released, place: int, other: int) -> dict[int, NDArray[np.bool_]]:
+    """Where a finer class holds fewer values, and which."""
+    own, theirs = released.keys[place], released.keys[other]
+    masks = {c: (column.holds[theirs[c]], column.holds[own[c]]) for c, column in enumerate(released.columns)}
+    return {c: mask for c, (mask, whole) in masks.items() if mask.sum() < whole.sum()}
+
+
+def _covered(part: NDArray[np.bool_], masks: Sequence[NDArray[np.bool_]]) -> bool:
+    """Whether all values of a part lie in some mask."""
+    left = part.copy()
+    for mask in masks:
+        left &= ~mask
+    return not left.any()
+
+
+def _spread(bounds: tuple[tuple[int, ...], tuple[int, ...]] | None, free: Sequence[int], parts: int) -> Bounds | None:
+    """Bounds of the parts that are free, as bounds of all; nobody is in the others."""
+    if bounds is None:
+        return None
+    least, most = (dict(zip(free, side, strict=True)) for side in bounds)
+    return Bounds((tuple(least.get(i, 0) for i in range(parts)),), (tuple(most.get(i, 0) for i in range(parts)),))
+
+
+def _allowed(
+    released: Released, place: int, linked: Sequence[int], boxes: Sequence[dict[int, NDArray[np.bool_]]]
+) -> list[Combination] | None:
+    """The combinations of parts with a value in each that lie in no box; None if there are too many."""
+    atoms = [_atoms(released.parts(place, c), [box[c] for box in boxes if c in box]) for c in linked]
+    size = 1
+    for parts in atoms:
+        size *= len(parts)
+    if size > MOST_COMBINATIONS:
+        return None
+    inside = [{c: box.get(c) for c in linked} for box in boxes if set(box) <= set(linked)]
+    found = set()
+    for chosen in itertools.product(*atoms):
+        values = {c: value for c, (_, value) in zip(linked, chosen, strict=True)}
+        if not any(all(mask is None or mask[values[c]] for c, mask in box.items()) for box in inside):
+            found.add(tuple(part for part, _ in chosen))
+    return sorted(found)
+
+
+def _atoms(parts: Sequence[NDArray[np.bool_]], masks: Sequence[NDArray[np.bool_]]) -> list[tuple[int, int]]:
+    """Values that no mask and no part tells apart, once each: the part and one of the values."""
+    found: dict[tuple[int, ...], tuple[int, int]] = {}
+    for i, part in enumerate(parts):
+        for value in np.flatnonzero(part).tolist():
+            found.setdefault((i, *(int(mask[value]) for mask in masks)), (i, value))
+    return list(found.values())
+
+
+def _judged(released: Released, place: int, bounds: dict[int, Bounds | None]) -> ClassAudit:
+    """Hold what seems certain against the truth."""
+    rows = released.rows[place]
+    right: list[str] = []
+    wrong: list[str] = []
+    contradicted: list[str] = []
+    pinned, to_the_value, narrowed, together = [], 0, False, False
+    for c, bound in bounds.items():
+        column, parts = released.columns[c], released.parts(place, c)
+        within = np.array([part[column.original[rows]] for part in parts])
+        counts = tuple(int(n) for n in within.sum(axis=1))
+        if bound is None or any(
+            not low <= n <= high for low, n, high in zip(bound.least[0], counts, bound.most[0], strict=True)
+        ):
+            (wrong if bound is not None and bound.determined(0) else contradicted).append(column.name)
+            continue
+        together |= bound.together
+        narrowed |= any(bound.least[0])
+        if bound.determined(0):
+            right.append(column.name)
+            to_the_value += sum(n for n, part in zip(counts, parts, strict=True) if part.sum() == 1)
+            pinned += [rows[inside] for inside, n in zip(within, counts, strict=True) if n == len(rows) - 1]
+    told = np.unique(np.concatenate(pinned)) if pinned else np.zeros(0, dtype=np.int64)
+    return ClassAudit(
+        rows, tuple(right), tuple(wrong), tuple(contradicted), told, to_the_value, bool(narrowed), bool(together)
+    )
+
+
+Assumption = Literal["auto", "release", "class", "cover", "table"]
+
+WHOLE_TABLE = "global_recoding"
+NOT_MINIMAL = ("top_down_specialization", "bottom_up_generalization", "k_optimize")
+
+
+@parameters
+class Downcoding:
+    r"""The share of records whose released cells follow one step finer from the release being as fine as k-anonymity allows.
+
+    Let a class *E* of *m* records be released with node *v* in a column, *v* have children :math:`w_1 \ldots w_b`,
+    and :math:`n_i` of the *m* records lie below :math:`w_i`. The intruder sees *m*, *v*, the hierarchy, the values
+    that occur, and *k*. Had *k* or more records of one child been able to leave without bringing the rest below *k*,
+    they would have been released finer. So
+
+    .. math:: n_i \le k-1 \text{ if } m \ge 2k, \qquad n_i \le m-1 \text{ otherwise},
+
+    for every column and child. Within one class that is *all* that minimality says: any finer release of the class,
+    of however many columns and steps, contains one that tells one child of one column. Where a finer class was
+    released too and :math:`m > k`, no record of *E* may lie below it, or it would have joined; that forbids
+    combinations of children of several columns, which are then solved together: by enumeration, beyond that by CP-SAT
+    (extra ``solvers``). The attack succeeds on a column of a class where :math:`(n_1 \ldots n_b)` is the only
+    solution: then all *m* cells are known one step finer, up to the order of the records of the class, which nobody
+    but its members can tell apart. Six records under a node with three children and k = 3 lie two and two and two.
+
+    ``assume`` says what the intruder takes for granted: ``release`` all of the above (no record could have been
+    released finer; Cohen's minimality), ``class`` the bounds for single classes, ``cover`` only that a cell is the
+    lowest node above its records (:math:`n_i \le m-1`), ``table`` that no column could have been one level finer in
+    the whole table, which says something where a single class can be the reason and nothing was suppressed. ``auto``
+    takes ``table`` for global recoding and ``release`` otherwise; local recoding of the bundled hospital table with k
+    = 2 tells finer cells of more than half of the records that way. That records of several classes might have formed
+    a new one is not used, so what is certain here stays so; there may be more.
+
+    The owner knows what is true: only right conclusions count. ``details`` tell wrong ones (``wrong``: the release
+    was not minimal in that sense), cells known to the value itself (``to_the_value``), ``pinned`` (records whose cell
+    every other member but one shares, so the odd one out reads it off), and ``narrowed`` (records in classes where
+    some child surely has somebody). Labels that are no nodes of the hierarchy (ranges of Mondrian) and nodes whose
+    values do not divide are left alone. Classes of more than ``most`` records are judged column by column.
+    Reference: Cohen 2022, "Attacks on deidentification's defenses", USENIX Security.
+    """
+
+    assume: Annotated[Assumption, Field(description="what the intruder takes for granted of the method")] = "auto"
+    most: Annotated[int, Field(ge=2, description="largest class whose columns are solved together")] = 50
+
+    name: ClassVar[str] = "downcoding"
+    better: ClassVar[Literal["lower", "higher"]] = "lower"
+
+    def applies(self, scene: Scene) -> str | None:
+        """None when the release was made to keep k-anonymity of records and nothing stronger."""
+        k = promised_k(scene)
+        schema = scene.pair.original.schema
+        if k is None:
+            return NothingToAttack(
+                "no k-anonymity with k above 1 was promised, so nothing follows from being as fine as it allows"
+            )
+        if not _only_k(scene):
+            return "other promises than k-anonymity may be why cells are coarse, and what follows from those is not worked out"
+        if schema.person is not None or any(schema[c].missing is Missing.WILDCARD for c in scene.pair.quasi):
+            return "classes are counted by persons or with wildcards; what follows is worked out for equal records only"
+        if not scene.pair.quasi or not len(scene.pair.released):
+            return NothingToAttack("no quasi-identifier was released")
+        unsure = [step.name for step in scene.steps if step.name in NOT_MINIMAL]
+        if unsure and self.assume == "auto":
+            return NothingToAttack(f"{unsure[0].replace('_', ' ')} does not promise to be as fine as k allows")
+        return None
+
+    def attack(self, scene: Scene) -> Finding:
+        """Find the classes whose cells admit one refinement only."""
+        k = promised_k(scene) or 1
+        assumed = self._assumed(scene)
+        return _told(self.name, scene, audit_release(scene, k, assumed, self.most), {"assumed": assumed, "k": k})
+
+    def _assumed(self, scene: Scene) -> str:
+        names = [step.name for step in scene.steps]
+        if self.assume != "auto":
+            return self.assume
+        return "table" if WHOLE_TABLE in names else "release"
+
+
+def promised_k(scene: Scene) -> int | None:
+    """The largest k of k-anonymity among the promises, or None if there is none above 1."""
+    found = [int(getattr(model, "k", 1)) for model in scene.models if model.name == "k_anonymity"]
+    return max(found) if found and max(found) > 1 else None
+
+
+def _only_k(scene: Scene) -> bool:
+    promised = [model for model in scene.models if model.name == "k_anonymity"]
+    strongest = max(promised, key=lambda model: int(getattr(model, "k", 1)))
+    return all(strongest.implies(model) for model in scene.models if model is not strongest)
+
+
+def _told(name: str, scene: Scene, audit: Audit, details: dict[str, Any]) -> Finding:
+    """The finding: who stands in a class of which a cell is known finer, and by which columns."""
+    hit, pinned, narrowed = (np.zeros(len(scene.pair.rows), dtype=bool) for _ in range(3))
+    per_column = dict.fromkeys(audit.columns, 0)
+    for found in audit.classes:
+        hit[found.rows] |= bool(found.right)
+        narrowed[found.rows] |= found.narrowed
+        pinned[found.pinned] = True
+        for column in found.right:
+            per_column[column] += len(found.rows)
+    told = (
+        f"being as fine as {details['k']}-anonymity allows gives away finer cells of {int(hit.sum()):,} records, "
+        f"up to their order in the class; {int(pinned.sum()):,} of them to a member of their class for certain"
+    )
+    cells = sum(per_column.values())
+    counts = _counted(audit)
+    more = {**details, **counts, "pinned": int(pinned.sum()), "narrowed": int(narrowed.sum()), "cells": cells}
+    weights = {column: amount / cells for column, amount in per_column.items() if amount}
+    return Finding(
+        name,
+        float(hit.mean()),
+        told,
+        baseline=0.0,
+        victims=np.sort(scene.pair.rows[hit]),
+        weights=weights,
+        details=more,
+    )
+
+
+def _counted(audit: Audit) -> dict[str, int]:
+    def total(field: str) -> int:
+        return sum(len(getattr(found, field)) for found in audit.classes)
+
+    solved = sum(found.together for found in audit.classes)
+    return {
+        "classes": len(audit.classes),
+        "not_audited": audit.left_out,
+        "solved_together": solved,
+        "wrong": total("wrong"),
+        "contradicted": total("contradicted"),
+        "to_the_value": sum(found.to_the_value for found in audit.classes),
+    }

@@ -1,0 +1,1 @@
+"""Singling out, linkability, inference and membership, each against a control."""

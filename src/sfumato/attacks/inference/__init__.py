@@ -1,0 +1,1 @@
+"""What the crowd a person stands in tells about its sensitive values."""

@@ -1,0 +1,56 @@
+"""The skewness attack: a class tells far more about a value than the table does."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
+
+from pydantic import Field
+
+from sfumato.attacks.inference.crowd import no_target, worst_column
+from sfumato.core.attack import Finding, rows_of
+from sfumato.core.parameters import parameters
+
+if TYPE_CHECKING:
+    from sfumato.attacks.inference.crowd import Crowd
+    from sfumato.core.attack import Scene
+
+
+@parameters
+class Skewness:
+    r"""The share of records whose value is much more frequent in their class than in the whole table.
+
+    .. math:: \text{lift} = \frac{n_{E,s}/|E|}{n_s/N} \ge \lambda
+
+    Half of a class with an illness that one in two hundred has is a lift of 100. Classes of one record have the highest lift there
+    is, as they should. Where released values were changed, shares are those of the released values (or what they make likely
+    where a transition matrix is known), and only people whose true value it is count.
+    Reference: Li, Li & Venkatasubramanian 2007, doi:10.1109/ICDE.2007.367856.
+    """
+
+    lift: Annotated[float, Field(gt=1, description="lift from which a record counts as given away")] = 5.0
+
+    name: ClassVar[str] = "skewness"
+    better: ClassVar[Literal["lower", "higher"]] = "lower"
+
+    def applies(self, scene: Scene) -> str | None:
+        """None when there is a sensitive column to attack."""
+        return no_target(scene)
+
+    def attack(self, scene: Scene) -> Finding:
+        """Look for values that pile up in a class."""
+        return worst_column(self.name, scene, lambda crowd: self._one(scene, crowd))
+
+    def _one(self, scene: Scene, crowd: Crowd) -> Finding:
+        lifts = crowd.shares / (crowd.totals[crowd.pair_values] / crowd.sizes.sum())
+        hit = crowd.mine(lifts >= self.lift - 1e-12)
+        told = (
+            f"the {crowd.column} of {int(hit.sum()):,} records is at least {self.lift:g} times as frequent in their class "
+            f"as in the table; at most {float(lifts.max()):.3g} times"
+        )
+        return Finding(
+            self.name,
+            float(hit.mean()),
+            told,
+            victims=rows_of(scene, hit),
+            details={"largest_lift": float(lifts.max())},
+        )

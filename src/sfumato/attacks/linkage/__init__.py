@@ -1,0 +1,1 @@
+"""Record linkage: by distance, by probability, by distances learned from the truth."""

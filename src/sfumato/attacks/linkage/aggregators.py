@@ -1,0 +1,131 @@
+r"""Families of distances that can be learned: all are linear in their parameters.
+
+With :math:`d_k` the difference in column *k* and :math:`\delta_k` its signed root:
+
+* ``weighted_mean``: :math:`\sum_k p_k d_k`, p on the simplex;
+* ``owa``: :math:`\sum_k p_k d_{(k)}`, differences in falling order, p on the simplex;
+* ``choquet``: :math:`\sum_i (d_{(i)} - d_{(i-1)})\, \mu(\{(i), \dots, (n)\})`, differences in rising order, μ monotone with
+  μ(∅) = 0 and μ(all) = 1 (up to 8 columns); beyond 8 columns 2-additive:
+  :math:`\sum_i m_i d_i + \sum_{i<j} m_{ij} \min(d_i, d_j)` with :math:`m_i \ge \sum_j \max(0, -m_{ij})` and sum 1 (up to 30);
+* ``bilinear``: :math:`\delta^T Q \delta`, Q positive semidefinite with trace 1.
+
+An additive μ is the weighted mean; a μ that depends on the number of columns only is the OWA with weights μ(i) − μ(i−1).
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import TYPE_CHECKING, Literal
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+Aggregator = Literal["weighted_mean", "owa", "bilinear", "choquet"]
+MOST_SETS, MOST_PAIRWISE = 8, 30
+MEAN, ORDERED, CHOQUET, PAIRWISE, SQUARE_FORM = 0, 1, 2, 3, 4
+
+
+@dataclasses.dataclass(frozen=True)
+class Family:
+    """One family of distances over some columns; ``kind`` is its number in the loops."""
+
+    kind: int
+    columns: int
+
+    @property
+    def width(self) -> int:
+        """How many parameters it has."""
+        if self.kind in (MEAN, ORDERED):
+            return self.columns
+        return 1 << self.columns if self.kind == CHOQUET else self.columns * (self.columns + 1) // 2
+
+    def of_weights(self, weights: NDArray[np.float64]) -> NDArray[np.float64]:
+        """The parameters that make it the weighted mean (for the OWA: with its weights by order)."""
+        if self.kind in (MEAN, ORDERED):
+            return weights
+        if self.kind == CHOQUET:
+            sets = np.arange(self.width)
+            return np.asarray(((sets[:, None] >> np.arange(self.columns) & 1) * weights).sum(axis=1))
+        return np.concatenate([weights, np.zeros(self.width - self.columns)])
+
+    def nearest_allowed(self, parameters: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Allowed parameters near some that may not be."""
+        if self.kind in (MEAN, ORDERED):
+            clipped = np.maximum(parameters, 0.0)
+            return clipped / clipped.sum() if clipped.sum() > 0 else np.full(self.width, 1 / self.width)
+        if self.kind == CHOQUET:
+            return _monotone(parameters, self.columns)
+        return self._pairwise(parameters) if self.kind == PAIRWISE else self._semidefinite(parameters)
+
+    def _pairwise(self, parameters: NDArray[np.float64]) -> NDArray[np.float64]:
+        size = self.columns
+        negative = np.minimum(self.matrix(parameters), 0.0)
+        np.fill_diagonal(negative, 0.0)
+        found = parameters.copy()
+        found[:size] = np.maximum(found[:size], -negative.sum(axis=1))
+        total = found.sum()
+        return found / total if total > 1e-9 else self.of_weights(np.full(size, 1 / size))
+
+    def _semidefinite(self, parameters: NDArray[np.float64]) -> NDArray[np.float64]:
+        values, vectors = np.linalg.eigh(self.matrix(parameters))
+        positive = np.maximum(values, 0.0)
+        if positive.sum() <= 1e-12:
+            return self.of_weights(np.full(self.columns, 1 / self.columns))
+        return self.flat((vectors * positive) @ vectors.T / positive.sum())
+
+    def matrix(self, parameters: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Parameters of pairs as a symmetric matrix."""
+        found = np.diag(parameters[: self.columns])
+        upper = np.triu_indices(self.columns, 1)
+        found[upper] = parameters[self.columns :]
+        found.T[upper] = parameters[self.columns :]
+        return found
+
+    def flat(self, matrix: NDArray[np.float64]) -> NDArray[np.float64]:
+        """A symmetric matrix as parameters: the diagonal, then what is above it."""
+        return np.concatenate([np.diag(matrix), matrix[np.triu_indices(self.columns, 1)]])
+
+    def importance(self, parameters: NDArray[np.float64]) -> NDArray[np.float64] | None:
+        """How much each column counts, summing to 1 (Shapley's value of the measure; the diagonal of Q); None for the OWA."""
+        size = self.columns
+        if self.kind == ORDERED:
+            return None
+        if self.kind == PAIRWISE:
+            off = self.matrix(parameters)
+            np.fill_diagonal(off, 0.0)
+            return np.asarray(parameters[:size] + off.sum(axis=1) / 2)
+        return _shapley(parameters, size) if self.kind == CHOQUET else parameters[:size]
+
+
+def family_of(aggregator: Aggregator, columns: int) -> Family:
+    """The family of an aggregator over so many columns."""
+    kinds = {"weighted_mean": MEAN, "owa": ORDERED, "bilinear": SQUARE_FORM}
+    return Family(kinds.get(aggregator, CHOQUET if columns <= MOST_SETS else PAIRWISE), columns)
+
+
+def _monotone(measure: NDArray[np.float64], columns: int) -> NDArray[np.float64]:
+    """A monotone measure near a set function: halfway between its running maximum upwards and minimum downwards."""
+    up = np.clip(measure, 0.0, 1.0)
+    up[0], up[-1] = 0.0, 1.0
+    down = up.copy()
+    sets = np.arange(len(up))
+    for k in range(columns):
+        without = sets[sets >> k & 1 == 0]
+        up[without | 1 << k] = np.maximum(up[without | 1 << k], up[without])
+        down[without] = np.minimum(down[without], down[without | 1 << k])
+    return np.asarray((up + down) / 2)
+
+
+def _shapley(measure: NDArray[np.float64], columns: int) -> NDArray[np.float64]:
+    from math import factorial
+
+    sets = np.arange(len(measure))
+    sizes = (sets[:, None] >> np.arange(columns) & 1).sum(axis=1)
+    shares = np.array([factorial(s) * factorial(columns - s - 1) / factorial(columns) for s in range(columns)])
+    found = np.zeros(columns)
+    for k in range(columns):
+        without = sets[sets >> k & 1 == 0]
+        found[k] = (shares[sizes[without]] * (measure[without | 1 << k] - measure[without])).sum()
+    return found

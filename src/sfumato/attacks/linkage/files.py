@@ -1,0 +1,224 @@
+"""Both files as arrays of distinct records, and who is whom."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from sfumato.attacks.linkage.aggregators import MEAN, Family
+from sfumato.attacks.linkage.compared import Compared, common_columns, compare
+from sfumato.attacks.linkage.search import TIE
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from sfumato.attacks.linkage.compared import Arrays
+    from sfumato.core.attack import Scene
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Distinct:
+    """The distinct records of a file: ``kind_of[i]`` is the one row *i* has, ``codes`` its cells, ``records`` how often it occurs."""
+
+    kind_of: NDArray[np.int64]
+    codes: NDArray[np.int64]
+    records: NDArray[np.int64]
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Files:
+    """The columns in common, the distinct records of either file, and the pairs of rows that describe one person."""
+
+    columns: tuple[Compared, ...]
+    theirs: Distinct
+    ours: Distinct
+    same: NDArray[np.int64]
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Names of the columns in common."""
+        return tuple(column.name for column in self.columns)
+
+
+def files_of(scene: Scene) -> Files:
+    """Read the columns in common and compress either file to its distinct records."""
+    columns = tuple(compare(scene, name) for name in common_columns(scene))
+    theirs = distinct([column.theirs for column in columns])
+    ours = distinct([column.ours for column in columns])
+    return Files(columns, theirs, ours, same_person(scene.intruder.truth, scene.pair.rows))
+
+
+def distinct(codes: Sequence[NDArray[np.int64]]) -> Distinct:
+    """Number records alike that have the same codes, in the order of the codes.
+
+    >>> import numpy as np
+    >>> found = distinct([np.array([1, 0, 1]), np.array([5, 5, 5])])
+    >>> found.kind_of.tolist(), found.codes.tolist(), found.records.tolist()
+    ([1, 0, 1], [[0, 5], [1, 5]], [1, 2])
+    """
+    ids = np.zeros(len(codes[0]), dtype=np.int64)
+    for part in codes:  # numbered anew after each column: the product of all domains may not fit a word
+        width = int(part.max()) + 1 if len(part) else 1
+        _, ids = np.unique(ids * width + part, return_inverse=True)
+    _, first, records = np.unique(ids, return_index=True, return_counts=True)
+    return Distinct(ids, np.column_stack([part[first] for part in codes]), records.astype(np.int64))
+
+
+def same_person(truth: NDArray[np.int64], rows: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Pairs (intruder's row, released row) that describe the same row of the original.
+
+    >>> import numpy as np
+    >>> same_person(np.array([2, -1, 0, 2]), np.array([0, 2])).tolist()
+    [[0, 1], [2, 0], [3, 1]]
+    """
+    order = np.argsort(rows, kind="stable")
+    first = np.searchsorted(rows[order], truth, side="left")
+    amount = np.where(truth >= 0, np.searchsorted(rows[order], truth, side="right") - first, 0)
+    left = np.repeat(np.arange(len(truth)), amount)
+    step = np.arange(len(left)) - np.repeat(np.cumsum(amount) - amount, amount)
+    return np.column_stack([left, order[np.repeat(first, amount) + step]]).astype(np.int64)
+
+
+# Records and their own in the other file, what others are near, and how many a distance tells from all others.
+
+MARGIN = 1e-4
+"""The program takes a record for the nearest alone when every other is farther by at least this much: it knows no strict inequality."""
+KEPT = 8
+"""Others remembered per record and look."""
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Units:
+    """Distinct pairs of an intruder's record and its own released one.
+
+    ``people`` is how many there are of each, ``records`` how many released records are just like their own.
+    """
+
+    pairs: NDArray[np.int64]
+    people: NDArray[np.int64]
+    records: NDArray[np.int64]
+
+    def __len__(self) -> int:
+        return len(self.pairs)
+
+    def part(self, which: NDArray[np.int64]) -> Units:
+        """Some of them."""
+        return Units(self.pairs[which], self.people[which], self.records[which])
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Look:
+    """What a look at all records under some parameters shows, per unit.
+
+    ``credit``: of its people, how many a random one of the nearest records links rightly, which is what distance linkage counts.
+    ``apart``: whether its own record is nearer than all others by the margin, but for ``twins``, which are that many records as far
+    as its own under all parameters. ``reach``: 0 where no monotone distance makes it the nearest, 1 with a tie, 2 alone.
+    """
+
+    credit: NDArray[np.float64]
+    apart: NDArray[np.bool_]
+    twins: NDArray[np.int64]
+    reach: NDArray[np.int64]
+    others: NDArray[np.int64]
+
+
+def units_of(files: Files) -> Units:
+    """All units; who has several released records is sought by the first."""
+    _, first = np.unique(files.same[:, 0], return_index=True)
+    same = files.same[first]
+    kinds = np.column_stack([files.theirs.kind_of[same[:, 0]], files.ours.kind_of[same[:, 1]]])
+    pairs, people = np.unique(kinds.astype(np.int64).reshape(-1, 2), axis=0, return_counts=True)
+    return Units(pairs, people.astype(np.int64), files.ours.records[pairs[:, 1]])
+
+
+def look(arrays: Arrays, units: Units, family: Family, parameters: NDArray[np.float64]) -> Look:
+    """Compare every unit with all released records."""
+    from sfumato.kernels.linkage import impostors
+
+    left, right = arrays.theirs, arrays.ours
+    own, others, distances, tied, twins, reach = impostors(
+        units.pairs, family.kind, parameters, KEPT, arrays.kinds, arrays.constants, left.numbers, left.marks,
+        right.numbers, right.marks, right.records, left.bases, left.starts, left.matches, right.bases, MARGIN, TIE,
+    )  # fmt: skip
+    credit = np.where(tied > 0, units.people / np.maximum(1, tied), 0.0)
+    return Look(credit, np.asarray(distances[:, 0] >= own + MARGIN), twins, reach, others)
+
+
+class Pool:
+    """The others each unit is kept apart from: pairs (unit, released record), without repeats and twins, in order.
+
+    ``alone`` is what a unit is worth where its own record and its twins are the nearest, ``shared`` the most it is worth where another
+    record ties with them.
+    """
+
+    def __init__(self, arrays: Arrays, units: Units, family: Family) -> None:
+        self.arrays, self.units, self.family = arrays, units, family
+        self.rows = np.zeros((0, 2), dtype=np.int64)
+        self.roots = np.zeros((0, family.columns))
+        self.own_roots = self._roots(units.pairs)
+        self.own_terms = self._terms(self.own_roots)
+        self.gains = np.zeros((0, family.width))
+        self._looks: dict[tuple[int, bytes], Look] = {}
+        equal = family.of_weights(np.full(family.columns, 1 / family.columns))
+        alike = units.records + self.look(equal).twins
+        self.alone = units.people / alike
+        self.shared = units.people / (alike + arrays.ours.records.min(initial=1))
+
+    def worth(self, apart: NDArray[np.bool_], tied: NDArray[np.bool_]) -> float:
+        """What is linked where some units are nearest alone and others with a tie."""
+        return float(self.alone[apart].sum() + self.shared[tied & ~apart].sum())
+
+    def look(self, parameters: NDArray[np.float64], family: Family | None = None) -> Look:
+        """Compare every unit with all released records; what was looked at before is remembered."""
+        chosen = family or self.family
+        key = (chosen.kind, parameters.tobytes())
+        if key not in self._looks:
+            self._looks[key] = look(self.arrays, self.units, chosen, parameters)
+        return self._looks[key]
+
+    def first_looks(self, scene: Scene) -> None:
+        """Fill with the nearest others under equal weights and, while there is time, under each column's emphasis."""
+        size = self.family.columns
+        plain = Family(MEAN, size)
+        for place, weights in enumerate([np.full(size, 1 / size), *(np.eye(size) / 2 + 0.5 / size)]):
+            if place == 0 or scene.left > 0:
+                self.add(self.look(weights, plain).others)
+
+    def add(self, others: NDArray[np.int64], which: NDArray[np.bool_] | None = None) -> int:
+        """Take in others of (some) units; returns how many are new."""
+        unit = np.repeat(np.arange(len(self.units)), others.shape[1])
+        fresh = np.column_stack([unit, others.ravel()])
+        keep = fresh[:, 1] >= 0
+        if which is not None:
+            keep &= np.repeat(which, others.shape[1])
+        return self.add_rows(fresh[keep])
+
+    def add_rows(self, fresh: NDArray[np.int64]) -> int:
+        """Take in pairs (unit, released record); returns how many are new."""
+        before = len(self.rows)
+        rows = np.unique(np.concatenate([self.rows, fresh]), axis=0)
+        if len(rows) > before:
+            roots = self._roots(np.column_stack([self.units.pairs[rows[:, 0], 0], rows[:, 1]]))
+            gains = self._terms(roots) - self.own_terms[rows[:, 0]]
+            told = np.abs(gains).max(axis=1, initial=0.0) > 0.1 * TIE
+            self.rows, self.roots, self.gains = rows[told], roots[told], gains[told]
+        return len(self.rows) - before
+
+    def _roots(self, pairs: NDArray[np.int64]) -> NDArray[np.float64]:
+        from sfumato.kernels.linkage import roots_of
+
+        left, right = self.arrays.theirs, self.arrays.ours
+        found: NDArray[np.float64] = roots_of(
+            pairs, self.arrays.kinds, self.arrays.constants, left.numbers, left.marks, right.numbers, right.marks,
+            left.bases, left.starts, left.matches,
+        )  # fmt: skip
+        return found
+
+    def _terms(self, roots: NDArray[np.float64]) -> NDArray[np.float64]:
+        from sfumato.kernels.linkage import terms_of
+
+        found: NDArray[np.float64] = terms_of(self.family.kind, roots, self.family.width)
+        return found

@@ -1,0 +1,380 @@
+"""Probabilistic record linkage: agreement weighed by what it says."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
+
+import numpy as np
+from pydantic import Field
+
+from sfumato.attacks.linkage.compared import (
+    CATEGORY,
+    GRADED,
+    Arrays,
+    Rule,
+    arrays_of,
+    common_columns,
+    moments,
+    percent,
+    refusal,
+    require_linkable,
+    sampled_interval,
+)
+from sfumato.attacks.linkage.files import Files, files_of
+from sfumato.attacks.linkage.search import Credits, linked
+from sfumato.core.attack import Finding
+from sfumato.core.parameters import parameters
+from sfumato.errors import SchemaError
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from sfumato.attacks.linkage.compared import Compared
+    from sfumato.core.attack import Scene
+
+
+# Fellegi and Sunter's model of record linkage, over distinct patterns of agreement with their counts.
+#
+# A pair of records has per column a level of agreement :math:`\gamma_k` (3 exact, 2 covered by a range or set, 1 close,
+# 0 different, 4 nothing can be said). Levels are independent given whether the pair is a match:
+#
+# .. math:: m_{kl} = P(\gamma_k = l \mid M), \quad u_{kl} = P(\gamma_k = l \mid U), \quad
+#           R(\gamma) = \sum_k \log_2 \frac{m_{k\gamma_k}}{u_{k\gamma_k}}
+#
+# where a column of which nothing can be said adds nothing. Reference: Fellegi & Sunter 1969,
+# doi:10.1080/01621459.1969.10501049.
+
+LEVELS, NOTHING = 5, 4
+LEAST = 1e-6
+ROUNDS, SMALL, AT_LEAST = 500, 1e-10, 5
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Patterns:
+    """Distinct patterns (a row each, a level per column) and how many pairs have each."""
+
+    levels: NDArray[np.int64]
+    counts: NDArray[np.float64]
+
+    @property
+    def occur(self) -> NDArray[np.bool_]:
+        """Per column and level whether it occurs."""
+        return np.stack([(self.levels == level).any(axis=0) for level in range(NOTHING)], axis=1)
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Parameters:
+    """What the model knows: ``m`` and ``u`` per column and level, and ``prior``, the share of matches among pairs."""
+
+    m: NDArray[np.float64]
+    u: NDArray[np.float64]
+    prior: float
+    rounds: int = 0
+    stopped: bool = False
+    """Whether time ran out before the estimate had settled."""
+
+    @property
+    def weights(self) -> NDArray[np.float64]:
+        """Per column and level the bits in favour of a match; 0 where nothing can be said.
+
+        Closeness is held to weigh less than agreement: where the estimate says otherwise (one column alone cannot tell), it
+        weighs halfway between differing and agreeing. A level of agreement that did not occur weighs as the best that did.
+        """
+        bits = np.log2(np.maximum(self.m, LEAST) / np.maximum(self.u, LEAST))
+        occur = self.u > 0
+        for k in range(len(bits)):
+            agreeing = bits[k, 2:][occur[k, 2:]]
+            if len(agreeing) and occur[k, 1] and bits[k, 1] >= agreeing.min():
+                bits[k, 1] = (bits[k, 0] + agreeing.min()) / 2
+            best = bits[k, 1:][occur[k, 1:]].max(initial=0.0)
+            bits[k, 1:][~occur[k, 1:]] = best
+        return np.column_stack([bits, np.zeros(len(bits))])
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Decision:
+    """Where links begin and non-links end, in bits, and per pattern 1 link, 0 clerical, −1 non-link."""
+
+    upper: float
+    lower: float
+    verdicts: NDArray[np.int64]
+
+
+def shares(patterns: Patterns, weights: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Per column the share of each level among pairs of which something can be said, kept away from 0 where it occurs."""
+    found = np.stack([weights @ (patterns.levels == level) for level in range(NOTHING)], axis=1)
+    found = found / np.maximum(found.sum(axis=1, keepdims=True), 1e-300)
+    return np.where(patterns.occur, np.clip(found, LEAST, 1 - LEAST), 0.0)
+
+
+def start(patterns: Patterns, agreeing: float) -> NDArray[np.float64]:
+    """Levels of agreement share ``agreeing``, the rest differ."""
+    occur = patterns.occur.astype(float)
+    agree = occur.copy()
+    agree[:, 0] = 0.0
+    found = agreeing * agree / np.maximum(agree.sum(axis=1, keepdims=True), 1.0)
+    found[:, 0] = np.where(occur[:, 0] > 0, 1 - agreeing, 0.0)
+    return np.asarray(found / np.maximum(found.sum(axis=1, keepdims=True), 1e-300))
+
+
+def probability(patterns: Patterns, given: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Per pattern its probability given what each level has; columns of which nothing can be said count by their share."""
+    nothing = patterns.counts @ (patterns.levels == NOTHING) / max(patterns.counts.sum(), 1e-300)
+    table = np.column_stack([given * (1 - nothing[:, None]), nothing])
+    return np.asarray(table[np.arange(table.shape[0]), patterns.levels].prod(axis=1))
+
+
+def estimate(
+    patterns: Patterns,
+    prior: float,
+    u: NDArray[np.float64] | None = None,
+    in_time: Callable[[], bool] = lambda: True,
+) -> Parameters:
+    """Estimate by expectation and maximisation; a given ``u`` stays as it is.
+
+    Without time (``in_time``) the first few rounds are taken as they are: they say most of what there is to say.
+    Starts from m = 0.9, u = 0.1. When in most columns matches agree less than others do, the two have changed places and are put back.
+    """
+    m, others = start(patterns, 0.9), start(patterns, 0.1) if u is None else u
+    rounds, change, stopped = 0, math.inf, False
+    while rounds < ROUNDS and change >= SMALL and not stopped:
+        rounds += 1
+        match = prior * probability(patterns, m)
+        other = (1 - prior) * probability(patterns, others)
+        belief = match / np.maximum(match + other, 1e-300) * patterns.counts
+        now = float(np.clip(belief.sum() / patterns.counts.sum(), 1e-12, 1 - 1e-12))
+        next_m = shares(patterns, belief)
+        next_u = shares(patterns, patterns.counts - belief) if u is None else u
+        change = max(np.abs(next_m - m).max(), np.abs(next_u - others).max(), abs(now - prior))
+        m, others, prior = next_m, next_u, now
+        stopped = rounds >= AT_LEAST and not in_time()
+    if u is None and (m[:, 1:].sum(axis=1) < others[:, 1:].sum(axis=1)).mean() > 0.5:
+        m, others, prior = others, m, 1 - prior
+    return Parameters(m, others, prior, rounds, stopped)
+
+
+def decide(patterns: Patterns, found: Parameters, wrong_links: float, missed: float) -> Decision:
+    r"""Links, non-links and what is left to a clerk, from the two error probabilities.
+
+    Patterns are taken by falling weight. Links are as many of the first as keep :math:`\sum P(\gamma \mid U) \le \mu`,
+    non-links as many of the last as keep :math:`\sum P(\gamma \mid M) \le \lambda`. Where the two would overlap nothing is
+    left to a clerk, and the cut is where a match becomes likelier than not, within what both allow. Where the best pattern
+    alone exceeds μ there are no links, and the upper threshold is infinite.
+    """
+    weights = pattern_weights(patterns, found)
+    order = np.argsort(-weights, kind="stable")
+    links = int(np.searchsorted(np.cumsum(probability(patterns, found.u)[order]), wrong_links, side="right"))
+    last = int(np.searchsorted(np.cumsum(probability(patterns, found.m)[order][::-1]), missed, side="right"))
+    others = len(order) - last
+    if links > others:
+        even = math.log2((1 - found.prior) / found.prior)
+        links = others = int(np.clip((weights[order] >= even).sum(), others, links))
+    verdicts = np.zeros(len(order), dtype=np.int64)
+    verdicts[order[:links]] = 1
+    verdicts[order[others:]] = -1
+    upper = float(weights[order[links - 1]]) if links else math.inf
+    lower = float(weights[order[others]]) if others < len(order) else -math.inf
+    return Decision(upper, lower, verdicts)
+
+
+def pattern_weights(patterns: Patterns, found: Parameters) -> NDArray[np.float64]:
+    """Per pattern the bits in favour of a match."""
+    table = found.weights
+    return np.asarray(table[np.arange(len(table)), patterns.levels].sum(axis=1))
+
+
+# Rules that grade agreement in a column, and the counts of patterns that follow.
+
+MOST_COLUMNS = 27
+"""Columns whose pattern fits a word."""
+
+
+def graded_rule(column: Compared, tolerance: float, bits: NDArray[np.float64] | None = None) -> Rule:
+    """How one column is graded: close are numbers within so many standard deviations, or neighbouring ranks.
+
+    With ``bits`` (per level the weight of a match, the last where nothing can be said) grades cost the bits they lack.
+    """
+    costs = np.zeros(LEVELS) if bits is None else bits.max() - bits
+    differs, close, covered, exact, nothing = costs.tolist()
+    if column.scale == "category":
+        others = (column.stands_for - 1).astype(float)
+        theirs = np.column_stack([np.zeros((len(column.places), 2)), np.full(len(column.places), -np.inf)])
+        ours = np.column_stack([np.zeros(len(others)), others, np.where(others > 0, covered, exact)])
+        return Rule(CATEGORY, np.array([differs, nothing, nothing, nothing, 0, exact, covered, close]), theirs, ours)
+    theirs = np.column_stack([column.places, column.places, np.zeros(len(column.places))])
+    ours = np.column_stack([column.low, column.high, np.zeros(len(column.low))])
+    reach = 1.0 if column.scale == "order" else tolerance * _deviation(column)
+    return Rule(GRADED, np.array([differs, nothing, nothing, nothing, reach, exact, covered, close]), theirs, ours)
+
+
+def _deviation(column: Compared) -> float:
+    """The standard deviation of both files together."""
+    theirs, ours = column.places[column.theirs], ((column.low + column.high) / 2)[column.ours]
+    ours = ours[~column.open_ours[column.ours]]
+    both = np.concatenate([theirs, ours])
+    return moments(both[~np.isnan(both)])[1]
+
+
+def count_patterns(arrays: Arrays, anchors: NDArray[np.int64]) -> Patterns:
+    """The patterns of all pairs of an anchor (a distinct record of the intruder) and a released record."""
+    from sfumato.kernels.linkage import pattern_counts
+
+    left, right = arrays.theirs, arrays.ours
+    keys, counts = pattern_counts(
+        anchors, arrays.kinds, arrays.constants, left.numbers, left.marks, left.records.astype(float),
+        right.numbers, right.marks, right.records.astype(float), left.bases, left.starts, left.matches, right.bases,
+    )  # fmt: skip
+    order = np.argsort(keys)
+    digits = LEVELS ** np.arange(len(arrays.kinds) - 1, -1, -1)
+    return Patterns(keys[order][:, None] // digits % LEVELS, counts[order])
+
+
+PAIRS, FEWEST = 5_000_000, 500
+"""Pairs of distinct records that are counted; of longer files those of a random sample of the intruder's, no fewer than this."""
+
+
+@parameters
+class ProbabilisticLinkage:
+    r"""The intruder weighs every agreement by how much likelier it is for the same person than for two random people.
+
+    Fellegi and Sunter's model, estimated without the truth: levels of agreement (exact; covered by a range or a set; close;
+    different) have probabilities *m* among matches and *u* among others, found by expectation and maximisation over the
+    distinct patterns of agreement with their counts (:mod:`sfumato.attacks.linkage.probabilistic_linkage`). A suppressed or missing
+    cell says nothing. Each person is linked to the released record with the highest weight
+
+    .. math:: R(\gamma) = \sum_k \log_2 \frac{m_{k\gamma_k}}{u_{k\gamma_k}}
+
+    and the value is the share of people of the intruder's file in the original table that are linked to their own record,
+    ties shared out, with Wilson's interval (95 %) where these are a random sample. The two error probabilities part all pairs into links, pairs for a clerk, and non-links; ``details`` has
+    their numbers and, for people whose best record is a link, precision and recall.
+
+    ``u`` is the share of a level among random pairs (nearly all of which are not matches) and stays fixed, or is estimated too.
+    Patterns of files with more than 5 million pairs of distinct records are counted for a random sample of the intruder's
+    records (500 or more) against all released ones: no blocking, so no match is lost to it. recordlinkage and splink block first.
+    Reference: Fellegi & Sunter 1969, doi:10.1080/01621459.1969.10501049.
+
+    >>> ProbabilisticLinkage(tolerance=0.2).name
+    'probabilistic_linkage'
+    """
+
+    tolerance: Annotated[
+        float, Field(ge=0, allow_inf_nan=False, description="numbers within so many standard deviations are close")
+    ] = 0.1
+    wrong_links: Annotated[
+        float, Field(gt=0, lt=1, description="μ: share of pairs of different people that may be called links")
+    ] = 1e-4
+    missed: Annotated[
+        float, Field(gt=0, lt=1, description="λ: share of pairs of the same person that may be called non-links")
+    ] = 0.05
+    chance: Annotated[
+        Literal["random_pairs", "estimated"],
+        Field(description="how often others agree is taken from random pairs, or estimated with the rest"),
+    ] = "random_pairs"
+
+    name: ClassVar[str] = "probabilistic_linkage"
+
+    def applies(self, scene: Scene) -> str | None:
+        """Why nothing can be linked here, or None."""
+        if len(common_columns(scene)) > MOST_COLUMNS:
+            return f"patterns of more than {MOST_COLUMNS} columns cannot be counted; let the intruder know fewer"
+        return refusal(scene)
+
+    def attack(self, scene: Scene) -> Finding:
+        """Estimate the model, link every person to the best record, and count who is linked to the own one."""
+        require_linkable(scene)
+        if reason := self.applies(scene):
+            raise SchemaError(f"probabilistic linkage: {reason}")
+        files = files_of(scene)
+        arrays = arrays_of(files, [graded_rule(column, self.tolerance) for column in files.columns])
+        anchors = _anchors(scene, arrays)
+        patterns = count_patterns(arrays, anchors)
+        prior = min(len(scene.intruder.file), len(scene.pair.released)) / (
+            len(scene.intruder.file) * len(scene.pair.released)
+        )
+        chance = shares(patterns, patterns.counts) if self.chance == "random_pairs" else None
+        half = scene.left / 2  # the other half is for looking people up
+        found = estimate(patterns, min(prior, 0.5), chance, lambda: scene.left > half)
+        decision = decide(patterns, found, self.wrong_links, self.missed)
+        bits = dict(zip(arrays.names, found.weights, strict=True))
+        costs = arrays_of(files, [graded_rule(c, self.tolerance, bits[c.name]) for c in files.columns])
+        credit = linked(scene, files, costs)
+        best = float(found.weights.max(axis=1).sum()) - credit.least
+        scale = len(scene.intruder.file) / max(1, int(arrays.theirs.records[anchors].sum()))
+        details = _details(scene, credit, decision, patterns, found, best, scale)
+        return self._finding(scene, files, credit, details, _weights(arrays, found))
+
+    def _finding(
+        self, scene: Scene, files: Files, credit: Credits, details: dict[str, Any], weights: dict[str, float]
+    ) -> Finding:
+        rate = float(credit.credit.mean()) if len(credit.rows) else 0.0
+        sampled = "" if credit.complete else f" (a random sample of {len(credit.rows):,}, for want of time)"
+        if details["stopped_by_time"]:
+            sampled += f" (by weights of {details['rounds']} rounds of estimation, for want of time)"
+        sentence = (
+            f"By weighing agreement in {', '.join(files.names)}, an intruder links {percent(rate)} of "
+            f"{len(credit.rows):,} people to their own released record{sampled}; of {details['people_with_a_link']:,} "
+            f"links that look certain, {percent(details['precision'])} are right."
+        )
+        return Finding(
+            self.name,
+            rate,
+            sentence,
+            sampled_interval(credit.credit, everybody=credit.complete and not scene.intruder.sampled),
+            1.0 / len(scene.pair.released),
+            scene.intruder.truth[credit.rows[credit.credit == 1.0]],
+            weights,
+            details,
+        )
+
+
+def _anchors(scene: Scene, arrays: Arrays) -> NDArray[np.int64]:
+    """Distinct records of the intruder whose pairs are counted: all, or a random sample."""
+    size = len(arrays.theirs.records)
+    most = max(FEWEST, PAIRS // max(1, len(arrays.ours.records)))
+    if size <= most:
+        return np.arange(size)
+    return np.sort(scene.seed.stream("linkage patterns").permutation(size)[:most]).astype(np.int64)
+
+
+def _weights(arrays: Arrays, found: Parameters) -> dict[str, float]:
+    """Per column the bits that the best agreement is worth, in falling order."""
+    best = dict(zip(arrays.names, found.weights[:, 1:4].max(axis=1).tolist(), strict=True))
+    return dict(sorted(best.items(), key=lambda item: (-item[1], item[0])))
+
+
+def _details(
+    scene: Scene,
+    credit: Credits,
+    decision: Decision,
+    patterns: Patterns,
+    found: Parameters,
+    best: NDArray[np.float64],
+    scale: float,
+) -> dict[str, Any]:
+    """Thresholds, numbers of pairs, precision and recall."""
+    import math
+
+    sure = best >= decision.upper - 1e-9
+    right = float(credit.credit[sure].sum())
+    pairs = {
+        words: round(float(patterns.counts[decision.verdicts == verdict].sum()) * scale)
+        for words, verdict in (("links", 1), ("clerical", 0), ("non_links", -1))
+    }
+    return {
+        "upper_bits": decision.upper if math.isfinite(decision.upper) else None,
+        "lower_bits": decision.lower if math.isfinite(decision.lower) else None,
+        "pairs": pairs,
+        "pairs_counted": round(float(patterns.counts.sum())),
+        "patterns": len(patterns.counts),
+        "share_of_matches": found.prior,
+        "people_with_a_link": int(sure.sum()),
+        "precision": right / max(1, int(sure.sum())),
+        "recall": right / max(1, len(credit.rows)),
+        "rounds": found.rounds,
+        "stopped_by_time": found.stopped,
+        "strangers": int((scene.intruder.truth < 0).sum()),
+        "complete": credit.complete,
+    }

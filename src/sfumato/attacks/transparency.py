@@ -1,0 +1,395 @@
+"""The transparency attack: the intruder knows by what method the release was made, and with what parameters."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
+
+import numpy as np
+
+from sfumato.attacks.inference.crowd import generalises
+from sfumato.attacks.linkage.compared import plain_arrays, refusal, sampled_interval
+from sfumato.attacks.linkage.files import files_of
+from sfumato.attacks.linkage.search import TIE
+from sfumato.core.attack import NOT_IN_FILE, Finding, NothingToAttack
+from sfumato.core.parameters import parameters
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from sfumato.core.attack import Scene
+    from sfumato.core.pair import Pair
+
+
+# How well every released record fits a target, column by column: a log-likelihood, −∞ where it cannot be the target's.
+#
+# Each function takes the targets' values (codes of the original's values) and gives an array of targets × released rows.
+# ``sound`` says that the true record never gets −∞.
+
+if TYPE_CHECKING:
+    Scores = NDArray[np.float64]
+    Codes = NDArray[np.int64]
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Clue:
+    """What some columns say: ``score(targets)`` for target rows of the original, and whether it never rules out the truth.
+
+    ``nearest`` says that the records with the best score are candidates that almost always include the true one, to be intersected
+    with what other columns say.
+    """
+
+    columns: tuple[str, ...]
+    score: Callable[[Codes], Scores]
+    sound: bool
+    method: str
+    nearest: bool = False
+
+
+def clue_from_cells(pair: Pair, column: str) -> Clue:
+    """A column that was generalised, suppressed or left alone: a released cell must be able to stand for the value."""
+    reading = pair.reading(column)
+    fits = np.array(
+        [
+            [reading.fits(v, c) or label is None for c, label in enumerate(reading.labels)]
+            for v in range(len(reading.values))
+        ],
+        dtype=bool,
+    ).reshape(len(reading.values), len(reading.labels))
+
+    def score(targets: Codes) -> Scores:
+        possible = fits[reading.original[targets]][:, reading.released]
+        return np.where(possible, 0.0, -np.inf)
+
+    return Clue((column,), score, True, "cells")
+
+
+def clue_from_ranks(pair: Pair, column: str, share: float) -> Clue:
+    r"""Rank swapping with known p: the released record's rank is within :math:`m=\lfloor pN\rfloor` of the value's own.
+
+    Swapping keeps the values, so ranks of original values are read off the released column itself; with ties, from the lowest to the
+    highest rank of equal values. Values outside the released column (people left out) take the place they would have.
+    Within the window all ranks are alike here; where values tie, or values stayed where they were, the nearest of them is the better guess.
+    Reference: Nin, Herranz & Torra 2008, doi:10.1016/j.datak.2007.07.006.
+    """
+    reading = pair.reading(column)
+    released = reading.middle[reading.released]
+    known = np.sort(released[~np.isnan(released)])
+    reach = int(share * len(known) + 1e-9)
+    low, high = np.searchsorted(known, released, side="left"), np.searchsorted(known, released, side="right") - 1
+
+    def score(targets: Codes) -> Scores:
+        value = reading.places[reading.original[targets]]
+        first = np.searchsorted(known, value, side="left")[:, None]
+        last = np.maximum(np.searchsorted(known, value, side="right") - 1, np.searchsorted(known, value, side="left"))
+        near = (low[None, :] <= last[:, None] + reach) & (high[None, :] >= first - reach)
+        both_missing = np.isnan(value)[:, None] == np.isnan(released)[None, :]
+        here = np.where(np.isnan(value)[:, None], both_missing, near & ~np.isnan(released)[None, :])
+        return np.where(here, 0.0, -np.inf)
+
+    return Clue((column,), score, True, "rank_swap")
+
+
+def clue_from_runs(pair: Pair, column: str) -> Clue:
+    r"""Microaggregation of one column alone: groups are runs of neighbours, so :math:`c_{g-1} \le x \le c_{g+1}`."""
+    reading = pair.reading(column)
+    released = reading.middle[reading.released]
+    centres = np.unique(released[~np.isnan(released)])
+    place = np.searchsorted(centres, released)
+    slack = 1e-9 * max(1.0, abs(reading.span))
+    below = np.concatenate([[-np.inf], centres[:-1]]) - slack if len(centres) else centres
+    above = np.concatenate([centres[1:], [np.inf]]) + slack if len(centres) else centres
+
+    def score(targets: Codes) -> Scores:
+        value = reading.places[reading.original[targets]][:, None]
+        spot = np.minimum(place, max(0, len(centres) - 1))[None, :]
+        inside = (
+            (below[spot] <= value) & (value <= above[spot]) if len(centres) else np.zeros((len(targets), len(released)))
+        )
+        both_missing = np.isnan(value) & np.isnan(released)[None, :]
+        return np.where(inside.astype(bool) | both_missing, 0.0, -np.inf)
+
+    return Clue((column,), score, True, "microaggregate")
+
+
+def clue_from_differences(
+    pair: Pair, columns: tuple[str, ...], spread: NDArray[np.float64], method: str, *, nearest: bool = False
+) -> Clue:
+    r"""Gaussian differences with known covariance: :math:`-\tfrac12 (y-x)^\top Q (y-x)`, :math:`Q` its (pseudo-)inverse.
+
+    For noise that is the likelihood, and linking by it is the best attack there is; for microaggregation by blocks it finds the
+    nearest centre, whose records are the candidates (``nearest``). Missing values say nothing.
+    """
+    readings = [pair.reading(c) for c in columns]
+    released = np.stack([r.middle[r.released] for r in readings], axis=1)
+    root = _root_of_inverse(spread)
+    lacking = np.any(np.isnan(released), axis=1)[None, :]
+
+    def score(targets: Codes) -> Scores:
+        value = np.stack([r.places[r.original[targets]] for r in readings], axis=1)
+        here, there = np.nan_to_num(value) @ root.T, np.nan_to_num(released) @ root.T
+        far = (here**2).sum(axis=1)[:, None] + (there**2).sum(axis=1)[None, :] - 2 * here @ there.T
+        unknown = np.any(np.isnan(value), axis=1, keepdims=True) | lacking
+        return np.where(unknown, 0.0, -0.5 * np.maximum(far, 0.0))
+
+    return Clue(columns, score, True, method, nearest)
+
+
+def _root_of_inverse(spread: NDArray[np.float64]) -> NDArray[np.float64]:
+    """A matrix R with RᵀR the pseudo-inverse; directions without any spread are left out (they would be infinitely telling)."""
+    values, vectors = np.linalg.eigh((spread + spread.T) / 2)
+    kept = values > max(float(values.max(initial=0.0)), 1e-300) * 1e-10
+    root: NDArray[np.float64] = (vectors[:, kept] / np.sqrt(values[kept])).T
+    return root
+
+
+def clue_from_transitions(pair: Pair, column: str, labels: tuple[Any, ...], matrix: NDArray[np.float64]) -> Clue:
+    """Post-randomisation with a known matrix: the log of the chance that the value was released as this label."""
+    reading = pair.reading(column)
+    place = {label[0] if isinstance(label, tuple) else label: i for i, label in enumerate(labels)}
+    logs = np.full((len(reading.values), len(reading.labels)), -np.inf)
+    for v, value in enumerate(reading.values):
+        for c, label in enumerate(reading.labels):
+            if value is None or label is None or value not in place or label not in place:
+                logs[v, c] = 0.0 if value == label else -np.inf
+            elif matrix[place[value], place[label]] > 0:
+                logs[v, c] = np.log(matrix[place[value], place[label]])
+
+    def score(targets: Codes) -> Scores:
+        return logs[reading.original[targets]][:, reading.released]
+
+    return Clue((column,), score, True, "pram")
+
+
+# Which clue each column gives: by the last step that masked it, and by its released cells where none did.
+
+TRANSPARENT = ("rank_swap", "microaggregate", "add_noise", "pram")
+SHAPELESS = ("sample", "pseudonymize")
+"""Steps that leave the values of quasi-identifiers alone."""
+
+
+def clues_of(scene: Scene) -> list[Clue]:
+    """The clues of all columns the intruder knows; columns that two steps masked in turn, or a step of another kind, give none."""
+    pair = scene.pair
+    known = [c for c in scene.intruder.knows if c in pair.columns]
+    steps = {c: [s for s in scene.steps if c in (getattr(s, "columns", None) or ())] for c in known}
+    steps = {c: [s for s in found if s.name not in SHAPELESS] for c, found in steps.items()}
+    clues = [clue_from_cells(pair, c) for c in known if not steps[c] and generalises(pair, c)]
+    alone = {c: found[0] for c, found in steps.items() if len(found) == 1}
+    for step in dict.fromkeys(map(id, alone.values())):
+        mine = next(s for s in alone.values() if id(s) == step)
+        clues += _by_step(pair, mine, tuple(c for c in known if alone.get(c) is mine))
+    return clues
+
+
+def _by_step(pair: Pair, step: Any, columns: tuple[str, ...]) -> list[Clue]:
+    numbers = tuple(c for c in columns if pair.reading(c).scale != "category")
+    stratified = bool(getattr(step, "within", None)) or bool(pair.original.schema.columns("stratum"))  # type: ignore[arg-type]
+    if step.name == "rank_swap" and step.variant == "interval" and step.extremes == "exclude" and not stratified:
+        return [clue_from_ranks(pair, c, step.p) for c in numbers]
+    if step.name == "add_noise" and numbers:
+        return _noise(pair, step, numbers)
+    if step.name == "microaggregate" and numbers and not stratified:
+        if step.method == "individual_ranking" or len(step.columns) == 1:
+            return [clue_from_runs(pair, c) for c in numbers]
+        whole = set(numbers) == set(step.columns)  # in some of its columns alone the nearest centre is often another's
+        spread = _diagonal(_covariance(pair, numbers))
+        return [clue_from_differences(pair, numbers, spread, step.name, nearest=whole)]
+    if step.name == "pram" and not step.jointly and not stratified:
+        return [
+            clue_from_transitions(pair, t.columns[0], t.labels, t.matrix)
+            for t in step.transitions(pair.original)
+            if t.columns[0] in columns
+        ]
+    return []
+
+
+def _noise(pair: Pair, step: Any, columns: tuple[str, ...]) -> list[Clue]:
+    """Noise with known alpha: its covariance follows from that of the released columns."""
+    released = _covariance(pair, columns)
+    if step.method == "uncorrelated":
+        spread = _diagonal(released) * step.alpha / (1 + step.alpha)
+    elif step.method in ("correlated", "outliers"):
+        spread = released * step.alpha / (1 + step.alpha)
+    elif step.method in ("kim", "sullivan"):
+        spread = (
+            released * step.alpha / (1 + step.alpha)
+        )  # after shrinking, the noise is that share of what is released
+    else:
+        return []
+    return [clue_from_differences(pair, columns, spread, step.name)]
+
+
+def _covariance(pair: Pair, columns: tuple[str, ...]) -> NDArray[np.float64]:
+    values = np.stack([pair.reading(c).middle[pair.reading(c).released] for c in columns], axis=1)
+    known = values[~np.isnan(values).any(axis=1)]
+    if len(known) < 2:
+        return np.eye(len(columns))
+    return np.atleast_2d(np.cov(known, rowvar=False))
+
+
+def _diagonal(matrix: NDArray[np.float64]) -> NDArray[np.float64]:
+    return np.diag(np.diag(matrix))
+
+
+AT_ONCE = 2_000_000
+"""Cells of targets × released rows that are held at a time; between them the clock is looked at."""
+GUESSES = ("likeliest", "nearest", "likeliest candidate", "nearest candidate")
+"""The likeliest record and the nearest one, of all that are possible and of the candidates that are left."""
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Narrowed:
+    """Per target: how many released records it may be, whether its own is among them, and the credit of each guess.
+
+    ``targets`` are the rows of the original in question: all, or a random sample where time ran out.
+    """
+
+    targets: NDArray[np.int64]
+    candidates: NDArray[np.int64]
+    contained: NDArray[np.bool_]
+    credits: NDArray[np.float64]
+
+    @property
+    def best(self) -> int:
+        """The guess that finds most."""
+        return int(self.credits.mean(axis=0).argmax())
+
+
+@parameters
+class Transparency:
+    r"""The share of people found by an intruder who knows the method and its parameters.
+
+    Every column the intruder knows rules out released records, or makes some likelier: rank swapping with known p by its window of ranks,
+    microaggregation by the runs or centres of its groups, noise by its covariance, post-randomisation by its
+    matrix, and generalised, suppressed or untouched columns by what their cells may stand for. What every column allows is intersected;
+    microaggregation by blocks leaves the records of the nearest centre in each block (in most of the blocks, where no record is
+    left of the intersection). The guess is the likeliest record or the nearest one by the distance of plain linkage, whichever
+    finds more people; ties share the credit. With sound clues it is so never weaker than plain linkage.
+
+    ``details`` tell the mean number of candidates, the share of people with a single one, and ``contained``: the share whose own
+    record is among them, which is 1 where all clues are sound; microaggregation by blocks is not, its nearest centre is another's
+    at times. Columns that several steps masked in turn give no clue. Where time runs out, a random sample of
+    the people was sought; rates of a sample have Wilson's interval (95 %).
+    References: Nin, Herranz & Torra 2008, doi:10.1016/j.datak.2007.07.006; Torra 2017, doi:10.1007/978-3-319-57358-8.
+    """
+
+    name: ClassVar[str] = "transparency"
+    better: ClassVar[Literal["lower", "higher"]] = "lower"
+
+    def applies(self, scene: Scene) -> str | None:
+        """None when a step was used whose workings help an intruder."""
+        if not any(step.name in TRANSPARENT for step in scene.steps):
+            return NothingToAttack("no step was used whose parameters would help an intruder")
+        if not (scene.intruder.truth != NOT_IN_FILE).any():
+            return "nobody in the intruder's file is in the table"
+        masked = {c for step in scene.steps if step.name in TRANSPARENT for c in getattr(step, "columns", None) or ()}
+        if not masked & set(scene.intruder.knows) & set(scene.pair.columns):
+            return NothingToAttack("no column that this intruder knows was masked by such a step")
+        if any(clue.method in TRANSPARENT for clue in clues_of(scene)):
+            return None
+        return "what the method gives away of the masked columns this intruder knows is not worked out"
+
+    def attack(self, scene: Scene) -> Finding:
+        """Intersect what all columns say of each target."""
+        clues = clues_of(scene)
+        people = np.flatnonzero(scene.intruder.truth != NOT_IN_FILE)
+        found = narrowed(scene, clues, people)
+        credit = found.credits[:, found.best]
+        single = found.candidates == 1
+        sure = single & found.contained
+        stopped = len(found.targets) < len(people)
+        sample = f" (a random sample of {len(found.targets):,}, for want of time)" if stopped else ""
+        told = (
+            f"knowing how it was made leaves {float(found.candidates.mean()):,.1f} records a person on average; "
+            f"{float(credit.mean()):.1%} of the people are found, {int(sure.sum()):,} of {len(found.targets):,} for certain{sample}"
+        )
+        return Finding(
+            self.name,
+            float(credit.mean()),
+            told,
+            interval=sampled_interval(credit, everybody=not stopped and not scene.intruder.sampled),
+            baseline=1 / max(1, len(scene.pair.released)),
+            victims=np.unique(found.targets[sure]),
+            details={
+                "mean_candidates": float(found.candidates.mean()),
+                "singletons": float(single.mean()),
+                "correct_singletons": float(sure.mean()),
+                "contained": float(found.contained.mean()),
+                "expected_by_candidates": float((found.contained / np.maximum(1, found.candidates)).mean()),
+                "guess": GUESSES[found.best],
+                "guesses": dict(zip(GUESSES, found.credits.mean(axis=0).tolist(), strict=True)),
+                "methods": sorted({clue.method for clue in clues}),
+                "stopped_by_time": stopped,
+            },
+        )
+
+
+def narrowed(scene: Scene, clues: list[Clue], people: NDArray[np.int64]) -> Narrowed:
+    """What all clues together leave of the released records, for rows of the intruder's file."""
+    released = len(scene.pair.rows)
+    own = np.full(len(scene.pair.original), -1, dtype=np.int64)
+    own[scene.pair.rows] = np.arange(released)
+    near = _nearness(scene)
+    order = people[scene.seed.stream("transparency sample").permutation(len(people))]
+    parts: list[tuple[Any, ...]] = []
+    step, start = max(1, AT_ONCE // max(1, released)), 0
+    while start < len(order) and (start == 0 or scene.left > 0):
+        some = order[start : start + step]
+        targets = scene.intruder.truth[some]
+        scores, candidates = _intersected(clues, targets, released)
+        parts.append((targets, *_judged(scores, near(some), candidates, own[targets])))
+        start += step
+        scene.progress(min(1.0, start / len(order)), "intersecting clues")
+    return Narrowed(*(np.concatenate(column) for column in zip(*parts, strict=True)))
+
+
+def _intersected(
+    clues: list[Clue], targets: NDArray[np.int64], released: int
+) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
+    """How likely every released record is, and the candidates: possible, and in as many nearest groups as any record is."""
+    total, agreeing = np.zeros((len(targets), released)), np.zeros((len(targets), released))
+    for clue in clues:
+        scores = clue.score(targets)
+        total += scores
+        if clue.nearest:
+            agreeing += _best(scores, np.isfinite(scores))
+    return total, _best(agreeing, np.isfinite(total))
+
+
+def _nearness(scene: Scene) -> Callable[[NDArray[np.int64]], NDArray[np.float64]]:
+    """Per row of the intruder's file how near every released record is, by the distance of plain linkage, as a negative number."""
+    if refusal(scene) is not None:
+        return lambda people: np.zeros((len(people), len(scene.pair.rows)))
+    files = files_of(scene)
+    arrays = plain_arrays(files)
+    ours = np.arange(len(files.ours.records))
+
+    def near(people: NDArray[np.int64]) -> NDArray[np.float64]:
+        kinds, place = np.unique(files.theirs.kind_of[people], return_inverse=True)
+        pairs = np.column_stack([np.repeat(kinds, len(ours)), np.tile(ours, len(kinds))]).astype(np.int64)
+        distances = arrays.costs(pairs).sum(axis=1).reshape(len(kinds), len(ours))
+        return np.asarray(-distances[place][:, files.ours.kind_of])
+
+    return near
+
+
+def _best(scores: NDArray[np.float64], among: NDArray[np.bool_]) -> NDArray[np.bool_]:
+    """The records with the greatest score among some, ties included."""
+    best = np.where(among, scores, -np.inf).max(axis=1, keepdims=True, initial=-np.inf)
+    slack = TIE * (1.0 + np.abs(np.where(np.isfinite(best), best, 0.0)))
+    return np.asarray(among & (scores >= best - slack))
+
+
+def _judged(
+    scores: NDArray[np.float64], near: NDArray[np.float64], candidates: NDArray[np.bool_], own: NDArray[np.int64]
+) -> tuple[NDArray[np.int64], NDArray[np.bool_], NDArray[np.float64]]:
+    """How many candidates there are, whether the own record is one, and the credit of each guess."""
+    there, place, line = own >= 0, np.maximum(own, 0), np.arange(len(own))
+    shares = []
+    for among in (np.isfinite(scores), candidates):
+        for guess in (scores, near):
+            tied = _best(guess, among)
+            shares.append(np.where(there & tied[line, place], 1 / np.maximum(1, tied.sum(axis=1)), 0.0))
+    return candidates.sum(axis=1), there & candidates[line, place], np.column_stack(shares)

@@ -1,0 +1,1 @@
+"""Mathematics that several families need: pure functions of numbers and counts."""

@@ -1,0 +1,259 @@
+"""Loops over classes of records on a line: the earth mover's distance of a class to the table, and swaps that lower it.
+
+Records are known by their rank 0 … n−1 on the line. ``gaps[r]`` is the length from rank r to rank r + 1 as a share of the whole
+line, ``reach[r]`` the sum of the gaps before r, ``moved[r]`` the sum of (q + 1)/n · gap q over q < r: the area below the table's
+distribution function. Between two of its members the function of a class is constant, and the table's crosses it once at most, so
+that the distance takes a few steps a member.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit
+
+from sfumato.kernels.microaggregation import _copy_point, _distances, _farthest, _take
+from sfumato.kernels.space import inner
+
+
+@inner
+def _area(share, below, low, high, reach, moved):
+    """The area between a constant and the table's function from rank low to rank high; the table passes it at ``below``."""
+    cross = min(max(below, low), high)
+    under = share * (reach[cross] - reach[low]) - (moved[cross] - moved[low])
+    over = (moved[high] - moved[cross]) - share * (reach[high] - reach[cross])
+    return under + over
+
+
+@inner
+def _distance(members, size, reach, moved):
+    """The distance of the class with these ranks, ascending."""
+    n = reach.size
+    total, start = 0.0, 0
+    for c in range(size + 1):
+        end = members[c] if c < size else n - 1
+        total += _area(c / size, c * n // size, start, end, reach, moved)
+        start = end
+    return total
+
+
+@njit(cache=True, nogil=True)
+def distances(starts, members, reach, moved):
+    """The distance of every class; class *i* has the ranks ``members[starts[i]:starts[i+1]]``, ascending."""
+    found = np.empty(starts.size - 1)
+    for i in range(found.size):
+        found[i] = _distance(members[starts[i] : starts[i + 1]], starts[i + 1] - starts[i], reach, moved)
+    return found
+
+
+@inner
+def _exchanged(members, size, out, rank, made):
+    """The ascending ranks with the one at place ``out`` replaced by another."""
+    at = 0
+    placed = False
+    for a in range(size):
+        if a == out:
+            continue
+        if not placed and rank < members[a]:
+            made[at] = rank
+            at += 1
+            placed = True
+        made[at] = members[a]
+        at += 1
+    if not placed:
+        made[at] = rank
+
+
+@inner
+def _swap(size, candidates, ranks, numbers, t, reach, moved, inside):
+    """Replace members by candidates, nearest first, while that lowers the distance and it exceeds t.
+
+    ``inside`` are the places of the members; they change.
+    """
+    members, made, best = np.empty(size, np.int64), np.empty(size, np.int64), np.empty(size, np.int64)
+    order = np.argsort(ranks[numbers[inside[:size]]])
+    for a in range(size):
+        members[a] = ranks[numbers[inside[order[a]]]]
+    places = inside[order]
+    now = _distance(members, size, reach, moved)
+    for c in range(candidates.size):
+        if now <= t:
+            break
+        rank, out, least = ranks[numbers[candidates[c]]], -1, now
+        for a in range(size):
+            _exchanged(members, size, a, rank, made)
+            tried = _distance(made, size, reach, moved)
+            if tried < least:
+                out, least = a, tried
+                best[:] = made
+        if out < 0:
+            continue
+        gone = 0
+        while gone < size and best[gone] != rank:
+            gone += 1
+        kept = np.empty(size, np.int64)
+        at = 0
+        for a in range(size):
+            if a != out:
+                kept[at + (1 if at >= gone else 0)] = places[a]
+                at += 1
+        kept[gone] = candidates[c]
+        places = kept
+        members[:] = best
+        now = least
+    inside[:size] = places
+
+
+@inner
+def _around(columns, numbers, count, ranks, centre, k, t, reach, moved, out, groups, group):
+    """A class of k records around a point; returns how many are left."""
+    _distances(columns, 0, count, centre, out)
+    order = np.argsort(out[:count], kind="mergesort")
+    inside = order[:k].copy()
+    _swap(k, order[k:], ranks, numbers, t, reach, moved, inside)
+    return _take(columns, numbers, count, inside, k, groups, group)
+
+
+@njit(cache=True, nogil=True)
+def near_and_close(columns, ranks, k, t, reach, moved, groups):
+    """MDAV whose classes swap records until they are within t, where that is possible; the number of classes.
+
+    ``columns`` has one row a dimension and is used up. A class looks at all records that are left, nearest to its seed first.
+    """
+    count, made = columns.shape[1], 0
+    numbers = np.arange(count)
+    out = np.empty(count)
+    centre, other = np.empty(columns.shape[0]), np.empty(columns.shape[0])
+    while count >= 2 * k:
+        both = count >= 3 * k
+        for a in range(columns.shape[0]):
+            centre[a] = columns[a, :count].sum() / count
+        _copy_point(columns, _farthest(columns, numbers, count, centre, out), centre)
+        _copy_point(columns, _farthest(columns, numbers, count, centre, out), other)
+        count = _around(columns, numbers, count, ranks, centre, k, t, reach, moved, out, groups, made)
+        made += 1
+        if both:
+            count = _around(columns, numbers, count, ranks, other, k, t, reach, moved, out, groups, made)
+            made += 1
+    for i in range(count):
+        groups[numbers[i]] = made
+    return made + (1 if count > 0 else 0)
+
+
+# Loops that share records out to classes: each class takes so many of every bucket, those nearest to its seed.
+#
+# Records that are left stand first in their arrays, as in :mod:`sfumato.kernels.microaggregation`; ties go to the record that came first.
+
+
+@inner
+def _limits(row, left, low, high, later_low, later_high, least, most):
+    """How many of every bucket a class may take so that the classes after it can still be filled; False if none can."""
+    for j in range(left.size):
+        later_low[j] -= low[row, j]
+        later_high[j] -= high[row, j]
+        least[j] = max(low[row, j], left[j] - later_high[j])
+        most[j] = min(high[row, j], left[j] - later_low[j])
+        if least[j] > most[j]:
+            return False
+    return True
+
+
+@inner
+def _nearest_of_each(numbers, buckets, count, out, most, found, places):
+    """For every bucket the places of its ``most[j]`` records with the least ``out``, nearest first."""
+    for j in range(found.size):
+        found[j] = 0
+    for i in range(count):
+        j = buckets[i]
+        room = most[j]
+        if room == 0:
+            continue
+        at = found[j]
+        if at == room:
+            last = places[j, room - 1]
+            if out[i] > out[last] or (out[i] == out[last] and numbers[i] > numbers[last]):
+                continue
+            at -= 1
+        else:
+            found[j] += 1
+        while at > 0:
+            before = places[j, at - 1]
+            if out[before] < out[i] or (out[before] == out[i] and numbers[before] < numbers[i]):
+                break
+            places[j, at] = before
+            at -= 1
+        places[j, at] = i
+
+
+@inner
+def _choose(size, numbers, out, least, found, places, taken, chosen):
+    """Take the least of every bucket, then the nearest of all buckets that have room; how many were found."""
+    count = 0
+    for j in range(found.size):
+        taken[j] = least[j]
+        for a in range(least[j]):
+            chosen[count] = places[j, a]
+            count += 1
+    while count < size:
+        best = -1
+        for j in range(found.size):
+            if taken[j] < found[j]:
+                here = places[j, taken[j]]
+                if best < 0:
+                    best = j
+                    continue
+                other = places[best, taken[best]]
+                if out[here] < out[other] or (out[here] == out[other] and numbers[here] < numbers[other]):
+                    best = j
+        if best < 0:
+            return count
+        chosen[count] = places[best, taken[best]]
+        taken[best] += 1
+        count += 1
+    return count
+
+
+@inner
+def _remove(columns, numbers, buckets, count, chosen, size, sums, left, groups, group):
+    """Put the chosen records into a class and close the gaps; returns how many are left."""
+    gone = np.sort(chosen[:size])
+    for a in range(size):
+        left[buckets[gone[a]]] -= 1
+        for axis in range(columns.shape[0]):
+            sums[axis] -= columns[axis, gone[a]]
+    for b in range(size - 1, -1, -1):
+        buckets[gone[b]] = buckets[count - (size - b)]
+    return _take(columns, numbers, count, chosen, size, groups, group)
+
+
+@njit(cache=True, nogil=True)
+def share_out(columns, buckets, sizes, low, high, groups):
+    """Classes around the records that lie farthest from the mean of those that are left; the number of classes made.
+
+    ``columns`` has one row a dimension and is used up, like ``buckets``, the bucket of every record. Class *c* gets ``sizes[c]``
+    records, of bucket *j* at least ``low[c, j]`` and at most ``high[c, j]``. Fewer classes than asked for were made where the
+    counts of a class leave nothing for those after it; with ``low`` equal to ``high`` that cannot happen.
+    """
+    count, shares = columns.shape[1], low.shape[1]
+    numbers = np.arange(count)
+    left = np.zeros(shares, np.int64)
+    for i in range(count):
+        left[buckets[i]] += 1
+    later_low, later_high = low.sum(axis=0), high.sum(axis=0)
+    least, most = np.empty(shares, np.int64), np.empty(shares, np.int64)
+    found, taken = np.empty(shares, np.int64), np.empty(shares, np.int64)
+    places, chosen = np.empty((shares, high.max()), np.int64), np.empty(sizes.max(), np.int64)
+    out, centre, sums = np.empty(count), np.empty(columns.shape[0]), columns.sum(axis=1)
+    for row in range(sizes.size):
+        if not _limits(row, left, low, high, later_low, later_high, least, most):
+            return row
+        if least.sum() > sizes[row] or most.sum() < sizes[row]:
+            return row
+        for axis in range(columns.shape[0]):
+            centre[axis] = sums[axis] / count
+        _copy_point(columns, _farthest(columns, numbers, count, centre, out), centre)
+        _distances(columns, 0, count, centre, out)
+        _nearest_of_each(numbers, buckets, count, out, most, found, places)
+        if _choose(sizes[row], numbers, out, least, found, places, taken, chosen) < sizes[row]:
+            return row
+        count = _remove(columns, numbers, buckets, count, chosen, sizes[row], sums, left, groups, row)
+    return sizes.size

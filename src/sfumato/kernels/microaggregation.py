@@ -1,0 +1,566 @@
+"""Loops of MDAV and V-MDAV: groups of k around the records that lie farthest out.
+
+Records that are left stand first in their arrays, one dimension after the other, so that the distances of all of them are
+one pass over memory; a record that goes is replaced by the last one. Ties go to the record that came first.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit
+
+from sfumato.kernels.regrouping import squared_error, try_create, try_dissolve, try_move, try_swap
+from sfumato.kernels.space import inner
+
+_CHUNK = 1024
+
+
+@inner
+def _centre(columns, count, centre):
+    for a in range(columns.shape[0]):
+        total = 0.0
+        for i in range(count):
+            total += columns[a, i]
+        centre[a] = total / count
+
+
+@inner
+def _distances(columns, low, high, centre, out):
+    """Squared distances of the records low…high−1 from a point."""
+    # views that start at 0: with a start that could be negative the loops would not be vectorised
+    part = out[low:high]
+    for a in range(columns.shape[0]):
+        column, middle = columns[a, low:high], centre[a]
+        if a == 0:
+            for i in range(part.size):
+                part[i] = (column[i] - middle) * (column[i] - middle)
+        else:
+            for i in range(part.size):
+                part[i] += (column[i] - middle) * (column[i] - middle)
+
+
+@inner
+def _farthest(columns, numbers, count, centre, out):
+    """The place of the record farthest from a point; ``out`` receives all distances."""
+    best, most = 0, -1.0
+    for low in range(0, count, _CHUNK):
+        high = min(low + _CHUNK, count)
+        _distances(columns, low, high, centre, out)
+        part = out[low:high]
+        for i in range(part.size):
+            if part[i] >= most and (part[i] > most or numbers[low + i] < numbers[best]):
+                best, most = low + i, part[i]
+    return best
+
+
+@inner
+def _nearest(numbers, count, out, k, places):
+    """The places of the k records with the least ``out``, in ``places``."""
+    found = 0
+    limit = np.inf
+    for i in range(count):
+        if out[i] > limit:
+            continue
+        if found == k and out[i] == limit and numbers[i] > numbers[places[k - 1]]:
+            continue
+        at = found if found < k else k - 1
+        found = min(found + 1, k)
+        while at > 0 and (
+            out[places[at - 1]] > out[i] or (out[places[at - 1]] == out[i] and numbers[places[at - 1]] > numbers[i])
+        ):
+            places[at] = places[at - 1]
+            at -= 1
+        places[at] = i
+        if found == k:
+            limit = out[places[k - 1]]
+
+
+@inner
+def _take(columns, numbers, count, places, k, groups, group):
+    """Put the records at some places into a group and close the gaps they leave; returns how many are left."""
+    for a in range(k):
+        groups[numbers[places[a]]] = group
+    gone = np.sort(places[:k])
+    for b in range(k - 1, -1, -1):
+        count -= 1
+        numbers[gone[b]] = numbers[count]
+        for a in range(columns.shape[0]):
+            columns[a, gone[b]] = columns[a, count]
+    return count
+
+
+@inner
+def _copy_point(columns, place, centre):
+    for a in range(columns.shape[0]):
+        centre[a] = columns[a, place]
+
+
+@njit(cache=True, nogil=True)
+def mdav(columns, k, groups):
+    """Maximum distance to average vector; returns the number of groups, ``groups`` receives them.
+
+    ``columns`` has one row a dimension and is used up. As long as 3k records are left: the record r farthest from their mean
+    and its k − 1 nearest are a group, the record s farthest from r and its k − 1 nearest are another; with 2k or more
+    left, one more group around r; the rest is the last group.
+    """
+    count, made = columns.shape[1], 0
+    numbers = np.arange(count)
+    out, places = np.empty(count), np.empty(k, np.int64)
+    centre, other = np.empty(columns.shape[0]), np.empty(columns.shape[0])
+    while count >= 2 * k:
+        both = count >= 3 * k
+        _centre(columns, count, centre)
+        _copy_point(columns, _farthest(columns, numbers, count, centre, out), centre)
+        _copy_point(columns, _farthest(columns, numbers, count, centre, out), other)
+        _nearest(numbers, count, out, k, places)
+        count = _take(columns, numbers, count, places, k, groups, made)
+        made += 1
+        if both:
+            _distances(columns, 0, count, other, out)
+            _nearest(numbers, count, out, k, places)
+            count = _take(columns, numbers, count, places, k, groups, made)
+            made += 1
+    for i in range(count):
+        groups[numbers[i]] = made
+    return made + (1 if count > 0 else 0)
+
+
+@inner
+def _closest(columns, numbers, count, centre, out):
+    """The place of the record closest to a point."""
+    _distances(columns, 0, count, centre, out)
+    best = 0
+    for i in range(1, count):
+        if out[i] < out[best] or (out[i] == out[best] and numbers[i] < numbers[best]):
+            best = i
+    return best
+
+
+@inner
+def _extend(columns, numbers, count, points, group, groups, members, size, most, gamma, out, reach):
+    """Let records that lie nearer to the group than to any other record join it; returns how many are left.
+
+    ``reach`` has the distance of every record that is left from the nearest member of the group.
+    """
+    while size < most and count > 0:
+        best = 0
+        for i in range(1, count):
+            if reach[numbers[i]] < reach[numbers[best]] or (
+                reach[numbers[i]] == reach[numbers[best]] and numbers[i] < numbers[best]
+            ):
+                best = i
+        record, least = numbers[best], np.inf
+        _distances(columns, 0, count, points[record], out)
+        for i in range(count):
+            if i != best:
+                least = min(least, out[i])
+        if not np.sqrt(reach[record]) < gamma * np.sqrt(least):
+            break
+        members[0] = best
+        for i in range(count):
+            reach[numbers[i]] = min(reach[numbers[i]], out[i])
+        count = _take(columns, numbers, count, members, 1, groups, group)
+        size += 1
+    return count
+
+
+@njit(cache=True, nogil=True)
+def v_mdav(points, k, gamma, groups):
+    """MDAV with groups of k to 2k − 1 records; returns the number of groups.
+
+    Each time the record farthest from the mean of all and its k − 1 nearest are a group. The record that lies nearest to
+    the group, at distance d_in from its nearest member, joins it when d_in < gamma · d_out, with d_out the distance to the
+    nearest other record that is in no group yet. Fewer than k that are left join the groups whose means are nearest.
+    """
+    columns = points.T.copy()
+    count, made = columns.shape[1], 0
+    numbers = np.arange(count)
+    out, places, one = np.empty(count), np.empty(k, np.int64), np.empty(1, np.int64)
+    reach, middle = np.empty(count), np.empty(columns.shape[0])
+    _centre(columns, count, middle)
+    while count >= k:
+        seed = numbers[_farthest(columns, numbers, count, middle, out)]
+        _distances(columns, 0, count, points[seed], out)
+        _nearest(numbers, count, out, k, places)
+        for i in range(count):
+            reach[numbers[i]] = np.inf
+        taken = numbers[places]
+        count = _take(columns, numbers, count, places, k, groups, made)
+        for b in range(k):
+            _distances(columns, 0, count, points[taken[b]], out)
+            for i in range(count):
+                reach[numbers[i]] = min(reach[numbers[i]], out[i])
+        count = _extend(columns, numbers, count, points, made, groups, one, k, 2 * k - 1, gamma, out, reach)
+        made += 1
+    _join_nearest(points, numbers, count, groups, made)
+    return made
+
+
+@inner
+def _join_nearest(points, numbers, count, groups, made):
+    """Let the few records that are left join the groups with the nearest means."""
+    n, d = points.shape
+    if count == 0:
+        return
+    left = np.zeros(n, np.bool_)
+    for i in range(count):
+        left[numbers[i]] = True
+    sums, sizes = np.zeros((made, d)), np.zeros(made)
+    for i in range(n):
+        if not left[i]:
+            sizes[groups[i]] += 1.0
+            for a in range(d):
+                sums[groups[i], a] += points[i, a]
+    for i in range(n):
+        if left[i]:
+            best, least = 0, np.inf
+            for g in range(made):
+                away = 0.0
+                for a in range(d):
+                    gap = points[i, a] - sums[g, a] / sizes[g]
+                    away += gap * gap
+                if away < least:
+                    best, least = g, away
+            groups[i] = best
+
+
+# Loops that search good groups: downhill until nothing helps, and at random at a temperature.
+
+_REACH = 12
+"""Nearest neighbours whose groups may take in a record of a dissolved group."""
+_DISSOLVE = 0.1
+"""Share of the changes that dissolve a group; as many try to create one."""
+
+
+@inner
+def _random(draws):
+    """64 random bits: xorshift64*, the same on every machine."""
+    bits = draws[0]
+    bits ^= bits >> np.uint64(12)
+    bits ^= bits << np.uint64(25)
+    bits ^= bits >> np.uint64(27)
+    draws[0] = bits
+    return bits * np.uint64(2685821657736338717)
+
+
+@inner
+def _below(draws, count):
+    """A random whole number from 0 to count − 1."""
+    return np.int64((_random(draws) >> np.uint64(32)) * np.uint64(count) >> np.uint64(32))
+
+
+@inner
+def _uniform(draws):
+    """A random number between 0 and 1, neither of them."""
+    return (np.float64(_random(draws) >> np.uint64(11)) + 0.5) / 9007199254740992.0
+
+
+@njit(cache=True, nogil=True)
+def anneal(made, k, draws, temperature, tries, active):
+    """Try random changes of groups around the ``active`` records at one temperature.
+
+    A change that adds x to the squared error is made with probability min(1, exp(−x/temperature)). Half of the neighbours that
+    are looked at lie among the nearest 30 %.
+    """
+    width = made.near.shape[1]
+    reach = min(width, _REACH)
+    records, homes = np.empty(made.members.shape[1], np.int64), np.empty(made.members.shape[1], np.int64)
+    for _ in range(tries):
+        limit = -temperature * np.log(_uniform(draws))
+        i = np.int64(active[_below(draws, active.size)])
+        kind = _uniform(draws)
+        if kind < _DISSOLVE:
+            if made.sizes[made.groups[i]] <= k + 1:
+                try_dissolve(made, made.groups[i], reach, limit, records, homes)
+        elif kind < 2.0 * _DISSOLVE:
+            try_create(made, k, i, limit, records, homes)
+        else:
+            j = np.int64(made.near[i, min(_below(draws, width), _below(draws, width))])
+            if made.groups[j] != made.groups[i] and not try_move(made, k, i, made.groups[j], limit):
+                try_swap(made, i, j, limit)
+
+
+@njit(cache=True, nogil=True)
+def descend(made, k, active, least, rounds):
+    """Make changes that lower the squared error by more than ``least`` each until there are none; returns how many."""
+    width = made.near.shape[1]
+    records, homes = np.empty(made.members.shape[1], np.int64), np.empty(made.members.shape[1], np.int64)
+    total = 0
+    for _ in range(rounds):
+        found = 0
+        for b in range(active.size):
+            i = np.int64(active[b])
+            if made.members[made.groups[i], 0] == i:
+                found += try_dissolve(made, made.groups[i], width, -least, records, homes)
+            found += try_create(made, k, i, -least, records, homes)
+            for r in range(width):
+                j = np.int64(made.near[i, r])
+                if made.groups[i] != made.groups[j]:
+                    if try_move(made, k, i, made.groups[j], -least) or try_swap(made, i, j, -least):
+                        found += 1
+        total += found
+        if found == 0:
+            break
+    return total
+
+
+# Loops over records in a given order: groups are runs of neighbours.
+
+
+@njit(cache=True)
+def best_runs(points, k, groups):
+    """Cut points, in their order, into runs of k to 2k − 1 with the least squared error; returns the number of runs.
+
+    A shortest path over the places between records: the arc from i to j costs the squared error of the records i…j−1 and
+    exists for k ≤ j − i ≤ 2k − 1. The error grows by n/(n+1)·d² with each record, at distance d from the mean of the n
+    before it: without the cancellation that differences of prefix sums suffer from.
+    """
+    n, d = points.shape
+    cost, step = np.full(n + 1, np.inf), np.zeros(n + 1, np.int64)
+    mean = np.empty(d)
+    cost[0] = 0.0
+    for i in range(n - k + 1):
+        if cost[i] == np.inf:
+            continue
+        error = 0.0
+        for a in range(d):
+            mean[a] = 0.0
+        for size in range(1, min(2 * k - 1, n - i) + 1):
+            away = 0.0
+            for a in range(d):
+                gap = points[i + size - 1, a] - mean[a]
+                away += gap * gap
+                mean[a] += gap / size
+            error += away * (size - 1.0) / size
+            if size >= k and cost[i] + error < cost[i + size]:
+                cost[i + size] = cost[i] + error
+                step[i + size] = size
+    made, end = np.int64(0), n
+    while end > 0:
+        for i in range(end - step[end], end):
+            groups[i] = made
+        made += 1
+        end -= step[end]
+    return made
+
+
+# Loops of a genetic algorithm on partitions of a few dozen records.
+
+
+@inner
+def _means(points, groups, sums, sizes):
+    sizes[:] = 0
+    sums[:] = 0.0
+    for i in range(points.shape[0]):
+        sizes[groups[i]] += 1
+        for a in range(points.shape[1]):
+            sums[groups[i], a] += points[i, a]
+
+
+@inner
+def _away(points, i, sums, sizes, g):
+    total = 0.0
+    for a in range(points.shape[1]):
+        gap = points[i, a] - sums[g, a] / sizes[g]
+        total += gap * gap
+    return total
+
+
+@inner
+def _dissolve_small(points, groups, k, sums, sizes):
+    """Records of groups that are too small join the nearest group that is large enough."""
+    _means(points, groups, sums, sizes)
+    for i in range(points.shape[0]):
+        if sizes[groups[i]] >= k:
+            continue
+        best, least = -1, np.inf
+        for g in range(sizes.size):
+            if sizes[g] >= k:
+                away = _away(points, i, sums, sizes, g)
+                if away < least:
+                    best, least = g, away
+        if best < 0:
+            best = 0  # nobody is large enough: all together
+        groups[i] = best
+
+
+@inner
+def _split_large(points, groups, k, sums, sizes, away):
+    """Groups of 2k or more are split: the record farthest from the mean and its k − 1 nearest are a group of their own."""
+    _means(points, groups, sums, sizes)
+    for g in range(sizes.size):
+        while sizes[g] >= 2 * k:
+            free = 0
+            while free < sizes.size and sizes[free] > 0:
+                free += 1
+            if free == sizes.size:
+                return
+            seed, most = -1, -1.0
+            for i in range(points.shape[0]):
+                if groups[i] == g and _away(points, i, sums, sizes, g) > most:
+                    seed, most = i, _away(points, i, sums, sizes, g)
+            for i in range(points.shape[0]):
+                away[i] = np.inf
+                if groups[i] == g:
+                    away[i] = 0.0
+                    for a in range(points.shape[1]):
+                        gap = points[i, a] - points[seed, a]
+                        away[i] += gap * gap
+            away[seed] = -1.0
+            for _ in range(k):
+                nearest = np.argmin(away)
+                groups[nearest] = free
+                away[nearest] = np.inf
+            _means(points, groups, sums, sizes)
+
+
+@inner
+def _cross(child, mother, father, k, draw):
+    """A child of the mother that has one group of the father; its number is one that the mother does not use, or −1."""
+    child[:] = mother
+    used = np.zeros(child.size // k + 2, np.bool_)
+    for i in range(child.size):
+        used[mother[i]] = True
+    fresh = 0
+    while used[fresh]:
+        fresh += 1
+    wanted = father[int(draw * child.size)]
+    for i in range(child.size):
+        if father[i] == wanted:
+            child[i] = fresh
+
+
+@njit(cache=True, nogil=True)
+def evolve(points, k, start, randoms):
+    """The best partition that some generations find; never worse than ``start``.
+
+    ``randoms`` has one row of six numbers between 0 and 1 a generation. Each makes one child of two parents, which are the
+    better of two drawn each; with probability one half two of its records are exchanged; it is mended (no group has fewer
+    than k records or, as far as numbers last, 2k or more) and takes the place of the worst where it is better.
+    """
+    n, many = points.shape[0], 24
+    people, errors = np.empty((many, n), np.int64), np.empty(many)
+    count = n // k + 2
+    sums, sizes, away = np.empty((count, points.shape[1])), np.empty(count, np.int64), np.empty(n)
+    child = np.empty(n, np.int64)
+    for p in range(many):
+        people[p] = start
+        for turn in range(2 * p):
+            row = randoms[(p * 7 + turn) % randoms.shape[0]]
+            i, j = int(row[turn % 6] * n), int(row[(turn + 3) % 6] * n)
+            people[p, i], people[p, j] = people[p, j], people[p, i]
+        errors[p] = squared_error(points, people[p], count)
+    for turn in range(randoms.shape[0]):
+        row = randoms[turn]
+        a, b, c, d = int(row[0] * many), int(row[1] * many), int(row[2] * many), int(row[3] * many)
+        mother, father = a if errors[a] <= errors[b] else b, c if errors[c] <= errors[d] else d
+        _cross(child, people[mother], people[father], k, row[4])
+        if row[5] < 0.5:
+            i, j = int(row[5] * 2.0 * n), int((row[4] * 977.0) % 1.0 * n)
+            child[i], child[j] = child[j], child[i]
+        _dissolve_small(points, child, k, sums, sizes)
+        _split_large(points, child, k, sums, sizes, away)
+        error = squared_error(points, child, count)
+        worst = np.argmax(errors)
+        if error < errors[worst] and not np.any(errors == error):
+            people[worst], errors[worst] = child, error
+    return people[np.argmin(errors)]
+
+
+# Loops of k-Ward: join the two groups whose union adds the least squared error, but never two that are large enough.
+
+
+@inner
+def _added(sums, sizes, g, h):
+    """What joining two groups adds to the squared error: n·m/(n+m) times the squared distance of their means."""
+    total = 0.0
+    for a in range(sums.shape[1]):
+        gap = sums[g, a] / sizes[g] - sums[h, a] / sizes[h]
+        total += gap * gap
+    return total * sizes[g] * sizes[h] / (sizes[g] + sizes[h])
+
+
+@inner
+def _find_partner(sums, sizes, alive, g, enough, partner, cost):
+    """The cheapest group that may join a group; −1 where there is none."""
+    partner[g], cost[g] = -1, np.inf
+    for h in range(alive.size):
+        if h == g or not alive[h] or (sizes[g] >= enough and sizes[h] >= enough):
+            continue
+        added = _added(sums, sizes, g, h)
+        if added < cost[g]:
+            partner[g], cost[g] = h, added
+
+
+@inner
+def _too_small(sizes, alive, k):
+    for g in range(alive.size):
+        if alive[g] and sizes[g] < k:
+            return True
+    return False
+
+
+@njit(cache=True, nogil=True)
+def join_until(points, groups, k, enough):
+    """Join groups until all have k records or none may join another; ``groups`` are numbered by their first records.
+
+    Two groups with ``enough`` records each are never joined. Ties: the group that comes first, then the partner that does.
+    """
+    n, d = points.shape
+    sums, sizes, alive = np.zeros((n, d)), np.zeros(n), np.zeros(n, np.bool_)
+    partner, cost = np.full(n, -1, np.int64), np.full(n, np.inf)
+    for i in range(n):
+        alive[groups[i]] = True
+        sizes[groups[i]] += 1.0
+        for a in range(d):
+            sums[groups[i], a] += points[i, a]
+    for g in range(n):
+        if alive[g]:
+            _find_partner(sums, sizes, alive, g, enough, partner, cost)
+    while _too_small(sizes, alive, k):
+        g, least = -1, np.inf
+        for h in range(n):
+            if alive[h] and cost[h] < least:
+                g, least = h, cost[h]
+        if g < 0:
+            break
+        h = partner[g]
+        alive[h] = False
+        sizes[g] += sizes[h]
+        for a in range(d):
+            sums[g, a] += sums[h, a]
+        for i in range(n):
+            if groups[i] == h:
+                groups[i] = g
+        _find_partner(sums, sizes, alive, g, enough, partner, cost)
+        _update_partners(sums, sizes, alive, g, h, enough, partner, cost)
+
+
+@inner
+def _update_partners(sums, sizes, alive, g, h, enough, partner, cost):
+    """After h has joined g: look again where one of them was the partner, and whether g is a better one now."""
+    for c in range(alive.size):
+        if not alive[c] or c == g:
+            continue
+        if partner[c] == g or partner[c] == h:
+            _find_partner(sums, sizes, alive, c, enough, partner, cost)
+        elif not (sizes[g] >= enough and sizes[c] >= enough):
+            added = _added(sums, sizes, g, c)
+            if added < cost[c] or (added == cost[c] and g < partner[c]):
+                partner[c], cost[c] = g, added
+
+
+@njit(cache=True, nogil=True)
+def farthest_pair(points):
+    """The two records that lie farthest apart; of equal pairs the first."""
+    n, d = points.shape
+    one, two, most = 0, 0, -1.0
+    for i in range(n):
+        for j in range(i + 1, n):
+            away = 0.0
+            for a in range(d):
+                gap = points[i, a] - points[j, a]
+                away += gap * gap
+            if away > most:
+                one, two, most = i, j, away
+    return one, two

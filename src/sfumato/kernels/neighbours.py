@@ -1,0 +1,315 @@
+"""A tree over the records of one file, to find the nearest to each record of another, exactly.
+
+It is a k-d tree whose boxes also bound categories, ranges and open cells: per column the ends on the line, the least
+width, the range of codes, and which kinds of cell occur. Records are parted at the middle of the column that tells
+most of them apart. No record that could be as near as the best is passed over. Costs are never negative.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit
+
+from sfumato.kernels.linkage import (
+    ABSOLUTE,
+    CATEGORY,
+    GRADED,
+    MISSING,
+    OPEN,
+    SLACK,
+    SQUARE,
+    agree,
+    cell_cost,
+    line_cost,
+    stamp_agreeing,
+)
+
+LEAF = 16
+PROBES = 32
+HAS_PLACE, HAS_OPEN, HAS_MISSING = 1, 2, 4
+
+
+@njit(cache=True, nogil=True)
+def _key(kind, number, mark):
+    """Where a cell stands among others: open ones first, missing ones last."""
+    if mark == OPEN:
+        return -np.inf
+    if mark == MISSING:
+        return np.inf
+    return float(mark) if kind == CATEGORY else (number[0] + number[1]) / 2.0
+
+
+@njit(cache=True, nogil=True)
+def _telling(kinds, rules, numbers, marks, order, low, high):
+    """The column in which records far apart in the order differ most; −1 where they differ in none."""
+    best, most = -1, 0.0
+    half = (high - low) // 2
+    step = max(1, half // PROBES)
+    for k in range(kinds.size):
+        total = 0.0
+        for p in range(low, low + half, step):
+            one, two = order[p], order[p + half]
+            first = _key(kinds[k], numbers[one, k], marks[one, k])
+            second = _key(kinds[k], numbers[two, k], marks[two, k])
+            if first == second:
+                continue
+            apart = abs(first - second)
+            if kinds[k] == SQUARE and np.isfinite(apart):
+                total += rules[k, 0] * apart * apart
+            elif kinds[k] == ABSOLUTE and np.isfinite(apart):
+                total += rules[k, 0] * apart
+            elif kinds[k] == GRADED and np.isfinite(apart):
+                total += (1e-6 + abs(rules[k, 0] - rules[k, 5])) * min(1.0, apart / (8.0 * rules[k, 4] + 1e-12))
+            else:
+                total += 1e-6 + abs(rules[k, 0] - (rules[k, 5] if kinds[k] != SQUARE else 0.0))
+        if total > most:
+            best, most = k, total
+    return best
+
+
+@njit(cache=True, nogil=True)
+def _bound_box(kinds, numbers, marks, order, low, high, ends, codes, holds):
+    """Write down what the cells of some records have between them."""
+    for k in range(kinds.size):
+        ends[k, 0], ends[k, 1], ends[k, 2] = np.inf, -np.inf, np.inf
+        codes[k, 0], codes[k, 1], holds[k] = 2**62, -1, 0
+        for p in range(low, high):
+            i = order[p]
+            mark = marks[i, k]
+            if mark == OPEN:
+                holds[k] |= HAS_OPEN
+            elif mark == MISSING:
+                holds[k] |= HAS_MISSING
+            else:
+                holds[k] |= HAS_PLACE
+                ends[k, 0] = min(ends[k, 0], numbers[i, k, 0])
+                ends[k, 1] = max(ends[k, 1], numbers[i, k, 1])
+                ends[k, 2] = min(ends[k, 2], numbers[i, k, 2])
+                codes[k, 0] = min(codes[k, 0], mark)
+                codes[k, 1] = max(codes[k, 1], mark)
+
+
+@njit(cache=True, nogil=True)
+def _cut(keys, low, high):
+    """Where to part sorted keys: between two different ones, as near the middle as can be; −1 when all are alike."""
+    middle = (high - low) // 2
+    for away in range(middle + 1):
+        for place in (middle - away, middle + away):
+            if 0 < place < high - low and keys[place - 1] < keys[place]:
+                return low + place
+    return -1
+
+
+@njit(cache=True, nogil=True)
+def build_tree(kinds, rules, numbers, marks):
+    """The tree: order of the records, per node where it starts and ends, its two children, and its bounds."""
+    size, columns = marks.shape
+    most = max(1, 2 * size)
+    order = np.arange(size)
+    spans, children = np.zeros((most, 2), np.int64), np.full((most, 2), -1, np.int64)
+    ends, codes = np.empty((most, columns, 3)), np.empty((most, columns, 2), np.int64)
+    holds = np.zeros((most, columns), np.int64)
+    spans[0, 1] = size
+    count, done = 1, 0
+    while done < count:
+        low, high = spans[done, 0], spans[done, 1]
+        _bound_box(kinds, numbers, marks, order, low, high, ends[done], codes[done], holds[done])
+        k = _telling(kinds, rules, numbers, marks, order, low, high) if high - low > LEAF else -1
+        if k >= 0:
+            keys = np.empty(high - low)
+            for p in range(low, high):
+                keys[p - low] = _key(kinds[k], numbers[order[p], k], marks[order[p], k])
+            sorting = np.argsort(keys)
+            order[low:high] = order[low:high][sorting]
+            place = _cut(keys[sorting], low, high)
+            if place > 0:
+                spans[count, 0], spans[count, 1], spans[count + 1, 0], spans[count + 1, 1] = low, place, place, high
+                children[done, 0], children[done, 1] = count, count + 1
+                count += 2
+        done += 1
+    return order, spans[:count], children[:count], ends[:count], codes[:count], holds[:count]
+
+
+@njit(cache=True, nogil=True)
+def _bound(node, kinds, rules, numbers, marks, i, ends, codes, holds, bases, starts, matches, limit):
+    """At least this much does any record of a node cost; given up as soon as that exceeds the limit."""
+    total = 0.0
+    for k in range(kinds.size):
+        mark, held = marks[i, k], holds[node, k]
+        if mark == OPEN:
+            total += rules[k, 1]
+            continue
+        least = rules[k, 1] if held & HAS_OPEN else np.inf
+        if held & HAS_MISSING:
+            least = min(least, rules[k, 3] if mark == MISSING else rules[k, 2])
+        if held & HAS_PLACE:
+            if kinds[k] == CATEGORY:
+                least = min(least, rules[k, 0])
+                if agree(mark, codes[node, k, 0], codes[node, k, 1], bases[k], starts, matches):
+                    least = min(least, max(numbers[i, k, 2], ends[node, k, 2]))
+            elif mark == MISSING:
+                least = min(least, rules[k, 2])
+            else:
+                gap = max(0.0, ends[node, k, 0] - numbers[i, k, 1], numbers[i, k, 0] - ends[node, k, 1])
+                if kinds[k] == GRADED:
+                    least = min(least, rules[k, 0])
+                    if gap <= rules[k, 4] + SLACK:
+                        least = min(least, rules[k, 7])
+                    if gap <= SLACK:
+                        least = min(least, rules[k, 5], rules[k, 6])
+                else:
+                    half = numbers[i, k, 2] + ends[node, k, 2]
+                    least = min(least, line_cost(kinds[k], gap, half, False, rules[k, 0], 0.0, 0.0, 0.0, 0.0))
+        total += least
+        if total > limit:
+            break
+    return total
+
+
+@njit(cache=True, nogil=True)
+def descend(
+    i, best, counting, slack, kinds, rules, numbers, marks, other_numbers, other_marks, records, bases, starts, matches,
+    order, spans, children, ends, codes, holds, stack, bounds, other_bases, stamps,
+):  # fmt: skip
+    """Record *i*: the least cost of any record of the tree, at most ``best``; counting, how many cost no more than that."""
+    limit = best + slack * (1.0 + abs(best)) if counting else best
+    found, height = 0, 1
+    stack[0], bounds[0] = 0, -np.inf
+    while height > 0:
+        height -= 1
+        node = stack[height]
+        if bounds[height] > limit:
+            continue
+        one, two = children[node, 0], children[node, 1]
+        if one >= 0:
+            first = _bound(one, kinds, rules, numbers, marks, i, ends, codes, holds, bases, starts, matches, limit)
+            second = _bound(two, kinds, rules, numbers, marks, i, ends, codes, holds, bases, starts, matches, limit)
+            if first < second:
+                one, two, first, second = two, one, second, first
+            stack[height], bounds[height] = one, first
+            stack[height + 1], bounds[height + 1] = two, second
+            height += 2
+            continue
+        for p in range(spans[node, 0], spans[node, 1]):
+            j = order[p]
+            total = 0.0
+            for k in range(kinds.size):
+                other = other_marks[j, k]
+                total += cell_cost(
+                    kinds[k], marks[i, k], numbers[i, k, 0], numbers[i, k, 1], numbers[i, k, 2],
+                    other, other_numbers[j, k, 0], other_numbers[j, k, 1], other_numbers[j, k, 2],
+                    kinds[k] == CATEGORY and other >= 0 and stamps[other_bases[k] + other] == i,
+                    rules[k, 0], rules[k, 1], rules[k, 2], rules[k, 3], rules[k, 4], rules[k, 5], rules[k, 6], rules[k, 7],
+                )  # fmt: skip
+                if total > limit:
+                    break
+            if counting:
+                if total <= limit:
+                    found += records[j]
+            elif total < best:
+                best, limit = total, total
+    return best, found
+
+
+# The nearest records by category first, by the tree where that does not settle it.
+#
+# Per column of categories the records that hold each code are listed. A record that is on none of the lists of the columns
+# looked through so far differs in all of them, which is what it costs at least: when that is more than the best found,
+# nothing else can be as near. This settles files with rare categories in a few hundred comparisons; the tree settles
+# files of numbers and ranges, and starts from the best found here.
+
+FEW, SHARE, SHARE_OF_CATEGORIES = 256, 64, 3
+"""Lists of more records than the few, and than one in so many of all, are not looked through. Where all columns are
+categories the tree can leave out little, and longer lists still pay."""
+
+
+@njit(cache=True, nogil=True)
+def _shortest(i, marks, bases, starts, matches, lists, list_starts, done):
+    """The column not looked through yet in which the fewest records could agree, and how many those are."""
+    column, least = -1, np.int64(2**62)
+    for k in range(marks.shape[1]):
+        if lists[k] < 0 or done[k] or marks[i, k] < 0:
+            continue
+        first = list_starts[lists[k]]
+        length = list_starts[lists[k] + 1] - first
+        for m in range(starts[bases[k] + marks[i, k]], starts[bases[k] + marks[i, k] + 1]):
+            code = lists[k] + 1 + matches[m]
+            length += list_starts[code + 1] - list_starts[code]
+        if length < least:
+            column, least = k, length
+    return column, least
+
+
+@njit(cache=True, nogil=True)
+def _look_through(
+    i, column, best, slack, kinds, rules, numbers, marks, other_numbers, other_marks, bases, starts, matches,
+    lists, list_starts, listed, seen, candidates, totals, found, other_bases, stamps,
+):  # fmt: skip
+    """Compare with all records that could agree in a column; the first list holds those that are open in it."""
+    place = bases[column] + marks[i, column]
+    first, last = starts[place], starts[place + 1]
+    for m in range(first - 1, last):
+        code = lists[column] if m < first else lists[column] + 1 + matches[m]
+        for p in range(list_starts[code], list_starts[code + 1]):
+            j = listed[p]
+            if seen[j] == i:
+                continue
+            seen[j] = i
+            limit = best + slack * (1.0 + abs(best))
+            total = 0.0
+            for k in range(kinds.size):
+                other = other_marks[j, k]
+                total += cell_cost(
+                    kinds[k], marks[i, k], numbers[i, k, 0], numbers[i, k, 1], numbers[i, k, 2],
+                    other, other_numbers[j, k, 0], other_numbers[j, k, 1], other_numbers[j, k, 2],
+                    kinds[k] == CATEGORY and other >= 0 and stamps[other_bases[k] + other] == i,
+                    rules[k, 0], rules[k, 1], rules[k, 2], rules[k, 3], rules[k, 4], rules[k, 5], rules[k, 6], rules[k, 7],
+                )  # fmt: skip
+                if total > limit:
+                    break
+            if total <= limit:
+                candidates[found], totals[found] = j, total
+                found += 1
+                best = min(best, total)
+    return best, found
+
+
+@njit(cache=True, nogil=True)
+def nearest(
+    queries, kinds, rules, numbers, marks, other_numbers, other_marks, records, bases, starts, matches,
+    order, spans, children, ends, codes, holds, lists, list_starts, listed, other_bases, slack,
+):  # fmt: skip
+    """Per query the least cost of any record of the other file, and how many records cost that, within the slack."""
+    least, tied = np.full(queries.size, np.inf), np.zeros(queries.size, np.int64)
+    stack, bounds = np.empty(spans.shape[0] + 1, np.int64), np.empty(spans.shape[0] + 1)
+    seen, candidates = np.full(records.size, -1, np.int64), np.empty(records.size, np.int64)
+    stamps = np.full(other_bases[-1] + 1, -1, np.int64)
+    totals, done = np.empty(records.size), np.zeros(kinds.size, np.bool_)
+    share = SHARE_OF_CATEGORIES if (kinds == CATEGORY).all() else SHARE
+    for q in range(queries.size):
+        i, best, found, floor, settled = queries[q], np.inf, 0, 0.0, False
+        done[:] = False
+        stamp_agreeing(i, kinds, marks, bases, starts, matches, other_bases, stamps)
+        while not settled:
+            k, length = _shortest(i, marks, bases, starts, matches, lists, list_starts, done)
+            if k < 0 or length > max(FEW, records.size // share):
+                break
+            done[k] = True
+            best, found = _look_through(
+                i, k, best, slack, kinds, rules, numbers, marks, other_numbers, other_marks, bases, starts, matches,
+                lists, list_starts, listed, seen, candidates, totals, found, other_bases, stamps,
+            )  # fmt: skip
+            floor += rules[k, 0]
+            settled = floor > best + slack * (1.0 + abs(best))
+        if settled:
+            for c in range(found):
+                if totals[c] <= best + slack * (1.0 + abs(best)):
+                    tied[q] += records[candidates[c]]
+        else:
+            for counting in (False, True):
+                best, tied[q] = descend(
+                    i, best, counting, slack, kinds, rules, numbers, marks, other_numbers, other_marks, records,
+                    bases, starts, matches, order, spans, children, ends, codes, holds, stack, bounds, other_bases, stamps,
+                )  # fmt: skip
+        least[q] = best
+    return least, tied

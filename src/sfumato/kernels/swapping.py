@@ -1,0 +1,303 @@
+"""Loops that pair records whose values are exchanged.
+
+``partner[i]`` is the record with which *i* exchanges, or *i* itself; every array of partners is its own inverse. Ranks are
+numbered from 0 over all strata; stratum *s* holds those from ``starts[s]`` to ``starts[s + 1]``.
+"""
+
+from __future__ import annotations
+
+import heapq
+
+import numpy as np
+from numba import njit
+
+FARTHEST_BUCKET = 50
+"""Buckets so far away would be chosen with probability 2⁻⁵⁰."""
+
+
+@njit(cache=True, nogil=True)
+def _remove(pool, at, first, count, item):
+    """Take an item out of a pool by putting the last one in its place; returns how many are left."""
+    last = pool[first + count - 1]
+    pool[at[item]] = last
+    at[last] = at[item]
+    return count - 1
+
+
+@njit(cache=True, nogil=True)
+def window_partners(starts, limits, uniforms):
+    """Each free rank exchanges with one drawn evenly among the free ranks that follow within its stratum's limit."""
+    n = uniforms.size
+    partner = np.arange(n)
+    pool = np.empty(n, np.int64)
+    at = np.empty(n, np.int64)
+    for s in range(starts.size - 1):
+        count = 0
+        entering = starts[s]
+        for i in range(starts[s], starts[s + 1]):
+            while entering < starts[s + 1] and entering <= i + limits[s]:
+                pool[count] = entering
+                at[entering] = count
+                count += 1
+                entering += 1
+            if partner[i] != i:
+                continue
+            count = _remove(pool, at, 0, count, i)
+            if count == 0:
+                continue
+            j = pool[np.int64(uniforms[i] * count)]
+            count = _remove(pool, at, 0, count, j)
+            partner[i] = j
+            partner[j] = i
+    return partner
+
+
+@njit(cache=True, nogil=True)
+def _end(links, i):
+    """Where links lead to from i; what lies on the way is linked to it directly."""
+    end = i
+    while links[end] != end:
+        end = links[end]
+    while links[i] != end:
+        i, links[i] = links[i], end
+    return end
+
+
+@njit(cache=True, nogil=True)
+def spread_partners(starts, limits, normals):
+    """Each free rank exchanges with the free rank next to one that lies a normal distance ahead, however far.
+
+    ``right`` and ``left`` lead from a taken rank to the nearest free one on that side; ``left`` is numbered from 1.
+    """
+    n = normals.size
+    partner = np.arange(n)
+    right = np.arange(n + 1)
+    left = np.arange(n + 1)
+    for s in range(starts.size - 1):
+        end = starts[s + 1]
+        for i in range(starts[s], end):
+            if partner[i] != i or limits[s] == 0:
+                continue
+            right[i], left[i + 1] = i + 1, i
+            ahead = max(1.0, np.rint(abs(0.5 * limits[s] * (1.0 + normals[i]))))
+            target = min(i + np.int64(min(ahead, 1.0 * n)), end - 1)
+            above, below = _end(right, target), _end(left, target + 1) - 1
+            if above >= end and below <= i:
+                continue
+            if below <= i or (above < end and above - target <= target - below):
+                j = above
+            else:
+                j = below
+            right[j], left[j + 1] = j + 1, j
+            partner[i] = j
+            partner[j] = i
+    return partner
+
+
+@njit(cache=True, nogil=True)
+def _bucket(counts, r, last, uniform):
+    """A bucket from r on that has free ranks, each half as probable as the one before; −1 if there is none."""
+    total, weight = 0.0, 0.5
+    for s in range(r, min(last, r + FARTHEST_BUCKET)):
+        if counts[s] > 0:
+            total += weight
+        weight *= 0.5
+    rest, weight, found = uniform * total, 0.5, -1
+    for s in range(r, min(last, r + FARTHEST_BUCKET)):
+        if counts[s] > 0:
+            found = s
+            if rest < weight:
+                break
+            rest -= weight
+        weight *= 0.5
+    return found
+
+
+@njit(cache=True, nogil=True)
+def bucket_partners(starts, limits, uniforms, others):
+    """Each free rank exchanges with one of its own bucket or a later one; buckets hold as many ranks as the limit."""
+    n = uniforms.size
+    partner = np.arange(n)
+    pool = np.arange(n)
+    at = np.arange(n)
+    for s in range(starts.size - 1):
+        first, size, width = starts[s], starts[s + 1] - starts[s], limits[s]
+        if width == 0:
+            continue
+        last = (size + width - 1) // width
+        counts = np.full(last, width)
+        counts[last - 1] = size - (last - 1) * width
+        for i in range(first, starts[s + 1]):
+            if partner[i] != i:
+                continue
+            own = (i - first) // width
+            counts[own] = _remove(pool, at, first + own * width, counts[own], i)
+            chosen = _bucket(counts, own, last, uniforms[i])
+            if chosen < 0:
+                continue
+            j = pool[first + chosen * width + np.int64(others[i] * counts[chosen])]
+            counts[chosen] = _remove(pool, at, first + chosen * width, counts[chosen], j)
+            partner[i] = j
+            partner[j] = i
+    return partner
+
+
+@njit(cache=True, nogil=True)
+def _push(heap, values, wanted, reach, i, j):
+    if (wanted[i] or wanted[j]) and values[j] - values[i] <= reach:
+        heapq.heappush(heap, (values[j] - values[i], i, j))
+
+
+@njit(cache=True, nogil=True)
+def closest_pairs(starts, values, wanted, reach):
+    """Pair the two nearest records of which one is wanted, then the nearest two of the rest, and so on.
+
+    ``values`` ascend within each stratum. The nearest free record is always the next free one below or above.
+    """
+    n = values.size
+    partner = np.arange(n)
+    heap = [(0.0, np.int64(-1), np.int64(-1))]
+    heap.pop()
+    for s in range(starts.size - 1):
+        below = np.arange(starts[s], starts[s + 1]) - 1
+        above = below + 2
+        first, end = starts[s], starts[s + 1]
+        for row in range(first, end - 1):
+            _push(heap, values, wanted, reach, row, row + 1)
+        while len(heap) > 0:
+            _, i, j = heapq.heappop(heap)
+            if partner[i] != i or partner[j] != j:
+                continue
+            partner[i] = j
+            partner[j] = i
+            low, high = below[i - first], above[j - first]
+            if low >= first:
+                above[low - first] = high
+            if high < end:
+                below[high - first] = low
+            if low >= first and high < end:
+                _push(heap, values, wanted, reach, low, high)
+    return partner
+
+
+@njit(cache=True, nogil=True)
+def draw_codes(codes, cumulative, uniforms):
+    """For each code i the first j whose cumulative probability exceeds the uniform number."""
+    found = np.empty(codes.size, np.int64)
+    for n in range(codes.size):
+        i, u = codes[n], uniforms[n]
+        low, high = 0, cumulative.shape[1] - 1
+        while low < high:
+            middle = (low + high) // 2
+            if cumulative[i, middle] > u:
+                high = middle
+            else:
+                low = middle + 1
+        found[n] = low
+    return found
+
+
+@njit(cache=True, nogil=True)
+def first_free(neighbours, distances, reach, taken, once):
+    """For each seeker in turn the first of its neighbours that is not taken and within reach, or −1."""
+    found = np.full(neighbours.shape[0], -1)
+    for i in range(neighbours.shape[0]):
+        for c in range(neighbours.shape[1]):
+            j = neighbours[i, c]
+            if j >= taken.size or distances[i, c] > reach:
+                break
+            if not taken[j]:
+                found[i] = j
+                taken[j] = once
+                break
+    return found
+
+
+# Loops that draw donors for households, with probability in proportion to a whole-number weight.
+#
+# Households are sorted by similarity profile and, within it, by area, once for each list of similar columns. A Fenwick tree over the
+# weights in that order gives sums over any stretch: the donors for a household are the stretch of its profile without the
+# stretch of its own area. Weights are whole numbers so that sums are exact when households are taken out.
+
+
+@njit(cache=True, nogil=True)
+def tree_of(weights):
+    """The Fenwick tree of some weights; entry 0 is not used."""
+    tree = np.zeros(weights.size + 1, np.int64)
+    for i in range(1, tree.size):
+        tree[i] += weights[i - 1]
+        above = i + (i & -i)
+        if above < tree.size:
+            tree[above] += tree[i]
+    return tree
+
+
+@njit(cache=True, nogil=True)
+def _sum(tree, end):
+    """The weights of the places before end."""
+    total = np.int64(0)
+    while end > 0:
+        total += tree[end]
+        end -= end & -end
+    return total
+
+
+@njit(cache=True, nogil=True)
+def _take_out(tree, place, weight):
+    i = place + 1
+    while i < tree.size:
+        tree[i] -= weight
+        i += i & -i
+
+
+@njit(cache=True, nogil=True)
+def _find(tree, target):
+    """The first place at which the sum of weights, its own included, exceeds a target."""
+    step = 1
+    while 2 * step < tree.size:
+        step *= 2
+    place = 0
+    while step > 0:
+        if place + step < tree.size and tree[place + step] <= target:
+            place += step
+            target -= tree[place]
+        step //= 2
+    return place
+
+
+@njit(cache=True, nogil=True)
+def _donor(tree, stretch, uniform):
+    """The place of a donor, or −1; a stretch is the ends of the profile and of the household's own area."""
+    before = _sum(tree, stretch[0])
+    own_before = _sum(tree, stretch[2])
+    own = _sum(tree, stretch[3]) - own_before
+    total = _sum(tree, stretch[1]) - before - own
+    if total <= 0:
+        return -1
+    target = before + min(np.int64(uniform * total), total - 1)
+    return _find(tree, target + own if target >= own_before else target)
+
+
+@njit(cache=True, nogil=True)
+def find_donors(seekers, uniforms, areas, quotas, weights, places, households, stretches, trees, partner, similar):
+    """Give each seeker that is still free a donor, while its area has a quota left.
+
+    ``weights`` are per household, 0 for those that cannot be donors. ``places[p, h]`` is the place of household *h* in the order
+    of profile *p*, ``households[p]`` that order. Writes ``partner`` and the profile by which the two are ``similar``.
+    """
+    for n in range(seekers.size):
+        h = seekers[n]
+        if partner[h] != h or quotas[areas[h]] <= 0:
+            continue
+        for p in range(trees.shape[0]):
+            place = _donor(trees[p], stretches[p, h], uniforms[n])
+            if place < 0:
+                continue
+            d = households[p, place]
+            for q in range(trees.shape[0]):
+                _take_out(trees[q], places[q, h], weights[h])
+                _take_out(trees[q], places[q, d], weights[d])
+            partner[h], partner[d] = d, h
+            similar[h] = similar[d] = p
+            quotas[areas[h]] -= 1
+            break

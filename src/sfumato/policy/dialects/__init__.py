@@ -1,0 +1,1 @@
+"""Privacy languages: how each is read and written."""

@@ -1,0 +1,242 @@
+"""The Data Privacy Vocabulary: processes in, policies and releases out.
+
+DPV has no terms for k-anonymity, l-diversity, t-closeness and their parameters. Ours are few, in the namespace
+``urn:sfumato:vocabulary#`` (``sf:``): classes of models below ``dpv:Anonymisation``, ``sf:has_k`` … for parameters, ``sf:promised_k`` … for
+what was asked for, ``sf:column``, ``sf:group``, ``sf:minimumLevel`` and ``sf:maximumLevel`` for data, ``sf:until`` for the last day of
+storage.
+"""
+
+from __future__ import annotations
+
+import datetime
+import re
+from collections.abc import Mapping
+from typing import Any
+
+from sfumato.policy.dialects.json_ld import PREFIXES, Graph, Node
+from sfumato.policy.dialects.usages import MODELS, Category, Measure, Usage
+from sfumato.policy.documents import Finding, PolicyError
+from sfumato.policy.policy import Datum, Policy, PrivacyModel, Purpose, Retention
+from sfumato.policy.promises import UnknownPromise, models_of
+
+PROCESSES = ("dpv:Process", "dpv:PersonalDataHandling", "dpv:PersonalDataProcess")
+TERMS = {name: term for term, name in MODELS.items()}
+DURATION = re.compile(r"P(?:(\d{1,4})Y)?(?:(\d{1,5})M)?(?:(\d{1,4})W)?(?:(\d{1,6})D)?(?:T.*)?")
+PARAMETER = {"k_anonymity": "has_k", "l_diversity": "has_l", "t_closeness": "has_t", "beta_likeness": "has_beta",
+             "delta_disclosure": "has_delta", "p_sensitive": "has_p", "alpha_k_anonymity": "has_alpha"}  # fmt: skip
+
+
+def read_dpv(graph: Graph) -> tuple[Usage, ...]:
+    """The processes of a document."""
+    return tuple(_usage(graph, node) for node in graph.of_type(*PROCESSES))
+
+
+def _usage(graph: Graph, node: Node) -> Usage:
+    measures = graph.values(node, "dpv:hasTechnicalOrganisationalMeasure", "dpv:hasTechnicalMeasure")
+    days, locations, until = _storage(graph, node)
+    return Usage(
+        purposes=graph.names(node, "dpv:hasPurpose"),
+        data=tuple(_category(graph, v) for v in graph.values(node, "dpv:hasPersonalData", "dpv:hasData")),
+        processing=graph.names(node, "dpv:hasProcessing"),
+        recipients=graph.names(node, "dpv:hasRecipient", "dpv:hasRecipientThirdParty"),
+        measures=tuple(_measure(graph, v) for v in measures),
+        locations=locations,
+        days=days,
+        legal_bases=graph.names(node, "dpv:hasLegalBasis"),
+        until=until,
+    )
+
+
+def _category(graph: Graph, value: Any) -> Category:
+    if not isinstance(value, Node):
+        return Category(graph.name_of(value))
+    said = {
+        name: next(iter(graph.values(value, f"sf:{name}")), None)
+        for name in ("column", "group", "minimumLevel", "maximumLevel")
+    }
+    levels = [v if type(v) is int and v >= 0 else None for v in (said["minimumLevel"], said["maximumLevel"])]
+    column, group = (graph.name_of(v) if v is not None else "" for v in (said["column"], said["group"]))
+    return Category(graph.name_of(value), column, group, *levels)
+
+
+def _measure(graph: Graph, value: Any) -> Measure:
+    if not isinstance(value, Node):
+        return Measure(graph.name_of(value))
+    found = []
+    for name in value.properties:
+        if name.startswith("sf:has_"):
+            found += [(name.removeprefix("sf:"), float(v)) for v in graph.values(value, name) if _is_number(v)]
+    about = next((graph.name_of(v) for v in graph.values(value, "sf:about")), "")
+    return Measure(graph.name_of(value), tuple(found), about)
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+def _storage(graph: Graph, node: Node) -> tuple[int | None, tuple[str, ...], datetime.date | None]:
+    """For how many days, where, and until which day data may be stored."""
+    days: list[int] = []
+    locations: tuple[str, ...] = ()
+    ends: list[datetime.date] = []
+    for condition in graph.values(node, "dpv:hasStorageCondition", "dpv:hasStorage"):
+        if isinstance(condition, Node):
+            days += [d for v in graph.values(condition, "dpv:hasDuration") if (d := _days(graph, v)) is not None]
+            locations += graph.names(condition, "dpv:hasLocation")
+            ends += [_day(graph, v) for v in graph.values(condition, "sf:until")]
+    return (min(days) if days else None), locations, min(ends, default=None)
+
+
+def _day(graph: Graph, value: Any) -> datetime.date:
+    try:
+        return datetime.date.fromisoformat(graph.name_of(value))
+    except ValueError:
+        graph.findings.error("unreadable_date", "$", "sf:until must be a day, written like 2030-12-31")
+        return datetime.date.min
+
+
+def _days(graph: Graph, value: Any) -> int | None:
+    """A duration in days: a number, or an ISO 8601 period with years of 365 and months of 30 days, which never keeps longer."""
+    if isinstance(value, Node):
+        value = next(iter(graph.values(value, "rdf:value", "sf:days")), None)
+    text = graph.name_of(value) if value is not None else ""
+    found = DURATION.fullmatch(text)
+    if found is not None and any(found.groups()):
+        years, months, weeks, days = (int(part or 0) for part in found.groups())
+        return years * 365 + months * 30 + weeks * 7 + days
+    if re.fullmatch(r"\d{1,6}", text):
+        return int(text)
+    graph.findings.warning("unreadable_duration", "$", "a storage duration cannot be read; write it like P30D")
+    return None
+
+
+def context() -> dict[str, str]:
+    """The prefixes our documents use."""
+    return {name: PREFIXES[name] for name in ("dpv", "pd", "sf", "xsd")}
+
+
+def policy_to_dpv(policy: Policy) -> dict[str, Any]:
+    """A policy in DPV terms: one process per purpose. Hierarchies and pseudonym methods have no place there.
+
+    Neither has a refusal: a process that is described is one that may be, so a purpose that was not agreed to is an error.
+    """
+    refused = [p.name for p in policy.purposes if p.accepted is False and not p.required]
+    if refused:
+        told = "the language has no place for a purpose that was not agreed to; take it out, or export to our own form"
+        raise PolicyError([Finding("not_sayable", "error", f"$.{name}", told) for name in refused], policy.name)
+    return {"@context": context(), "@graph": [_process(policy, purpose) for purpose in policy.purposes]}
+
+
+def _process(policy: Policy, purpose: Purpose) -> dict[str, Any]:
+    made: dict[str, Any] = {
+        "@id": f"urn:sfumato:policy:{policy.name}:{purpose.name}",
+        "@type": "dpv:Process",
+        "dpv:hasPurpose": {"@id": _named(purpose.name)},
+        "dpv:hasPersonalData": [_data_node(datum) for datum in purpose.data],
+        "dpv:hasRecipient": [{"@id": _named(recipient.name)} for recipient in purpose.recipients],
+        "dpv:hasLegalBasis": [{"@id": _named(basis.name)} for basis in purpose.legal_bases],
+        "dpv:hasTechnicalOrganisationalMeasure": [
+            node for model in purpose.models for node in _model_nodes(model, purpose)
+        ],
+    }
+    storage: dict[str, Any] = {}
+    if (days := _kept_days(purpose.retention)) is not None:
+        storage["dpv:hasDuration"] = f"P{days}D"
+    if purpose.retention.kind == "fixed_date" and purpose.retention.date is not None:
+        storage["sf:until"] = {"@value": purpose.retention.date.isoformat()}
+    if storage:
+        made["dpv:hasStorageCondition"] = {"@type": "dpv:StorageCondition", **storage}
+    return made
+
+
+def _named(name: str) -> str:
+    return name if ":" in name else f"sf:{name}"
+
+
+def _data_node(datum: Datum) -> dict[str, Any]:
+    category = next((c for c in datum.categories if ":" in c), "dpv:PersonalData")
+    levels = datum.anonymization
+    return {
+        "@type": category,
+        "sf:column": {"@value": datum.name},
+        "sf:group": {"@value": str(datum.group)},
+        **({"sf:minimumLevel": levels.minimum} if levels is not None and levels.minimum is not None else {}),
+        **({"sf:maximumLevel": levels.maximum} if levels is not None and levels.maximum is not None else {}),
+    }
+
+
+def _model_nodes(model: PrivacyModel, purpose: Purpose) -> list[dict[str, Any]]:
+    try:
+        made = models_of(model, [d.name for d in purpose.data if d.group == "SD"])
+    except UnknownPromise:
+        return [{"@type": "dpv:Anonymisation", "sf:name": {"@value": model.name}}]
+    return [measure_node(m.name, vars(m)) for m in made]
+
+
+def measure_node(name: str, fields: Mapping[str, Any]) -> dict[str, Any]:
+    """A model of ours as a measure with its parameters."""
+    numbers = {f"sf:has_{n}": v for n, v in fields.items() if _is_number(v)}
+    about = {"sf:about": {"@value": fields["sensitive"]}} if isinstance(fields.get("sensitive"), str) else {}
+    return {
+        "@type": TERMS.get(name, "sf:OtherModel"),
+        **({} if name in TERMS else {"sf:name": {"@value": name}}),
+        **numbers,
+        **about,
+    }
+
+
+def _kept_days(retention: Retention) -> int | None:
+    if retention.kind != "after_purpose" or retention.amount is None:
+        return None
+    return retention.amount * {"day": 1, "month": 30, "year": 365}[retention.unit]
+
+
+def release_to_dpv(certificate: Mapping[str, Any], record: Mapping[str, Any] | None = None) -> dict[str, Any]:
+    """What was released, in DPV terms: columns and roles, measures with promised and attained parameters, and no data values.
+
+    Whether the data are *anonymised* in the sense of the law is not ours to say: the state is left open, the measures are named.
+    """
+    use = record or {}
+    pseudonyms = [p for p in certificate.get("plan", []) if p.get("step") == "pseudonymize"]
+    made: dict[str, Any] = {
+        "@context": context(),
+        "@id": f"urn:sha256:{certificate.get('data', {}).get('sha256', 'unknown')}",
+        "@type": "dpv:Process",
+        "dpv:hasProcessing": [{"@id": "dpv:Anonymise"}, {"@id": "dpv:MakeAvailable"}],
+        "dpv:hasPersonalData": [
+            {
+                "@type": "dpv:PersonalData",
+                "sf:column": {"@value": name},
+                "sf:role": [{"@value": str(role)} for role in roles],
+            }
+            for name, roles in certificate.get("roles", {}).items()
+        ],
+        "dpv:hasTechnicalOrganisationalMeasure": [
+            *(
+                {"@type": "dpv:Pseudonymisation", "sf:column": [{"@value": c} for c in p.get("masked", {})]}
+                for p in pseudonyms
+            ),
+            *_attained(certificate),
+        ],
+        "sf:suppressedRecords": certificate.get("suppressed_records", 0),
+    }
+    if use.get("purpose"):
+        made["dpv:hasPurpose"] = {"@id": _named(str(use["purpose"]))}
+    if use.get("recipient"):
+        made["dpv:hasRecipient"] = {"@id": _named(str(use["recipient"]))}
+    return made
+
+
+def _attained(certificate: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """The promises of a certificate with what was attained; ``sf:has_k`` is what holds, ``sf:promised_k`` what was asked for."""
+    found = []
+    specs = certificate.get("recipe", {}).get("meet", [])
+    for spec, verdict in zip(specs, certificate.get("verdicts", []), strict=False):
+        name, fields = next(iter(spec.items()))
+        node = measure_node(name, fields)
+        parameter = PARAMETER.get(name)
+        if parameter is not None and f"sf:{parameter}" in node and verdict.get("attained") is not None:
+            node[f"sf:promised_{parameter.removeprefix('has_')}"] = node[f"sf:{parameter}"]
+            node[f"sf:{parameter}"] = verdict["attained"]
+        found.append(node)
+    return found

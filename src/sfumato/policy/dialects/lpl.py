@@ -1,0 +1,503 @@
+"""Reading the Layered Privacy Language from a tree, whatever dialect the tree came from.
+
+Three forms are in use. *A* (PriPoCoG) writes lists as arrays; *B* (the older viewer) wraps them
+(``purposeList.purpose[…]``); XML writes the parts of *A*'s lists as ``<item>``. One reader takes all three: a list may
+be an array or wrapped, keys are found whatever their case, and the groups have the names of both schools (QID = QI,
+SD = SA, NSD = NSA).
+"""
+
+from __future__ import annotations
+
+import datetime
+import re
+from collections.abc import Sequence
+from typing import Any, Literal
+
+from sfumato.policy.documents import Finding, Place, PolicyError
+from sfumato.policy.policy import (
+    Anonymization,
+    Datum,
+    Entity,
+    Group,
+    LegalBasis,
+    Policy,
+    PrivacyModel,
+    Pseudonymization,
+    Purpose,
+    Recipient,
+    Retention,
+)
+
+# How long data may be kept, as policies write it.
+
+UNITS: dict[str, Literal["day", "month", "year"]] = {
+    "day": "day", "days": "day", "month": "month", "months": "month", "year": "year", "years": "year",
+}  # fmt: skip
+TEXTS = ("head", "headerList", "header", "desc", "descriptionList", "description")
+
+
+def read_retention(place: Place) -> Retention:
+    """The retention of a purpose; what cannot be read has expired."""
+    place.only("type", "pointInTime", *TEXTS)
+    kind = re.sub(r"[^a-z]", "", place.text("type", default="indefinite").lower())
+    if kind in ("indefinite", ""):
+        return Retention()
+    if kind == "fixeddate":
+        return Retention("fixed_date", date=_date(place))
+    if kind != "afterpurpose":
+        place.error("unknown_retention", "retention must be indefinite, afterPurpose or fixedDate", "type")
+        return Retention("fixed_date", date=datetime.date.min)
+    amount, unit = _duration(place)
+    return Retention("after_purpose", amount=amount, unit=unit)
+
+
+def _duration(place: Place) -> tuple[int | None, Literal["day", "month", "year"]]:
+    point = place.at("pointInTime")
+    if point is not None and isinstance(point.value, dict):
+        amount, unit = point.text("value"), point.text("type", default="day").lower()
+    else:
+        found = re.fullmatch(r"\s*(\d+)\s*([a-z]*)\s*", place.text("pointInTime", default="0").lower() or "0")
+        amount, unit = found.groups() if found else ("?", "")
+    if not re.fullmatch(r"\d{1,6}", amount) or (unit or "day") not in UNITS:
+        place.error(
+            "unreadable_duration", "a duration is a number of days, months or years, like '30 days'", "pointInTime"
+        )
+        return None, "day"
+    return int(amount), UNITS[unit or "day"]
+
+
+def _date(place: Place) -> datetime.date:
+    said = place.text("pointInTime")
+    for form in ("%Y-%m-%d", "%d.%m.%Y", "%Y-%m-%dT%H:%M:%S", "%Y-%m-%dT%H:%M:%S.%fZ", "%Y-%m-%dT%H:%M:%SZ"):
+        try:
+            return datetime.datetime.strptime(said, form).date()
+        except ValueError:
+            continue
+    place.error("unreadable_date", "a fixed date must be written like 2030-12-31", "pointInTime")
+    return datetime.date.min
+
+
+GROUPS = {
+    "EI": Group.EI, "QID": Group.QID, "QI": Group.QID, "SD": Group.SD, "SA": Group.SD, "NSD": Group.NSD,
+    "NSA": Group.NSD,
+}  # fmt: skip
+TYPES = ("text", "number", "date", "boolean", "value set", "other")
+MINIMUM = ("min", "minimum", "minimumlevel", "minlevel")
+MAXIMUM = ("max", "maximum", "maximumlevel", "maxlevel")
+
+
+def read_lpl(root: Place) -> Policy:
+    """The policy of a document."""
+    root.only(
+        "version", "name", "lang", "language", "privacyPolicyUri", "ppURI", "icon", "iconList", "dataSource", "purposeList",
+        "purposes", "purposeHierarchy", "purposeHierarchyList", "controllerList", "controllers", "accepted",
+        "dataProtectionOfficerList", "dataProtectionOfficers", "dataSubjectRightList", "dataSubjectRights",
+        "lodgeComplaint", "underlyingPolicy", "underlyingPrivacyPolicy", *TEXTS,
+    )  # fmt: skip
+    complaint = root.at("lodgeComplaint")
+    refused = root.at("accepted") is not None and not root.flag("accepted")
+    purposes = tuple(_purpose(p, refused=refused) for p in root.items("purposeList", "purpose", "purposes"))
+    if not purposes:
+        root.error("no_purposes", "a policy without a purpose allows nothing; list at least one under purposeList")
+    return Policy(
+        name=root.name("policy"),
+        version=root.text("version"),
+        language=root.text("lang", "language"),
+        uri=root.text("privacyPolicyUri", "ppURI"),
+        purposes=purposes,
+        hierarchy=_hierarchy(root),
+        controllers=tuple(_entity(e) for e in root.items("controllerList", "controller", "controllers")),
+        officers=tuple(
+            _entity(e)
+            for e in root.items("dataProtectionOfficerList", "dataProtectionOfficer", "dataProtectionOfficers")
+        ),
+        rights=_names(root, "dataSubjectRightList", "dataSubjectRight", "dataSubjectRights"),
+        complaint=_entity(complaint) if complaint is not None and complaint.value else None,
+        source=root.text("dataSource") if not isinstance(_value(root, "dataSource"), dict) else "",
+        underlying=_underlying(root),
+        title=root.texts("head", "headerList", "header"),
+        description=root.texts("desc", "descriptionList", "description"),
+    )
+
+
+def _value(place: Place, name: str) -> Any:
+    below = place.at(name)
+    return None if below is None else below.value
+
+
+def _underlying(root: Place) -> str:
+    below = root.at("underlyingPolicy", "underlyingPrivacyPolicy")
+    if below is None or not below.value:
+        return ""
+    below.note("underlying_policy", "only the name of the underlying policy is kept; load it on its own to enforce it")
+    return (
+        below.text("name")
+        if isinstance(below.value, dict)
+        else root.text("underlyingPolicy", "underlyingPrivacyPolicy")
+    )
+
+
+def _hierarchy(root: Place) -> tuple[tuple[str, str], ...]:
+    pairs = []
+    for item in root.items("purposeHierarchy", "purposeHierarchy", "purposeHierarchyList"):
+        if isinstance(item.value, list):
+            above, below = ([str(part) for part in item.value] + ["", ""])[:2]
+        else:
+            above = item.text("superPurpose", "super", "parent")
+            below = item.text("subPurpose", "sub", "child")
+        if above and below:
+            pairs.append((above, below))
+        else:
+            item.error("purpose_hierarchy", "an entry needs a super-purpose and a sub-purpose")
+    return tuple(pairs)
+
+
+def _purpose(place: Place, *, refused: bool) -> Purpose:
+    place.only(
+        "name", "optOut", "required", "accepted", "pointOfAcceptance", "dataList", "data", "dataRecipientList", "retention",
+        "privacyModelList", "legalBasisList", "legalBasis", "automatedDecisionMakingList", "pseudonymizationMethodList",
+        "pseudonymizationMethod", "iconList", *TEXTS,
+    )  # fmt: skip
+    accepted = place.flag("accepted") if place.at("accepted") is not None else None
+    retention = place.at("retention")
+    return Purpose(
+        name=place.name("purpose"),
+        required=place.flag("required"),
+        opt_out=place.flag("optOut"),
+        accepted=False if refused else accepted,
+        point_of_acceptance=place.text("pointOfAcceptance"),
+        data=tuple(d for item in place.items("dataList", "data") if (d := _datum(item)) is not None),
+        recipients=tuple(_recipient(r) for r in place.items("dataRecipientList", "dataRecipient")),
+        retention=read_retention(retention) if retention is not None and retention.value else Retention(),
+        models=tuple(_model(m) for m in place.items("privacyModelList", "privacyModel")),
+        pseudonymizations=tuple(
+            _pseudonymization(p)
+            for p in place.items("pseudonymizationMethodList", "pseudonymizationMethod", "pseudonymizationMethod")
+            if p.value not in ("", {})
+        ),
+        legal_bases=tuple(
+            LegalBasis(item.name("legal basis"), item.text("lbCategory", "category"))
+            for item in place.items("legalBasisList", "legalBasis", "legalBasis")
+        ),
+        automated_decisions=_names(place, "automatedDecisionMakingList", "automatedDecisionMaking"),
+        title=place.texts("head", "headerList", "header"),
+        description=place.texts("desc", "descriptionList", "description"),
+    )
+
+
+def _datum(place: Place) -> Datum | None:
+    place.only(
+        "id", "name", "required", "pointOfAcceptance", "dataType", "type", "privacyGroup", "anonymizationMethod",
+        "dataCategoryList", "dataCategory", "dataGroupList", "dataGroup", *TEXTS,
+    )  # fmt: skip
+    if not isinstance(place.value, dict):
+        return None
+    said = place.text("privacyGroup").upper()
+    if said not in GROUPS:
+        place.error("unknown_privacy_group", f"the privacy group must be one of {', '.join(GROUPS)}", "privacyGroup")
+    kind = place.text("dataType", "type", default="other").lower().replace("_", " ") or "other"
+    if kind not in TYPES:
+        place.warning("unknown_data_type", f"the data type is none of {', '.join(TYPES)}; it is taken as other")
+        kind = "other"
+    method = place.at("anonymizationMethod")
+    return Datum(
+        name=place.name("datum"),
+        group=GROUPS.get(said, Group.EI),  # what cannot be read is protected most
+        type=kind,
+        required=place.flag("required"),
+        categories=_names(place, "dataCategoryList", "dataCategory", "dataCategory"),
+        groups=_names(place, "dataGroupList", "dataGroup", "dataGroup"),
+        anonymization=_anonymization(method) if method is not None and _filled(method) else None,
+    )
+
+
+def _filled(method: Place) -> bool:
+    """Editors write an empty method where none was chosen."""
+    if not isinstance(method.value, dict):
+        return bool(method.value)
+    lists = ("anonymizationMethodAttributeList", "attributeList", "hierarchyEntityList", "hierarchy")
+    return bool(method.text("name")) or any(method.at(name) is not None and _value(method, name) for name in lists)
+
+
+def _anonymization(place: Place) -> Anonymization:
+    place.only(
+        "name", "anonymizationMethodAttributeList", "attributeList", "hierarchyEntityList", "hierarchyEntryList",
+        "hierarchy", *TEXTS,
+    )  # fmt: skip
+    attributes = place.pairs("anonymizationMethodAttributeList", "anonymizationMethodAttribute", "attributeList")
+    levels: dict[str, int | None] = {"minimum": None, "maximum": None}
+    other = []
+    for key, value in attributes:
+        plain = re.sub(r"[^a-z]", "", key.lower())
+        if plain in MINIMUM + MAXIMUM:
+            levels["minimum" if plain in MINIMUM else "maximum"] = _level(place, key, value)
+        else:
+            other.append((key, value))
+    return Anonymization(
+        method=place.text("name", default="Generalization") or "Generalization",
+        minimum=levels["minimum"],
+        maximum=levels["maximum"],
+        hierarchy=_rows(place),
+        parameters=tuple(other),
+    )
+
+
+def _level(place: Place, key: str, value: str) -> int | None:
+    if re.fullmatch(r"\d{1,4}", value):
+        return int(value)
+    place.error("level_not_a_number", f"{key} must be a whole number from 0 on")
+    return None
+
+
+def _rows(place: Place) -> tuple[tuple[str, ...], ...]:
+    """The hierarchy entries: one row, from the value itself to its coarsest form."""
+    around = place.at("hierarchy")
+    entries = (
+        around.items("hierarchyEntryList", "hierarchyEntry", "hierarchyEntityList")
+        if around is not None and isinstance(around.value, dict)
+        else place.items("hierarchyEntityList", "hierarchyEntity", "hierarchyEntryList", "hierarchy")
+    )
+    row = tuple(e.value.strip() if isinstance(e.value, str) else e.text("value") for e in entries)
+    return (row,) if row else ()
+
+
+def _model(place: Place) -> PrivacyModel:
+    place.only("name", "nameOfDataList", "nameOfData", "privacyModelAttributeList", "attributeList", *TEXTS)
+    return PrivacyModel(
+        name=place.name("privacy model"),
+        data=_names(place, "nameOfDataList", "nameOfData", "nameOfData"),
+        parameters=place.pairs("privacyModelAttributeList", "privacyModelAttribute", "attributeList"),
+    )
+
+
+def _pseudonymization(place: Place) -> Pseudonymization:
+    place.only(
+        "name",
+        "attrName",
+        "nameOfDataList",
+        "nameOfData",
+        "pseudonymizationMethodAttributeList",
+        "attributeList",
+        *TEXTS,
+    )
+    return Pseudonymization(
+        name=place.name("pseudonymization method"),
+        data=_names(place, "nameOfDataList", "nameOfData", "nameOfData"),
+        target=place.text("attrName"),
+        parameters=place.pairs(
+            "pseudonymizationMethodAttributeList", "pseudonymizationMethodAttribute", "attributeList"
+        ),
+    )
+
+
+def _recipient(place: Place) -> Recipient:
+    place.only(
+        "name", "classification", "authInfo", "type", "required", "thirdCountryTransfer", "country", "adequacyDecision",
+        "safeguardList", "pointOfAcceptance", *TEXTS,
+    )  # fmt: skip
+    return Recipient(
+        name=place.name("recipient"),
+        classification=place.text("classification"),
+        required=place.flag("required"),
+        third_country=place.flag("thirdCountryTransfer"),
+        country=place.text("country"),
+        adequacy_decision=place.flag("adequacyDecision"),
+        safeguards=_names(place, "safeguardList", "safeguard"),
+    )
+
+
+def _entity(place: Place) -> Entity:
+    return Entity(place.name("person or office"), place.text("classification"), place.text("type"))
+
+
+def _names(place: Place, name: str, single: str, *others: str) -> tuple[str, ...]:
+    return tuple(found for item in place.items(name, single, *others) if (found := item.name(single)))
+
+
+# Writing the Layered Privacy Language: dialect A with arrays, dialect B with wrapped lists.
+
+Texts = Sequence[tuple[str, str]]
+
+# dialect B: list of A → (its name in B, the name of one part)
+WRAPPED = {
+    "purposeList": ("purposeList", "purpose"),
+    "dataList": ("dataList", "data"),
+    "dataRecipientList": ("dataRecipientList", "dataRecipient"),
+    "privacyModelList": ("privacyModelList", "privacyModel"),
+    "pseudonymizationMethodList": ("pseudonymizationMethodList", "pseudonymizationMethod"),
+    "legalBasisList": ("legalBasisList", "legalBasis"),
+    "automatedDecisionMakingList": ("automatedDecisionMakingList", "automatedDecisionMaking"),
+    "dataCategoryList": ("dataCategoryList", "dataCategory"),
+    "dataGroupList": ("dataGroupList", "dataGroup"),
+    "safeguardList": ("safeguardList", "safeguard"),
+    "nameOfDataList": ("nameOfDataList", "nameOfData"),
+    "controllerList": ("controllerList", "controller"),
+    "dataProtectionOfficerList": ("dataProtectionOfficerList", "dataProtectionOfficer"),
+    "dataSubjectRightList": ("dataSubjectRightList", "dataSubjectRight"),
+    "purposeHierarchy": ("purposeHierarchyList", "purposeHierarchy"),
+    "head": ("headerList", "label"),
+    "desc": ("descriptionList", "label"),
+    "privacyModelAttributeList": ("attributeList", "privacyModelAttribute"),
+    "anonymizationMethodAttributeList": ("attributeList", "anonymizationMethodAttribute"),
+    "pseudonymizationMethodAttributeList": ("attributeList", "pseudonymizationMethodAttribute"),
+}
+
+
+def to_dialect_a(policy: Policy) -> dict[str, Any]:
+    """The tree of a policy with arrays; what the language cannot say is refused, not dropped."""
+    _require_sayable(policy)
+    return {
+        "version": policy.version,
+        "name": policy.name,
+        "lang": policy.language,
+        "privacyPolicyUri": policy.uri,
+        "head": _texts(policy.title),
+        "desc": _texts(policy.description),
+        "dataSource": policy.source,
+        "purposeList": [_purpose_document(p) for p in policy.purposes],
+        "purposeHierarchy": [{"superPurpose": above, "subPurpose": below} for above, below in policy.hierarchy],
+        "controllerList": [_entity_document(e) for e in policy.controllers],
+        "dataProtectionOfficerList": [_entity_document(e) for e in policy.officers],
+        "dataSubjectRightList": _named(policy.rights),
+        **({"lodgeComplaint": _entity_document(policy.complaint)} if policy.complaint else {}),
+        **({"underlyingPolicy": policy.underlying} if policy.underlying else {}),
+    }
+
+
+def to_dialect_b(policy: Policy) -> dict[str, Any]:
+    """The tree of a policy with wrapped lists."""
+    wrapped: dict[str, Any] = _wrapped(to_dialect_a(policy))
+    return wrapped
+
+
+def _require_sayable(policy: Policy) -> None:
+    found = []
+    if policy.rule is not None:
+        found.append(Finding("not_sayable", "error", "$.rule", "the language has no place for the source of a rule"))
+    for purpose in policy.purposes:
+        if purpose.any_data:
+            found.append(
+                Finding("not_sayable", "error", f"$.{purpose.name}", "the language lists data; 'any' is not one")
+            )
+        for datum in purpose.data:
+            if datum.anonymization is not None and len(datum.anonymization.hierarchy) > 1:
+                said = "the language has one row of hierarchy entries per person; export to our own form instead"
+                found.append(Finding("not_sayable", "error", f"$.{purpose.name}.{datum.name}", said))
+    if found:
+        raise PolicyError(found, policy.name)
+
+
+def _purpose_document(purpose: Purpose) -> dict[str, Any]:
+    return {
+        "name": purpose.name,
+        "optOut": purpose.opt_out,
+        "required": purpose.required,
+        **({} if purpose.accepted is None else {"accepted": purpose.accepted}),
+        "pointOfAcceptance": purpose.point_of_acceptance,
+        "head": _texts(purpose.title),
+        "desc": _texts(purpose.description),
+        "dataList": [_datum_document(d) for d in purpose.data],
+        "dataRecipientList": [_recipient_document(r) for r in purpose.recipients],
+        "retention": _retention(purpose.retention),
+        "privacyModelList": [
+            {"name": m.name, "nameOfDataList": _named(m.data), "privacyModelAttributeList": _pairs(m.parameters)}
+            for m in purpose.models
+        ],
+        "legalBasisList": [{"name": b.name, "lbCategory": b.category} for b in purpose.legal_bases],
+        "automatedDecisionMakingList": _named(purpose.automated_decisions),
+        "pseudonymizationMethodList": [
+            {
+                "name": p.name,
+                "attrName": p.target,
+                "nameOfDataList": _named(p.data),
+                "pseudonymizationMethodAttributeList": _pairs(p.parameters),
+            }
+            for p in purpose.pseudonymizations
+        ],
+    }
+
+
+def _datum_document(datum: Datum) -> dict[str, Any]:
+    return {
+        "name": datum.name,
+        "required": datum.required,
+        "dataType": datum.type.title() if datum.type != "value set" else "Value Set",
+        "privacyGroup": str(datum.group),
+        "dataCategoryList": _named(datum.categories),
+        "dataGroupList": _named(datum.groups),
+        **({"anonymizationMethod": _anonymization_document(datum.anonymization)} if datum.anonymization else {}),
+    }
+
+
+def _anonymization_document(method: Anonymization) -> dict[str, Any]:
+    levels = (("Minimum Level", method.minimum), ("Maximum Level", method.maximum))
+    given = [(key, str(value)) for key, value in levels if value is not None]
+    return {
+        "name": method.method,
+        "anonymizationMethodAttributeList": _pairs([*given, *method.parameters]),
+        "hierarchyEntityList": [{"value": value} for row in method.hierarchy for value in row],
+    }
+
+
+def _recipient_document(recipient: Recipient) -> dict[str, Any]:
+    return {
+        "name": recipient.name,
+        "classification": recipient.classification,
+        "required": recipient.required,
+        "thirdCountryTransfer": recipient.third_country,
+        "country": recipient.country,
+        "adequacyDecision": recipient.adequacy_decision,
+        "safeguardList": _named(recipient.safeguards),
+    }
+
+
+def _retention(retention: Retention) -> dict[str, Any]:
+    if retention.kind == "fixed_date":
+        return {"type": "fixedDate", "pointInTime": retention.date.isoformat() if retention.date else ""}
+    if retention.kind == "after_purpose":
+        return {"type": "afterPurpose", "pointInTime": f"{retention.amount or 0} {retention.unit}"}
+    return {"type": "indefinite", "pointInTime": ""}
+
+
+def _entity_document(entity: Entity) -> dict[str, Any]:
+    return {"name": entity.name, "classification": entity.classification, "type": entity.type}
+
+
+def _texts(texts: Texts) -> list[dict[str, str]]:
+    return [{"lang": language, "value": value} for language, value in texts]
+
+
+def _named(names: Sequence[str]) -> list[dict[str, str]]:
+    return [{"name": name} for name in names]
+
+
+def _pairs(pairs: Sequence[tuple[str, str]]) -> list[dict[str, str]]:
+    return [{"key": key, "value": value} for key, value in pairs]
+
+
+def _wrapped(tree: Any) -> Any:
+    """A tree of dialect A in the manner of B."""
+    if isinstance(tree, list):
+        return [_wrapped(part) for part in tree]
+    if not isinstance(tree, dict):
+        return tree
+    made: dict[str, Any] = {}
+    for key, value in tree.items():
+        if key == "hierarchyEntityList":
+            made["hierarchy"] = {"HierarchyEntryList": {"HierarchyEntry": [entry["value"] for entry in value]}}
+        elif key == "retention":
+            made[key] = _older_retention(value)
+        elif key in WRAPPED and isinstance(value, list):
+            name, single = WRAPPED[key]
+            made[name] = {single: _wrapped(value)}
+        else:
+            made[key] = _wrapped(value)
+    return made
+
+
+def _older_retention(retention: dict[str, Any]) -> dict[str, Any]:
+    point: Any = retention["pointInTime"]
+    if retention["type"] == "afterPurpose":
+        amount, unit = point.split()
+        point = {"type": unit, "value": amount}
+    return {"type": retention["type"].upper(), "pointInTime": point}

@@ -1,0 +1,466 @@
+"""Concepts of SPECIAL's policy language: classes, intersections, unions, properties, intervals.
+
+The fragment of OWL 2 that usage policies are written in (PL): ``⊓`` and ``⊔`` of classes, ``∃R.C`` with functional properties R, and
+``∃f.[l,u]`` with functional data properties f.
+
+Reference: Bonatti, Ioffredo, Petrova, Sauro & Siahaan 2020, *Real-time reasoning in OWL2 for GDPR compliance*,
+doi:10.1016/j.artint.2020.103389.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+import re
+from collections.abc import Iterator, Mapping
+from decimal import Decimal
+from typing import Any, Literal, NoReturn
+
+from sfumato.errors import ParameterError
+from sfumato.policy.documents import MAX_DEPTH, Finding, Place, PolicyError, require_small
+
+MAX_UNION = 20_000
+"""Disjuncts that a concept may have once unions are moved outside."""
+
+AT_LEAST = ("has_k", "has_l", "has_p", "hask", "hasl", "hasp")
+AT_MOST = ("has_t", "has_epsilon", "has_delta", "has_beta", "has_alpha", "has_risk", "hast", "hasepsilon", "hasdelta",
+           "hasbeta", "hasalpha", "hasrisk")  # fmt: skip
+
+
+@dataclasses.dataclass(frozen=True)
+class Named:
+    """A class of the vocabulary; ``Thing`` is all there is."""
+
+    name: str
+
+
+@dataclasses.dataclass(frozen=True)
+class Some:
+    """``∃R.C``: the property leads to something of the concept."""
+
+    property: str
+    concept: Concept
+
+
+@dataclasses.dataclass(frozen=True)
+class Between:
+    """``∃f.[l,u]``: the value of a data property lies between two numbers, both included.
+
+    ``exact`` marks a value that was given as such (``DataHasValue``): what it means depends on the side it stands on.
+    ``whole`` marks properties of whole numbers, between which there is nothing.
+    """
+
+    property: str
+    low: float
+    high: float
+    exact: bool = False
+    whole: bool = True
+
+
+@dataclasses.dataclass(frozen=True)
+class And:
+    """``C ⊓ D ⊓ …``; without parts it is all there is."""
+
+    parts: tuple[Concept, ...]
+
+
+@dataclasses.dataclass(frozen=True)
+class Or:
+    """``C ⊔ D ⊔ …``; without parts it is nothing."""
+
+    parts: tuple[Concept, ...]
+
+
+Concept = Named | Some | Between | And | Or
+THING = And(())
+
+
+@dataclasses.dataclass(frozen=True)
+class Simple:
+    """A concept without unions: named classes, one filler per property, one interval per data property."""
+
+    names: frozenset[str] = frozenset()
+    fillers: Mapping[str, Simple] = dataclasses.field(default_factory=dict)
+    intervals: Mapping[str, Between] = dataclasses.field(default_factory=dict)
+
+
+CORE = ("hasData", "hasPurpose", "hasProcessing", "hasStorage", "hasRecipient", "hasLocation", "durationInDays")
+
+
+def core_property(name: str) -> str:
+    """A property of the core model or a parameter of ours without its prefix; other properties keep theirs.
+
+    >>> core_property("spl:hasData"), core_property("sf:has_k"), core_property("my:owner")
+    ('hasData', 'has_k', 'my:owner')
+    """
+    plain = name.rsplit(":", 1)[-1].rsplit("#", 1)[-1]
+    return plain if plain in CORE or plain.startswith("has_") else name
+
+
+def direction(property_name: str) -> Literal["at least", "at most", "exactly"]:
+    """Which way a parameter protects: more of k, less of t.
+
+    >>> direction("has_k"), direction("spl:has_t"), direction("durationInDays")
+    ('at least', 'at most', 'exactly')
+    """
+    plain = property_name.rsplit(":", 1)[-1].rsplit("#", 1)[-1].lower()
+    return "at least" if plain in AT_LEAST else "at most" if plain in AT_MOST else "exactly"
+
+
+def as_policy(concept: Concept) -> Concept:
+    """A concept as a policy means it: an exact value of a protecting parameter is the least protection asked for.
+
+    ``has_k = 10`` becomes ``has_k ∈ [10, ∞)`` and ``has_t = 0.2`` becomes ``has_t ∈ [0, 0.2]``; otherwise 12-anonymous data would
+    not satisfy a policy that asks for 10-anonymity.
+    """
+    if isinstance(concept, Some):
+        return Some(concept.property, as_policy(concept.concept))
+    if isinstance(concept, And):
+        return And(tuple(as_policy(part) for part in concept.parts))
+    if isinstance(concept, Or):
+        return Or(tuple(as_policy(part) for part in concept.parts))
+    if isinstance(concept, Between) and concept.exact:
+        ways = {
+            "at least": (concept.low, math.inf),
+            "at most": (0.0, concept.high),
+            "exactly": (concept.low, concept.high),
+        }
+        low, high = ways[direction(concept.property)]
+        return dataclasses.replace(concept, low=low, high=high, exact=False)
+    return concept
+
+
+def disjuncts(concept: Concept) -> tuple[tuple[Concept, ...], ...]:
+    """Unions moved outside: each part is a list of conjuncts without a union in it."""
+    return tuple(_spread(concept))
+
+
+def _spread(concept: Concept) -> Iterator[tuple[Concept, ...]]:
+    if isinstance(concept, Or):
+        for part in concept.parts:
+            yield from _spread(part)
+    elif isinstance(concept, And):
+        combined: list[tuple[Concept, ...]] = [()]
+        for part in concept.parts:
+            ways = list(_spread(part))
+            if len(combined) * len(ways) > MAX_UNION:
+                raise ParameterError(
+                    f"the policy has more than {MAX_UNION} alternatives once its unions are spread out"
+                )
+            combined = [(*before, *way) for before in combined for way in ways]
+        yield from combined
+    elif isinstance(concept, Some):
+        for way in _spread(concept.concept):
+            yield (Some(concept.property, And(way)),)
+    else:
+        yield (concept,)
+
+
+# SPECIAL usage policies in OWL functional syntax: the fragment that policies use, and axioms for the vocabulary.
+#
+# ::
+#
+#     ObjectIntersectionOf(
+#       ObjectSomeValuesFrom(spl:hasData ObjectIntersectionOf(svd:Demographic kAnonymous DataHasValue(has_k "10"^^xsd:integer)))
+#       ObjectSomeValuesFrom(spl:hasPurpose svpu:Research)
+#       ObjectSomeValuesFrom(spl:hasStorage DataSomeValuesFrom(spl:durationInDays
+#         DatatypeRestriction(xsd:integer xsd:minInclusive "0"^^xsd:integer xsd:maxInclusive "365"^^xsd:integer))))
+#
+# A value may stand where OWL wants a range, as in lecture notes: ``DataSomeValueFrom(has_k "10"/xsd:integer)`` is read as the value 10.
+
+SKIP = re.compile(r"(?:\s+|#[^\n]*)*")
+TOKEN = re.compile(
+    r'(?P<sign>[()=])|(?P<text>"[^"]*"(?:(?:\^\^|/)[^\s()]+|@[\w-]+)?)|(?P<name><[^<>\s]*>|[^\s()"=#<>]+)'
+)
+WHOLE = ("xsd:integer", "xsd:int", "xsd:nonNegativeInteger", "xsd:positiveInteger", "xsd:long")
+LOW = ("xsd:minInclusive", "xsd:minExclusive")
+HIGH = ("xsd:maxInclusive", "xsd:maxExclusive")
+
+
+@dataclasses.dataclass(frozen=True)
+class Ontology:
+    """What a document says: at most one policy, classes above classes, and classes that nothing is both of."""
+
+    policy: Concept | None
+    parents: dict[str, list[str]]
+    apart: list[tuple[str, ...]]
+
+
+def parse_functional(text: str, name: str = "the policy") -> Ontology:
+    """Read a policy (a class expression) and axioms ``SubClassOf`` and ``DisjointClasses`` of named classes."""
+    require_small(text, name)
+    reader = _Reader(text, name)
+    made = Ontology(None, {}, [])
+    while not reader.done:
+        made = _top(reader, made)
+    return made
+
+
+def _top(reader: _Reader, made: Ontology) -> Ontology:
+    start = reader.peek()
+    if start in ("Prefix", "Declaration", "Import", "AnnotationAssertion", "Annotation"):
+        reader.take()
+        reader.skip_group()
+        return made
+    if start == "Ontology":
+        return _inside(reader, made)
+    if start in ("SubClassOf", "DisjointClasses"):
+        reader.take()
+        names = reader.names()
+        if start == "SubClassOf" and len(names) == 2:
+            made.parents.setdefault(names[0], []).append(names[1])
+        elif start == "DisjointClasses" and len(names) > 1:
+            made.apart.extend((a, b) for i, a in enumerate(names) for b in names[i + 1 :])
+        else:
+            reader.fail(f"{start} takes two named classes")
+        return made
+    if made.policy is not None:
+        reader.fail("one policy is expected; join several with ObjectUnionOf")
+    return dataclasses.replace(made, policy=_concept(reader, 0))
+
+
+def _inside(reader: _Reader, made: Ontology) -> Ontology:
+    reader.take()
+    reader.expect("(")
+    while reader.peek() != ")":
+        if reader.peek().startswith("<"):
+            reader.take()
+        else:
+            made = _top(reader, made)
+    reader.expect(")")
+    return made
+
+
+def _concept(reader: _Reader, depth: int) -> Concept:
+    if depth > MAX_DEPTH:
+        reader.fail("the expression is nested too deeply")
+    word = reader.take()
+    if word in "()=":
+        reader.fail("a class or an expression is expected")
+    if reader.done or reader.peek() != "(":
+        return Named(_short(word))
+    reader.expect("(")
+    if word in ("ObjectIntersectionOf", "ObjectUnionOf"):
+        parts = []
+        while reader.peek() != ")":
+            parts.append(_concept(reader, depth + 1))
+        if not parts:
+            reader.fail(f"{word} needs parts")
+        made: Concept = And(tuple(parts)) if word == "ObjectIntersectionOf" else Or(tuple(parts))
+    elif word in ("ObjectSomeValuesFrom", "ObjectSomeValueFrom"):
+        made = Some(core_property(_short(reader.take_name())), _concept(reader, depth + 1))
+    elif word in ("DataHasValue", "DataSomeValuesFrom", "DataSomeValueFrom"):
+        made = _data(reader, core_property(_short(reader.take_name())))
+    else:
+        reader.fail(f"{word} is not part of the policy language")
+    reader.expect(")")
+    return made
+
+
+def _data(reader: _Reader, name: str) -> Between:
+    if reader.peek() != "DatatypeRestriction":
+        value, whole = reader.number()
+        return Between(name, value, value, exact=True, whole=whole)
+    reader.take()
+    reader.expect("(")
+    whole = reader.take_name() in WHOLE
+    low, high = -math.inf, math.inf
+    while reader.peek() != ")":
+        facet = reader.take_name()
+        value, _ = reader.number()
+        if facet not in (*LOW, *HIGH) or ("Exclusive" in facet and not whole):
+            reader.fail("a range has xsd:minInclusive and xsd:maxInclusive; Exclusive is for whole numbers only")
+        if facet in LOW:
+            low = max(low, value + (facet == "xsd:minExclusive"))
+        else:
+            high = min(high, value - (facet == "xsd:maxExclusive"))
+    reader.expect(")")
+    return Between(name, low, high, whole=whole)
+
+
+def _short(name: str) -> str:
+    """A full name in angle brackets without them."""
+    return name[1:-1] if name.startswith("<") and name.endswith(">") else name
+
+
+def _after_space(text: str, place: int) -> int:
+    """The place after blanks and comments."""
+    found = SKIP.match(text, place)
+    return place if found is None else found.end()
+
+
+class _Reader:
+    """The tokens of a text, one after the other."""
+
+    def __init__(self, text: str, name: str) -> None:
+        self.text, self.name, self.at = text, name, 0
+        self.tokens: list[tuple[str, str, int]] = []
+        place = _after_space(text, 0)
+        while place < len(text):
+            found = TOKEN.match(text, place)
+            if found is None:
+                self.tokens.append(("sign", "?", place))
+                self.at = len(self.tokens) - 1
+                self.fail("this cannot be read as functional syntax")
+            self.tokens.append((str(found.lastgroup), found[0], place))
+            place = _after_space(text, found.end())
+
+    @property
+    def done(self) -> bool:
+        return self.at >= len(self.tokens)
+
+    def peek(self) -> str:
+        if self.done:
+            self.fail("the text ends too early")
+        return self.tokens[self.at][1]
+
+    def take(self) -> str:
+        word = self.peek()
+        self.at += 1
+        return word
+
+    def take_name(self) -> str:
+        if not self.done and self.tokens[self.at][0] != "name":
+            self.fail("a name is expected")
+        return self.take()
+
+    def expect(self, sign: str) -> None:
+        if self.take() != sign:
+            self.at -= 1
+            self.fail(f"{sign} is expected")
+
+    def number(self) -> tuple[float, bool]:
+        """A number and whether it is a whole one by its type, or by its look where no type is given."""
+        literal = self.take()
+        found = re.fullmatch(r'"?\s*([+-]?\d{1,15}(?:\.\d{1,20})?)\s*"?(?:(?:\^\^|/)(\S+))?', literal)
+        if found is None:
+            self.at -= 1
+            self.fail("a number is expected")
+        whole = found[2] in WHOLE if found[2] else "." not in found[1]
+        return float(found[1]), whole
+
+    def names(self) -> list[str]:
+        self.expect("(")
+        found = []
+        while self.peek() != ")":
+            found.append(_short(self.take_name()))
+        self.expect(")")
+        return found
+
+    def skip_group(self) -> None:
+        self.expect("(")
+        depth = 1
+        while depth:
+            word = self.take()
+            depth += (word == "(") - (word == ")")
+
+    def fail(self, message: str) -> NoReturn:
+        place = self.tokens[min(self.at, len(self.tokens) - 1)][2] if self.tokens else 0
+        line = self.text.count("\n", 0, place) + 1
+        raise PolicyError([Finding("functional_syntax", "error", "$", message, line)], self.name)
+
+
+# SPECIAL usage policies as JSON.
+#
+# A concept is a class name, or an object with one of the keys ``and``, ``or``, ``some``, ``interval``, ``value``; an object with other keys is
+# an intersection of properties, so that the minimum core model can be written down as it is thought::
+#
+#     {"hasData": {"and": ["Demographic", "kAnonymous", {"value": {"has_k": 10}}]},
+#      "hasPurpose": "Research",
+#      "hasStorage": {"hasLocation": "EU", "durationInDays": [0, 365]}}
+#
+# A list of two numbers (null: no end) is an interval, a number an exact value.
+
+WORDS = ("and", "or", "some", "interval", "value")
+
+
+def read_concept(place: Place) -> Concept:
+    """The concept at a place; what cannot be read leaves a finding and stands for everything."""
+    value = place.value
+    if isinstance(value, str) and value.strip():
+        return Named(value.strip())
+    if isinstance(value, list):
+        return Or(tuple(read_concept(part) for part in _parts(place)))
+    if not isinstance(value, Mapping) or not value:
+        place.error("not_a_concept", "a class name or an object is expected here")
+        return And(())
+    return (
+        And(tuple(_conjunct(place, str(key)) for key in value))
+        if len(value) > 1
+        else _conjunct(place, str(next(iter(value))))
+    )
+
+
+def _conjunct(place: Place, key: str) -> Concept:
+    below = Place(place.value[key], f"{place.path}.{key}", place.document, place.findings)
+    if key in ("and", "or"):
+        parts = tuple(read_concept(part) for part in _parts(below))
+        return And(parts) if key == "and" else Or(parts)
+    if key in ("some", "interval", "value"):
+        if not isinstance(below.value, Mapping):
+            below.error("not_a_concept", f"{key} needs an object with the property as its key")
+            return And(())
+        return And(tuple(_property(below, str(name)) for name in below.value))
+    return _property(place, key)
+
+
+def _parts(place: Place) -> list[Place]:
+    if not isinstance(place.value, list) or not place.value:
+        place.error("not_a_list", "a list with at least one part is expected here")
+        return []
+    return [Place(v, f"{place.path}[{i}]", place.document, place.findings) for i, v in enumerate(place.value)]
+
+
+def _property(place: Place, name: str) -> Concept:
+    value = place.value[name]
+    below = Place(value, f"{place.path}.{name}", place.document, place.findings)
+    name = core_property(name)
+    if _is_number(value):
+        return Between(name, float(value), float(value), exact=True, whole=isinstance(value, int))
+    if isinstance(value, list) and len(value) == 2 and all(v is None or _is_number(v) for v in value):
+        low, high = value
+        whole = all(v is None or isinstance(v, int) for v in value)
+        return Between(
+            name, -math.inf if low is None else float(low), math.inf if high is None else float(high), whole=whole
+        )
+    return Some(name, read_concept(below))
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool) and abs(value) < 1e15
+
+
+def to_json(concept: Concept) -> Any:
+    """A concept as JSON data, the inverse of :func:`read_concept` up to the order of properties."""
+    if isinstance(concept, Named):
+        return concept.name
+    if isinstance(concept, And):
+        return {"and": [to_json(part) for part in concept.parts]}
+    if isinstance(concept, Or):
+        return {"or": [to_json(part) for part in concept.parts]}
+    if isinstance(concept, Some):
+        return {"some": {concept.property: to_json(concept.concept)}}
+    ends = [None if math.isinf(v) else int(v) if concept.whole else v for v in (concept.low, concept.high)]
+    return {"value": {concept.property: ends[0]}} if concept.exact else {"interval": {concept.property: ends}}
+
+
+def to_functional(concept: Concept) -> str:
+    """A concept in functional syntax, the inverse of :func:`sfumato.policy.dialects.special.parse_functional`."""
+    if isinstance(concept, Named):
+        return concept.name
+    if isinstance(concept, And | Or):
+        word = "ObjectIntersectionOf" if isinstance(concept, And) else "ObjectUnionOf"
+        return f"{word}({' '.join(to_functional(part) for part in concept.parts)})"
+    if isinstance(concept, Some):
+        return f"ObjectSomeValuesFrom({concept.property} {to_functional(concept.concept)})"
+    kind = "xsd:integer" if concept.whole else "xsd:decimal"
+    if concept.exact:
+        return f"DataHasValue({concept.property} {_literal(concept.low, kind)})"
+    low = "" if math.isinf(concept.low) else f" xsd:minInclusive {_literal(concept.low, kind)}"
+    high = "" if math.isinf(concept.high) else f" xsd:maxInclusive {_literal(concept.high, kind)}"
+    return f"DataSomeValuesFrom({concept.property} DatatypeRestriction({kind}{low}{high}))"
+
+
+def _literal(value: float, kind: str) -> str:
+    text = str(int(value)) if kind == "xsd:integer" else format(Decimal(repr(value)), "f")
+    return f'"{text}"^^{kind}'

@@ -1,0 +1,353 @@
+"""Whether one concept lies within another: structural subsumption, and the first reason why it does not.
+
+Compliance in SPECIAL is subsumption: a business policy (or the description of a release) is allowed when it lies within the
+consent. For this fragment no reasoner is needed: fillers of functional properties are merged, intervals of the
+left side are cut where intervals of the right side end, and each part is then looked up in some part of the right side.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import itertools
+import math
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import cached_property
+
+from sfumato.errors import ParameterError
+from sfumato.policy.dialects.special import Between, Concept, Named, Simple, Some, as_policy, disjuncts
+
+# Classes and what is above them: a table of our own making with the terms we need of DPV, SPECIAL and our models.
+#
+# Names are those of the Data Privacy Vocabulary (DPV) and of SPECIAL's vocabularies where these have one; which class stands
+# above which is a small table of ours, made for checking releases, not a copy. DPV has no terms for k-anonymity and its
+# relatives: those are ours (``sf:``), below ``dpv:Anonymisation``. In DPV differential privacy and computing on encrypted data are
+# cryptographic methods and not de-identification; here they are both, since a policy that asks for de-identification would
+# otherwise refuse them.
+
+THING_NAMES = frozenset({"Thing", "owl:Thing", "AnyData", "AnyPurpose", "AnyProcessing", "AnyRecipient", "AnyStorage",
+                         "spl:AnyData", "spl:AnyPurpose", "spl:AnyProcessing", "spl:AnyRecipient", "spl:AnyLocation"})  # fmt: skip
+
+# class: classes right above it
+TABLE = """
+dpv:AcademicResearch: dpv:ResearchAndDevelopment
+dpv:CommercialResearch: dpv:ResearchAndDevelopment
+dpv:NonCommercialResearch: dpv:ResearchAndDevelopment
+dpv:ScientificResearch: dpv:ResearchAndDevelopment
+dpv:ResearchAndDevelopment: dpv:Purpose
+dpv:Advertising: dpv:Marketing
+dpv:DirectMarketing: dpv:Marketing
+dpv:PersonalisedAdvertising: dpv:Advertising
+dpv:TargetedAdvertising: dpv:PersonalisedAdvertising
+dpv:Marketing: dpv:Purpose
+dpv:ServiceProvision: dpv:Purpose
+dpv:ServiceOptimisation: dpv:ServiceProvision
+dpv:LegalCompliance: dpv:Purpose
+dpv:PublicBenefit: dpv:Purpose
+dpv:HealthcareProvision: dpv:Purpose
+dpv:Statistics: dpv:Purpose
+dpv:Collect: dpv:Processing
+dpv:Use: dpv:Processing
+dpv:Analyse: dpv:Use
+dpv:Profiling: dpv:Analyse
+dpv:Store: dpv:Processing
+dpv:Transform: dpv:Processing
+dpv:Anonymise: dpv:Transform
+dpv:Pseudonymise: dpv:Transform
+dpv:Aggregate: dpv:Transform
+dpv:Disclose: dpv:Processing
+dpv:Share: dpv:Disclose
+dpv:Transfer: dpv:Disclose
+dpv:MakeAvailable: dpv:Disclose
+dpv:PersonalData: dpv:Data
+dpv:SensitivePersonalData: dpv:PersonalData
+dpv:SpecialCategoryPersonalData: dpv:SensitivePersonalData
+dpv:PseudonymisedData: dpv:PersonalData
+dpv:AnonymisedData: dpv:Data
+dpv:SyntheticData: dpv:Data
+pd:Identifying: dpv:PersonalData
+pd:Name: pd:Identifying
+pd:Contact: dpv:PersonalData
+pd:EmailAddress: pd:Contact
+pd:Demographic: dpv:PersonalData
+pd:Age: pd:Demographic
+pd:Gender: pd:Demographic
+pd:Income: pd:Demographic
+pd:Location: dpv:PersonalData
+pd:Health: dpv:SpecialCategoryPersonalData
+pd:MedicalHealth: pd:Health
+pd:HealthRecord: pd:MedicalHealth
+pd:Financial: dpv:PersonalData
+dpv:DataController: dpv:Recipient
+dpv:DataProcessor: dpv:Recipient
+dpv:ThirdParty: dpv:Recipient
+dpv:AcademicScientificOrganisation: dpv:Organisation
+dpv:NonProfitOrganisation: dpv:Organisation
+dpv:ForProfitOrganisation: dpv:Organisation
+dpv:PublicBody: dpv:Organisation
+dpv:Organisation: dpv:Recipient
+dpv:TechnicalMeasure: dpv:TechnicalOrganisationalMeasure
+dpv:Deidentification: dpv:TechnicalMeasure
+dpv:Anonymisation: dpv:Deidentification
+dpv:Pseudonymisation: dpv:Deidentification
+dpv:DeterministicPseudonymisation: dpv:Pseudonymisation
+dpv:DocumentRandomisedPseudonymisation: dpv:Pseudonymisation
+dpv:FullyRandomisedPseudonymisation: dpv:Pseudonymisation
+dpv:MonotonicCounterPseudonymisation: dpv:Pseudonymisation
+dpv:RNGPseudonymisation: dpv:Pseudonymisation
+dpv:CryptographicMethods: dpv:TechnicalMeasure
+dpv:DifferentialPrivacy: dpv:CryptographicMethods dpv:Deidentification
+dpv:SecureMultiPartyComputation: dpv:CryptographicMethods dpv:Deidentification
+dpv:HomomorphicEncryption: dpv:CryptographicMethods dpv:Deidentification
+sf:KAnonymity: dpv:Anonymisation kAnonymous
+kAnonymous: dpv:Anonymisation
+KAnonymous: kAnonymous
+spl:kAnonymous: kAnonymous
+sf:LDiversity: dpv:Anonymisation
+sf:TCloseness: dpv:Anonymisation
+sf:BetaLikeness: dpv:Anonymisation
+sf:DeltaDisclosure: dpv:Anonymisation
+sf:PSensitive: sf:KAnonymity
+sf:AlphaKAnonymity: sf:KAnonymity
+sf:OtherModel: dpv:Anonymisation
+"""
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Vocabulary:
+    """Class → classes right above it, and pairs of classes that nothing can be both of."""
+
+    parents: Mapping[str, frozenset[str]]
+    apart: frozenset[frozenset[str]] = frozenset()
+
+    @cached_property
+    def _above(self) -> dict[str, frozenset[str]]:
+        return {}
+
+    def above(self, name: str) -> frozenset[str]:
+        """A class and everything above it; circles end where they close."""
+        if name not in self._above:
+            found: set[str] = set()
+            waiting = [name]
+            while waiting:
+                one = waiting.pop()
+                if one not in found:
+                    found.add(one)
+                    waiting += self.parents.get(one, ())
+            self._above[name] = frozenset(found)
+        return self._above[name]
+
+    def within(self, names: Iterable[str], general: str) -> bool:
+        """Whether something of all these classes is surely of the general one."""
+        return general in THING_NAMES or any(general in self.above(name) for name in names)
+
+    def disjoint(self, names: Iterable[str]) -> bool:
+        """Whether nothing can be of all these classes."""
+        classes = frozenset().union(*(self.above(name) for name in names))
+        return any(len(pair & classes) == len(pair) for pair in self.apart)
+
+    def extended(self, parents: Mapping[str, Iterable[str]], apart: Iterable[Iterable[str]] = ()) -> Vocabulary:
+        """A vocabulary with more classes and more disjoint pairs."""
+        merged = {name: frozenset(above) for name, above in self.parents.items()}
+        for name, above in parents.items():
+            merged[name] = merged.get(name, frozenset()) | frozenset(above)
+        return Vocabulary(merged, self.apart | {frozenset(pair) for pair in apart})
+
+
+def built_in() -> Vocabulary:
+    """The table of this module.
+
+    >>> built_in().within(["dpv:DifferentialPrivacy"], "dpv:Deidentification")
+    True
+    """
+    rows = (line.split(": ") for line in TABLE.strip().splitlines())
+    return Vocabulary({name: frozenset(above.split()) for name, above in rows})
+
+
+MAX_PIECES = 100_000
+"""Parts that a description may fall into when its intervals are cut."""
+ORDER = ("hasData", "hasPurpose", "hasProcessing", "hasStorage", "hasRecipient")
+Path = tuple[str, ...]
+
+
+@dataclasses.dataclass(frozen=True)
+class Answer:
+    """Whether a use is allowed; ``reason`` is the first thing that is not covered."""
+
+    allowed: bool
+    reason: str = ""
+
+    def __bool__(self) -> bool:
+        return self.allowed
+
+
+def decide(description: Concept, policy: Concept, vocabulary: Vocabulary) -> Answer:
+    """Whether what is described is allowed by a policy.
+
+    Exact values of the policy are read in the direction that protects (:func:`sfumato.policy.dialects.special.as_policy`). A description
+    that contradicts itself describes nothing and is not allowed, although logic would let it pass.
+    """
+    left = list(simple_parts(description, vocabulary))
+    if not left:
+        return Answer(False, "the description contradicts itself, so nothing is described")
+    right = list(simple_parts(as_policy(policy), vocabulary))
+    if not right:
+        return Answer(False, "the policy allows nothing")
+    for part in _cut(left, right):
+        reasons = [_missing(part, allowed, vocabulary, ()) for allowed in right]
+        if all(reason is not None for reason in reasons):
+            nearest = max((r for r in reasons if r is not None), key=lambda r: r.depth)
+            return Answer(False, nearest.text)
+    return Answer(True)
+
+
+def subsumes(general: Concept, special: Concept, vocabulary: Vocabulary) -> bool:
+    """Whether everything in ``special`` is in ``general``, taken as they are written."""
+    right = list(simple_parts(general, vocabulary))
+    return all(
+        any(_missing(part, allowed, vocabulary, ()) is None for allowed in right)
+        for part in _cut(list(simple_parts(special, vocabulary)), right)
+    )
+
+
+def simple_parts(concept: Concept, vocabulary: Vocabulary) -> Iterator[Simple]:
+    """The alternatives of a concept, each merged into one simple one; those that nothing can be are left out."""
+    for conjuncts in disjuncts(concept):
+        merged = _merged(conjuncts, vocabulary)
+        if merged is not None:
+            yield merged
+
+
+def _merged(conjuncts: Sequence[Concept], vocabulary: Vocabulary) -> Simple | None:
+    names: set[str] = set()
+    inner: dict[str, list[Concept]] = {}
+    intervals: dict[str, Between] = {}
+    for part in conjuncts:
+        if isinstance(part, Named):
+            names.add(part.name)
+        elif isinstance(part, Some):
+            inner.setdefault(part.property, []).extend(disjuncts(part.concept)[0])
+        elif isinstance(part, Between):
+            found = _intersection(intervals.get(part.property), part)
+            if found is None:
+                return None
+            intervals[part.property] = found
+    fillers = {name: _merged(parts, vocabulary) for name, parts in inner.items()}
+    if vocabulary.disjoint(names) or any(filler is None for filler in fillers.values()):
+        return None
+    return Simple(frozenset(names), {n: f for n, f in fillers.items() if f is not None}, intervals)
+
+
+def _intersection(one: Between | None, other: Between) -> Between | None:
+    """Two intervals of a functional property; None where nothing is in both."""
+    low = other.low if one is None else max(one.low, other.low)
+    high = other.high if one is None else min(one.high, other.high)
+    whole = other.whole if one is None else one.whole or other.whole
+    if whole:
+        low, high = _up(low), _down(high)
+    if low > high:
+        return None
+    return Between(other.property, low, high, whole=whole)
+
+
+def _up(number: float) -> float:
+    return number if math.isinf(number) else float(math.ceil(number))
+
+
+def _down(number: float) -> float:
+    return number if math.isinf(number) else float(math.floor(number))
+
+
+def _cut(left: Sequence[Simple], right: Sequence[Simple]) -> Iterator[Simple]:
+    """The left parts with every interval replaced by points: one for each stretch that the right side tells apart."""
+    ends: dict[Path, set[float]] = {}
+    for part in right:
+        for path, interval in _intervals(part, ()):
+            ends.setdefault(path, set()).update((interval.low, interval.high))
+    for part in left:
+        places = list(_intervals(part, ()))
+        choices = [_points(interval, ends.get(path, set())) for path, interval in places]
+        if math.prod(len(points) for points in choices) > MAX_PIECES:
+            raise ParameterError(f"the intervals of the description fall into more than {MAX_PIECES} parts")
+        for points in itertools.product(*choices):
+            yield _placed(part, dict(zip([path for path, _ in places], points, strict=True)), ())
+
+
+def _intervals(part: Simple, path: Path) -> Iterator[tuple[Path, Between]]:
+    for name, interval in part.intervals.items():
+        yield (*path, name), interval
+    for name, filler in part.fillers.items():
+        yield from _intervals(filler, (*path, name))
+
+
+def _points(interval: Between, ends: set[float]) -> list[float]:
+    """One number of every stretch of an interval between ends: the ends themselves, and something between each two."""
+    if interval.whole:
+        ends = {around for e in ends for around in (_down(e), _up(e))}
+    marks = sorted({interval.low, interval.high, *(e for e in ends if interval.low <= e <= interval.high)})
+    between = [_amid(a, b, whole=interval.whole) for a, b in itertools.pairwise(marks)]
+    return [*marks, *(point for point in between if point is not None)]
+
+
+def _amid(low: float, high: float, *, whole: bool) -> float | None:
+    """A number strictly between two others, or None."""
+    if math.isinf(low) or math.isinf(high):
+        found = 0.0 if math.isinf(low) and math.isinf(high) else low + 1 if math.isinf(high) else high - 1
+        return found if low < found < high else None
+    if whole:
+        return low + 1 if low + 1 < high else None
+    middle = low + (high - low) / 2
+    return middle if low < middle < high else None
+
+
+def _placed(part: Simple, points: dict[Path, float], path: Path) -> Simple:
+    return Simple(
+        part.names,
+        {name: _placed(filler, points, (*path, name)) for name, filler in part.fillers.items()},
+        {
+            name: dataclasses.replace(interval, low=points[*path, name], high=points[*path, name])
+            for name, interval in part.intervals.items()
+        },
+    )
+
+
+@dataclasses.dataclass(frozen=True)
+class _Reason:
+    """Why a part is not covered; ``depth`` says how much was covered before that, to tell near misses."""
+
+    text: str
+    depth: int
+
+
+def _missing(part: Simple, allowed: Simple, vocabulary: Vocabulary, path: Path) -> _Reason | None:
+    """The first thing that the right side asks for and the left side does not have."""
+    where = "".join(f"{name}: " for name in path)
+    covered = 0
+    for name in sorted(allowed.names):
+        if not vocabulary.within(part.names, name):
+            has = " and ".join(sorted(part.names)) or "unspecified"
+            return _Reason(f"{where}{has} is not {name}", covered)
+        covered += 1
+    for name, interval in allowed.intervals.items():
+        found = part.intervals.get(name)
+        if found is None or not interval.low <= found.low <= found.high <= interval.high:
+            has = "not said" if found is None else _number(found.low)
+            return _Reason(
+                f"{where}{name} is {has}, allowed is {_number(interval.low)} to {_number(interval.high)}", covered
+            )
+        covered += 1
+    for name in sorted(allowed.fillers, key=lambda n: (_rank(n), n)):
+        if name not in part.fillers:
+            return _Reason(f"{where}{name} is not said", covered)
+        below = _missing(part.fillers[name], allowed.fillers[name], vocabulary, (*path, name))
+        if below is not None:
+            return _Reason(below.text, covered + below.depth)
+        covered += 1 + len(allowed.fillers[name].names)
+    return None
+
+
+def _rank(name: str) -> int:
+    return ORDER.index(name) if name in ORDER else len(ORDER)
+
+
+def _number(value: float) -> str:
+    return "∞" if value == math.inf else "-∞" if value == -math.inf else f"{value:g}"

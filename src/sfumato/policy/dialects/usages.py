@@ -1,0 +1,370 @@
+"""Uses of data as DPV and ODRL describe them, as one noun: data, purpose, processing, storage, recipients, measures."""
+
+from __future__ import annotations
+
+import dataclasses
+import datetime
+import re
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+from sfumato.policy.dialects.json_ld import Graph, Node
+from sfumato.policy.dialects.special import And, Between, Concept, Named, Or, Some, disjuncts
+from sfumato.policy.dialects.subsumption import THING_NAMES, Answer, Vocabulary, built_in, decide, subsumes
+from sfumato.policy.documents import Findings
+from sfumato.policy.policy import (
+    Anonymization,
+    Datum,
+    Group,
+    LegalBasis,
+    Policy,
+    PrivacyModel,
+    Purpose,
+    Recipient,
+    Retention,
+)
+
+if TYPE_CHECKING:
+    from sfumato.policy.documents import Document
+
+MODELS = {
+    "sf:KAnonymity": "k_anonymity",
+    "sf:LDiversity": "l_diversity",
+    "sf:TCloseness": "t_closeness",
+    "sf:BetaLikeness": "beta_likeness",
+    "sf:DeltaDisclosure": "delta_disclosure",
+    "sf:PSensitive": "p_sensitive",
+    "sf:AlphaKAnonymity": "alpha_k_anonymity",
+}
+"""Our few terms for models and the names they have in recipes."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Measure:
+    """A technical measure with its parameters: ``sf:KAnonymity`` with ``has_k`` 10."""
+
+    name: str
+    parameters: tuple[tuple[str, float], ...] = ()
+    about: str = ""
+
+    def concepts(self) -> list[Concept]:
+        """The class and the exact values, to be read in the direction that protects."""
+        values = [Between(n, v, v, exact=True, whole=float(v).is_integer() and n in WHOLE) for n, v in self.parameters]
+        return [Named(self.name), *values]
+
+
+WHOLE = ("has_k", "has_p")
+
+
+@dataclasses.dataclass(frozen=True)
+class Category:
+    """A kind of data; ``column`` and ``group`` where the document says which column it is."""
+
+    name: str
+    column: str = ""
+    group: str = ""
+    minimum: int | None = None
+    maximum: int | None = None
+
+
+@dataclasses.dataclass(frozen=True)
+class Usage:
+    """One use that is permitted until some day, or (``permitted`` false) prohibited. Empty parts say nothing."""
+
+    purposes: tuple[str, ...] = ()
+    data: tuple[Category, ...] = ()
+    processing: tuple[str, ...] = ()
+    recipients: tuple[str, ...] = ()
+    measures: tuple[Measure, ...] = ()
+    locations: tuple[str, ...] = ()
+    days: int | None = None
+    legal_bases: tuple[str, ...] = ()
+    permitted: bool = True
+    until: datetime.date | None = None
+
+    def concept(self) -> Concept:
+        """The use in SPECIAL's terms."""
+        data: list[Concept] = [part for measure in self.measures for part in measure.concepts()]
+        if self.data:
+            data.append(Or(tuple(Named(d.name) for d in self.data)))
+        storage: list[Concept] = []
+        if self.locations:
+            storage.append(Some("hasLocation", Or(tuple(Named(n) for n in self.locations))))
+        if self.days is not None:
+            storage.append(Between("durationInDays", 0, self.days))
+        named = (("hasPurpose", self.purposes), ("hasProcessing", self.processing), ("hasRecipient", self.recipients))
+        parts: list[Concept] = [Some("hasData", And(tuple(data)))] if data else []
+        parts += [Some(name, Or(tuple(Named(n) for n in names))) for name, names in named if names]
+        return And((*parts, *([Some("hasStorage", And(tuple(storage)))] if storage else [])))
+
+
+def allows(
+    request: Usage,
+    usages: tuple[Usage, ...],
+    vocabulary: Vocabulary | None = None,
+    *,
+    today: datetime.date | None = None,
+) -> Answer:
+    """Whether permissions cover a request and no prohibition touches it: a prohibition goes before any permission.
+
+    Permissions whose last day lies before ``today`` are gone; prohibitions do not end.
+    """
+    known = vocabulary or built_in()
+    day = today or datetime.datetime.now(datetime.UTC).date()
+    request, usages = _with_prefixes(request), tuple(_with_prefixes(usage) for usage in usages)
+    wanted = request.concept()
+    for usage in usages:
+        if not usage.permitted and _touches(wanted, _as_far_as_said(usage, request).concept(), known):
+            return Answer(
+                False, f"a prohibition covers it: {', '.join((*usage.purposes, *usage.recipients)) or 'this use'}"
+            )
+    permitted = [usage for usage in usages if usage.permitted]
+    lasting = tuple(usage.concept() for usage in permitted if usage.until is None or usage.until >= day)
+    if not lasting:
+        return Answer(False, "every permission has ended" if permitted else "nothing is permitted")
+    return decide(wanted, Or(lasting), known)
+
+
+def _with_prefixes(usage: Usage) -> Usage:
+    """Plain names under our own prefix, so that ``press`` of one document is ``sf:press`` of another."""
+    return dataclasses.replace(
+        usage,
+        purposes=tuple(prefixed(name) for name in usage.purposes),
+        recipients=tuple(prefixed(name) for name in usage.recipients),
+        data=tuple(dataclasses.replace(category, name=prefixed(category.name)) for category in usage.data),
+    )
+
+
+def prefixed(name: str) -> str:
+    """A name with a prefix; ours where it has none. ODRL has no names for purposes, recipients and data: these are plain.
+
+    >>> prefixed("press"), prefixed("odrl:press"), prefixed("dpv:Marketing")
+    ('sf:press', 'sf:press', 'dpv:Marketing')
+    """
+    plain = name.removeprefix("odrl:")
+    return plain if ":" in plain or plain in THING_NAMES else f"sf:{plain}"
+
+
+def _as_far_as_said(prohibition: Usage, request: Usage) -> Usage:
+    """A prohibition without what the request leaves open, since it may be just what is forbidden.
+
+    A request without a recipient is not open: the controller uses the data itself.
+    """
+    return dataclasses.replace(
+        prohibition,
+        data=prohibition.data if request.data else (),
+        processing=prohibition.processing if request.processing else (),
+        locations=prohibition.locations if request.locations else (),
+        days=prohibition.days if request.days is not None else None,
+    )
+
+
+def _touches(wanted: Concept, forbidden: Concept, vocabulary: Vocabulary) -> bool:
+    """Whether some alternative of the request lies within what is forbidden."""
+    return any(subsumes(forbidden, And(parts), vocabulary) for parts in disjuncts(wanted))
+
+
+def read_usages(document: Document, findings: Findings) -> tuple[Usage, ...]:
+    """The uses of a DPV or ODRL document."""
+    from sfumato.policy.dialects.dpv import read_dpv
+
+    graph = Graph(document, findings)
+    found = (*read_dpv(graph), *read_odrl(graph))
+    if not found:
+        findings.fail("no_usage", "$", "the document describes no dpv:Process and no odrl:Policy that we can read")
+    return found
+
+
+def local(name: str) -> str:
+    """A name without its prefix.
+
+    >>> local("dpv:AcademicResearch"), local("https://example.org/x#y")
+    ('AcademicResearch', 'y')
+    """
+    return re.split(r"[:#/]", name)[-1] or name
+
+
+def policy_of_usages(usages: tuple[Usage, ...], *, name: str, findings: Findings) -> Policy:
+    """The policy that uses amount to: one purpose each; prohibited purposes are not agreed to."""
+    forbidden = {p for usage in usages if not usage.permitted for p in usage.purposes}
+    purposes: dict[str, Purpose] = {}
+    for usage in usages:
+        for purpose in usage.purposes if usage.permitted else ():
+            made = _purpose(usage, purpose, findings, refused=purpose in forbidden)
+            if made.name in purposes:
+                findings.error("duplicate_purpose", "$", f"purpose {made.name!r} is described twice; put both into one")
+            purposes[made.name] = made
+    return Policy(name=name, purposes=tuple(purposes.values()))
+
+
+def _purpose(usage: Usage, purpose: str, findings: Findings, *, refused: bool) -> Purpose:
+    return Purpose(
+        name=local(purpose),
+        accepted=False if refused else None,
+        data=tuple(_datum(category, findings) for category in usage.data),
+        recipients=tuple(Recipient(local(name)) for name in usage.recipients),
+        retention=_retention(usage),
+        models=tuple(
+            PrivacyModel(
+                MODELS[m.name],
+                (m.about,) if m.about else (),
+                tuple((n.removeprefix("has_"), f"{v:g}") for n, v in m.parameters),
+            )
+            for m in usage.measures
+            if m.name in MODELS
+        ),
+        legal_bases=tuple(LegalBasis(local(basis)) for basis in usage.legal_bases),
+    )
+
+
+def _retention(usage: Usage) -> Retention:
+    if usage.until is not None:
+        return Retention("fixed_date", date=usage.until)
+    return Retention() if usage.days is None else Retention("after_purpose", amount=usage.days)
+
+
+def _datum(category: Category, findings: Findings) -> Datum:
+    levels = None
+    if category.minimum is not None or category.maximum is not None:
+        levels = Anonymization(minimum=category.minimum, maximum=category.maximum)
+    name = category.column or local(category.name)
+    if category.group in Group.__members__:
+        return Datum(name, Group(category.group), categories=(category.name,), anonymization=levels)
+    guessed = _guessed(category.name)
+    told = f"{name} has no privacy group in this language; from its category it is taken as {guessed}"
+    findings.warning("group_guessed", "$", told)
+    return Datum(name, guessed, categories=(category.name,), anonymization=levels)
+
+
+def _guessed(category: str) -> Group:
+    """What a category suggests; what suggests nothing may single people out."""
+    known = built_in()
+    if known.within([category], "pd:Identifying") or known.within([category], "pd:Contact"):
+        return Group.EI
+    return Group.SD if known.within([category], "dpv:SensitivePersonalData") else Group.QID
+
+
+# ODRL policies (JSON-LD): permissions, prohibitions and duties as uses of data.
+#
+# Constraints on ``odrl:purpose``, ``odrl:recipient``, ``odrl:spatial``, ``odrl:elapsedTime`` and ``odrl:dateTime`` (a last day), an action, a target and the duty ``odrl:anonymize`` are
+# understood. A rule with any other constraint permits less than we could tell: it is refused as a permission, and kept
+# as a prohibition.
+
+POLICIES = ("odrl:Policy", "odrl:Set", "odrl:Offer", "odrl:Agreement", "odrl:Privacy", "odrl:Request", "odrl:Assertion")
+EQUAL = ("odrl:eq", "odrl:isA", "odrl:isAnyOf", "odrl:isPartOf")
+AT_MOST = ("odrl:lteq", "odrl:lt", "odrl:eq")
+ACTIONS = {
+    "odrl:use": "dpv:Processing",  # in ODRL the other actions are included in it
+    "odrl:anonymize": "dpv:Anonymise",
+    "odrl:aggregate": "dpv:Aggregate",
+    "odrl:distribute": "dpv:Disclose",
+    "odrl:share": "dpv:Disclose",
+    "odrl:read": "dpv:Use",
+    "odrl:transform": "dpv:Transform",
+}
+
+
+def read_odrl(graph: Graph) -> tuple[Usage, ...]:
+    """The rules of a document's policies, prohibitions included."""
+    return tuple(usage for policy in graph.of_type(*POLICIES) for usage in _rules(graph, policy))
+
+
+def _rules(graph: Graph, policy: Node) -> Iterator[Usage]:
+    if any(True for _ in graph.values(policy, "odrl:inheritFrom")):
+        told = "the policy inherits rules of another one, which may forbid more; write them into this document"
+        graph.findings.error("odrl_inherits", policy.path, told)
+    for name, permitted in (("odrl:permission", True), ("odrl:prohibition", False)):
+        for rule in graph.values(policy, name):
+            if isinstance(rule, Node):
+                usage = _usage(graph, policy, rule, permitted=permitted)
+                if usage is not None:
+                    yield usage
+            else:
+                graph.findings.error("odrl_rule", policy.path, f"a rule of {name} is not described in this document")
+
+
+def _usage(graph: Graph, policy: Node, rule: Node, *, permitted: bool) -> Usage | None:
+    found: dict[str, tuple[str, ...]] = {}
+    days: int | None = None
+    until: datetime.date | None = None
+    for constraint in graph.values(rule, "odrl:constraint"):
+        left, operator, right = _constraint(graph, constraint)
+        if left == "odrl:dateTime" and operator in AT_MOST and permitted and (until := _last_day(operator, right)):
+            continue
+        if left in ("odrl:purpose", "odrl:recipient", "odrl:spatial") and operator in EQUAL and left not in found:
+            found[left] = right  # a second one asks for both at once, which we cannot check
+        elif left == "odrl:elapsedTime" and operator in AT_MOST and (period := _period(operator, right)) is not None:
+            days = period if days is None else min(days, period)
+        elif permitted:
+            told = f"a permission is bound to {left or 'a constraint'} with {operator or 'no operator'}, which we cannot check; it is not used"
+            graph.findings.warning("odrl_constraint", rule.path, told)
+            return None
+        else:
+            graph.findings.note("odrl_constraint", rule.path, f"{left} is not read; the prohibition holds without it")
+    targets = graph.names(rule, "odrl:target") or graph.names(policy, "odrl:target")
+    actions = graph.names(rule, "odrl:action") or graph.names(policy, "odrl:action")
+    assignees = graph.names(rule, "odrl:assignee") or graph.names(policy, "odrl:assignee")
+    return Usage(
+        purposes=found.get("odrl:purpose", ()),
+        data=tuple(Category(name) for name in targets),
+        processing=tuple(ACTIONS.get(name, name) for name in actions),
+        recipients=found.get("odrl:recipient", ()) or assignees,
+        measures=_duties(graph, policy, rule) if permitted else (),
+        locations=found.get("odrl:spatial", ()),
+        days=days,
+        permitted=permitted,
+        until=until,
+    )
+
+
+def _constraint(graph: Graph, constraint: Any) -> tuple[str, str, tuple[str, ...]]:
+    if not isinstance(constraint, Node):
+        return graph.name_of(constraint), "", ()
+    left = next(iter(graph.names(constraint, "odrl:leftOperand")), "")
+    operator = next(iter(graph.names(constraint, "odrl:operator")), "")
+    return left, operator, graph.names(constraint, "odrl:rightOperand")
+
+
+def _period(operator: str, right: tuple[str, ...]) -> int | None:
+    """The most days that a constraint on time allows."""
+    found = re.fullmatch(r"P?(\d{1,6})D?", right[0]) if right else None
+    return max(0, int(found[1]) - (operator == "odrl:lt")) if found else None
+
+
+def _last_day(operator: str, right: tuple[str, ...]) -> datetime.date | None:
+    """The last day on which a permission holds."""
+    try:
+        day = datetime.date.fromisoformat(right[0][:10])
+    except (IndexError, ValueError):
+        return None
+    return day - datetime.timedelta(days=1) if operator == "odrl:lt" and day > datetime.date.min else day
+
+
+def _duties(graph: Graph, policy: Node, rule: Node) -> tuple[Measure, ...]:
+    """``odrl:anonymize`` as a duty of a permission, or an obligation of the policy, asks for anonymisation.
+
+    By a model where its constraints name one.
+    """
+    found = []
+    for duty in (*graph.values(rule, "odrl:duty"), *graph.values(policy, "odrl:obligation")):
+        if not isinstance(duty, Node):
+            continue
+        actions = graph.names(duty, "odrl:action")
+        if "odrl:anonymize" not in actions:
+            graph.findings.note("odrl_duty", duty.path, "only the duty to anonymize is read")
+            continue
+        found += [_model(graph, c) for c in graph.values(duty, "odrl:constraint")] or [Measure("dpv:Anonymisation")]
+    return tuple(found)
+
+
+def _model(graph: Graph, constraint: Any) -> Measure:
+    """A constraint such as ``sf:has_k gteq 10``."""
+    left, _, right = _constraint(graph, constraint)
+    terms = {"sf:has_k": "sf:KAnonymity", "sf:has_l": "sf:LDiversity", "sf:has_t": "sf:TCloseness"}
+    number = re.fullmatch(r"\d{1,9}(?:\.\d{1,9})?", right[0]) if right else None
+    if left not in terms or number is None:
+        graph.findings.warning(
+            "odrl_duty", "$", f"the duty to anonymize names {left}, which we cannot read; any anonymisation does"
+        )
+        return Measure("dpv:Anonymisation")
+    return Measure(terms[left], ((left.removeprefix("sf:"), float(number[0])),))

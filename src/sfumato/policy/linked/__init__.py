@@ -1,1 +1,0 @@
-"""Linked data: DPV and ODRL as JSON-LD."""

@@ -1,1 +1,0 @@
-"""The Layered Privacy Language."""

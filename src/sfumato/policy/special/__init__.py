@@ -1,1 +1,0 @@
-"""SPECIAL usage policies: concepts, and whether one lies within another."""

@@ -1,0 +1,434 @@
+"""Recipes as files: YAML in, objects out, and back.
+
+::
+
+    sfumato: 1
+    columns:
+      name: {role: direct}
+      age: {role: quasi, kind: numeric, hierarchy: {intervals: {widths: [5, 10, 20]}}}
+      diagnosis: {role: sensitive}
+    meet:
+      - k_anonymity: {k: 5}
+    steps:
+      - global_recoding: {suppress: tuple, budget: 0.02}
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import io
+import os
+import re
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from sfumato import registry
+from sfumato.core.parameters import known_as
+from sfumato.core.recipe import BOUNDS, VERSION, Agreement, Recipe
+from sfumato.core.schema import Attribute, Kind, Missing, Schema
+from sfumato.core.source import KEYS as READING
+from sfumato.core.source import Intake, checked_codes
+from sfumato.errors import ParameterError, RecipeError, SfumatoError, did_you_mean
+
+# YAML as recipes use it: names stay as they are written, and what is written is read back the same.
+
+WORDS = re.compile(r"[^\W\d](?:[\w ./-]*[\w./-])?")
+"""Text that YAML reads as itself without quotes."""
+MAX_NODES = 2_000_000
+"""Values in a document, aliases followed."""
+
+
+def read_yaml(text: str, name: str) -> Any:
+    """Plain data from YAML text; what is not YAML, or grows without end, is a :class:`RecipeError` that names the line.
+
+    >>> read_yaml("{no: [007, 7, 0.5, true]}", "the text")
+    {'no': ['007', 7, 0.5, True]}
+    """
+    from ruamel.yaml.error import MarkedYAMLError, YAMLError
+
+    try:
+        document = _reader().load(text)
+        size = _size(document, {})
+    except MarkedYAMLError as error:
+        line = error.problem_mark.line + 1 if error.problem_mark else 1
+        problem = str(error.problem).split(" with value ")[0]  # the value may be anyone's
+        raise RecipeError(f"{name}, line {line}: this is not valid YAML ({problem})") from None
+    except (YAMLError, ValueError, LookupError, TypeError, AttributeError, RecursionError):
+        raise RecipeError(f"{name} is not valid YAML") from None
+    if size > MAX_NODES:
+        raise RecipeError(f"{name} repeats itself through aliases until it is too large; write it out")
+    return document
+
+
+def _reader() -> Any:
+    """A reader for which keys are text, and so are whole numbers with leading zeros."""
+    from ruamel.yaml import YAML
+    from ruamel.yaml.constructor import SafeConstructor
+    from ruamel.yaml.nodes import ScalarNode
+
+    class AsWritten(SafeConstructor):
+        def construct_mapping(self, node: Any, deep: bool = False) -> Any:
+            self.flatten_mapping(node)
+            for key, _ in node.value:
+                if isinstance(key, ScalarNode):
+                    key.tag = "tag:yaml.org,2002:str"
+            return super().construct_mapping(node, deep)
+
+        def construct_yaml_int(self, node: Any) -> Any:
+            digits = self.construct_scalar(node)
+            padded = len(digits) > 1 and digits[0] == "0" and digits.isdecimal()
+            return digits if padded else super().construct_yaml_int(node)
+
+    AsWritten.add_constructor("tag:yaml.org,2002:int", AsWritten.construct_yaml_int)
+    yaml = YAML(typ="safe", pure=True)
+    yaml.Constructor = AsWritten
+    return yaml
+
+
+def _size(node: Any, known: dict[int, int]) -> int:
+    """Values in a document when its aliases are followed; what contains itself is endless."""
+    if not isinstance(node, list | dict):
+        return 1
+    if id(node) not in known:
+        known[id(node)] = MAX_NODES
+        known[id(node)] = 1 + sum(_size(part, known) for part in (node.values() if isinstance(node, dict) else node))
+    return known[id(node)]
+
+
+def write_yaml(document: Any) -> str:
+    """Plain data as YAML text.
+
+    >>> print(write_yaml({"a": {"no": ["x", "*", "007"]}}), end="")
+    a:
+      no: [x, "*", "007"]
+    """
+    from ruamel.yaml import YAML
+
+    yaml = YAML()
+    yaml.default_flow_style = None
+    yaml.width = 120
+    buffer = io.StringIO()
+    yaml.dump(_quoted(document), buffer)
+    return buffer.getvalue()
+
+
+def _quoted(value: Any) -> Any:
+    """The same data with all text but plain words in double quotes, which nothing in YAML reads otherwise."""
+    from ruamel.yaml.comments import CommentedSeq
+    from ruamel.yaml.scalarstring import DoubleQuotedScalarString
+
+    if isinstance(value, dict):
+        return {_quoted(key): _quoted(below) for key, below in value.items()}
+    if isinstance(value, list):
+        parts = CommentedSeq(_quoted(part) for part in value)
+        if not any(isinstance(part, list | dict) for part in value):
+            parts.fa.set_flow_style()
+        return parts
+    return DoubleQuotedScalarString(value) if isinstance(value, str) and not WORDS.fullmatch(value) else value
+
+
+SECTIONS = ("sfumato", *READING, "columns", "meet", "steps", "limits", "contract")
+COLUMN_KEYS = (
+    "role",
+    "kind",
+    "hierarchy",
+    "missing",
+    "missing_values",
+    "order",
+    "unit",
+    "bounds",
+    "domain",
+    "free_text",
+)
+KEPT = "kept by the owner"
+MAX_BYTES = 16 * 1024 * 1024
+
+
+def load(path: str | Path) -> Recipe:
+    """Read a recipe file; everything wrong with it is reported at once."""
+    file = Path(path)
+    return from_dict(read_document(file), base=file.parent, name=str(file))
+
+
+def read_document(file: Path) -> Any:
+    """The plain data of a recipe file."""
+    try:
+        with file.open("rb") as handle:
+            data = handle.read(MAX_BYTES + 1)  # a device never ends
+        if len(data) > MAX_BYTES:
+            raise RecipeError(f"{file} is larger than {MAX_BYTES // 1024 // 1024} MB; that is no recipe")
+        text = data.decode("utf-8-sig")
+    except UnicodeDecodeError:
+        raise RecipeError(f"{file} is not UTF-8 text; save the recipe as UTF-8") from None
+    except OSError as error:
+        raise RecipeError(f"cannot read the recipe {file}: {error.strerror}") from None
+    return read_yaml(text, str(file))
+
+
+def parse(text: str, *, base: Path | str = ".", name: str = "the recipe") -> Recipe:
+    """Make a recipe from YAML text."""
+    return from_dict(read_yaml(text, name), base=base, name=name)
+
+
+def from_dict(document: Any, *, base: Path | str = ".", name: str = "the recipe") -> Recipe:
+    """Make a recipe from plain data."""
+    if not isinstance(document, Mapping):
+        raise RecipeError(f"{name} must be a mapping with 'sfumato: {VERSION}', columns, meet and steps")
+    if document and not any(section in SECTIONS for section in document):  # another file: what it holds is not shown
+        raise RecipeError(f"{name} is no recipe: it has none of its parts ({', '.join(SECTIONS)})")
+    problems = _Problems(name)
+    problems += [
+        f"{s!r} is no part of a recipe.{did_you_mean(str(s), SECTIONS)}" for s in document if s not in SECTIONS
+    ]
+    version = document.get("sfumato", VERSION)
+    if version != VERSION or isinstance(version, bool):
+        problems += [f"this is recipe version {version!r}; this sfumato reads version {VERSION}"]
+    columns = document.get("columns") or {}
+    if not isinstance(columns, Mapping):
+        problems += ["'columns' must map column names to what they are, like 'age: {role: quasi}'"]
+        columns = {}
+    problems += ["a column name must be text" for column in columns if not isinstance(column, str)]
+    attributes = {
+        column: made
+        for column, spec in columns.items()
+        if (made := problems.collect(_attribute, spec, f"column {column!r}", Path(base))) is not None
+    }
+    intake = problems.collect(_intake, document, columns)
+    meet = _objects(problems, document, "meet", partial(registry.build, "models"))
+    steps = _objects(problems, document, "steps", partial(registry.build, "steps"))
+    contract = _objects(problems, document, "contract", _agreement)
+    limits = document.get("limits") or {}
+    if not isinstance(limits, Mapping):
+        problems += ["'limits' must map names to numbers"]
+    elif limits:
+        limits = {known_as(name) if isinstance(name, str) else name: limit for name, limit in limits.items()}
+        problems += registry.limit_problems(limits)
+    problems.raise_if_any()
+    return Recipe(
+        Schema(attributes), tuple(meet), tuple(steps), dict(limits), tuple(contract), intake=intake, base=Path(base)
+    )
+
+
+def _intake(document: Mapping[str, Any], columns: Mapping[str, Any]) -> Intake:
+    """What a recipe says about reading: at its top, and codes for missing values with single columns."""
+    single = {
+        column: checked_codes(spec["missing_values"])
+        for column, spec in columns.items()
+        if isinstance(spec, Mapping) and "missing_values" in spec
+    }
+    return Intake.from_recipe(document, single)
+
+
+class _Problems(list[str]):
+    """What is wrong with a recipe, gathered so that it is told all at once."""
+
+    def __init__(self, name: str) -> None:
+        super().__init__()
+        self.name = name
+
+    def collect(self, make: Callable[..., Any], *args: Any) -> Any:
+        try:
+            return make(*args)
+        except SfumatoError as error:
+            self.extend(str(error).split("\n"))
+            return None
+
+    def raise_if_any(self) -> None:
+        if self:
+            raise RecipeError([f"{self.name}: {problem}" for problem in _said_once(self)])
+
+
+def _said_once(problems: Sequence[str]) -> list[str]:
+    """Problems of which the same one of several columns is told once, with the columns.
+
+    >>> _said_once(["column 'a': role 'x' is not known", "column 'b': role 'x' is not known", "this is a recipe of old"])
+    ["columns 'a', 'b': role 'x' is not known", 'this is a recipe of old']
+    """
+    columns: dict[str, list[str]] = {}
+    for problem in problems:
+        about = re.fullmatch(r"column ('[^']*'|\"[^\"]*\"): (.*)", problem)
+        columns.setdefault(about[2] if about else problem, []).extend([about[1]] if about else [])
+    return [
+        f"column{'s' * (len(names) > 1)} {', '.join(names)}: {told}" if names else told
+        for told, names in columns.items()
+    ]
+
+
+def _objects(
+    problems: _Problems, document: Mapping[str, Any], section: str, build: Callable[[Any, str], Any]
+) -> list[Any]:
+    specs = document.get(section) or []
+    if isinstance(specs, str) or not isinstance(specs, Sequence):
+        problems.append(f"{section!r} must be a list, like '- k_anonymity: {{k: 5}}'")
+        return []
+    made = [problems.collect(build, spec, f"{section}[{i}]") for i, spec in enumerate(specs, 1)]
+    return [m for m in made if m is not None]
+
+
+def _agreement(spec: Any, where: str) -> Agreement:
+    """A line of the contract: ``means: {columns: [cost], at_most: 0.01, refuse: true}``."""
+    name, fields = next(iter(spec.items())) if isinstance(spec, Mapping) and len(spec) == 1 else (spec, None)
+    if not isinstance(fields, Mapping):
+        raise RecipeError(f"{where}: expected a metric and its bound, like 'means: {{columns: [cost], at_most: 0.01}}'")
+    bounds = {key: value for key, value in fields.items() if key in (*BOUNDS, "refuse")}
+    metric = registry.build("utility", {name: {k: v for k, v in fields.items() if k not in bounds}}, where)
+    try:
+        return Agreement(metric, **bounds)
+    except ParameterError as error:
+        raise RecipeError(f"{where}: {error}") from None
+
+
+def _written(agreement: Agreement) -> dict[str, Any]:
+    """The recipe form of a line of the contract."""
+    (name, fields), *_ = registry.write(agreement.metric).items()
+    bounds = {key: value for key in BOUNDS if (value := getattr(agreement, key)) is not None}
+    return {name: {**fields, **bounds, **({"refuse": True} if agreement.refuse else {})}}
+
+
+def _attribute(spec: Any, where: str, base: Path) -> Attribute:
+    if isinstance(spec, str):
+        spec = {"role": spec}
+    if not isinstance(spec, Mapping) or "role" not in spec:
+        raise RecipeError(f"{where} needs a role, like '{{role: quasi}}'")
+    unknown = [str(key) for key in spec if key not in COLUMN_KEYS]
+    if unknown:
+        raise RecipeError([f"{where}: {key!r} is not known.{did_you_mean(key, COLUMN_KEYS)}" for key in unknown])
+    roles: Any = [spec["role"]] if isinstance(spec["role"], str) else spec["role"]
+    if not isinstance(roles, list | tuple):
+        raise RecipeError(f"{where}: role must be a word or a list of words, like quasi or [quasi, sensitive]")
+    try:
+        return Attribute(
+            roles=tuple(roles),
+            kind=spec.get("kind", Kind.NOMINAL),
+            hierarchy=_hierarchy(spec.get("hierarchy"), where, base),
+            missing=spec.get("missing", Missing.CATEGORY),
+            order=_order(spec.get("order"), where),
+            unit=spec.get("unit", "person"),
+            bounds=spec.get("bounds"),
+            domain=spec.get("domain"),
+            free_text=spec.get("free_text", False),
+        )
+    except (ParameterError, TypeError) as error:
+        raise RecipeError(f"{where}: {error}") from None
+
+
+def _order(values: Any, where: str) -> tuple[str, ...] | None:
+    if values is None:
+        return None
+    if not isinstance(values, list | tuple) or not all(isinstance(v, str) or type(v) is int for v in values):
+        raise RecipeError(f"{where}: order must list the values from low to high; put quotes around what is not a word")
+    return tuple(str(v) for v in values)
+
+
+def _hierarchy(spec: Any, where: str, base: Path) -> Any:
+    if spec is None:
+        return None
+    built = registry.build("hierarchies", spec, f"{where}, hierarchy")
+    return built.resolved(base) if hasattr(built, "resolved") else built
+
+
+def to_dict(recipe: Recipe, *, base: Path | None = None) -> dict[str, Any]:
+    """A recipe as plain data, the inverse of :func:`from_dict` with the same base.
+
+    Paths of hierarchy files are written relative to ``base``, by default the folder of the recipe.
+    """
+    start = recipe.base if base is None else base
+    return {
+        "sfumato": VERSION,
+        **recipe.intake.to_recipe(),
+        "columns": {
+            name: {**_column_dict(attribute, start), **_own_codes(recipe, name)}
+            for name, attribute in recipe.schema.attributes.items()
+        },
+        "meet": [registry.write(_moved(model, recipe.base, start)) for model in recipe.meet],
+        "steps": [registry.write(step) for step in recipe.steps],
+        **({"limits": dict(recipe.limits)} if recipe.limits else {}),
+        **({"contract": [_written(agreement) for agreement in recipe.contract]} if recipe.contract else {}),
+    }
+
+
+def _column_dict(attribute: Attribute, base: Path) -> dict[str, Any]:
+    roles = [str(role) for role in attribute.roles]
+    spec: dict[str, Any] = {"role": roles[0] if len(roles) == 1 else roles}
+    for field in dataclasses.fields(attribute):
+        value = getattr(attribute, field.name)
+        if field.name == "roles" or value == field.default:
+            continue
+        if field.name == "hierarchy":
+            value = registry.write(_relative(value, base))
+        spec[field.name] = list(value) if isinstance(value, tuple) else str(value) if isinstance(value, str) else value
+    return spec
+
+
+def _own_codes(recipe: Recipe, column: str) -> dict[str, Any]:
+    codes = recipe.intake.missing_in.get(column)
+    return {} if codes is None else {"missing_values": list(codes)}
+
+
+def _relative(hierarchy: Any, base: Path) -> Any:
+    """A hierarchy as a recipe in ``base`` would name it: the inverse of ``resolved``."""
+    if not hasattr(hierarchy, "resolved"):
+        return hierarchy
+    path: Path = hierarchy.path
+    if path.is_relative_to(base):
+        path = path.relative_to(base)
+    elif not path.is_absolute():
+        path = Path(os.path.relpath(path, base))
+    return dataclasses.replace(hierarchy, path=path)
+
+
+def _moved(model: Any, here: Path, there: Path) -> Any:
+    """A model as a recipe in another folder would write it: the file of a population it names is found from there."""
+    path = getattr(model, "population", None)
+    if path is None or here == there or Path(path).is_absolute():
+        return model
+    return dataclasses.replace(model, population=os.path.relpath(here / path, there))
+
+
+def public_dict(recipe: Recipe) -> dict[str, Any]:
+    """A recipe as a certificate shows it: what lists data values, or must not be known, is left out.
+
+    Models, steps, metrics and hierarchies say in ``secret`` which of their fields that are; a hierarchy with one is left
+    out whole. A ``domain`` stays: it is declared as public knowledge, without looking at the data.
+    """
+    plain = to_dict(recipe)
+    for name, spec in plain["columns"].items():
+        hierarchy = recipe.schema[name].hierarchy
+        if getattr(hierarchy, "secret", ()):
+            spec["hierarchy"] = {hierarchy.name: KEPT}  # type: ignore[union-attr]
+        if "order" in spec:
+            spec["order"] = {"order": KEPT}
+    metrics = [agreement.metric for agreement in recipe.contract]
+    parts: list[tuple[Any, dict[str, Any]]] = [
+        *zip(recipe.meet, plain["meet"], strict=True),
+        *zip(recipe.steps, plain["steps"], strict=True),
+        *zip(metrics, plain.get("contract", []), strict=True),
+    ]
+    for part, written in parts:
+        fields = written[part.name]
+        fields |= {name: KEPT for name in getattr(part, "secret", ()) if name in fields}
+    return plain
+
+
+def keeps_back(family: str, spec: Any) -> bool:
+    """Whether a model or hierarchy, as a certificate shows it, lacks what its owner keeps.
+
+    A hierarchy that is kept back is never made from a certificate, whatever stands there: it could name a file.
+
+    >>> keeps_back("models", {"alpha_k_anonymity": {"sensitive": "illness", "alpha": 0.5, "k": 2, "values": KEPT}})
+    True
+    >>> keeps_back("hierarchies", {"tree": KEPT}), keeps_back("hierarchies", {"intervals": {"widths": [5]}})
+    (True, False)
+    """
+    name, fields = next(iter(spec.items())) if isinstance(spec, Mapping) and spec else (spec, {})
+    secret = getattr(registry.family(family).get(str(name)), "secret", ())
+    if family == "hierarchies":
+        return bool(secret)
+    return isinstance(fields, Mapping) and any(fields.get(field) == KEPT for field in secret)
+
+
+def dump(recipe: Recipe) -> str:
+    """A recipe as YAML text."""
+    return write_yaml(to_dict(recipe))

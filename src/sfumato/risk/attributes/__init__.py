@@ -1,1 +1,0 @@
-"""What the attacks on sensitive columns share."""

@@ -1,1 +1,0 @@
-"""What follows from a release being as fine as its promise allows."""

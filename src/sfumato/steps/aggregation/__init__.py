@@ -1,1 +1,0 @@
-"""How microaggregation finds its groups: one family of methods a file."""

@@ -1,1 +1,0 @@
-"""Cuts through hierarchies and ordered domains, and what they cost."""

@@ -1,0 +1,231 @@
+"""Regions of a table: which classes are released together, and the recoding that follows."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import polars as pl
+
+from sfumato.core.classes import Placement
+from sfumato.core.hierarchy import TOP
+from sfumato.steps.local.class_recoding import SUPPRESSED, ClassRecoding, recode_classes
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from sfumato.core.classes import ClassTable
+    from sfumato.core.dataset import Dataset
+    from sfumato.steps.local.axes import Axis
+
+
+# What a region releases for the values it holds, column by column.
+#
+# - a line: the value, or the range from the least to the greatest: ``25-26`` (whole numbers from zero on), ``[-1.5, 2]``
+#   (other numbers), ``low..mid`` (ordered values), ``2024-01-05..2024-02-01`` (dates);
+# - a tree: the lowest node above all values;
+# - a set: the value, or all values that occur, sorted: ``{A, B}``; ``*`` when these are all the column has.
+#
+# A region with missing and other values releases the top of the tree, or ``*``, and loses everything; one with missing
+# values only releases a missing value and loses nothing.
+#
+# The loss of a cell is Iyengar's: the width of a range over the width of the column's values (of its listed order),
+# ``(leaves−1)/(all leaves−1)`` of a node as the hierarchy counts them, ``(values−1)/(all values−1)`` of a set.
+# Reference: Iyengar 2002, doi:10.1145/775047.775089.
+
+Cell = tuple[str | None, float]
+"""A released label and its loss."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Cells:
+    """What regions release in one column: ``labels[codes[region]]``, with the loss of each region's cell.
+
+    ``changed``: some region holds more than one value.
+    """
+
+    codes: NDArray[np.int64]
+    labels: tuple[str | None, ...]
+    losses: NDArray[np.float64]
+    changed: bool
+
+    @classmethod
+    def of(cls, kinds: Iterable[Cell], which: NDArray[np.int64], *, changed: bool) -> Cells:
+        """Region *i* has the cell number ``which[i]``; cells with the same label share a code."""
+        codes: dict[str | None, int] = {}
+        pairs = [(codes.setdefault(label, len(codes)), loss) for label, loss in kinds]
+        losses = np.array([loss for _, loss in pairs], dtype=np.float64)
+        return cls(np.array([code for code, _ in pairs], dtype=np.int64)[which], tuple(codes), losses[which], changed)
+
+
+def cells_of(axis: Axis, ranks: NDArray[np.int64], ends: NDArray[np.int64]) -> Cells:
+    """The cells of one column: region *r* holds ``ranks[ends[r−1]:ends[r]]``, never nothing."""
+    starts = np.concatenate([[0], ends[:-1]]).astype(np.int64)
+    if axis.form == "set":
+        return _set_cells(axis, ranks, np.diff(np.concatenate([[0], ends])))
+    lows, highs = np.minimum.reduceat(ranks, starts), np.maximum.reduceat(ranks, starts)
+    pairs, which = np.unique(lows << 32 | highs, return_inverse=True)
+    write = _tree_cell if axis.form == "tree" else _line_cell
+    return Cells.of(
+        [write(axis, pair >> 32, pair & 0xFFFFFFFF) for pair in pairs.tolist()],
+        which,
+        changed=bool((lows < highs).any()),
+    )
+
+
+def _line_cell(axis: Axis, low: int, high: int) -> Cell:
+    first, last = axis.labels[low], axis.labels[high]
+    if low == high:
+        return first, 0.0
+    if first is None or last is None:
+        return TOP, 1.0
+    return axis.join(first, last), float(axis.places[high] - axis.places[low]) / axis.span if axis.span > 0 else 0.0
+
+
+def _tree_cell(axis: Axis, low: int, high: int) -> Cell:
+    ladder, level = axis.ladder, 0
+    while ladder.climb(0, level)[low] != ladder.climb(0, level)[high]:
+        level += 1
+    node = int(ladder.climb(0, level)[low])
+    return ladder.labels[level][node], float(ladder.loss[level][node])
+
+
+def _set_cells(axis: Axis, ranks: NDArray[np.int64], lengths: NDArray[np.int64]) -> Cells:
+    pairs = np.unique(np.repeat(np.arange(len(lengths)), lengths) << 32 | ranks)
+    found = pairs & 0xFFFFFFFF
+    borders = np.searchsorted(pairs, np.arange(len(lengths) + 1) << 32).tolist()
+    seen: dict[bytes, int] = {}
+    sets: list[list[int]] = []
+    which = np.empty(len(lengths), dtype=np.int64)
+    for region in range(len(lengths)):
+        members = found[borders[region] : borders[region + 1]]
+        which[region] = seen.setdefault(members.tobytes(), len(seen))
+        if len(seen) > len(sets):
+            sets.append(members.tolist())
+    return Cells.of(
+        [_set_cell(axis, members) for members in sets], which, changed=any(len(members) > 1 for members in sets)
+    )
+
+
+def _set_cell(axis: Axis, ranks: Sequence[int]) -> Cell:
+    names = [axis.labels[rank] for rank in ranks]
+    if len(names) == 1:
+        return names[0], 0.0
+    if None in names or len(names) == len(axis.labels):
+        return TOP, 1.0
+    return "{" + ", ".join(str(name) for name in names) + "}", (len(names) - 1.0) / axis.span
+
+
+# What counts as equal must look equal.
+
+
+def written_alike(dataset: Dataset, name: str) -> Dataset:
+    """Write the numbers of one class alike: NaN beside missing and minus zero beside zero tell its rows apart."""
+    column = dataset.column(name)
+    if not column.dtype.is_float():
+        return dataset
+    numbers = column.fill_null(0.0).to_numpy()
+    two_zeros = bool((np.signbit(numbers) & (numbers == 0)).any())
+    two_missing = bool(column.null_count() and column.is_nan().any())
+    if not two_zeros and not two_missing:
+        return dataset
+    column = column.fill_nan(None)
+    zero = pl.lit(0.0, dtype=column.dtype)
+    return dataset.with_columns({name: pl.select(pl.when(column == 0).then(zero).otherwise(column)).to_series()})
+
+
+@dataclasses.dataclass(frozen=True)
+class Regions:
+    """Classes region after region: region *r* holds ``members[ends[r−1]:ends[r]]``, ``amounts`` records of each.
+
+    What comes after the last end is suppressed. A class may occur several times, with some of its records each.
+    """
+
+    members: NDArray[np.int64]
+    amounts: NDArray[np.int64]
+    ends: NDArray[np.int64]
+
+    def __len__(self) -> int:
+        return len(self.ends)
+
+    @classmethod
+    def of(cls, groups: NDArray[np.int64], amounts: NDArray[np.int64]) -> Regions:
+        """Class *i* goes to region ``groups[i]``, counted from 0 without gaps; below 0 it is suppressed."""
+        order = np.argsort(np.where(groups < 0, np.iinfo(np.int64).max, groups), kind="stable")
+        ends = np.cumsum(np.bincount(groups[groups >= 0]))
+        return cls(order, amounts[order], ends.astype(np.int64))
+
+    def numbers(self) -> NDArray[np.int64]:
+        """The region of every member."""
+        kept = int(self.ends[-1]) if len(self.ends) else 0
+        numbers = np.full(len(self.members), SUPPRESSED, dtype=np.int64)
+        numbers[:kept] = np.repeat(np.arange(len(self.ends)), np.diff(np.concatenate([[0], self.ends])))
+        return numbers
+
+    def loss(self, axes: Sequence[Axis], classes: ClassTable) -> float:
+        """The loss of all cells of all records that are released."""
+        starts = np.concatenate([[0], self.ends[:-1]]).astype(np.int64)
+        records = np.add.reduceat(self.amounts, starts)
+        return float(sum(records @ self.cells(axis, classes).losses for axis in axes))
+
+    def cells(self, axis: Axis, classes: ClassTable) -> Cells:
+        """What each region releases in one column."""
+        kept = self.members[: int(self.ends[-1])]
+        return cells_of(axis, axis.ranks[classes.codes(axis.column)[kept]], self.ends)
+
+
+def recoding(
+    classes: ClassTable,
+    axes: Sequence[Axis],
+    regions: Regions,
+    *,
+    method: str,
+    notes: Mapping[str, Any],
+) -> ClassRecoding:
+    """The plan that releases these regions. Columns that no region changes are left alone."""
+    cells = {axis.column: regions.cells(axis, classes) for axis in axes} if len(regions) else {}
+    whole = classes.records > 0
+    starts, amounts, numbers = _by_class(regions, classes)
+    shown = [name for name, column in cells.items() if column.changed]
+    return ClassRecoding(
+        columns=classes.columns,
+        placement=Placement(classes.ladders, classes.levels, classes.layout),
+        keys=classes.keys[whole],
+        starts=starts,
+        amounts=amounts,
+        regions=numbers,
+        cells={name: cells[name].codes for name in shown},
+        labels={name: cells[name].labels for name in shown},
+        losses={name: column.losses for name, column in cells.items()},
+        method=method,
+        notes={"regions": len(regions), **notes},
+    )
+
+
+def _by_class(regions: Regions, classes: ClassTable) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
+    """Starts, amounts and regions of the parts, class after class; classes that only a population has are left out."""
+    order = np.argsort(regions.members, kind="stable")
+    order = order[classes.records[regions.members[order]] > 0]
+    per_class = np.bincount(regions.members[order], minlength=len(classes))[classes.records > 0]
+    starts = np.concatenate([[0], np.cumsum(per_class)]).astype(np.int64)
+    return starts, regions.amounts[order], regions.numbers()[order]
+
+
+def release_regions(dataset: Dataset, plan: ClassRecoding) -> Dataset:
+    """Release the regions of a plan; what it leaves alone is written alike where it counts as equal.
+
+    Ranges and sets are no nodes of a column's hierarchy and not listed in its order: such a column has neither any more.
+    """
+    released = recode_classes(dataset, plan)
+    for name in plan.columns:
+        if name not in plan.cells:
+            released = written_alike(released, name)
+    schema = released.schema
+    for name in plan.cells:
+        ladder = plan.placement.ladders[plan.columns.index(name)]
+        known = {TOP, None}.union(*ladder.labels)
+        if not known.issuperset(plan.labels[name]):
+            schema = schema.replace(name, hierarchy=None, order=None)
+    return released.with_schema(schema)

@@ -1,0 +1,302 @@
+"""Top and bottom coding: the extremes are joined."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
+
+import numpy as np
+import polars as pl
+from pydantic import Field
+
+from sfumato.core.encoding import encode, label, numbers_of
+from sfumato.core.parameters import parameters
+from sfumato.core.schema import Attribute, Kind, Schema
+from sfumato.core.step import Account, Declaration, Effect, Masked, Preserved
+from sfumato.errors import ParameterError, SchemaError
+from sfumato.steps.kept import Kept
+from sfumato.steps.masking.block import (
+    Block,
+    Names,
+    block_of,
+    column_like,
+    ranks_of,
+    require_table,
+    units_in_order,
+    values_at,
+)
+from sfumato.steps.masking.recode import lost_hierarchy, relabelled
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from sfumato.core.dataset import Dataset
+    from sfumato.core.step import Goal
+
+
+# Quantiles of weighted values.
+
+
+def quantile_of(values: NDArray[np.float64], weights: NDArray[np.float64], share: float) -> float:
+    """The least known value up to which at least this share of the weight lies: the inverse distribution function.
+
+    >>> import numpy as np
+    >>> quantile_of(np.array([30.0, 10.0, 20.0]), np.ones(3), 0.5), quantile_of(np.array([1.0, 2.0]), np.array([1.0, 9.0]), 0.5)
+    (20.0, 2.0)
+    """
+    known = np.flatnonzero(~np.isnan(values))
+    order = known[np.argsort(values[known], kind="stable")]
+    below = np.cumsum(weights[order])
+    place = int(np.searchsorted(below, share * below[-1] * (1 - 1e-12)))
+    return float(values[order[min(place, len(order) - 1)]])
+
+
+if TYPE_CHECKING:
+    Array = NDArray[np.float64]
+    Flags = NDArray[np.bool_]
+
+Replacement = Literal["threshold", "mean", "median", "label"]
+Threshold = Annotated[float, Field(allow_inf_nan=False)] | str
+
+
+@parameters
+class TopBottomCoding:
+    r"""Replace the highest values of a column, or the lowest, by one value that they share.
+
+    The upper tail is all :math:`x \ge` ``top``, the lower one all :math:`x \le` ``bottom``; a threshold is given as a value, or by
+    ``top_quantile`` and ``bottom_quantile`` as the least value up to which that share of the records lies (of their weights, where a
+    column has that role). All values of a tail become the ``threshold``, their weighted ``mean``, their weighted
+    ``median`` (lower, where two are in the middle), or a ``label``: ``90+`` and ``<=5``, or what ``top_label`` and
+    ``bottom_label`` say.
+
+    Columns hold numbers, or their schema lists the order of their values; then a threshold is one of these, and there is
+    no mean. With a label a column of numbers becomes text, of kind ordinal; its hierarchy is kept if it knows the label.
+    Missing values stay missing. Thresholds are the same in all strata.
+
+    Everything else stays, and so does the order; with the mean, weighted means and sums stay exactly. A mean or median of
+    fewer than ``least`` persons (records, without persons) gives away almost what they are, and a warning says so. A coding
+    that leaves no value as it is, is refused. sdcMicro's ``topBotCoding`` codes what lies strictly beyond the threshold:
+    the same with the threshold as replacement.
+
+    Reference: Hundepool et al. 2012, doi:10.1002/9781118348239, section 3.4.
+
+    >>> from sfumato import examples
+    >>> from sfumato.core.step import Account, Declaration, Effect, Goal
+    >>> people, step = examples.students(), TopBottomCoding(["age"], top=21, replacement="label")
+    >>> released = step.apply(people, step.plan(people, Goal()))
+    >>> sorted(set(released.column("age").to_list()))
+    ['18', '19', '20', '21+']
+    """
+
+    columns: Annotated[Names, Field(description="columns that are coded, all by the same rule")]
+    top: Annotated[Threshold | None, Field(description="values from here up are coded")] = None
+    bottom: Annotated[Threshold | None, Field(description="values up to here are coded")] = None
+    top_quantile: Annotated[float | None, Field(gt=0, lt=1, description="top as a share of the records below it")] = (
+        None
+    )
+    bottom_quantile: Annotated[float | None, Field(gt=0, lt=1, description="bottom as a share of records")] = None
+    replacement: Annotated[Replacement, Field(description="what the values of a tail become")] = "threshold"
+    top_label: Annotated[str | None, Field(min_length=1, description="label of the upper tail")] = None
+    bottom_label: Annotated[str | None, Field(min_length=1, description="label of the lower tail")] = None
+    least: Annotated[int, Field(ge=1, description="fewer in a tail than this: its mean or median is warned of")] = 3
+
+    name: ClassVar[str] = "top_bottom_coding"
+    accounting: ClassVar[Declaration] = Declaration(
+        Effect.DATA_INDEPENDENT, "with thresholds as values, and replacement threshold or label"
+    )
+
+    def __post_init__(self) -> None:
+        upper, lower = (self.top, self.top_quantile), (self.bottom, self.bottom_quantile)
+        if upper == lower == (None, None):
+            raise ParameterError("TopBottomCoding: give top or bottom, as a value or as a quantile")
+        if None not in upper or None not in lower:
+            raise ParameterError("TopBottomCoding: give a threshold as a value or as a quantile, not both")
+        labels = [("top_label", self.top_label, upper), ("bottom_label", self.bottom_label, lower)]
+        for field, given, end in labels:
+            if given is not None and (self.replacement != "label" or end == (None, None)):
+                raise ParameterError(f"TopBottomCoding: {field} is for replacement label at that end")
+
+    def account(self, schema: Schema) -> Account:
+        """A rule for every value by itself, unless thresholds are quantiles or tails become their mean or median."""
+        if self.top_quantile is not None or self.bottom_quantile is not None:
+            return Account(why="quantiles are found in the data")
+        if self.replacement in ("mean", "median"):
+            return Account(why=f"a tail becomes the {self.replacement} of its values")
+        return Account(Effect.DATA_INDEPENDENT)
+
+    def plan(self, dataset: Dataset, goal: Goal) -> Masked:
+        """Find the tails and what they become."""
+        require_table(dataset, self.name, self.columns)
+        return _Coding(self, dataset).plan()
+
+    def apply(self, dataset: Dataset, plan: Masked) -> Dataset:
+        """Release the coded columns."""
+        return plan.applied(dataset)
+
+    def released_schema(self, schema: Schema, columns: Sequence[str]) -> Schema:
+        """What a released table with these columns is, when ``schema`` says what the original is."""
+        if self.replacement != "label":
+            return schema
+        changed = {n: self.coded(a) for n, a in schema.attributes.items() if n in self.columns}
+        return Schema({**schema.attributes, **changed})
+
+    def coded(self, attribute: Attribute) -> Attribute:
+        """What a column is once it has labels."""
+        top, bottom = self.label("top"), self.label("bottom")
+        wanted = [(self.top, self.top_quantile, top), (self.bottom, self.bottom_quantile, bottom)]
+        unknown = any(text is None for value, share, text in wanted if (value, share) != (None, None))
+        new = None if unknown else [text for text in (bottom, top) if text is not None]
+        order = attribute.order
+        if order is not None:
+            order = (*((bottom,) if bottom else ()), *order, *((top,) if top else ()))
+        return relabelled(attribute, new, kind=Kind.ORDINAL, order=order)
+
+    def label(self, end: str, threshold: str | None = None) -> str | None:
+        """The label of a tail; None where there is none or where it depends on the data."""
+        given, value = getattr(self, f"{end}_label"), getattr(self, end)
+        text = threshold if threshold is not None or value is None else label(value)
+        if given is not None or text is None:
+            return str(given) if given is not None else None
+        return f"{text}+" if end == "top" else f"<={text}"
+
+
+class _Coding:
+    """One run of the step."""
+
+    def __init__(self, step: TopBottomCoding, dataset: Dataset) -> None:
+        self.step, self.dataset = step, dataset
+        self.orders = {name: self._order(name) for name in step.columns}
+        self.block: Block = block_of(dataset, step.columns, (), self._read)
+        self.counts: dict[str, dict[str, int]] = {}
+        self.warnings: list[str] = []
+
+    def _order(self, name: str) -> tuple[str, ...] | None:
+        attribute = self.dataset.schema.attributes.get(name)
+        return attribute.order if attribute is not None else None
+
+    def _read(self, dataset: Dataset, name: str) -> Array:
+        if self.orders[name] is None:
+            return numbers_of(dataset, name)
+        if self.step.replacement == "mean":
+            raise ParameterError(
+                f"top_bottom_coding: {name!r} is ordinal and has no mean; take the median or the threshold"
+            )
+        return ranks_of(dataset, name)
+
+    def plan(self) -> Masked:
+        made, columns = self.block.values.copy(), {}
+        for j, name in enumerate(self.step.columns):
+            tails = self._tails(j, name)
+            self.counts[name] = {end: int(rows.sum()) for end, (_, rows) in tails.items()}
+            for threshold, rows in tails.values():
+                made[rows, j] = self._replaced(
+                    name, self.block.values[rows, j], self.block.weights[rows], threshold, rows
+                )
+            columns[name] = self._column(j, name, made[:, j], tails)
+        coded = [name for name in self.step.columns if sum(self.counts[name].values())]
+        before = self.dataset.schema.attributes
+        labelled = [n for n in self.step.columns if self.step.replacement == "label" and n in before]
+        after = {name: self.step.coded(before[name]) for name in labelled}
+        self.warnings += [words for name in labelled for words in lost_hierarchy(name, before[name], after[name])]
+        return Masked(
+            actions=dict.fromkeys(coded, self._words()),
+            columns={name: columns[name] for name in self.step.columns},
+            attributes=after,
+            preserved=self._preserved(made),
+            warnings=tuple(self.warnings),
+            public={"coded": self.counts, "replacement": self.step.replacement},
+        )
+
+    def _words(self) -> str:
+        ends = [end for end in ("top", "bottom") if any(count.get(end) for count in self.counts.values())]
+        return f"{' and '.join(ends)} coded ({self.step.replacement})"
+
+    def _tails(self, place: int, name: str) -> dict[str, tuple[float, Flags]]:
+        """Per end the threshold and the rows beyond it."""
+        values, step = self.block.values[:, place], self.step
+        known = ~np.isnan(values)
+        if not known.any():
+            raise SchemaError(f"top_bottom_coding: column {name!r} has no values at all")
+        top = self._threshold(name, values, step.top, step.top_quantile)
+        bottom = self._threshold(name, values, step.bottom, step.bottom_quantile)
+        found = {}
+        if bottom is not None:
+            found["bottom"] = (bottom, known & (values <= bottom))
+        if top is not None:
+            found["top"] = (top, known & (values >= top))
+        beyond = np.logical_or.reduce([rows for _, rows in found.values()])
+        if (top is not None and bottom is not None and bottom >= top) or (beyond == known).all():
+            raise ParameterError(
+                f"top_bottom_coding: nothing of column {name!r} would stay as it is; choose thresholds further apart"
+            )
+        for end, (_, rows) in found.items():
+            if not rows.any():
+                self.warnings.append(
+                    f"column {name!r} has no value at or beyond its {end} threshold: nothing was coded"
+                )
+        return found
+
+    def _threshold(self, name: str, values: Array, given: float | str | None, share: float | None) -> float | None:
+        if share is not None:
+            return quantile_of(values, self.block.weights, share)
+        if given is None:
+            return None
+        order = self.orders[name]
+        if order is not None:
+            if label(given) not in order:
+                raise ParameterError(f"top_bottom_coding: the order of {name!r} does not list the threshold")
+            return float(order.index(label(given)))
+        try:
+            return float(given)
+        except ValueError:
+            raise ParameterError(f"top_bottom_coding: {name!r} holds numbers, its threshold must be one") from None
+
+    def _replaced(self, name: str, tail: Array, weights: Array, threshold: float, rows: Flags) -> float:
+        """What the values of a tail become; where they become a label, the threshold."""
+        if self.step.replacement in ("threshold", "label") or not len(tail):
+            return threshold
+        units = units_in_order(self.dataset, self.block.order)
+        count = len(np.unique(units[-1][rows])) if units else len(tail)
+        if count < self.step.least:
+            self.warnings.append(
+                f"the {self.step.replacement} of {count} in a tail of {name!r} is released: it tells almost what they are"
+            )
+        weights = weights if weights.sum() > 0 else np.ones_like(weights)
+        return (
+            float(weights @ tail / weights.sum())
+            if self.step.replacement == "mean"
+            else quantile_of(tail, weights, 0.5)
+        )
+
+    def _column(self, place: int, name: str, coded: Array, tails: dict[str, tuple[float, Flags]]) -> pl.Series:
+        column, order = self.dataset.column(name), self.orders[name]
+        if self.step.replacement != "label":
+            if order is None:
+                return column_like(name, self.block.back(coded), column)
+            return self._ordered(column, place, coded)
+        encoded = encode(column)
+        texts = pl.Series(name, encoded.labels, dtype=pl.String).gather(encoded.codes)
+        for end, (threshold, rows) in tails.items():
+            text = self.step.label(end, label(threshold) if order is None else order[int(threshold)])
+            texts = texts.set(pl.Series(self.block.back(rows.astype(float)) > 0), text)
+        return texts
+
+    def _ordered(self, column: pl.Series, place: int, coded: Array) -> pl.Series:
+        """Listed values by rank: those of the column itself, or the threshold's own label where nobody has it."""
+        ranks = self.block.values[:, place]
+        if np.isin(coded[~np.isnan(coded)], ranks).all():
+            return values_at(column, self.block.back(ranks), self.block.back(coded))
+        order = pl.Series([*(self.orders[column.name] or ()), None], dtype=pl.String)
+        return order.gather(np.where(np.isnan(coded), len(order) - 1, coded).astype(np.int64)).alias(column.name)
+
+    def _preserved(self, made: Array) -> tuple[Preserved, ...]:
+        names = self.block.names
+        told: tuple[Preserved, ...] = (Preserved("values between the thresholds", names, True, 0.0),)
+        if self.step.replacement == "label":
+            return told
+        told = (*told, Preserved("order", names, True, 0.0))
+        if self.step.replacement == "mean":
+            kept = Kept(self.block, made)
+            return (*told, kept.means(exactly=True), kept.sums(exactly=True), kept.variances())
+        ordinal = any(order is not None for order in self.orders.values())
+        return told if ordinal else (*told, Kept(self.block, made).means())

@@ -1,0 +1,224 @@
+"""Date shifting: every person's dates move together."""
+
+from __future__ import annotations
+
+import datetime
+from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
+
+import numpy as np
+import polars as pl
+from pydantic import Field
+
+from sfumato.core.design import units_of
+from sfumato.core.parameters import parameters
+from sfumato.core.randomness import canonical_order, placed_back
+from sfumato.core.schema import Role
+from sfumato.core.step import Masked, Preserved
+from sfumato.errors import ParameterError, SchemaError
+from sfumato.steps.masking.block import Names, by_appearance, require_table
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from sfumato.core.dataset import Dataset
+    from sfumato.core.step import Goal
+
+
+# Columns of dates and times: their days, and the same moved by whole days.
+
+TICKS = {"ms": 86_400_000, "us": 86_400_000_000, "ns": 86_400_000_000_000}
+FIRST, LAST = -719_162, 2_932_896
+"""1 January 1 and 31 December 9999 as days since 1 January 1970."""
+
+
+def days_of(column: pl.Series, table: str) -> NDArray[np.float64]:
+    """The day of every value, counted from 1 January 1970; NaN where it is missing.
+
+    >>> import polars as pl
+    >>> days_of(pl.Series("at", ["1970-01-11", "1969-12-31T08:00", None]), "the table").tolist()
+    [10.0, -1.0, nan]
+    """
+    found = dates_of(column, table).cast(pl.Int32).cast(pl.Float64)
+    return found.fill_null(float("nan")).to_numpy()
+
+
+def dates_of(column: pl.Series, table: str) -> pl.Series:
+    """The date of every value of a column of dates, times or ISO text; its time of day is left out."""
+    name = column.name
+    if column.dtype in (pl.Date, pl.Null):
+        return column.cast(pl.Date)
+    if isinstance(column.dtype, pl.Datetime):
+        return column.dt.date()
+    if column.dtype != pl.String:
+        raise SchemaError(f"column {name!r} of {table} must hold dates, times or ISO text; it is {column.dtype}")
+    read = column.str.slice(0, 10).str.to_date("%Y-%m-%d", strict=False)
+    after = column.str.slice(10, 1)
+    read = read.set(~after.is_in(["", "T", " "]).fill_null(True), None)
+    lost = read.null_count() - column.null_count()
+    if lost:
+        raise SchemaError(
+            f"column {name!r} of {table} must hold dates as YYYY-MM-DD, with or without a time; "
+            f"{lost:,} value(s) are none"
+        )
+    return read
+
+
+def moved(column: pl.Series, table: str, shifts: NDArray[np.int64]) -> pl.Series:
+    """A column moved by whole days, row by row; the time of day and what text says behind the date stay."""
+    name, days = column.name, pl.Series(shifts)
+    if isinstance(column.dtype, pl.Datetime):
+        ticks = TICKS[column.dtype.time_unit]
+        return (column.to_physical() + days * ticks).cast(column.dtype).alias(name)
+    dates = (dates_of(column, table).cast(pl.Int32).cast(pl.Int64) + days).cast(pl.Int32).cast(pl.Date)
+    if column.dtype != pl.String:
+        return dates.alias(name)
+    return (dates.dt.strftime("%Y-%m-%d").str.zfill(10) + column.str.slice(10)).alias(name)
+
+
+if TYPE_CHECKING:
+    Array = NDArray[np.float64]
+    Rows = NDArray[np.int64]
+
+EPOCH = datetime.date(1970, 1, 1)
+FEW = 14
+
+
+@parameters
+class ShiftDates:
+    r"""Move all dates of a person by one random number of days.
+
+    The shift is uniform on the whole numbers from −``days`` to ``days`` except 0; with ``keep_weekday`` on the multiples of
+    7 among them. All named columns of all rows of a unit move by the same shift, so every interval between two dates
+    of a unit stays exactly. Units are persons where the table has them, else households, else rows; ``unit`` says otherwise.
+
+    With ``earliest`` and ``latest`` only shifts are drawn that leave all dates of the unit within; units near an end then
+    move to one side more than to the other. A unit that has no such shift is refused, by count.
+
+    Columns hold dates, times (the time of day stays; with a time zone, 24 hours are a day) or text that starts with a date as
+    YYYY-MM-DD. Missing values stay missing. Name all columns with dates of a unit in one step: two steps draw two shifts.
+
+    Shifts do not hide a pattern that is known otherwise: who knows one date of a person exactly knows all, and seasons,
+    weekdays (kept on purpose) or a known event narrow the shift down. Few possible shifts are warned of.
+
+    Reference: Hripcsak et al. 2016, *Preserving temporal relations in clinical data while maintaining privacy*,
+    doi:10.1093/jamia/ocw001.
+
+    >>> import polars as pl
+    >>> from sfumato.core.dataset import Dataset
+    >>> from sfumato.core.randomness import Seed
+    >>> from sfumato.core.step import Goal
+    >>> table = Dataset(pl.DataFrame({"in": ["2024-02-28"], "out": ["2024-03-01"]}))
+    >>> plan = ShiftDates(["in", "out"], 30).plan(table, Goal(seed=Seed(1)))
+    >>> stay = plan.columns["out"].str.to_date() - plan.columns["in"].str.to_date()
+    >>> stay.dt.total_days().to_list()
+    [2]
+    """
+
+    columns: Annotated[Names, Field(description="columns that hold dates")]
+    days: Annotated[int, Field(ge=1, le=365_000, description="how many days a date moves at most")]
+    keep_weekday: Annotated[bool, Field(description="move by whole weeks")] = False
+    earliest: Annotated[datetime.date | None, Field(description="no date is moved before this one")] = None
+    latest: Annotated[datetime.date | None, Field(description="no date is moved behind this one")] = None
+    unit: Annotated[
+        Literal["person", "household", "row"] | None, Field(description="whose dates move together; None: units if any")
+    ] = None
+
+    name: ClassVar[str] = "shift_dates"
+
+    def __post_init__(self) -> None:
+        if self.keep_weekday and self.days < 7:
+            raise ParameterError("ShiftDates: keep_weekday moves by whole weeks; days must be 7 at least")
+        if self.earliest is not None and self.latest is not None and self.earliest > self.latest:
+            raise ParameterError("ShiftDates: earliest must not be after latest")
+
+    def plan(self, dataset: Dataset, goal: Goal) -> Masked:
+        """Draw a shift for every unit."""
+        require_table(dataset, self.name, self.columns)
+        order = canonical_order(dataset)
+        table, columns = dataset.source.name, [dataset.column(name) for name in self.columns]
+        days = np.stack([days_of(column, table)[order] for column in columns], axis=1)
+        kind, units = _units(self, dataset, order)
+        low, high = self._limits(days, units)
+        shifts = self._drawn(low, high, goal)
+        rows = placed_back(shifts[units].astype(np.float64), order).astype(np.int64)
+        made = {column.name: moved(column, table, rows) for column in columns}
+        after = np.stack([days_of(column, table)[order] for column in made.values()], axis=1)
+        off = _intervals_off(days, after, units)
+        kept = [Preserved(f"intervals within a {kind}", tuple(self.columns), True, off)]
+        if self.keep_weekday:
+            kept.append(Preserved("weekdays", tuple(self.columns), True, 0.0))
+        return Masked(
+            actions=dict.fromkeys(self.columns, f"moved by one random shift a {kind}"),
+            columns=made,
+            preserved=tuple(kept),
+            warnings=tuple(self._warnings(kind, dataset)),
+            public={"days": self.days, "unit": kind, "weekdays_kept": self.keep_weekday},
+            owner={"units": len(shifts)},
+        )
+
+    def apply(self, dataset: Dataset, plan: Masked) -> Dataset:
+        """Release the moved dates."""
+        return plan.applied(dataset)
+
+    def _limits(self, days: Array, units: Rows) -> tuple[Rows, Rows]:
+        """Per unit the least and the greatest number of steps (days or weeks) it may move."""
+        count = int(units.max()) + 1
+        least, greatest = np.full(count, np.inf), np.full(count, -np.inf)
+        np.minimum.at(least, units, np.fmin.reduce(days, axis=1, initial=np.inf))
+        np.maximum.at(greatest, units, np.fmax.reduce(days, axis=1, initial=-np.inf))
+        first = FIRST if self.earliest is None else (self.earliest - EPOCH).days
+        last = LAST if self.latest is None else (self.latest - EPOCH).days
+        size = 7 if self.keep_weekday else 1
+        low = np.ceil(np.maximum(first - least, -self.days) / size)
+        high = np.floor(np.minimum(last - greatest, self.days) / size)
+        return low.astype(np.int64), high.astype(np.int64)
+
+    def _drawn(self, low: Rows, high: Rows, goal: Goal) -> Rows:
+        """A shift in days for every unit, uniform between its limits but not 0."""
+        has_zero = (low <= 0) & (high >= 0)
+        choices = high - low + 1 - has_zero
+        stuck = int((choices < 1).sum())
+        if stuck:
+            raise SchemaError(
+                f"shift_dates: {stuck:,} unit(s) cannot be moved within the bounds; widen earliest and latest, or raise days"
+            )
+        picked = low + np.floor(goal.stream("shift dates").random(len(low)) * choices).astype(np.int64)
+        picked += has_zero & (picked >= 0)
+        return picked * (7 if self.keep_weekday else 1)
+
+    def _warnings(self, kind: str, dataset: Dataset) -> list[str]:
+        found = []
+        choices = 2 * (self.days // 7 if self.keep_weekday else self.days)
+        if choices < FEW:
+            found.append(
+                f"there are only {choices} possible shifts: whoever knows about when something was can try them all"
+            )
+        if kind == "row" and dataset.schema.columns(Role.UNIT):
+            found.append(
+                "rows of one unit move apart: intervals between them are lost, and their average tells the true date"
+            )
+        return found
+
+
+def _units(step: ShiftDates, dataset: Dataset, order: Rows) -> tuple[str, Rows]:
+    """Whose dates move together, and per row in canonical order the number of its unit."""
+    found = None if step.unit == "row" else units_of(dataset, step.unit)
+    if found is None and step.unit in ("person", "household"):
+        raise SchemaError(
+            f"shift_dates: no column with role unit identifies the {step.unit}; give one, or leave unit out"
+        )
+    if found is None:
+        return "row", np.arange(len(dataset))
+    kinds = {dataset.schema[name].unit for name in dataset.schema.columns(Role.UNIT)}
+    return step.unit or ("person" if "person" in kinds else "household"), by_appearance(found[order])
+
+
+def _intervals_off(before: Array, after: Array, units: Rows) -> float:
+    """By how many days two dates of a unit moved differently, at most."""
+    shifts = after - before
+    count = int(units.max()) + 1
+    least, greatest = np.full(count, np.inf), np.full(count, -np.inf)
+    np.minimum.at(least, units, np.fmin.reduce(shifts, axis=1, initial=np.inf))
+    np.maximum.at(greatest, units, np.fmax.reduce(shifts, axis=1, initial=-np.inf))
+    known = least <= greatest
+    return float((greatest - least)[known].max(initial=0.0))

@@ -1,0 +1,1 @@
+"""Groups of records alike that get one value: microaggregation of every family, and bucketization."""

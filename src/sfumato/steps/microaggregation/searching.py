@@ -1,0 +1,240 @@
+"""Groups that a search makes better: downhill from MDAV, or by annealing as long as it may take."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from sfumato.steps.microaggregation.ground import Found, Ground, error_of, mdav
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from sfumato.kernels.regrouping import Groups
+
+if TYPE_CHECKING:
+    Array = NDArray[np.float64]
+    Labels = NDArray[np.int64]
+
+EFFORT = 30_000_000
+"""Changes tried where neither effort nor seconds are given: about ten seconds."""
+NEIGHBOURS = 30
+ROUNDS = 50
+TRIES = 20
+"""Changes tried at one temperature, by active record."""
+AT_ONCE = 200_000
+"""Changes tried between two looks at the clock."""
+STEPS = 100
+"""Temperatures of the first anneal; twice as many in every second one after it."""
+COLD, HOT = 0.1, 300.0
+"""Records are active at a temperature T when their scale lies between COLD·T and HOT·T."""
+FEW = 10
+LOCAL_SHARE = 0.3
+LOCAL_STEPS = 60
+LOCAL_RECORDS = 100
+SMALLEST = 1e-12
+HOPELESS = 1.2
+"""Groups with so many times the least error are still hot when the search is stopped: going downhill would be in vain."""
+
+
+def refined(ground: Ground) -> Found:
+    """MDAV, then records moved and swapped, groups dissolved and created, as long as each lowers the error."""
+    start = mdav(ground).groups
+    made = grouped(ground, start)
+    changes = descended(made, ground.k, np.arange(len(start)), error_of(ground.points, start))
+    return Found(numbered(made.groups), {"start_error": error_of(ground.points, start), "changes": changes})
+
+
+def best(ground: Ground, *, effort: int | None, seconds: float | None) -> Found:
+    """The best groups that annealing meets; see :class:`Search`."""
+    return Search(ground).run(EFFORT if effort is None and seconds is None else effort, seconds)
+
+
+class Search:
+    """Simulated annealing of all records, again and again and each time more slowly, and of regions in between.
+
+    At temperature T a change that adds x to the squared error is made with probability exp(−x/T). Only those records are
+    active whose *scale*, the squared distance to the (k − 1)-th neighbour, is of the order of T: farther ones
+    are settled already, and nearer ones would only be stirred. So outliers are decided first, dense regions last, and nothing is
+    spent where nothing can be won. After each anneal smaller regions of the best groups so far are annealed, with preference for
+    those with a large error, and kept where that helps. Every anneal goes downhill to its end. What is returned is the best of all.
+    """
+
+    def __init__(self, ground: Ground) -> None:
+        self.began = time.monotonic()
+        self.ground, self.k = ground, ground.k
+        self.random = ground.draw("annealing")
+        self.draws = self.random.integers(1, 2**63, size=1, dtype=np.uint64)
+        start = mdav(ground).groups
+        self.made = grouped(ground, start)
+        self.everyone = np.arange(len(start))
+        self.start_error = error_of(ground.points, start)
+        descended(self.made, self.k, self.everyone, self.start_error)
+        self.least, self.groups = self._error(), self.made.groups.copy()
+        self.scales = scales_of(self.made, self.k)
+        self.tried = 0
+
+    def run(self, effort: int | None, seconds: float | None) -> Found:
+        """Search until the effort or the time is spent."""
+        most = math.inf if effort is None else effort
+        stopped = None
+        for tries in self._anneals():
+            self.tried += tries
+            spent = time.monotonic() - self.began
+            shares = (self.tried / most, spent / seconds if seconds else 0.0)
+            self.ground.progress(min(1.0, max(shares)), "searching better groups")
+            if max(shares) >= 1.0:
+                stopped = "effort" if shares[0] >= 1.0 else "seconds"
+                break
+        if self._error() < HOPELESS * self.least:
+            descended(self.made, self.k, self.everyone, self.least)
+            self._keep()
+        return Found(numbered(self.groups), self._notes(stopped, time.monotonic() - self.began))
+
+    def _notes(self, stopped: str | None, spent: float) -> dict[str, Any]:
+        return {
+            "start_error": self.start_error,
+            "effort": self.tried,
+            "stopped_by": stopped,
+            "seconds": round(spent, 3),
+        }
+
+    def _anneals(self) -> Iterator[int]:
+        if self.least <= SMALLEST * self.start_error or len(self.made.sizes) < 2:
+            return
+        order = np.argsort(self.scales, kind="stable")
+        last = 1e-3 * self.start_error / len(order)
+        first = max(0.3 * self.scales[order[-min(3, len(order))]], 10 * last)
+        steps, before = STEPS, 0
+        for turn in range(10**9):
+            before = self.tried
+            yield from self._anneal(order, first, last, steps)
+            self._keep()
+            whole = self.tried - before
+            while self.tried - before < (1 + LOCAL_SHARE) * whole:
+                yield from self._anneal_region(last)
+                self._keep()
+            steps *= 1 + turn % 2
+
+    def _anneal(self, order: Labels, first: float, last: float, steps: int) -> Iterator[int]:
+        """Cool from one temperature to another; ``order`` has records by their scale. Yields the changes tried."""
+        from sfumato.kernels.microaggregation import anneal
+
+        scales = self.scales[order]
+        for temperature in np.geomspace(first, last, steps):
+            low, high = np.searchsorted(scales, (COLD * temperature, HOT * temperature))
+            if high - low < FEW:
+                high = min(len(order), low + FEW)
+                low = max(0, high - FEW)
+            waiting = TRIES * int(high - low)
+            while waiting:
+                tries = min(waiting, AT_ONCE)
+                anneal(self.made, self.k, self.draws, temperature, tries, order[low:high])
+                waiting -= tries
+                yield tries
+        descended(self.made, self.k, order, self.least)
+
+    def _anneal_region(self, last: float) -> Iterator[int]:
+        """Anneal the records around one of the best groups so far."""
+        self._restore()
+        centre = self._centre()
+        away = ((self.made.points - self.made.points[centre]) ** 2).sum(axis=1)
+        count = min(len(away), int(LOCAL_RECORDS * 2 ** self.random.uniform(-1.5, 3.0)))
+        region = np.sort(np.argpartition(away, count - 1)[:count])
+        order = region[np.argsort(self.scales[region], kind="stable")]
+        high = max(float(self.scales[order[int(0.9 * (count - 1))]]), 2 * last) * 10 ** self.random.uniform(-1, 0.5)
+        yield from self._anneal(order, high, max(min(last, high / 2), high * 1e-3), LOCAL_STEPS)
+
+    def _centre(self) -> int:
+        """A random record; more often one that lies far from the mean of its group."""
+        if self.random.random() < 0.3:
+            return int(self.random.integers(len(self.everyone)))
+        made = self.made
+        means = made.sums[made.groups] / made.sizes[made.groups][:, None]
+        errors = ((made.points - means) ** 2).sum(axis=1)
+        shares = errors.cumsum()
+        return min(int(shares.searchsorted(self.random.random() * shares[-1])), len(errors) - 1)
+
+    def _keep(self) -> None:
+        """Remember the groups when they are the best so far."""
+        error = self._error()
+        if error < self.least:
+            self.least, self.groups = error, self.made.groups.copy()
+
+    def _restore(self) -> None:
+        from sfumato.kernels.regrouping import settle
+
+        self.made.groups[:] = self.groups
+        settle(self.made)
+
+    def _error(self) -> float:
+        from sfumato.kernels.regrouping import squared_error
+
+        return float(squared_error(self.made.points, self.made.groups, len(self.made.sizes)))
+
+
+def grouped(ground: Ground, groups: Labels) -> Groups:
+    """Groups with all that the loops keep about them."""
+    from sfumato.kernels.regrouping import Groups, settle
+
+    n, d = ground.points.shape
+    points = np.zeros((n, -(-max(d, 1) // 4) * 4))
+    points[:, :d] = ground.points
+    count = max(n // ground.k, int(groups.max()) + 1)
+    room = max(3 * ground.k, int(np.bincount(groups).max())) + 1
+    made = Groups(
+        points=points,
+        near=neighbours(ground),
+        groups=groups.copy(),
+        places=np.zeros(n, dtype=np.int64),
+        members=np.zeros((count, room), dtype=np.int64),
+        sizes=np.zeros(count, dtype=np.int64),
+        sums=np.zeros((count, points.shape[1])),
+        free=np.zeros(count + 1, dtype=np.int64),
+    )
+    settle(made)
+    return made
+
+
+def neighbours(ground: Ground) -> NDArray[np.int32]:
+    """The nearest records of each record in its part; where a part has too few, they are repeated."""
+    from scipy.spatial import KDTree
+
+    largest = max(map(len, ground.parts))
+    width = max(1, min(max(NEIGHBOURS, 3 * ground.k), largest - 1))
+    near = np.empty((len(ground.points), width), dtype=np.int32)
+    for rows in ground.parts:
+        points, wanted = ground.points[rows], min(width, len(rows) - 1)
+        if not wanted:
+            near[rows] = rows[0]
+            continue
+        found = KDTree(points).query(points, k=wanted + 1)[1]
+        own = found == np.arange(len(rows))[:, None]
+        own[~own.any(axis=1), -1] = True
+        near[rows] = rows[found[~own].reshape(len(rows), wanted)][:, np.arange(width) % wanted]
+    return near
+
+
+def scales_of(made: Groups, k: int) -> Array:
+    """How far the records of a group around each record would lie apart: the (k − 1)-th neighbour, or the first that differs."""
+    away = np.stack([((made.points - made.points[column]) ** 2).sum(axis=1) for column in made.near.T], axis=1)
+    away[:, : min(k - 2, away.shape[1] - 1)] = 0.0
+    first = np.argmax(away > 0.0, axis=1)
+    found: Array = away[np.arange(len(away)), first]
+    return found
+
+
+def descended(made: Groups, k: int, active: Labels, error: float) -> int:
+    """Go downhill until nothing lowers the error; returns the number of changes."""
+    from sfumato.kernels.microaggregation import descend
+
+    return int(descend(made, k, active, SMALLEST * max(error, SMALLEST), ROUNDS))
+
+
+def numbered(groups: Labels) -> Labels:
+    """The same groups numbered from 0 without gaps."""
+    return np.unique(groups, return_inverse=True)[1].astype(np.int64)

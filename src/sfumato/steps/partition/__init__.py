@@ -1,1 +1,0 @@
-"""Classes cut into regions: axes, cells, regions, and the plan of every local method."""

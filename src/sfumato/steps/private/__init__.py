@@ -1,1 +1,0 @@
-"""What steps that release microdata under differential privacy share."""

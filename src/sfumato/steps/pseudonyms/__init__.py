@@ -1,0 +1,1 @@
+"""Pseudonyms in the place of identifiers, one way to make them a function."""

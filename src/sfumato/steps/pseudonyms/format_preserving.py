@@ -1,0 +1,278 @@
+"""Pseudonyms that keep the form of a value: a digit stays a digit, a letter a letter."""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import unicodedata
+from collections.abc import Sequence
+from functools import cache
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from sfumato.core.keys import derived
+from sfumato.steps.pseudonyms.codes import digests
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+
+# What a character may become when the form of a value is kept.
+
+CLASSES = frozenset({"Nd", "Lu", "Ll", "Lt", "Lm", "Lo"})
+"""Digits and letters of any script; all other characters stay."""
+
+
+def alphabet_of(character: str) -> str:
+    """The characters of the same class near a character: digits, small or capital letters of its script.
+
+    ASCII letters and digits stay ASCII. Elsewhere the characters of the same category in the same block of 256 code
+    points count, as the Unicode database 3.2 has them: it comes with every Python and never changes, so neither do the
+    pseudonyms. A character that is kept has an alphabet of itself alone.
+
+    >>> alphabet_of("7"), alphabet_of("q"), alphabet_of("-"), "é" in alphabet_of("ü")
+    ('0123456789', 'abcdefghijklmnopqrstuvwxyz', '-', True)
+    """
+    category = unicodedata.ucd_3_2_0.category(character)
+    if category not in CLASSES:
+        return character
+    low = 0x80 if 0x80 <= ord(character) < 0x100 else ord(character) & ~0xFF
+    high = 0x80 if low == 0 else (low & ~0xFF) + 0x100
+    return _alphabet(category, low, high)
+
+
+@cache
+def _alphabet(category: str, low: int, high: int) -> str:
+    return "".join(chr(c) for c in range(low, high) if unicodedata.ucd_3_2_0.category(chr(c)) == category)
+
+
+class CharacterTable:
+    """Per code point that occurs: the number of its alphabet, its place in it, and how many characters that has."""
+
+    def __init__(self, points: NDArray[np.uint32]) -> None:
+        self.points = np.unique(points)
+        alphabets = [alphabet_of(chr(point)) for point in self.points.tolist()]
+        self.alphabets = sorted(set(alphabets))
+        number = {alphabet: i for i, alphabet in enumerate(self.alphabets)}
+        places = [alphabet.index(chr(p)) for alphabet, p in zip(alphabets, self.points.tolist(), strict=True)]
+        self.numbers = np.array([number[a] for a in alphabets], dtype=np.int64)
+        self.places = np.array(places, dtype=np.int64)
+        self.sizes = np.array([len(a) for a in alphabets], dtype=np.int64)
+        self.first = np.array([ord(a[0]) for a in alphabets], dtype=np.int64)
+        starts = np.cumsum([0, *(len(a) for a in self.alphabets)])
+        self.starts = starts[self.numbers]
+        self.flat = np.array([ord(c) for a in self.alphabets for c in a], dtype=np.uint32)
+
+    def rows(self, points: NDArray[np.uint32]) -> NDArray[np.int64]:
+        """The row of this table for each code point."""
+        return np.searchsorted(self.points, points).astype(np.int64)
+
+
+# Keyed permutations of small and middle-sized domains.
+#
+# Up to 2^16 values are put in the order of their AES-256 images: every permutation can come out. Larger domains are products
+# :math:`\mathbb Z_a \times \mathbb Z_b`, and a Feistel network of twelve rounds permutes them, each round adding a keyed function
+# of one half to the other (Black & Rogaway 2002, doi:10.1007/3-540-45760-7_9). As the halves are products of whole characters,
+# :math:`a \cdot b` is the size of the domain and nothing has to be walked.
+
+SMALL = 1 << 16
+ROUNDS = 12
+WIDEST = 1 << 48
+"""Halves below this are computed in machine words, many values at once."""
+
+
+def aes_blocks(key: bytes, tweaks: NDArray[np.uint64], numbers: NDArray[np.int64], turn: int) -> NDArray[np.uint64]:
+    """AES-256 of one block a number, (tweak: 8 bytes ‖ turn: 2 ‖ number: 6), as two words a row."""
+    from cryptography.hazmat.primitives.ciphers import Cipher
+    from cryptography.hazmat.primitives.ciphers.algorithms import AES256
+    from cryptography.hazmat.primitives.ciphers.modes import ECB
+
+    blocks = np.empty((len(numbers), 2), dtype=">u8")
+    blocks[:, 0] = tweaks
+    blocks[:, 1] = numbers.astype(np.uint64) | np.uint64(turn << 48)
+    # every block is a message of its own that occurs once a turn: AES is used as a keyed function here, not as a mode
+    sealed = Cipher(AES256(key), ECB()).encryptor().update(blocks.tobytes())  # noqa: S305
+    return np.frombuffer(sealed, dtype=">u8").reshape(-1, 2).astype(np.uint64)
+
+
+def shuffled(key: bytes, tweak: int, size: int) -> NDArray[np.int64]:
+    """A permutation of 0 … size − 1, for sizes up to 2^16."""
+    images = aes_blocks(key, np.full(size, tweak, dtype=np.uint64), np.arange(size), ROUNDS)
+    return np.lexsort((images[:, 1], images[:, 0])).astype(np.int64)
+
+
+def feistel(
+    key: bytes,
+    tweaks: NDArray[np.uint64],
+    halves: tuple[NDArray[np.int64], NDArray[np.int64]],
+    sizes: tuple[NDArray[np.int64], NDArray[np.int64]],
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Permute many pairs at once, each within the product of its two sizes.
+
+    A keyed number modulo *a* is the sum of two independent words modulo *a*: its distance from uniform is below
+    2·(a/2^64)², under 2^−31 for the widest half.
+    """
+    found, limits = [half.copy() for half in halves], [size.astype(np.uint64) for size in sizes]
+    for turn in range(ROUNDS):
+        side, other = turn % 2, 1 - turn % 2
+        words = aes_blocks(key, tweaks, found[other], turn)
+        size = limits[side]
+        moved = (found[side].astype(np.uint64) + words[:, 0] % size + words[:, 1] % size) % size
+        found[side] = moved.astype(np.int64)
+    return found[0], found[1]
+
+
+def feistel_wide(key: bytes, tweak: bytes, halves: tuple[int, int], sizes: tuple[int, int]) -> tuple[int, int]:
+    """Permute one pair of halves of any size; HMAC-SHA-256 is the keyed function."""
+    found = list(halves)
+    for turn in range(ROUNDS):
+        side, other = turn % 2, 1 - turn % 2
+        width = (sizes[other].bit_length() + 7) // 8
+        message = tweak + bytes([turn]) + found[other].to_bytes(width, "big")
+        found[side] = (found[side] + _wide_number(key, message, sizes[side].bit_length() + 64)) % sizes[side]
+    return found[0], found[1]
+
+
+def _wide_number(key: bytes, message: bytes, bits: int) -> int:
+    blocks = range((bits + 255) // 256)
+    return int.from_bytes(b"".join(hmac.digest(key, bytes([n]) + message, hashlib.sha256) for n in blocks), "big")
+
+
+class FormKeys(NamedTuple):
+    """Keys for three uses: to tell forms apart, for values that fit machine words, and for longer ones."""
+
+    forms: bytes
+    blocks: bytes
+    wide: bytes
+
+
+def format_preserving(values: Sequence[str], key: bytes, domain: str) -> list[str]:
+    """Every value permuted among all values of its form; the values must be different.
+
+    The form is the class of every character, and the characters that are neither letters nor digits. Each form has a keyed
+    permutation of its own, so different values stay different and what comes out has the form that went in.
+    """
+    keys = FormKeys(*(derived(key, f"format, {purpose}", domain) for purpose in ("forms", "blocks", "wide")))
+    by_length: dict[int, list[int]] = {}
+    for position, value in enumerate(values):
+        by_length.setdefault(len(value), []).append(position)
+    found = list(values)
+    for length, positions in by_length.items():
+        if length:
+            made = _of_one_length([values[p] for p in positions], length, keys)
+            for position, value in zip(positions, made, strict=True):
+                found[position] = value
+    return found
+
+
+def _of_one_length(values: Sequence[str], length: int, keys: FormKeys) -> list[str]:
+    """All values of a length at once: a matrix of characters, whatever their forms."""
+    points = np.frombuffer("".join(values).encode("utf-32-le"), dtype="<u4").reshape(len(values), length)
+    table = CharacterTable(points)
+    rows = table.rows(points)
+    sizes = table.sizes[rows]
+    form = np.where(sizes > 1, table.first[rows], points).astype("<u4")
+    tweaks, form_number = _tweaks(form, keys.forms)
+    varying = sizes > 1
+    left = varying & (np.cumsum(varying, axis=1) <= varying.sum(axis=1, keepdims=True) // 2)
+    masks = (left, varying & ~left)
+    with np.errstate(over="ignore"):
+        widths = [np.where(mask, sizes, 1).astype(np.float64).prod(axis=1) for mask in masks]
+    places = table.places[rows].copy()
+    small = widths[0] <= SMALL / widths[1]
+    wide = np.maximum(widths[0], widths[1]) >= WIDEST
+    _permute_small(places, sizes, np.flatnonzero(small), (keys.blocks, tweaks, form_number))
+    _permute_many(places, sizes, masks, np.flatnonzero(~small & ~wide), (keys.blocks, tweaks))
+    _permute_wide(places, sizes, masks, np.flatnonzero(wide), (keys.wide, tweaks))
+    text = table.flat[table.starts[rows] + places].astype("<u4").tobytes().decode("utf-32-le")
+    return [text[start : start + length] for start in range(0, len(text), length)]
+
+
+def _tweaks(form: NDArray[np.uint32], secret: bytes) -> tuple[NDArray[np.uint64], NDArray[np.int64]]:
+    """Per value 64 keyed bits of its form, and the number of the form."""
+    width = form.shape[1] * 4
+    whole = np.ascontiguousarray(form).tobytes()
+    numbers: dict[bytes, int] = {}
+    of_row = [numbers.setdefault(whole[s : s + width], len(numbers)) for s in range(0, len(whole), width)]
+    keyed = digests(secret, (one.decode("utf-32-le") for one in numbers))[:, :8]
+    words = np.ascontiguousarray(keyed).view(">u8").ravel().astype(np.uint64)
+    index = np.array(of_row, dtype=np.int64)
+    return words[index], index
+
+
+def _ranked(places: NDArray[np.int64], sizes: NDArray[np.int64], mask: NDArray[np.bool_]) -> NDArray[np.int64]:
+    """The characters under a mask as one number a row, first character first."""
+    rank = np.zeros(len(places), dtype=np.int64)
+    for c in range(places.shape[1]):
+        rank = np.where(mask[:, c], rank * sizes[:, c] + places[:, c], rank)
+    return rank
+
+
+def _unrank(
+    places: NDArray[np.int64], sizes: NDArray[np.int64], mask: NDArray[np.bool_], rank: NDArray[np.int64]
+) -> None:
+    """Write numbers back as characters: the inverse of ranking."""
+    for c in reversed(range(places.shape[1])):
+        places[:, c] = np.where(mask[:, c], rank % sizes[:, c], places[:, c])
+        rank = np.where(mask[:, c], rank // sizes[:, c], rank)
+
+
+def _permute_small(
+    places: NDArray[np.int64],
+    sizes: NDArray[np.int64],
+    rows: NDArray[np.int64],
+    keyed: tuple[bytes, NDArray[np.uint64], NDArray[np.int64]],
+) -> None:
+    secret, tweaks, form_number = keyed
+    order = rows[np.argsort(form_number[rows], kind="stable")]
+    starts = np.flatnonzero(np.diff(form_number[order], prepend=-1))
+    for members in np.split(order, starts[1:]) if len(order) else ():
+        inside, mask = places[members], sizes[members] > 1
+        size = int(sizes[members[0]].prod())
+        if size > 1:
+            permutation = shuffled(secret, int(tweaks[members[0]]), size)
+            _unrank(inside, sizes[members], mask, permutation[_ranked(inside, sizes[members], mask)])
+            places[members] = inside
+
+
+def _permute_many(
+    places: NDArray[np.int64],
+    sizes: NDArray[np.int64],
+    masks: tuple[NDArray[np.bool_], NDArray[np.bool_]],
+    rows: NDArray[np.int64],
+    keyed: tuple[bytes, NDArray[np.uint64]],
+) -> None:
+    if not len(rows):
+        return
+    inside, within, (left, right) = places[rows], sizes[rows], (masks[0][rows], masks[1][rows])
+    limits = (np.where(left, within, 1).prod(axis=1), np.where(right, within, 1).prod(axis=1))
+    halves = (_ranked(inside, within, left), _ranked(inside, within, right))
+    moved = feistel(keyed[0], keyed[1][rows], halves, limits)
+    for mask, rank in zip((left, right), moved, strict=True):
+        _unrank(inside, within, mask, rank)
+    places[rows] = inside
+
+
+def _permute_wide(
+    places: NDArray[np.int64],
+    sizes: NDArray[np.int64],
+    masks: tuple[NDArray[np.bool_], NDArray[np.bool_]],
+    rows: NDArray[np.int64],
+    keyed: tuple[bytes, NDArray[np.uint64]],
+) -> None:
+    """Long values, one by one: their halves do not fit a machine word."""
+    for row in rows.tolist():
+        columns = [mask[row].nonzero()[0].tolist() for mask in masks]
+        radices = [[int(sizes[row, c]) for c in side] for side in columns]
+        halves, limits = [0, 0], [1, 1]
+        for side in (0, 1):
+            for c, radix in zip(columns[side], radices[side], strict=True):
+                halves[side] = halves[side] * radix + int(places[row, c])
+                limits[side] *= radix
+        tweak = int(keyed[1][row]).to_bytes(8, "big")
+        moved = feistel_wide(keyed[0], tweak, (halves[0], halves[1]), (limits[0], limits[1]))
+        for side in (0, 1):
+            rank = moved[side]
+            for c, radix in zip(reversed(columns[side]), reversed(radices[side]), strict=True):
+                rank, places[row, c] = divmod(rank, radix)

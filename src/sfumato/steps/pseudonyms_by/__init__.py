@@ -1,1 +1,0 @@
-"""How pseudonyms are made, one method a file."""

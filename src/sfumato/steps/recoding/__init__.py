@@ -1,0 +1,1 @@
+"""Global recoding: the generalization lattice and the searches in it."""

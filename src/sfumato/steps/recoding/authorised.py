@@ -1,0 +1,66 @@
+"""Only the rows of people who allow this use."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar
+
+import numpy as np
+from pydantic import AfterValidator, Field
+
+from sfumato.core.encoding import encode
+from sfumato.core.parameters import parameters
+from sfumato.core.step import Masked
+from sfumato.errors import ParameterError, ReleaseRefused
+
+if TYPE_CHECKING:
+    from sfumato.core.dataset import Dataset
+    from sfumato.core.step import Goal
+
+
+@parameters
+class Authorised:
+    """Keep the rows whose policy allows the use; everybody else is left out before anything is done with their data.
+
+    ``by`` is the column that names each row's policy, ``allowed`` the policies that allow the use. A row without a policy, or
+    with one that is not listed, is left out. The column must not be released: give it the role direct, and it is dropped
+    at the end.
+
+    >>> import polars as pl
+    >>> from sfumato.core.dataset import Dataset
+    >>> from sfumato.core.step import Goal
+    >>> table = Dataset(pl.DataFrame({"consent": ["v1", "none", "v2", None], "age": [1, 2, 3, 4]}))
+    >>> step = Authorised("consent", ["v1", "v2"])
+    >>> step.apply(table, step.plan(table, Goal())).column("age").to_list()
+    [1, 3]
+    """
+
+    by: Annotated[str, Field(description="column that names each row's policy")]
+    allowed: Annotated[Sequence[str], AfterValidator(tuple), Field(description="policies that allow the use")]
+
+    name: ClassVar[str] = "authorised"
+    secret: ClassVar[tuple[str, ...]] = ("allowed",)
+
+    @property
+    def claims(self) -> tuple[str, ...]:
+        """Direct identifiers that must still be there when this step runs."""
+        return (self.by,)
+
+    def plan(self, dataset: Dataset, goal: Goal) -> Masked:
+        """Find the rows that may be used."""
+        dataset.require([self.by])
+        if not self.allowed:
+            raise ParameterError("authorised: allowed is empty, so nobody's data may be used")
+        encoded = encode(dataset.column(self.by))
+        wanted = set(self.allowed)
+        fits = np.array([label in wanted for label in encoded.labels], dtype=bool)
+        rows = np.flatnonzero(fits[encoded.codes]) if len(dataset) else np.zeros(0, dtype=np.int64)
+        if not len(rows):
+            raise ReleaseRefused(f"authorised: none of {len(dataset):,} rows belongs to somebody who allows this use")
+        left_out = len(dataset) - len(rows)
+        return Masked(actions={}, rows=rows, public={"records_not_authorised": left_out})
+
+    def apply(self, dataset: Dataset, plan: Any) -> Dataset:
+        """Leave the others out."""
+        made: Dataset = plan.applied(dataset)
+        return made

@@ -1,0 +1,67 @@
+r"""Which classes go so that several sums over the rest are small enough at once and the fewest records are lost.
+
+Promises about the whole table each ask :math:`\sum_{E \text{ kept}} x_{mE} \le s_m`. What one after the other would drop can be more than is
+needed together: a class that helps both may cost less than one for each. Classes with equal numbers are alike, so what is
+asked for is how many of each kind go, a small integer program:
+
+.. math:: \min \sum_g n_g z_g \quad\text{with}\quad \sum_g x_{mg} z_g \ge \sum_E x_{mE} - s_m \text{ for all } m, \qquad 0 \le z_g \le c_g
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from sfumato.core.classes import ClassTable
+
+if TYPE_CHECKING:
+    Sums = Sequence[tuple[NDArray[np.float64], float]]
+
+NEAR = 1e-12
+"""Share of a whole sum that rounding may hide."""
+
+
+def fewest_together(classes: ClassTable, sums: Sums, known: NDArray[np.bool_]) -> NDArray[np.bool_]:
+    """The classes to drop so that all sums hold; ``known`` where the solver finds nothing with fewer records.
+
+    Of classes that are alike those go first whose values come first, so the order of the rows does not matter.
+    """
+    kinds, of, many = np.unique(
+        np.column_stack([classes.records, *(gains for gains, _ in sums)]),
+        axis=0,
+        return_inverse=True,
+        return_counts=True,
+    )
+    gone = _how_many(kinds, many, sums)
+    if gone is None or gone @ kinds[:, 0] >= classes.records[known].sum():
+        return known
+    of = of.reshape(-1)
+    order = np.lexsort((*classes.keys.T[::-1], of))
+    rank = np.empty(len(of), dtype=np.int64)
+    rank[order] = np.arange(len(of)) - np.repeat(np.cumsum(many) - many, many)
+    dropped: NDArray[np.bool_] = rank < gone[of]
+    return dropped if all(_held(sum_, dropped) for sum_ in sums) else known
+
+
+def _how_many(kinds: NDArray[np.float64], many: NDArray[np.int64], sums: Sums) -> NDArray[np.int64] | None:
+    from scipy.optimize import Bounds, LinearConstraint, milp
+
+    needs = [gains.sum() - slack - NEAR * np.abs(gains).sum() for gains, slack in sums]
+    solved = milp(
+        kinds[:, 0],
+        integrality=np.ones(len(kinds)),
+        bounds=Bounds(0, many),
+        constraints=LinearConstraint(kinds[:, 1:].T, lb=needs),
+        options={"mip_rel_gap": 0.0},
+    )
+    return None if solved.x is None else np.rint(solved.x).astype(np.int64)
+
+
+def _held(asked: tuple[NDArray[np.float64], float], dropped: NDArray[np.bool_]) -> bool:
+    gains, slack = asked
+    return bool(gains[~dropped].sum() <= slack + NEAR * np.abs(gains).sum())

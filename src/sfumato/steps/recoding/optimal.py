@@ -1,0 +1,255 @@
+"""The optimal node of a generalization lattice, by depth-first branch and bound.
+
+Columns are decided one after the other. For a prefix of decided levels the *coarse* table, in which the columns not
+yet decided stand at their highest level, bounds every node below: a record that must be suppressed there must be
+suppressed in all of them (for models that shrink, see ``Model.shrinking``). So a subtree is cut off when its coarse
+table already suppresses too much, or when its cells already cost more than the best node found.
+
+Coarse tables of a few columns are small. Each is rolled up from the table of the same columns under a shorter prefix,
+and only when a walk gets that deep: tables of many columns, which are large, are seldom touched.
+
+With suppression the optimum need not be k-minimal (a coarser node may lose fewer records than it costs), so nothing is
+cut off merely because a finer node is feasible.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from collections.abc import Iterable, Iterator, Mapping
+from typing import TYPE_CHECKING, Any, Protocol
+
+from sfumato.core.progress import Progress, silent
+from sfumato.steps.recoding.lattice import Judged, Lattice, Node
+
+if TYPE_CHECKING:
+    from sfumato.core.classes import ClassTable
+
+WORDS = "searching the lattice"
+OFTEN = 64
+"""After how many looks it is told how far the search is."""
+SLACK = 1e-12
+"""Scores closer than this are equal; the node with the smaller sum of levels wins, then the smaller tuple."""
+
+
+@dataclasses.dataclass
+class Search:
+    """One walk over a lattice. ``best`` is the optimum so far, ``closest`` the infeasible node that lacks least."""
+
+    lattice: Lattice
+    progress: Progress = silent
+    best: Judged | None = None
+    closest: Judged | None = None
+    looked_at: int = 0
+    decided: int = 0
+    feasible: list[Judged] = dataclasses.field(default_factory=list)
+
+    def run(self) -> Search:
+        """Walk the whole lattice."""
+        lattice = self.lattice
+        self.progress(0.0, WORDS)
+        towers = Towers(lattice)
+        self._keep(lattice.judge(lattice.at(lattice.high, towers.finest)))
+        if lattice.columns:
+            self._visit(lattice.low[: self._first_choice()], towers)
+        if lattice.objective.minimal:
+            self._choose_minimal()
+        return self
+
+    def _first_choice(self) -> int:
+        """The first column with more than one level to choose from, or the last one: nothing is decided before it."""
+        lattice = self.lattice
+        levels = enumerate(zip(lattice.low, lattice.high, strict=True))
+        return next((a for a, (low, high) in levels if low < high), len(lattice.columns) - 1)
+
+    def _visit(self, prefix: Node, towers: Towers) -> None:
+        """Decide the next column, the most promising level first."""
+        below = self._nodes_below(len(prefix))
+        for bound, level in sorted(self._branches(prefix, towers)):
+            if self._hopeless(bound):
+                self._settle(below)
+            else:
+                self._visit((*prefix, level), towers)
+
+    def _branches(self, prefix: Node, towers: Towers) -> Iterator[tuple[float, int]]:
+        """The levels of the next column that may lead to something, each with the least score below it."""
+        lattice, depth = self.lattice, len(prefix)
+        name, last = lattice.columns[depth], depth == len(lattice.columns) - 1
+        coarse = towers.table(prefix)
+        for level in range(lattice.low[depth], lattice.high[depth] + 1):
+            coarse = coarse.roll_up({name: level})
+            self.looked_at += 1
+            if self.looked_at % OFTEN == 0:
+                self.progress(self.decided / lattice.size, f"{WORDS}, {self.looked_at:,} looked at")
+            if last:
+                self._keep(lattice.judge(coarse))
+                self._settle(1)
+                continue
+            bound = self._bound(coarse, depth + 1)
+            if bound is None:
+                self._settle(self._nodes_below(depth))
+            else:
+                yield bound, level
+
+    def _nodes_below(self, depth: int) -> int:
+        """Number of nodes that share the levels of the columns up to this one."""
+        low, high = self.lattice.low[depth + 1 :], self.lattice.high[depth + 1 :]
+        return math.prod(h - lo + 1 for lo, h in zip(low, high, strict=True))
+
+    def _bound(self, coarse: ClassTable, fixed: int) -> float | None:
+        """Least score of any node below, or None when none can be feasible."""
+        lattice = self.lattice
+        tally = lattice.tally(coarse, lattice.forced(coarse), fixed)
+        if tally.suppressed > lattice.budget:
+            return None
+        return lattice.objective.score(tally) if lattice.objective.bounded else -math.inf
+
+    def _hopeless(self, bound: float) -> bool:
+        return self.best is not None and not self.lattice.objective.minimal and bound > self.best.score + SLACK
+
+    def _keep(self, judged: Judged) -> None:
+        if not judged.feasible:
+            if self.closest is None or judged.tally.suppressed < self.closest.tally.suppressed:
+                self.closest = judged
+            return
+        if self.lattice.objective.minimal:
+            self.feasible.append(judged)
+        elif self.best is None or better(judged, self.best):
+            self.best = judged
+
+    def _settle(self, nodes: int) -> None:
+        before = self.decided
+        self.decided += nodes
+        if before * 100 // self.lattice.size != self.decided * 100 // self.lattice.size:
+            self.progress(self.decided / self.lattice.size, WORDS)
+
+    def _choose_minimal(self) -> None:
+        self.best = preferred(k_minimal(self.feasible))
+
+
+class Towers:
+    """Coarse tables by number of columns shown and prefix decided, rolled up when first asked for.
+
+    Tower *j* shows the columns up to *j*: those of the prefix at their decided levels, the others at their lowest;
+    the columns after *j* stand at their highest level. A tower is a stack of tables for growing prefixes.
+    """
+
+    def __init__(self, lattice: Lattice) -> None:
+        self.columns = lattice.columns
+        self.finest = lattice.at(lattice.low)
+        self._stacks: list[list[tuple[Node, ClassTable]]] = []
+        table = self.finest
+        for shown in range(len(self.columns) - 1, -1, -1):
+            self._stacks.append([((), table)])
+            table = table.roll_up({self.columns[shown]: lattice.high[shown]})
+        self._stacks.reverse()
+
+    def table(self, prefix: Node) -> ClassTable:
+        """The table that shows the prefix and the column after it."""
+        stack = self._stacks[len(prefix)]
+        while prefix[: len(stack[-1][0])] != stack[-1][0]:
+            stack.pop()
+        while len(stack[-1][0]) < len(prefix):
+            known, table = stack[-1]
+            level = prefix[len(known)]
+            stack.append(((*known, level), table.roll_up({self.columns[len(known)]: level})))
+        return stack[-1][1]
+
+
+def better(one: Judged, other: Judged) -> bool:
+    """Whether a node is to be preferred: smaller score, then fewer levels in all, then the smaller tuple."""
+    if abs(one.score - other.score) > SLACK * max(1.0, abs(other.score)):
+        return one.score < other.score
+    return (sum(one.node), one.node) < (sum(other.node), other.node)
+
+
+def k_minimal(feasible: list[Judged]) -> list[Judged]:
+    """The feasible nodes that have no feasible node strictly below them: Samarati's antichain."""
+    found: dict[Node, Judged] = {}
+    for judged in sorted(feasible, key=lambda j: (sum(j.node), j.node)):
+        if not any(_below(node, judged.node) for node in found):
+            found[judged.node] = judged
+    return list(found.values())
+
+
+def preferred(minimal: list[Judged]) -> Judged | None:
+    """The k-minimal node of the least score; equal ones go by Samarati's four preferences, then the smaller tuple."""
+    return min(minimal, key=lambda j: (j.score, *_preferences(j), j.node), default=None)
+
+
+def _below(one: Node, other: Node) -> bool:
+    return all(a <= b for a, b in zip(one, other, strict=True))
+
+
+def _preferences(judged: Judged) -> tuple[float, float, float, float]:
+    """Samarati's four preferences in their order, to break ties."""
+    t = judged.tally
+    relative = sum(level / max(1, top) for level, top in zip(t.levels, t.tops, strict=True))
+    return float(sum(t.levels)), relative, -float(t.classes), float(t.suppressed)
+
+
+# What a search of the lattice ends with, whatever the algorithm.
+
+
+@dataclasses.dataclass(frozen=True)
+class Outcome:
+    """The node that was chosen, or None and the infeasible node that lacks least.
+
+    ``looked_at`` counts the nodes whose classes were counted; ``notes`` say what the algorithm knows besides, as plain
+    data. ``algorithm`` names the one that was taken where that was left open.
+    """
+
+    best: Judged | None
+    closest: Judged | None
+    looked_at: int
+    notes: Mapping[str, Any] = dataclasses.field(default_factory=dict)
+    algorithm: str | None = None
+
+
+class Algorithm(Protocol):
+    """A way to search a lattice."""
+
+    def __call__(self, lattice: Lattice, progress: Progress) -> Outcome:  # noqa: D102
+        ...
+
+
+def best_of(lattice: Lattice, judged: Iterable[Judged]) -> Judged | None:
+    """The feasible node that the objective prefers; Samarati's preferences choose among the k-minimal ones."""
+    feasible = (j for j in judged if j.feasible)
+    if lattice.objective.minimal:
+        return preferred(k_minimal(list(feasible)))
+    best: Judged | None = None
+    for one in feasible:
+        if best is None or better(one, best):
+            best = one
+    return best
+
+
+def closest_of(judged: Iterable[Judged]) -> Judged | None:
+    """The infeasible node that would suppress least."""
+    return min((j for j in judged if not j.feasible), key=lambda j: (j.tally.suppressed, j.node), default=None)
+
+
+def tell(progress: Progress, done: int, work: int, words: str) -> None:
+    """Say how much is done whenever that is one percent more."""
+    if done * 100 // work != (done - 1) * 100 // work:
+        progress(min(1.0, done / work), words)
+
+
+def minimal_notes(lattice: Lattice, minimal: Iterable[Judged]) -> dict[str, Any]:
+    """How many k-minimal nodes there are, and every one of them: its levels, what it suppresses, and its score.
+
+    The least score first; nodes of equal score in the order of their levels.
+    """
+    listed = sorted(minimal, key=lambda j: (j.score, sum(j.node), j.node))
+    return {
+        "k_minimal_nodes": len(listed),
+        "k_minimal": [
+            {
+                "levels": dict(zip(lattice.columns, j.node, strict=True)),
+                "suppressed_records": j.tally.suppressed,
+                "score": j.score,
+            }
+            for j in listed
+        ],
+    }

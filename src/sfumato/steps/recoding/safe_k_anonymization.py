@@ -1,0 +1,254 @@
+"""Safe k-anonymization: a secret sample, fixed levels and no small classes are differentially private together."""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+import math
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar
+
+import numpy as np
+import polars as pl
+from pydantic import Field
+
+from sfumato.core.classes import ladder_of, remap_to
+from sfumato.core.encoding import encode
+from sfumato.core.hierarchy import bind, is_fixed
+from sfumato.core.parameters import parameters
+from sfumato.core.randomness import canonical_order
+from sfumato.core.schema import Attribute, Kind, Role, Schema
+from sfumato.core.step import Account, Declaration, Effect, Goal, Masked
+from sfumato.errors import ParameterError, SchemaError, did_you_mean
+from sfumato.formulas.exact_draws import Draws
+from sfumato.formulas.safe_anonymization import delta_of, needed_k, usual_beta
+from sfumato.steps.certified import facts, require_one_row_each, warnings
+from sfumato.steps.masking.block import require_table
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from sfumato.core.dataset import Dataset
+    from sfumato.core.hierarchy import Hierarchy, Ladder
+
+
+# Columns at levels that were chosen without looking at the data.
+
+if TYPE_CHECKING:
+    Codes = NDArray[np.int64]
+
+TRIED = 40
+"""So many values are climbed alone to see whether a hierarchy depends on the others."""
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Fixed:
+    """One column at its level: a code for every row, what is released, and what the column is then."""
+
+    codes: Codes
+    values: pl.Series | None
+    attribute: Attribute | None
+
+
+def fixed_columns(dataset: Dataset, columns: Sequence[str], levels: Mapping[str, int], step: str) -> dict[str, Fixed]:
+    """Every column at the level that is said, level 0 where none is."""
+    unknown = [name for name in levels if name not in columns]
+    if unknown:
+        raise SchemaError(
+            [f"{step}: levels names a column {n!r} that is not there.{did_you_mean(n, columns)}" for n in unknown]
+        )
+    return {name: _fixed(dataset, name, levels.get(name, 0), step) for name in columns}
+
+
+def _fixed(dataset: Dataset, name: str, level: int, step: str) -> Fixed:
+    encoded = encode(dataset.column(name))
+    if level == 0:
+        return Fixed(encoded.codes, None, None)
+    before = dataset.schema[name]
+    ladder = ladder_of(dataset, name, encoded)
+    if not 0 <= level <= ladder.top:
+        raise SchemaError(f"{step}: column {name!r} has levels 0 to {ladder.top}; level {level} is asked for")
+    if before.hierarchy is None or not is_fixed(before.hierarchy) or _depends_on_data(before.hierarchy, ladder, level):
+        raise SchemaError(
+            f"{step}: the hierarchy of {name!r} is made from the values that occur, which tells about them; "
+            "write it down once with write_hierarchy and use the file, or say its limits"
+        )
+    codes = remap_to(ladder, encoded, level)[encoded.codes]
+    ordered = before.kind in (Kind.NUMERIC, Kind.DATE, Kind.ORDINAL)
+    after = dataclasses.replace(before, kind=Kind.ORDINAL if ordered else Kind.NOMINAL, order=None)
+    return Fixed(codes, pl.Series(name, ladder.labels[level], dtype=pl.String).gather(codes), after)
+
+
+def _depends_on_data(hierarchy: Hierarchy, ladder: Ladder, level: int) -> bool:
+    """Whether some value climbs to another label, or not at all, when it is alone; a few values are tried."""
+    up = ladder.climb(0, level)
+    known = [code for code, text in enumerate(ladder.labels[0]) if text is not None]
+    for code in known[:: max(1, len(known) // TRIED)]:
+        alone = bind(hierarchy, [ladder.labels[0][code]], [1])
+        if alone.top != ladder.top or alone.labels[level][0] != ladder.labels[level][up[code]]:
+            return True
+    return False
+
+
+if TYPE_CHECKING:
+    Rows = NDArray[np.int64]
+
+
+@parameters
+class SafeAnonymize:
+    r"""Sample records with probability β, generalise by fixed levels, drop classes with fewer than k: (ε, δ)-private.
+
+    Classes are made of **all** columns that are released, sensitive ones too: every record that is released is equal to k − 1 others
+    in everything. ``levels`` says the level of each column's hierarchy (0 where it is not said: as it is), chosen without looking at
+    the data; a hierarchy that is made from the values that occur is refused.
+
+    Give ``delta``, and k is the smallest that keeps it, or give ``k``, and δ follows: see :mod:`sfumato.formulas.safe_anonymization`. ``beta``
+    is at most, and without a word exactly, :math:`1 - e^{-\varepsilon}`:
+
+    ====  =======  ===================================
+    ε     β        k for δ = 10⁻⁴ / 10⁻⁵ / 10⁻⁶
+    ====  =======  ===================================
+    0.1   0.09516  38 / 49 / 60
+    0.5   0.39347  39 / 51 / 63
+    1     0.63212  47 / 61 / 74
+    1.5   0.77687  62 / 80 / 99
+    2     0.86466  81 / 113 / 131
+    ====  =======  ===================================
+
+    Neighbours are tables that differ by one record more or less. So the number of records of the original must stay secret, and who was
+    sampled. Where that number is public, as it is once suppressed records are counted in a certificate, what holds is
+    :math:`(2\varepsilon, (1 + e^\varepsilon)\delta)` for replacing one record: one goes, another comes. The plan tells both. Coins come from the operating system (:mod:`sfumato.formulas.exact_draws`). With a seed for rehearsals nothing is certified. Records are
+    released in the order of their values. Each person must have one row. A table that is released empty is a valid answer: raise the
+    levels. ARX takes k + 1 for k.
+
+    Reference: Li, Qardaji & Su 2012, doi:10.1145/2414456.2414474; Bild, Kuhn & Prasser 2018, doi:10.1515/popets-2018-0004.
+
+    >>> step = SafeAnonymize(1.0, delta=1e-5)
+    >>> step.crowd, round(step.share, 5)
+    (61, 0.63212)
+    """
+
+    epsilon: Annotated[float, Field(gt=0, allow_inf_nan=False, description="ε")]
+    delta: Annotated[float | None, Field(gt=0, lt=1, description="δ; instead of k")] = None
+    k: Annotated[int | None, Field(ge=2, description="least number of sampled records of a class; instead of δ")] = None
+    beta: Annotated[float | None, Field(gt=0, lt=1, description="share that is sampled; None: 1 − e^−ε")] = None
+    levels: Annotated[
+        dict[str, Annotated[int, Field(ge=0)]], Field(description="level of each column, chosen without the data")
+    ] = Field(default_factory=dict)
+
+    name: ClassVar[str] = "safe_k_anonymization"
+    accounting: ClassVar[Declaration] = Declaration(Effect.ACCOUNTED, "(ε, δ) for all columns")
+    replayable: ClassVar[bool] = False
+
+    def __post_init__(self) -> None:
+        if (self.delta is None) == (self.k is None):
+            raise ParameterError("SafeAnonymize: give either delta or k")
+        _ = self.reached  # β too large for ε is refused here
+
+    @property
+    def share(self) -> float:
+        """The share that is sampled."""
+        return usual_beta(self.epsilon) if self.beta is None else self.beta
+
+    @property
+    def crowd(self) -> int:
+        """The least number of sampled records of a class."""
+        return self.k if self.k is not None else _needed_k(self.delta or 0.0, self.share, self.epsilon)
+
+    @property
+    def reached(self) -> float:
+        """The δ that holds."""
+        return _delta_of(self.crowd, self.share, self.epsilon)
+
+    def account(self, schema: Schema) -> Account:
+        """ε and δ for everything that is released."""
+        twice = (2 * self.epsilon, min(1.0, (1 + math.exp(min(self.epsilon, 700.0))) * self.reached))
+        return Account(Effect.ACCOUNTED, "", None, self.epsilon, self.reached, neighbours="add_remove", replaced=twice)
+
+    def plan(self, dataset: Dataset, goal: Goal) -> Masked:
+        """Sample, generalise and suppress."""
+        columns = self._columns(dataset)
+        draws = Draws.of(goal, self.name)
+        fixed = fixed_columns(dataset, columns, self.levels, self.name)
+        rows = self._rows(dataset, fixed, draws)
+        changed = {name: one for name, one in fixed.items() if one.values is not None}
+        words = {name: f"generalised to the fixed level {self.levels[name]}" for name in changed}
+        return Masked(
+            actions=words,
+            columns={name: one.values for name, one in changed.items() if one.values is not None},
+            rows=rows,
+            attributes={name: one.attribute for name, one in changed.items() if one.attribute is not None},
+            warnings=(*warnings(draws, self.name), *_emptied(rows)),
+            public=self._told(draws, dataset.schema),
+        )
+
+    def apply(self, dataset: Dataset, plan: Masked) -> Dataset:
+        """Release what is left."""
+        return plan.applied(dataset)
+
+    def released_schema(self, schema: Schema, columns: Sequence[str]) -> Schema:
+        """What a released table is, when ``schema`` says what the original is."""
+        for name in (n for n, level in self.levels.items() if level and n in schema.attributes):
+            schema = schema.replace(name, order=None)
+        return schema
+
+    def _columns(self, dataset: Dataset) -> list[str]:
+        require_table(dataset, self.name, list(self.levels))
+        units = dataset.schema.columns(Role.UNIT)
+        require_one_row_each(dataset, self.name)
+        if units:
+            raise SchemaError(
+                f"{self.name}: {', '.join(units)} tells every record apart, so that none would be left; drop it first"
+            )
+        direct = dataset.schema.columns(Role.DIRECT)
+        return [name for name in dataset.columns if name not in direct]
+
+    def _rows(self, dataset: Dataset, fixed: dict[str, Fixed], draws: Draws) -> Rows:
+        """Sampled rows of large classes, in the order of what they release."""
+        from sfumato.kernels.keys import group
+
+        order = canonical_order(dataset)
+        sampled = order[draws.kept(len(order), self.share)]
+        if not len(sampled):
+            return sampled
+        codes = np.stack([one.codes[sampled] for one in fixed.values()], axis=1)
+        ids, _ = group(codes.astype(np.uint64))
+        large = np.bincount(ids)[ids] >= self.crowd
+        rows, codes = sampled[large], codes[large]
+        return rows[np.lexsort(codes.T[::-1])] if len(rows) else rows
+
+    def _told(self, draws: Draws, schema: Schema) -> dict[str, Any]:
+        told = facts(
+            draws,
+            epsilon=self.epsilon,
+            delta=self.reached,
+            neighbours="add_remove: tables that differ by one record more or less",
+            assumptions=[
+                "levels, hierarchies and the choice of columns do not depend on the data",
+                "the number of records of the original, and who was sampled, stay secret",
+            ],
+        )
+        if told["certified"]:
+            twice = self.account(schema).replaced or (math.inf, 1.0)
+            told["where_the_number_of_records_is_public"] = {
+                "epsilon": twice[0],
+                "delta": twice[1],
+                "neighbours": "replace: tables of the same size that differ in one record",
+            }
+        return told | {"beta": self.share, "k": self.crowd, "levels_fixed": dict(self.levels)}
+
+
+@functools.lru_cache(maxsize=256)
+def _delta_of(k: int, beta: float, epsilon: float) -> float:
+    return delta_of(k, beta, epsilon)
+
+
+@functools.lru_cache(maxsize=256)
+def _needed_k(delta: float, beta: float, epsilon: float) -> int:
+    return needed_k(delta, beta, epsilon)
+
+
+def _emptied(rows: Rows) -> tuple[str, ...]:
+    return (
+        () if len(rows) else ("safe_k_anonymization: no class is large enough, nothing is released; raise the levels",)
+    )

@@ -1,0 +1,1 @@
+"""Suppression of records, columns and cells, greedy and exact."""

@@ -1,0 +1,441 @@
+"""PRAM: categories are released at random, by probabilities that are known."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
+
+import numpy as np
+import polars as pl
+from pydantic import Field, ValidationError, ValidatorFunctionWrapHandler, WrapValidator
+
+from sfumato.core.design import units_of, weights_of
+from sfumato.core.encoding import label
+from sfumato.core.parameters import parameters
+from sfumato.core.step import Goal, Masked, Preserved
+from sfumato.errors import ParameterError, SchemaError
+from sfumato.formulas.transition import (
+    checked_matrix,
+    direct_invariant,
+    local_epsilon,
+    two_stage_invariant,
+    uniform_matrix,
+)
+from sfumato.steps.swapping.ground import (
+    Columns,
+    Within,
+    carriers_of,
+    codes_of,
+    combined,
+    members_of,
+    require_apart,
+    require_columns,
+    strata_apart,
+)
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from sfumato.core.dataset import Dataset
+    from sfumato.steps.swapping.ground import Carriers
+
+
+# Which matrix randomises the answers of each stratum, and the answers it gives.
+
+if TYPE_CHECKING:
+    Codes = NDArray[np.int64]
+    Floats = NDArray[np.float64]
+
+Invariant = Literal["two_stage", "direct", "none"]
+Value = str | bool | int | float
+Rows = Mapping[Value, Mapping[Value, float]]
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Transition:
+    """``matrix[i, j]`` is the probability that ``labels[i]`` is released as ``labels[j]``, in one stratum.
+
+    Labels are tuples, one part for each of ``columns``. They are data values: this is for the owner.
+    """
+
+    columns: tuple[str, ...]
+    stratum: int
+    labels: tuple[tuple[str, ...], ...]
+    matrix: Floats
+
+    @property
+    def epsilon(self) -> float:
+        """The ε of local differential privacy of one answer."""
+        return local_epsilon(self.matrix)
+
+
+def dense(rows: Rows) -> tuple[dict[str, int], Floats]:
+    """A matrix written as labels → labels → probability, as numbered labels and an array; what is not written is 0."""
+    numbers = {label(value): i for i, value in enumerate(rows)}
+    if not rows or len(numbers) < len(rows):
+        raise ParameterError("it needs one row for each value of the column")
+    strange = {label(to) for row in rows.values() for to in row} - set(numbers)
+    if strange:
+        raise ParameterError(f"it leads to {len(strange)} value(s) that have no row of their own")
+    matrix = np.zeros((len(numbers), len(numbers)))
+    for value, row in rows.items():
+        for to, probability in row.items():
+            matrix[numbers[label(value)], numbers[label(to)]] += probability
+    return numbers, matrix
+
+
+@dataclasses.dataclass(frozen=True)
+class Chance:
+    """How matrices are made: from a given one or from the probability to retain a value, and then made invariant."""
+
+    invariant: Invariant
+    retain: float | None
+    theta: float | None
+    alpha: float | None
+
+    def matrix(self, shares: Floats, given: Floats | None) -> Floats:
+        """The matrix for answers of these shares."""
+        if self.invariant == "direct":
+            return direct_invariant(shares, self.theta or 0.0)
+        first = uniform_matrix(len(shares), self.retain or 0.0) if given is None else given
+        if self.invariant == "none":
+            return first
+        return two_stage_invariant(first, shares, 1.0 if self.alpha is None else self.alpha)
+
+    def transitions(
+        self, answers: Answers, strata: tuple[Codes, int], weights: Floats | None, given: Floats | None
+    ) -> list[tuple[Codes, Transition]]:
+        """Per stratum the codes of its answers and their matrix; made ones are for the answers that occur in the stratum."""
+        found, size = [], len(answers.labels)
+        known = np.flatnonzero(answers.codes >= 0)
+        for s, members in enumerate(members_of(strata[0][known], strata[1])):
+            if not len(members):
+                continue
+            rows = known[members]
+            counts = np.bincount(answers.codes[rows], minlength=size)
+            occurring = np.flatnonzero(counts) if given is None else np.arange(size)
+            shares = _shares(answers.codes[rows], None if weights is None else weights[rows], size)[occurring]
+            labels = tuple(answers.labels[i] for i in occurring.tolist())
+            found.append((occurring, Transition(answers.columns, s, labels, self.matrix(shares, given))))
+        return found
+
+
+def _shares(codes: Codes, weights: Floats | None, size: int) -> Floats:
+    """Shares of answers, weighted where the weights are not all zero; an answer that occurs has some share."""
+    counts = np.bincount(codes, minlength=size)
+    if weights is None or not weights.sum():
+        return np.asarray(counts / counts.sum(), dtype=np.float64)
+    totals = np.bincount(codes, weights, size)
+    totals = np.where(counts > 0, np.maximum(totals, 1e-12 * totals.sum()), 0.0)
+    return np.asarray(totals / totals.sum(), dtype=np.float64)
+
+
+def drawn(
+    answers: Answers,
+    carriers: Carriers,
+    strata: Codes,
+    chosen: list[tuple[Codes, Transition]],
+    stream: np.random.Generator,
+) -> Codes:
+    """Per row the answer that is released: drawn once for each carrier, by the matrix of its stratum."""
+    from sfumato.kernels.swapping import draw_codes
+
+    own, places = answers.codes[carriers.rows], strata[carriers.rows]
+    uniforms = stream.random(len(carriers))
+    released = own.copy()
+    groups = members_of(places, int(strata.max(initial=0)) + 1)
+    for occurring, transition in chosen:
+        members = groups[transition.stratum]
+        members = members[own[members] >= 0]
+        number = np.zeros(len(answers.labels), dtype=np.int64)
+        number[occurring] = np.arange(len(occurring))
+        sums = np.cumsum(transition.matrix, axis=1)
+        found = draw_codes(number[own[members]], sums / sums[:, -1:], uniforms[members])
+        released[members] = occurring[found]
+    return released[carriers.of]
+
+
+def epsilon_of(chosen: list[tuple[Codes, Transition]]) -> float:
+    """The ε of the stratum that protects least; 0 where nothing can be learnt because there is one value only."""
+    return max((t.epsilon for _, t in chosen), default=0.0)
+
+
+def finite(epsilon: float) -> float | None:
+    """ε for a certificate, which knows no infinity."""
+    return epsilon if math.isfinite(epsilon) else None
+
+
+# Answers that are released at random: the values of a column, or of several taken together, as codes and back.
+
+MOST_VALUES = 5000
+"""A matrix for more values than this would not fit in memory, nor protect anyone."""
+
+Labels = tuple[str, ...]
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Answers:
+    """Per row the code of its answer (−1: missing, stays so), and per code the labels of its columns.
+
+    ``holders`` is a row that has the answer, or −1 where none has.
+    """
+
+    columns: tuple[str, ...]
+    codes: Codes
+    labels: tuple[Labels, ...]
+    holders: Codes
+
+    @property
+    def title(self) -> str:
+        """The columns in a word."""
+        return " × ".join(self.columns)
+
+    def written(self, dataset: Dataset, codes: Codes) -> dict[str, pl.Series]:
+        """The columns with other answers; where an answer is missing, every column keeps what it had."""
+        strange = np.flatnonzero(self.holders < 0)
+        places = np.array(self.holders)
+        places[strange] = len(dataset) + np.arange(len(strange))
+        sources = np.arange(len(dataset))
+        sources[codes >= 0] = places[codes[codes >= 0]]
+        made = {}
+        for a, name in enumerate(self.columns):
+            pool = _extended(dataset.column(name), [self.labels[i][a] for i in strange.tolist()])
+            found = pool.gather(sources)
+            made[name] = found.fill_nan(None) if found.dtype.is_float() else found
+        return made
+
+
+def _extended(column: pl.Series, labels: Sequence[str]) -> pl.Series:
+    """A column with labels that no row has below it; lists of categories that lack them become text."""
+    if not labels:
+        return column
+    if column.dtype in (pl.Categorical, pl.Enum):
+        column = column.cast(pl.String)
+    added = pl.Series(column.name, labels, dtype=pl.String).cast(column.dtype, strict=False)
+    if added.null_count():
+        raise ParameterError(
+            f"pram: {added.null_count()} label(s) in the matrix of {column.name!r} are no values of its type"
+        )
+    return pl.concat([column, added])
+
+
+def answers_of(dataset: Dataset, columns: Sequence[str]) -> Answers:
+    """The answers that occur. A row that lacks one of several columns has no answer."""
+    found, known = codes_of(dataset, columns)
+    rows = np.flatnonzero(known)
+    codes = np.full(len(dataset), -1, dtype=np.int64)
+    codes[rows] = combined([found[rows]])
+    holders = np.full(int(codes.max(initial=-1)) + 1, -1, dtype=np.int64)
+    holders[codes[rows][::-1]] = rows[::-1]
+    _require_few(columns, len(holders))
+    values = [[label(value) for value in dataset.column(name).gather(holders).to_list()] for name in columns]
+    labels = tuple(zip(*values, strict=True))
+    return Answers(tuple(columns), codes, labels, holders)
+
+
+def _require_few(columns: Sequence[str], count: int) -> None:
+    if count > MOST_VALUES:
+        raise SchemaError(
+            f"pram: {' × '.join(columns)} has {count:,} different values; at most {MOST_VALUES:,} make a matrix. "
+            "Recode it first, or take a step for numbers"
+        )
+
+
+def under_labels(answers: Answers, rows: Mapping[str, int]) -> Answers:
+    """The same answers, numbered as the rows of a given matrix are."""
+    unknown = sum(1 for (name,) in answers.labels if name not in rows)
+    if unknown:
+        raise ParameterError(
+            f"pram: the matrix of {answers.title!r} has no row for {unknown} value(s) of the column; add them"
+        )
+    numbers = np.array([rows[name] for (name,) in answers.labels], dtype=np.int64)
+    holders = np.full(len(rows), -1, dtype=np.int64)
+    holders[numbers] = answers.holders
+    codes = np.full(len(answers.codes), -1, dtype=np.int64)
+    known = answers.codes >= 0
+    codes[known] = numbers[answers.codes[known]]
+    return Answers(answers.columns, codes, tuple((name,) for name in rows), holders)
+
+
+if TYPE_CHECKING:
+    Chosen = list[tuple[Codes, Transition]]
+
+Matrix = dict[Value, dict[Value, float]]
+
+
+def _without_values(matrices: Any, validate: ValidatorFunctionWrapHandler) -> Any:
+    """Validate, but do not say where: the path to a mistake is made of data values."""
+    try:
+        return validate(matrices)
+    except ValidationError:
+        raise ValueError("should map each column to value → released value → probability") from None
+
+
+@parameters
+class Pram:
+    r"""Release each value of a column as another one with a known probability (post-randomisation method).
+
+    .. math:: R_{ij} = \Pr(i \to j)
+
+    The matrix is given (``matrix``: column → value → released value → probability; what is not written is 0) or made from
+    ``retain``, the probability to keep a value, where all others are equally probable. ``invariant`` keeps frequencies in
+    expectation, :math:`pR = p`: ``two_stage`` applies the matrix and goes back by Bayes' rule, damped by ``alpha``;
+    ``direct`` needs only ``theta`` and changes rare values most; ``none`` leaves the matrix as it is, and analysts estimate
+    frequencies back with :func:`sfumato.formulas.transition.estimate_frequencies`. See :mod:`sfumato.formulas.transition` for
+    the formulas. Frequencies are those of each stratum (``within``, or the columns with that role), with survey weights
+    where there are any; a matrix that is made leads only to values that occur in the stratum.
+
+    ``jointly`` takes the columns together, so that only combinations that occur are released; otherwise each column is drawn
+    on its own. A column that is constant within households or persons is drawn once for each. Missing values stay missing; a
+    row that lacks one of several joint columns is left as it is.
+
+    The certificate holds ε of local differential privacy per column: :math:`e^\varepsilon = \max_j \max_{i,i'} R_{ij} / R_{i'j}`.
+    It is about one answer; over several columns, or several rows of a person, they add up. With ``invariant`` the matrix
+    comes from the data, and ε is what holds for whoever knows that matrix. sdcMicro draws the diagonal of P at random;
+    here it is what you say. Numbers of type integer or float are categories here.
+
+    References: Gouweleeuw, Kooiman, Willenborg & de Wolf 1998, *Journal of Official Statistics* 14(4), 463–478; Hundepool
+    et al. 2012, *Statistical Disclosure Control*, doi:10.1002/9781118348239.
+
+    >>> from sfumato import examples
+    >>> from sfumato.core.randomness import Seed
+    >>> people, step = examples.hospital(rows=500), Pram(["sex"], retain=0.75, invariant="none")
+    >>> plan = step.plan(people, Goal(seed=Seed(1)))
+    >>> plan.actions["sex"]
+    'released at random by known probabilities'
+    >>> [round(t.epsilon, 4) for t in step.transitions(people)]
+    [1.7918]
+    """
+
+    columns: Annotated[Columns, Field(description="columns with categories")]
+    retain: Annotated[float | None, Field(ge=0, le=1, description="probability that a value stays as it is")] = None
+    matrix: Annotated[
+        dict[str, Matrix] | None,
+        Field(description="per column: value → released value → probability"),
+        WrapValidator(_without_values),
+    ] = None
+    invariant: Annotated[Invariant, Field(description="how frequencies are kept in expectation")] = "two_stage"
+    theta: Annotated[float | None, Field(gt=0, le=1, description="strength of the direct invariant matrix")] = None
+    alpha: Annotated[float | None, Field(gt=0, le=1, description="share of the two-stage matrix; the rest stays")] = (
+        None
+    )
+    within: Annotated[Within | None, Field(description="columns that make strata; by default those with that role")] = (
+        None
+    )
+    jointly: Annotated[bool, Field(description="take the columns together")] = False
+
+    name: ClassVar[str] = "pram"
+    secret: ClassVar[tuple[str, ...]] = ("matrix",)
+
+    def __post_init__(self) -> None:
+        require_apart(columns=self.columns, within=self.within or ())
+        if self.invariant == "direct":
+            if self.theta is None or self.retain is not None or self.matrix is not None:
+                raise ParameterError("invariant direct takes theta, and neither retain nor matrix")
+        elif self.theta is not None or (self.retain is None) == (self.matrix is None):
+            raise ParameterError("give retain or matrix, one of them; theta is for invariant direct only")
+        if self.alpha is not None and self.invariant != "two_stage":
+            raise ParameterError("alpha is for invariant two_stage only")
+        if self.matrix is not None:
+            self._check_matrices(self.matrix)
+
+    def _check_matrices(self, matrices: dict[str, Matrix]) -> None:
+        if self.jointly:
+            raise ParameterError("columns taken jointly have a matrix that is made; give retain or theta")
+        if set(matrices) != set(self.columns):
+            raise ParameterError("give a matrix for each of the columns, and for no others")
+        for column, rows in matrices.items():
+            try:
+                checked_matrix(dense(rows)[1])
+            except ParameterError as error:
+                raise ParameterError(f"matrix of {column!r}: {error}") from None
+
+    def transitions(self, dataset: Dataset) -> tuple[Transition, ...]:
+        """The matrices in use, by columns and stratum: for the owner, since their labels are data values."""
+        return tuple(t for answers in self._answers(dataset) for _, t in self._chosen(dataset, answers))
+
+    def plan(self, dataset: Dataset, goal: Goal) -> Masked:
+        """Draw what is released."""
+        columns: dict[str, pl.Series] = {}
+        preserved, warnings, epsilons, changed = [], [], {}, {}
+        for answers in self._answers(dataset):
+            chosen = self._chosen(dataset, answers)
+            strata, _ = self._strata(dataset)
+            carriers = carriers_of(dataset, answers.columns, strata)
+            released = drawn(answers, carriers, strata, chosen, goal.stream(f"pram {answers.title}"))
+            columns |= answers.written(dataset, released)
+            preserved.append(_frequencies(dataset, answers, released))
+            epsilons[answers.title] = epsilon_of(chosen)
+            changed[answers.title] = int((released != answers.codes).sum())
+            warnings += _warnings(dataset, answers, chosen, epsilons[answers.title], carriers.unit)
+        return Masked(
+            actions=dict.fromkeys(self.columns, "released at random by known probabilities"),
+            columns=columns,
+            preserved=tuple(preserved),
+            warnings=tuple(warnings),
+            public=self._told(epsilons),
+            owner={"changed": changed},
+        )
+
+    def apply(self, dataset: Dataset, plan: Masked) -> Dataset:
+        """Put the drawn values in place."""
+        return plan.applied(dataset)
+
+    def _strata(self, dataset: Dataset) -> tuple[Codes, int]:
+        return strata_apart(dataset, self.within, self.columns)
+
+    def _answers(self, dataset: Dataset) -> list[Answers]:
+        require_columns(dataset, self.columns, self.name)
+        groups: list[Sequence[str]] = [self.columns] if self.jointly else [[name] for name in self.columns]
+        found = [answers_of(dataset, group) for group in groups]
+        if self.matrix is None:
+            return found
+        return [under_labels(one, dense(self.matrix[one.columns[0]])[0]) for one in found]
+
+    def _chosen(self, dataset: Dataset, answers: Answers) -> Chosen:
+        given = None if self.matrix is None else dense(self.matrix[answers.columns[0]])[1]
+        chance = Chance(self.invariant, self.retain, self.theta, self.alpha)
+        return chance.transitions(answers, self._strata(dataset), weights_of(dataset), given)
+
+    def _told(self, epsilons: dict[str, float]) -> dict[str, object]:
+        if self.invariant == "none":
+            holds = "for one answer"
+        else:
+            holds = "for one answer and whoever knows the matrix, which was made from the frequencies of the data"
+        return {
+            "invariant": self.invariant,
+            "local_epsilon": {title: finite(epsilon) for title, epsilon in epsilons.items()},
+            "local_epsilon_holds": holds,
+        }
+
+
+def _frequencies(dataset: Dataset, answers: Answers, released: Codes) -> Preserved:
+    """Half the sum of the changes of all shares, weighted where there are weights."""
+    weights = weights_of(dataset)
+    known = answers.codes >= 0
+    mass = None if weights is None else weights[known]
+    size = len(answers.labels)
+    before = np.bincount(answers.codes[known], mass, size)
+    after = np.bincount(released[known], mass, size)
+    off = float(np.abs(after - before).sum() / max(2 * before.sum(), 1e-300)) if known.any() else 0.0
+    return Preserved("frequencies" if weights is None else "weighted frequencies", answers.columns, False, off)
+
+
+def _warnings(dataset: Dataset, answers: Answers, chosen: Chosen, epsilon: float, unit: str) -> list[str]:
+    told = []
+    if not math.isfinite(epsilon):
+        told.append(f"pram: some released value of {answers.title!r} rules out an original one; there is no ε")
+    alone = sum(1 for _, t in chosen if len(t.labels) == 1)
+    if alone:
+        told.append(
+            f"pram: {answers.title!r} has one value only in {alone:,} of {len(chosen):,} strata; it stays there"
+        )
+    partly = int((answers.codes < 0).sum()) if len(answers.columns) > 1 else 0
+    if partly:
+        told.append(f"pram: {partly:,} row(s) lack a value of {answers.title!r} and are released as they are")
+    persons = units_of(dataset, "person")
+    if unit == "row" and persons is not None and len(np.unique(persons)) < len(persons):
+        told.append(f"pram: persons have several rows with answers of {answers.title!r} of their own; their ε adds up")
+    return told

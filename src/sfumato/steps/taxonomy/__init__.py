@@ -1,0 +1,1 @@
+"""Cuts through hierarchies and ordered domains: top-down, bottom-up, K-Optimize."""

@@ -1,0 +1,260 @@
+"""Cuts of a column: ranges of values that are released as one, the same all over the table.
+
+Values stand in an order (see :mod:`sfumato.steps.local.axes`): numbers, dates and listed orders in their own, values under a
+hierarchy so that every node is a range. A *cut* is the tuple of the ranks at which its ranges begin: all single values
+are ``(0, 1, …)``, everything as one is ``(0,)``. Values of one column may stand at different levels of its hierarchy.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import itertools
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import polars as pl
+
+from sfumato.core.classes import Placement, pack_rows, remap_to
+from sfumato.core.encoding import encode
+from sfumato.core.schema import Kind
+from sfumato.steps.local.regions import Cells, cells_of, written_alike
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from sfumato.core.classes import ClassTable
+    from sfumato.core.dataset import Dataset
+    from sfumato.core.schema import Schema
+    from sfumato.steps.local.axes import Axis
+
+Cut = tuple[int, ...]
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class CutRecoding:
+    """What was decided: the released label of every value, and the classes to drop.
+
+    ``cells[column][code]`` is a code into ``labels[column]`` and ``losses[column][code]`` the loss of that cell, for the codes
+    of level 0 under ``placement``; ``ranges`` counts what is told apart. Columns in ``changed`` are written anew, those in
+    ``unhung`` with labels their hierarchy does not know. ``dropped`` holds the packed keys of suppressed classes.
+    """
+
+    columns: tuple[str, ...]
+    placement: Placement
+    cells: Mapping[str, NDArray[np.int64]]
+    labels: Mapping[str, tuple[str | None, ...]]
+    losses: Mapping[str, NDArray[np.float64]]
+    changed: tuple[str, ...]
+    unhung: tuple[str, ...]
+    dropped: NDArray[np.uint64]
+    records: int
+    suppressed: int
+    score: float
+    method: str
+    notes: Mapping[str, Any] = dataclasses.field(default_factory=dict)
+
+    objective = "loss"
+
+    def describe(self) -> dict[str, Any]:
+        """The plan as plain data: no data values."""
+        return {
+            "kind": "cut recoding",
+            "method": self.method,
+            "columns": {c: {"values": len(self.cells[c]), "released": len(self.labels[c])} for c in self.columns},
+            "suppressed_records": self.suppressed,
+            "suppressed_classes": len(self.dropped),
+        }
+
+    def effort(self) -> dict[str, Any]:
+        """How the plan was found, for the owner."""
+        return {"objective": self.objective, "score": self.score, **self.notes}
+
+
+def recode_columns(dataset: Dataset, plan: CutRecoding) -> Dataset:
+    """Release a table as its cuts say."""
+    from sfumato.kernels.keys import look_up
+
+    if len(plan.dropped):
+        keys, _ = pack_rows(dataset, plan.columns, plan.placement)
+        dataset = dataset.take(np.flatnonzero(look_up(plan.dropped, keys) < 0))
+    for name, ladder in zip(plan.columns, plan.placement.ladders, strict=True):
+        encoded = encode(dataset.column(name))
+        codes = remap_to(ladder, encoded)  # refuses values that were not planned for, in columns that stay as well
+        if name not in plan.changed:
+            dataset = written_alike(dataset, name)
+            continue
+        labels = pl.Series(name, plan.labels[name], dtype=pl.String)
+        released = labels.gather(plan.cells[name][codes[encoded.codes]])
+        dataset = dataset.with_columns({name: released}).with_schema(_schema_after(dataset.schema, name, plan))
+    return dataset
+
+
+def _schema_after(schema: Schema, name: str, plan: CutRecoding) -> Schema:
+    attribute = schema[name]
+    ordered = attribute.kind in (Kind.NUMERIC, Kind.DATE, Kind.ORDINAL)
+    known = tuple(label for label in plan.labels[name] if label is not None)
+    return schema.replace(
+        name,
+        kind=Kind.ORDINAL if ordered else Kind.NOMINAL,
+        hierarchy=None if name in plan.unhung else attribute.hierarchy,
+        order=known if attribute.order is not None else None,
+    )
+
+
+def group_of_ranks(cut: Cut, ranks: int) -> NDArray[np.int64]:
+    """The range that every rank lies in.
+
+    >>> group_of_ranks((0, 2), 4).tolist()
+    [0, 0, 1, 1]
+    """
+    return np.searchsorted(np.array(cut), np.arange(ranks), side="right") - 1
+
+
+def cells_of_cut(axis: Axis, cut: Cut) -> Cells:
+    """What the ranges of a cut are released as; a tree whose ranges are not all nodes is written as sets."""
+    ends = np.array([*cut[1:], len(axis.labels)], dtype=np.int64)
+    if axis.form == "tree" and not _all_nodes(axis, cut, ends):
+        axis = dataclasses.replace(axis, form="set")
+    return cells_of(axis, np.arange(len(axis.labels)), ends)
+
+
+def _all_nodes(axis: Axis, cut: Cut, ends: NDArray[np.int64]) -> bool:
+    """Whether every range of a tree is all that is below some node."""
+    ladder, size = axis.ladder, len(axis.labels)
+    for start, end in zip(cut, ends.tolist(), strict=True):
+        climbs = (ladder.climb(0, level) for level in range(ladder.depth))
+        above = next((c for c in climbs if c[start] == c[end - 1]), None)
+        if (
+            above is None
+            or (start > 0 and above[start - 1] == above[start])
+            or (end < size and above[end] == above[start])
+        ):
+            return False
+    return True
+
+
+def cut_recoding(
+    classes: ClassTable,
+    axes: Sequence[Axis],
+    cuts: Sequence[Cut],
+    gone: NDArray[np.bool_],
+    *,
+    method: str,
+    notes: Mapping[str, Any],
+) -> CutRecoding:
+    """The plan that releases these cuts without the classes that must go."""
+    cells = {axis.column: cells_of_cut(axis, cut) for axis, cut in zip(axes, cuts, strict=True)}
+    groups = {a.column: group_of_ranks(cut, len(a.labels))[a.ranks] for a, cut in zip(axes, cuts, strict=True)}
+    changed = tuple(name for name, cell in cells.items() if cell.changed)
+    losses = {name: cell.losses[groups[name]] for name, cell in cells.items()}
+    return CutRecoding(
+        columns=classes.columns,
+        placement=Placement(classes.ladders, classes.levels, classes.layout),
+        cells={name: cell.codes[groups[name]] for name, cell in cells.items()},
+        labels={name: cell.labels for name, cell in cells.items()},
+        losses=losses,
+        changed=changed,
+        unhung=tuple(axis.column for axis in axes if axis.column in changed and _foreign(axis, cells[axis.column])),
+        dropped=classes.keys[gone & (classes.records > 0)],
+        records=classes.total,
+        suppressed=int(classes.records[gone].sum()),
+        score=_mean_loss(classes, losses, gone),
+        method=method,
+        notes=notes,
+    )
+
+
+def _foreign(axis: Axis, cells: Cells) -> bool:
+    """Whether a label is none of the column's hierarchy."""
+    known = {label for level in axis.ladder.labels for label in level}
+    return axis.ladder.depth > 1 and not known.issuperset(cells.labels)
+
+
+def _mean_loss(classes: ClassTable, losses: Mapping[str, NDArray[np.float64]], gone: NDArray[np.bool_]) -> float:
+    """Mean loss of a cell; those of suppressed records count 1."""
+    kept = classes.records * ~gone
+    lost = sum(float(kept @ loss[classes.codes(name)]) for name, loss in losses.items())
+    cells = classes.total * len(classes.columns)
+    return (lost + int(classes.records[gone].sum()) * len(classes.columns)) / cells if cells else 0.0
+
+
+# Full-subtree recoding: the ranges of a column that are nodes of its hierarchy, and their children.
+
+
+def topmost(axis: Axis) -> Cut:
+    """The coarsest cut: one range, or all single values where there is neither hierarchy nor order."""
+    return bottommost(axis) if axis.form == "set" else (0,)
+
+
+def bottommost(axis: Axis) -> Cut:
+    """The finest cut: all single values."""
+    return tuple(range(max(1, len(axis.labels))))
+
+
+def children_of(axis: Axis, low: int, high: int) -> tuple[int, ...]:
+    """Where the children of a tree's node begin, without the first; nothing for a leaf.
+
+    A node is the range of leaves from ``low`` up to ``high``; one with a single child is the same range as that child.
+    """
+    if axis.form != "tree" or high - low < 2:
+        return ()
+    climbs = [axis.ladder.climb(0, level) for level in range(axis.ladder.depth)]
+    meeting = next(level for level, climb in enumerate(climbs) if climb[low] == climb[high - 1])
+    below = climbs[meeting - 1][low:high]
+    return tuple((low + 1 + np.flatnonzero(np.diff(below))).tolist())
+
+
+def nodes_of(axis: Axis) -> Iterator[tuple[int, int, tuple[int, ...]]]:
+    """All nodes of a tree that have children: first and last leaf, and where the children begin."""
+    waiting = [(0, len(axis.labels))]
+    while waiting:
+        low, high = waiting.pop()
+        starts = children_of(axis, low, high)
+        if starts:
+            yield low, high, starts
+            waiting += itertools.pairwise([low, *starts, high])
+
+
+# What ranges of a column tell about a class label, in bits.
+
+
+def entropy(counts: NDArray[np.int64]) -> NDArray[np.float64]:
+    r"""Entropy of a label in some sets of records, :math:`I(R) = -\sum_c p_c \log_2 p_c`; 0 where there are no records.
+
+    ``counts`` has one row a set and one column a label.
+
+    >>> import numpy as np
+    >>> entropy(np.array([[1, 1], [4, 0]])).tolist()
+    [1.0, 0.0]
+    """
+    total = np.maximum(counts.sum(axis=-1, keepdims=True), 1)
+    shares = counts / total
+    bits = -(shares * np.log2(np.where(counts > 0, shares, 1.0))).sum(axis=-1)
+    return np.asarray(bits + 0.0)
+
+
+def gain(sums: NDArray[np.int64], borders: list[int]) -> float:
+    r"""Information that splitting a range gains, :math:`I(R) - \sum_c \frac{|R_c|}{|R|} I(R_c)`.
+
+    ``sums`` are counts by label, summed up over ranks; the parts lie between neighbouring ``borders``.
+    """
+    parts = np.diff(sums[borders], axis=0)
+    whole = parts.sum(axis=0)
+    records = whole.sum()
+    if not records:
+        return 0.0
+    return max(0.0, float(entropy(whole) - (parts.sum(axis=1) / records) @ entropy(parts)))
+
+
+def best_split(sums: NDArray[np.int64], low: int, high: int) -> int:
+    """The rank at which splitting the range from ``low`` up to ``high`` in two gains most; the first of equal ones.
+
+    Ranks without records do not part anything: a split is made before the first rank of what is on the right.
+    """
+    left = sums[low + 1 : high] - sums[low]
+    right = sums[high] - sums[low + 1 : high]
+    sizes = np.stack([left.sum(axis=1), right.sum(axis=1)])
+    within = (sizes * np.stack([entropy(left), entropy(right)])).sum(axis=0)
+    within = np.where((sizes > 0).all(axis=0), within, np.inf)
+    return low + 1 + int(np.argmin(np.round(within, 9)))

@@ -1,0 +1,289 @@
+"""Logistic regression: of two classes by Newton's method, of several by quasi-Newton steps."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from sfumato.core.schema import Kind
+from sfumato.utility.cells import Cells, cells_of
+from sfumato.utility.numeric import numbers, plainly_numeric
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from sfumato.core.pair import Pair
+
+RIDGE = 1e-6
+"""Penalty per row on squared coefficients, the constant left out: it keeps them finite where classes can be separated."""
+FARTHEST = 30.0
+MOST_STEPS = 40
+MOST_REFITS = 400
+CLOSE_ENOUGH = 1e-8
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Fit:
+    """Coefficients (the constant first), fitted probabilities, and the covariance of the coefficients."""
+
+    coefficients: NDArray[np.float64]
+    probabilities: NDArray[np.float64]
+    covariance: NDArray[np.float64]
+
+
+def with_constant(features: NDArray[np.float64]) -> NDArray[np.float64]:
+    """The features with a column of ones before them."""
+    return np.concatenate([np.ones((len(features), 1)), features], axis=1)
+
+
+def fit_logistic(features: NDArray[np.float64], truth: NDArray[np.float64], *, ridge: float = RIDGE) -> Fit:
+    """Fit the probability that ``truth`` is 1, by iteratively reweighted least squares with a small ridge.
+
+    >>> import numpy as np
+    >>> fit = fit_logistic(np.zeros((4, 0)), np.array([0.0, 0, 0, 1]))
+    >>> fit.probabilities.round(6).tolist()
+    [0.25, 0.25, 0.25, 0.25]
+    """
+    design = with_constant(features)
+    penalty = np.full(design.shape[1], ridge * len(design))
+    penalty[0] = 0.0
+    share = min(max(float(truth.mean()), 1e-9), 1 - 1e-9)
+    coefficients = np.zeros(design.shape[1])
+    coefficients[0] = np.log(share / (1 - share))
+    worst = _deviance(design, truth, coefficients, penalty)
+    for _ in range(MOST_STEPS):
+        chance = _chance(design @ coefficients)
+        slope = design.T @ (truth - chance) - penalty * coefficients
+        step = _solved(_curvature(design, chance, penalty), slope)
+        for _ in range(MOST_STEPS):
+            tried = _deviance(design, truth, coefficients + step, penalty)
+            if tried <= worst + 1e-12 * abs(worst):
+                break
+            step = step / 2
+        coefficients = coefficients + step
+        if worst - tried <= CLOSE_ENOUGH * (abs(worst) + CLOSE_ENOUGH):
+            break
+        worst = tried
+    chance = _chance(design @ coefficients)
+    covariance = np.asarray(np.linalg.pinv(_curvature(design, chance, penalty), hermitian=True), dtype=np.float64)
+    return Fit(coefficients, chance, covariance)
+
+
+class Refit:
+    """Fits of many truths to the same features: steps that a bound on the curvature makes safe need one factorisation.
+
+    The curvature of a logistic regression is nowhere above a quarter of the features' products (Böhning & Lindsay 1988), and
+    close to it where no feature tells much, as under a null hypothesis.
+    """
+
+    def __init__(self, features: NDArray[np.float64], *, ridge: float = RIDGE) -> None:
+        from scipy.linalg import cho_factor
+
+        self.design = with_constant(features)
+        self.penalty = np.full(self.design.shape[1], ridge * len(self.design))
+        bound = 0.25 * self.design.T @ self.design + np.diag(self.penalty + 1e-12 * len(self.design))
+        self.penalty[0] = 0.0
+        self.factor = cho_factor(bound)
+
+    def probabilities(self, truth: NDArray[np.float64]) -> NDArray[np.float64]:
+        """The fitted probabilities that ``truth`` is 1."""
+        from scipy.linalg import cho_solve
+
+        coefficients = np.zeros(self.design.shape[1])
+        for _ in range(MOST_REFITS):
+            slope = self.design.T @ (truth - _chance(self.design @ coefficients)) - self.penalty * coefficients
+            step = cho_solve(self.factor, slope)
+            coefficients += step
+            if float(slope @ step) <= 1e-7 * len(truth):
+                break
+        return _chance(self.design @ coefficients)
+
+
+def _solved(curvature: NDArray[np.float64], slope: NDArray[np.float64]) -> NDArray[np.float64]:
+    """A Newton step; columns that depend on each other share it."""
+    try:
+        return np.asarray(np.linalg.solve(curvature, slope), dtype=np.float64)
+    except np.linalg.LinAlgError:
+        return np.asarray(np.linalg.lstsq(curvature, slope, rcond=None)[0], dtype=np.float64)
+
+
+def _chance(scores: NDArray[np.float64]) -> NDArray[np.float64]:
+    found: NDArray[np.float64] = 1.0 / (1.0 + np.exp(-np.clip(scores, -FARTHEST, FARTHEST)))
+    return found
+
+
+def _curvature(
+    design: NDArray[np.float64], chance: NDArray[np.float64], penalty: NDArray[np.float64]
+) -> NDArray[np.float64]:
+    weight = chance * (1 - chance)
+    found: NDArray[np.float64] = (design * weight[:, None]).T @ design + np.diag(penalty)
+    return found
+
+
+def _deviance(
+    design: NDArray[np.float64],
+    truth: NDArray[np.float64],
+    coefficients: NDArray[np.float64],
+    penalty: NDArray[np.float64],
+) -> float:
+    scores = np.clip(design @ coefficients, -FARTHEST, FARTHEST)
+    return float((np.logaddexp(0.0, scores) - truth * scores).sum() + 0.5 * (penalty * coefficients**2).sum())
+
+
+def fit_classes(
+    features: NDArray[np.float64], truth: NDArray[np.int64], classes: int, *, ridge: float = 1e-4
+) -> NDArray[np.float64]:
+    """Coefficients, one column a class, of multinomial logistic regression (the constant first).
+
+    >>> import numpy as np
+    >>> made = fit_classes(np.array([[0.0], [0.1], [1.0], [1.1]]), np.array([0, 0, 1, 1]), 2)
+    >>> predict(made, np.array([[0.0], [2.0]])).tolist()
+    [0, 1]
+    """
+    from scipy.optimize import minimize
+
+    design = with_constant(features)
+    target = np.zeros((len(design), classes))
+    target[np.arange(len(design)), truth] = 1.0
+    shape = (design.shape[1], classes)
+    free = np.ones(shape)
+    free[0] = 0.0
+
+    def cost(flat: NDArray[np.float64]) -> tuple[float, NDArray[np.float64]]:
+        weights = flat.reshape(shape)
+        scores = design @ weights
+        scores -= scores.max(axis=1, keepdims=True)
+        logs = scores - np.log(np.exp(scores).sum(axis=1, keepdims=True))
+        value = -float((target * logs).sum()) / len(design) + 0.5 * ridge * float((free * weights**2).sum())
+        slope = design.T @ (np.exp(logs) - target) / len(design) + ridge * free * weights
+        return value, slope.ravel()
+
+    found = minimize(cost, np.zeros(shape).ravel(), jac=True, method="L-BFGS-B", options={"maxiter": 200})
+    made: NDArray[np.float64] = found.x.reshape(shape)
+    return made
+
+
+def predict(coefficients: NDArray[np.float64], features: NDArray[np.float64]) -> NDArray[np.int64]:
+    """The likeliest class of every row."""
+    return np.asarray((with_constant(features) @ coefficients).argmax(axis=1), dtype=np.int64)
+
+
+# Both sides of a pair as the same columns of numbers, for models that learn from them.
+#
+# Numbers, dates and ordered values are standardised by the original; a range stands for its middle. A category is a column
+# per value (the frequent ones; the rest share one), where a generalised label is spread over what it may stand for, in the
+# proportions of the original column: nothing better is known about it than how often values occur.
+
+MOST_VALUES = 20
+"""Categories beyond the most frequent ones share a column."""
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Features:
+    """Columns of numbers: ``before`` of original rows, ``after`` of released rows; ``owners`` names where each comes from."""
+
+    owners: tuple[str, ...]
+    before: NDArray[np.float64]
+    after: NDArray[np.float64]
+
+    def of(self, names: Sequence[str]) -> Features:
+        """The features of some columns only."""
+        kept = [j for j, owner in enumerate(self.owners) if owner in names]
+        return Features(tuple(self.owners[j] for j in kept), self.before[:, kept], self.after[:, kept])
+
+
+def is_number(pair: Pair, name: str) -> bool:
+    """Whether both sides of a column can be read as numbers."""
+    attribute = pair.original.schema[name]
+    if attribute.order is None and attribute.kind not in (Kind.NUMERIC, Kind.DATE):
+        return False
+    return plainly_numeric(pair, name) or pair.reading(name).scale != "category"
+
+
+def says_nothing(pair: Pair, name: str) -> bool:
+    """Whether every released cell of a column is suppressed."""
+    if plainly_numeric(pair, name):
+        return bool(pair.released.column(name).null_count() == len(pair.released))
+    cells = cells_of(pair, name)
+    return cells is None or bool(cells.lost.all())
+
+
+def features_of(
+    pair: Pair,
+    names: Sequence[str],
+    original: NDArray[np.int64],
+    released: NDArray[np.int64],
+    *,
+    blanks: bool = False,
+) -> Features:
+    """Features of some original and some released rows; ``blanks`` adds columns that mark missing and suppressed cells."""
+    owners: list[str] = []
+    left: list[NDArray[np.float64]] = [np.zeros((len(original), 0))]
+    right: list[NDArray[np.float64]] = [np.zeros((len(released), 0))]
+    for name in names:
+        make = _numeric if is_number(pair, name) else _category
+        before, after = make(pair, name, original, released, blanks)
+        owners += [name] * before.shape[1]
+        left.append(before)
+        right.append(after)
+    return Features(tuple(owners), np.concatenate(left, axis=1), np.concatenate(right, axis=1))
+
+
+Both = tuple["NDArray[np.float64]", "NDArray[np.float64]"]
+
+
+def _numeric(pair: Pair, name: str, original: NDArray[np.int64], released: NDArray[np.int64], blanks: bool) -> Both:
+    both = numbers(pair, name)
+    known = both.before[~np.isnan(both.before)]
+    mean = float(known.mean()) if len(known) else 0.0
+    deviation = float(known.std()) if len(known) else 0.0
+    sides = []
+    for column in (both.before[original], both.after[released]):
+        absent = np.isnan(column)
+        scaled = np.where(absent, 0.0, (column - mean) / (deviation or 1.0))
+        sides.append(np.stack([scaled, absent.astype(np.float64)] if blanks else [scaled], axis=1))
+    return sides[0], sides[1]
+
+
+def _category(pair: Pair, name: str, original: NDArray[np.int64], released: NDArray[np.int64], blanks: bool) -> Both:
+    cells = cells_of(pair, name)
+    reading = pair.reading(name)
+    counts = np.bincount(reading.original, minlength=len(reading.values))
+    rank = np.empty(len(counts), dtype=np.int64)
+    rank[np.lexsort((np.arange(len(counts)), -counts))] = np.arange(len(counts))
+    width = min(len(counts), MOST_VALUES + 1)
+    values = np.zeros((len(counts), max(1, width)))
+    values[np.arange(len(counts)), np.minimum(rank, width - 1)] = 1.0
+    labels, odd = _label_rows(values, cells)
+    # the most frequent value is what the others are compared with
+    before, after = values[:, 1:], labels[:, 1:]
+    if blanks:
+        before = np.concatenate([before, np.zeros((len(before), 1))], axis=1)
+        after = np.concatenate([after, odd[:, None]], axis=1)
+    return before[reading.original[original]], after[reading.released[released]]
+
+
+def _label_rows(values: NDArray[np.float64], cells: Cells | None) -> Both:
+    """Per released label the mean of the values it may stand for, and whether it says nothing or something unknown."""
+    if cells is None:
+        return np.zeros((0, values.shape[1])), np.zeros(0)
+    reading = cells.reading
+    owner = np.repeat(np.arange(len(reading.labels)), np.diff(reading.starts))
+    labels = np.zeros((len(reading.labels), values.shape[1]))
+    often = cells.counts.astype(np.float64)[:, None]
+    np.add.at(labels, owner, (values * often)[reading.members])
+    sizes = np.bincount(owner, weights=cells.counts[reading.members], minlength=len(labels))
+    labels /= np.maximum(sizes, 1.0)[:, None]
+    known = {text: code for code, text in enumerate(reading.values)}
+    for code, text in enumerate(reading.labels):
+        if text in known:
+            labels[code] = values[known[text]]
+            sizes[code] = 1.0
+    lost = np.zeros(len(reading.labels), dtype=bool)
+    lost[cells.label[cells.lost]] = True
+    lost |= sizes == 0
+    labels[lost] = (values * often).sum(axis=0) / max(1.0, float(often.sum()))
+    return labels, lost.astype(np.float64)
