@@ -62,6 +62,8 @@ class Form:
         """The form a certificate tells; the null marker and the quote are those of this version, or refused."""
         known = {*LAYOUT, "defused", "types", "null", "quote"}
         fits = {"delimiter": str, "encoding": str, "decimal": str, "header": bool, "defused": bool, "types": Mapping}
+        if not isinstance(said, Mapping):
+            raise UnreadableInput("the certificate does not say in parts how its file is read")
         wrong = [name for name in said if name not in known]
         wrong += [name for name, kind in fits.items() if name in said and not isinstance(said[name], kind)]
         if wrong or said.get("null", NULL) != NULL or said.get("quote", QUOTE) != QUOTE:

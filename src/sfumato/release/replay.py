@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import tempfile
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -17,6 +18,8 @@ from sfumato.core.recipe import Recipe
 from sfumato.errors import SfumatoError, UnreadableInput
 from sfumato.io.formats import require_format
 from sfumato.io.indistinct import made_one
+from sfumato.io.read import read_written
+from sfumato.io.write import write_table
 from sfumato.release.documents import commitment, digest_of_input
 from sfumato.release.make import make_release
 from sfumato.release.manifest import Claim, Status, near
@@ -134,9 +137,9 @@ def _replay(
             population=population,
             format=_made_for(certificate, lock),
         )
+        same = _same_rows(_as_written(again.dataset, certificate), released)
     except SfumatoError as error:
         return [Claim(name, "fails", f"the release cannot be made again: {error}"), suppressed]
-    same = _same_rows(_as_written(again.dataset, certificate), released)
     told = "made again from recipe and seed, row for row" if same else "the recipe gives other rows than were released"
     claims = [Claim(name, "holds" if same else "fails", told), suppressed]
     for verdict, said in zip(again.verdicts, certificate["verdicts"], strict=False):
@@ -160,10 +163,14 @@ def _suppressed(certificate: Mapping[str, Any], released: Dataset, original: Dat
 
 
 def _as_written(made: Dataset, certificate: Mapping[str, Any]) -> Dataset:
-    """The table as the format it was written in tells its values apart: it may have been made for another."""
-    return (
-        made_one(made, certificate["data"]["format"], spellings=False)[0] if "format" in certificate["data"] else made
-    )
+    """The table as a file of the certified format gives it back; as it is where no certificate says how a file is read."""
+    data = certificate["data"]
+    if "types" not in data.get("form", {}):
+        return made
+    with tempfile.TemporaryDirectory() as place:
+        file = Path(place) / data["file"]
+        form = write_table(made.to_polars(), file, made.source, format=data["format"])
+        return Dataset(read_written(file, form)[0])  # type: ignore[arg-type]
 
 
 def _same_rows(made: Dataset, released: Dataset) -> bool:

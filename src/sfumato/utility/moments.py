@@ -356,10 +356,15 @@ class Eigenvalues:
         old, new = (sample.correlations() for sample in _samples(pair, numeric_of(pair, self.columns)))
         there = np.flatnonzero(~np.isnan(old.diagonal()))  # columns without numbers have no correlations to lose
         old, new = (matrix[np.ix_(there, there)] for matrix in (old, new))
-        before = np.linalg.eigvalsh(old)[::-1]
-        after = np.linalg.eigvalsh(new)[::-1] if not np.isnan(new).any() else np.full(len(before), np.nan)
-        terms = [Term((), b, a, 1.0) for b, a in zip(before, after, strict=True)]
+        terms = [Term((), b, a, 1.0) for b, a in zip(_spectrum(old), _spectrum(new), strict=True)]
         return dataclasses.replace(
             _measure(self.name, terms, pair, "mean relative error of the eigenvalues of the correlation matrix"),
             per_column={},
         )
+
+
+def _spectrum(correlations: NDArray[np.float64]) -> NDArray[np.float64]:
+    """The eigenvalues from the largest down; unknown where a correlation is, as of numbers whose squares no decimal holds."""
+    if np.isnan(correlations).any():
+        return np.full(len(correlations), np.nan)
+    return np.asarray(np.linalg.eigvalsh(correlations)[::-1])
