@@ -7,8 +7,10 @@ import dataclasses
 import datetime as dt
 import io
 import json
+import re
 import struct
 import tempfile
+from collections.abc import Iterator
 from pathlib import Path
 
 import polars as pl
@@ -21,6 +23,8 @@ from sfumato.cli import main
 from sfumato.errors import InternalError, OutputError, SchemaError, SfumatoError, Unsatisfiable
 from tests.written_cases import FORMATS, LABEL, Case, broken, cases, described, label, read, readings, unpacked
 
+# Some numbers are so large that no decimal holds their squares: numpy says so while measures of worth become unknown.
+pytestmark = pytest.mark.filterwarnings("ignore::RuntimeWarning")
 RECODING = sf.GlobalRecoding(budget=0.6)
 
 
@@ -59,7 +63,8 @@ def check_file(case: Case, share: Path, certificate: dict) -> None:
     found = readings(file, certificate["data"]["form"])
     for reader, (names, rows) in found.items():
         assert len(rows) == certificate["data"]["rows"], (reader, rows)
-        bare = [name.removeprefix("'") for name in names] if certificate["data"]["form"].get("defused") else names
+        defused = certificate["data"]["form"].get("defused")
+        bare = [re.sub(r"^'(?='*[=+@\t\r\n-])", "", name) if defused else name for name in names]
         assert not rows or bare == certificate["data"]["columns"], (reader, names)
         wildcards = "wildcard" in certificate["missing_rule"].values()
         assert not broken(case, rows, wildcards=wildcards), (reader, broken(case, rows), rows)
@@ -88,8 +93,18 @@ def check_claims(share: Path, original: sf.Dataset) -> None:
     assert all(claim.status == "holds" for claim in complete.claims), str(complete)
 
 
-def attempt(case: Case) -> bool:
-    with tempfile.TemporaryDirectory() as place:
+@contextlib.contextmanager
+def plain_pages() -> Iterator[None]:
+    """Pages without pictures: drawing them takes most of the time and shows no other value."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("sfumato.report.pages.public_pictures", lambda certificate: {})
+        patch.setattr("sfumato.report.pages.owner_page", lambda record: "")
+        yield
+
+
+def attempt(case: Case, *, pictures: bool = False) -> bool:
+    """Whether the release was written; whatever is not true of it raises."""
+    with tempfile.TemporaryDirectory() as place, contextlib.nullcontext() if pictures else plain_pages():
         original = released(case, Path(place))
         if original is None:
             return False
@@ -101,19 +116,10 @@ def attempt(case: Case) -> bool:
     return True
 
 
-@pytest.fixture(scope="module")
-def plain_pages():
-    """Pages without pictures: drawing them takes most of the time and shows no other value."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("sfumato.report.pages.public_pictures", lambda certificate: {})
-        patch.setattr("sfumato.report.pages.owner_page", lambda record: "")
-        yield
-
-
 @pytest.mark.slow
 @settings(max_examples=max(120, settings().max_examples))
 @given(case=cases())
-def test_what_is_certified_is_true_in_the_file(plain_pages, case):
+def test_what_is_certified_is_true_in_the_file(case):
     attempt(case)
 
 
@@ -121,7 +127,7 @@ def test_what_is_certified_is_true_in_the_file(plain_pages, case):
 @settings(max_examples=8)
 @given(case=cases())
 def test_pages_with_pictures_show_no_more(case):
-    attempt(case)
+    attempt(case, pictures=True)
 
 
 PLAIN = Case(
@@ -140,6 +146,18 @@ FOUND = {
         "columns": (("", "", "", ""), ("", "x", "1", "1.0")),
         "format": "parquet",
         "early": False,
+    },
+    "numbers that a SAS file does not hold": {"columns": (("a",) * 4, (5e-324, 1e16, 1.0, None)), "format": "sas"},
+    "numbers whose squares no decimal holds": {
+        "names": ("q", "r", "s", "t"),
+        "columns": (
+            (1.7e308, None, 1.79e308, 1.7e308) * 3,
+            (None, 1.7e308, 1.7e308, 1.79e308) * 3,
+            ("x", "y") * 6,
+            (1.7e308, 1.79e308) * 6,
+        ),
+        "quasi": 2,
+        "hierarchies": ("suppress", "suppress"),
     },
     "a column whose name means all columns": {"names": ("q", "*")},
     "a column whose name is that of a count": {"names": ("q", "len")},
@@ -164,25 +182,26 @@ FOUND = {
 
 @pytest.mark.parametrize("kind", ["polars", "pandas", "arrow"])
 @pytest.mark.parametrize("found", FOUND.values(), ids=FOUND)
-def test_what_was_found_once_is_released(plain_pages, found, kind):
+def test_what_was_found_once_is_released(found, kind):
     assert attempt(dataclasses.replace(PLAIN, **found, frame=kind))
 
 
 @pytest.mark.parametrize("format", sorted(set(FORMATS)))
-def test_every_format_is_written(plain_pages, format):  # noqa: A002
+def test_every_format_is_written(format):  # noqa: A002
     assert attempt(dataclasses.replace(PLAIN, format=format))
 
 
 @pytest.mark.parametrize("secret", [label(0), label(1), 7319462.25], ids=["short", "long", "number"])
 @pytest.mark.parametrize("format", sorted(set(FORMATS)))
-def test_the_bytes_of_a_file_do_not_know_suppressed_cells(tmp_path, plain_pages, format, secret):  # noqa: A002
+def test_the_bytes_of_a_file_do_not_know_suppressed_cells(tmp_path, format, secret):  # noqa: A002
     other = 1.5 if isinstance(secret, float) else "a"
     table = pl.DataFrame({"q": [secret, *[other] * 5], "s": ["x"] * 6})
     people = sf.read(table).with_roles(quasi=["q"], plain=["s"])
     step = sf.GlobalRecoding(suppress="cell", budget=0.6)
     release = sf.anonymize(people, [sf.KAnonymity(2)], [step], seed=1, format=format)
     assert release.dataset.column("q").null_count() == 1
-    release.write(tmp_path / "out", format=format)
+    with plain_pages():
+        release.write(tmp_path / "out", format=format)
     raw = struct.pack("<d", secret) if isinstance(secret, float) else secret.encode()
     for file in (tmp_path / "out" / "share").iterdir():
         assert raw not in unpacked(file) and str(secret).encode() not in unpacked(file)

@@ -195,7 +195,7 @@ def cases(draw: st.DrawFn) -> Case:
 
 
 def typed(name: str, values: Sequence[Any]) -> pl.Series:
-    return pl.Series(name, list(values), dtype=pl.String if all(v is None for v in values) else None)
+    return pl.Series("", list(values), dtype=pl.String if all(v is None for v in values) else None).alias(name)
 
 
 def framed(case: Case, folder: Path) -> Any:

@@ -218,6 +218,16 @@ def test_promises_and_verdicts_that_do_not_belong_together(released, certificate
     assert code in FALSE_OR_UNREADABLE, told
 
 
+@pytest.mark.parametrize(
+    "form", [None, [], "csv", 0, {"types": {"age": 5}}, {"types": {"age": None}}, {"null": []}], ids=str
+)
+def test_a_form_that_is_none(released, certificate, tmp_path_factory, form):
+    with folder(released, tmp_path_factory) as share:
+        sealed(share, put(certificate, ("data", "form"), form))
+        code, told = verified(share)
+    assert code in FALSE_OR_UNREADABLE, told
+
+
 TEXTS = {
     "a key that stands twice": lambda text: text.replace(
         '"sfumato_certificate"', '"verdicts": [], "sfumato_certificate"', 1
