@@ -174,11 +174,27 @@ def test_axes_must_have_been_measured():
 
 @pytest.mark.parametrize(
     ("vary", "told"),
-    [("k=3", "varies nothing"), ("k_anonymity.k", "varies nothing"), ("mondrian.k=3", "no model or step 'mondrian'")],
+    [("=3", "varies nothing"), ("k_anonymity.k", "varies nothing"), ("mondrian.k=3", "no model or step 'mondrian'")],
 )
 def test_wrong_variations(files, vary, told):
     with pytest.raises(ParameterError, match=told):
         candidates_from([files / "impossible.yaml"], [vary])
+
+
+def test_a_field_that_only_one_has_needs_no_owner(files):
+    found = candidates_from([files / "impossible.yaml"], ["k=2,3", "budget=0,0.5"])
+    assert found == candidates_from([files / "impossible.yaml"], ["k_anonymity.k=2,3", "global_recoding.budget=0,0.5"])
+    with pytest.raises(ParameterError, match=r"no model or step of impossible.yaml has a field 'retain'"):
+        candidates_from([files / "impossible.yaml"], ["retain=0.5"])
+
+
+def test_a_field_that_several_have_asks_for_the_owner(files):
+    text = (
+        COLUMNS + "meet: [{k_anonymity: {k: 2}}, {p_sensitive: {sensitive: illness, p: 2, k: 2}}]\nsteps: [mondrian]\n"
+    )
+    (files / "both.yaml").write_text(text)
+    with pytest.raises(ParameterError, match=r"write k_anonymity\.k or p_sensitive\.k"):
+        candidates_from([files / "both.yaml"], ["k=2,3"])
 
 
 def test_variations_from_outside(files):

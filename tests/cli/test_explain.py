@@ -128,3 +128,15 @@ def test_all_minimal_nodes_are_told(sfumato, tmp_path):
     for one in listed:
         assert ", ".join(f"{column} {level}" for column, level in one["levels"].items()) in told
     assert "k_minimal" not in (tmp_path / "out" / "share" / "certificate.json").read_text()
+
+
+@pytest.mark.parametrize("path", ["nowhere/", "nowhere/else", "./nowhere"])
+def test_a_folder_that_does_not_exist_is_called_a_folder(sfumato, path):
+    told = sfumato("explain", path)
+    assert told.code == 5 and f"there is no folder {path}" in flat(told.err)
+
+
+def test_a_name_that_is_neither_known_nor_a_folder_says_both(sfumato):
+    told = sfumato("explain", "nowhere")
+    assert told.code == 2 and "nothing is called 'nowhere', and there is no folder of that name" in flat(told.err)
+    assert sfumato("explain", "models/k_anonymity").code == 0

@@ -265,3 +265,13 @@ def test_a_missing_extra_is_named(monkeypatch):
     monkeypatch.setattr("sfumato.errors.importlib.import_module", lost)
     with pytest.raises(MissingExtra, match=r"sfumato\[dp\]"):
         questions("SELECT COUNT(*) FROM people", KNOWN, "people")
+
+
+@pytest.mark.parametrize(
+    "statement", ["EXPLAIN SELECT COUNT(*) FROM people", "explain analyze select 1", "SHOW TABLES"]
+)
+def test_statements_that_the_parser_passes_on_are_refused_in_our_words(statement, caplog, capfd):
+    word = statement.split()[0].upper()
+    with pytest.raises(ParameterError, match=f"^{word} is outside the SQL that is answered here: give one SELECT"):
+        questions(statement, declared(Schema({})), "people")
+    assert not caplog.records and not capfd.readouterr().err

@@ -311,3 +311,16 @@ def test_columns_that_cannot_be_ranked():
     assert "secret" not in str(refused.value)
     with pytest.raises(SchemaError, match="persons, households and weights"):
         run(sf.RankSwap(["x"], p=0.1), Dataset(pl.DataFrame({"x": [1, 2]}), Schema({"x": Attribute((Role.WEIGHT,))})))
+
+
+def test_what_ranks_kept_is_told_as_a_correlation_and_a_largest_move():
+    table = plain(x=list(range(200)))
+    plan, out = run(sf.RankSwap(["x"], p=0.1), table)
+    old, new = np.array(table.column("x").to_list()), np.array(out.column("x").to_list())
+    told = kept(plan, "ranks")
+    spearman, furthest = float(np.corrcoef(old, new)[0, 1]), np.abs(old - new).max() / 200
+    assert told.off_by == pytest.approx(1 - spearman)
+    assert (
+        f"Spearman correlation of old and new ranks {spearman:.2f}, largest move of one record {furthest:.0%}"
+        in str(told)
+    )

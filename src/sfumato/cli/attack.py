@@ -219,7 +219,7 @@ def _share(value: float) -> str:
     """A share, without decimals where they are nothing but zeros."""
     from sfumato.cli.talk import share
 
-    return share(round(value, 4))
+    return share(value if 0 < value < 0.0001 else round(value, 4))
 
 
 def _conclude(report: AttackReport) -> None:

@@ -23,7 +23,10 @@ def compare(
         Path | None,
         typer.Option("--output", "-o", help="folder for JSON, CSV, HTML and the map; finished ones are kept"),
     ] = None,
-    vary: Annotated[list[str] | None, typer.Option(help="try values in turn: k_anonymity.k=3,5,10; repeat it")] = None,
+    vary: Annotated[
+        list[str] | None,
+        typer.Option(help="try values in turn: k_anonymity.k=3,5,10, or k=3,5,10 where one has a k; repeat it"),
+    ] = None,
     risk: Annotated[str | None, typer.Option(help="the risk or attack of the map")] = None,
     utility: Annotated[str | None, typer.Option(help="the utility of the map")] = None,
     attack: Annotated[list[str] | None, typer.Option(help="an attack to try; repeat it, or 'all'")] = None,

@@ -45,16 +45,20 @@ def _described(asked: str) -> list[dict[str, Any]]:
     from sfumato import registry
     from sfumato.core.objective import OBJECTIVES
     from sfumato.core.parameters import known_as
-    from sfumato.errors import ParameterError, did_you_mean
+    from sfumato.errors import ParameterError, UnreadableInput, did_you_mean
 
     family, slash, rest = asked.partition("/")
+    if slash and family not in (*registry.FAMILIES, "objectives"):
+        raise UnreadableInput(f"there is no folder {asked}, and no family of names {family!r} (sfumato list)")
     wanted, name = ((family,), known_as(rest)) if slash else ((*registry.FAMILIES, "objectives"), known_as(asked))
     objectives = {o.name: o for o in OBJECTIVES}
     known = {one: objectives if one == "objectives" else registry.family(one) for one in wanted}
     found = [_entry(one, name, members[name]) for one, members in known.items() if name in members]
     if not found:
         every = [member for members in known.values() for member in members]
-        raise ParameterError(f"nothing is called {asked!r}.{did_you_mean(name, every)}")
+        raise ParameterError(
+            f"nothing is called {asked!r}, and there is no folder of that name.{did_you_mean(name, every)}"
+        )
     return found
 
 

@@ -60,9 +60,13 @@ def give_json(document: Any) -> None:
 def share(value: float) -> str:
     """A share as a percentage a person can read.
 
-    >>> share(0.0009), share(0.25), share(0.0), share(1.0)
-    ('0.09%', '25.0%', '0%', '100%')
+    What is not nothing never looks as if it were.
+
+    >>> share(0.0009), share(0.25), share(0.0), share(1.0), share(1 / 199_523)
+    ('0.09%', '25.0%', '0%', '100%', '<0.01%')
     """
+    if 0 < value < 0.0001:
+        return "<0.01%"
     if value in (0.0, 1.0):
         return f"{value:.0%}"
     return f"{value:.2%}" if value < 0.01 else f"{value:.1%}"

@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import Any
 
 from sfumato import recipe_files as recipes
+from sfumato import registry
 from sfumato.core.parameters import known_as
 from sfumato.core.recipe import Recipe
 from sfumato.errors import ParameterError, RecipeError
@@ -40,7 +41,10 @@ class Candidate:
 
 
 def candidates_from(files: Sequence[Path], variations: Sequence[str] = ()) -> tuple[Candidate, ...]:
-    """The candidates of some recipe files; ``variations`` (``k_anonymity.k=3,5,10``) are tried on each."""
+    """The candidates of some recipe files; ``variations`` (``k_anonymity.k=3,5,10``) are tried on each.
+
+    ``k=3,5,10`` is enough where only one model or step of the recipe has a ``k``.
+    """
     found: list[Candidate] = []
     for file in files:
         document = _varied(recipes.read_document(file), variations, file.name)
@@ -104,22 +108,47 @@ def _varied(document: Any, variations: Sequence[str], name: str) -> Any:
     varied = copy.deepcopy(document)
     for text in variations:
         target, equals, values = text.partition("=")
-        owner, dot, field = target.strip().partition(".")
-        if not equals or not dot or not values:
+        owner, _, field = target.strip().rpartition(".")
+        if not equals or not field or not values:
             raise ParameterError(f"{text!r} varies nothing; write it like k_anonymity.k=3,5,10")
         options = [read_yaml(part.strip(), "--vary") for part in values.split(",")]
-        homes = [
-            (section, place)
-            for section in ("meet", "steps")
-            for place, one in enumerate(varied.get(section) or [])
-            if known_as(str(_named(one))) == known_as(owner)
-        ]
-        if not homes:
-            raise ParameterError(f"{name} has no model or step {owner!r} to vary {field} of")
+        homes = _homes_of(varied, owner, name, field) if owner else _only_home(varied, name, field)
         for section, place in homes:
             spec = varied[section][place]
             varied[section][place] = _with_options(spec, _named(spec), field, options)
     return varied
+
+
+def _members(document: Any) -> Iterator[tuple[str, int, str]]:
+    """The models and steps of a document: section, place in it, and name."""
+    for section in ("meet", "steps"):
+        for place, one in enumerate(document.get(section) or []):
+            yield section, place, known_as(str(_named(one)))
+
+
+def _homes_of(document: Any, owner: str, name: str, field: str) -> list[tuple[str, int]]:
+    """Where a model or step of this name stands."""
+    homes = [(section, place) for section, place, member in _members(document) if member == known_as(owner)]
+    if not homes:
+        raise ParameterError(f"{name} has no model or step {owner!r} to vary {field} of")
+    return homes
+
+
+def _only_home(document: Any, name: str, field: str) -> list[tuple[str, int]]:
+    """Where the one model or step stands that has a field of this name; several, or none, are refused."""
+    homes = [(section, place, member) for section, place, member in _members(document) if _has(section, member, field)]
+    owners = sorted({member for _, _, member in homes})
+    if not owners:
+        raise ParameterError(f"no model or step of {name} has a field {field!r} to vary")
+    if len(owners) > 1:
+        either = " or ".join(f"{owner}.{field}" for owner in owners)
+        raise ParameterError(f"{len(owners)} models or steps of {name} have a field {field!r}; write {either}")
+    return [(section, place) for section, place, _ in homes]
+
+
+def _has(section: str, member: str, field: str) -> bool:
+    known = registry.family("models" if section == "meet" else "steps")
+    return member in known and field in {one.name for one in dataclasses.fields(known[member])}
 
 
 def _named(spec: Any) -> Any:

@@ -142,18 +142,25 @@ class Preserved:
     """A quantity that masking keeps: exactly, or approximately.
 
     ``off_by`` says how far the released value is from the original one, as a share of it (of the spread, for quantities
-    that may be zero); it is measured after masking and is for the owner's eyes.
+    that may be zero); it is measured after masking and is for the owner's eyes. ``measured`` says in words what the numbers
+    are where that is another thing.
     """
 
     what: str
     columns: tuple[str, ...]
     exactly: bool
     off_by: float
+    measured: str = ""
+
+    @property
+    def told(self) -> str:
+        """The numbers in words."""
+        return self.measured or f"off by {self.off_by:.2g}"
 
     def __str__(self) -> str:
         names = ", ".join(self.columns[:4]) + ("…" if len(self.columns) > 4 else "")
         kept = "exactly" if self.exactly else "approximately"
-        return f"{self.what} of {names}: kept {kept}, off by {self.off_by:.2g}"
+        return f"{self.what} of {names}: kept {kept}, {self.told}"
 
 
 @dataclasses.dataclass(frozen=True, eq=False)

@@ -15,6 +15,8 @@ Everything else is refused by name, before anything is spent.
 
 from __future__ import annotations
 
+import contextlib
+import logging
 import re
 from collections.abc import Iterator
 from typing import Any
@@ -85,7 +87,8 @@ def _select(statement: str, dataset: str) -> Any:
     if len(statement) > LONGEST:
         raise ParameterError(f"a statement has at most {LONGEST:,} characters")
     try:
-        parsed = [tree for tree in sqlglot.parse(statement) if tree is not None]
+        with _unlogged():
+            parsed = [tree for tree in sqlglot.parse(statement) if tree is not None]
     except sqlglot.errors.SqlglotError as error:
         place = (getattr(error, "errors", None) or [{}])[0]
         where = f" at line {place['line']}, column {place['col']}" if place.get("line") else ""
@@ -95,8 +98,25 @@ def _select(statement: str, dataset: str) -> Any:
     if len(parsed) != 1:
         raise _outside(f"{len(parsed)} statements" if parsed else "an empty statement", "give one SELECT")
     if type(parsed[0]).__name__ != "Select":
-        raise _outside(type(parsed[0]).__name__.upper(), "give one SELECT")
+        raise _outside(_kind_of(parsed[0]), "give one SELECT")
     return parsed[0]
+
+
+@contextlib.contextmanager
+def _unlogged() -> Iterator[None]:
+    """Keep the parser from logging the statement: what it cannot read is refused here, in words of our own."""
+    log = logging.getLogger("sqlglot")
+    before, log.disabled = log.disabled, True
+    try:
+        yield
+    finally:
+        log.disabled = before
+
+
+def _kind_of(tree: Any) -> str:
+    """The word a statement begins with, also for one that the parser passes on unread (EXPLAIN, SHOW)."""
+    kind = type(tree).__name__
+    return str(tree.this).upper() if kind == "Command" else _spoken(kind)
 
 
 def _require_clauses(select: Any) -> None:

@@ -57,12 +57,20 @@ class Means:
 
     @property
     def why(self) -> str:
-        """What it loses, and the others, in one line."""
+        """What it loses, the others, and, where another one loses less, why that was not taken; in one line."""
         others = ", ".join(f"{name} {percent(loss)}" for name, loss in self.losses.items() if name != self.name)
         if not self.searched:
             others = "the others would have to search too many combinations of levels"
         lost = f"loses {percent(self.losses[self.name])} of what the quasi-identifiers say"
-        return f"{lost} ({others})" if others else lost
+        return f"{lost} ({others}){self._although}" if others else lost
+
+    @property
+    def _although(self) -> str:
+        """Why it was taken though another one loses less; empty where none does."""
+        least = min(self.losses, key=lambda name: self.losses[name])
+        if self.losses[least] >= self.losses[self.name]:
+            return ""
+        return f"; taken before {least}, which is not better by more than {percent(AS_GOOD)}, because {_EASIER[self.name, least]}"
 
 
 def choose_means(proposal: Proposal, frame: pl.DataFrame) -> Means | None:
@@ -96,6 +104,14 @@ _STEPS: dict[str, dict[str, Any]] = {
     "global_recoding": FALLBACK,
     "mondrian": {"mondrian": {}},
 }
+
+_OWN_LABELS = "it releases labels of the hierarchies only"
+_EASIER = {
+    ("local_recoding", "global_recoding"): "it drops no record",
+    ("local_recoding", "mondrian"): _OWN_LABELS,
+    ("global_recoding", "mondrian"): f"{_OWN_LABELS}, and each column's on one level",
+}
+"""Why the releases of one means are easier to use than those of another: all are read alike otherwise."""
 
 
 def _candidates(dataset: Dataset, *, searched: bool) -> Iterator[tuple[str, Any]]:

@@ -35,6 +35,7 @@ class ClassRecoding:
     ``losses[column][region]`` is the loss of that cell, 0–1. Columns that no region changes need not be listed.
     ``hidden[column][region]`` says that the cell is suppressed: it is released as missing and matches everything, so
     missing values of the column count as wildcards from then on; cells that are not suppressed keep their values.
+    ``weights`` are the importance of columns in the score; those not named weigh 1.
     """
 
     columns: tuple[str, ...]
@@ -49,6 +50,7 @@ class ClassRecoding:
     method: str
     notes: Mapping[str, Any] = dataclasses.field(default_factory=dict)
     hidden: Mapping[str, NDArray[np.bool_]] = dataclasses.field(default_factory=dict)
+    weights: Mapping[str, float] = dataclasses.field(default_factory=dict)
 
     objective = "loss"
 
@@ -64,12 +66,17 @@ class ClassRecoding:
 
     @property
     def score(self) -> float:
-        """Mean loss of a cell over all quasi-identifiers; the cells of dropped records count 1."""
+        """Mean loss of a cell over all quasi-identifiers, by their weights; the cells of dropped records count 1."""
         if not self.records:
             return 0.0
+        lost = sum(self.weights.get(name, 1.0) * total for name, total in self._lost().items())
+        whole = sum(self.weights.get(name, 1.0) for name in self.columns)
+        return (lost + self.suppressed * whole) / (self.records * whole)
+
+    def _lost(self) -> dict[str, float]:
+        """Per column the sum of the losses of the records that are released."""
         kept = self.regions != SUPPRESSED
-        lost = sum(float(self.amounts[kept] @ loss[self.regions[kept]]) for loss in self.losses.values())
-        return (lost + self.suppressed * len(self.columns)) / (self.records * len(self.columns))
+        return {name: float(self.amounts[kept] @ loss[self.regions[kept]]) for name, loss in self.losses.items()}
 
     @property
     def suppressed_cells(self) -> dict[str, int]:

@@ -96,7 +96,7 @@ def plan_k_member(
     joining = Joining(promises, axes, space, pool=pool * promises.crowd, far=start == "farthest")
     groups = joining.clusters(block, goal.progress) if classes.total else classes.records - 1
     regions = Regions.of(groups, classes.records)
-    return recoding(classes, axes, regions, method="k-member", notes={"start": start, "pool": pool})
+    return recoding(classes, axes, regions, method="k-member", notes={"start": start, "pool": pool}, weights=weights)
 
 
 class Joining:

@@ -124,7 +124,7 @@ class LocalRecoding:
         if self.method == "k_member":
             return plan_k_member(dataset, goal, weights=self.weights)
         goal.progress(0.0, "counting the classes")
-        return respecialise(dataset, goal, self.lattice(dataset, goal))
+        return respecialise(dataset, goal, self.lattice(dataset, goal), self.weights)
 
     def lattice(self, dataset: Dataset, goal: Goal) -> Lattice:
         """The lattice whose cells are used."""

@@ -124,4 +124,4 @@ def plan_mondrian(
     allowed = math.floor(budget * classes.total + 1e-9)
     if allowed and classes.total:
         regions = without_outliers(regions, promises, axes, space, allowed)
-    return recoding(classes, axes, regions, method=f"mondrian, {mode}", notes={"allowed": allowed})
+    return recoding(classes, axes, regions, method=f"mondrian, {mode}", notes={"allowed": allowed}, weights=weights)

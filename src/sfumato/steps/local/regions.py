@@ -183,6 +183,7 @@ def recoding(
     *,
     method: str,
     notes: Mapping[str, Any],
+    weights: Mapping[str, float] | None = None,
 ) -> ClassRecoding:
     """The plan that releases these regions. Columns that no region changes are left alone."""
     cells = {axis.column: regions.cells(axis, classes) for axis in axes} if len(regions) else {}
@@ -201,6 +202,7 @@ def recoding(
         losses={name: column.losses for name, column in cells.items()},
         method=method,
         notes={"regions": len(regions), **notes},
+        weights=weights or {},
     )
 
 

@@ -78,7 +78,7 @@ class LocalPlan(ClassRecoding):
 
     @property
     def score(self) -> float:
-        """Mean loss of a cell over all quasi-identifiers; the cells of dropped records count 1."""
+        """Mean loss of a cell over all quasi-identifiers, by their weights; the cells of dropped records count 1."""
         return dataclasses.replace(self, columns=tuple(self.losses)).plain_score()
 
     def plain_score(self) -> float:
@@ -161,7 +161,13 @@ def _flat(labels: tuple[str | None, ...]) -> Ladder:
 
 
 def plan_of(
-    atoms: Atoms, parts: Parts, columns: Mapping[str, Column], *, method: str, notes: Mapping[str, Any]
+    atoms: Atoms,
+    parts: Parts,
+    columns: Mapping[str, Column],
+    *,
+    method: str,
+    notes: Mapping[str, Any],
+    weights: Mapping[str, float],
 ) -> LocalPlan:
     """The plan that releases these regions and drops what they do not hold."""
     left = parts.left(atoms)
@@ -184,6 +190,7 @@ def plan_of(
         losses={name: column.losses for name, column in columns.items()},
         method=method,
         notes={"regions": parts.count, **notes},
+        weights=weights,
     )
 
 
@@ -220,8 +227,11 @@ class Ground:
         return Proposal(parts, columns, cost_of(parts, shape, self.atoms, self.terrain))
 
 
-def respecialise(dataset: Dataset, goal: Goal, lattice: Lattice) -> LocalPlan:
-    """Plan a local recoding: the better of the narrowed global optimum and of regions built from the finest cells up."""
+def respecialise(dataset: Dataset, goal: Goal, lattice: Lattice, weights: Mapping[str, float]) -> LocalPlan:
+    """Plan a local recoding: the better of the narrowed global optimum and of regions built from the finest cells up.
+
+    ``weights`` are those of the lattice, before they were made to sum to 1.
+    """
     search = auto(lattice, goal.progress)
     if search.best is None:
         raise Unsatisfiable(_why_not(lattice), closest=search.closest)
@@ -233,7 +243,7 @@ def respecialise(dataset: Dataset, goal: Goal, lattice: Lattice) -> LocalPlan:
     notes: dict[str, Any] = {"global_score": float(search.best.score), "lattice_nodes": lattice.size, **search.notes}
     if "warning" in notes:
         notes["warning"] = f"local recoding started from a global one that may not be the best: {notes['warning']}"
-    return plan_of(ground.atoms, best.parts, best.columns, method="respecialise", notes=notes)
+    return plan_of(ground.atoms, best.parts, best.columns, method="respecialise", notes=notes, weights=weights)
 
 
 def _local(ground: Ground, goal: Goal) -> list[Parts]:

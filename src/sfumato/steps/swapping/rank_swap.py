@@ -308,12 +308,20 @@ def _kept(
     after = [one.scores[rows] for one, rows in zip(ready, sources, strict=True)]
     for one, mate, new in zip(ready, partners, after, strict=True):
         kept.append(_values(one, mate))
-        shift = np.abs(mate - np.arange(len(mate))).max(initial=0) / max(1, len(mate))
-        kept.append(Preserved("ranks", (one.name,), False, float(shift)))
+        kept.append(_ranks(one.name, mate))
         if weights is not None:
             kept.append(mean_kept("weighted mean", one.name, one.scores, new, weights))
     names = tuple(one.name for one in ready)
     return [*kept, *correlations_kept(names, correlations([one.scores for one in ready]), correlations(after))]
+
+
+def _ranks(name: str, partner: Codes) -> Preserved:
+    """How far ranks moved: what Spearman's correlation of old and new ranks lacks to 1, and the largest single move."""
+    ranks = np.arange(len(partner), dtype=np.float64)
+    together = float(correlations([ranks, partner.astype(np.float64)])[0]) if len(partner) > 1 else 1.0
+    furthest = float(np.abs(partner - ranks).max(initial=0) / max(1, len(partner)))
+    words = f"Spearman correlation of old and new ranks {together:.2f}, largest move of one record {furthest:.0%} of the ranks"
+    return Preserved("ranks", (name,), False, 1.0 - together, words)
 
 
 def _values(one: SwappedColumn, partner: Codes) -> Preserved:
