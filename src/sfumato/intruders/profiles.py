@@ -34,10 +34,17 @@ def _three_most_exposing(pair: Pair) -> tuple[str, ...]:
 
 
 def _five_of_any(pair: Pair) -> tuple[str, ...]:
-    """The five most telling columns of any role: a colleague knows things that nobody calls quasi-identifiers."""
-    hidden = {Role.UNIT, Role.WEIGHT, Role.DIRECT}
-    open_to_view = [c for c in pair.columns if not hidden & set(pair.original.schema[c].roles)]
-    return most_telling(pair, open_to_view, 5)
+    """The five most telling columns of any role: a colleague knows things that nobody calls quasi-identifiers.
+
+    A survey weight that hardly anyone shares tells as much as a name. Only pseudonyms are left out, which nobody can know.
+    """
+    return most_telling(pair, [c for c in pair.columns if not _pseudonymous(pair, c)], 5)
+
+
+def _pseudonymous(pair: Pair, name: str) -> bool:
+    """Whether a column that names people or units was released with other names than it had."""
+    names = {Role.DIRECT, Role.UNIT} & set(pair.original.schema[name].roles)
+    return bool(names) and not pair.truthful(name).mean() > 0.5
 
 
 def most_telling(pair: Pair, columns: Sequence[str], most: int) -> tuple[str, ...]:
