@@ -22,6 +22,8 @@ class Homogeneity:
     A class gives itself away when :math:`\max_s n_{E,s}/|E| \ge \tau`; those of its records that truly have that value are victims.
     With τ = 1 all of them share one value. Missing values count as a value. Where released values were changed, the intruder goes
     by them, and by what they make likely where a transition matrix is known; only people whose true value it is are victims.
+    The baseline is the same attack on the whole table as one class, which is what is known without the release: 0, unless the
+    table itself gives a value away.
     Reference: Machanavajjhala et al. 2007, doi:10.1145/1217299.1217302.
     """
 
@@ -48,4 +50,11 @@ class Homogeneity:
         told = (
             f"in {classes:,} of {len(crowd.sizes):,} classes {how} the same {crowd.column}: {int(hit.sum()):,} records"
         )
-        return Finding(self.name, float(hit.mean()), told, victims=rows_of(scene, hit), details={"classes": classes})
+        guess = self._known_of_all(crowd)
+        details = {"classes": classes}
+        return Finding(self.name, float(hit.mean()), told, baseline=guess, victims=rows_of(scene, hit), details=details)
+
+    def _known_of_all(self, crowd: Crowd) -> float:
+        """The share of records whose value the table as one class gives away."""
+        known = crowd.totals >= self.confidence * crowd.totals.sum() - 1e-9
+        return float(((crowd.truth >= 0) & known[crowd.truth]).mean())

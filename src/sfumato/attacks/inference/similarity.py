@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
     from sfumato.attacks.inference.crowd import Crowd
     from sfumato.core.attack import Scene
+    from sfumato.core.pair import Reading
 
 
 @parameters
@@ -29,6 +30,8 @@ class Similarity:
     not its top (gastric ulcer, gastritis and stomach cancer are all illnesses of the stomach). Classes of one value count too.
     A category without a hierarchy has nothing to be similar by: only equal values count. A constant column is no secret. Where
     released values were changed, only records count whose true value lies among (or below the same node as) those of the class.
+    The baseline is guessing alike for all: the share of records within the range of that width, or below the node, that holds most.
+    Where a few large values make the range wide, nearly everyone is close to everyone without any release.
     Reference: Li, Li & Venkatasubramanian 2007, doi:10.1109/ICDE.2007.367856.
     """
 
@@ -49,9 +52,22 @@ class Similarity:
         reading = scene.pair.reading(crowd.column)
         near, hit = self._on_a_line(scene, crowd) if reading.scale != "category" else self._below_a_node(scene, crowd)
         told = f"in {int(near.sum()):,} of {len(near):,} classes the values of {crowd.column} are close: {int(hit.sum()):,} records"
-        return Finding(
-            self.name, float(hit.mean()), told, victims=rows_of(scene, hit), details={"classes": int(near.sum())}
-        )
+        guess = self._guess_on_a_line(reading) if reading.scale != "category" else _guess_of_nodes(scene, crowd)
+        details = {"classes": int(near.sum())}
+        told = f"{told}; for all alike {guess:.1%} are as close"
+        return Finding(self.name, float(hit.mean()), told, baseline=guess, victims=rows_of(scene, hit), details=details)
+
+    def _guess_on_a_line(self, reading: Reading) -> float:
+        """The share of released values within the range of the allowed width that holds most of them."""
+        low, high = (np.sort(end[reading.released]) for end in (reading.low, reading.high))
+        low, high = low[~np.isnan(low)], high[~np.isnan(high)]
+        if not len(low) or high[-1] <= low[0]:
+            return 0.0
+        starts = np.unique(low)
+        width = self.range * float(np.nanmax(reading.high) - np.nanmin(reading.low))
+        ends = starts + width + 1e-12 * abs(width)
+        inside = np.searchsorted(high, ends, side="right") - np.searchsorted(low, starts, side="left")
+        return float(max(0, inside.max())) / len(reading.released)
 
     def _on_a_line(self, scene: Scene, crowd: Crowd) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
         """The classes whose released values are close, and the records of which the true value is among them."""
@@ -79,6 +95,12 @@ class Similarity:
             near |= low == high
             hit |= (low == high)[crowd.classes] & (true == low[crowd.classes])
         return near, hit
+
+
+def _guess_of_nodes(scene: Scene, crowd: Crowd) -> float:
+    """The share of records whose true value lies below the one node, not the top, that holds most."""
+    found = [true[true >= 0] for _, true in _node_levels(scene, crowd)]
+    return max((float(np.bincount(true).max(initial=0)) for true in found), default=0.0) / len(crowd.classes)
 
 
 def _node_levels(scene: Scene, crowd: Crowd) -> Iterator[tuple[NDArray[np.int64], NDArray[np.int64]]]:
