@@ -323,6 +323,7 @@ class Transparency:
                 "methods": sorted({clue.method for clue in clues}),
                 "stopped_by_time": stopped,
             },
+            trials=len(found.targets),
         )
 
 

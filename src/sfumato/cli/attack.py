@@ -126,6 +126,10 @@ def _names(called: list[str]) -> dict[str, str]:
     return names
 
 
+BAR = 8
+"""Characters of a bar: with every column the table fits 80."""
+
+
 def show(report: AttackReport) -> None:
     """Print a report for people: who tried, and a bar an attack, strongest first, beside what guessing gives."""
     from sfumato.cli.talk import out
@@ -163,6 +167,7 @@ def _columns(report: AttackReport) -> tuple[str, ...]:
     """The columns that have something to tell."""
     found = [t.finding for t in report.tried]
     told = {
+        "people": any(f.trials not in (None, report.looked_for) for f in found),
         "between": any(f.interval is not None for f in found),
         "guessing": any(f.baseline is not None for f in found),
         "limit": _limited(report),
@@ -179,7 +184,7 @@ def _limited(report: AttackReport) -> bool:
 def _table(rows: list[dict[str, str]], columns: tuple[str, ...], *, headed: bool) -> Table:
     from rich.table import Table
 
-    widths = {"attack": 26, "": 10, "succeeds": 8, "between": 13, "guessing": 8, "limit": 6}
+    widths = {"attack": 25, "": BAR, "succeeds": 8, "people": 6, "between": 13, "guessing": 8, "limit": 6}
     table = Table(box=None, pad_edge=False, padding=(0, 1, 0, 0), header_style="dim", show_header=headed)
     for name in columns:
         table.add_column(name, width=widths[name], justify="left" if name in ("attack", "") else "right")
@@ -196,7 +201,7 @@ def _unknown_cells(skipped: Skipped) -> dict[str, str]:
         "succeeds": "[yellow]unknown[/]",
         "limit": limit,
     }
-    return {"": "", "between": "", "guessing": "", **told}
+    return {"": "", "people": "", "between": "", "guessing": "", **told}
 
 
 def _cells(tried: Tried) -> dict[str, str]:
@@ -207,8 +212,9 @@ def _cells(tried: Tried) -> dict[str, str]:
     between = "" if found.interval is None else f"[dim]{_share(found.interval[0])}–{_share(found.interval[1])}[/]"
     return {
         "attack": f"[{color}]{mark}[/] {found.attack.replace('_', ' ')}",
-        "": f"[{color}]{bar(found.value, 10)}[/]",
+        "": f"[{color}]{bar(found.value, BAR)}[/]",
         "succeeds": _share(found.value),
+        "people": "" if found.trials is None else f"{found.trials:,}",
         "between": between,
         "guessing": "" if found.baseline is None else _share(found.baseline),
         "limit": "" if tried.limit is None else _share(tried.limit),
@@ -246,7 +252,7 @@ def _conclude(report: AttackReport) -> None:
 def _legend(report: AttackReport, threshold: float) -> str:
     rule = f"✗ takes more than {_share(threshold)} of what guessing leaves open (--threshold), and surely more than guessing"
     if report.unknown:
-        rule += ";\n? could not be tried although it might succeed"
+        rule += ";\n? could not be tried, or nothing follows from it, although it might succeed"
     if _limited(report):
         return f"{rule};\nwhere the recipe sets a limit: ✗ succeeds more often than that; then, and after ?, the exit code is 1"
     return f"{rule}; the recipe limits none of them"

@@ -117,7 +117,8 @@ class Finding:
 
     ``value`` is its rate of success (0–1) and ``interval`` what is certain or confident about it; ``baseline`` is what an
     intruder reaches without the release. ``sentence`` and ``details`` hold names and counts, no data values;
-    ``weights`` says which columns gave people away. ``victims`` are rows of the original, for the owner only.
+    ``weights`` says which columns gave people away. ``victims`` are rows of the original, for the owner only. ``trials`` is on how
+    many people (or descriptions) it was tried, where that is not everybody in the release.
     """
 
     attack: str
@@ -128,6 +129,7 @@ class Finding:
     victims: NDArray[np.int64] | None = None
     weights: Mapping[str, float] = dataclasses.field(default_factory=dict)
     details: Mapping[str, Any] = dataclasses.field(default_factory=dict)
+    trials: int | None = None
 
     @property
     def beyond_guessing(self) -> float:
@@ -141,6 +143,13 @@ class Finding:
         """Whether the attack is known to be better than guessing: its interval does not include what guessing gives."""
         return self.interval is None or self.interval[0] > (self.baseline or 0.0) + 1e-12
 
+    @property
+    def undefined(self) -> str | None:
+        """Why nothing follows from the finding, or None: any rate from 0 to 1 is as likely, so it is no evidence of safety."""
+        if self.interval is None or self.interval[0] > 0.0 or self.interval[1] < 1.0:
+            return None
+        return f"any rate between 0 % and 100 % agrees with what was found: {self.sentence}"
+
     def to_dict(self) -> dict[str, Any]:
         """The finding as plain data: the number of victims, never who they are."""
         return {
@@ -150,6 +159,7 @@ class Finding:
             "baseline": self.baseline,
             "beyond_guessing": self.beyond_guessing,
             "certain": self.certain,
+            "trials": self.trials,
             "victims": None if self.victims is None else len(self.victims),
             "weights": dict(self.weights),
             "details": dict(self.details),

@@ -47,7 +47,7 @@ class Risk:
 
     @classmethod
     def of(cls, attack: Rate, control: Rate) -> Risk:
-        r"""Risk with propagated error; a control that always succeeds leaves nothing to learn.
+        r"""Risk with propagated error; a control that always succeeds leaves nothing to learn, and the risk is not defined: 0 ± 1.
 
         .. math:: R = \frac{r_a - r_c}{1 - r_c}, \qquad
                   \sigma_R = \sqrt{\Bigl(\frac{\sigma_a}{1-r_c}\Bigr)^2 + \Bigl(\frac{(1-r_a)\,\sigma_c}{(1-r_c)^2}\Bigr)^2}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
 
 import numpy as np
@@ -28,7 +28,8 @@ class Inference:
     The guess is the most frequent label among the nearest records (the mean, for numbers; the likeliest value, where the column was
     randomised with a known matrix and that gives more). It is right when the original value
     is the label or below it, for numbers within ``tolerance`` of the column's range. The control guesses with the person's own record taken
-    out: what can be said about everyone is no breach of anyone. :math:`R = (r_a-r_c)/(1-r_c)`. The worst column counts.
+    out: what can be said about everyone is no breach of anyone. :math:`R = (r_a-r_c)/(1-r_c)`. The worst column counts; where none
+    is certainly beyond its control, one counts first of which nothing is known, as its control succeeds for nearly everyone.
     Reference: Giomi et al. 2023, doi:10.56553/popets-2023-0055.
     """
 
@@ -51,7 +52,7 @@ class Inference:
             for column in targets(scene)
             for secret in self._secrets(scene, around, column)
         ]
-        return max(found, key=lambda finding: finding.value)
+        return worst_of(found)
 
     def _secrets(self, scene: Scene, around: Surroundings, column: str) -> Iterator[_Secret]:
         """A column by what was released of it, and by what that makes likely where a transition matrix is known."""
@@ -87,7 +88,12 @@ class Inference:
         )
         details = {**told_rates(*rates, naive, trials), "column": column, "matrix": secret.beliefs is not None}
         details["stopped_by_time"] = trials < len(around.targets)
-        return Finding(self.name, risk.clipped, told, risk.interval, details=details)
+        return Finding(self.name, risk.clipped, told, risk.interval, details=details, trials=trials)
+
+
+def worst_of(found: Sequence[Finding]) -> Finding:
+    """The finding that counts: the largest of those that are certain, else one that is not defined, else the largest."""
+    return max(found, key=lambda f: (f.undefined is None and f.certain, f.undefined is not None, f.value))
 
 
 @dataclasses.dataclass(frozen=True, eq=False)

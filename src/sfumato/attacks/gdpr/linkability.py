@@ -53,4 +53,4 @@ class Linkability:
         )
         guess = 1 / len(scene.pair.released)
         details = {**told_rates(*rates, guess, trials), "stopped_by_time": trials < len(around.targets)}
-        return Finding(self.name, risk.clipped, told, risk.interval, details=details)
+        return Finding(self.name, risk.clipped, told, risk.interval, details=details, trials=trials)

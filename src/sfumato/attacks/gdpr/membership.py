@@ -65,7 +65,8 @@ class Membership:
         details["stopped_by_time"] = len(members) < len(seen)
         value = max(0.0, caught - alarms)
         interval = max(0.0, rate.centre - rate.error - alarms), min(1.0, max(value, rate.centre + rate.error - alarms))
-        return Finding(self.name, value, told, interval, details={**details, "area_under_curve": area(members, others)})
+        details["area_under_curve"] = area(members, others)
+        return Finding(self.name, value, told, interval, details=details, trials=len(members))
 
 
 def true_positives(

@@ -74,6 +74,7 @@ class SinglingOut:
             risk.interval,
             victims=np.unique(np.array(victims, dtype=np.int64)),
             details={**told_rates(*rates, naive / trials, trials), "stopped_by_time": trials < len(rows)},
+            trials=trials,
         )
 
 

@@ -182,6 +182,7 @@ class DistanceLinkage:
             1.0 / len(scene.pair.released),
             truth[credit.rows[credit.credit == 1.0]],
             details=_details(scene, found),
+            trials=len(credit.rows),
         )
 
 

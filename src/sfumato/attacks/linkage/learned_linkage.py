@@ -279,7 +279,7 @@ class LearnedLinkage:
             certain = f"and no such distance links more (differences below {MARGIN:g} count as ties)"
         sentence = (
             f"With the {self.aggregator.replace('_', ' ')} of differences in {', '.join(sorted(arrays.names))} that is worst for "
-            f"them, {percent(value)} of people are nearest to their own released record, ties shared out, {certain}."
+            f"them, {percent(value)} of {round(people):,} people are nearest to their own released record, ties shared out, {certain}."
         )
         return Finding(
             self.name,
@@ -290,6 +290,7 @@ class LearnedLinkage:
             None,
             _weights(arrays, result),
             self._details(scene, result, value, bound, people, sampled),
+            round(people),
         )
 
     def _details(

@@ -327,6 +327,7 @@ class ProbabilisticLinkage:
             scene.intruder.truth[credit.rows[credit.credit == 1.0]],
             weights,
             details,
+            len(credit.rows),
         )
 
 
