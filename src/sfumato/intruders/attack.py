@@ -65,16 +65,14 @@ def attack_release(
         left = max(0.0, seconds - (now() - started)) / (len(wanted) - place)
         first = all(name != earlier for _, earlier in wanted[:place])
         allowed = (limits or {}).get(name) if first else None
-        if not left and only is None and now() - started > GRACE:
-            skipped.append(Skipped(profile.name, name, OUT_OF_TURN, allowed))
-            continue
+        late = not left and only is None and now() - started > GRACE
         knows = profile.knows(pair)
         who = intruder or (intruder_from(pair, knows, sample=sample, seed=key) if knows else None)
         if who is None:
             skipped.append(Skipped(profile.name, name, _nothing_known(pair), allowed))
             continue
         scene = Scene(pair, who, tuple(steps), tuple(models), tuple(others), key, left, population=population)
-        outcome = _try(name, scene)
+        outcome = _too_late(name, scene) if late else _try(name, scene)
         if isinstance(outcome, str):
             skipped.append(Skipped(profile.name, name, outcome, allowed))
         else:
@@ -142,4 +140,15 @@ def _try(name: str, scene: Scene) -> Finding | str:
         raise
     except SfumatoError as error:  # one that cannot be carried out here must not hide what the others find
         return str(error)
-    return found
+    return found.undefined or found
+
+
+def _too_late(name: str, scene: Scene) -> str:
+    """Why an attack is not tried for which no time is left: it has nothing to attack, or else it would have taken time."""
+    try:
+        reason: str | None = attacks_by_name()[name]().applies(scene)
+    except InternalError:
+        raise
+    except SfumatoError:
+        return OUT_OF_TURN
+    return reason if isinstance(reason, NothingToAttack) else OUT_OF_TURN
