@@ -8,14 +8,16 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+from rich.markup import escape
+from rich.table import Table
 
 from sfumato.cli.options import Data, Json, Quiet, read_data, reading
+from sfumato.cli.talk import bar, give_json, out, progress, share
 from sfumato.core.encoding import parts_of
 from sfumato.core.source import NOTHING_SAID, Intake
+from sfumato.errors import ParameterError
 
 if TYPE_CHECKING:
-    from rich.table import Table
-
     from sfumato.assessment import Assessment
     from sfumato.core.dataset import Dataset
     from sfumato.core.model import Model, Verdict
@@ -52,7 +54,6 @@ def assess(
 ) -> None:
     """Say what an intruder can do with a table as it is: uniques, k, risks, and the columns that cause them."""
     from sfumato import recipe_files as recipes
-    from sfumato.cli.talk import give_json, progress
     from sfumato.registry import ask
     from sfumato.verbs import assess as look
 
@@ -78,9 +79,6 @@ def assess(
 
 def _explain_record(dataset: Dataset, record: int, *, json: bool) -> None:
     """Why one record is risky: the smallest sets of columns that nobody else shares with it."""
-    from rich.markup import escape
-
-    from sfumato.cli.talk import give_json, out
     from sfumato.verbs import why_alone
 
     found = why_alone(dataset, record)
@@ -119,10 +117,6 @@ def _told(question: Question, verdict: Verdict, records: int) -> Told:
 
 
 def _show_attained(attained: list[tuple[Verdict, Told]]) -> None:
-    from rich.markup import escape
-
-    from sfumato.cli.talk import out
-
     for verdict, told in attained:
         value = (
             "nothing" if verdict.attained is None else "∞" if told["attained"] is None else f"{verdict.attained:.4g}"
@@ -135,7 +129,6 @@ def _show_attained(attained: list[tuple[Verdict, Told]]) -> None:
 def _described(
     dataset: Dataset, recipe: Recipe | None, quasi: list[str], questions: Sequence[Question] = ()
 ) -> tuple[Dataset, tuple[Model, ...]]:
-    from sfumato.errors import ParameterError
     from sfumato.verbs import with_recipe
 
     if recipe is not None and quasi:
@@ -156,10 +149,6 @@ def _described(
 
 def show(found: Assessment, threshold: float) -> None:
     """Print an assessment for people."""
-    from rich.markup import escape
-
-    from sfumato.cli.talk import out, share
-
     console = out()
     who = f", {found.persons:,} persons" if found.persons is not None else ""
     console.print(
@@ -187,10 +176,6 @@ def show(found: Assessment, threshold: float) -> None:
 
 
 def _risks(found: Assessment) -> Table:
-    from rich.table import Table
-
-    from sfumato.cli.talk import bar, share
-
     table = Table(box=None, pad_edge=False, show_header=False)
     for _ in range(3):
         table.add_column(overflow="fold")
@@ -204,11 +189,6 @@ def _risks(found: Assessment) -> Table:
 
 
 def _contributions(found: Assessment) -> Table:
-    from rich.markup import escape
-    from rich.table import Table
-
-    from sfumato.cli.talk import bar, share
-
     table = Table(box=None, pad_edge=False, show_header=False)
     table.add_column(overflow="fold")
     table.add_column()

@@ -6,13 +6,16 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
+from rich.markup import escape
+from rich.table import Table
 
 from sfumato.cli.options import Json, Quiet, read_data, reading
+from sfumato.cli.talk import bar, give_json, out, progress, share, tell
+from sfumato.core.randomness import Seed
 from sfumato.core.source import NOTHING_SAID, Intake
+from sfumato.errors import ParameterError
 
 if TYPE_CHECKING:
-    from rich.table import Table
-
     from sfumato.core.attack import Intruder
     from sfumato.core.pair import Pair
     from sfumato.intruders.report import AttackReport, Skipped, Tried
@@ -59,7 +62,6 @@ def attack(
     An attack that cannot be tried although it might succeed is unknown. Exit code 1 when an attack that the recipe limits
     succeeds more often than its limit allows, or is unknown.
     """
-    from sfumato.cli.talk import give_json, progress, tell
     from sfumato.intruders.attack import attack_release
     from sfumato.release.folder import read_release
 
@@ -101,8 +103,6 @@ def attack(
 def _intruder(
     pair: Pair, file: str | None, knows: str | None, by: str | None, called: list[str], sample: int
 ) -> Intruder | None:
-    from sfumato.core.randomness import Seed
-    from sfumato.errors import ParameterError
     from sfumato.intruders.knowledge import intruder_from, intruder_with, renamed
 
     columns = [c.strip() for c in knows.split(",") if c.strip()] if knows else None
@@ -115,8 +115,6 @@ def _intruder(
 
 def _names(called: list[str]) -> dict[str, str]:
     """What the intruder calls columns, and what they are called here."""
-    from sfumato.errors import ParameterError
-
     pairs = [[part.strip() for part in text.split("=")] for text in called]
     if any(len(pair) != 2 or not all(pair) for pair in pairs):
         raise ParameterError("--rename takes the intruder's name and ours with = between: years=age")
@@ -132,8 +130,6 @@ BAR = 8
 
 def show(report: AttackReport) -> None:
     """Print a report for people: who tried, and a bar an attack, strongest first, beside what guessing gives."""
-    from sfumato.cli.talk import out
-
     console = out()
     unknown = f", [yellow]{len(report.unknown)} unknown[/]" if report.unknown else ""
     console.print(
@@ -154,8 +150,6 @@ def show(report: AttackReport) -> None:
 
 def _who(intruder: str, knows: tuple[str, ...]) -> str:
     """An intruder, and what is special about it."""
-    from rich.markup import escape
-
     from sfumato.intruders.profiles import BATTERY
 
     stories = {profile.name: profile.story for profile in BATTERY}
@@ -182,8 +176,6 @@ def _limited(report: AttackReport) -> bool:
 
 
 def _table(rows: list[dict[str, str]], columns: tuple[str, ...], *, headed: bool) -> Table:
-    from rich.table import Table
-
     widths = {"attack": 25, "": BAR, "succeeds": 8, "people": 6, "between": 13, "guessing": 8, "limit": 6}
     table = Table(box=None, pad_edge=False, padding=(0, 1, 0, 0), header_style="dim", show_header=headed)
     for name in columns:
@@ -205,8 +197,6 @@ def _unknown_cells(skipped: Skipped) -> dict[str, str]:
 
 
 def _cells(tried: Tried) -> dict[str, str]:
-    from sfumato.cli.talk import bar
-
     found = tried.finding
     mark, color = ("✗", "red") if tried.exceeds else ("✓", "green")
     between = "" if found.interval is None else f"[dim]{_share(found.interval[0])}–{_share(found.interval[1])}[/]"
@@ -223,17 +213,11 @@ def _cells(tried: Tried) -> dict[str, str]:
 
 def _share(value: float) -> str:
     """A share, without decimals where they are nothing but zeros."""
-    from sfumato.cli.talk import share
-
     return share(value if 0 < value < 0.0001 else round(value, 4))
 
 
 def _conclude(report: AttackReport) -> None:
     """What the marks mean, what was worst, what is unknown, and what does not apply."""
-    from rich.markup import escape
-
-    from sfumato.cli.talk import out
-
     console, worst = out(), report.worst
     if worst is not None:
         console.print(f"\n[dim]{_legend(report, worst.threshold)}[/]")

@@ -7,8 +7,11 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
+from rich.markup import escape
 
 from sfumato.cli.options import Data, Json, Population, Quiet, RecipeFile, read_beside, read_data, reading
+from sfumato.cli.talk import give_json, out, progress, tell
+from sfumato.core.evidence import needed
 from sfumato.core.source import NOTHING_SAID, Intake
 
 
@@ -25,11 +28,7 @@ def check(
     intake: Intake = NOTHING_SAID,
 ) -> None:
     """Judge a released table by a recipe; exit code 1 when a promise does not hold or a direct identifier is left."""
-    from rich.markup import escape
-
     from sfumato import recipe_files as recipes
-    from sfumato.cli.talk import give_json, out, progress, tell
-    from sfumato.core.evidence import needed
     from sfumato.release.written import read_certified
     from sfumato.verbs import check as judge
 

@@ -8,7 +8,9 @@ from typing import Annotated, Any
 import typer
 
 from sfumato.cli.options import Json, Quiet, read_data, reading
+from sfumato.cli.talk import give_json, out, progress
 from sfumato.core.source import NOTHING_SAID, Intake
+from sfumato.errors import ParameterError
 
 
 @reading
@@ -28,9 +30,6 @@ def choose_k(
     With a table and its recipe: how many of its records stand in smaller classes today, what each k costs by the recipe's steps,
     and which is reached. Nothing is written.
     """
-    from sfumato.cli.talk import give_json, out
-    from sfumato.errors import ParameterError
-
     if data is not None or recipe is not None:
         found = _from_table(data, recipe, risk, [k, population, records], intake, quiet=quiet)
     elif (risk is None) == (k is None):
@@ -53,8 +52,6 @@ def _from_table(
 ) -> dict[str, Any]:
     """What a table and its recipe say about k; the records, and the people they stand for, are the table's own."""
     from sfumato import recipe_files as recipes
-    from sfumato.cli.talk import progress
-    from sfumato.errors import ParameterError
     from sfumato.release.prices import PUBLIC_RISK, choose_for
     from sfumato.verbs import with_recipe
 
@@ -84,7 +81,6 @@ def _from_k(k: int | None) -> dict[str, Any]:
 
 def _show_habits() -> None:
     """The rule of thumb, which is no norm."""
-    from sfumato.cli.talk import out
     from sfumato.formulas.choosing_k import RULE_OF_THUMB
 
     told = ", ".join(f"{need} {low}–{high}" for need, low, high in RULE_OF_THUMB)

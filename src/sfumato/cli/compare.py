@@ -6,9 +6,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
+from rich.markup import escape
+from rich.table import Table
 
 from sfumato.cli.options import Data, Json, Quiet, read_data, reading
+from sfumato.cli.talk import bar, give_json, out, progress, share, tell
+from sfumato.core.parameters import known_as
 from sfumato.core.source import NOTHING_SAID, Intake
+from sfumato.errors import OutputError
 
 if TYPE_CHECKING:
     from sfumato.comparison.outcome import Comparison
@@ -43,13 +48,9 @@ def compare(
 
     An interrupted comparison with the same output folder and seed goes on where it stopped.
     """
-    from sfumato.cli.talk import give_json, progress, tell
-    from sfumato.core.parameters import known_as
     from sfumato.verbs import compare as run
 
     if output is not None and (output / "comparison.json").exists() and not force:
-        from sfumato.errors import OutputError
-
         raise OutputError(f"{output} already holds a comparison; give --force to write it anew")
     dataset = read_data(data, quiet=quiet, intake=intake, recipe=_first(candidates))
     attacks = ["linkage"] if not attack else None if "all" in attack else [known_as(name) for name in attack]
@@ -95,10 +96,6 @@ def _is_attack(name: str) -> bool:
 
 def show(found: Comparison) -> None:
     """Print a comparison for people: the front first, then the rest, as bars."""
-    from rich.markup import escape
-    from rich.table import Table
-
-    from sfumato.cli.talk import bar, out, share
     from sfumato.report.risk_utility import axis_told, front_told
 
     front = {outcome.name for outcome in found.front}

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from sfumato.cli.options import Quiet
+from sfumato.cli.talk import out, progress, share, tell
 
 if TYPE_CHECKING:
     from sfumato.core.dataset import Dataset
@@ -34,7 +35,6 @@ def demo(
     """Anonymize a generated hospital table twice: a release that intruders beat, and one that they do not."""
     from sfumato import examples
     from sfumato.cli import attack, run, verify
-    from sfumato.cli.talk import out, tell
 
     people = examples.hospital()
     _head("1  The table as it is", quiet=quiet)
@@ -59,14 +59,11 @@ def demo(
 
 
 def _head(words: str, *, quiet: bool) -> None:
-    from sfumato.cli.talk import out
-
     if not quiet:
         out().print(f"\n[bold]{words}[/]\n", soft_wrap=True)
 
 
 def _alone(people: Dataset) -> None:
-    from sfumato.cli.talk import out, share
     from sfumato.verbs import assess
 
     unique = assess(people).measure("unique_records")
@@ -79,8 +76,6 @@ def _alone(people: Dataset) -> None:
 
 def _sum_up(release: Release) -> None:
     """Who got through, if anybody."""
-    from sfumato.cli.talk import out
-
     tried = () if release.attacks is None else release.attacks.tried
     through = sorted({one.intruder for one in tried if one.exceeds})
     if through:
@@ -103,7 +98,6 @@ def _known_too(people: Dataset) -> Dataset:
 def _released(people: Dataset, *, quiet: bool) -> Release:
     """The release by the means that loses least, attacked."""
     from sfumato import registry
-    from sfumato.cli.talk import out, progress
     from sfumato.profiling.means import FALLBACK, PROMISE, means_for
     from sfumato.verbs import anonymize
 

@@ -6,8 +6,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+from rich.markup import escape
+from rich.table import Table
 
 from sfumato.cli.options import Json, Quiet, read_data, reading
+from sfumato.cli.talk import bar, give_json, out, progress
 from sfumato.core.source import NOTHING_SAID, Intake
 
 if TYPE_CHECKING:
@@ -29,7 +32,6 @@ def evaluate(
     intake: Intake = NOTHING_SAID,
 ) -> None:
     """Measure a release beside its original: loss, moments, tables, queries, models; by default everything that applies."""
-    from sfumato.cli.talk import give_json, progress
     from sfumato.release.folder import read_release
     from sfumato.verbs import evaluate as measure
 
@@ -55,11 +57,6 @@ def _spec(text: str) -> Any:
 
 def show(found: Evaluation) -> None:
     """Print an evaluation for people."""
-    from rich.markup import escape
-    from rich.table import Table
-
-    from sfumato.cli.talk import bar, out
-
     console = out()
     console.print(
         f"[bold]{escape(found.name)}[/]: {found.released:,} of {found.records:,} records released\n", soft_wrap=True

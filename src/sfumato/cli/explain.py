@@ -7,8 +7,14 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import typer
+from rich.markup import escape
 
 from sfumato.cli.options import Json
+from sfumato.cli.prose import nature, paragraphs
+from sfumato.cli.talk import give_json, out, share
+from sfumato.core.objective import OBJECTIVES
+from sfumato.core.parameters import known_as
+from sfumato.errors import ParameterError, UnreadableInput, did_you_mean
 
 
 def explain(
@@ -16,8 +22,6 @@ def explain(
     json: Json = False,
 ) -> None:
     """Explain a model, step, hierarchy or objective, or tell what a release did and why."""
-    from sfumato.cli.talk import give_json
-
     folder = Path(what)
     if folder.is_dir():
         document = _release(folder)
@@ -43,9 +47,6 @@ FAMILY_WORDS = {
 def _described(asked: str) -> list[dict[str, Any]]:
     """Everything that has a name, one entry a family; ``models/records_at_risk`` asks for the one in a family."""
     from sfumato import registry
-    from sfumato.core.objective import OBJECTIVES
-    from sfumato.core.parameters import known_as
-    from sfumato.errors import ParameterError, UnreadableInput, did_you_mean
 
     family, slash, rest = asked.partition("/")
     if slash and family not in (*registry.FAMILIES, "objectives"):
@@ -74,11 +75,6 @@ def _entry(family: str, name: str, member: Any) -> dict[str, Any]:
 
 def _show_name(found: dict[str, Any], *, headed: bool, first: bool) -> None:
     """One entry; where the name stands for several things, with the word for what it is."""
-    from rich.markup import escape
-
-    from sfumato.cli.prose import paragraphs
-    from sfumato.cli.talk import out
-
     word = FAMILY_WORDS.get(found["family"], "objective")
     what = f", as a {word} (sfumato explain {found['family']}/{found['name']})" if headed else ""
     out().print(f"{'' if first else chr(10)}[bold]{escape(found['name'])}[/]{what}\n", soft_wrap=True)
@@ -95,11 +91,6 @@ def _show_name(found: dict[str, Any], *, headed: bool, first: bool) -> None:
 
 def _show_nature(found: dict[str, Any]) -> None:
     """The facts of a model, one line each, in plain words."""
-    from rich.markup import escape
-
-    from sfumato.cli.prose import nature
-    from sfumato.cli.talk import out
-
     out().print("\n[bold]What kind of promise[/]")
     for line in nature(found):
         out().print(f"  {escape(line)}", soft_wrap=True)
@@ -119,9 +110,6 @@ def _release(folder: Path) -> dict[str, Any]:
 
 
 def _show_release(certificate: dict[str, Any]) -> None:
-    from rich.markup import escape
-
-    from sfumato.cli.talk import out, share
     from sfumato.report.headline import headline
 
     console = out()
@@ -153,10 +141,6 @@ def _show_release(certificate: dict[str, Any]) -> None:
 
 def _show_minimal(step: dict[str, Any]) -> None:
     """All k-minimal nodes that a search met, the least score first: none of them can be finer in any column."""
-    from rich.markup import escape
-
-    from sfumato.cli.talk import out
-
     listed = step["k_minimal"]
     out().print(f"\n[bold]All {len(listed):,} k-minimal node(s)[/], by {escape(step['objective'].replace('_', ' '))}")
     for one in listed:
@@ -167,10 +151,6 @@ def _show_minimal(step: dict[str, Any]) -> None:
 
 def _show_reasons(reasons: dict[str, Any]) -> None:
     """Why this node and not its neighbour, and what another budget would buy."""
-    from rich.markup import escape
-
-    from sfumato.cli.talk import out
-
     told = (
         ("Why this and not another", [reasons["choice"]]),
         ("One level finer or coarser", reasons["neighbours"]),

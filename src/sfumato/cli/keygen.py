@@ -8,6 +8,8 @@ from typing import Annotated
 import typer
 
 from sfumato.cli.options import Quiet
+from sfumato.cli.talk import tell
+from sfumato.errors import OutputError
 
 
 def keygen(
@@ -15,8 +17,6 @@ def keygen(
     quiet: Quiet = False,
 ) -> None:
     """Make an Ed25519 key pair: the private key signs certificates, the public one (.pub.pem) is given away."""
-    from sfumato.cli.talk import tell
-    from sfumato.errors import OutputError
     from sfumato.release.certificates import new_key
 
     try:

@@ -5,8 +5,14 @@ from __future__ import annotations
 from typing import Annotated, Any
 
 import typer
+from rich.markup import escape
+from rich.table import Table
 
 from sfumato.cli.options import Json
+from sfumato.cli.prose import plain
+from sfumato.cli.talk import give_json, out
+from sfumato.core.objective import OBJECTIVES
+from sfumato.errors import ParameterError, did_you_mean
 
 
 def list_names(
@@ -16,12 +22,6 @@ def list_names(
     json: Json = False,
 ) -> None:
     """List what can be written in a recipe, with one line of meaning each."""
-    from rich.markup import escape
-    from rich.table import Table
-
-    from sfumato.cli.prose import plain
-    from sfumato.cli.talk import give_json, out
-
     found = _found(what)
     if json:
         give_json(found)
@@ -39,7 +39,6 @@ def list_names(
 
 def _found(what: str | None) -> dict[str, list[dict[str, Any]]]:
     from sfumato import registry
-    from sfumato.errors import ParameterError, did_you_mean
 
     every = (*registry.FAMILIES, "objectives", "examples")
     if what is not None and what not in every:
@@ -50,7 +49,6 @@ def _found(what: str | None) -> dict[str, list[dict[str, Any]]]:
 def entries(family: str) -> list[dict[str, Any]]:
     """Name and meaning of everything in a family."""
     from sfumato import registry
-    from sfumato.core.objective import OBJECTIVES
 
     if family == "objectives":
         return [{"name": o.name, "meaning": o.meaning} for o in OBJECTIVES]

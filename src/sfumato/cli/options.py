@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from sfumato.cli.talk import notes
 from sfumato.core.source import Intake
 
 if TYPE_CHECKING:
@@ -86,7 +87,6 @@ def read_data(
     table: str, *, quiet: bool, intake: Intake | None = None, recipe: Recipe | None = None, **options: Any
 ) -> Dataset:
     """Read the table of a command as its options say, else its recipe, and tell what was decided on the way."""
-    from sfumato.cli.talk import notes
     from sfumato.verbs import read
 
     dataset = read(table, recipe=recipe, **(intake or Intake()).said(), **options)

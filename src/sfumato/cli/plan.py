@@ -7,6 +7,8 @@ from typing import Annotated
 import typer
 
 from sfumato.cli.options import Json
+from sfumato.cli.talk import give_json, out
+from sfumato.errors import ParameterError
 
 NOTHING_FITS = 4
 
@@ -22,8 +24,6 @@ def plan(
     json: Json = False,
 ) -> None:
     """Plan buckets of confidential values: how many, how many classes, whether they fit, how far classes can be."""
-    from sfumato.cli.talk import give_json, out
-    from sfumato.errors import ParameterError
     from sfumato.formulas.bridge import needed_t, plan_buckets
 
     if (t is None) == (epsilon is None):

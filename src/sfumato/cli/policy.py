@@ -8,9 +8,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+from rich.markup import escape
 
 from sfumato.cli.options import Data, Json, Quiet, read_data, reading
+from sfumato.cli.run import show
+from sfumato.cli.talk import give_json, out, progress, tell
 from sfumato.core.source import NOTHING_SAID, Intake
+from sfumato.errors import ParameterError, UnreadableInput
 
 if TYPE_CHECKING:
     from sfumato.core.dataset import Dataset
@@ -45,8 +49,6 @@ def lint(
     intake: Intake = NOTHING_SAID,
 ) -> None:
     """Find what is inconsistent in policies, with rule, line and path; exit code 1 when one is unusable, 5 when unreadable."""
-    from sfumato.cli.talk import give_json, out
-    from sfumato.errors import UnreadableInput
     from sfumato.policy.enforcing.people import policy_files
     from sfumato.policy.lint import UNREADABLE, lint_file
 
@@ -86,7 +88,6 @@ def compile_recipe(
 ) -> None:
     """Print the recipe that enforces policies on a table, to read and to edit; decisions go to stderr."""
     from sfumato import recipe_files as recipes
-    from sfumato.cli.talk import give_json, tell
     from sfumato.policy.enforcing.compile import compile_policies
     from sfumato.policy.enforcing.people import Policies
 
@@ -132,8 +133,6 @@ def run(
     intake: Intake = NOTHING_SAID,
 ) -> None:
     """Make a release under policies: authorise, pseudonymize, personal levels, promises, verdicts, compliance record."""
-    from sfumato.cli.run import show
-    from sfumato.cli.talk import give_json, progress, tell
     from sfumato.policy.enforcing.enforce import enforce
     from sfumato.policy.enforcing.people import Policies
     from sfumato.release.exchange import refuse_existing
@@ -173,7 +172,6 @@ def comply(
     intake: Intake = NOTHING_SAID,
 ) -> None:
     """Hold a release against policies it need not have been made for; exit code 1 with reasons when one is not kept."""
-    from sfumato.cli.talk import give_json, out
     from sfumato.policy.holding import hold_against
 
     numbers = {"age": age or [], "zip": zip_code or [], "date": date or []}
@@ -202,7 +200,6 @@ def export(
     source: Annotated[str | None, typer.Argument(help="a policy file, preset:NAME, or a shared folder (dpv)")] = None,
 ) -> None:
     """Print a policy in another language, or what was released in terms of DPV."""
-    from sfumato.errors import ParameterError
     from sfumato.policy.dialects.known import as_json, load_policy, write_policy
     from sfumato.policy.dialects.ours import json_schema
 
@@ -218,7 +215,6 @@ def export(
 
 
 def _released_in_dpv(folder: Path, to: str) -> dict[str, Any]:
-    from sfumato.errors import ParameterError
     from sfumato.policy.dialects.dpv import release_to_dpv
     from sfumato.policy.enforcing.enforce import read_record
     from sfumato.release.certificates import read_certificate
@@ -252,7 +248,6 @@ def _options(
     ended: str | None,
 ) -> dict[str, Any]:
     from sfumato import registry
-    from sfumato.errors import ParameterError
 
     if on_conflict not in ("privacy", "suppress_rows", "fail"):
         raise ParameterError(f"--on-conflict is privacy, suppress_rows or fail, not {on_conflict!r}")
@@ -273,8 +268,6 @@ def _options(
 
 
 def _day(text: str | None) -> datetime.date | None:
-    from sfumato.errors import ParameterError
-
     try:
         return None if text is None else datetime.date.fromisoformat(text)
     except ValueError:
@@ -287,10 +280,6 @@ def _now() -> datetime.date:
 
 def _tell(compiled: Compiled, *, quiet: bool) -> None:
     """Say what was decided on the way."""
-    from rich.markup import escape
-
-    from sfumato.cli.talk import tell
-
     for decision in compiled.decisions:
         tell(f"[dim]{escape(str(decision))}[/]", quiet=quiet)
     for label, reason in compiled.refused.items():

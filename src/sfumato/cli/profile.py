@@ -6,6 +6,8 @@ import dataclasses
 import sys
 
 from sfumato.cli.options import Data, Json, Quiet, read_data, reading
+from sfumato.cli.talk import give_json, progress, tell
+from sfumato.core.schema import Role
 from sfumato.core.source import NOTHING_SAID, Intake
 
 
@@ -20,8 +22,6 @@ def profile(
 
     The recipe goes to stdout: [bold]sfumato profile visits.csv > visits.yaml[/]. No value of a person is printed.
     """
-    from sfumato.cli.talk import give_json, progress, tell
-    from sfumato.core.schema import Role
     from sfumato.profiling.yaml_text import recipe_text
     from sfumato.verbs import profile as propose
 

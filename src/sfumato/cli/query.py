@@ -8,9 +8,12 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import polars as pl
 import typer
+from rich.markup import escape
 
 from sfumato.cli.options import Json, Quiet, read_data, reading
+from sfumato.cli.talk import give_json, out, tell
 from sfumato.core.source import NOTHING_SAID, Intake
+from sfumato.errors import UnreadableInput
 
 if TYPE_CHECKING:
     from sfumato.core.dataset import Dataset
@@ -51,7 +54,6 @@ def query(
     question gets the same answer and costs nothing. The table is read whole before the question is looked at: where a
     line is malformed, no question is taken, whatever it is. Without a question, the state of the budget is shown.
     """
-    from sfumato.cli.talk import tell
     from sfumato.dp import Quantum
 
     waiting = Quantum(quantum, alarm=lambda n: tell(f"[yellow]note: the reply took {n} quanta; raise --quantum[/]"))
@@ -85,8 +87,6 @@ def _opened(data: str, intake: Intake, recipe: Recipe) -> Dataset:
     A line that cannot be read is somebody's record: which one it is, and what is odd about it, is told by commands of the
     owner, not by one that others ask through.
     """
-    from sfumato.errors import UnreadableInput
-
     try:
         dataset = _read(data, intake, recipe)
         source = dataset.source
@@ -131,10 +131,6 @@ def _budget(epsilon: float | None, delta: float | None, rho: float | None) -> Bu
 
 
 def _show(asking: Session, answers: tuple[Answer, ...], *, json: bool, quiet: bool) -> None:
-    from rich.markup import escape
-
-    from sfumato.cli.talk import give_json, out, tell
-
     terms = asking.ledger.terms
     state = {"budget": terms.budget.to_dict(), "spent": asking.spent, "largest_epsilon": asking.largest_epsilon}
     if json:

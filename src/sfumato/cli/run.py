@@ -7,13 +7,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
+from rich.markup import escape
+from rich.table import Table
 
+from sfumato.cli.attack import show as show_attacks
 from sfumato.cli.options import Data, Json, Population, Quiet, RecipeFile, read_beside, read_data, reading
+from sfumato.cli.talk import bar, give_json, notes, out, progress, share, tell
 from sfumato.core.source import NOTHING_SAID, Intake
 
 if TYPE_CHECKING:
-    from rich.table import Table
-
     from sfumato.release.release import Release
 
 
@@ -47,10 +49,7 @@ def run(
     intake: Intake = NOTHING_SAID,
 ) -> None:
     """Anonymize a table as a recipe says, judge the output again, and write what may be shared and what may not."""
-    from rich.markup import escape
-
     from sfumato import recipe_files as recipes
-    from sfumato.cli.talk import give_json, notes, out, progress, tell
     from sfumato.release.certificates import read_certificate
     from sfumato.release.exchange import refuse_existing
     from sfumato.report.wording import formulas
@@ -106,10 +105,6 @@ def _summary(release: Release) -> dict[str, object]:
 
 def show(release: Release) -> None:
     """Print a release for people."""
-    from rich.markup import escape
-
-    from sfumato.cli.talk import out, share
-
     console = out()
     _headline(release)
     for verdict in release.verdicts:
@@ -125,16 +120,12 @@ def show(release: Release) -> None:
     console.print(_risks(release))
     _masking(release)
     if release.attacks is not None:
-        from sfumato.cli.attack import show as show_attacks
-
         console.print()
         show_attacks(release.attacks)
 
 
 def _headline(release: Release) -> None:
     """Promises, limits, attacks and unknowns in one line, before anything else."""
-    from sfumato.cli.talk import out
-
     told = release.headline
     color = {"holds": "green", "broken": "red", "mixed": "yellow", "open": "yellow"}[told.state]
     out().print(f"[bold {color}]{told.text}[/]\n", soft_wrap=True)
@@ -142,10 +133,6 @@ def _headline(release: Release) -> None:
 
 def _masking(release: Release) -> None:
     """What masking kept, exactly or approximately, and what it warns of."""
-    from rich.markup import escape
-
-    from sfumato.cli.talk import out
-
     if release.preserved:
         out().print("\nWhat masking kept:")
     for kept in release.preserved:
@@ -155,9 +142,6 @@ def _masking(release: Release) -> None:
 
 
 def _columns(release: Release) -> Table:
-    from rich.markup import escape
-    from rich.table import Table
-
     table = Table(box=None, pad_edge=False)
     table.add_column("column", overflow="fold")
     table.add_column("what happened", overflow="fold")
@@ -169,10 +153,6 @@ def _columns(release: Release) -> Table:
 
 
 def _risks(release: Release) -> Table:
-    from rich.table import Table
-
-    from sfumato.cli.talk import bar, share
-
     table = Table(box=None, pad_edge=False)
     table.add_column("risk")
     table.add_column("before")

@@ -9,11 +9,15 @@ from collections.abc import Iterator, Mapping
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
+from rich.console import Console
+from rich.markup import escape
+from rich.segment import Segment
+from rich.text import Text
+
+from sfumato.core.progress import must_compile, silent
 from sfumato.errors import printable, printable_json
 
 if TYPE_CHECKING:
-    from rich.console import Console
-
     from sfumato.core.progress import Progress
 
 
@@ -31,9 +35,6 @@ def err() -> Console:
 
 def _console(**options: Any) -> Console:
     """A console that shows control characters of names and values spelled out, wherever they stand in what is printed."""
-    from rich.console import Console
-    from rich.segment import Segment
-    from rich.text import Text
 
     class Spelling(Console):
         def render_str(self, text: str, **options: Any) -> Text:  # before widths are measured
@@ -85,8 +86,6 @@ def bar(value: float, width: int = 20) -> str:
 @contextlib.contextmanager
 def progress(words: str, *, quiet: bool) -> Iterator[Progress]:
     """A progress bar on a terminal; silence elsewhere. Says when the first run has to compile."""
-    from sfumato.core.progress import must_compile, silent
-
     if must_compile():
         tell("[dim]first run on this machine: compiling the fast loops once, a few seconds …[/]", quiet=quiet)
     if quiet or not err().is_terminal:
@@ -111,7 +110,5 @@ def progress(words: str, *, quiet: bool) -> Iterator[Progress]:
 
 def notes(found: Mapping[str, Any] | tuple[str, ...], *, quiet: bool) -> None:
     """Tell what reading decided."""
-    from rich.markup import escape
-
     for note in found:
         tell(f"[dim]note: {escape(str(note))}[/]", quiet=quiet)

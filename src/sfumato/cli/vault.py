@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import dataclasses
 import sys
 from collections.abc import Callable
@@ -9,8 +10,12 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import typer
+from rich.markup import escape
 
 from sfumato.cli.options import Json, Quiet
+from sfumato.cli.talk import give_json, out, tell
+from sfumato.core.keys import new_key_file
+from sfumato.errors import ParameterError
 
 VaultFile = Annotated[Path, typer.Argument(help="the vault")]
 KeyFile = Annotated[Path | None, typer.Option(help="file with the vault's key")]
@@ -36,20 +41,12 @@ def new_key(
     file: Annotated[Path, typer.Argument(help="where the key goes, for example pseudonyms.key")], quiet: Quiet = False
 ) -> None:
     """Make a random key of 256 bits for pseudonyms and vaults."""
-    from rich.markup import escape
-
-    from sfumato.cli.talk import tell
-    from sfumato.core.keys import new_key_file
-
     new_key_file(file)
     tell(f"keep {escape(str(file))} secret, and keep a copy: without it a vault cannot be opened", quiet=quiet)
 
 
 def list_domains(vault: VaultFile, key_file: KeyFile = None, key_env: KeyVariable = None, json: Json = False) -> None:
     """What a vault holds: its domains and how many pseudonyms each has, and who looked into it."""
-    from rich.markup import escape
-
-    from sfumato.cli.talk import give_json, out
     from sfumato.vault import read_log, summary
 
     found = summary(vault, key=_reference(key_file, key_env))
@@ -78,7 +75,6 @@ def reidentify(
 
     Exit code 1 when the vault does not know all of them.
     """
-    from sfumato.cli.talk import give_json, tell
     from sfumato.vault import reidentify as go_back
 
     asked = sys.stdin.read().split("\n") if pseudonyms == ["-"] else pseudonyms
@@ -97,8 +93,6 @@ def reidentify(
 
 def _give_lines(named: dict[str, Any]) -> None:
     """One CSV line a pseudonym, without those that are unknown."""
-    import csv
-
     lines = csv.writer(sys.stdout, lineterminator="\n")
     lines.writerows([code, *(value or "" for value in values)] for code, values in named.items() if values is not None)
 
@@ -113,7 +107,6 @@ def rotate(
     quiet: Quiet = False,
 ) -> None:
     """Seal a vault with a new key; everyone keeps the pseudonym."""
-    from sfumato.cli.talk import tell
     from sfumato.vault import rotate as seal_anew
 
     new = _reference(new_key_file, new_key_env, "--new-key-file or --new-key-env")
@@ -125,8 +118,6 @@ def rotate(
 
 
 def _reference(file: Path | None, env: str | None, options: str = "--key-file or --key-env") -> dict[str, str]:
-    from sfumato.errors import ParameterError
-
     if (file is None) == (env is None):
         raise ParameterError(f"say where the key is with one of {options}")
     return {"env": env} if env is not None else {"file": str(file)}

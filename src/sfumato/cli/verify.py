@@ -6,8 +6,10 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
+from rich.markup import escape
 
 from sfumato.cli.options import Json, Population, Quiet, read_beside, read_data, reading
+from sfumato.cli.talk import give_json, out, progress
 from sfumato.core.source import NOTHING_SAID, Intake
 
 
@@ -27,9 +29,6 @@ def verify(
     Exit code 1 when a claim fails, or when no promise could be checked because all need the original. Nothing has to be
     believed: every number is computed again from the file.
     """
-    from rich.markup import escape
-
-    from sfumato.cli.talk import give_json, out, progress
     from sfumato.release.replay import locked_recipe
     from sfumato.verbs import verify as recompute
 
