@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 import numpy as np
 from pydantic import Field
 
+from sfumato import kernels
 from sfumato.core.attack import Finding, NothingToAttack
 from sfumato.core.hierarchy import TOP, Ladder, bind
 from sfumato.core.parameters import parameters
@@ -261,11 +262,9 @@ class Released:
     @classmethod
     def of(cls, scene: Scene) -> Released:
         """Group the released rows by all quasi-identifiers."""
-        from sfumato.kernels.keys import group
-
         columns = tuple(NodeColumn.of(scene.pair, name) for name in scene.pair.quasi)
         codes = np.stack([column.released for column in columns], axis=1)
-        ids, first = group(codes.astype(np.uint64))
+        ids, first = kernels.keys.group(codes.astype(np.uint64))
         order = np.argsort(ids, kind="stable")
         rows = np.split(order, np.cumsum(np.bincount(ids, minlength=len(first)))[:-1])
         return cls(columns, codes[first], tuple(rows))

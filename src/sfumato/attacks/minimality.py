@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, ClassVar, Literal
 
 import numpy as np
 
+from sfumato import kernels
 from sfumato.attacks.inference.crowd import Crowd, crowd_of, generalises, no_target, targets
 from sfumato.core.attack import Finding, NothingToAttack
 from sfumato.core.parameters import parameters
@@ -152,11 +153,9 @@ def _expected(sizes: list[int], carriers: int, most: list[int]) -> tuple[NDArray
 
 def crowd_of_originals(scene: Scene, column: str) -> NDArray[np.int64]:
     """Per released row the sub-group it came from: people with the same original quasi-identifiers."""
-    from sfumato.kernels.keys import group
-
     known = [c for c in scene.intruder.knows if c in scene.pair.columns and c != column]
     codes = [scene.pair.reading(c).original[scene.pair.rows] for c in known]
-    ids, _ = group(np.stack(codes, axis=1).astype(np.uint64))
+    ids, _ = kernels.keys.group(np.stack(codes, axis=1).astype(np.uint64))
     return ids.astype(np.int64)
 
 

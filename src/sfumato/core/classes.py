@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from sfumato import kernels
 from sfumato.core.encoding import encode, encode_column, parts_of
 from sfumato.core.hierarchy import Ladder, bind
 from sfumato.errors import SchemaError
@@ -45,10 +46,8 @@ class Counts:
 
     def merged(self, ids: NDArray[np.int64], groups: int) -> Counts:
         """Counts after class *i* went to group ``ids[i]``."""
-        from sfumato.kernels.keys import merge_counts
-
         domain = max(1, len(self.labels))
-        starts, codes, counts = merge_counts(self.starts, self.codes, self.counts, ids, groups, domain)
+        starts, codes, counts = kernels.keys.merge_counts(self.starts, self.codes, self.counts, ids, groups, domain)
         return Counts(starts, codes, counts, self.labels, self.worked_out)
 
     def taken(self, keep: NDArray[np.bool_]) -> Counts:
@@ -69,11 +68,9 @@ class Counts:
 
 def count_values(dataset: Dataset, column: Column, ids: NDArray[np.int64], groups: int) -> Counts:
     """Count the values of one column (or of a combination of columns) in every class."""
-    from sfumato.kernels.keys import group
-
     encoded = encode_column(dataset, column)
     pairs = ((ids.astype(np.uint64) << np.uint64(32)) | encoded.codes.astype(np.uint64)).reshape(-1, 1)
-    members, first = group(pairs)
+    members, first = kernels.keys.group(pairs)
     amounts = np.bincount(members, minlength=len(first))
     order = np.argsort(pairs[first, 0], kind="stable")
     distinct = pairs[first[order], 0]
@@ -161,25 +158,20 @@ class ClassTable:
 
     def codes(self, column: str) -> NDArray[np.int64]:
         """Code of one column in every class, at the column's level."""
-        from sfumato.kernels.keys import field_codes
-
         a = self.columns.index(column)
         place = self.layout
-        found: NDArray[np.int64] = field_codes(self.keys, place.words[a], place.shifts[a], place.widths[a])
+        found: NDArray[np.int64] = kernels.keys.field_codes(self.keys, place.words[a], place.shifts[a], place.widths[a])
         return found
 
     def roll_up(self, levels: Mapping[str, int]) -> ClassTable:
         """Classes after some columns climbed to higher levels (never below the present ones)."""
-        from sfumato.kernels.keys import add_up
-        from sfumato.kernels.lattice import roll_up
-
         moved = [a for a, name in enumerate(self.columns) if levels.get(name, self.levels[a]) != self.levels[a]]
         if not moved:
             return self
         climbs, offsets = self._climbs(moved, levels)
         chosen = slice(moved[0], moved[0] + 1) if len(moved) == 1 else moved
         place = self.layout
-        keys, records, ids = roll_up(
+        keys, records, ids = kernels.lattice.roll_up(
             self.keys, self.records, place.words[chosen], place.shifts[chosen], place.widths[chosen], climbs, offsets
         )
         return ClassTable(
@@ -190,9 +182,9 @@ class ClassTable:
             keys=keys,
             records=records,
             counts={name: c.merged(ids, len(records)) for name, c in self.counts.items()} if self.counts else {},
-            weights=None if self.weights is None else add_up(self.weights, ids, len(records)),
+            weights=None if self.weights is None else kernels.keys.add_up(self.weights, ids, len(records)),
             person=self.person,
-            population=None if self.population is None else add_up(self.population, ids, len(records)),
+            population=None if self.population is None else kernels.keys.add_up(self.population, ids, len(records)),
         )
 
     def _climbs(self, moved: Sequence[int], levels: Mapping[str, int]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
@@ -217,14 +209,12 @@ class ClassTable:
 
     def project(self, columns: Sequence[str]) -> NDArray[np.int64]:
         """Group the classes by some of their columns only: the group of each class."""
-        from sfumato.kernels.keys import group
-
         place = {name: a for a, name in enumerate(self.columns)}
         chosen = np.array([place[name] for name in columns], dtype=np.int64)
         widths, shifts = self.layout.widths[chosen].astype(np.uint64), self.layout.shifts[chosen].astype(np.uint64)
         seen = np.zeros(self.keys.shape[1], dtype=np.uint64)
         np.bitwise_or.at(seen, self.layout.words[chosen], ((np.uint64(1) << widths) - np.uint64(1)) << shifts)
-        ids, _ = group(self.keys & seen)
+        ids, _ = kernels.keys.group(self.keys & seen)
         return ids
 
     def take(self, keep: NDArray[np.bool_]) -> ClassTable:
@@ -285,8 +275,6 @@ def count_rows(
     at: Placement | None = None,
 ) -> tuple[ClassTable, NDArray[np.int64]]:
     """Like :func:`count_classes`, and the class of every row. Classes are in key order, whatever the row order."""
-    from sfumato.kernels.keys import add_up
-
     names = tuple(dataset.schema.quasi if columns is None else columns)
     dataset.require([*names, *(part for column in counted for part in parts_of(column))])
     bare, ids = _grouped(dataset, names, at)
@@ -295,19 +283,17 @@ def count_rows(
     table = dataclasses.replace(
         bare,
         counts={name: _counted(dataset, name, names, ids, len(bare), at) for name in wanted},
-        weights=None if weight is None else add_up(survey_weights(dataset, weight), ids, len(bare)),
+        weights=None if weight is None else kernels.keys.add_up(survey_weights(dataset, weight), ids, len(bare)),
     )
     return table, ids
 
 
 def _grouped(dataset: Dataset, names: tuple[str, ...], at: Placement | None) -> tuple[ClassTable, NDArray[np.int64]]:
     """The classes without counts and the class of every row, remembered with the (immutable) dataset."""
-    from sfumato.kernels.keys import group
-
     if at is None and names in dataset.memo:
         return dataset.memo[names]  # type: ignore[no-any-return]
     keys, place = pack_rows(dataset, names, at)
-    ids, first = group(keys)
+    ids, first = kernels.keys.group(keys)
     order = np.lexsort(keys[first].T) if len(first) else np.empty(0, np.int64)
     rank = np.empty(len(first), dtype=np.int64)
     rank[order] = np.arange(len(first))
@@ -341,8 +327,6 @@ def pack_rows(
     dataset: Dataset, names: Sequence[str], at: Placement | None = None
 ) -> tuple[NDArray[np.uint64], Placement]:
     """Pack every row's columns into its key, one column at a time: at a given placement, or at level 0 of a new one."""
-    from sfumato.kernels.keys import pack
-
     ladders: list[Ladder] = []
     codes: list[NDArray[np.int64]] = []
     for a, name in enumerate(names):
@@ -354,7 +338,7 @@ def pack_rows(
     place = at or Placement(tuple(ladders), (0,) * len(names), Layout.of([len(ladder.labels[0]) for ladder in ladders]))
     keys = np.zeros((len(dataset), place.layout.length), dtype=np.uint64)
     for a, column in enumerate(codes):
-        pack(keys, column, place.layout.words[a], place.layout.shifts[a])
+        kernels.keys.pack(keys, column, place.layout.words[a], place.layout.shifts[a])
     return keys, place
 
 
@@ -377,8 +361,6 @@ def survey_weights(dataset: Dataset, name: str) -> NDArray[np.float64]:
 
 def projected(classes: ClassTable, columns: Sequence[str]) -> tuple[ClassTable, NDArray[np.int64]]:
     """The classes of some columns, and the class there of each class given."""
-    from sfumato.kernels.keys import add_up
-
     order = [classes.columns.index(name) for name in columns]
     place = classes.layout
     ids = classes.project(columns)
@@ -395,9 +377,9 @@ def projected(classes: ClassTable, columns: Sequence[str]) -> tuple[ClassTable, 
         levels=tuple(classes.levels[a] for a in order),
         layout=Layout(place.words[order], place.shifts[order], place.widths[order]),
         keys=classes.keys[first] & seen,
-        records=add_up(classes.records, ids, groups),
+        records=kernels.keys.add_up(classes.records, ids, groups),
         counts={name: counts.merged(ids, groups) for name, counts in classes.counts.items()},
-        weights=None if classes.weights is None else add_up(classes.weights, ids, groups),
-        population=None if classes.population is None else add_up(classes.population, ids, groups),
+        weights=None if classes.weights is None else kernels.keys.add_up(classes.weights, ids, groups),
+        population=None if classes.population is None else kernels.keys.add_up(classes.population, ids, groups),
     )
     return coarser, ids

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import polars as pl
 
+from sfumato import kernels
 from sfumato.core.classes import count_rows
 from sfumato.core.encoding import encode, numbers_of
 from sfumato.core.schema import Role
@@ -26,8 +27,6 @@ def strata_of(dataset: Dataset, within: Sequence[str] | None = None) -> tuple[ND
     ``within`` names the columns that make the strata; None takes those with role stratum, and without any the whole table
     is one stratum.
     """
-    from sfumato.kernels.keys import group
-
     names = dataset.schema.columns(Role.STRATUM) if within is None else tuple(within)
     dataset.require(names)
     if not names or not len(dataset):
@@ -35,7 +34,7 @@ def strata_of(dataset: Dataset, within: Sequence[str] | None = None) -> tuple[ND
     codes = [encode(dataset.column(name)).codes for name in names]
     if len(codes) == 1:
         return codes[0].astype(np.int64), int(codes[0].max()) + 1
-    ids, first = group(np.stack(codes, axis=1).astype(np.uint64))
+    ids, first = kernels.keys.group(np.stack(codes, axis=1).astype(np.uint64))
     rank = np.empty(len(first), dtype=np.int64)
     rank[np.lexsort([c[first] for c in reversed(codes)])] = np.arange(len(first))
     return rank[ids], len(first)
@@ -103,8 +102,6 @@ def renumbered(dataset: Dataset, seed: Seed) -> Dataset:
     Rows of one person in one class can be told to belong together, so that persons can be counted; rows in different
     classes cannot, because whoever knows two of them could follow a person through the table.
     """
-    from sfumato.kernels.keys import group
-
     units = dataset.schema.columns(Role.UNIT)
     if not units:
         return dataset
@@ -112,7 +109,7 @@ def renumbered(dataset: Dataset, seed: Seed) -> Dataset:
     for name in units:
         encoded = encode(dataset.column(name))
         pairs = np.stack([classes, encoded.codes], axis=1).astype(np.uint64)
-        ids, first = group(pairs)
+        ids, first = kernels.keys.group(pairs)
         numbers = np.empty(len(first), dtype=np.int64)
         drawn = seed.stream(f"renumber {name}").permutation(len(first))
         numbers[np.lexsort(pairs[first].T)] = drawn + 1  # by class and name: the order of the rows must not matter

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import polars as pl
 
+from sfumato import kernels
 from sfumato.errors import SchemaError
 
 if TYPE_CHECKING:
@@ -169,10 +170,8 @@ def alike(dataset: Dataset, columns: Sequence[str]) -> tuple[NDArray[np.int64], 
     >>> [found.tolist() for found in alike(Dataset(pl.DataFrame({"a": [1, 2, 1]})), ["a"])]
     [[0, 1, 0], [0, 1]]
     """
-    from sfumato.kernels.keys import group
-
     codes = np.stack([encode(dataset.column(name)).codes for name in columns], axis=1)
-    ids, first = group(codes.astype(np.uint64))
+    ids, first = kernels.keys.group(codes.astype(np.uint64))
     return ids.astype(np.int64), first.astype(np.int64)
 
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from sfumato import kernels
 from sfumato.core.classes import ClassTable, Counts, count_rows
 from sfumato.core.consistency import Pairs, origin_of, pair_up
 from sfumato.core.encoding import value_counts
@@ -58,15 +59,13 @@ def count_compatible(
     Bit *b* of ``missing`` says that the field ``fields[b]`` (a mask of the key's words) is missing. Cost grows with the
     number of distinct patterns of missing fields, times the keys.
     """
-    from sfumato.kernels.suppression import count_agreeing
-
     patterns, members = np.unique(missing, return_inverse=True)
     order = np.argsort(members, kind="stable")
     starts = np.searchsorted(members[order], np.arange(len(patterns) + 1))
     shown = np.full((len(patterns), keys.shape[1]), np.iinfo(np.uint64).max, dtype=np.uint64)
     for position, field in enumerate(fields):
         shown[(patterns >> position & 1) == 1] &= ~field
-    return count_agreeing(keys, records, order, starts, shown)  # type: ignore[no-any-return]
+    return kernels.suppression.count_agreeing(keys, records, order, starts, shown)  # type: ignore[no-any-return]
 
 
 def missing_cells(classes: ClassTable, columns: Sequence[str]) -> NDArray[np.int64]:

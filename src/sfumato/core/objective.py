@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from sfumato import kernels
 from sfumato.core.parameters import known_as
 from sfumato.errors import InternalError, ParameterError, did_you_mean
 
@@ -409,14 +410,12 @@ class Landscape:
         return self._unbeaten(self.feasible() & (self.classes > 0), ("score", risk))
 
     def _unbeaten(self, among: NDArray[np.bool_], names: tuple[str, ...]) -> NDArray[np.int64]:
-        from sfumato.kernels.lattice import unbeaten
-
         nodes = np.flatnonzero(among)
         points = np.column_stack([getattr(self, name)[nodes].astype(np.float64) for name in names])
         points[:, 0] = np.round(points[:, 0], 12)  # what only rounding tells apart is equal
         ties = self.levels[nodes].sum(axis=1)
         order = np.lexsort((ties, *points.T[::-1]))
-        found: NDArray[np.int64] = nodes[unbeaten(points, order)]
+        found: NDArray[np.int64] = nodes[kernels.lattice.unbeaten(points, order)]
         return found[np.lexsort((self.marketer_risk[found], self.score[found]))]
 
 

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from sfumato import kernels
 from sfumato.core.classes import ClassTable, Counts, Layout, Placement, count_classes, count_rows, pack_rows
 from sfumato.core.consistency import consistent, coverings_of
 from sfumato.core.encoding import require_same_codes, value_counts
@@ -57,16 +58,14 @@ def joined(
     dataset: Dataset, population: Dataset, *, counted: Sequence[Column] = (), weight: str | None = None
 ) -> ClassTable:
     """The classes of a table and a population together, at the finest level."""
-    from sfumato.kernels.keys import group, look_up
-
     names = dataset.schema.quasi
     _check(population, names, dataset.schema)
     place = _shared_placement(dataset, population, names)
     classes, _ = count_rows(dataset, names, counted=counted, weight=weight, at=place)
     keys, _ = pack_rows(population, names, place)
-    ids, first = group(keys)
+    ids, first = kernels.keys.group(keys)
     amounts = np.bincount(ids, minlength=len(first))
-    at = look_up(classes.keys, keys[first])
+    at = kernels.keys.look_up(classes.keys, keys[first])
     own = np.zeros(len(classes), dtype=np.int64)
     own[at[at >= 0]] = amounts[at >= 0]
     return _extended(classes, keys[first][at < 0], own, amounts[at < 0])

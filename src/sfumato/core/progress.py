@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Protocol
 
+from sfumato import kernels
+
 
 class Progress(Protocol):
     """Called now and then with the share of the work that is done (0–1) and a few words."""
@@ -13,9 +15,7 @@ class Progress(Protocol):
 
 def must_compile() -> bool:
     """Whether this is the first run on this machine, which compiles the fast loops."""
-    from sfumato.kernels import compiled_before
-
-    return not compiled_before()
+    return not kernels.compiled_before()
 
 
 def silent(share: float, words: str = "") -> None:

@@ -6,6 +6,7 @@ A generalised cell is spread over the bins it may stand for: evenly over its ran
 from __future__ import annotations
 
 import dataclasses
+import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
@@ -155,8 +156,6 @@ def _spread_of_sets(reading: Reading, bin_of: NDArray[np.int64], bins: int) -> N
 
 
 def _place(reading: Reading, value: int) -> tuple[float, str]:
-    import math
-
     at = float(reading.places[value])
     return (0.0 if math.isnan(at) else at), str(reading.values[value])
 

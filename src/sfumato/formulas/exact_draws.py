@@ -8,6 +8,7 @@ nothing is certified.
 
 from __future__ import annotations
 
+import math
 import secrets
 from collections.abc import Callable
 from fractions import Fraction
@@ -101,8 +102,6 @@ def _coin_of_exp(exponent: Fraction, below: Below) -> bool:
 
 def _by_opendp(scale: Fraction, count: int) -> Any | None:
     """Numbers drawn by OpenDP with the next larger scale that is a floating-point number, or None without it."""
-    import math
-
     try:
         dp = require("opendp.prelude", extra="dp", to="draw noise with OpenDP")
     except MissingExtra:

@@ -19,6 +19,7 @@ so are texts of more than 32,767 signs in Excel, which leaves their cells empty.
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -166,8 +167,6 @@ def _may_be_respelled(text: pl.Series) -> bool:
 
 def _grouped(spelled: str) -> bool:
     """Whether a point or comma may separate thousands: 1.000 is a thousand in Lisbon."""
-    import re
-
     return any(re.match(style.grouped, spelled) is not None for style in STYLES.values())
 
 

@@ -1,14 +1,65 @@
 """The numba loops, and nothing but loops.
 
-Importing this room imports numba, so it is imported inside the functions that need it. Machine code is cached
-beside the sources, or in the user's cache folder; where neither can be written, in a temporary folder.
+``from sfumato import kernels`` is light and stands at the top of a module; ``kernels.keys.group(...)`` loads the file
+with that loop, and numba with it, the first time it is asked for. Machine code is cached beside the sources, or in the
+user's cache folder; where neither can be written, in a temporary folder.
 """
 
 from __future__ import annotations
 
+import importlib
 import os
 import tempfile
 from pathlib import Path
+from types import ModuleType
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from sfumato.kernels import (
+        buckets as buckets,
+    )
+    from sfumato.kernels import (
+        distributions as distributions,
+    )
+    from sfumato.kernels import (
+        keys as keys,
+    )
+    from sfumato.kernels import (
+        lattice as lattice,
+    )
+    from sfumato.kernels import (
+        linkage as linkage,
+    )
+    from sfumato.kernels import (
+        local as local,
+    )
+    from sfumato.kernels import (
+        microaggregation as microaggregation,
+    )
+    from sfumato.kernels import (
+        neighbours as neighbours,
+    )
+    from sfumato.kernels import (
+        partition as partition,
+    )
+    from sfumato.kernels import (
+        regrouping as regrouping,
+    )
+    from sfumato.kernels import (
+        rounding as rounding,
+    )
+    from sfumato.kernels import (
+        space as space,
+    )
+    from sfumato.kernels import (
+        suppression as suppression,
+    )
+    from sfumato.kernels import (
+        swapping as swapping,
+    )
+    from sfumato.kernels import (
+        uniques as uniques,
+    )
 
 
 def _writable(folder: Path) -> bool:
@@ -41,3 +92,15 @@ def compiled_before() -> bool:
     """Whether machine code of these loops is in the cache, so that the first call will be quick."""
     folder = Path(os.environ.get("NUMBA_CACHE_DIR") or Path(__file__).parent / "__pycache__")
     return next(folder.rglob("*.nbi"), None) is not None
+
+
+def __getattr__(name: str) -> ModuleType:
+    """A file of loops, loaded when it is first asked for; from then on it is an attribute like any other."""
+    if name.startswith("_"):
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    try:
+        return importlib.import_module(f"{__name__}.{name}")
+    except ModuleNotFoundError as error:
+        if error.name != f"{__name__}.{name}":  # numba itself is missing, say
+            raise
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}") from None

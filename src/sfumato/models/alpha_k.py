@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 import numpy as np
 from pydantic import Field
 
+from sfumato import kernels
 from sfumato.core.model import TOLERANCE, Evidence, Facts, Model, Needs, Verdict
 from sfumato.core.parameters import parameters
 from sfumato.errors import ParameterError, SchemaError
@@ -126,14 +127,12 @@ class AlphaKAnonymity:
 
     def _shares(self, evidence: Evidence) -> NDArray[Any]:
         """Per class the share of its most common protected value."""
-        from sfumato.kernels.distributions import largest_shares
-
         counts = counts_of(evidence, self.sensitive)
         protected = np.ones(len(counts.labels), dtype=np.bool_)
         if self.values is not None:
             self._require_known(evidence)
             protected[:] = [label in self.values for label in counts.labels]
-        return largest_shares(counts.starts, counts.codes, counts.counts, protected)  # type: ignore[no-any-return]
+        return kernels.distributions.largest_shares(counts.starts, counts.codes, counts.counts, protected)  # type: ignore[no-any-return]
 
     def _require_known(self, evidence: Evidence) -> None:
         """Refuse values that the column does not have: a misspelt one would silently not be protected."""

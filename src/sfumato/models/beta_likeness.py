@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 import numpy as np
 from pydantic import Field
 
+from sfumato import kernels
 from sfumato.core.model import TOLERANCE, Evidence, Facts, Model, Needs, Verdict
 from sfumato.core.parameters import parameters
 from sfumato.models.sensitive import (
@@ -84,14 +85,14 @@ class BetaLikeness:
 
     def forced(self, evidence: Evidence) -> NDArray[np.int64]:
         """Per class, how many of its records every finer recoding must suppress."""
-        from sfumato.kernels.distributions import least_removed
-
         counts, reference = counts_of(evidence, self.sensitive), reference_of(evidence, self.sensitive)
         shares = reference / max(1, reference.sum())
         limits = np.full(len(shares), self.beta)
         if self.kind == "enhanced":
             limits = np.minimum(limits, -np.log(np.maximum(shares, 1e-300)))
-        least = least_removed(counts.starts, counts.codes, counts.counts, shares * (1 + limits), np.zeros(len(shares)))
+        least = kernels.distributions.least_removed(
+            counts.starts, counts.codes, counts.counts, shares * (1 + limits), np.zeros(len(shares))
+        )
         return forced_records(evidence, self.failing(evidence), least)
 
     def judge(self, evidence: Evidence) -> Verdict:
@@ -110,15 +111,15 @@ class BetaLikeness:
 
     def _gains(self, evidence: Evidence) -> NDArray[Any]:
         """Per class the relative gain of the value that gains most; infinite where no β holds."""
-        from sfumato.kernels.distributions import excess_within, ratio_ranges
-
         if is_constant(evidence, self.sensitive):
             return np.full(len(evidence.classes), np.inf)
         counts, reference = counts_of(evidence, self.sensitive), reference_of(evidence, self.sensitive)
         if self.kind == "enhanced":
-            gains: NDArray[Any] = excess_within(counts.starts, counts.codes, counts.counts, reference, TOLERANCE)
+            gains: NDArray[Any] = kernels.distributions.excess_within(
+                counts.starts, counts.codes, counts.counts, reference, TOLERANCE
+            )
         else:
-            _, largest, _ = ratio_ranges(counts.starts, counts.codes, counts.counts, reference)
+            _, largest, _ = kernels.distributions.ratio_ranges(counts.starts, counts.codes, counts.counts, reference)
             gains = np.maximum(largest - 1.0, 0.0)
         return gains
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 import numpy as np
 from pydantic import Field
 
+from sfumato import kernels
 from sfumato.core.model import TOLERANCE, Evidence, Facts, Model, Needs, Verdict
 from sfumato.core.parameters import parameters
 from sfumato.models.beta_likeness import BetaLikeness
@@ -90,13 +91,13 @@ class DeltaDisclosure:
 
     def forced(self, evidence: Evidence) -> NDArray[np.int64]:
         """Per class, how many of its records every finer recoding must suppress; unknown when absent ones are skipped."""
-        from sfumato.kernels.distributions import least_removed
-
         if not self.monotone:
             return np.zeros(len(evidence.classes), dtype=np.int64)
         counts, reference = counts_of(evidence, self.sensitive), reference_of(evidence, self.sensitive)
         shares, factor = reference / max(1, reference.sum()), factor_of(self.delta)
-        least = least_removed(counts.starts, counts.codes, counts.counts, shares * factor, shares / factor)
+        least = kernels.distributions.least_removed(
+            counts.starts, counts.codes, counts.counts, shares * factor, shares / factor
+        )
         return forced_records(evidence, self.failing(evidence), least)
 
     def judge(self, evidence: Evidence) -> Verdict:
@@ -124,12 +125,12 @@ class DeltaDisclosure:
 
     def _changes(self, evidence: Evidence) -> NDArray[Any]:
         """Per class the largest absolute logarithm of a change of share."""
-        from sfumato.kernels.distributions import ratio_ranges
-
         if is_constant(evidence, self.sensitive):
             return np.full(len(evidence.classes), np.inf)
         counts, reference = counts_of(evidence, self.sensitive), reference_of(evidence, self.sensitive)
-        smallest, largest, complete = ratio_ranges(counts.starts, counts.codes, counts.counts, reference)
+        smallest, largest, complete = kernels.distributions.ratio_ranges(
+            counts.starts, counts.codes, counts.counts, reference
+        )
         changes: NDArray[Any] = np.log(np.maximum(largest, 1.0 / smallest))
         if self.absent == "fail":
             changes[~complete] = np.inf

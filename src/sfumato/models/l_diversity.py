@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 import numpy as np
 from pydantic import Field
 
+from sfumato import kernels
 from sfumato.core.model import TOLERANCE, Evidence, Facts, Model, Needs, Verdict
 from sfumato.core.parameters import parameters
 from sfumato.errors import ParameterError
@@ -155,14 +156,12 @@ class LDiversity:
 
     def _values(self, evidence: Evidence) -> NDArray[Any]:
         """Per class: distinct values, effective values, or the c that is just too small."""
-        from sfumato.kernels.distributions import effective_values, head_to_tail
-
         counts = counts_of(evidence, self.sensitive)
         if self.kind == "distinct":
             return at_most_persons(counts.distinct(), evidence)
         if self.kind == "entropy":
-            return at_most_persons(effective_values(counts.starts, counts.counts), evidence)
-        ratios = head_to_tail(counts.starts, counts.counts, int(self.l))
+            return at_most_persons(kernels.distributions.effective_values(counts.starts, counts.counts), evidence)
+        ratios = kernels.distributions.head_to_tail(counts.starts, counts.counts, int(self.l))
         return ratios if evidence.classes.person is None else np.where(evidence.classes.sizes < self.l, np.inf, ratios)
 
     def _below(self, values: NDArray[Any]) -> NDArray[np.bool_]:
@@ -174,10 +173,10 @@ class LDiversity:
         """Per class the largest l that holds."""
         if self.kind != "recursive":
             return values
-        from sfumato.kernels.distributions import recursive_ranks
-
         counts = counts_of(evidence, self.sensitive)
-        return at_most_persons(recursive_ranks(counts.starts, counts.counts, self.c, TOLERANCE), evidence)
+        return at_most_persons(
+            kernels.distributions.recursive_ranks(counts.starts, counts.counts, self.c, TOLERANCE), evidence
+        )
 
     def _sentence(
         self, evidence: Evidence, failing: NDArray[np.bool_], values: NDArray[Any], attained: float | None

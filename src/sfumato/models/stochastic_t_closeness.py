@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 import numpy as np
 from pydantic import Field
 
+from sfumato import kernels
 from sfumato.core.classes import Counts
 from sfumato.core.model import TOLERANCE, Evidence, Facts, Model, Needs, Verdict, before_masking
 from sfumato.core.parameters import parameters
@@ -160,8 +161,6 @@ class StochasticTCloseness:
         return self._after_noise(evidence, counts, reference)
 
     def _after_noise(self, evidence: Evidence, counts: Counts, reference: NDArray[np.int64]) -> NDArray[np.float64]:
-        from sfumato.kernels.distributions import farthest_ratios, mixture
-
         attribute = evidence.schema[self.sensitive]
         places, values = axis(counts, reference, self.sensitive, attribute, "numeric", only_reference=False)
         if self.mechanism == "discrete_laplace" and (values != np.round(values)).any():
@@ -171,8 +170,10 @@ class StochasticTCloseness:
         decay = np.exp(-np.diff(values) / (self.scale or math.inf))
         mass = np.zeros(len(values))
         mass[places] = reference
-        table = mixture(mass, decay) / reference.sum()
-        return np.asarray(farthest_ratios(counts.starts, places[counts.codes], counts.counts, table, decay))
+        table = kernels.distributions.mixture(mass, decay) / reference.sum()
+        return np.asarray(
+            kernels.distributions.farthest_ratios(counts.starts, places[counts.codes], counts.counts, table, decay)
+        )
 
     def _after_matrix(self, evidence: Evidence, counts: Counts, reference: NDArray[np.int64]) -> NDArray[np.float64]:
         from scipy.sparse import csr_array

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 import numpy as np
 from pydantic import Field
 
+from sfumato import kernels
 from sfumato.core.model import TOLERANCE, Evidence, Facts, Model, Needs, Verdict
 from sfumato.core.parameters import parameters
 from sfumato.core.schema import Schema
@@ -134,8 +135,6 @@ class TCloseness:
 
     def forced(self, evidence: Evidence) -> NDArray[np.int64]:
         """Per class, how many of its records every finer recoding must suppress."""
-        from sfumato.kernels.distributions import least_removed
-
         if self.reference == "released":
             return np.zeros(len(evidence.classes), dtype=np.int64)
         distances, pulls = self._compared(evidence, "original")
@@ -143,7 +142,9 @@ class TCloseness:
         if self.distance == "multiplicative":
             counts, reference = counts_of(evidence, self.sensitive), reference_of(evidence, self.sensitive)
             shares = reference / max(1, reference.sum())
-            least = least_removed(counts.starts, counts.codes, counts.counts, shares * self.t, shares / self.t)
+            least = kernels.distributions.least_removed(
+                counts.starts, counts.codes, counts.counts, shares * self.t, shares / self.t
+            )
         else:
             least = evidence.classes.records * (distances - self.t) / np.where(failing, pulls - self.t, 1.0)
         return forced_records(evidence, failing, least)
@@ -185,8 +186,6 @@ class TCloseness:
 
     def _compared(self, evidence: Evidence, which: Reference) -> tuple[NDArray[Any], NDArray[Any]]:
         """Distance of every class to a reference, and how much of it a single record can account for."""
-        from sfumato.kernels import distributions as loops
-
         counts, reference = counts_of(evidence, self.sensitive), reference_of(evidence, self.sensitive, which)
         rows = counts.starts, counts.codes, counts.counts, reference
         found: tuple[NDArray[Any], NDArray[Any]]
@@ -195,18 +194,18 @@ class TCloseness:
         elif is_constant(evidence, self.sensitive, self.reference):
             found = (np.full(len(evidence.classes), np.inf),) * 2
         elif self.distance == "equal":
-            found = loops.total_variations(*rows)
+            found = kernels.distributions.total_variations(*rows)
         elif self.distance == "multiplicative":
-            smallest, largest, complete = loops.ratio_ranges(*rows)
+            smallest, largest, complete = kernels.distributions.ratio_ranges(*rows)
             factors = np.where(complete, np.maximum(largest, 1.0 / smallest), np.inf)
             found = factors, factors
         elif self.distance == "hierarchical":
-            found = loops.tree_distances(*rows, *tree(counts, evidence.schema[str(self.sensitive)]))
+            found = kernels.distributions.tree_distances(*rows, *tree(counts, evidence.schema[str(self.sensitive)]))
         else:
             column, only_reference = str(self.sensitive), which == "released"
             attribute = evidence.schema[column]
             places = axis(counts, reference, column, attribute, self.distance, only_reference=only_reference)
-            found = loops.cumulative_distances(*rows, *places)
+            found = kernels.distributions.cumulative_distances(*rows, *places)
         return found
 
     def _sentence(self, evidence: Evidence, failing: NDArray[np.bool_], attained: float | None) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ipaddress
 import re
 from collections.abc import Callable
 from typing import TYPE_CHECKING
@@ -81,8 +82,6 @@ def _machine_address(sample: Sample) -> Finding | None:
 
 
 def _is_ip(text: str) -> bool:
-    import ipaddress
-
     if text.count(".") != 3 and text.count(":") < 2:
         return False
     try:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
 import numpy as np
 from pydantic import Field
 
+from sfumato import kernels
 from sfumato.core.attack import Finding, NothingToAttack
 from sfumato.core.encoding import encode
 from sfumato.core.parameters import parameters
@@ -103,10 +104,8 @@ class _Classes:
 
     @classmethod
     def of(cls, dataset: Dataset, names: Sequence[str]) -> _Classes:
-        from sfumato.kernels.keys import group
-
         codes = np.stack([encode(dataset.column(n)).codes for n in names], axis=1)
-        ids, first = group(codes.astype(np.uint64))
+        ids, first = kernels.keys.group(codes.astype(np.uint64))
         sizes = np.bincount(ids, minlength=len(first)).astype(np.int64)
         single = np.where(sizes == 1, np.cumsum(sizes == 1) - 1, -1)
         return cls(np.ascontiguousarray(codes[first].T.astype(np.int64)), sizes, single, ids.astype(np.int64))
@@ -137,8 +136,6 @@ def _masks(columns: int, size: int) -> Iterator[int]:
 
 def _walk(table: _Classes, masks: list[int], size: int, between: Callable[[], object]) -> NDArray[np.uint64]:
     """For every record that is alone on all columns, on which subsets it is: a bit a subset."""
-    from sfumato.kernels.uniques import mark_uniques, refine
-
     place = {mask: j for j, mask in enumerate(masks)}
     columns, rows = table.codes.shape
     order = sorted(
@@ -154,10 +151,14 @@ def _walk(table: _Classes, masks: list[int], size: int, between: Callable[[], ob
             between()
             a = order[step]
             fresh = np.empty(len(live), dtype=np.int64)
-            found = refine(ids, groups, table.codes[a], widths[a], live, table.sizes, fresh, counts, room)
+            found = kernels.uniques.refine(
+                ids, groups, table.codes[a], widths[a], live, table.sizes, fresh, counts, room
+            )
             kept, kept_ids = np.empty_like(live), np.empty_like(live)
             j = place[mask | 1 << a]
-            going = mark_uniques(live, fresh, counts, table.single, bits, j >> 6, j & 63, kept, kept_ids)
+            going = kernels.uniques.mark_uniques(
+                live, fresh, counts, table.single, bits, j >> 6, j & 63, kept, kept_ids
+            )
             if going and step + 1 < columns and (mask | 1 << a).bit_count() < size:
                 below(mask | 1 << a, step + 1, kept[:going].copy(), kept_ids[:going].copy(), found)
 
@@ -169,15 +170,13 @@ def _walk(table: _Classes, masks: list[int], size: int, between: Callable[[], ob
 def _scored(
     bits: NDArray[np.uint64], masks: list[int], columns: int, size: int
 ) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.int64]]:
-    from sfumato.kernels.uniques import score_minimal
-
     weights = [float(math.prod(columns - i for i in range(m.bit_count(), min(size, columns - 1) + 1))) for m in masks]
     places = np.full(1 << columns, -1, dtype=np.int64)
     places[masks] = np.arange(len(masks))
     scores, amounts = np.zeros(len(bits)), np.zeros(len(bits), dtype=np.int64)
     parts = np.zeros((len(bits), columns))
     if len(bits):
-        score_minimal(bits, np.array(masks), places, np.array(weights), columns, scores, parts, amounts)
+        kernels.uniques.score_minimal(bits, np.array(masks), places, np.array(weights), columns, scores, parts, amounts)
     return scores, parts, amounts
 
 

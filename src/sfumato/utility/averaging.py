@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
+from sfumato import kernels
 from sfumato.core.classes import Layout
 from sfumato.core.encoding import encode
 from sfumato.core.metric import Measure
@@ -138,13 +139,11 @@ def codes_of(pair: Pair, name: str, side: Side) -> tuple[NDArray[np.int64], int]
 def _classes(
     pair: Pair, names: Sequence[str], side: Side
 ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
-    from sfumato.kernels.keys import group, pack
-
     rows = len(pair.original) if side == "original" else len(pair.released)
     columns = [codes_of(pair, name, side) for name in names]
     layout = Layout.of([max(1, size) for _, size in columns])
     keys = np.zeros((rows, layout.length), dtype=np.uint64)
     for a, (codes, _) in enumerate(columns):
-        pack(keys, np.asarray(codes, dtype=np.int64), layout.words[a], layout.shifts[a])
-    ids, first = group(keys)
+        kernels.keys.pack(keys, np.asarray(codes, dtype=np.int64), layout.words[a], layout.shifts[a])
+    ids, first = kernels.keys.group(keys)
     return ids, first, np.bincount(ids, minlength=len(first))

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, ClassVar, Literal
 
 import numpy as np
 
+from sfumato import kernels
 from sfumato.core.classes import Layout
 from sfumato.core.metric import Measure
 from sfumato.core.parameters import parameters
@@ -140,8 +141,6 @@ def _fitting(
 
 def _reach_suppressed(pair: Pair, names: Sequence[str], boxes: NDArray[np.int64]) -> None:
     """Find the boxes of combinations all of whose own records were suppressed: other records may have made them."""
-    from sfumato.kernels.keys import look_up, pack
-
     _, first, _ = classes_of(pair, names, "original")
     _, example, _ = classes_of(pair, names, "released")
     lost = np.flatnonzero(boxes < 0)
@@ -158,6 +157,6 @@ def _reach_suppressed(pair: Pair, names: Sequence[str], boxes: NDArray[np.int64]
         leaf = np.array([position[v] for v in cells.reading.values], dtype=np.int64)
         written = np.array([released.get(t, len(released)) for t in ladder.labels[level]], dtype=np.int64)
         would_be = written[ladder.climb(0, level)[leaf[cells.reading.original[first[lost]]]]]
-        pack(keys, would_be, layout.words[a], layout.shifts[a])
-        pack(known, cells.reading.released[example], layout.words[a], layout.shifts[a])
-    boxes[lost] = look_up(known, keys)
+        kernels.keys.pack(keys, would_be, layout.words[a], layout.shifts[a])
+        kernels.keys.pack(known, cells.reading.released[example], layout.words[a], layout.shifts[a])
+    boxes[lost] = kernels.keys.look_up(known, keys)

@@ -229,8 +229,6 @@ class RegressionOverlap:
 
 def _overlap(old: Estimate, new: Estimate, place: int) -> float:
     """J of one coefficient; intervals of no width overlap where they are equal."""
-    import math
-
     centre, width, other, spread = (float(part[place]) for part in (*old, *new))
     if math.isnan(other) or math.isnan(spread):
         return 0.0

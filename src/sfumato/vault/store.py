@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
+import importlib
 import json
 import os
 import re
@@ -116,8 +117,6 @@ def _wait_for(handle: int) -> None:
     try:
         import fcntl
     except ImportError:  # Windows has no fcntl
-        import importlib
-
         windows = importlib.import_module("msvcrt")
         windows.locking(handle, windows.LK_LOCK, 1)
     else:

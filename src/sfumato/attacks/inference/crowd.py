@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from sfumato import kernels
 from sfumato.core.attack import Finding, NothingToAttack
 
 if TYPE_CHECKING:
@@ -85,12 +86,10 @@ class Crowd:
 
 def crowd_of(pair: Pair, knows: Sequence[str], column: str) -> Crowd:
     """The crowds that an intruder sees who knows some columns of the release."""
-    from sfumato.kernels.keys import group
-
     known = [name for name in knows if name in pair.released.columns and name != column]
     rows = len(pair.released)
     codes = [pair.reading(name).released for name in known] or [np.zeros(rows, dtype=np.int64)]
-    classes, first = group(np.stack(codes, axis=1).astype(np.uint64))
+    classes, first = kernels.keys.group(np.stack(codes, axis=1).astype(np.uint64))
     reading = pair.reading(column)
     width = max(1, len(reading.labels))
     keys, counts = np.unique(classes.astype(np.int64) * width + reading.released, return_counts=True)

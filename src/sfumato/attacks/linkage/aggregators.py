@@ -15,6 +15,7 @@ An additive μ is the weighted mean; a μ that depends on the number of columns 
 from __future__ import annotations
 
 import dataclasses
+from math import factorial
 from typing import TYPE_CHECKING, Literal
 
 import numpy as np
@@ -119,8 +120,6 @@ def _monotone(measure: NDArray[np.float64], columns: int) -> NDArray[np.float64]
 
 
 def _shapley(measure: NDArray[np.float64], columns: int) -> NDArray[np.float64]:
-    from math import factorial
-
     sets = np.arange(len(measure))
     sizes = (sets[:, None] >> np.arange(columns) & 1).sum(axis=1)
     shares = np.array([factorial(s) * factorial(columns - s - 1) / factorial(columns) for s in range(columns)])

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 import polars as pl
 
+from sfumato import kernels
 from sfumato.core.attack import NothingToAttack
 from sfumato.core.encoding import encode, require_same_codes
 from sfumato.core.pair import Labels, Reading, Scale, read_column
@@ -208,10 +209,8 @@ class Arrays:
 
     def costs(self, pairs: NDArray[np.int64]) -> NDArray[np.float64]:
         """Per pair of distinct records (the intruder's, the released) what each column costs."""
-        from sfumato.kernels.linkage import pair_costs
-
         left, right = self.theirs, self.ours
-        found: NDArray[np.float64] = pair_costs(
+        found: NDArray[np.float64] = kernels.linkage.pair_costs(
             pairs, self.kinds, self.constants, left.numbers, left.marks, right.numbers, right.marks,
             left.bases, left.starts, left.matches,
         )  # fmt: skip

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from sfumato import kernels
 from sfumato.attacks.linkage.aggregators import MEAN, Family
 from sfumato.attacks.linkage.compared import Compared, common_columns, compare
 from sfumato.attacks.linkage.search import TIE
@@ -136,10 +137,8 @@ def units_of(files: Files) -> Units:
 
 def look(arrays: Arrays, units: Units, family: Family, parameters: NDArray[np.float64]) -> Look:
     """Compare every unit with all released records."""
-    from sfumato.kernels.linkage import impostors
-
     left, right = arrays.theirs, arrays.ours
-    own, others, distances, tied, twins, reach = impostors(
+    own, others, distances, tied, twins, reach = kernels.linkage.impostors(
         units.pairs, family.kind, parameters, KEPT, arrays.kinds, arrays.constants, left.numbers, left.marks,
         right.numbers, right.marks, right.records, left.bases, left.starts, left.matches, right.bases, MARGIN, TIE,
     )  # fmt: skip
@@ -208,17 +207,13 @@ class Pool:
         return len(self.rows) - before
 
     def _roots(self, pairs: NDArray[np.int64]) -> NDArray[np.float64]:
-        from sfumato.kernels.linkage import roots_of
-
         left, right = self.arrays.theirs, self.arrays.ours
-        found: NDArray[np.float64] = roots_of(
+        found: NDArray[np.float64] = kernels.linkage.roots_of(
             pairs, self.arrays.kinds, self.arrays.constants, left.numbers, left.marks, right.numbers, right.marks,
             left.bases, left.starts, left.matches,
         )  # fmt: skip
         return found
 
     def _terms(self, roots: NDArray[np.float64]) -> NDArray[np.float64]:
-        from sfumato.kernels.linkage import terms_of
-
-        found: NDArray[np.float64] = terms_of(self.family.kind, roots, self.family.width)
+        found: NDArray[np.float64] = kernels.linkage.terms_of(self.family.kind, roots, self.family.width)
         return found

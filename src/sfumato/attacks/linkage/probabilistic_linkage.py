@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 import numpy as np
 from pydantic import Field
 
+from sfumato import kernels
 from sfumato.attacks.linkage.compared import (
     CATEGORY,
     GRADED,
@@ -220,10 +221,8 @@ def _deviation(column: Compared) -> float:
 
 def count_patterns(arrays: Arrays, anchors: NDArray[np.int64]) -> Patterns:
     """The patterns of all pairs of an anchor (a distinct record of the intruder) and a released record."""
-    from sfumato.kernels.linkage import pattern_counts
-
     left, right = arrays.theirs, arrays.ours
-    keys, counts = pattern_counts(
+    keys, counts = kernels.linkage.pattern_counts(
         anchors, arrays.kinds, arrays.constants, left.numbers, left.marks, left.records.astype(float),
         right.numbers, right.marks, right.records.astype(float), left.bases, left.starts, left.matches, right.bases,
     )  # fmt: skip
@@ -356,8 +355,6 @@ def _details(
     scale: float,
 ) -> dict[str, Any]:
     """Thresholds, numbers of pairs, precision and recall."""
-    import math
-
     sure = best >= decision.upper - 1e-9
     right = float(credit.credit[sure].sum())
     pairs = {

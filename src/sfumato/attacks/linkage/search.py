@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from sfumato import kernels
 from sfumato.attacks.linkage.compared import CATEGORY
 
 if TYPE_CHECKING:
@@ -59,11 +60,9 @@ def _searched(
     scene: Scene, arrays: Arrays, kinds: NDArray[np.int64], *, backwards: bool
 ) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
     """Per distinct record the least distance and the records tied at it; 0 records where it was not searched."""
-    from sfumato.kernels.neighbours import build_tree, nearest
-
     here, there = (arrays.ours, arrays.theirs) if backwards else (arrays.theirs, arrays.ours)
-    tree = build_tree(arrays.kinds, arrays.constants, there.numbers, there.marks)
-    search: Any = nearest
+    tree = kernels.neighbours.build_tree(arrays.kinds, arrays.constants, there.numbers, there.marks)
+    search: Any = kernels.neighbours.nearest
     lists = holders(arrays.kinds, there.marks, codes=int(here.matches.max(initial=0)) + 1)
     least, tied = np.full(len(here.records), np.inf), np.zeros(len(here.records), dtype=np.int64)
     _, first = np.unique(kinds, return_index=True)

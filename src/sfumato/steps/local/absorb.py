@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from sfumato import kernels
 from sfumato.steps.local.terrain import Parts, Shape
 
 if TYPE_CHECKING:
@@ -42,10 +43,8 @@ class Absorber:
         return np.array(stubborn, dtype=np.int64)
 
     def _take(self, atom: int, amount: int) -> bool:
-        from sfumato.kernels.local import widened
-
         ground = self.terrain
-        new = widened(
+        new = kernels.local.widened(
             self.atoms.codes, atom, self.levels, self.members, ground.climbs, ground.costs, ground.bases, ground.high
         )
         with np.errstate(invalid="ignore"):

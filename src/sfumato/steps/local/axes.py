@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
+from sfumato import kernels
 from sfumato.core.hierarchy import Ladder
 from sfumato.core.schema import Attribute, Kind
 from sfumato.errors import SchemaError, did_you_mean
@@ -23,7 +24,6 @@ if TYPE_CHECKING:
 
     from sfumato.core.classes import ClassTable
     from sfumato.core.schema import Schema
-    from sfumato.kernels.space import Space
 
 Form = Literal["line", "tree", "set"]
 HUGE = 1e150
@@ -174,17 +174,15 @@ def _plain(column: str, ladder: Ladder, form: Form) -> Axis:
     return Axis(column, form, np.arange(len(labels)), labels, np.zeros(len(labels)), present - 1.0, ladder)
 
 
-def space_of(axes: Sequence[Axis], weights: Sequence[float]) -> Space:
+def space_of(axes: Sequence[Axis], weights: Sequence[float]) -> kernels.space.Space:
     """The dimensions as arrays, for the loops."""
-    from sfumato.kernels.space import LINE, SET, TREE, Space
-
     sizes = [len(axis.labels) for axis in axes]
     trees = [_tree(axis) for axis in axes]
-    forms = {"line": LINE, "tree": TREE, "set": SET}
+    forms = {"line": kernels.space.LINE, "tree": kernels.space.TREE, "set": kernels.space.SET}
     begins = np.cumsum([0, *sizes[:-1]])
     tree_begins = np.cumsum([0, *(len(nodes) for nodes, _ in trees[:-1])])
     rows = [[forms[axis.form] for axis in axes], sizes, [axis.missing for axis in axes], begins, tree_begins]
-    return Space(
+    return kernels.space.Space(
         dims=np.array(rows, dtype=np.int64),
         scales=np.array([list(weights), [axis.span for axis in axes]], dtype=np.float64),
         places=np.concatenate([axis.places for axis in axes]),

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import polars as pl
 
+from sfumato import kernels
 from sfumato.core.classes import Placement, pack_rows
 from sfumato.core.schema import Kind, Missing
 
@@ -145,10 +146,8 @@ def _blanked(dataset: Dataset, name: str, rows: NDArray[np.bool_]) -> Dataset:
 
 def regions_of_rows(dataset: Dataset, plan: ClassRecoding) -> NDArray[np.int64]:
     """The region of every row; the rows of a split class are dealt out in table order."""
-    from sfumato.kernels.keys import look_up
-
     packed, _ = pack_rows(dataset, plan.columns, plan.placement)
-    classes = look_up(plan.keys, packed)
+    classes = kernels.keys.look_up(plan.keys, packed)
     order = np.argsort(classes, kind="stable")
     dealt = np.repeat(plan.regions, plan.amounts)  # parts are stored class after class, so this is in class order
     regions = np.empty(len(dataset), dtype=np.int64)

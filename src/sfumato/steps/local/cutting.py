@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from sfumato import kernels
 from sfumato.core.progress import Progress, silent
 from sfumato.steps.local.axes import points_of
 from sfumato.steps.local.regions import Regions
@@ -49,15 +50,14 @@ def _partitioned(
     block: NDArray[np.int32], space: Space, crowd: int, relaxed: bool
 ) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
     """The parts and ends of the regions of a block."""
-    from sfumato.kernels.partition import partition
-    from sfumato.kernels.space import scratch_for
-
     total = int(block[:, -2].sum(dtype=np.int64))
     most = max(1, total // crowd)
     points = np.concatenate([block, np.empty((most, block.shape[1]), np.int32)]) if relaxed else block
     room = len(points)
     parts, ends = np.empty((room, 2), dtype=np.int32), np.empty(min(most, room), dtype=np.int64)
-    count = partition(points, len(block), total, crowd, relaxed, space, scratch_for(space), parts, ends)
+    count = kernels.partition.partition(
+        points, len(block), total, crowd, relaxed, space, kernels.space.scratch_for(space), parts, ends
+    )
     return parts[: ends[count - 1]].copy() if relaxed else parts, ends[:count].copy()
 
 
@@ -65,19 +65,22 @@ def blocks_of(
     points: NDArray[np.int32], space: Space, crowd: int, most: int, *, relaxed: bool = False
 ) -> Iterator[NDArray[np.int32]]:
     """Cut as :func:`partition` would, but only until no block has more than ``most`` points. ``points`` are used up."""
-    from sfumato.kernels.partition import cut, find_cuts
-    from sfumato.kernels.space import scratch_for
-
     if len(points) <= most:
         yield points
         return
-    one, total, scratch = np.zeros(1, dtype=np.int64), points[:, -2].sum(dtype=np.int64), scratch_for(space)
-    chosen, found = find_cuts(points, one, one + len(points), one + total, one, crowd, relaxed, 1, space, scratch)
+    one, total, scratch = (
+        np.zeros(1, dtype=np.int64),
+        points[:, -2].sum(dtype=np.int64),
+        kernels.space.scratch_for(space),
+    )
+    chosen, found = kernels.partition.find_cuts(
+        points, one, one + len(points), one + total, one, crowd, relaxed, 1, space, scratch
+    )
     if not found[0]:
         yield points
         return
     roomy = np.concatenate([points, points[:1]]) if relaxed else points
-    middle, end = cut(roomy, 0, len(points), chosen[0])
+    middle, end = kernels.partition.cut(roomy, 0, len(points), chosen[0])
     yield from blocks_of(roomy[:middle], space, crowd, most, relaxed=relaxed)
     yield from blocks_of(roomy[middle:end], space, crowd, most, relaxed=relaxed)
 
@@ -121,12 +124,10 @@ class Cutting:
     """
 
     def __init__(self, promises: Promises, axes: Sequence[Axis], space: Space, *, relaxed: bool) -> None:
-        from sfumato.kernels.space import scratch_for
-
         self.promises, self.axes, self.space, self.relaxed = promises, axes, space, relaxed
         self.original = points_of(promises.classes, axes)
         self.points = self.original.copy()
-        self.scratch = scratch_for(space, CHILDREN)
+        self.scratch = kernels.space.scratch_for(space, CHILDREN)
         whole = [np.array([n], dtype=np.int64) for n in (0, len(self.points), promises.classes.total, -1)]
         self.starts, self.ends, self.totals, self.parents = whole
         self.leaf = np.ones(1, dtype=np.bool_)
@@ -165,29 +166,23 @@ class Cutting:
         self, waiting: NDArray[np.int64], skips: NDArray[np.int64]
     ) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
         """The next cut of each region, and whether it has one."""
-        from sfumato.kernels.partition import find_cuts
-
         places = self.starts[waiting], self.ends[waiting], self.totals[waiting], skips
         rules = self.promises.crowd, self.relaxed, CHILDREN
-        cuts, found = find_cuts(self.points, *places, *rules, self.space, self.scratch)
+        cuts, found = kernels.partition.find_cuts(self.points, *places, *rules, self.space, self.scratch)
         return cuts, found
 
     def _held(self, waiting: NDArray[np.int64], cuts: NDArray[np.int64]) -> NDArray[np.bool_]:
         """Whether both sides of each cut keep the promises."""
-        from sfumato.kernels.partition import sides
-
         if not len(waiting):
             return np.zeros(0, dtype=np.bool_)
-        members, halves = sides(self.points, self.starts[waiting], self.ends[waiting], cuts)
+        members, halves = kernels.partition.sides(self.points, self.starts[waiting], self.ends[waiting], cuts)
         failing = self.promises.failing(members, halves, 2 * len(waiting), self.original)
         return np.asarray(~(failing[0::2] | failing[1::2]))
 
     def _cut(self, waiting: NDArray[np.int64], cuts: NDArray[np.int64]) -> NDArray[np.int64]:
         """Make the cuts; returns the new regions."""
-        from sfumato.kernels.partition import cut_all
-
         starts, ends = self.starts[waiting], self.ends[waiting]
-        middles, left = cut_all(self.points, starts, ends, cuts)
+        middles, left = kernels.partition.cut_all(self.points, starts, ends, cuts)
         children = np.arange(len(self.starts), len(self.starts) + 2 * len(waiting))
         self.leaf[waiting] = False
         self.starts = np.concatenate([self.starts, starts, middles])

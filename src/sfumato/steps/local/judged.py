@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from sfumato import kernels
 from sfumato.steps.local.terrain import Parts
 
 if TYPE_CHECKING:
@@ -54,9 +55,7 @@ class JudgedCover:
         return Parts.joined([*self.found, Parts(*(np.zeros(0, dtype=np.int64) for _ in range(3)))])
 
     def _visit(self, offsets: NDArray[np.int64]) -> None:
-        from sfumato.kernels.local import grouped
-
-        ids, sizes = grouped(self.atoms.codes, self.rest, self.waiting, offsets, self.terrain.marks)
+        ids, sizes = kernels.local.grouped(self.atoms.codes, self.rest, self.waiting, offsets, self.terrain.marks)
         large = sizes >= self.least
         if not large.any():
             return

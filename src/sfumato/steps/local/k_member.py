@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
 import numpy as np
 from pydantic import Field
 
+from sfumato import kernels
 from sfumato.core.parameters import parameters
 from sfumato.core.step import Goal
 from sfumato.steps.local.axes import Axis, axes_of, points_of, space_of
@@ -133,14 +134,11 @@ class Joining:
         self._join(groups, np.arange(start, start + len(left)), others)
 
     def _one_block(self, block: NDArray[np.int32]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        from sfumato.kernels.partition import cluster
-        from sfumato.kernels.space import scratch_for
-
         members = block[:, -1].astype(np.int64)
         found = np.empty(len(block), dtype=np.int64)
         sizes = self.promises.classes.sizes[members]
-        scratch = scratch_for(self.space)
-        cluster(block, sizes, self.promises.crowd, self.pool, self.far, self.space, scratch, found)
+        scratch = kernels.space.scratch_for(self.space)
+        kernels.partition.cluster(block, sizes, self.promises.crowd, self.pool, self.far, self.space, scratch, found)
         return members, found
 
     def _joined(self, groups: NDArray[np.int64]) -> NDArray[np.int64]:
@@ -165,19 +163,16 @@ class Joining:
 
     def _join(self, groups: NDArray[np.int64], some: NDArray[np.int64], others: NDArray[np.int64]) -> None:
         """Join each of some clusters with the cheapest of the others, one after the other."""
-        from sfumato.kernels.partition import nearest_groups
-        from sfumato.kernels.space import boxes
-
         if not len(some):
             return
         members = np.flatnonzero(groups >= 0)
         count = int(groups.max()) + 1
-        lows, highs = boxes(self.points, members, groups[members], count)
+        lows, highs = kernels.space.boxes(self.points, members, groups[members], count)
         distinct = np.stack(
             [_distinct(self.points[members, a], groups[members], count) for a in range(lows.shape[1])], 1
         )
         records = np.bincount(groups[members], self.promises.classes.records[members], count)
-        targets = nearest_groups(some, others, lows, highs, distinct, records, self.space)
+        targets = kernels.partition.nearest_groups(some, others, lows, highs, distinct, records, self.space)
         new = np.arange(count)
         for group, target in zip(some.tolist(), targets.tolist(), strict=True):
             if target >= 0:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from sfumato import kernels
 from sfumato.steps.local.axes import points_of
 from sfumato.steps.local.regions import Regions
 from sfumato.steps.local.terrain import Parts, Shape
@@ -107,15 +108,13 @@ def without_outliers(regions: Regions, promises: Promises, axes: Sequence[Axis],
 
 class _Trimming:
     def __init__(self, regions: Regions, promises: Promises, axes: Sequence[Axis], space: Space) -> None:
-        from sfumato.kernels.space import scratch_for
-
         self.promises, self.space = promises, space
         self.original = points_of(promises.classes, axes)
         self.points = self.original[regions.members]
         self.points[:, -2] = regions.amounts
         self.starts = np.concatenate([[0], regions.ends[:-1]]).astype(np.int64)
         self.borders, self.ends = regions.ends, regions.ends.copy()
-        self.scratch = scratch_for(space)
+        self.scratch = kernels.space.scratch_for(space)
         self.trims = np.zeros((len(regions), 6))
 
     def run(self, allowed: int) -> Regions:
@@ -132,10 +131,10 @@ class _Trimming:
         return self._regions()
 
     def _measure(self, some: NDArray[np.int64]) -> None:
-        from sfumato.kernels.partition import find_trims
-
         crowd = self.promises.crowd
-        self.trims[some] = find_trims(self.points, self.starts[some], self.ends[some], crowd, self.space, self.scratch)
+        self.trims[some] = kernels.partition.find_trims(
+            self.points, self.starts[some], self.ends[some], crowd, self.space, self.scratch
+        )
 
     def _best(self, allowed: int) -> NDArray[np.int64]:
         """The regions to trim in this round."""
@@ -146,10 +145,8 @@ class _Trimming:
 
     def _trim(self, chosen: NDArray[np.int64]) -> NDArray[np.int64]:
         """Trim some regions; returns those that keep the promises even so, the others are left whole."""
-        from sfumato.kernels.partition import trim
-
         starts, before = self.starts[chosen], self.ends[chosen]
-        self.ends[chosen] = trim(self.points, starts, before, self.trims[chosen])
+        self.ends[chosen] = kernels.partition.trim(self.points, starts, before, self.trims[chosen])
         if self.promises.only_crowds:
             return chosen
         lengths = self.ends[chosen] - starts

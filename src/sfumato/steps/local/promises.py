@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from sfumato import kernels
 from sfumato.core.classes import Counts, Layout
 from sfumato.core.evidence import needed
 from sfumato.core.hierarchy import Ladder
@@ -124,17 +125,15 @@ class Promises:
         self, members: NDArray[np.int64], groups: NDArray[np.int64], count: int, points: NDArray[np.int32]
     ) -> ClassTable:
         """The classes that these groups form; each has the key of one of its members."""
-        from sfumato.kernels.keys import add_up
-
         classes = self.classes
         first = np.zeros(count, dtype=np.int64)
         first[groups] = members
         return dataclasses.replace(
             classes,
             keys=classes.keys[first],
-            records=add_up(classes.records[members], groups, count),
+            records=kernels.keys.add_up(classes.records[members], groups, count),
             counts={name: _gathered(c, members).merged(groups, count) for name, c in classes.counts.items()},
-            weights=None if classes.weights is None else add_up(classes.weights[members], groups, count),
+            weights=None if classes.weights is None else kernels.keys.add_up(classes.weights[members], groups, count),
             population=None if classes.population is None else self._inside(members, groups, count, points),
         )
 
@@ -146,10 +145,8 @@ class Promises:
         self, members: NDArray[np.int64], groups: NDArray[np.int64], count: int, points: NDArray[np.int32]
     ) -> NDArray[np.int64]:
         """The population of each group: who lies in the box around its records. A hierarchy may cover even more."""
-        from sfumato.kernels.space import boxes, people_inside
-
-        lows, highs = boxes(points, members, groups, count)
-        found: NDArray[np.int64] = people_inside(points, members, groups, self._people(), lows, highs)
+        lows, highs = kernels.space.boxes(points, members, groups, count)
+        found: NDArray[np.int64] = kernels.space.people_inside(points, members, groups, self._people(), lows, highs)
         return found
 
 
@@ -196,13 +193,11 @@ class _Released:
 
 def _as_released(cells: Sequence[Cells], axes: Sequence[Axis]) -> tuple[_Released, NDArray[np.int64]]:
     """The classes that the cells of regions form, and the class of every region."""
-    from sfumato.kernels.keys import group, pack
-
     layout = Layout.of([len(column.labels) for column in cells])
     keys = np.zeros((len(cells[0].codes), layout.length), dtype=np.uint64)
     for a, column in enumerate(cells):
-        pack(keys, column.codes, layout.words[a], layout.shifts[a])
-    ids, first = group(keys)
+        kernels.keys.pack(keys, column.codes, layout.words[a], layout.shifts[a])
+    ids, first = kernels.keys.group(keys)
     ladders = tuple(Ladder((c.labels,), (), (np.ones(len(c.labels)),), (np.zeros(len(c.labels)),)) for c in cells)
     columns = tuple(axis.column for axis in axes)
     return _Released(columns, ladders, (0,) * len(columns), layout, keys[first]), ids

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from sfumato import kernels
 from sfumato.core.classes import Layout
 from sfumato.core.evidence import needed
 from sfumato.core.hierarchy import Ladder, bind
@@ -42,11 +43,9 @@ DEAREST_LOAN = 0.2
 
 def cover_by_size(atoms: Atoms, terrain: Terrain, k: int) -> Parts:
     """Regions of at least k records."""
-    from sfumato.kernels.local import cover
-
     nodes, least = _events(terrain, k)
     codes = atoms.codes.astype("int32")
-    return Parts(*cover(codes, atoms.amounts, k, nodes, least, terrain.bases, terrain.marks))
+    return Parts(*kernels.local.cover(codes, atoms.amounts, k, nodes, least, terrain.bases, terrain.marks))
 
 
 def _events(terrain: Terrain, k: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
@@ -137,13 +136,11 @@ def holds(lattice: Lattice, atoms: Atoms, parts: Parts, columns: Mapping[str, Co
 
 
 def _released(atoms: Atoms, parts: Parts, columns: Mapping[str, Column]) -> ClassTable:
-    from sfumato.kernels.keys import group, pack
-
     layout = Layout.of([len(column.labels) for column in columns.values()])
     keys = np.zeros((parts.count, layout.length), dtype=np.uint64)
     for a, column in enumerate(columns.values()):
-        pack(keys, column.codes, layout.words[a], layout.shifts[a])
-    ids, first = group(keys)
+        kernels.keys.pack(keys, column.codes, layout.words[a], layout.shifts[a])
+    ids, first = kernels.keys.group(keys)
     table = atoms.table(parts.atoms, parts.amounts, ids[parts.regions], len(first))
     return dataclasses.replace(
         table,
@@ -293,15 +290,13 @@ def _global(ground: Ground, best: Judged) -> Proposal:
 
 
 def _global_parts(ground: Ground, best: Judged) -> tuple[Parts, Shape]:
-    from sfumato.kernels.keys import look_up, pack
-
     lattice, atoms = ground.lattice, ground.atoms
     classes = lattice.at(best.node)
     keys = np.zeros((len(atoms), classes.keys.shape[1]), dtype=np.uint64)
     for a, ladder in enumerate(classes.ladders):
         codes = ladder.climb(0, best.node[a])[atoms.codes[:, a]]
-        pack(keys, codes, classes.layout.words[a], classes.layout.shifts[a])
-    homes = look_up(classes.keys, keys)
+        kernels.keys.pack(keys, codes, classes.layout.words[a], classes.layout.shifts[a])
+    homes = kernels.keys.look_up(classes.keys, keys)
     kept = ~lattice.failing(classes)[homes]
     parts = Parts(np.flatnonzero(kept), homes[kept], atoms.amounts[kept]).tidy()
     levels = np.tile(np.array(best.node, dtype=np.int64), (parts.count, 1))

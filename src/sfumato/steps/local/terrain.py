@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from sfumato import kernels
 from sfumato.core.classes import ClassTable, Counts, Layout, Placement, pack_rows, survey_weights
 from sfumato.core.encoding import encode, encode_column, parts_of
 from sfumato.core.hierarchy import bind
@@ -53,23 +54,21 @@ class Atoms:
 
         A part of an atom brings its share of the survey weights.
         """
-        from sfumato.kernels.keys import add_up, merge_counts
-
         rows = np.arange(len(atoms) + 1)
         counts: dict[Column, Counts] = {}
         for name, codes in self.values.items():
             known = self.base.counts[name]
-            merged = merge_counts(rows, codes[atoms], amounts, groups, count, max(1, len(known.labels)))
+            merged = kernels.keys.merge_counts(rows, codes[atoms], amounts, groups, count, max(1, len(known.labels)))
             starts, merged_codes, merged_amounts = merged
             counts[name] = Counts(starts, merged_codes, merged_amounts, known.labels, known.worked_out)
         return dataclasses.replace(
             self.base,
             keys=np.zeros((count, 1), dtype=np.uint64),
-            records=add_up(amounts, groups, count),
+            records=kernels.keys.add_up(amounts, groups, count),
             counts=counts,
             weights=None
             if self.weights is None
-            else add_up(self.weights[atoms] * (amounts / self.amounts[atoms]), groups, count),
+            else kernels.keys.add_up(self.weights[atoms] * (amounts / self.amounts[atoms]), groups, count),
         )
 
 
@@ -90,19 +89,17 @@ def _codes(base: ClassTable, held: NDArray[np.bool_]) -> NDArray[np.int64]:
 
 
 def _finer_atoms(dataset: Dataset, base: ClassTable, extras: Sequence[str]) -> Atoms:
-    from sfumato.kernels.keys import add_up, field_codes, group
-
     columns = (*base.columns, *extras)
     ladders = [bind(None, e.labels, e.counts.tolist()) for e in (encode(dataset.column(name)) for name in extras)]
     place = _placement((*base.ladders, *ladders))
     keys, _ = pack_rows(dataset, columns, place)
-    ids, first = group(keys)
+    ids, first = kernels.keys.group(keys)
     order = np.lexsort(keys[first].T)
     chosen = first[order]
     found = place.layout
     quasi = range(len(base.columns))
     weights = None if base.weights is None else survey_weights(dataset, weight_column(dataset.schema))
-    codes = [field_codes(keys[chosen], found.words[a], found.shifts[a], found.widths[a]) for a in quasi]
+    codes = [kernels.keys.field_codes(keys[chosen], found.words[a], found.shifts[a], found.widths[a]) for a in quasi]
     return Atoms(
         columns=columns,
         placement=place,
@@ -111,7 +108,7 @@ def _finer_atoms(dataset: Dataset, base: ClassTable, extras: Sequence[str]) -> A
         amounts=np.bincount(ids, minlength=len(first))[order],
         values={name: encode_column(dataset, name).codes[chosen].astype(np.int64) for name in base.counts},
         base=base,
-        weights=None if weights is None else add_up(weights, ids, len(first))[order],
+        weights=None if weights is None else kernels.keys.add_up(weights, ids, len(first))[order],
     )
 
 
@@ -241,10 +238,8 @@ class Shape:
     @classmethod
     def tightest(cls, parts: Parts, atoms: Atoms, terrain: Terrain) -> Shape:
         """The lowest cells that cover what tidy parts hold."""
-        from sfumato.kernels.local import lowest_common
-
         starts = parts.starts()
-        levels = lowest_common(
+        levels = kernels.local.lowest_common(
             atoms.codes, parts.atoms, starts, terrain.climbs, terrain.bases, terrain.low, terrain.high
         )
         return cls(levels, parts.atoms[starts[:-1]])

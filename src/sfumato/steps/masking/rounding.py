@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
 import numpy as np
 from pydantic import Field
 
+from sfumato import kernels
 from sfumato.core.parameters import parameters
 from sfumato.core.step import Account, Declaration, Effect, Masked, Preserved
 from sfumato.steps.kept import Kept
@@ -149,14 +150,12 @@ def controlled_ups(fractions: Array, stream: np.random.Generator) -> Array:
     >>> ups.sum(axis=0).tolist(), ups.sum(axis=1).tolist()
     ([2.0, 2.0], [1.0, 1.0, 1.0, 1.0])
     """
-    from sfumato.kernels.rounding import controlled
-
     table = np.zeros((fractions.shape[0] + 1, fractions.shape[1] + 1))
     table[:-1, :-1] = fractions
     table[:-1, -1] = _missing_to_whole(fractions.sum(axis=1))
     table[-1] = _missing_to_whole(table[:-1].sum(axis=0))
     result = np.zeros_like(table)
-    controlled(table, stream.random(table.size), result)
+    kernels.rounding.controlled(table, stream.random(table.size), result)
     return result[:-1, :-1]
 
 

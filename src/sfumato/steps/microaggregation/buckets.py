@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import polars as pl
 
+from sfumato import kernels
 from sfumato.core.classes import count_classes, remap_to
 from sfumato.core.design import weights_of
 from sfumato.core.encoding import encode
@@ -200,10 +201,8 @@ def greedy(points: Points, buckets: Labels, limits: Limits) -> tuple[Labels, boo
 
 
 def _share_out(points: Points, buckets: Labels, limits: Limits, groups: Labels) -> bool:
-    from sfumato.kernels.buckets import share_out
-
     columns = np.array(points.T, order="C")
-    made = share_out(columns, buckets.copy(), limits.sizes, limits.low, limits.high, groups)
+    made = kernels.buckets.share_out(columns, buckets.copy(), limits.sizes, limits.low, limits.high, groups)
     return bool(made == len(limits.sizes))
 
 

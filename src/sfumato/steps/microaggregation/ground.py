@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 import polars as pl
 
+from sfumato import kernels
 from sfumato.core.encoding import Encoded, encode, numbers_of
 from sfumato.core.hierarchy import Ladder, bind
 from sfumato.core.progress import Progress, silent
@@ -63,9 +64,7 @@ def by_part(ground: Ground, method: Callable[[Points, int], Labels]) -> Labels:
 
 def error_of(points: Points, groups: Labels) -> float:
     """The sum of squared distances of all records from the means of their groups (SSE)."""
-    from sfumato.kernels.regrouping import squared_error
-
-    return float(squared_error(points, groups, int(groups.max()) + 1)) if len(groups) else 0.0
+    return float(kernels.regrouping.squared_error(points, groups, int(groups.max()) + 1)) if len(groups) else 0.0
 
 
 def total_of(points: Points) -> float:
@@ -91,20 +90,17 @@ def mdav_of(points: Points, k: int) -> Labels:
     >>> mdav_of(np.array([[2.0], [12], [16], [25], [29], [45]]), 2).tolist()
     [1, 1, 2, 2, 0, 0]
     """
-    from sfumato.kernels.microaggregation import mdav as loop
-
     groups = np.empty(len(points), dtype=np.int64)
-    loop(np.array(points.T, order="C"), k, groups)
+    kernels.microaggregation.mdav(np.array(points.T, order="C"), k, groups)
     return groups
 
 
 def v_mdav(ground: Ground, gamma: float) -> Found:
     """Solanas & Martínez-Ballesté's V-MDAV: groups of k to 2k − 1 records."""
-    from sfumato.kernels.microaggregation import v_mdav as loop
 
     def of_part(points: Points, k: int) -> Labels:
         groups = np.empty(len(points), dtype=np.int64)
-        loop(points, k, gamma, groups)
+        kernels.microaggregation.v_mdav(points, k, gamma, groups)
         return groups
 
     return Found(by_part(ground, of_part))

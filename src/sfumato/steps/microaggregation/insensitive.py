@@ -220,8 +220,6 @@ class InsensitiveMicroaggregate:
         return Schema({**schema.attributes, **self._attributes(schema)})
 
     def _attributes(self, schema: Schema) -> dict[str, Any]:
-        import dataclasses
-
         known = {name: schema.attributes[name] for name in self.columns if name in schema.attributes}
         return {name: dataclasses.replace(a, hierarchy=None) for name, a in known.items() if a.hierarchy is not None}
 

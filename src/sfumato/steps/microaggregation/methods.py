@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
+from sfumato import kernels
 from sfumato.core.step import Goal
 from sfumato.errors import ParameterError, SchemaError
 from sfumato.steps.microaggregation import ground as distance
@@ -58,12 +59,11 @@ def by_score(ground: Ground, score: Callable[[Array], Array]) -> Found:
 
 def best_runs(ground: Ground, score: Callable[[Array], Array]) -> Found:
     """The runs with the least squared error among all runs of records in the order of a score."""
-    from sfumato.kernels.microaggregation import best_runs as loop
 
     def of_part(points: Array, k: int) -> Labels:
         order = np.argsort(score(points), kind="stable")
         found = np.empty(len(points), dtype=np.int64)
-        loop(points[order], k, found)
+        kernels.microaggregation.best_runs(points[order], k, found)
         groups = np.empty_like(found)
         groups[order] = found
         return groups
@@ -128,9 +128,7 @@ def k_ward_of(points: Array, k: int, enough: int) -> Labels:
 
 def _parts(points: Array, k: int, enough: int) -> list[Labels]:
     """One round: the two farthest records with their k − 1 nearest each are groups from the start, all others are alone."""
-    from sfumato.kernels.microaggregation import farthest_pair, join_until
-
-    one, two = farthest_pair(points)
+    one, two = kernels.microaggregation.farthest_pair(points)
     groups = np.arange(len(points))
     first = _nearest(points, one, groups, k)
     rest = np.setdiff1d(groups, first)
@@ -140,7 +138,7 @@ def _parts(points: Array, k: int, enough: int) -> list[Labels]:
         else (rest[_nearest(points[rest], 0, np.arange(len(rest)), k)])
     )
     groups[first], groups[second] = first.min(), second.min()
-    join_until(points, groups, k, enough)
+    kernels.microaggregation.join_until(points, groups, k, enough)
     return _with_leftovers(points, [np.flatnonzero(groups == g) for g in np.unique(groups)], k)
 
 
@@ -170,15 +168,13 @@ GENERATIONS = 2000
 
 def genetic(ground: Ground) -> Found:
     """Evolve the groups of MDAV within macro-clusters: some of its groups whose means lie near to each other."""
-    from sfumato.kernels.microaggregation import evolve
-
     start = mdav(ground).groups
     groups = start.copy()
     random, k, made = ground.draw("evolving"), ground.k, 0
     clusters = [rows for part in ground.parts for rows in macro_clusters(ground, start, part)]
     for done, rows in enumerate(clusters, 1):
         own = numbered(start[rows])
-        found = numbered(evolve(ground.points[rows], k, own, random.random((GENERATIONS, 6))))
+        found = numbered(kernels.microaggregation.evolve(ground.points[rows], k, own, random.random((GENERATIONS, 6))))
         groups[rows] = found + made
         made += int(found.max()) + 1
         ground.progress(done / len(clusters), "evolving groups")

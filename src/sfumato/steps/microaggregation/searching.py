@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from sfumato import kernels
 from sfumato.steps.microaggregation.ground import Found, Ground, error_of, mdav
 
 if TYPE_CHECKING:
@@ -122,8 +123,6 @@ class Search:
 
     def _anneal(self, order: Labels, first: float, last: float, steps: int) -> Iterator[int]:
         """Cool from one temperature to another; ``order`` has records by their scale. Yields the changes tried."""
-        from sfumato.kernels.microaggregation import anneal
-
         scales = self.scales[order]
         for temperature in np.geomspace(first, last, steps):
             low, high = np.searchsorted(scales, (COLD * temperature, HOT * temperature))
@@ -133,7 +132,7 @@ class Search:
             waiting = TRIES * int(high - low)
             while waiting:
                 tries = min(waiting, AT_ONCE)
-                anneal(self.made, self.k, self.draws, temperature, tries, order[low:high])
+                kernels.microaggregation.anneal(self.made, self.k, self.draws, temperature, tries, order[low:high])
                 waiting -= tries
                 yield tries
         descended(self.made, self.k, order, self.least)
@@ -166,27 +165,21 @@ class Search:
             self.least, self.groups = error, self.made.groups.copy()
 
     def _restore(self) -> None:
-        from sfumato.kernels.regrouping import settle
-
         self.made.groups[:] = self.groups
-        settle(self.made)
+        kernels.regrouping.settle(self.made)
 
     def _error(self) -> float:
-        from sfumato.kernels.regrouping import squared_error
-
-        return float(squared_error(self.made.points, self.made.groups, len(self.made.sizes)))
+        return float(kernels.regrouping.squared_error(self.made.points, self.made.groups, len(self.made.sizes)))
 
 
-def grouped(ground: Ground, groups: Labels) -> Groups:
+def grouped(ground: Ground, groups: Labels) -> kernels.regrouping.Groups:
     """Groups with all that the loops keep about them."""
-    from sfumato.kernels.regrouping import Groups, settle
-
     n, d = ground.points.shape
     points = np.zeros((n, -(-max(d, 1) // 4) * 4))
     points[:, :d] = ground.points
     count = max(n // ground.k, int(groups.max()) + 1)
     room = max(3 * ground.k, int(np.bincount(groups).max())) + 1
-    made = Groups(
+    made = kernels.regrouping.Groups(
         points=points,
         near=neighbours(ground),
         groups=groups.copy(),
@@ -196,7 +189,7 @@ def grouped(ground: Ground, groups: Labels) -> Groups:
         sums=np.zeros((count, points.shape[1])),
         free=np.zeros(count + 1, dtype=np.int64),
     )
-    settle(made)
+    kernels.regrouping.settle(made)
     return made
 
 
@@ -230,9 +223,7 @@ def scales_of(made: Groups, k: int) -> Array:
 
 def descended(made: Groups, k: int, active: Labels, error: float) -> int:
     """Go downhill until nothing lowers the error; returns the number of changes."""
-    from sfumato.kernels.microaggregation import descend
-
-    return int(descend(made, k, active, SMALLEST * max(error, SMALLEST), ROUNDS))
+    return int(kernels.microaggregation.descend(made, k, active, SMALLEST * max(error, SMALLEST), ROUNDS))
 
 
 def numbered(groups: Labels) -> Labels:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 import numpy as np
 from pydantic import Field
 
+from sfumato import kernels
 from sfumato.core.model import TOLERANCE
 from sfumato.core.parameters import parameters
 from sfumato.core.randomness import canonical_order
@@ -57,11 +58,9 @@ class Line:
 
     def distances(self, groups: Labels) -> Points:
         """The distance of every class to the table."""
-        from sfumato.kernels.buckets import distances
-
         members = self.ranks[np.lexsort((self.ranks, groups))]
         starts = np.concatenate([[0], np.cumsum(np.bincount(groups))]).astype(np.int64)
-        found = distances(starts, members, self.reach, self.moved)
+        found = kernels.buckets.distances(starts, members, self.reach, self.moved)
         return np.asarray(np.maximum(found, 0.0))
 
 
@@ -83,11 +82,9 @@ def close_classes(points: Points, line: Line, *, k: int, t: float, method: Metho
 
 
 def _swapped(points: Points, line: Line, k: int, t: float) -> Labels:
-    from sfumato.kernels.buckets import near_and_close
-
     groups = np.empty(len(points), dtype=np.int64)
     columns = np.array(points.T, order="C")
-    near_and_close(columns, line.ranks, k, t + TOLERANCE, line.reach, line.moved, groups)
+    kernels.buckets.near_and_close(columns, line.ranks, k, t + TOLERANCE, line.reach, line.moved, groups)
     return groups
 
 
@@ -136,8 +133,6 @@ class _Merging:
 
     def join(self, one: int) -> None:
         """Join a class with the nearest other one; it keeps its number."""
-        from sfumato.kernels.buckets import distances
-
         others = self.alive[self.alive != one]
         centres = self.sums[others] / self.sizes[others, None]
         away = ((centres - self.sums[one] / self.sizes[one]) ** 2).sum(axis=1)
@@ -147,7 +142,7 @@ class _Merging:
         self.sums[one] += self.sums[other]
         ranks = np.sort(self.line.ranks[self.members[one]])
         starts = np.array([0, len(ranks)], dtype=np.int64)
-        self.distances[one] = distances(starts, ranks, self.line.reach, self.line.moved)[0]
+        self.distances[one] = kernels.buckets.distances(starts, ranks, self.line.reach, self.line.moved)[0]
         self.alive = self.alive[self.alive != other]
 
     def groups(self) -> Labels:

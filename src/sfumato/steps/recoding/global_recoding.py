@@ -11,6 +11,7 @@ import numpy as np
 import polars as pl
 from pydantic import Field
 
+from sfumato import kernels
 from sfumato.core.classes import Placement, pack_rows, remap_to
 from sfumato.core.encoding import encode
 from sfumato.core.evidence import needed
@@ -226,14 +227,12 @@ class GlobalRecoding:
 
     def apply(self, dataset: Dataset, plan: Recoding | RecodedCells) -> Dataset:
         """Recode the columns and drop the suppressed records, or suppress their cells."""
-        from sfumato.kernels.keys import look_up
-
         if isinstance(plan, RecodedCells):
             return recode_classes(self.apply(dataset, plan.recoding), plan.cells)
         names = list(plan.levels)
         if len(plan.dropped):
             keys, _ = pack_rows(dataset, names, plan.placement)
-            dataset = dataset.take(np.flatnonzero(look_up(plan.dropped, keys) < 0))
+            dataset = dataset.take(np.flatnonzero(kernels.keys.look_up(plan.dropped, keys) < 0))
         for name, ladder in zip(names, plan.placement.ladders, strict=True):
             level = plan.levels[name]
             if level == 0:

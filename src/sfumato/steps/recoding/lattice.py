@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from sfumato import kernels
 from sfumato.core.model import Evidence, Model
 from sfumato.core.objective import Objective, Spread, Tally, all_values
 from sfumato.errors import ParameterError, SchemaError, did_you_mean
@@ -203,14 +204,12 @@ class Lattice:
         With ``fixed``, only the first so many columns of the node are decided and the others stand at their
         highest level: the tally is then a lower bound for every node below.
         """
-        from sfumato.kernels.lattice import tally
-
         place, n = classes.layout, self.records
         known = len(self.columns) if fixed is None else fixed
         flat, starts = self._flat_costs
         offsets = np.array([starts[a][classes.levels[a]] for a in range(known)], dtype=np.int64)
         lost = np.zeros(known)
-        kept_classes, kept, squares = tally(
+        kept_classes, kept, squares = kernels.lattice.tally(
             classes.keys,
             classes.records,
             gone,

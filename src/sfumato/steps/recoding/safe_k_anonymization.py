@@ -12,6 +12,7 @@ import numpy as np
 import polars as pl
 from pydantic import Field
 
+from sfumato import kernels
 from sfumato.core.classes import ladder_of, remap_to
 from sfumato.core.encoding import encode
 from sfumato.core.hierarchy import bind, is_fixed
@@ -205,14 +206,12 @@ class SafeAnonymize:
 
     def _rows(self, dataset: Dataset, fixed: dict[str, Fixed], draws: Draws) -> Rows:
         """Sampled rows of large classes, in the order of what they release."""
-        from sfumato.kernels.keys import group
-
         order = canonical_order(dataset)
         sampled = order[draws.kept(len(order), self.share)]
         if not len(sampled):
             return sampled
         codes = np.stack([one.codes[sampled] for one in fixed.values()], axis=1)
-        ids, _ = group(codes.astype(np.uint64))
+        ids, _ = kernels.keys.group(codes.astype(np.uint64))
         large = np.bincount(ids)[ids] >= self.crowd
         rows, codes = sampled[large], codes[large]
         return rows[np.lexsort(codes.T[::-1])] if len(rows) else rows

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from sfumato import kernels
 from sfumato.core.classes import Layout
 from sfumato.core.objective import Landscape, Tally, objective_named
 
@@ -45,13 +46,11 @@ class Counted:
 
 def walked(lattice: Lattice, k: int) -> Counted:
     """Every node under k-anonymity, by one loop."""
-    from sfumato.kernels.lattice import walk
-
     order, prices = _order(lattice), _prices(lattice)
     whole = [np.zeros(lattice.size, dtype=np.int64) for _ in range(4)]
     lost = np.zeros((lattice.size, prices.features))
     table, columns, steps, last = _walk_input(lattice, order, prices)
-    walk(table, columns, steps, last, k, _scratch(table, columns, last), (*whole, lost))
+    kernels.lattice.walk(table, columns, steps, last, k, _scratch(table, columns, last), (*whole, lost))
     suppressed, classes, squares, smallest = whole
     shape = [high - low + 1 for low, high in zip(lattice.low, lattice.high, strict=True)]
     levels = np.indices(shape, dtype=np.int16).reshape(len(shape), -1).T + np.array(lattice.low, dtype=np.int16)
@@ -142,14 +141,12 @@ def _whole(numbers: Sequence[int]) -> NDArray[np.int64]:
 
 def _groups(lattice: Lattice, order: Sequence[int], place: Layout, prices: Prices) -> tuple[NDArray[Any], ...]:
     """The table at the lowest levels: groups of classes that agree in all columns but the last, and their entries."""
-    from sfumato.kernels.keys import group, pack
-
     base = lattice.at(lattice.low)
     codes = [base.codes(lattice.columns[a]) for a in order]
     keys = np.zeros((len(base), 1), dtype=np.uint64)
     for i, column in enumerate(codes[:-1]):
-        pack(keys, column, 0, place.shifts[i])
-    ids, first = group(keys)
+        kernels.keys.pack(keys, column, 0, place.shifts[i])
+    ids, first = kernels.keys.group(keys)
     entries = np.argsort(ids, kind="stable")
     borders = np.searchsorted(ids[entries], np.arange(len(first) + 1))
     costs = np.zeros((len(first), prices.features))

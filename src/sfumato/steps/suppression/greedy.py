@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from sfumato import kernels
 from sfumato.core.evidence import count_compatible
 from sfumato.core.progress import Progress, silent
 from sfumato.steps.suppression.cells import Demand, Parts
@@ -122,9 +123,7 @@ class _Cover:
 
     def groups(self, rare: NDArray[np.int64], hidden: int) -> tuple[NDArray[np.int64], ...]:
         """Groups of units that agree when columns are hidden: starts, members, donors."""
-        from sfumato.kernels.suppression import groups_of
-
-        found: tuple[NDArray[np.int64], ...] = groups_of(
+        found: tuple[NDArray[np.int64], ...] = kernels.suppression.groups_of(
             self.keys,
             rare,
             self.shown(hidden),
@@ -139,11 +138,9 @@ class _Cover:
 
     def hide(self, found: list[tuple[int, tuple[NDArray[np.int64], ...]]]) -> None:
         """Suppress records in the groups of sets of columns that cost the same."""
-        from sfumato.kernels.suppression import cover
-
         sizes = np.concatenate([np.diff(starts) for _, (starts, _, _) in found])
         sets = np.repeat([hidden for hidden, _ in found], [len(donors) for _, (_, _, donors) in found])
-        units, groups = cover(
+        units, groups = kernels.suppression.cover(
             self.keys,
             self.words,
             self.fields,
@@ -162,15 +159,13 @@ class _Cover:
 
     def restore(self, watched: NDArray[np.int64]) -> None:
         """Show again what nobody needs, the dearest sets of columns first; ``watched`` were too rare before."""
-        from sfumato.kernels.suppression import restore
-
         units, hidden = np.concatenate(self.units), np.concatenate(self.hidden)
         self.frequencies = self._recount(units, hidden)
         relied_on = self.left > 0
         price = {h: sum(p for bit, p in self.prices.items() if h & bit) for h in np.unique(hidden).tolist()}
         for pattern in sorted(price, key=lambda h: (-price[h], h)):
             chosen = np.flatnonzero(hidden == pattern)
-            hidden[chosen] = restore(
+            hidden[chosen] = kernels.suppression.restore(
                 self.keys,
                 self.words,
                 self.fields,

@@ -11,6 +11,7 @@ import numpy as np
 import polars as pl
 from pydantic import Field
 
+from sfumato import kernels
 from sfumato.core.dataset import Dataset
 from sfumato.core.encoding import encode
 from sfumato.core.parameters import parameters
@@ -125,8 +126,6 @@ def _matched(ours: Floats, theirs: Floats, reach: float, once: bool, stream: np.
     """Ask for more neighbours among the donors that are left, until every seeker has one or has none within reach."""
     from scipy.spatial import cKDTree
 
-    from sfumato.kernels.swapping import first_free
-
     ours = np.column_stack([ours, HAIR * stream.random(len(ours))])
     theirs = np.column_stack([theirs, HAIR * stream.random(len(theirs))])
     found = np.full(len(ours), -1, dtype=np.int64)
@@ -134,7 +133,7 @@ def _matched(ours: Floats, theirs: Floats, reach: float, once: bool, stream: np.
     while len(waiting) and len(left):
         distances, neighbours = cKDTree(theirs[left]).query(ours[waiting], k=np.arange(1, min(many, len(left)) + 1))
         taken = np.zeros(len(left), dtype=np.bool_)
-        got = first_free(neighbours, distances, reach + 2 * HAIR, taken, once)
+        got = kernels.swapping.first_free(neighbours, distances, reach + 2 * HAIR, taken, once)
         found[waiting[got >= 0]] = left[got[got >= 0]]
         waiting = waiting[(got < 0) & (distances[:, 0] <= reach + 2 * HAIR)]
         left, many = left[~taken], min(2 * many, MOST_NEIGHBOURS)

@@ -11,6 +11,7 @@ import numpy as np
 import polars as pl
 from pydantic import AfterValidator, Field
 
+from sfumato import kernels
 from sfumato.core.design import strata_of, units_of
 from sfumato.core.encoding import encode, numbers_of
 from sfumato.core.randomness import canonical_order
@@ -258,15 +259,13 @@ class Ranking:
 
     def partners(self, p: float) -> Codes:
         """Per place in the order the place it exchanges with; its own inverse."""
-        from sfumato.kernels.swapping import bucket_partners, spread_partners, window_partners
-
         limits = self.limits(p)
         if self.variant == "interval":
-            found = window_partners(self.starts, limits, self.first)
+            found = kernels.swapping.window_partners(self.starts, limits, self.first)
         elif self.variant == "p_distribution":
-            found = spread_partners(self.starts, limits, self.first)
+            found = kernels.swapping.spread_partners(self.starts, limits, self.first)
         else:
-            found = bucket_partners(self.starts, limits, self.first, self.second)
+            found = kernels.swapping.bucket_partners(self.starts, limits, self.first, self.second)
         return found  # type: ignore[no-any-return]
 
     def idle(self, p: float) -> int:

@@ -11,6 +11,7 @@ import numpy as np
 import polars as pl
 from pydantic import Field, ValidationError, ValidatorFunctionWrapHandler, WrapValidator
 
+from sfumato import kernels
 from sfumato.core.design import units_of, weights_of
 from sfumato.core.encoding import label
 from sfumato.core.parameters import parameters
@@ -140,8 +141,6 @@ def drawn(
     stream: np.random.Generator,
 ) -> Codes:
     """Per row the answer that is released: drawn once for each carrier, by the matrix of its stratum."""
-    from sfumato.kernels.swapping import draw_codes
-
     own, places = answers.codes[carriers.rows], strata[carriers.rows]
     uniforms = stream.random(len(carriers))
     released = own.copy()
@@ -152,7 +151,7 @@ def drawn(
         number = np.zeros(len(answers.labels), dtype=np.int64)
         number[occurring] = np.arange(len(occurring))
         sums = np.cumsum(transition.matrix, axis=1)
-        found = draw_codes(number[own[members]], sums / sums[:, -1:], uniforms[members])
+        found = kernels.swapping.draw_codes(number[own[members]], sums / sums[:, -1:], uniforms[members])
         released[members] = occurring[found]
     return released[carriers.of]
 

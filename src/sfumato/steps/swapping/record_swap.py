@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, ClassVar
 import numpy as np
 from pydantic import AfterValidator, Field
 
+from sfumato import kernels
 from sfumato.core.design import units_of
 from sfumato.core.encoding import encode
 from sfumato.core.parameters import parameters
@@ -143,8 +144,6 @@ class Exchange:
         return int(quotas.sum())
 
     def _find(self, level: int, seekers: Codes, quotas: Codes) -> None:
-        from sfumato.kernels.swapping import find_donors, tree_of
-
         areas = self.homes.areas[level]
         weights = np.where(self.free, HEAVIEST // np.maximum(self.homes.fewest[level], 1), 0)
         sorted_ = [_stretches(profile, areas) for profile in self.homes.profiles]
@@ -152,7 +151,7 @@ class Exchange:
         places = np.empty_like(order)
         for p, row in enumerate(order):
             places[p, row] = np.arange(len(row))
-        find_donors(
+        kernels.swapping.find_donors(
             seekers,
             self.stream.random(len(seekers)),
             areas,
@@ -161,7 +160,7 @@ class Exchange:
             places,
             order,
             np.stack([one[1] for one in sorted_]),
-            np.stack([tree_of(weights[row]) for row in order]),
+            np.stack([kernels.swapping.tree_of(weights[row]) for row in order]),
             self.partner,
             self.similar,
         )

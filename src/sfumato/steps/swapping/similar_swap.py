@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, Annotated, ClassVar
 
 import numpy as np
 from pydantic import Field
 
+from sfumato import kernels
 from sfumato.core.classes import count_rows
 from sfumato.core.parameters import parameters
 from sfumato.core.step import Goal, Masked, Preserved
@@ -115,12 +117,8 @@ class SwapSimilar:
         return np.asarray(classes.sizes[rows] < self.k, dtype=np.bool_)
 
     def _pairs(self, starts: Codes, values: NDArray[np.float64], wanted: NDArray[np.bool_]) -> Codes:
-        import math
-
-        from sfumato.kernels.swapping import closest_pairs
-
         reach = math.inf if self.reach is None else self.reach
-        return closest_pairs(starts, values, wanted, reach)  # type: ignore[no-any-return]
+        return kernels.swapping.closest_pairs(starts, values, wanted, reach)  # type: ignore[no-any-return]
 
 
 def _any_row(marked: NDArray[np.bool_], carriers: Carriers) -> NDArray[np.bool_]:

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import polars as pl
 
+from sfumato import kernels
 from sfumato.core.classes import Placement, pack_rows, remap_to
 from sfumato.core.encoding import encode
 from sfumato.core.schema import Kind
@@ -73,11 +74,9 @@ class CutRecoding:
 
 def recode_columns(dataset: Dataset, plan: CutRecoding) -> Dataset:
     """Release a table as its cuts say."""
-    from sfumato.kernels.keys import look_up
-
     if len(plan.dropped):
         keys, _ = pack_rows(dataset, plan.columns, plan.placement)
-        dataset = dataset.take(np.flatnonzero(look_up(plan.dropped, keys) < 0))
+        dataset = dataset.take(np.flatnonzero(kernels.keys.look_up(plan.dropped, keys) < 0))
     for name, ladder in zip(plan.columns, plan.placement.ladders, strict=True):
         encoded = encode(dataset.column(name))
         codes = remap_to(ladder, encoded)  # refuses values that were not planned for, in columns that stay as well

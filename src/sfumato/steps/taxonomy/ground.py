@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from sfumato import kernels
 from sfumato.core.classes import Layout
 from sfumato.core.encoding import encode
 from sfumato.core.evidence import needed
@@ -65,15 +66,13 @@ class Ground:
 
     def merged(self, cuts: Sequence[Cut]) -> tuple[ClassTable, NDArray[np.int64]]:
         """The classes that are released under some cuts, and which of them each class of the table joins."""
-        from sfumato.kernels.keys import add_up, group, pack
-
         cells = [self.cells(a, cut) for a, cut in enumerate(cuts)]
         layout = Layout.of([len(column.labels) for column in cells])
         keys = np.zeros((len(self.classes), layout.length), dtype=np.uint64)
         for a, (cut, column) in enumerate(zip(cuts, cells, strict=True)):
             codes = column.codes[group_of_ranks(cut, len(self.axes[a].labels))]
-            pack(keys, codes[self.ranks[a]], layout.words[a], layout.shifts[a])
-        ids, first = group(keys)
+            kernels.keys.pack(keys, codes[self.ranks[a]], layout.words[a], layout.shifts[a])
+        ids, first = kernels.keys.group(keys)
         old, size = self.classes, len(first)
         table = dataclasses.replace(
             old,
@@ -81,10 +80,10 @@ class Ground:
             levels=(0,) * len(cells),
             layout=layout,
             keys=keys[first],
-            records=add_up(old.records, ids, size),
+            records=kernels.keys.add_up(old.records, ids, size),
             counts={name: c.merged(ids, size) for name, c in old.counts.items()},
-            weights=None if old.weights is None else add_up(old.weights, ids, size),
-            population=None if old.population is None else add_up(old.population, ids, size),
+            weights=None if old.weights is None else kernels.keys.add_up(old.weights, ids, size),
+            population=None if old.population is None else kernels.keys.add_up(old.population, ids, size),
         )
         return table, ids
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
 import numpy as np
 from pydantic import Field
 
+from sfumato import kernels
 from sfumato.core.classes import Layout
 from sfumato.core.parameters import parameters
 from sfumato.core.step import Goal
@@ -142,8 +143,6 @@ class CutCosts:
         return self._last
 
     def _group(self, points: frozenset[Point]) -> Grouped:
-        from sfumato.kernels.keys import add_up, group, pack
-
         ground, cuts = self.ground, cuts_with(self.ground.axes, points)
         if not self.only_crowds:
             table, ids = ground.merged(cuts)
@@ -153,9 +152,9 @@ class CutCosts:
         for a, cut in enumerate(cuts):
             if len(cut) > 1:
                 ranges = group_of_ranks(cut, len(ground.axes[a].labels))
-                pack(keys, ranges[ground.ranks[a]], layout.words[a], layout.shifts[a])
-        ids, first = group(keys)
-        return Grouped(points, ids, add_up(ground.classes.records, ids, len(first)))
+                kernels.keys.pack(keys, ranges[ground.ranks[a]], layout.words[a], layout.shifts[a])
+        ids, first = kernels.keys.group(keys)
+        return Grouped(points, ids, kernels.keys.add_up(ground.classes.records, ids, len(first)))
 
     def _surely_gone(self, table: ClassTable) -> NDArray[np.bool_]:
         """Classes that every finer cut must suppress as a whole."""
