@@ -21,6 +21,7 @@ import sfumato as sf
 from sfumato import recipe_files as recipes
 from sfumato.cli import main
 from sfumato.errors import InternalError, OutputError, SchemaError, SfumatoError, Unsatisfiable
+from sfumato.report import charts
 from tests.written_cases import FORMATS, LABEL, Case, broken, cases, described, label, read, readings, unpacked
 
 # Some numbers are so large that no decimal holds their squares: numpy says so while measures of worth become unknown.
@@ -234,3 +235,13 @@ def test_a_direct_identifier_is_dropped_whatever_its_name():
     people = sf.read(pl.DataFrame({"*": ["Ann", "Bob"], "q": ["a", "a"]})).with_roles(direct=["*"], quasi=["q"])
     release = sf.anonymize(people, [sf.KAnonymity(2)], [sf.GlobalRecoding()], seed=1)
     assert release.data.to_dict(as_series=False) == {"q": ["a", "a"]}
+
+
+def test_labels_of_pages_look_at_no_more_of_a_long_text_than_they_show(monkeypatch):
+    """A page once measured every beginning of a text: forty thousand signs took minutes."""
+    looked = []
+    width = charts._letter_width
+    monkeypatch.setattr(charts, "_letter_width", lambda letter: looked.append(letter) or width(letter))
+    texts = ["y" * 40_000, "y" * 39_999 + "x"]
+    assert len(set(charts.labels(texts))) == 2
+    assert len(looked) < 10 * sum(map(len, texts))

@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import dataclasses
 import functools
+import itertools
 import json
 import unicodedata
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -174,7 +175,7 @@ def shortened(text: str, most: int = LONGEST_LABEL) -> str:
     shown = "".join(c if c.isprintable() else " " for c in text).strip()
     if _width(shown) <= most:
         return shown
-    return shown[: next(i for i in range(len(shown), -1, -1) if _width(shown[:i]) <= most - 1)] + "…"
+    return shown[: _fitting(shown, most - 1)] + "…"
 
 
 def labels(texts: Sequence[str], most: int = LONGEST_LABEL) -> list[str]:
@@ -205,9 +206,8 @@ def _cut_inside(text: str, most: int) -> str:
     if _width(shown) <= most:
         return shown
     half = (most - 1) / 2
-    head = next(i for i in range(len(shown), -1, -1) if _width(shown[:i]) <= half)
-    tail = next(i for i in range(len(shown) + 1) if _width(shown[i:]) <= half)
-    return f"{shown[:head]}…{shown[tail:]}"
+    tail = len(shown) - _fitting(reversed(shown), half)
+    return f"{shown[: _fitting(shown, half)]}…{shown[tail:]}"
 
 
 def _numbered(texts: Sequence[str], shown: Sequence[str], most: int) -> list[str]:
@@ -226,7 +226,17 @@ def _numbered(texts: Sequence[str], shown: Sequence[str], most: int) -> list[str
 
 def _width(text: str) -> float:
     """Roughly how many small letters a text is wide, in any font."""
-    return sum(2 if unicodedata.east_asian_width(c) in "WF" else 1.25 if c.isupper() else 1 for c in text)
+    return sum(map(_letter_width, text))
+
+
+def _letter_width(letter: str) -> float:
+    return 2 if unicodedata.east_asian_width(letter) in "WF" else 1.25 if letter.isupper() else 1
+
+
+def _fitting(letters: Iterable[str], most: float) -> int:
+    """How many of the first letters fit into a width; no more of a long text than that is looked at."""
+    widths = itertools.accumulate(map(_letter_width, letters))
+    return sum(1 for _ in itertools.takewhile(lambda width: width <= most, widths))
 
 
 def _bars(frame: Frame, bars: Sequence[tuple[float, float, str]], half: float, most: float) -> alt.Chart:
