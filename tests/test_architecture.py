@@ -29,7 +29,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     **dict.fromkeys(FAMILIES, GROUND | {"kernels"}),
     "steps": GROUND | {"kernels", "vault"},
     "examples": GROUND | {"hierarchies"},
-    "report": GROUND,
+    "report": GROUND | {"registry"},
     "registry": GROUND | FAMILIES,
     "recipe_files": GROUND | {"registry"},
     "profiling": GROUND | {"registry"},

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from sfumato import registry
+from sfumato.core.attack import Attack
 
 PAGE = Path(__file__).resolve().parents[1] / "docs" / "measures.md"
 MATH = re.compile(r"^\.\. math::(.*?)(?=\n\n\S|\Z)", re.DOTALL | re.MULTILINE)
@@ -18,7 +19,7 @@ ELSEWHERE = re.compile(r"See :func:`(?P<home>sfumato[\w.]*)\.(?P<name>\w+)`[^.;]
 
 def is_attack(cls: type) -> bool:
     """Whether somebody tries something, rather than classes being counted."""
-    return hasattr(cls, "attack")
+    return issubclass(cls, Attack)
 
 
 SECTIONS: dict[str, Callable[[], dict[str, type]]] = {

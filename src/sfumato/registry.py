@@ -9,7 +9,9 @@ from collections.abc import Mapping
 from functools import cache
 from typing import Any
 
+from sfumato.core.attack import Attack
 from sfumato.core.choices import is_number, required_fields, trivial, variants, weakest
+from sfumato.core.metric import Risk, Utility
 from sfumato.core.parameters import known_as, values_of
 from sfumato.errors import ParameterError, RecipeError, did_you_mean
 
@@ -41,6 +43,21 @@ def family(name: str) -> dict[str, type]:
         raise ParameterError(f"there is no family {name!r}.{did_you_mean(name, FAMILIES)}")
     modules = [importlib.import_module(f"sfumato.{room}") for room in ROOMS.get(name, (name,))]
     return {cls.name: cls for module in modules for cls in module.ALL}
+
+
+def attacks() -> dict[str, type[Attack]]:
+    """The attacks of the risk family, by name: everything there that can be carried out in a scene."""
+    return {name: cls for name, cls in family("risk").items() if issubclass(cls, Attack)}
+
+
+def risks() -> dict[str, type[Risk]]:
+    """The risks of a file as it is, by name."""
+    return {name: cls for name, cls in family("risk").items() if issubclass(cls, Risk)}
+
+
+def utility_metrics() -> dict[str, type[Utility]]:
+    """The utility metrics by name."""
+    return {name: cls for name, cls in family("utility").items() if issubclass(cls, Utility)}
 
 
 def build(family_name: str, spec: Any, where: str = "") -> Any:

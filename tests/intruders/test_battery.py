@@ -9,6 +9,7 @@ import polars as pl
 import pytest
 
 import sfumato as sf
+from sfumato import registry
 from sfumato.core.attack import NOT_IN_FILE, Finding
 from sfumato.core.dataset import Dataset
 from sfumato.core.hierarchy import TOP
@@ -48,7 +49,7 @@ def identity(original: Dataset, order=None) -> Pair:
 
 def test_every_attack_that_a_profile_names_exists():
     named = {name for profile in BATTERY for name in profile.attacks}
-    assert named == set(battery.attacks_by_name())
+    assert named == set(registry.attacks())
 
 
 def test_all_named_intruders_try_and_nothing_is_lost_on_the_way(release):
@@ -130,7 +131,7 @@ def test_tables_without_a_common_column_are_refused():
 
 
 def test_an_attack_that_fails_does_not_hide_the_others_but_our_bugs_show(release, monkeypatch):
-    homogeneity = battery.attacks_by_name()["homogeneity"]
+    homogeneity = registry.attacks()["homogeneity"]
 
     def fails(self, scene):
         raise SchemaError("it cannot be done here")

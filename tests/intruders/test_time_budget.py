@@ -7,11 +7,11 @@ import polars as pl
 import pytest
 
 import sfumato as sf
+from sfumato import registry
 from sfumato.core.attack import AT_LEAST, NothingToAttack, Scene
 from sfumato.core.pair import Pair
 from sfumato.core.randomness import Seed
 from sfumato.errors import ParameterError
-from sfumato.intruders.attack import attacks_by_name
 from sfumato.intruders.knowledge import intruder_from
 from sfumato.risk.suda import Suda
 
@@ -54,7 +54,7 @@ SAMPLING = ("membership", "linkability", "inference", "singling_out")
 
 @pytest.mark.parametrize("name", SAMPLING)
 def test_a_loop_over_people_ends_with_the_budget_and_says_so(clock, name):
-    attack = attacks_by_name()[name]()
+    attack = registry.attacks()[name]()
     place = scene(seconds=30)
     found = attack.attack(place)
     assert clock.looks <= 30 + 3  # it stops at the first look after the budget
@@ -65,14 +65,14 @@ def test_a_loop_over_people_ends_with_the_budget_and_says_so(clock, name):
 
 @pytest.mark.parametrize("name", SAMPLING)
 def test_with_time_enough_nothing_is_cut(name):
-    attack = attacks_by_name()[name]()
+    attack = registry.attacks()[name]()
     found = attack.attack(scene(seconds=10**9))
     assert not found.details["stopped_by_time"] and "want of time" not in found.sentence
 
 
 @pytest.mark.parametrize("name", SAMPLING)
 def test_however_little_time_there_is_some_are_tried(clock, name):
-    found = attacks_by_name()[name]().attack(scene(seconds=1))
+    found = registry.attacks()[name]().attack(scene(seconds=1))
     assert found.details["stopped_by_time"] and f" {AT_LEAST} " in found.sentence.replace(",", "")
 
 
@@ -90,7 +90,7 @@ def test_worst_case_linkage_stops_looking(clock, monkeypatch):
 
     looks = []
     monkeypatch.setattr(units, "look", lambda *given, _look=units.look: looks.append(1) or _look(*given))
-    found = attacks_by_name()["worst_case_linkage"]().attack(scene(seconds=1))
+    found = registry.attacks()["worst_case_linkage"]().attack(scene(seconds=1))
     assert len(looks) <= 3 and found.details["stopped_by_time"]
     assert found.interval[0] <= found.value <= found.interval[1]
 
@@ -100,7 +100,7 @@ def test_large_releases_are_compared_with_fewer_people(monkeypatch):
 
     monkeypatch.setattr(learned_linkage, "PAIRS", 20_000)
     monkeypatch.setattr(learned_linkage, "LEAST", 10)
-    found = attacks_by_name()["worst_case_linkage"](restarts=1, steps=5, solver="none").attack(scene(seconds=10**9))
+    found = registry.attacks()["worst_case_linkage"](restarts=1, steps=5, solver="none").attack(scene(seconds=10**9))
     distinct = people().to_polars().select(COLUMNS).n_unique()
     assert found.details["sampled"] and found.details["distinct_people"] == 20_000 // distinct
     assert found.interval[0] < found.value < found.interval[1]
@@ -112,7 +112,7 @@ def test_all_attacks_together_end_near_the_budget(clock):
     # every attack may look a few times more after its share is spent, and its least number of trials is made in any case
     assert clock.looks < 60 + 10 * len(report.tried) + 3 * len(report.skipped)
     late = [s for s in report.skipped if "before it was its turn" in s.reason]
-    assert late and all(s.attack in attacks_by_name() for s in late)
+    assert late and all(s.attack in registry.attacks() for s in late)
 
 
 def test_an_attack_whose_turn_never_came_is_unknown(clock):

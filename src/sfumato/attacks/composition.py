@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
 import numpy as np
 from pydantic import Field
 
 from sfumato.attacks.inference.crowd import crowd_of, no_target, targets, true_labels
-from sfumato.core.attack import Finding, NothingToAttack
+from sfumato.core.attack import Attack, Finding, NothingToAttack
 from sfumato.core.parameters import parameters
 
 if TYPE_CHECKING:
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 @parameters
-class Composition:
+class Composition(Attack):
     r"""The share of people in several releases whose sensitive value follows from all of them together.
 
     Whoever knows that a person is in all releases intersects the values of that person's classes:
@@ -36,7 +36,8 @@ class Composition:
     divide: Annotated[bool, Field(description="divide by how frequent a value is in the whole table")] = False
 
     name: ClassVar[str] = "composition"
-    better: ClassVar[Literal["lower", "higher"]] = "lower"
+    line: ClassVar[str] = "A secret follows from several releases put together"
+    tried_by: ClassVar[tuple[str, ...]] = ("worst case",)
 
     def applies(self, scene: Scene) -> str | None:
         """None when there are several releases with a sensitive column in common."""

@@ -13,7 +13,7 @@ import numpy as np
 from pydantic import Field
 
 from sfumato import kernels
-from sfumato.core.attack import Finding, NothingToAttack
+from sfumato.core.attack import Attack, Finding, NothingToAttack
 from sfumato.core.hierarchy import TOP, Ladder, bind
 from sfumato.core.parameters import parameters
 from sfumato.core.schema import Missing
@@ -440,7 +440,7 @@ NOT_MINIMAL = ("top_down_specialization", "bottom_up_generalization", "k_optimiz
 
 
 @parameters
-class Downcoding:
+class Downcoding(Attack):
     r"""The share of records whose released cells follow one step finer from the release being as fine as k-anonymity allows.
 
     Let a class *E* of *m* records be released with node *v* in a column, *v* have children :math:`w_1 \ldots w_b`,
@@ -478,7 +478,8 @@ class Downcoding:
     most: Annotated[int, Field(ge=2, description="largest class whose columns are solved together")] = 50
 
     name: ClassVar[str] = "downcoding"
-    better: ClassVar[Literal["lower", "higher"]] = "lower"
+    line: ClassVar[str] = "Coarse values are made finer again"
+    tried_by: ClassVar[tuple[str, ...]] = ("worst case",)
 
     def applies(self, scene: Scene) -> str | None:
         """None when the release was made to keep k-anonymity of records and nothing stronger."""

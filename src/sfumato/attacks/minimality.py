@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import dataclasses
-from typing import TYPE_CHECKING, ClassVar, Literal
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
 from sfumato import kernels
 from sfumato.attacks.inference.crowd import Crowd, crowd_of, generalises, no_target, targets
-from sfumato.core.attack import Finding, NothingToAttack
+from sfumato.core.attack import Attack, Finding, NothingToAttack
 from sfumato.core.parameters import parameters
 
 if TYPE_CHECKING:
@@ -22,7 +22,7 @@ MOST_IN_CLASS = 400
 
 
 @parameters
-class Minimality:
+class Minimality(Attack):
     r"""The share of records of which an intruder learns, beyond the class, because the release is as fine as l-diversity allows.
 
     The intruder knows everyone's quasi-identifiers, hence the sub-groups (of :math:`n_i` people) that a released class was made
@@ -37,7 +37,8 @@ class Minimality:
     """
 
     name: ClassVar[str] = "minimality"
-    better: ClassVar[Literal["lower", "higher"]] = "lower"
+    line: ClassVar[str] = "A secret follows from the release being no coarser than it must"
+    tried_by: ClassVar[tuple[str, ...]] = ("worst case",)
 
     def applies(self, scene: Scene) -> str | None:
         """None when the release was made to keep l-diversity of a sensitive column."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, ClassVar, Literal
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
@@ -12,7 +12,7 @@ from sfumato.attacks.inference.crowd import generalises
 from sfumato.attacks.linkage.compared import plain_arrays, refusal, sampled_interval
 from sfumato.attacks.linkage.files import files_of
 from sfumato.attacks.linkage.search import TIE
-from sfumato.core.attack import NOT_IN_FILE, Finding, NothingToAttack
+from sfumato.core.attack import NOT_IN_FILE, Attack, Finding, NothingToAttack
 from sfumato.core.parameters import parameters
 
 if TYPE_CHECKING:
@@ -258,7 +258,7 @@ class Narrowed:
 
 
 @parameters
-class Transparency:
+class Transparency(Attack):
     r"""The share of people found by an intruder who knows the method and its parameters.
 
     Every column the intruder knows rules out released records, or makes some likelier: rank swapping with known p by its window of ranks,
@@ -276,7 +276,9 @@ class Transparency:
     """
 
     name: ClassVar[str] = "transparency"
-    better: ClassVar[Literal["lower", "higher"]] = "lower"
+    line: ClassVar[str] = "A person is found by who knows how the release was made"
+    tried_by: ClassVar[tuple[str, ...]] = ("worst case",)
+    turn: ClassVar[int] = 2
 
     def applies(self, scene: Scene) -> str | None:
         """None when a step was used whose workings help an intruder."""

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, ClassVar, Literal
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
-from sfumato.core.attack import Finding, NothingToAttack, rows_of
+from sfumato.core.attack import Attack, Finding, NothingToAttack, rows_of
 from sfumato.core.classes import count_rows
 from sfumato.core.parameters import parameters
 from sfumato.core.population import matched
@@ -37,7 +37,7 @@ def share_unique_in_population(
 
 
 @parameters
-class UniqueInPopulation:
+class UniqueInPopulation(Attack):
     r"""The share of records unique in the release that are unique in the population too, counted in a table of everyone.
 
     .. math:: P(PU \mid SU) = \frac{\sum_j I(F_j = 1, f_j = 1)}{\sum_j I(f_j = 1)}
@@ -50,7 +50,9 @@ class UniqueInPopulation:
     """
 
     name: ClassVar[str] = "unique_in_population"
-    better: ClassVar[Literal["lower", "higher"]] = "lower"
+    line: ClassVar[str] = "A record that stands alone here stands alone in the population too"
+    tried_by: ClassVar[tuple[str, ...]] = ("journalist",)
+    turn: ClassVar[int] = 1
 
     def applies(self, scene: Scene) -> str | None:
         """None when there is a population with columns that the intruder knows."""

@@ -89,9 +89,9 @@ def _first(candidates: list[Path]) -> Recipe | None:
 
 
 def _is_attack(name: str) -> bool:
-    from sfumato.intruders.attack import attacks_by_name
+    from sfumato import registry
 
-    return name in attacks_by_name()
+    return name in registry.attacks()
 
 
 def show(found: Comparison) -> None:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import abc
 import dataclasses
 import time
 from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING, Any, ClassVar, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Any, ClassVar
 
+from sfumato.core.metric import Metric
 from sfumato.core.progress import Progress, silent
 from sfumato.core.randomness import Seed
 from sfumato.core.schema import Role
@@ -174,22 +176,26 @@ def not_a_sample(scene: Scene) -> str:
     return NothingToAttack("the table has no survey weights: it is not said to be a sample of a larger population")
 
 
-@runtime_checkable
-class Attack(Protocol):
+class Attack(Metric):
     """An attack. Frozen, validated, named; ``applies`` says why it cannot be run in a scene, or None.
 
     A reason that is :class:`NothingToAttack` says that it need not be; after any other its outcome is unknown.
+
+    ``line`` says what it would achieve, in words that need no handbook. ``tried_by`` names the intruders who try it
+    (:mod:`sfumato.intruders.profiles`): the first of them, who knows all quasi-identifiers, unless it says otherwise. Intruders share
+    a budget of time; what they try comes in order of ``turn``, and in the order of the registry where that is the same.
     """
 
-    name: ClassVar[str]
+    tried_by: ClassVar[tuple[str, ...]] = ("prosecutor",)
+    turn: ClassVar[int] = 5
 
     def applies(self, scene: Scene) -> str | None:
-        """None when the attack makes sense here, else the reason it does not."""
-        ...
+        """None when the attack makes sense here (it always does, unless it says so), else the reason it does not."""
+        return None
 
+    @abc.abstractmethod
     def attack(self, scene: Scene) -> Finding:
         """Carry it out."""
-        ...
 
 
 def rows_of(scene: Scene, hit: NDArray[np.bool_]) -> NDArray[np.int64]:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import abc
 import dataclasses
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, Protocol
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from sfumato.core.notebook import html_table
 
@@ -12,6 +13,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
+    from sfumato.core.model import Evidence
     from sfumato.core.pair import Pair
 
 
@@ -48,23 +50,47 @@ class Measure:
         return html_table(caption, ("column", "value", "between", "raw"), rows)
 
 
-class Metric(Protocol):
-    """A risk or a utility."""
+class Metric(abc.ABC):
+    """Something that is measured: a risk, an attack or a utility. Frozen, validated, written in a recipe under its ``name``.
+
+    ``better`` says which way is better. On pages it is called by its ``title``, and ``line`` says what it tells, without a
+    formula; who gives neither gets the name in words, and the first line of the docstring.
+
+    >>> class RowsKept(Metric):
+    ...     "Share of records that are still there."
+    ...     name = "rows_kept"
+    >>> RowsKept.title, RowsKept.line, RowsKept.better
+    ('Rows kept', 'Share of records that are still there', 'lower')
+    """
 
     name: ClassVar[str]
-    better: ClassVar[Literal["lower", "higher"]]
+    better: ClassVar[Literal["lower", "higher"]] = "lower"
+    title: ClassVar[str]
+    line: ClassVar[str]
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        super().__init_subclass__(**options)
+        own = vars(cls)
+        if "name" in own:
+            cls.title = own.get("title") or cls.name.replace("_", " ").capitalize()
+            cls.line = own.get("line") or (cls.__doc__ or "").strip().split("\n")[0].rstrip(".")
 
 
-class Utility(Protocol):
+class Risk(Metric):
+    """What a file risks as it is, told by its classes."""
+
+    @abc.abstractmethod
+    def measure(self, evidence: Evidence) -> Measure:
+        """Measure a table."""
+
+
+class Utility(Metric):
     """What a release is still worth, seen beside the original."""
 
-    name: ClassVar[str]
-    better: ClassVar[Literal["lower", "higher"]]
-
     def applies(self, pair: Pair) -> str | None:
-        """None when the metric makes sense for these tables, else the reason it does not."""
-        ...
+        """None when the metric makes sense for these tables (it always does, unless it says so), else the reason it does not."""
+        return None
 
+    @abc.abstractmethod
     def measure(self, pair: Pair) -> Measure:
         """Compare a release with its original."""
-        ...

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from sfumato import registry
-from sfumato.core.attack import USUAL_RATE, Finding, Intruder, NothingToAttack, Scene, now
+from sfumato.core.attack import USUAL_RATE, Attack, Finding, Intruder, NothingToAttack, Scene, now
 from sfumato.core.parameters import known_as
 from sfumato.core.progress import Progress, silent
 from sfumato.core.randomness import Seed
@@ -105,13 +105,13 @@ def _require_same_table(pair: Pair, others: Sequence[Pair]) -> None:
 
 
 def _own(intruder: Intruder) -> Profile:
-    every = tuple(dict.fromkeys(name for profile in BATTERY for name in profile.attacks))
-    return Profile("your intruder", "has the file you gave", lambda pair: intruder.knows, every)
+    return Profile("your intruder", "has the file you gave", lambda pair: intruder.knows, everything=True)
 
 
 def _wanted(profiles: Sequence[Profile], only: Sequence[str] | None) -> list[tuple[Profile, str]]:
-    known = attacks_by_name()
-    planned = [(profile, name) for profile in profiles for name in profile.attacks if name in known]
+    known = registry.attacks()
+    _require_known_intruders(known)
+    planned = [(profile, name) for profile in profiles for name in profile.attacks]
     if only is None:
         return planned
     only = [known_as(name) for name in only]
@@ -123,14 +123,21 @@ def _wanted(profiles: Sequence[Profile], only: Sequence[str] | None) -> list[tup
     return [(profile, name) for profile, name in planned if name in only] + extra
 
 
-def attacks_by_name() -> dict[str, type]:
-    """The attacks of the risk family: everything there that can be carried out in a scene."""
-    return {name: cls for name, cls in registry.family("risk").items() if hasattr(cls, "attack")}
+def _require_known_intruders(attacks: Mapping[str, type[Attack]]) -> None:
+    """An attack that names an intruder nobody knows would be tried by nobody, and nobody would notice."""
+    who = [profile.name for profile in BATTERY]
+    for name, attack in attacks.items():
+        stranger = next((one for one in attack.tried_by if one not in who), None)
+        if stranger is not None or not attack.tried_by:
+            told = (
+                "no intruder" if stranger is None else f"{stranger!r}, who is no intruder.{did_you_mean(stranger, who)}"
+            )
+            raise ParameterError(f"{name}: tried_by names {told}; it must name some of {', '.join(who)}")
 
 
 def _try(name: str, scene: Scene) -> Finding | str:
     """Carry out an attack, or say why not."""
-    made = attacks_by_name()[name]()
+    made = registry.attacks()[name]()
     try:
         reason: str | None = made.applies(scene)
         if reason is not None:
@@ -146,7 +153,7 @@ def _try(name: str, scene: Scene) -> Finding | str:
 def _too_late(name: str, scene: Scene) -> str:
     """Why an attack is not tried for which no time is left: it has nothing to attack, or else it would have taken time."""
     try:
-        reason: str | None = attacks_by_name()[name]().applies(scene)
+        reason: str | None = registry.attacks()[name]().applies(scene)
     except InternalError:
         raise
     except SfumatoError:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from sfumato import registry
 from sfumato.core.schema import Role
 
 if TYPE_CHECKING:
@@ -16,12 +17,21 @@ if TYPE_CHECKING:
 
 @dataclasses.dataclass(frozen=True)
 class Profile:
-    """An intruder: who it is, which columns it knows, and the attacks it tries, by name."""
+    """An intruder: who it is and which columns it knows. ``attacks`` are those that say they are tried by it, by name, in turn."""
 
     name: str
     story: str
     knows: Callable[[Pair], tuple[str, ...]]
-    attacks: tuple[str, ...]
+
+    everything: bool = False
+
+    @property
+    def attacks(self) -> tuple[str, ...]:
+        """Names of the attacks this intruder tries, in turn; with ``everything``, all that anybody of the battery tries."""
+        if self.everything:
+            return tuple(dict.fromkeys(name for profile in BATTERY for name in profile.attacks))
+        mine = [cls for cls in registry.attacks().values() if self.name in cls.tried_by]
+        return tuple(cls.name for cls in sorted(mine, key=lambda cls: cls.turn))
 
 
 def _everything_quasi(pair: Pair) -> tuple[str, ...]:
@@ -64,33 +74,21 @@ BATTERY: tuple[Profile, ...] = (
         "prosecutor",
         "knows that a person is in the table, and all quasi-identifiers",
         _everything_quasi,
-        ("linkage", "probabilistic_linkage", "homogeneity", "probabilistic_inference", "skewness", "similarity"),
     ),
     Profile(
         "journalist",
         "wants any person of the population, and does not know who is in the table",
         _everything_quasi,
-        (
-            "population_uniques",
-            "unique_in_population",
-            "individual_risk",
-            "log_linear",
-            "suda",
-            "singling_out",
-            "membership",
-        ),
     ),
-    Profile("neighbour", "knows the three quasi-identifiers that tell most", _three_most_exposing, ("linkage",)),
+    Profile("neighbour", "knows the three quasi-identifiers that tell most", _three_most_exposing),
     Profile(
         "colleague",
         "knows the five columns that tell most, whatever their role",
         _five_of_any,
-        ("linkage", "linkability", "inference", "interval_disclosure"),
     ),
     Profile(
         "worst case",
         "knows everything about everyone but who is who, and how the release was made",
         _everything_quasi,
-        ("worst_case_linkage", "transparency", "background_knowledge", "composition", "minimality", "downcoding"),
     ),
 )

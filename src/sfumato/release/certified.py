@@ -198,8 +198,7 @@ def _compared(recipe: Recipe, released: Schema) -> Iterator[str]:
 
 def compares(limit: str) -> bool:
     """Whether a limit is on something that is measured with the original: all but risks of the released file are."""
-    risk: type[Any] | None = registry.family("risk").get(limit)
-    return risk is None or hasattr(risk, "attack")
+    return limit not in registry.risks()
 
 
 def _beyond_release(model: Model, released: Schema) -> str | None:

@@ -57,7 +57,7 @@ def judge_limits(
 
 def _judge(name: str, limit: float, pair: Pair, known: Mapping[str, Any]) -> Kept:
     cls = next(registry.family(family)[name] for family in registry.MEASURED if name in registry.family(family))
-    if hasattr(cls, "attack"):
+    if name in registry.attacks():
         return _attacked(name, limit, pair, known)
     measure = _measured(name, cls, pair)
     holds = measure.value <= limit + 1e-12 if measure.better == "lower" else measure.value >= limit - 1e-12

@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Any
 
 from sfumato.errors import printable
 from sfumato.report import wording
-from sfumato.report.attacks import MOST_AT_ONCE, beyond_what, conclusion, plain_words, ranked, strongest, unknown
+from sfumato.report.attacks import MOST_AT_ONCE, beyond_what, conclusion, ranked, strongest, unknown
 from sfumato.report.gallery import cards_of, owner_pictures, public_pictures, risks_of, story_in
 from sfumato.report.headline import headline
-from sfumato.report.measures import best_of, first_and_more, meaning_of, title_of
+from sfumato.report.measures import best_of, first_and_more, meaning_of, plain_words, risk_line, title_of
 
 if TYPE_CHECKING:
     from jinja2 import Environment
@@ -116,10 +116,7 @@ def public_page(certificate: Mapping[str, Any]) -> str:
         as_they_are=[story.name for story in as_they_are],
         with_loss=bool(_losses(plain)),
         steps=wording.steps_taken(plain),
-        risks=[
-            (wording.risk_name(name), value, wording.RISKS.get(name, ""))
-            for name, value in plain["classes"]["risks"].items()
-        ],
+        risks=[(wording.risk_name(name), value, risk_line(name)) for name, value in plain["classes"]["risks"].items()],
         signature=plain.get("signature"),
         utility=first_and_more(told),
         preserved=[kept for step in plain["plan"] for kept in step.get("preserved", [])],

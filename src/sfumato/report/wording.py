@@ -16,13 +16,6 @@ FEWEST_APART = 4
 Counted = Literal["records", "persons", "classes"]
 """What the bars of a class-size histogram count."""
 
-RISKS = {
-    "prosecutor_risk": "the highest chance that someone who knows a person is in the file picks that person's record",
-    "journalist_risk": "the highest chance that someone who does not know who is in the file picks the right person",
-    "marketer_risk": "the average over all records: the share that guessing within every class would get right",
-    "records_at_risk": "the share of records whose own risk is above the threshold of the assessment",
-    "unique_records": "the share of records that share their quasi-identifiers with nobody",
-}
 CHANCES = ("prosecutor_risk", "journalist_risk", "marketer_risk")
 """Risks that are a chance of picking one record: the promised 1/k is a bar for them. The others are shares of records."""
 

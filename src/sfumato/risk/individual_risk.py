@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import dataclasses
-from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
+from typing import TYPE_CHECKING, Annotated, ClassVar
 
 import numpy as np
 from pydantic import Field
 
-from sfumato.core.attack import Finding, NothingToAttack, not_a_sample, rows_of
+from sfumato.core.attack import Attack, Finding, NothingToAttack, not_a_sample, rows_of
 from sfumato.core.design import units_of, weights_of
 from sfumato.core.encoding import alike
 from sfumato.core.parameters import parameters
@@ -64,7 +64,7 @@ def individual_risks(
 
 
 @parameters
-class IndividualRisk:
+class IndividualRisk(Attack):
     """The mean record-level risk of survey data, and how many records exceed a threshold.
 
     See :func:`sfumato.risk.individual_risk.individual_risks`. Needs survey weights. Where the table says who lives
@@ -75,7 +75,9 @@ class IndividualRisk:
     households: Annotated[bool, Field(description="take the risk of the household where it is known")] = True
 
     name: ClassVar[str] = "individual_risk"
-    better: ClassVar[Literal["lower", "higher"]] = "lower"
+    line: ClassVar[str] = "A person of the population is matched to a record"
+    tried_by: ClassVar[tuple[str, ...]] = ("journalist",)
+    turn: ClassVar[int] = 2
 
     def applies(self, scene: Scene) -> str | None:
         """None when the release has weights and the intruder knows some of its columns."""

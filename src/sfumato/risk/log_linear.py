@@ -5,12 +5,12 @@ from __future__ import annotations
 import dataclasses
 import itertools
 import math
-from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
+from typing import TYPE_CHECKING, Annotated, ClassVar
 
 import numpy as np
 from pydantic import Field
 
-from sfumato.core.attack import Finding, NothingToAttack, not_a_sample, rows_of
+from sfumato.core.attack import Attack, Finding, NothingToAttack, not_a_sample, rows_of
 from sfumato.core.design import weights_of
 from sfumato.core.encoding import encode
 from sfumato.core.parameters import parameters
@@ -98,7 +98,7 @@ def fit_log_linear(table: NDArray[np.float64], interactions: int) -> NDArray[np.
 
 
 @parameters
-class LogLinear:
+class LogLinear(Attack):
     """The expected share of released records that a register would match rightly, by a log-linear model of the keys.
 
     See :func:`sfumato.risk.log_linear.log_linear_risk`; the value is τ₂ over the number of records.
@@ -108,7 +108,9 @@ class LogLinear:
     interactions: Annotated[int, Field(ge=1, le=3, description="1: main effects; 2: all pairs; 3: all triples")] = 2
 
     name: ClassVar[str] = "log_linear"
-    better: ClassVar[Literal["lower", "higher"]] = "lower"
+    line: ClassVar[str] = "A register of the population is matched to the records"
+    tried_by: ClassVar[tuple[str, ...]] = ("journalist",)
+    turn: ClassVar[int] = 2
 
     def applies(self, scene: Scene) -> str | None:
         """None when the sampling fraction is known and the grid of keys is not too large."""

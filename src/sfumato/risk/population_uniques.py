@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
+from typing import TYPE_CHECKING, Annotated, ClassVar
 
 import numpy as np
 from pydantic import Field
 
-from sfumato.core.attack import Finding, NothingToAttack, not_a_sample, rows_of
+from sfumato.core.attack import Attack, Finding, NothingToAttack, not_a_sample, rows_of
 from sfumato.core.design import weights_of
 from sfumato.core.encoding import alike
 from sfumato.core.parameters import parameters
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 @parameters
-class PopulationUniques:
+class PopulationUniques(Attack):
     """The share of released records that are, by estimate, unique in the population they were drawn from.
 
     The sampling fraction is the number of records over the sum of their weights, or given. Zayatz, Pitman, slide negative
@@ -35,7 +35,9 @@ class PopulationUniques:
     estimator: Annotated[Estimator, Field(description="how uniques of the population are estimated")] = "dankar"
 
     name: ClassVar[str] = "population_uniques"
-    better: ClassVar[Literal["lower", "higher"]] = "lower"
+    line: ClassVar[str] = "A record belongs to somebody whom nobody in the population resembles"
+    tried_by: ClassVar[tuple[str, ...]] = ("journalist",)
+    turn: ClassVar[int] = 1
 
     def applies(self, scene: Scene) -> str | None:
         """None when the sampling fraction is known."""

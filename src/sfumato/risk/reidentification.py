@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
+from typing import TYPE_CHECKING, Annotated, ClassVar
 
 from pydantic import Field
 
-from sfumato.core.metric import Measure
+from sfumato.core.metric import Measure, Risk
 from sfumato.core.parameters import parameters
 
 if TYPE_CHECKING:
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 @parameters
-class ProsecutorRisk:
+class ProsecutorRisk(Risk):
     r"""The chance that an intruder who knows a person is in the table picks that person's record.
 
     .. math:: \max_i 1/f_i
@@ -24,7 +24,7 @@ class ProsecutorRisk:
     """
 
     name: ClassVar[str] = "prosecutor_risk"
-    better: ClassVar[Literal["lower", "higher"]] = "lower"
+    line: ClassVar[str] = "the highest chance that someone who knows a person is in the file picks that person's record"
 
     def measure(self, evidence: Evidence) -> Measure:
         """The highest risk of any record."""
@@ -36,7 +36,7 @@ class ProsecutorRisk:
 
 
 @parameters
-class JournalistRisk:
+class JournalistRisk(Risk):
     r"""The chance that an intruder who does not know who is in the table picks the right person of the population.
 
     .. math:: \max_i 1/\hat F_i
@@ -46,7 +46,7 @@ class JournalistRisk:
     """
 
     name: ClassVar[str] = "journalist_risk"
-    better: ClassVar[Literal["lower", "higher"]] = "lower"
+    line: ClassVar[str] = "the highest chance that someone who does not know who is in the file picks the right person"
 
     def measure(self, evidence: Evidence) -> Measure:
         """The highest risk of any record, against the population."""
@@ -58,7 +58,7 @@ class JournalistRisk:
 
 
 @parameters
-class MarketerRisk:
+class MarketerRisk(Risk):
     r"""The expected share of records an intruder re-identifies by guessing within every class.
 
     .. math:: \frac1N \sum_i \frac1{f_i}
@@ -67,7 +67,7 @@ class MarketerRisk:
     """
 
     name: ClassVar[str] = "marketer_risk"
-    better: ClassVar[Literal["lower", "higher"]] = "lower"
+    line: ClassVar[str] = "the average over all records: the share that guessing within every class would get right"
 
     def measure(self, evidence: Evidence) -> Measure:
         """The average risk over records."""
@@ -77,13 +77,13 @@ class MarketerRisk:
 
 
 @parameters
-class RecordsAtRisk:
+class RecordsAtRisk(Risk):
     """The share of records whose risk 1/f exceeds a threshold."""
 
     threshold: Annotated[float, Field(gt=0, le=1, description="risk above which a record is at risk")] = 0.2
 
     name: ClassVar[str] = "records_at_risk"
-    better: ClassVar[Literal["lower", "higher"]] = "lower"
+    line: ClassVar[str] = "the share of records whose own risk is above the threshold of the assessment"
 
     def measure(self, evidence: Evidence) -> Measure:
         """The share of records above the threshold."""
@@ -94,11 +94,11 @@ class RecordsAtRisk:
 
 
 @parameters
-class UniqueRecords:
+class UniqueRecords(Risk):
     """The share of records that nobody shares their quasi-identifiers with."""
 
     name: ClassVar[str] = "unique_records"
-    better: ClassVar[Literal["lower", "higher"]] = "lower"
+    line: ClassVar[str] = "the share of records that share their quasi-identifiers with nobody"
 
     def measure(self, evidence: Evidence) -> Measure:
         """The share of unique records."""

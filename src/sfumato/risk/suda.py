@@ -6,13 +6,13 @@ import dataclasses
 import itertools
 import math
 from collections.abc import Callable, Iterator, Sequence
-from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
+from typing import TYPE_CHECKING, Annotated, ClassVar
 
 import numpy as np
 from pydantic import Field
 
 from sfumato import kernels
-from sfumato.core.attack import Finding, NothingToAttack
+from sfumato.core.attack import Attack, Finding, NothingToAttack
 from sfumato.core.encoding import encode
 from sfumato.core.parameters import parameters
 from sfumato.errors import ParameterError, SchemaError
@@ -199,7 +199,7 @@ def _disclosure(scores: NDArray[np.float64], theta: float, columns: int) -> NDAr
 
 
 @parameters
-class Suda:
+class Suda(Attack):
     """The share of released records that few columns single out: those whose DIS-SUDA exceeds a threshold.
 
     See :func:`sfumato.risk.suda.special_uniques` for the scores. Columns are those the intruder knows.
@@ -210,7 +210,9 @@ class Suda:
     threshold: Annotated[float, Field(gt=0, lt=1, description="DIS-SUDA above which a record counts")] = 0.1
 
     name: ClassVar[str] = "suda"
-    better: ClassVar[Literal["lower", "higher"]] = "lower"
+    line: ClassVar[str] = "A few columns are enough to single a record out"
+    tried_by: ClassVar[tuple[str, ...]] = ("journalist",)
+    turn: ClassVar[int] = 3
 
     def applies(self, scene: Scene) -> str | None:
         """None when the intruder knows some, and not too many, released columns."""

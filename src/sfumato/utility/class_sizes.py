@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
 import numpy as np
 from pydantic import Field
 
-from sfumato.core.metric import Measure
+from sfumato.core.metric import Measure, Utility
 from sfumato.core.parameters import parameters
 from sfumato.utility.averaging import Side, class_sizes, classes_of, normalised, records_of, share_lost, suppressed_of
 from sfumato.utility.columns import Columns, quasi_of, require_sense, why_not_generalised
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 @parameters
-class AverageClassSize:
+class AverageClassSize(Utility):
     r"""The number of released records over the number of their classes.
 
     .. math:: (N - s)\,/\,\#\text{classes}
@@ -38,7 +38,7 @@ class AverageClassSize:
     count_suppressed: Annotated[bool, Field(description="whether suppressed records count as records")] = False
 
     name: ClassVar[str] = "average_class_size"
-    better: ClassVar[Literal["lower", "higher"]] = "lower"
+    line: ClassVar[str] = "records that share their quasi-identifiers, on average"
 
     def applies(self, pair: Pair) -> str | None:
         """None where cells were generalised, else what was done instead."""
@@ -72,7 +72,7 @@ def average_size(pair: Pair, columns: tuple[str, ...], *, count_suppressed: bool
 
 
 @parameters
-class NormalisedClassSize:
+class NormalisedClassSize(Utility):
     r"""The average class size over the size that k-anonymity asks for (C_AVG); 1 is best.
 
     .. math:: \frac{(N-s)\,/\,\#\text{classes}}{k}
@@ -93,7 +93,8 @@ class NormalisedClassSize:
     count_suppressed: Annotated[bool, Field(description="whether suppressed records count as records")] = False
 
     name: ClassVar[str] = "c_avg"
-    better: ClassVar[Literal["lower", "higher"]] = "lower"
+    title: ClassVar[str] = "Class size over k (C_AVG)"
+    line: ClassVar[str] = "how much larger the classes are than was promised"
 
     def applies(self, pair: Pair) -> str | None:
         """None where cells were generalised, else what was done instead."""
@@ -112,7 +113,7 @@ class NormalisedClassSize:
 
 
 @parameters
-class Discernibility:
+class Discernibility(Utility):
     r"""How many records each record cannot be told apart from, summed up (C_DM).
 
     .. math:: \sum_E |E|^2 + sN \quad\text{or, as DM*,}\quad \sum_E |E|^2 + s^2
@@ -136,7 +137,7 @@ class Discernibility:
     ] = "table"
 
     name: ClassVar[str] = "discernibility"
-    better: ClassVar[Literal["lower", "higher"]] = "lower"
+    line: ClassVar[str] = "records that a record cannot be told apart from"
 
     def applies(self, pair: Pair) -> str | None:
         """None where cells were generalised, else what was done instead."""
@@ -164,7 +165,7 @@ class Discernibility:
 
 
 @parameters
-class Classification:
+class Classification(Utility):
     r"""The share of records that the majority label of their class gets wrong (CM).
 
     .. math:: \frac1N\sum_i [\,i\text{ is suppressed, or its label differs from the majority of its class}\,]
@@ -186,7 +187,8 @@ class Classification:
     columns: Columns = None
 
     name: ClassVar[str] = "classification"
-    better: ClassVar[Literal["lower", "higher"]] = "lower"
+    title: ClassVar[str] = "Classification (CM)"
+    line: ClassVar[str] = "records that the majority label of their class gets wrong"
 
     def applies(self, pair: Pair) -> str | None:
         """None where cells were generalised, else what was done instead."""

@@ -11,7 +11,7 @@ import numpy as np
 import polars as pl
 from pydantic import AfterValidator, Field
 
-from sfumato.core.metric import Measure
+from sfumato.core.metric import Measure, Utility
 from sfumato.core.pair import Pair
 from sfumato.core.parameters import parameters
 from sfumato.core.ranges import day, number
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 
 @parameters
-class Accuracy:
+class Accuracy(Utility):
     """The share of cells that are equal to the original, numbers within a tolerance.
 
     ``tolerance`` is a share of the column's range; a released range is as accurate as its middle. A cell that was missing and
@@ -43,6 +43,7 @@ class Accuracy:
     tolerance: Annotated[float, Field(ge=0, le=1, description="error of numbers that is allowed")] = 0.0
 
     name: ClassVar[str] = "accuracy"
+    line: ClassVar[str] = "share of cells that equal the original"
     better: ClassVar[Literal["lower", "higher"]] = "higher"
 
     def applies(self, pair: Pair) -> str | None:
@@ -84,7 +85,7 @@ class Accuracy:
 
 
 @parameters
-class Completeness:
+class Completeness(Utility):
     """The share of cells that hold something: 1 − missing cells / cells. Blanks and ``*`` hold nothing.
 
     >>> from sfumato import examples
@@ -97,6 +98,7 @@ class Completeness:
     columns: AllColumns = None
 
     name: ClassVar[str] = "completeness"
+    line: ClassVar[str] = "share of cells that hold something"
     better: ClassVar[Literal["lower", "higher"]] = "higher"
 
     def applies(self, pair: Pair) -> str | None:
@@ -206,7 +208,7 @@ def _same(pair: Pair, rule: str, side: Literal["original", "released"]) -> NDArr
 
 
 @parameters
-class Consistency:
+class Consistency(Utility):
     """The share of records that keep rules between columns, each ``column operator column``: ``born <= died``.
 
     Operators are ``<  <=  =  !=  >=  >``. Numbers, dates and ordered values compare by what they may be: a rule holds for released
@@ -223,6 +225,7 @@ class Consistency:
     rules: Annotated[tuple[Rule, ...], Field(min_length=1, description="rules like 'born <= died'")]
 
     name: ClassVar[str] = "consistency"
+    line: ClassVar[str] = "share of records that keep the rules between columns"
     secret: ClassVar[tuple[str, ...]] = ("rules",)
     better: ClassVar[Literal["lower", "higher"]] = "higher"
 
@@ -247,7 +250,7 @@ class Consistency:
 
 
 @parameters
-class Timeliness:
+class Timeliness(Utility):
     """The share of records that are not older than a limit, by a column of dates; a range is as old as its middle.
 
     ``today`` is given, not taken from the clock: the same input gives the same number.
@@ -267,6 +270,7 @@ class Timeliness:
     today: Annotated[str, Field(description="the day ages are counted to, like 2025-06-01")]
 
     name: ClassVar[str] = "timeliness"
+    line: ClassVar[str] = "share of records that are not too old"
     better: ClassVar[Literal["lower", "higher"]] = "higher"
 
     def __post_init__(self) -> None:
@@ -300,7 +304,7 @@ class Timeliness:
 
 
 @parameters
-class Uniqueness:
+class Uniqueness(Utility):
     """The share of records that are no duplicate of another, by a key: distinct keys / records.
 
     For a release this is wanted where records must stay apart; for quasi-identifiers anonymity is the opposite.
@@ -314,6 +318,7 @@ class Uniqueness:
     columns: Columns = None
 
     name: ClassVar[str] = "uniqueness"
+    line: ClassVar[str] = "share of records that are no duplicate of another"
     better: ClassVar[Literal["lower", "higher"]] = "higher"
 
     def applies(self, pair: Pair) -> str | None:
@@ -333,7 +338,7 @@ class Uniqueness:
 
 
 @parameters
-class Validity:
+class Validity(Utility):
     """The share of cells that are what their column may hold.
 
     Without ``rules`` a cell is valid when it stands for something: an original value, a node of the hierarchy, a range or set of
@@ -353,6 +358,7 @@ class Validity:
     ] = Field(default_factory=dict)
 
     name: ClassVar[str] = "validity"
+    line: ClassVar[str] = "share of cells that are what their column may hold"
     secret: ClassVar[tuple[str, ...]] = ("rules",)
     better: ClassVar[Literal["lower", "higher"]] = "higher"
 

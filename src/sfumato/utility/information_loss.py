@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from typing import TYPE_CHECKING, ClassVar, Literal
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 from pydantic import Field
 
 from sfumato.core.encoding import encode
-from sfumato.core.metric import Measure
+from sfumato.core.metric import Measure, Utility
 from sfumato.core.parameters import parameters
 from sfumato.utility.averaging import cell_measure, normalised, records_of, share_lost, suppressed_of
 from sfumato.utility.cells import Cells, cells_of, log_leaves
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 @parameters
-class Loss:
+class Loss(Utility):
     r"""The mean loss of a cell: how much of its column's range or values a released cell leaves open (LM).
 
     .. math:: \frac1{NA}\sum_{\text{cells}} \frac{M_P-1}{M-1} \quad\text{or}\quad \frac{U_i-L_i}{U-L}
@@ -46,7 +46,8 @@ class Loss:
     weights: Weights = Field(default_factory=dict)
 
     name: ClassVar[str] = "loss"
-    better: ClassVar[Literal["lower", "higher"]] = "lower"
+    title: ClassVar[str] = "Loss (LM)"
+    line: ClassVar[str] = "how much of its column's range or values a cell leaves open"
 
     def applies(self, pair: Pair) -> str | None:
         """None where cells were generalised, else what was done instead."""
@@ -65,7 +66,7 @@ class Loss:
 
 
 @parameters
-class NormalisedCertaintyPenalty:
+class NormalisedCertaintyPenalty(Utility):
     r"""The mean certainty penalty of a cell (NCP): the loss metric of the Mondrian literature.
 
     .. math:: \frac1{NA}\sum_{\text{cells}} \begin{cases} (U_i-L_i)/(U-L) & \text{numbers, dates, ordered values}\\
@@ -87,7 +88,8 @@ class NormalisedCertaintyPenalty:
     weights: Weights = Field(default_factory=dict)
 
     name: ClassVar[str] = "ncp"
-    better: ClassVar[Literal["lower", "higher"]] = "lower"
+    title: ClassVar[str] = "Certainty penalty (NCP)"
+    line: ClassVar[str] = "the same, as the Mondrian literature counts it"
 
     def applies(self, pair: Pair) -> str | None:
         """None where cells were generalised, else what was done instead."""
@@ -116,7 +118,7 @@ def _penalties(cells: Cells) -> NDArray[np.float64]:
 
 
 @parameters
-class Precision:
+class Precision(Utility):
     r"""How far up their hierarchies the released cells stand: Sweeney's precision, turned round.
 
     .. math:: Prec = 1 - \frac1{NA}\sum_{\text{cells}} \frac{h}{H_a-1}
@@ -140,7 +142,8 @@ class Precision:
     weights: Weights = Field(default_factory=dict)
 
     name: ClassVar[str] = "precision"
-    better: ClassVar[Literal["lower", "higher"]] = "lower"
+    title: ClassVar[str] = "Precision lost"
+    line: ClassVar[str] = "how far up their hierarchies the cells stand"
 
     def applies(self, pair: Pair) -> str | None:
         """None where cells were generalised, else what was done instead."""
@@ -160,7 +163,7 @@ class Precision:
 
 
 @parameters
-class Height:
+class Height(Utility):
     r"""How high the columns were generalised, whatever their values.
 
     .. math:: \frac1A\sum_a \frac{h_a}{H_a-1}
@@ -183,7 +186,7 @@ class Height:
     weights: Weights = Field(default_factory=dict)
 
     name: ClassVar[str] = "height"
-    better: ClassVar[Literal["lower", "higher"]] = "lower"
+    line: ClassVar[str] = "how high the columns were generalised, whatever their values"
 
     def applies(self, pair: Pair) -> str | None:
         """None where cells were generalised, else what was done instead."""
@@ -207,7 +210,7 @@ class Height:
 
 
 @parameters
-class NonUniformEntropy:
+class NonUniformEntropy(Utility):
     r"""The bits needed to get the original values back from the released ones, column by column.
 
     .. math:: \sum_i\sum_a -\log_2\frac{n_a(v_{ia})}{n_a(g_{ia})}
@@ -232,7 +235,8 @@ class NonUniformEntropy:
     weights: Weights = Field(default_factory=dict)
 
     name: ClassVar[str] = "non_uniform_entropy"
-    better: ClassVar[Literal["lower", "higher"]] = "lower"
+    title: ClassVar[str] = "Non-uniform entropy"
+    line: ClassVar[str] = "bits needed to get the original values back, column by column"
 
     def applies(self, pair: Pair) -> str | None:
         """None where cells were generalised, else what was done instead."""
@@ -296,7 +300,7 @@ LARGEST = 700.0
 
 
 @parameters
-class Ambiguity:
+class Ambiguity(Utility):
     r"""The mean number of combinations of values that a released record may stand for.
 
     .. math:: \frac1N\sum_i \prod_a m_{ia}
@@ -318,7 +322,7 @@ class Ambiguity:
     columns: Columns = None
 
     name: ClassVar[str] = "ambiguity"
-    better: ClassVar[Literal["lower", "higher"]] = "lower"
+    line: ClassVar[str] = "combinations of values that a record may stand for"
 
     def applies(self, pair: Pair) -> str | None:
         """None where cells were generalised, else what was done instead."""

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, ClassVar, Literal
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
 from sfumato import kernels
 from sfumato.core.classes import Layout
-from sfumato.core.metric import Measure
+from sfumato.core.metric import Measure, Utility
 from sfumato.core.parameters import parameters
 from sfumato.utility.averaging import classes_of, normalised, records_of, suppressed_of
 from sfumato.utility.cells import cells_of, log_leaves
@@ -27,7 +27,7 @@ CHUNK = 1 << 24
 
 
 @parameters
-class KullbackLeibler:
+class KullbackLeibler(Utility):
     r"""How far the joint distribution of the quasi-identifiers is from what the release tells about it, in bits.
 
     .. math:: \sum_v p(v)\log_2\frac{p(v)}{p'(v)}
@@ -48,7 +48,8 @@ class KullbackLeibler:
     columns: Columns = None
 
     name: ClassVar[str] = "kl_divergence"
-    better: ClassVar[Literal["lower", "higher"]] = "lower"
+    title: ClassVar[str] = "KL divergence"
+    line: ClassVar[str] = "how far the joint distribution of the quasi-identifiers is from the original"
 
     def applies(self, pair: Pair) -> str | None:
         """None where cells were generalised and there are not too many of them, else the reason."""

@@ -5,13 +5,13 @@ from __future__ import annotations
 import dataclasses
 import math
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
+from typing import TYPE_CHECKING, Annotated, ClassVar
 
 import numpy as np
 from pydantic import Field
 
 from sfumato.core.design import weights_of
-from sfumato.core.metric import Measure
+from sfumato.core.metric import Measure, Utility
 from sfumato.core.parameters import parameters
 from sfumato.utility.columns import NumericColumns, numeric_of, require_sense
 from sfumato.utility.numeric import numbers, why_no_numbers
@@ -160,7 +160,7 @@ def _measure(name: str, terms: Sequence[Term], pair: Pair, meaning: str) -> Meas
 
 
 @parameters
-class Means:
+class Means(Utility):
     r"""The relative error of the means of columns of numbers.
 
     .. math:: \frac1A\sum_a \frac{|\bar x_a-\bar x'_a|}{|\bar x_a|}
@@ -181,7 +181,7 @@ class Means:
     columns: NumericColumns = None
 
     name: ClassVar[str] = "means"
-    better: ClassVar[Literal["lower", "higher"]] = "lower"
+    line: ClassVar[str] = "relative error of the means of numbers"
 
     def applies(self, pair: Pair) -> str | None:
         """None where there are numbers."""
@@ -200,7 +200,7 @@ class Means:
 
 
 @parameters
-class Quantiles:
+class Quantiles(Utility):
     """The relative error of quantiles of columns of numbers; errors and missing cells as in :class:`Means`.
 
     ``shares`` says which: by default the deciles at both ends, the quartiles and the median. A quantile that is 0 is compared in
@@ -222,7 +222,7 @@ class Quantiles:
     ] = (0.1, 0.25, 0.5, 0.75, 0.9)
 
     name: ClassVar[str] = "quantiles"
-    better: ClassVar[Literal["lower", "higher"]] = "lower"
+    line: ClassVar[str] = "relative error of the quantiles of numbers"
 
     def applies(self, pair: Pair) -> str | None:
         """None where there are numbers."""
@@ -242,7 +242,7 @@ class Quantiles:
 
 
 @parameters
-class Covariances:
+class Covariances(Utility):
     r"""The relative error of variances and covariances; over records complete in all columns.
 
     .. math:: \frac{2}{A(A+1)}\sum_{a\le b} \frac{|s_{ab}-s'_{ab}|}{|s_{ab}|}
@@ -261,7 +261,7 @@ class Covariances:
     columns: NumericColumns = None
 
     name: ClassVar[str] = "covariances"
-    better: ClassVar[Literal["lower", "higher"]] = "lower"
+    line: ClassVar[str] = "relative error of variances and covariances"
 
     def applies(self, pair: Pair) -> str | None:
         """None where there are numbers."""
@@ -282,7 +282,7 @@ class Covariances:
 
 
 @parameters
-class Correlations:
+class Correlations(Utility):
     r"""The mean absolute error of the correlations of columns of numbers; over records complete in all columns.
 
     .. math:: \frac{2}{A(A-1)}\sum_{a<b} |r_{ab}-r'_{ab}|
@@ -302,7 +302,7 @@ class Correlations:
     columns: NumericColumns = None
 
     name: ClassVar[str] = "correlations"
-    better: ClassVar[Literal["lower", "higher"]] = "lower"
+    line: ClassVar[str] = "mean absolute error of the correlations of numbers"
 
     def applies(self, pair: Pair) -> str | None:
         """None where there are numbers in two columns."""
@@ -323,7 +323,7 @@ class Correlations:
 
 
 @parameters
-class Eigenvalues:
+class Eigenvalues(Utility):
     r"""The relative error of the eigenvalues of the correlation matrix; over records complete in all columns.
 
     .. math:: \frac1A\sum_a \frac{|\lambda_a-\lambda'_a|}{\lambda_a}
@@ -343,7 +343,7 @@ class Eigenvalues:
     columns: NumericColumns = None
 
     name: ClassVar[str] = "eigenvalues"
-    better: ClassVar[Literal["lower", "higher"]] = "lower"
+    line: ClassVar[str] = "relative error of the eigenvalues of the correlation matrix"
 
     def applies(self, pair: Pair) -> str | None:
         """None where there are numbers in two columns."""

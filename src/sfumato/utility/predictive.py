@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
+from typing import TYPE_CHECKING, Annotated, ClassVar
 
 import numpy as np
 from pydantic import Field
 
-from sfumato.core.metric import Measure
+from sfumato.core.metric import Measure, Utility
 from sfumato.core.parameters import parameters
 from sfumato.core.randomness import Seed
 from sfumato.errors import SchemaError
@@ -37,7 +37,7 @@ MOST_CLASSES = 100
 
 
 @parameters
-class PredictiveAccuracy:
+class PredictiveAccuracy(Utility):
     r"""How well a label is predicted in original records by a model that learned from released ones.
 
     .. math:: value = \frac{acc_{original} - acc_{released}}{acc_{original} - acc_{majority}}
@@ -63,7 +63,8 @@ class PredictiveAccuracy:
     seed: Annotated[int, Field(ge=0, description="for the draw")] = 1
 
     name: ClassVar[str] = "predictive_accuracy"
-    better: ClassVar[Literal["lower", "higher"]] = "lower"
+    title: ClassVar[str] = "Prediction"
+    line: ClassVar[str] = "accuracy lost by a model that learned from the release"
 
     def applies(self, pair: Pair) -> str | None:
         """None where there is a label and something to predict it from."""
@@ -125,7 +126,7 @@ Estimate = tuple["NDArray[np.float64]", "NDArray[np.float64]"]
 
 
 @parameters
-class RegressionOverlap:
+class RegressionOverlap(Utility):
     r"""How much the confidence intervals of a regression's coefficients overlap, from original and from released data.
 
     .. math:: J = \frac12\left(\frac{o}{U-L}+\frac{o}{U'-L'}\right), \quad o = \max(0,\ \min(U,U')-\max(L,L'))
@@ -152,7 +153,8 @@ class RegressionOverlap:
     level: Annotated[float, Field(gt=0, lt=1, description="confidence of the intervals")] = 0.95
 
     name: ClassVar[str] = "regression_overlap"
-    better: ClassVar[Literal["lower", "higher"]] = "lower"
+    title: ClassVar[str] = "Regression"
+    line: ClassVar[str] = "how little the confidence intervals of coefficients overlap"
 
     def applies(self, pair: Pair) -> str | None:
         """None where the regression can be run on the original."""
@@ -277,7 +279,7 @@ class PropensityTest:
 
 
 @parameters
-class Propensity:
+class Propensity(Utility):
     r"""How well a model tells released records from original ones (pMSE).
 
     .. math:: \frac1n\sum_i(\hat p_i-c)^2
@@ -308,7 +310,8 @@ class Propensity:
     seed: Annotated[int, Field(ge=0, description="for the sample and the exchanges")] = 1
 
     name: ClassVar[str] = "propensity"
-    better: ClassVar[Literal["lower", "higher"]] = "lower"
+    title: ClassVar[str] = "Propensity (pMSE)"
+    line: ClassVar[str] = "how well a model tells released records from original ones"
 
     def applies(self, pair: Pair) -> str | None:
         """None where there are records and columns to compare."""

@@ -5,12 +5,12 @@ from __future__ import annotations
 import dataclasses
 import itertools
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
+from typing import TYPE_CHECKING, Annotated, ClassVar
 
 import numpy as np
 from pydantic import Field
 
-from sfumato.core.metric import Measure
+from sfumato.core.metric import Measure, Utility
 from sfumato.core.pair import Reading
 from sfumato.core.parameters import parameters
 from sfumato.core.randomness import Seed
@@ -141,7 +141,7 @@ CHUNK = 1 << 23
 
 
 @parameters
-class QueryWorkload:
+class QueryWorkload(Utility):
     r"""The median error of random COUNT queries answered from the release.
 
     .. math:: \operatorname{median}_q \frac{|\,true_q-est_q\,|}{\max(true_q,\,s)}
@@ -168,7 +168,8 @@ class QueryWorkload:
     seed: Annotated[int, Field(ge=0, description="for the queries")] = 1
 
     name: ClassVar[str] = "query_workload"
-    better: ClassVar[Literal["lower", "higher"]] = "lower"
+    title: ClassVar[str] = "Counting queries"
+    line: ClassVar[str] = "median error of random counts answered from the release"
 
     def applies(self, pair: Pair) -> str | None:
         """None where there are records and columns to ask about."""

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
 import numpy as np
 from pydantic import Field
 
-from sfumato.core.metric import Measure
+from sfumato.core.metric import Measure, Utility
 from sfumato.core.parameters import parameters
 from sfumato.utility.averaging import normalised, records_of, suppressed_of
 from sfumato.utility.cells import Cells, cells_of
@@ -25,7 +25,7 @@ Parts = tuple["NDArray[np.float64]", float, float]
 
 
 @parameters
-class SquaredError:
+class SquaredError(Utility):
     r"""The mean squared normalised distance of a cell from its original.
 
     .. math:: \frac1N\sum_i\frac1A\sum_a NED(a_i, a'_i)^2
@@ -53,7 +53,8 @@ class SquaredError:
     ] = "hierarchy"
 
     name: ClassVar[str] = "squared_error"
-    better: ClassVar[Literal["lower", "higher"]] = "lower"
+    title: ClassVar[str] = "Squared error of cells"
+    line: ClassVar[str] = "mean squared distance of a cell from its original"
 
     def applies(self, pair: Pair) -> str | None:
         """None where there is anything to compare."""
@@ -112,7 +113,7 @@ class SquaredError:
 
 
 @parameters
-class RecordSquaredError:
+class RecordSquaredError(Utility):
     r"""The mean squared distance of a record from its original, over columns of numbers made comparable.
 
     .. math:: \frac1N\sum_i \lVert x_i - x'_i\rVert^2
@@ -135,7 +136,8 @@ class RecordSquaredError:
     root: Annotated[bool, Field(description="whether the square root of the mean is taken")] = False
 
     name: ClassVar[str] = "record_squared_error"
-    better: ClassVar[Literal["lower", "higher"]] = "lower"
+    title: ClassVar[str] = "Squared error of records"
+    line: ClassVar[str] = "mean squared distance of a record from its original"
 
     def applies(self, pair: Pair) -> str | None:
         """None where there are numbers to compare."""
@@ -174,7 +176,7 @@ class RecordSquaredError:
 
 
 @parameters
-class SumOfSquares:
+class SumOfSquares(Utility):
     r"""The variation that was lost: the within-group sum of squares over the total one (SSE/SST).
 
     .. math:: L = \frac{\sum_i \lVert x_i - x'_i\rVert^2}{\sum_i \lVert x_i - \bar x\rVert^2}
@@ -199,7 +201,8 @@ class SumOfSquares:
     standardise: Annotated[bool, Field(description="whether columns are divided by their standard deviations")] = True
 
     name: ClassVar[str] = "sse_over_sst"
-    better: ClassVar[Literal["lower", "higher"]] = "lower"
+    title: ClassVar[str] = "Variation lost (SSE/SST)"
+    line: ClassVar[str] = "share of the variation of the numbers that is lost"
 
     def applies(self, pair: Pair) -> str | None:
         """None where there are numbers to compare."""
@@ -236,7 +239,7 @@ class SumOfSquares:
 
 
 @parameters
-class StandardisedError:
+class StandardisedError(Utility):
     r"""The mean absolute error of numbers, in units of √2 standard deviations of their columns (IL1s).
 
     .. math:: \frac1{NA}\sum_i\sum_a \frac{|x_{ia}-x'_{ia}|}{\sqrt2\,S_a}
@@ -260,7 +263,8 @@ class StandardisedError:
     columns: NumericColumns = None
 
     name: ClassVar[str] = "il1s"
-    better: ClassVar[Literal["lower", "higher"]] = "lower"
+    title: ClassVar[str] = "Absolute error (IL1s)"
+    line: ClassVar[str] = "mean absolute error of a number, in standard deviations"
 
     def applies(self, pair: Pair) -> str | None:
         """None where there are numbers to compare."""

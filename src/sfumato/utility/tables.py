@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
+from typing import TYPE_CHECKING, Annotated, ClassVar
 
 import numpy as np
 from pydantic import Field
 
 from sfumato.core.encoding import label
-from sfumato.core.metric import Measure
+from sfumato.core.metric import Measure, Utility
 from sfumato.core.parameters import parameters
 from sfumato.formulas.binning import Binned, binned
 
@@ -23,7 +23,7 @@ Condition = Value | list[Value]
 
 
 @parameters
-class CountError:
+class CountError(Utility):
     r"""The relative error of one count: :math:`|n - n'| / \max(n, 1)`.
 
     ``where`` maps columns to what they must be: one value, a list of values, or, for numbers, dates and ordered values, two ends
@@ -40,7 +40,7 @@ class CountError:
     where: Annotated[Mapping[str, Condition], Field(min_length=1, description="column → value, values, or [low, high]")]
 
     name: ClassVar[str] = "count"
-    better: ClassVar[Literal["lower", "higher"]] = "lower"
+    line: ClassVar[str] = "relative error of one count"
     secret: ClassVar[tuple[str, ...]] = ("where",)
 
     def applies(self, pair: Pair) -> str | None:
@@ -111,7 +111,7 @@ MOST_CELLS = 4_000_000
 
 
 @parameters
-class TableDistance:
+class TableDistance(Utility):
     r"""The share of records that would have to change their cell to make the released table the original one.
 
     .. math:: \tfrac12 \sum_c |p_c - p'_c|
@@ -131,7 +131,7 @@ class TableDistance:
     columns: Annotated[tuple[str, ...], Field(min_length=1, max_length=4, description="the columns of the table")]
 
     name: ClassVar[str] = "table"
-    better: ClassVar[Literal["lower", "higher"]] = "lower"
+    line: ClassVar[str] = "share of records in another cell of a table than before"
 
     def applies(self, pair: Pair) -> str | None:
         """None when all columns were released."""

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
+from typing import TYPE_CHECKING, Annotated, ClassVar
 
 import numpy as np
 from pydantic import Field
 
 from sfumato.attacks.gdpr.criteria import Rate, Risk, Surroundings, nearest, refused, surroundings, told_rates
 from sfumato.attacks.inference.crowd import known_matrix, no_secret, targets
-from sfumato.core.attack import Finding, cut_short
+from sfumato.core.attack import Attack, Finding, cut_short
 from sfumato.core.parameters import parameters
 
 if TYPE_CHECKING:
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 @parameters
-class Inference:
+class Inference(Attack):
     r"""How often a sensitive value is guessed from the nearest released records, beyond what the person's own record changes.
 
     The guess is the most frequent label among the nearest records (the mean, for numbers; the likeliest value, where the column was
@@ -38,7 +38,9 @@ class Inference:
     )
 
     name: ClassVar[str] = "inference"
-    better: ClassVar[Literal["lower", "higher"]] = "lower"
+    line: ClassVar[str] = "A person's secret is guessed from the most similar records"
+    tried_by: ClassVar[tuple[str, ...]] = ("colleague",)
+    turn: ClassVar[int] = 2
 
     def applies(self, scene: Scene) -> str | None:
         """None when there is a secret to guess and someone to guess it of."""

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, ClassVar, Literal
+from typing import TYPE_CHECKING, ClassVar
 
 from sfumato.attacks.gdpr.criteria import Rate, Risk, nearest, refused, surroundings, told_rates
-from sfumato.core.attack import Finding, NothingToAttack, cut_short
+from sfumato.core.attack import Attack, Finding, NothingToAttack, cut_short
 from sfumato.core.parameters import parameters
 
 if TYPE_CHECKING:
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 @parameters
-class Linkability:
+class Linkability(Attack):
     r"""How often two halves of what is known about a person meet in one released record, beyond chance.
 
     The columns an intruder knows are split in two files (every other column). A person's halves are *linked* when some released
@@ -23,7 +23,9 @@ class Linkability:
     """
 
     name: ClassVar[str] = "linkability"
-    better: ClassVar[Literal["lower", "higher"]] = "lower"
+    line: ClassVar[str] = "Two files about one person are brought together through the release"
+    tried_by: ClassVar[tuple[str, ...]] = ("colleague",)
+    turn: ClassVar[int] = 2
 
     def applies(self, scene: Scene) -> str | None:
         """None when there are two columns to split and someone to link."""

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
 import numpy as np
 from pydantic import Field
 
 from sfumato.attacks.gdpr.criteria import Rate, refused, surroundings
-from sfumato.core.attack import Finding, cut_short
+from sfumato.core.attack import Attack, Finding, cut_short
 from sfumato.core.parameters import parameters
 
 if TYPE_CHECKING:
@@ -20,7 +20,7 @@ FALSE_ALARMS = (0.01, 0.001)
 
 
 @parameters
-class Membership:
+class Membership(Attack):
     r"""How well being near a released record tells that a person took part.
 
     The score of a person is the distance to the nearest released record. Members have their own record in the release; the control is the
@@ -37,7 +37,8 @@ class Membership:
     ] = 0.01
 
     name: ClassVar[str] = "membership"
-    better: ClassVar[Literal["lower", "higher"]] = "lower"
+    line: ClassVar[str] = "It is found out whether a person is in the table at all"
+    tried_by: ClassVar[tuple[str, ...]] = ("journalist",)
 
     def applies(self, scene: Scene) -> str | None:
         """None when someone the intruder knows was released."""

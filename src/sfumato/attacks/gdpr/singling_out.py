@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
+from typing import TYPE_CHECKING, Annotated, ClassVar
 
 import numpy as np
 from pydantic import Field
 
 from sfumato.attacks.gdpr.criteria import AT_MOST, Rate, Risk, told_rates
-from sfumato.core.attack import AT_LEAST, Finding, NothingToAttack, cut_short
+from sfumato.core.attack import AT_LEAST, Attack, Finding, NothingToAttack, cut_short
 from sfumato.core.parameters import parameters
 
 if TYPE_CHECKING:
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 @parameters
-class SinglingOut:
+class SinglingOut(Attack):
     r"""How often the cells of a released record describe exactly one person of the original, beyond its control.
 
     A predicate is the conjunction of some cells of a random released record (``columns`` of those the intruder knows, all where there are fewer):
@@ -31,7 +31,8 @@ class SinglingOut:
     columns: Annotated[int, Field(ge=1, description="cells in a predicate")] = 4
 
     name: ClassVar[str] = "singling_out"
-    better: ClassVar[Literal["lower", "higher"]] = "lower"
+    line: ClassVar[str] = "A description is found that fits just one person"
+    tried_by: ClassVar[tuple[str, ...]] = ("journalist",)
 
     def applies(self, scene: Scene) -> str | None:
         """None when the intruder knows a released column."""

@@ -8,7 +8,7 @@ import numpy as np
 from pydantic import Field
 
 from sfumato.attacks.inference.crowd import no_target, worst_column
-from sfumato.core.attack import Finding, rows_of
+from sfumato.core.attack import Attack, Finding, rows_of
 from sfumato.core.parameters import parameters
 
 if TYPE_CHECKING:
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 @parameters
-class BackgroundKnowledge:
+class BackgroundKnowledge(Attack):
     r"""The share of records whose sensitive value is certain to who can exclude a few others.
 
     ``excludes="values"``: the intruder knows of ``amount`` values that a person does not have them; ``"records"``: knows the values
@@ -37,7 +37,8 @@ class BackgroundKnowledge:
     confidence: Annotated[float, Field(gt=0, le=1, description="posterior from which a value is certain")] = 1.0
 
     name: ClassVar[str] = "background_knowledge"
-    better: ClassVar[Literal["lower", "higher"]] = "lower"
+    line: ClassVar[str] = "A secret becomes sure for who can rule out a few others"
+    tried_by: ClassVar[tuple[str, ...]] = ("worst case",)
 
     def applies(self, scene: Scene) -> str | None:
         """None when there is a sensitive column to attack."""

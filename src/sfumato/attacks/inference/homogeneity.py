@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
+from typing import TYPE_CHECKING, Annotated, ClassVar
 
 from pydantic import Field
 
 from sfumato.attacks.inference.crowd import no_target, worst_column
-from sfumato.core.attack import Finding, rows_of
+from sfumato.core.attack import Attack, Finding, rows_of
 from sfumato.core.parameters import parameters
 
 if TYPE_CHECKING:
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 @parameters
-class Homogeneity:
+class Homogeneity(Attack):
     r"""The share of records whose sensitive value an intruder reads off their class with confidence τ or more.
 
     A class gives itself away when :math:`\max_s n_{E,s}/|E| \ge \tau`; those of its records that truly have that value are victims.
@@ -32,7 +32,7 @@ class Homogeneity:
     )
 
     name: ClassVar[str] = "homogeneity"
-    better: ClassVar[Literal["lower", "higher"]] = "lower"
+    line: ClassVar[str] = "A secret is read off because everyone in a crowd shares it"
 
     def applies(self, scene: Scene) -> str | None:
         """None when there is a sensitive column to attack."""

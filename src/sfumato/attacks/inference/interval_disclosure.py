@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
 import numpy as np
 from pydantic import Field
 
-from sfumato.core.attack import Finding, NothingToAttack
+from sfumato.core.attack import Attack, Finding, NothingToAttack
 from sfumato.core.hierarchy import bind
 from sfumato.core.parameters import parameters
 
@@ -21,7 +21,7 @@ USUAL_WIDTHS = tuple(range(1, 11))
 
 
 @parameters
-class IntervalDisclosure:
+class IntervalDisclosure(Attack):
     r"""The share of records whose original value lies within a small interval around the released one.
 
     ``kind="rank"``: with the released column sorted as *R*, the tie block of a released value from :math:`i_{lo}` to
@@ -49,7 +49,8 @@ class IntervalDisclosure:
     )
 
     name: ClassVar[str] = "interval_disclosure"
-    better: ClassVar[Literal["lower", "higher"]] = "lower"
+    line: ClassVar[str] = "A changed value still tells nearly what it was"
+    tried_by: ClassVar[tuple[str, ...]] = ("colleague",)
 
     def applies(self, scene: Scene) -> str | None:
         """None when some column was masked whose values can be near."""

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, ClassVar, Literal
+from typing import TYPE_CHECKING, ClassVar
 
 from sfumato.attacks.inference.crowd import no_target, worst_column
-from sfumato.core.attack import Finding
+from sfumato.core.attack import Attack, Finding
 from sfumato.core.parameters import parameters
 
 if TYPE_CHECKING:
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 @parameters
-class ProbabilisticInference:
+class ProbabilisticInference(Attack):
     r"""How often guessing the most frequent sensitive value of a person's class is right, against guessing for all alike.
 
     .. math:: \frac1N \sum_E \max_s n_{E,s}, \quad\text{baseline } \max_s n_s / N
@@ -26,7 +26,7 @@ class ProbabilisticInference:
     """
 
     name: ClassVar[str] = "probabilistic_inference"
-    better: ClassVar[Literal["lower", "higher"]] = "lower"
+    line: ClassVar[str] = "A secret is guessed from what is most common in a person's crowd"
 
     def applies(self, scene: Scene) -> str | None:
         """None when there is a sensitive column to attack."""

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
+from typing import TYPE_CHECKING, Annotated, ClassVar
 
 import numpy as np
 from pydantic import Field
 
 from sfumato.attacks.inference.crowd import no_target, worst_column
-from sfumato.core.attack import Finding, rows_of
+from sfumato.core.attack import Attack, Finding, rows_of
 from sfumato.core.hierarchy import bind
 from sfumato.core.parameters import parameters
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 @parameters
-class Similarity:
+class Similarity(Attack):
     r"""The share of records in classes whose sensitive values lie close together.
 
     On a line (numbers, dates, ordered values): :math:`(\max_E - \min_E)/(\max - \min) \le \tau`; salaries of 3,000 to 5,000 in a table
@@ -38,7 +38,7 @@ class Similarity:
     range: Annotated[float, Field(ge=0, lt=1, description="share of the column's range that counts as close")] = 0.25
 
     name: ClassVar[str] = "similarity"
-    better: ClassVar[Literal["lower", "higher"]] = "lower"
+    line: ClassVar[str] = "A secret is known roughly because a crowd's secrets are alike"
 
     def applies(self, scene: Scene) -> str | None:
         """None when there is a sensitive column to attack."""

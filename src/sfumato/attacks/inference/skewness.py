@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
+from typing import TYPE_CHECKING, Annotated, ClassVar
 
 import numpy as np
 from pydantic import Field
 
 from sfumato.attacks.inference.crowd import no_target, worst_column
-from sfumato.core.attack import Finding, rows_of
+from sfumato.core.attack import Attack, Finding, rows_of
 from sfumato.core.parameters import parameters
 
 if TYPE_CHECKING:
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 @parameters
-class Skewness:
+class Skewness(Attack):
     r"""The share of records whose value is much more frequent in their class than in the whole table.
 
     .. math:: \text{lift} = \frac{n_{E,s}/|E|}{n_s/N} \ge \lambda
@@ -35,7 +35,7 @@ class Skewness:
     lift: Annotated[float, Field(gt=1, description="lift from which a record counts as given away")] = 5.0
 
     name: ClassVar[str] = "skewness"
-    better: ClassVar[Literal["lower", "higher"]] = "lower"
+    line: ClassVar[str] = "A secret is much more common in a person's crowd than elsewhere"
 
     def applies(self, scene: Scene) -> str | None:
         """None when there is a sensitive column to attack."""

@@ -22,7 +22,7 @@ from sfumato.attacks.linkage.compared import (
 )
 from sfumato.attacks.linkage.files import Files, files_of
 from sfumato.attacks.linkage.search import Credits, linked
-from sfumato.core.attack import Finding
+from sfumato.core.attack import Attack, Finding
 from sfumato.core.parameters import parameters
 from sfumato.errors import ParameterError
 
@@ -74,7 +74,7 @@ def distances(arrays: Arrays) -> NDArray[np.float64]:
 
 
 @parameters
-class DistanceLinkage:
+class DistanceLinkage(Attack):
     r"""The intruder takes the nearest released record for the person's own.
 
     .. math:: \mathrm{link}(b) = \arg\min_a \sum_k w_k\, d_k(a_k, b_k), \qquad
@@ -120,6 +120,13 @@ class DistanceLinkage:
     one_to_one: Annotated[bool, Field(description="whether no record may be linked twice")] = False
 
     name: ClassVar[str] = "linkage"
+    line: ClassVar[str] = "A person's own record is found"
+    tried_by: ClassVar[tuple[str, ...]] = (
+        "prosecutor",
+        "neighbour",
+        "colleague",
+    )
+    turn: ClassVar[int] = 1
 
     def applies(self, scene: Scene) -> str | None:
         """Why nothing can be linked here, or None."""

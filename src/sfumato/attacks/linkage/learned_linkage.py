@@ -30,7 +30,7 @@ from sfumato.attacks.linkage.compared import (
 from sfumato.attacks.linkage.files import MARGIN, Pool, Units, files_of, look, units_of
 from sfumato.attacks.linkage.search import TIE
 from sfumato.attacks.linkage.worst_case import Solver, Worst, chosen, worst_case
-from sfumato.core.attack import Finding
+from sfumato.core.attack import Attack, Finding
 from sfumato.core.parameters import parameters
 from sfumato.errors import SchemaError
 
@@ -164,7 +164,7 @@ PAIRS, LEAST = 20_000_000, 100
 
 
 @parameters
-class LearnedLinkage:
+class LearnedLinkage(Attack):
     r"""No intruder with a distance of this family links more than this: the best distance found, and a bound on all.
 
     .. math:: \max_p \frac1N \sum_i \frac{[\, d_p(a_i, b_i) \le d_p(a_i, b_j) \ \text{for all}\ j \,]}
@@ -199,6 +199,9 @@ class LearnedLinkage:
     solver: Annotated[Solver, Field(description="highspy or scipy; auto takes highspy where it is installed")] = "auto"
 
     name: ClassVar[str] = "worst_case_linkage"
+    line: ClassVar[str] = "A person's own record is found with the best comparison there is"
+    tried_by: ClassVar[tuple[str, ...]] = ("worst case",)
+    turn: ClassVar[int] = 1
 
     def applies(self, scene: Scene) -> str | None:
         """Why nothing can be learned here, or None."""

@@ -26,7 +26,7 @@ from sfumato.attacks.linkage.compared import (
 )
 from sfumato.attacks.linkage.files import Files, files_of
 from sfumato.attacks.linkage.search import Credits, linked
-from sfumato.core.attack import Finding
+from sfumato.core.attack import Attack, Finding
 from sfumato.core.parameters import parameters
 from sfumato.errors import SchemaError
 
@@ -236,7 +236,7 @@ PAIRS, FEWEST = 5_000_000, 500
 
 
 @parameters
-class ProbabilisticLinkage:
+class ProbabilisticLinkage(Attack):
     r"""The intruder weighs every agreement by how much likelier it is for the same person than for two random people.
 
     Fellegi and Sunter's model, estimated without the truth: levels of agreement (exact; covered by a range or a set; close;
@@ -274,6 +274,8 @@ class ProbabilisticLinkage:
     ] = "random_pairs"
 
     name: ClassVar[str] = "probabilistic_linkage"
+    line: ClassVar[str] = "A person's own record is found by weighing what agrees"
+    turn: ClassVar[int] = 1
 
     def applies(self, scene: Scene) -> str | None:
         """Why nothing can be linked here, or None."""
