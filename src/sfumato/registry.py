@@ -1,10 +1,11 @@
-"""Name → class of every family: the only module that sees them all."""
+"""Name → class of every family, ours and those of plug-ins: the only module that sees them all."""
 
 from __future__ import annotations
 
 import csv
 import dataclasses
 import importlib
+import importlib.metadata
 from collections.abc import Mapping
 from functools import cache
 from typing import Any
@@ -23,6 +24,10 @@ EXAMPLES = {
 FAMILIES = ("models", "steps", "hierarchies", "risk", "utility")
 ROOMS = {"risk": ("risk", "attacks")}
 """Families that live in several rooms: risks of the file, and attacks on a release, are one family in recipes."""
+KINDS: dict[str, tuple[type, ...]] = {"risk": (Risk, Attack), "utility": (Utility,)}
+"""What the members of a family inherit from."""
+METHODS = {"models": ("needs", "failing", "judge"), "steps": ("plan", "apply"), "hierarchies": ("paths",)}
+"""What the members of the other families can do."""
 MEASURED = tuple(name for name in ("risk", "utility") if name in FAMILIES)
 """The families whose members a recipe can set limits for."""
 
@@ -42,7 +47,54 @@ def family(name: str) -> dict[str, type]:
     if name not in FAMILIES:
         raise ParameterError(f"there is no family {name!r}.{did_you_mean(name, FAMILIES)}")
     modules = [importlib.import_module(f"sfumato.{room}") for room in ROOMS.get(name, (name,))]
-    return {cls.name: cls for module in modules for cls in module.ALL}
+    ours = {cls.name: cls for module in modules for cls in module.ALL}
+    return {**ours, **_plugged_in(name, ours)}
+
+
+def _plugged_in(family_name: str, ours: Mapping[str, type]) -> dict[str, type]:
+    """The classes that other packages add to a family, in order of their names: the entry points ``sfumato.<family>``.
+
+    Refused, with the package and what to do, is one that cannot be loaded, that is nothing of this family, or that takes a name
+    that is taken. A check that silently did not take place would look like one that was passed.
+    """
+    added: dict[str, type] = {}
+    points = importlib.metadata.entry_points(group=f"sfumato.{family_name}")
+    for point in sorted(points, key=lambda p: (p.name, p.value)):
+        cls = _loaded(point, family_name)
+        if cls.name in ours or cls.name in added:
+            whose = "sfumato itself" if cls.name in ours else added[cls.name].__module__
+            told = f"{_called(point)} is called {cls.name!r}, as {whose} has one already"
+            raise ParameterError(f"{told}; rename it, or uninstall it")
+        added[cls.name] = cls
+    return added
+
+
+def _loaded(point: importlib.metadata.EntryPoint, family_name: str) -> Any:
+    try:
+        cls = point.load()
+    except Exception as error:  # whatever a module of somebody else raises
+        told = f"{_called(point)} cannot be loaded ({type(error).__name__})"
+        raise ParameterError(f"{told}; repair or uninstall it") from error
+    if not _belongs(cls, family_name):
+        told = f"{_called(point)} is no {_singular(family_name)}"
+        raise ParameterError(f"{told}; see 'A plug-in of one file' in the documentation, or uninstall it")
+    return cls
+
+
+def _belongs(cls: Any, family_name: str) -> bool:
+    """Whether something is a class that could be a member of a family: named, with parameters, and able to do what they do."""
+    if (
+        not isinstance(cls, type)
+        or not dataclasses.is_dataclass(cls)
+        or not isinstance(getattr(cls, "name", None), str)
+    ):
+        return False
+    able = all(callable(getattr(cls, method, None)) for method in METHODS.get(family_name, ()))
+    return able and issubclass(cls, KINDS.get(family_name, object))
+
+
+def _called(point: importlib.metadata.EntryPoint) -> str:
+    return f"plug-in {point.value!r}" + ("" if point.dist is None else f" of package {point.dist.name}")
 
 
 def attacks() -> dict[str, type[Attack]]:
