@@ -13,9 +13,15 @@ from sfumato import registry
 TOOL = runpy.run_path(str(Path(__file__).resolve().parents[1] / "tools" / "measures_page.py"))
 
 
-def test_the_page_is_that_of_the_registry():
-    text = TOOL["PAGE"].read_text(encoding="utf-8")
-    assert TOOL["page"](text) == text, "run python tools/measures_page.py"
+@pytest.mark.parametrize("path", TOOL["PAGES"], ids=lambda path: path.name)
+def test_the_page_is_that_of_the_registry(path):
+    text = path.read_text(encoding="utf-8")
+    assert TOOL["PAGES"][path](text) == text, "run python tools/measures_page.py"
+
+
+def test_the_tables_have_a_row_for_everything():
+    assert all(f"| `{name}` |" in TOOL["metrics"]() for name in registry.family("utility"))
+    assert all(f"`{name}`" in TOOL["intruders"]() for name in registry.attacks())
 
 
 def test_every_measure_has_one_entry():

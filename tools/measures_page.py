@@ -1,16 +1,21 @@
-"""Write every risk, attack and utility into docs/measures.md, from the registry: ``python tools/measures_page.py``."""
+"""Write what the registry knows of risks, attacks and utilities into their pages: ``python tools/measures_page.py``.
+
+Every one goes into docs/measures.md; who tries which attack into docs/risk.md, and the list of metrics into docs/utility.md.
+"""
 
 from __future__ import annotations
 
 import importlib
 import inspect
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
 from sfumato import registry
 from sfumato.core.attack import Attack
+from sfumato.core.choices import required_fields
+from sfumato.intruders.profiles import BATTERY
 
 PAGE = Path(__file__).resolve().parents[1] / "docs" / "measures.md"
 MATH = re.compile(r"^\.\. math::(.*?)(?=\n\n\S|\Z)", re.DOTALL | re.MULTILINE)
@@ -83,13 +88,44 @@ def parameters(cls: type) -> str:
 
 
 def page(text: str) -> str:
-    """The page with all sections as they should be."""
-    for name in SECTIONS:
+    """The page of measures with all sections as they should be."""
+    return filled(text, {name: section(name) for name in SECTIONS})
+
+
+def metrics() -> str:
+    """One row a utility metric: what reports call it and say of it, which way is better, what must be given."""
+    rows = ["| name | is called | says | better | must be given |", "|---|---|---|---|---|"]
+    for name, cls in registry.utility_metrics().items():
+        given = ", ".join(f"`{field}`" for field in required_fields(cls))
+        rows.append(f"| `{name}` | {cls.title} | {cls.line} | {cls.better} | {given} |")
+    return "\n".join(rows) + "\n"
+
+
+def intruders() -> str:
+    """One row an intruder: what it knows and the attacks it tries, in turn."""
+    rows = ["| intruder | who | tries |", "|---|---|---|"]
+    for profile in BATTERY:
+        tries = ", ".join(f"`{name}`" for name in profile.attacks)
+        rows.append(f"| {profile.name} | {profile.story} | {tries} |")
+    return "\n".join(rows) + "\n"
+
+
+def filled(text: str, sections: Mapping[str, str]) -> str:
+    """A page with the text between the marks of each section put in their place."""
+    for name, inside in sections.items():
         begin, end = f"<!-- {name}: begin -->\n", f"<!-- {name}: end -->"
         before, _, rest = text.partition(begin)
-        text = before + begin + "\n" + section(name) + "\n" + end + rest.partition(end)[2]
+        text = before + begin + "\n" + inside + "\n" + end + rest.partition(end)[2]
     return text
 
 
+PAGES: dict[Path, Callable[[str], str]] = {
+    PAGE: page,
+    PAGE.with_name("utility.md"): lambda text: filled(text, {"metrics": metrics()}),
+    PAGE.with_name("risk.md"): lambda text: filled(text, {"intruders": intruders()}),
+}
+
+
 if __name__ == "__main__":
-    PAGE.write_text(page(PAGE.read_text(encoding="utf-8")), encoding="utf-8")
+    for path, written in PAGES.items():
+        path.write_text(written(path.read_text(encoding="utf-8")), encoding="utf-8")

@@ -85,7 +85,13 @@ class Risk(Metric):
 
 
 class Utility(Metric):
-    """What a release is still worth, seen beside the original."""
+    """What a release is still worth, seen beside the original.
+
+    ``judges_detail``: coarser levels and more suppression never make it look better; the contract tests hold it to that. Who reads
+    a map of risk and utility is told so.
+    """
+
+    judges_detail: ClassVar[bool] = False
 
     def applies(self, pair: Pair) -> str | None:
         """None when the metric makes sense for these tables (it always does, unless it says so), else the reason it does not."""

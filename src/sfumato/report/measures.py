@@ -38,6 +38,12 @@ def best_of(name: str) -> str:
     return "1 is best" if metric is not None and metric.better == "higher" else "0 is best"
 
 
+def judges_detail(name: str) -> bool:
+    """Whether a coarser release never looks better in a utility metric; of one that is not known here nobody knows."""
+    metric = registry.utility_metrics().get(name)
+    return metric is not None and metric.judges_detail
+
+
 def risk_line(name: str) -> str:
     """What a risk says, in a line; nothing for one that is not known here."""
     risk = registry.risks().get(name)

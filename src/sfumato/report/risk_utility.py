@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from sfumato.report.charts import AFTER, ALARM, BEFORE, FONT, INK, SOFT, data_of, svg_of
-from sfumato.report.measures import meaning_of, title_of
+from sfumato.report.measures import judges_detail, meaning_of, title_of
 from sfumato.report.pages import as_shown, as_yaml, rendered
 from sfumato.report.pictures import Picture, png
 from sfumato.report.wording import humanised, number, percent
@@ -20,8 +20,6 @@ if TYPE_CHECKING:
 WIDTH, HEIGHT = 560, 360
 SHAPES = ("circle", "square", "triangle-up", "diamond", "cross", "triangle-down", "triangle-left", "triangle-right")
 GRID = "#e6eaee"
-NEVER_BETTER_WHEN_COARSER = frozenset({"loss"})
-"""Utilities of which a test shows that coarser levels and more suppression never lower them."""
 
 
 def picture_of(comparison: Mapping[str, Any]) -> Picture:
@@ -60,7 +58,7 @@ def axis_told(comparison: Mapping[str, Any]) -> str:
     utility = comparison["axes"]["utility"]
     name, meaning = _called(utility).capitalize(), meaning_of(utility)
     what = f"{title_of(utility)}: {meaning}." if meaning else f"{name}."
-    if utility in NEVER_BETTER_WHEN_COARSER:
+    if judges_detail(utility):
         return f"{what} A release that is coarser, or leaves out more records, never looks better in it."
     return f"{what} It judges what answers are worth and not detail: a coarser release can look better in it."
 

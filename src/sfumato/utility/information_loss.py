@@ -46,6 +46,7 @@ class Loss(Utility):
     weights: Weights = Field(default_factory=dict)
 
     name: ClassVar[str] = "loss"
+    judges_detail: ClassVar[bool] = True
     title: ClassVar[str] = "Loss (LM)"
     line: ClassVar[str] = "how much of its column's range or values a cell leaves open"
 
