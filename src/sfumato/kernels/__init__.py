@@ -16,50 +16,40 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from sfumato.kernels import (
-        buckets as buckets,
+        buckets,
+        distributions,
+        keys,
+        lattice,
+        linkage,
+        local,
+        microaggregation,
+        neighbours,
+        partition,
+        regrouping,
+        rounding,
+        space,
+        suppression,
+        swapping,
+        uniques,
     )
-    from sfumato.kernels import (
-        distributions as distributions,
-    )
-    from sfumato.kernels import (
-        keys as keys,
-    )
-    from sfumato.kernels import (
-        lattice as lattice,
-    )
-    from sfumato.kernels import (
-        linkage as linkage,
-    )
-    from sfumato.kernels import (
-        local as local,
-    )
-    from sfumato.kernels import (
-        microaggregation as microaggregation,
-    )
-    from sfumato.kernels import (
-        neighbours as neighbours,
-    )
-    from sfumato.kernels import (
-        partition as partition,
-    )
-    from sfumato.kernels import (
-        regrouping as regrouping,
-    )
-    from sfumato.kernels import (
-        rounding as rounding,
-    )
-    from sfumato.kernels import (
-        space as space,
-    )
-    from sfumato.kernels import (
-        suppression as suppression,
-    )
-    from sfumato.kernels import (
-        swapping as swapping,
-    )
-    from sfumato.kernels import (
-        uniques as uniques,
-    )
+
+__all__ = [
+    "buckets",
+    "distributions",
+    "keys",
+    "lattice",
+    "linkage",
+    "local",
+    "microaggregation",
+    "neighbours",
+    "partition",
+    "regrouping",
+    "rounding",
+    "space",
+    "suppression",
+    "swapping",
+    "uniques",
+]
 
 
 def _writable(folder: Path) -> bool:
@@ -96,11 +86,6 @@ def compiled_before() -> bool:
 
 def __getattr__(name: str) -> ModuleType:
     """A file of loops, loaded when it is first asked for; from then on it is an attribute like any other."""
-    if name.startswith("_"):
+    if name not in __all__:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    try:
-        return importlib.import_module(f"{__name__}.{name}")
-    except ModuleNotFoundError as error:
-        if error.name != f"{__name__}.{name}":  # numba itself is missing, say
-            raise
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}") from None
+    return importlib.import_module(f"{__name__}.{name}")
