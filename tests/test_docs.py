@@ -165,6 +165,21 @@ def test_page_runs_as_printed(path, tmp_path, monkeypatch):
     run_page(str(path.relative_to(ROOT)), path.read_text(encoding="utf-8"))
 
 
+def table_of_commands(text: str) -> list[str]:
+    """The commands of the table of a page whose heading is ``type``, from top to bottom."""
+    rows = text.split("| you want to … | type |", 1)[1].split("\n\n", 1)[0].splitlines()[2:]
+    return [command for row in rows for command in re.findall(r"`([^`]+)`", row.split("|")[2])]
+
+
+@pytest.mark.slow
+def test_the_table_of_commands_works_from_top_to_bottom_in_an_empty_folder(tmp_path, monkeypatch):
+    pytest.importorskip("opendp")
+    monkeypatch.chdir(tmp_path)
+    listed = table_of_commands((ROOT / "README.md").read_text(encoding="utf-8"))
+    assert len(listed) > 10 and all(command.startswith("sfumato ") for command in listed)
+    run_console(Block("console", "\n".join(f"$ {command}" for command in listed), 1), "README.md")
+
+
 def test_readme_has_examples_that_run():
     running = {b.language for b in blocks((ROOT / "README.md").read_text(encoding="utf-8")) if b.runs and not b.skipped}
     assert {"python", "console"} <= running

@@ -117,6 +117,16 @@ def test_list_and_explain_cover_every_name(sfumato):
             assert told.code == 0 and entry["name"] in told.out and ":math:" not in told.out
 
 
+def test_the_demo_leaves_its_table_and_replaces_none(sfumato, tmp_path):
+    file = tmp_path / "visits.csv"
+    assert sfumato("demo", "--table", file).code == 0
+    left = pl.read_csv(file, infer_schema=False)
+    assert left.height == 3000 and "admission_date" in left.columns and list(tmp_path.iterdir()) == [file]
+    file.write_text("mine")
+    again = sfumato("demo", "--table", file)
+    assert again.code == 2 and "already exists" in again.err and file.read_text() == "mine"
+
+
 @pytest.mark.slow
 def test_demo(sfumato, tmp_path):
     for _ in range(2):  # the second run replaces the first

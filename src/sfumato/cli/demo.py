@@ -30,6 +30,9 @@ def demo(
     output: Annotated[
         Path, typer.Option("--output", "-o", help="folder to make; an earlier demo there is replaced")
     ] = Path("sfumato-demo"),
+    table: Annotated[
+        Path | None, typer.Option(help="only write the table, to try other commands on: visits.csv")
+    ] = None,
     quiet: Quiet = False,
 ) -> None:
     """Anonymize a generated hospital table twice: a release that intruders beat, and one that they do not."""
@@ -37,6 +40,9 @@ def demo(
     from sfumato.cli import attack, run, verify
 
     people = examples.hospital()
+    if table is not None:
+        _leave(people, table, quiet=quiet)
+        return
     _head("1  The table as it is", quiet=quiet)
     _alone(people)
     _head("2  A first release: everyone alike with 4 others in what outsiders know", quiet=quiet)
@@ -56,6 +62,18 @@ def demo(
         f"\nOpen {folder / 'share' / 'report.html'} (to publish) and {folder / 'owner' / 'report.html'} (to keep).",
         quiet=quiet,
     )
+
+
+def _leave(people: Dataset, table: Path, *, quiet: bool) -> None:
+    """Write the table as a file, in the format its suffix says; one that is there already is not replaced."""
+    from sfumato.cli.talk import tell
+    from sfumato.errors import OutputError
+    from sfumato.io.write import write_table
+
+    if table.exists():
+        raise OutputError(f"{table} already exists; choose another name")
+    write_table(people.to_polars(), table, people.source)
+    tell(f"{len(people):,} invented hospital visits in {table}; next: sfumato profile {table}", quiet=quiet)
 
 
 def _head(words: str, *, quiet: bool) -> None:

@@ -8,7 +8,9 @@ SENSITIVE = {
         medical condition, health, health status, symptom, symptoms, medication, medications, prescription, therapy,
         comorbidity, disability, handicap, hiv, hiv status, cancer, tumor, tumour, diabetes, depression, mental
         health, blood pressure, cholesterol, bmi, glucose, pregnant, pregnancy, abortion, smoker, smoking, smoking
-        status, alcohol, alcohol consumption, drug use, drug abuse, addiction, vaccination, vaccinated, covid, test
+        status, alcohol, alcohol consumption, drug use, drug abuse, drugs,
+        iv drugs, iv drug use, intravenous drug use, injection drug use, idu, addiction, hemo, hemophilia, haemophilia,
+        hemophiliac, haemophiliac, hämophilie, hémophilie, hemofilia, emofilia, hemofilie, drogen, drogenkonsum, vaccination, vaccinated, covid, test
         result, lab result, lab value, allergy, allergies, injury, cause of death, surgery, operation code, procedure
         code, drg, atc code, genetic, genotype, dna, genome, mutation, sick leave, sick days, suicide, stage, tumor
         stage, treatment, diagnose, diagnosen, krankheit, erkrankung, gesundheit, gesundheitszustand, befund,
@@ -36,7 +38,9 @@ SENSITIVE = {
         confesión, religione, confessione, fede, godsdienst, geloof, geloofsovertuiging, kerkgenootschap, religie,
         religião, crença, fé, religia, wyznanie, religionstillhörighet, trossamfund, trosretning, trossamfunn, uskonto""",
     "sexual life": """
-        sexual orientation, sexuality, sexual preference, sex life, lgbt, sexual partners, sexuelle orientierung,
+        sexual orientation, sexuality, homo, homosexual, homosexuality, homosexual activity, gay, lesbian, bisexual,
+        heterosexual, msm, sexual preference, sexual activity, homosexuell, homosexualität, homosexuel, homosexualité,
+        homosexualidad, omosessuale, sex life, lgbt, sexual partners, sexuelle orientierung,
         sexualität, orientation sexuelle, vie sexuelle, orientación sexual, sexualidad, orientamento sessuale,
         seksuele geaardheid, seksuele voorkeur, orientação sexual, sexualidade, orientacja seksualna, sexuell
         läggning, seksuel orientering, seksuell orientering, seksuaalinen suuntautuminen, transgender, std""",

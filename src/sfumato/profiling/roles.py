@@ -21,6 +21,7 @@ from sfumato.profiling.design import (
     warning_of_weight,
     weighs_records,
 )
+from sfumato.profiling.differences import Difference, differences
 from sfumato.profiling.finding import Finding, Sample, percent, share
 from sfumato.profiling.generalized import is_number, looks_grouped
 from sfumato.profiling.lexicon_direct import BODY_WORDS, words_in
@@ -283,6 +284,23 @@ def _know_both(telling: Telling, guesses: dict[str, RoleGuess]) -> None:
         guesses[telling.one] = dataclasses.replace(one, roles=(Role.QUASI,), reason=reason, confidence=0.6)
 
 
+def with_differences_found(columns: Sequence[Column], guesses: Mapping[str, RoleGuess]) -> dict[str, RoleGuess]:
+    """Guesses in which no column is released as it is that is the difference or the sum of two quasi-identifiers."""
+    known = [c for c in columns if Role.QUASI in guesses[c.card.name].roles]
+    free = ((Role.PLAIN,), (Role.ASK,), (Role.SENSITIVE,))
+    others = [c for c in columns if guesses[c.card.name].roles in free]
+    return {**guesses, **{found.name: _undoing(found, guesses[found.name]) for found in differences(known, others)}}
+
+
+def _undoing(found: Difference, guess: RoleGuess) -> RoleGuess:
+    """Dropped; what is sensitive is recoded with the two instead, for it may be what the table is about."""
+    if Role.SENSITIVE in guess.roles:
+        reason = f"{guess.reason}; is {found} in every record: quasi too, for as it is it would undo their recoding"
+        return dataclasses.replace(guess, roles=(Role.QUASI, Role.SENSITIVE), reason=reason)
+    reason = f"is {found} in every record: dropped, for as it is it would undo the recoding of both"
+    return dataclasses.replace(guess, roles=(Role.DIRECT,), reason=reason, confidence=0.7)
+
+
 TELLS_APART = 0.7
 """Separation from which a column without a known name is proposed as quasi."""
 
@@ -325,7 +343,7 @@ def assign_roles(columns: Sequence[Column], direct: Mapping[str, Finding]) -> di
         if name not in guesses:
             found = direct.get(name)
             guesses[name] = _direct_role(found) if found is not None else _other_role(column)
-    return with_duplicates_found(columns, guesses)
+    return with_differences_found(columns, with_duplicates_found(columns, guesses))
 
 
 def _design_roles(columns: Sequence[Column], direct: Mapping[str, Finding]) -> dict[str, RoleGuess]:
