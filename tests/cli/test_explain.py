@@ -140,3 +140,44 @@ def test_a_name_that_is_neither_known_nor_a_folder_says_both(sfumato):
     told = sfumato("explain", "nowhere")
     assert told.code == 2 and "nothing is called 'nowhere', and there is no folder of that name" in flat(told.err)
     assert sfumato("explain", "models/k_anonymity").code == 0
+
+
+@pytest.fixture(scope="module", params=["mondrian", "local_recoding"])
+def locally(request, tmp_path_factory):
+    people = sf.examples.hospital(rows=300)
+    step = sf.Mondrian() if request.param == "mondrian" else sf.LocalRecoding()
+    made = sf.anonymize(people, [sf.KAnonymity(5)], [step], seed=1)
+    return made, made.write(tmp_path_factory.mktemp("local") / "out")
+
+
+def test_the_owner_reads_what_a_local_method_made_of_every_column(sfumato, locally):
+    made, folder = locally
+    told = flat(sfumato("explain", folder).out)
+    plan = made.plans[0][1]
+    facts = plan.effort()["cells"]
+    assert set(facts) == set(made.original.schema.quasi)
+    assert sum(one["loss"] for one in facts.values()) / len(facts) == pytest.approx(plan.score)
+    changes = {change.name: change for change in made.columns}
+    for column, one in facts.items():
+        released = made.dataset.column(column).n_unique()
+        assert changes[column].distinct_after == released
+        assert f"{column}: {released:,} different cells from {changes[column].distinct_before:,} values" in told
+        assert one["loss"] == pytest.approx(float(made.pair.losses(column).mean()))
+        assert 0 <= one["exact"] + one["nothing"] <= 1
+    assert "5-anonymity is kept with nothing to spare" in told and told.count("age: ") == 1
+
+
+def test_the_worst_groups_are_told_by_size_and_loss_only(locally):
+    made, _ = locally
+    worst = made.plans[0][1].effort()["worst"]
+    assert len(worst) == 5 and all(set(one) == {"records", "loss"} and one["records"] >= 1 for one in worst)
+    assert [one["loss"] for one in worst] == sorted((one["loss"] for one in worst), reverse=True)
+    assert worst[0]["loss"] > made.plans[0][1].score
+
+
+def test_the_public_reads_of_a_local_method_no_more_than_the_certificate_says(sfumato, locally):
+    _, folder = locally
+    told = flat(sfumato("explain", folder / "share").out)
+    assert "age: recoded cell by cell; a cell leaves" in told
+    assert "different cells" not in told and "groups that lose" not in told
+    assert "cells" not in json.loads((folder / "share" / "certificate.json").read_text())["plan"][0]

@@ -30,9 +30,7 @@ def demo(
     output: Annotated[
         Path, typer.Option("--output", "-o", help="folder to make; an earlier demo there is replaced")
     ] = Path("sfumato-demo"),
-    table: Annotated[
-        Path | None, typer.Option(help="only write the table, to try other commands on: visits.csv")
-    ] = None,
+    table: Annotated[Path | None, typer.Option(help="only write the table, as CSV, to try other commands on")] = None,
     quiet: Quiet = False,
 ) -> None:
     """Anonymize a generated hospital table twice: a release that intruders beat, and one that they do not."""
@@ -65,14 +63,18 @@ def demo(
 
 
 def _leave(people: Dataset, table: Path, *, quiet: bool) -> None:
-    """Write the table as a file, in the format its suffix says; one that is there already is not replaced."""
+    """Write the table as a CSV file; one that is there already is not replaced."""
     from sfumato.cli.talk import tell
     from sfumato.errors import OutputError
-    from sfumato.io.write import write_table
 
-    if table.exists():
-        raise OutputError(f"{table} already exists; choose another name")
-    write_table(people.to_polars(), table, people.source)
+    text = people.to_polars().write_csv()
+    try:
+        with table.open("x", encoding="utf-8", newline="") as file:
+            file.write(text)
+    except FileExistsError:
+        raise OutputError(f"{table} already exists; choose another name") from None
+    except OSError as error:
+        raise OutputError(f"{table} cannot be written: {error.strerror}") from None
     tell(f"{len(people):,} invented hospital visits in {table}; next: sfumato profile {table}", quiet=quiet)
 
 

@@ -97,7 +97,10 @@ def _show_nature(found: dict[str, Any]) -> None:
 
 
 def _release(folder: Path) -> dict[str, Any]:
-    """The certificate and, where the owner's folder is beside it, the alternatives and the k-minimal nodes that were passed over."""
+    """The certificate and, where the owner's folder is beside it, what only the owner may know of how it was found.
+
+    That is the alternatives, the k-minimal nodes that were passed over, and what local methods made of cells.
+    """
     from sfumato.release.certificates import read_certificate
     from sfumato.release.folder import read_owner_record
 
@@ -105,7 +108,13 @@ def _release(folder: Path) -> dict[str, Any]:
     certificate = read_certificate(share)
     record = read_owner_record(folder / "owner", certificate) if (folder / "owner" / "release.json").is_file() else {}
     minimal = [step for step in record.get("effort", []) if step.get("k_minimal")]
-    kept = {"alternatives": record.get("alternatives"), "k_minimal": minimal or None}
+    local = [step for step in record.get("effort", []) if step.get("cells")]
+    distinct = {c["name"]: [c["distinct_before"], c["distinct_after"]] for c in record.get("columns", [])}
+    kept = {
+        "alternatives": record.get("alternatives"),
+        "k_minimal": minimal or None,
+        "local": [{**step, "distinct": distinct} for step in local] or None,
+    }
     return {**certificate, **{name: found for name, found in kept.items() if found is not None}}
 
 
@@ -127,16 +136,68 @@ def _show_release(certificate: dict[str, Any]) -> None:
             console.print(f"  {escape(column)}: {_told(place['level'], place['top'])}", soft_wrap=True)
         for column, words in step.get("masked", {}).items():
             console.print(f"  {escape(column)}: {escape(words)}", soft_wrap=True)
+        if step.get("kind") == "class recoding" and "local" not in certificate:  # the owner reads more below
+            _show_cell_by_cell(step, certificate)
         for column, count in step.get("suppressed_cells", {}).items():
             console.print(f"  {escape(column)}: {count:,} cell(s) suppressed; they match every value", soft_wrap=True)
     for column in certificate["dropped_columns"]:
         direct = "direct" in certificate["recipe"]["columns"].get(column, {}).get("role", "direct")
         why = "its role is direct" if direct else "suppressed as a whole"
         console.print(f"  {escape(column)}: dropped, {why}", soft_wrap=True)
+    for step in certificate.get("local", []):
+        _show_local(step)
+    _show_binding(certificate["verdicts"])
     for step in certificate.get("k_minimal", []):
         _show_minimal(step)
     if "alternatives" in certificate:
         _show_reasons(certificate["alternatives"]["reasons"])
+
+
+def _show_cell_by_cell(step: dict[str, Any], certificate: dict[str, Any]) -> None:
+    """What everybody may know of a local method: which columns it recoded, and what a cell of them loses on average."""
+    from rich.markup import escape
+
+    from sfumato.cli.talk import out, share
+
+    losses = {card["column"]: card["loss"] for card in certificate.get("story", {}).get("cards", [])}
+    for column in step["columns"]:
+        lost = f"; a cell leaves {share(losses[column])} of the domain open on average" if column in losses else ""
+        out().print(f"  {escape(column)}: recoded cell by cell{lost}", soft_wrap=True)
+
+
+def _show_local(step: dict[str, Any]) -> None:
+    """What a local method made of the cells, for the owner: columns that lose most first, and the groups that do. Counts only."""
+    from rich.markup import escape
+
+    from sfumato.cli.talk import out, share
+
+    cells, whole = step["cells"], sum(one["loss"] for one in step["cells"].values())
+    named = f"Cell by cell, by {step['step'].replace('_', ' ')}"
+    out().print(
+        f"\n[bold]{escape(named)}[/]: {step['regions']:,} groups"
+        if "regions" in step
+        else f"\n[bold]{escape(named)}[/]"
+    )
+    for column, one in sorted(cells.items(), key=lambda item: -item[1]["loss"]):
+        before, after = step["distinct"].get(column, (None, None))
+        kinds = "" if after is None else f"{after:,} different cells from {before:,} values, "
+        part = f"; {share(one['loss'] / whole)} of all that is lost" if whole else ""
+        open_ = f"{share(one['exact'])} exact, {share(one['nothing'])} say nothing, {share(one['loss'])} of the domain open on average"
+        out().print(f"  {escape(column)}: {kinds}{open_}{part}", soft_wrap=True)
+    worst = ", ".join(f"{one['records']:,} records ({share(one['loss'])})" for one in step["worst"])
+    if worst:
+        out().print(f"  groups that lose most of their cells: {worst}", soft_wrap=True)
+
+
+def _show_binding(verdicts: list[dict[str, Any]]) -> None:
+    """Promises that are kept with nothing to spare, where that can be told from the figures."""
+    from rich.markup import escape
+
+    from sfumato.cli.talk import out
+
+    tight = [v for v in verdicts if v["holds"] and v.get("required") is not None and v["attained"] == v["required"]]
+    for verdict in tight:
+        out().print(f"{escape(verdict['promise'])} is kept with nothing to spare", soft_wrap=True)
 
 
 def _show_minimal(step: dict[str, Any]) -> None:

@@ -25,6 +25,9 @@ if TYPE_CHECKING:
 SUPPRESSED = -1
 """The region of records that are dropped."""
 
+WORST = 5
+"""Regions that are told about because they lose most."""
+
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class ClassRecoding:
@@ -76,14 +79,13 @@ class ClassRecoding:
 
     def _lost(self) -> dict[str, float]:
         """Per column the sum of the losses of the records that are released."""
-        kept = self.regions != SUPPRESSED
-        return {name: float(self.amounts[kept] @ loss[self.regions[kept]]) for name, loss in self.losses.items()}
+        amounts, regions = self._released()
+        return {name: float(amounts @ loss[regions]) for name, loss in self.losses.items()}
 
     @property
     def suppressed_cells(self) -> dict[str, int]:
         """Number of suppressed cells per column."""
-        kept = self.regions != SUPPRESSED
-        amounts, regions = self.amounts[kept], self.regions[kept]
+        amounts, regions = self._released()
         return {name: int(amounts[cells[regions]].sum()) for name, cells in self.hidden.items()}
 
     def describe(self) -> dict[str, Any]:
@@ -100,7 +102,37 @@ class ClassRecoding:
 
     def effort(self) -> dict[str, Any]:
         """How the plan was found, for the owner."""
-        return {"objective": self.objective, "score": self.score, **self.notes}
+        told = {"objective": self.objective, "score": self.score, **self.notes}
+        return {**told, "cells": self._cell_facts(), "worst": self._worst()} if self.records else told
+
+    def _cell_facts(self) -> dict[str, dict[str, float]]:
+        """Per column, over the released records: the mean loss of a cell, and the shares told exactly and not at all."""
+        amounts, regions = self._released()
+        total = max(1, int(amounts.sum()))
+        return {
+            name: {
+                "loss": float(amounts @ loss[regions]) / total,
+                "exact": int(amounts[loss[regions] <= 0].sum()) / total,
+                "nothing": int(amounts[loss[regions] >= 1].sum()) / total,
+            }
+            for name, loss in self.losses.items()
+        }
+
+    def _worst(self) -> list[dict[str, float]]:
+        """The regions whose cells lose most, by the weights of the columns: how many records they hold, and the loss."""
+        amounts, regions = self._released()
+        if not self.losses or not len(regions):
+            return []
+        records = np.bincount(regions, weights=amounts)
+        weights = [self.weights.get(name, 1.0) for name in self.losses]
+        lost = np.average(np.stack(list(self.losses.values())), axis=0, weights=weights if any(weights) else None)
+        order = [r for r in np.lexsort((-records, -lost[: len(records)])).tolist() if records[r]]
+        return [{"records": int(records[r]), "loss": float(lost[r])} for r in order[:WORST]]
+
+    def _released(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Amounts and regions of the parts that are released."""
+        kept = self.regions != SUPPRESSED
+        return self.amounts[kept], self.regions[kept]
 
 
 def whole_classes(regions: NDArray[np.int64], records: NDArray[np.int64]) -> dict[str, NDArray[np.int64]]:
