@@ -73,6 +73,36 @@ def refusal(scene: Scene) -> str | None:
     return None
 
 
+def only_generalised(scene: Scene) -> bool:
+    """Whether the classes of the release follow from what the intruder knows and from how values were generalised.
+
+    The intruder knows every quasi-identifier that was released, as who knows a few cannot tell where classes end; every released
+    cell stands for its own original, none was suppressed (``*`` is so unless it is the top of a hierarchy), and what the
+    intruder has of people is what the table has.
+    """
+    if not set(scene.pair.quasi) <= set(common_columns(scene)):
+        return False
+    return all(_generalised(scene, name) and _known_truly(scene, name) for name in common_columns(scene))
+
+
+def _generalised(scene: Scene, name: str) -> bool:
+    reading = scene.pair.reading(name)
+    gone = np.array([label is None for label in reading.labels], dtype=bool)
+    if scene.pair.original.schema[name].hierarchy is None:
+        gone |= reading.everything
+    was_missing = np.array([value is None for value in reading.values], dtype=bool)[reading.original[scene.pair.rows]]
+    return bool(scene.pair.truthful(name).all() and (was_missing | ~gone[reading.released]).all())
+
+
+def _known_truly(scene: Scene, name: str) -> bool:
+    """Whether the intruder's values of a column are the original's."""
+    theirs, reading = encode(scene.intruder.file.column(name)), scene.pair.reading(name)
+    place = {value: code for code, value in enumerate(reading.values)}
+    same = np.array([place.get(value, -1) for value in theirs.labels], dtype=np.int64)[theirs.codes]
+    people = scene.intruder.truth >= 0
+    return bool((same[people] == reading.original[scene.intruder.truth[people]]).all())
+
+
 def require_linkable(scene: Scene) -> None:
     """Raise :class:`SchemaError` where nothing can be linked."""
     reason = refusal(scene)

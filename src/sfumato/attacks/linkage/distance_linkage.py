@@ -15,6 +15,7 @@ from sfumato.attacks.linkage.compared import (
     Suppressed,
     arrays_of,
     distance_rule,
+    only_generalised,
     percent,
     refusal,
     require_linkable,
@@ -73,6 +74,15 @@ def distances(arrays: Arrays) -> NDArray[np.float64]:
     return found
 
 
+def by_classes(files: Files, nearest: Credits) -> Credits:
+    """Link the same people as one who knows which values every class stands for: a random record of their class is taken."""
+    size = np.zeros(len(files.theirs.kind_of), dtype=np.int64)
+    size[files.same[:, 0]] = files.ours.records[files.ours.kind_of[files.same[:, 1]]]
+    own = size[nearest.rows]
+    credit = np.where(own > 0, 1 / np.maximum(1, own), 0.0)
+    return Credits(nearest.rows, credit, own, np.zeros(len(own)), complete=nearest.complete)
+
+
 @parameters
 class DistanceLinkage(Attack):
     r"""The intruder takes the nearest released record for the person's own.
@@ -88,6 +98,10 @@ class DistanceLinkage(Attack):
     ``direction``: the intruder seeks each known person in the release (``intruder``), or each released record in the
     register (``released``; then over the released records of people in the register), or both, of which the better counts.
     Torra's formulation loops over the masked file; an intruder searches it. With many equal records the two differ.
+    Labels may overlap: ``other`` of one class leaves out what ``other`` of another holds. Where values were generalised and not
+    changed, an intruder who knows all quasi-identifiers and which values each class stands for (as who can repeat the recoding does) takes a random
+    record of the right class, and the better of the two counts: everybody together are never linked less often than
+    classes over records, the marketer risk.
     ``one_to_one`` takes the assignment of all records at once with the least total distance (both files up to 4,000 rows).
 
     The search is exact: both files are reduced to their distinct records, and a tree of boxes over numbers, ranges and
@@ -143,7 +157,9 @@ class DistanceLinkage(Attack):
         files = files_of(scene)
         arrays = self._arrays(files)
         found = {way: self._credits(scene, files, arrays, way) for way in self._ways()}
-        best = max(found, key=lambda way: (_rate(found[way]), way))
+        if "intruder" in found and not self.one_to_one and only_generalised(scene):
+            found["classes"] = by_classes(files, found["intruder"])
+        best = max(found, key=lambda way: (round(_rate(found[way]), 12), way != "classes", way))
         return self._finding(scene, files, found, best)
 
     def _ways(self) -> tuple[str, ...]:
@@ -174,11 +190,14 @@ class DistanceLinkage(Attack):
     def _finding(self, scene: Scene, files: Files, found: Mapping[str, Credits], best: str) -> Finding:
         credit = found[best]
         rate = _rate(credit)
-        people = credit.rows if best == "intruder" else None
+        people = credit.rows if best != "released" else None
         truth = scene.intruder.truth if people is not None else scene.pair.rows
         sampled = "" if credit.complete else f" (a random sample of {len(credit.rows):,}, for want of time)"
+        how, more = "taking the nearest record", ""
+        if best == "classes":
+            how, more = "taking a random record of the right class", " and which values each class stands for"
         sentence = (
-            f"By taking the nearest record, an intruder who knows {', '.join(files.names)} links {percent(rate)} of "
+            f"By {how}, an intruder who knows {', '.join(files.names)}{more} links {percent(rate)} of "
             f"{len(credit.rows):,} people to their own released record{sampled}; guessing, 1 in {len(scene.pair.released):,}."
         )
         return Finding(

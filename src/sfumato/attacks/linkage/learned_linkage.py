@@ -21,6 +21,7 @@ from sfumato.attacks.linkage.aggregators import (
 from sfumato.attacks.linkage.compared import (
     Arrays,
     common_columns,
+    only_generalised,
     percent,
     plain_arrays,
     refusal,
@@ -180,6 +181,9 @@ class LearnedLinkage(Attack):
     counts as 1/c, so the value is never below that of plain linkage. In the bound, differences of distances below ε = 10⁻⁴ count
     as ties (numbers are standardised; a program knows no strict inequality), and ties that not all distances have as ties
     with a single record; where that leaves a gap, the interval has it. Over the people of the intruder's file in the original table.
+    The intruder of the worst case knows how the release was made. Where values were generalised and not changed, that tells which
+    values each class stands for, even where labels overlap: the value is then at least what a random record of the right class
+    gives (``by_classes``), which nobody exceeds by these columns alone.
     Of more than 2,000 distinct people 1,000 are drawn, fewer of more than 20,000 distinct released records; then, and where the intruder looks for a random sample of the people,
     the ends of the interval are those of Wilson intervals (95 %); the program takes up to 500. ``nodes``, ``restarts`` and ``steps``
     count work; only where the time of the scene runs out first does it decide, and ``details`` says so.
@@ -222,6 +226,8 @@ class LearnedLinkage(Attack):
             known * float(units.people.sum()) / max(1.0, float(every.people.sum()))
         )  # of whom those are the released
         result = self._result(scene, arrays, units)
+        if only_generalised(scene):
+            result = dataclasses.replace(result, by_classes=float((units.people / units.records).sum()))
         sampled = scene.intruder.sampled or len(units) < len(every)
         return self._finding(scene, arrays, result, max(people, 1e-300), sampled)
 
@@ -272,17 +278,23 @@ class LearnedLinkage(Attack):
 
     def _finding(self, scene: Scene, arrays: Arrays, result: Result, people: float, sampled: bool) -> Finding:
         worst = result.worst
-        value, bound = min(1.0, worst.linked / people), min(1.0, worst.bound / people)
-        interval = (value, bound)
+        linked, bound = max(worst.linked, result.by_classes), max(worst.bound, result.by_classes)
+        value, most = min(1.0, linked / people), min(1.0, bound / people)
+        interval = (value, most)
         if sampled:
             trials = round(people)
-            interval = (wilson(worst.linked, trials)[0], wilson(min(people, worst.bound), trials)[1])
-        certain = f"and none links more than {percent(interval[1])}"
+            interval = (wilson(linked, trials)[0], wilson(min(people, bound), trials)[1])
+        certain = f"and no such distance links more than {percent(interval[1])}"
         if worst.proved and not sampled:
             certain = f"and no such distance links more (differences below {MARGIN:g} count as ties)"
+        if linked > worst.linked + 1e-9:
+            certain = (
+                f"but who knows which values each class stands for links {percent(value)}; "
+                "nobody links more by these columns alone, as records of one class are equal"
+            )
         sentence = (
             f"With the {self.aggregator.replace('_', ' ')} of differences in {', '.join(sorted(arrays.names))} that is worst for "
-            f"them, {percent(value)} of {round(people):,} people are nearest to their own released record, ties shared out, {certain}."
+            f"them, {percent(min(1.0, worst.linked / people))} of {round(people):,} people are nearest to their own released record, ties shared out, {certain}."
         )
         return Finding(
             self.name,
@@ -292,19 +304,18 @@ class LearnedLinkage(Attack):
             1.0 / len(scene.pair.released),
             None,
             _weights(arrays, result),
-            self._details(scene, result, value, bound, people, sampled),
+            self._details(scene, result, people, sampled),
             round(people),
         )
 
-    def _details(
-        self, scene: Scene, result: Result, value: float, bound: float, people: float, sampled: bool
-    ) -> dict[str, Any]:
+    def _details(self, scene: Scene, result: Result, people: float, sampled: bool) -> dict[str, Any]:
         ordered = result.family.kind == ORDERED
         return {
             "aggregator": self.aggregator,
             "measure": "2-additive" if result.family.kind == PAIRWISE else "full",
-            "best_found": value,
-            "proved_bound": bound,
+            "best_found": min(1.0, result.worst.linked / people),
+            "proved_bound": min(1.0, result.worst.bound / people),
+            "by_classes": min(1.0, result.by_classes / people),
             "proved": result.worst.proved,
             "cross_fitted": None if result.crossed is None else min(1.0, result.crossed / people),
             "distinct_people": result.units,
@@ -317,12 +328,13 @@ class LearnedLinkage(Attack):
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Result:
-    """The worst case found of a family, and what is linked when learned on halves."""
+    """The worst case found of a family, and what is linked when learned on halves, or by knowing the classes (0: unknowable)."""
 
     family: Family
     worst: Worst
     crossed: float | None
     units: int
+    by_classes: float = 0.0
 
 
 def _equal(arrays: Arrays) -> NDArray[np.float64]:
