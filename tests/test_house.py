@@ -6,6 +6,8 @@ import runpy
 import textwrap
 from pathlib import Path
 
+import pytest
+
 TOOL = runpy.run_path(str(Path(__file__).resolve().parents[1] / "tools" / "house.py"))
 
 
@@ -55,6 +57,7 @@ def test_counts_a_small_house_by_hand(tmp_path):
     }
 
 
+@pytest.mark.slow
 def test_measures_the_house_itself():
     counted = TOOL["figures"]()
     assert counted["files"] > counted["packages"] > 10
