@@ -6,9 +6,11 @@ names anything in it.
 
 from __future__ import annotations
 
+import ast
 import importlib.metadata
 import json
 import sys
+from pathlib import Path
 
 import numpy as np
 import polars as pl
@@ -163,12 +165,12 @@ HIERARCHY = '''
 
 from typing import ClassVar
 
-from sfumato.core.hierarchy import TOP, Paths
+from sfumato.core.hierarchy import TOP, Hierarchy, Paths
 from sfumato.core.parameters import parameters
 
 
 @parameters
-class FirstLetter:
+class FirstLetter(Hierarchy):
     """A value, its first letter, the top."""
 
     name: ClassVar[str] = "first_letter"
@@ -369,8 +371,9 @@ def test_without_a_plug_in_nothing_is_known_of_it():
     assert not [name for family, name in NAMES.items() if name in registry.family(family)]
 
 
-def test_a_name_of_ours_is_refused(announced):
-    announced(("sfumato.models", "mine", "sfumato.models.k_anonymity:KAnonymity"))
+def test_a_name_of_ours_is_refused(package, announced):
+    (package / "model.py").write_text(MODEL.replace('"crowd_of"', '"k_anonymity"'), encoding="utf-8")
+    announced(("sfumato.models", "mine", "their_package.model:CrowdOf"))
     with pytest.raises(ParameterError, match="is called 'k_anonymity', as sfumato itself has one already"):
         registry.family("models")
     assert registry.family("steps"), "other families are not concerned"
@@ -390,11 +393,41 @@ def test_what_cannot_be_loaded_is_named(announced, value):
 
 
 @pytest.mark.parametrize("family", registry.FAMILIES)
-@pytest.mark.parametrize("value", ["json:dumps", "json:JSONDecoder", "sfumato.models.k_anonymity:Facts"])
+@pytest.mark.parametrize("value", ["json:dumps", "json:JSONDecoder", "sfumato.core.model:Facts"])
 def test_what_is_nothing_of_the_family_is_refused(announced, family, value):
     announced((f"sfumato.{family}", "theirs", value))
     with pytest.raises(ParameterError, match=f"plug-in '{value}' is no "):
         registry.family(family)
+
+
+@pytest.mark.parametrize(
+    ("family", "file", "lacking"),
+    [
+        ("models", "model:CrowdOf", "judge"),
+        ("steps", "step:CutOff", "apply"),
+        ("hierarchies", "hierarchy:FirstLetter", "paths"),
+    ],
+)
+def test_what_does_not_say_all_it_must_is_refused(package, announced, family, file, lacking):
+    path = package / f"{file.partition(':')[0]}.py"
+    path.write_text(path.read_text(encoding="utf-8").replace(f"def {lacking}(", "def another("), encoding="utf-8")
+    announced((f"sfumato.{family}", "theirs", f"their_package.{file}"))
+    with pytest.raises(ParameterError, match="is no "):
+        registry.family(family)
+
+
+HOOKS = {"attack", "better", "title", "line", "tried_by", "turn", "judges_detail"}
+
+
+def test_what_metrics_and_attacks_may_say_is_never_looked_for_by_name():
+    """They are members with a default; whoever asks by ``getattr`` would take a typing error for a default."""
+    asked = []
+    for path in Path(sf.__file__).parent.rglob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.Call) and getattr(node.func, "id", "") in ("getattr", "hasattr"):
+                name = node.args[1].value if isinstance(node.args[1], ast.Constant) else None
+                asked += [f"{path.name}:{node.lineno}"] if name in HOOKS else []
+    assert not asked
 
 
 def test_an_attack_of_an_unknown_intruder_is_refused(package, monkeypatch, people):

@@ -12,8 +12,11 @@ from typing import Any
 
 from sfumato.core.attack import Attack
 from sfumato.core.choices import is_number, required_fields, trivial, variants, weakest
+from sfumato.core.hierarchy import Hierarchy
 from sfumato.core.metric import Risk, Utility
+from sfumato.core.model import Model
 from sfumato.core.parameters import known_as, values_of
+from sfumato.core.step import Step
 from sfumato.errors import ParameterError, RecipeError, did_you_mean
 
 EXAMPLES = {
@@ -24,10 +27,16 @@ EXAMPLES = {
 FAMILIES = ("models", "steps", "hierarchies", "risk", "utility")
 ROOMS = {"risk": ("risk", "attacks")}
 """Families that live in several rooms: risks of the file, and attacks on a release, are one family in recipes."""
-KINDS: dict[str, tuple[type, ...]] = {"risk": (Risk, Attack), "utility": (Utility,)}
-"""What the members of a family inherit from."""
+KINDS: dict[str, tuple[type, ...]] = {
+    "models": (Model,),
+    "steps": (Step,),
+    "hierarchies": (Hierarchy,),
+    "risk": (Risk, Attack),
+    "utility": (Utility,),
+}
+"""What a plug-in of a family inherits from, so that it has all that may be asked of a member."""
 METHODS = {"models": ("needs", "failing", "judge"), "steps": ("plan", "apply"), "hierarchies": ("paths",)}
-"""What the members of the other families can do."""
+"""What it must say itself; risks, attacks and utilities cannot be made without."""
 MEASURED = tuple(name for name in ("risk", "utility") if name in FAMILIES)
 """The families whose members a recipe can set limits for."""
 
@@ -82,15 +91,15 @@ def _loaded(point: importlib.metadata.EntryPoint, family_name: str) -> Any:
 
 
 def _belongs(cls: Any, family_name: str) -> bool:
-    """Whether something is a class that could be a member of a family: named, with parameters, and able to do what they do."""
+    """Whether something is a class with parameters and a name that inherits what members have, and says what they must."""
     if (
         not isinstance(cls, type)
         or not dataclasses.is_dataclass(cls)
         or not isinstance(getattr(cls, "name", None), str)
     ):
         return False
-    able = all(callable(getattr(cls, method, None)) for method in METHODS.get(family_name, ()))
-    return able and issubclass(cls, KINDS.get(family_name, object))
+    kind = next((kind for kind in KINDS[family_name] if kind in cls.__mro__), None)
+    return kind is not None and all(getattr(cls, m) is not getattr(kind, m) for m in METHODS.get(family_name, ()))
 
 
 def _called(point: importlib.metadata.EntryPoint) -> str:

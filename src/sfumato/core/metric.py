@@ -54,7 +54,8 @@ class Metric(abc.ABC):
     """Something that is measured: a risk, an attack or a utility. Frozen, validated, written in a recipe under its ``name``.
 
     ``better`` says which way is better. On pages it is called by its ``title``, and ``line`` says what it tells, without a
-    formula; who gives neither gets the name in words, and the first line of the docstring.
+    formula; who gives neither gets the name in words, and the first line of the docstring. ``secret`` names
+    the fields that may hold values of people: the published recipe is without them.
 
     >>> class RowsKept(Metric):
     ...     "Share of records that are still there."
@@ -67,6 +68,7 @@ class Metric(abc.ABC):
     better: ClassVar[Literal["lower", "higher"]] = "lower"
     title: ClassVar[str]
     line: ClassVar[str]
+    secret: ClassVar[tuple[str, ...]] = ()
 
     def __init_subclass__(cls, **options: Any) -> None:
         super().__init_subclass__(**options)
