@@ -13,7 +13,7 @@ _PAIR = re.compile(rf"[\[(]?\s*({_NUMBER})\s*(?:,|\.\.|–|-)\s*({_NUMBER})\s*[\
 _BELOW = re.compile(rf"(?:<=?|≤)\s*({_NUMBER})|({_NUMBER})-", re.ASCII)
 _ABOVE = re.compile(rf"(?:>=?|≥)\s*({_NUMBER})|({_NUMBER})\+", re.ASCII)
 _DAY = r"\d{4}-\d{2}-\d{2}"
-_DAYS = re.compile(rf"({_DAY})\.\.({_DAY})", re.ASCII)
+_DAYS = re.compile(rf"({_DAY}(?:[ T].+?)?)\.\.({_DAY}(?:[ T].+)?)", re.ASCII)
 
 Range = tuple[float, float]
 
@@ -70,10 +70,12 @@ def range_of_numbers(text: str) -> Range | None:
 
 
 def range_of_days(text: str) -> Range | None:
-    """The first and the last day a label may stand for, as numbers of days; None for anything else.
+    """The first and the last day, or time, a label may stand for, as numbers of days; None for anything else.
 
     >>> range_of_days("1970-01-02..1970-01-11"), range_of_days("1970-01-02"), range_of_days("1970")
     ((1.0, 10.0), (1.0, 1.0), None)
+    >>> range_of_days("1970-01-02 12:00:00..1970-01-11 06:00:00")
+    (1.5, 10.25)
     """
     if found := _DAYS.fullmatch(text):
         first, last = day(found[1]), day(found[2])

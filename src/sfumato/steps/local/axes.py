@@ -52,6 +52,10 @@ class Axis:
         return len(self.labels) - 1 if self.labels and self.labels[-1] is None else -1
 
 
+MIDNIGHT = " 00:00:00"
+"""How a time ends that says no more than its day."""
+
+
 def axes_of(classes: ClassTable, schema: Schema, order: Sequence[str] | None = None) -> tuple[Axis, ...]:
     """The dimensions of a table: first the columns that ``order`` names, then the others as they stand."""
     unknown = [name for name in order or () if name not in classes.columns]
@@ -125,9 +129,15 @@ def _moment(text: str) -> int | None:
     return (moment - start) // datetime.timedelta(microseconds=1) * 1000 + extra
 
 
+def _days(first: str, last: str) -> str:
+    """A range of times that are all midnight, as the days they stand for."""
+    return f"{first[: -len(MIDNIGHT)]}..{last[: -len(MIDNIGHT)]}"
+
+
 def _join_for(ladder: Ladder, kind: Kind) -> Callable[[str, str], str]:
     if kind is Kind.DATE:
-        return "{}..{}".format
+        midnights = all(label.endswith(MIDNIGHT) for label in ladder.labels[0] if label is not None)
+        return _days if midnights else "{}..{}".format
     whole = all(label.isdecimal() for label in ladder.labels[0] if label is not None)
     return "{}-{}".format if whole else "[{}, {}]".format
 
