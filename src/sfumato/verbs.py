@@ -231,10 +231,7 @@ def check(
         )
     schema = made.schema
     for step in made.steps:
-        if hasattr(
-            step, "released_schema"
-        ):  # some steps drop, add or replace columns, or make missing match everything
-            schema = step.released_schema(schema, dataset.columns)
+        schema = step.released_schema(schema, dataset.columns)
     left = [c for c in schema.direct if c in dataset.columns]
     if left:
         raise ReleaseRefused(f"{dataset.source.name} still holds direct identifiers: {', '.join(left)}")

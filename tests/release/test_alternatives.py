@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import sfumato as sf
-from sfumato.core.step import Goal
+from sfumato.core.step import Goal, Plan, Step
 from sfumato.models.l_diversity import LDiversity
 from sfumato.release.alternatives import Neighbour, alternatives_in, alternatives_of
 from sfumato.steps.local.mondrian import Mondrian
@@ -183,7 +183,7 @@ def test_other_promises_are_explained_too():
 
 
 @dataclasses.dataclass(frozen=True)
-class FirstRows:
+class FirstRows(Step, Plan):
     """A step before the recoding: only the first rows go on."""
 
     rows: int

@@ -12,7 +12,7 @@ import pytest
 import sfumato as sf
 from sfumato import registry
 from sfumato.core.recipe import Agreement, Recipe
-from sfumato.core.step import LOOKS, Account, Effect, account_of, declaration_of
+from sfumato.core.step import LOOKS, Account, Effect, Step, account_of, declaration_of
 from sfumato.errors import SchemaError
 from sfumato.formulas.exact_draws import Draws
 from sfumato.release.certified import TYPES_FOUND, certified, certified_release
@@ -118,7 +118,7 @@ def test_hierarchies_that_look_break_it():
 
 
 def test_a_step_that_declares_nothing_looks():
-    class Nobody:
+    class Nobody(Step):
         name = "nobody"
 
     assert account_of(Nobody(), table().schema) == Account() and Account().effect is Effect.LOOKS

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol, runtime_checkable
 
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
     from sfumato.core.dataset import Dataset
     from sfumato.core.model import Model
+    from sfumato.core.objective import Landscape
     from sfumato.core.randomness import Seed
     from sfumato.core.schema import Attribute, Schema
 
@@ -64,26 +65,14 @@ class Account:
     replaced: tuple[float, float] | None = None
 
 
-@runtime_checkable
-class Accounting(Protocol):
-    """A step that says what it does to a certified ε. One that does not is held to look at the data."""
-
-    accounting: ClassVar[Declaration]
-
-    def account(self, schema: Schema) -> Account:
-        """What the step does to ε, from its fields and the schema alone."""
-        ...
-
-
-def declaration_of(step: type) -> Declaration:
+def declaration_of(step: type[Step]) -> Declaration:
     """What a class of steps declares; one that declares nothing looks at the data."""
-    declared: Declaration = vars(step).get("accounting", LOOKS)
-    return declared
+    return step.accounting
 
 
 def account_of(step: Step, schema: Schema) -> Account:
     """What a step of a recipe does to a certified ε; one that declares nothing looks at the data."""
-    return step.account(schema) if isinstance(step, Accounting) else Account()
+    return step.account(schema)
 
 
 def accounts(steps: Iterable[Step], schema: Schema) -> bool:
@@ -112,18 +101,60 @@ class Goal:
 
 
 class Plan(Protocol):
-    """What a step decided: small, pure data."""
+    """What a step decided: small, pure data.
+
+    Plans inherit this class, and with it what is true of a plan that says nothing more. A hook that a plan may have as a
+    required field is a method or has a name of its own: a field would take the inherited member for its default.
+    """
+
+    recoded_cells: ClassVar[bool] = False
+    """Whether single cells are suppressed besides the recoding of whole columns."""
+
+    @property
+    def preserved(self) -> tuple[Preserved, ...]:
+        """What masking keeps of the original, and how far it is off."""
+        return ()
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """What whoever runs the recipe should know about this plan; no data values."""
+        return ()
+
+    @property
+    def after_writing(self) -> Callable[[], None] | None:
+        """What must be stored once the release is written, and before it stands; None: nothing."""
+        return None
 
     def describe(self) -> dict[str, Any]:
         """The plan as plain data, fit for a certificate: no data values, no seeds."""
         ...
 
+    def effort(self) -> dict[str, Any]:
+        """How the plan was found, for the owner's report; empty: there is nothing to tell."""
+        return {}
+
+    def scores(self) -> dict[str, float]:
+        """The objective that was made small → what it came to; empty for a plan that was not searched for."""
+        return {}
+
 
 @runtime_checkable
 class Step(Protocol):
-    """A means. Frozen, validated, written in a recipe under its ``name``."""
+    """A means. Frozen, validated, written in a recipe under its ``name``.
+
+    Steps inherit this class: ``plan`` and ``apply`` are theirs to write, everything else has a default that is true of a
+    step that says nothing more.
+    """
 
     name: ClassVar[str]
+    secret: ClassVar[tuple[str, ...]] = ()
+    """Fields that a certificate does not show: they list data values, or must not be known."""
+    replayable: ClassVar[bool] = True
+    """Whether the same seed makes the same release again; False where draws come from the system and are not kept."""
+    accounting: ClassVar[Declaration] = LOOKS
+    """What the class may do to a certified ε, at best."""
+    surveys: ClassVar[bool] = False
+    """Whether it chooses from a lattice whose other nodes :meth:`survey` can show."""
 
     def plan(self, dataset: Dataset, goal: Goal) -> Any:
         """Decide what to do; looks at the data, changes nothing."""
@@ -132,6 +163,27 @@ class Step(Protocol):
     def apply(self, dataset: Dataset, plan: Any) -> Dataset:
         """Do it."""
         ...
+
+    @property
+    def claims(self) -> tuple[str, ...]:
+        """Direct identifiers it works on: they are dropped after the steps, not before them."""
+        return ()
+
+    def account(self, schema: Schema) -> Account:
+        """What the step does to ε, from its fields and the schema alone."""
+        return Account()
+
+    def locked(self, plan: Any) -> Step:
+        """The step that makes the same plan again, with what time or a file decided written down; for the lock file."""
+        return self
+
+    def released_schema(self, schema: Schema, columns: Sequence[str]) -> Schema:
+        """What a released table with these columns is, when ``schema`` says what the original is."""
+        return schema
+
+    def survey(self, dataset: Dataset, goal: Goal, plan: Any, *, most_nodes: int, most_effort: float) -> Landscape:
+        """What the other nodes of its lattice would keep, cost and risk; only of a step that ``surveys``."""
+        raise InternalError(f"{self.name} chooses from no lattice")
 
 
 # What a masking step decided: new values for some columns, and what they still have of the old ones.
@@ -164,7 +216,7 @@ class Preserved:
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
-class Masked:
+class Masked(Plan):
     """New values of some columns, in the order of the rows; the rows that are kept; columns that become something else.
 
     ``actions`` says in a few words what happened to each column (``noise added``). ``public`` may go into a

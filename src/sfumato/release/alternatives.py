@@ -151,7 +151,7 @@ def alternatives_of(release: Release, *, most_nodes: int, most_effort: float) ->
     proved = bool(effort.get("proved_optimal", effort.get("algorithm") in EXACT))
     return dataclasses.replace(
         found,
-        cells=getattr(plan, "cells", None) is not None,
+        cells=plan.recoded_cells,
         proved=found.overlooked is None and (found.whole or proved),
         gap=effort.get("gap"),
     )
@@ -159,7 +159,7 @@ def alternatives_of(release: Release, *, most_nodes: int, most_effort: float) ->
 
 def alternatives_in_passing(release: Release) -> Alternatives | None:
     """The same where nobody asked for it: with less effort, and None when no step chose from a lattice."""
-    if not any(hasattr(step, "survey") for step in release.recipe.steps):
+    if not any(step.surveys for step in release.recipe.steps):
         return None
     return alternatives_of(release, most_nodes=MOST_NODES_IN_PASSING, most_effort=MOST_EFFORT_IN_PASSING)
 
@@ -167,7 +167,7 @@ def alternatives_in_passing(release: Release) -> Alternatives | None:
 def _surveyed(release: Release) -> tuple[Any, Dataset, Any]:
     """The last step that chose from a lattice, the table it saw, and its plan."""
     steps = release.recipe.steps
-    last = max((i for i, step in enumerate(steps) if hasattr(step, "survey")), default=None)
+    last = max((i for i, step in enumerate(steps) if step.surveys), default=None)
     if last is None:
         raise ParameterError(
             "no step of this release chose from a lattice, so there are no other nodes to compare; "

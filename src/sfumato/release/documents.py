@@ -274,7 +274,7 @@ def owner_record(release: Release, *, told: Told, input_digest: str) -> dict[str
         "columns": [dataclasses.asdict(change) for change in release.columns],
         "contract": [kept.to_dict() for kept in release.contract],
         "scores": dict(release.scores),
-        "effort": [{"step": name, **plan.effort()} for name, plan in release.plans if hasattr(plan, "effort")],
+        "effort": [{"step": name, **effort} for name, plan in release.plans if (effort := plan.effort())],
         "alternatives": None if other is None else other.to_dict(),
         "utility": told.worth.to_dict(),
         "story": told.story,
@@ -301,8 +301,5 @@ def lock(release: Release, *, salt: str, input_digest: str, certificate: Mapping
 
 def _locked(release: Release) -> Recipe:
     """The recipe with what time decided written down: a step that was stopped by the clock says how far it got."""
-    steps = tuple(
-        step.locked(plan) if hasattr(step, "locked") else step
-        for step, (_, plan) in zip(release.recipe.steps, release.plans, strict=True)
-    )
+    steps = tuple(step.locked(plan) for step, (_, plan) in zip(release.recipe.steps, release.plans, strict=True))
     return dataclasses.replace(release.recipe, steps=steps)

@@ -92,7 +92,7 @@ class WrittenRelease:
     def add(self, key: str, found: Mapping[str, Any], *, sign: Path | None = None) -> None:
         """Write what was found into the certificate, and make both reports again: all of it or nothing."""
         self.require_key(sign)
-        if any(not getattr(step, "replayable", True) for step in self.recipe.steps):
+        if any(not step.replayable for step in self.recipe.steps):
             raise ParameterError(
                 "this release certifies an ε; what is found by comparing it with the original cannot be published with it "
                 "(--no-keep looks without writing)"

@@ -36,7 +36,7 @@ from sfumato.release.release import ColumnChange, Release
 
 if TYPE_CHECKING:
     from sfumato.core.model import Model
-    from sfumato.core.step import Step
+    from sfumato.core.step import Plan, Step
 
 
 # Limits of a recipe: how much an attack may reach, how much may be lost.
@@ -148,10 +148,10 @@ def make_release(
     form = Form.of(_format(dataset, format), dataset.source)
     original = _distinct(dataset.checked(), form, refuse=refuse)
     refuse_free_text(original)
-    claimed = {name for step in recipe.steps for name in getattr(step, "claims", ())}
+    claimed = {name for step in recipe.steps for name in step.claims}
     before = assess(original.drop(original.schema.direct), recipe.meet, population=population)
     shared = original.drop(set(original.schema.direct) - claimed)
-    plans: list[tuple[str, Any]] = []
+    plans: list[tuple[str, Plan]] = []
     for place, step in enumerate(recipe.steps):
         plan = step.plan(shared, Goal(recipe.meet, seed, progress, population, place))
         shared = step.apply(shared, plan)
@@ -170,7 +170,7 @@ def make_release(
         before=before,
         after=assess(shared),
         columns=_changes(original, shared, plans),
-        scores={plan.objective: plan.score for _, plan in plans if hasattr(plan, "score")},
+        scores={objective: score for _, plan in plans for objective, score in plan.scores().items()},
         seed=seed,
         shuffled=shuffle,
         created=datetime.datetime.now(datetime.UTC),
@@ -220,7 +220,7 @@ def _distinct(dataset: Dataset, form: Form, *, refuse: bool) -> Dataset:
 
 
 def _bounds_kept(
-    original: Dataset, shared: Dataset, recipe: Recipe, seed: Seed, plans: Sequence[tuple[str, Any]]
+    original: Dataset, shared: Dataset, recipe: Recipe, seed: Seed, plans: Sequence[tuple[str, Plan]]
 ) -> tuple[tuple[Kept, ...], tuple[Kept, ...]]:
     """What the recipe limits, and what its contract asks for, measured on what is shared."""
     if not recipe.limits and not recipe.contract:
@@ -251,7 +251,7 @@ def _refuse_broken(release: Release) -> None:
         raise ReleaseRefused(f"the output does not keep what was promised, nothing is released: {'; '.join(broken)}")
 
 
-def _changes(original: Dataset, shared: Dataset, plans: Sequence[tuple[str, Any]]) -> tuple[ColumnChange, ...]:
+def _changes(original: Dataset, shared: Dataset, plans: Sequence[tuple[str, Plan]]) -> tuple[ColumnChange, ...]:
     levels: dict[str, tuple[int, int]] = {}
     local: set[str] = set()
     masked: dict[str, list[str]] = {}

@@ -137,7 +137,7 @@ def publish(
 def keep_pseudonyms(release: Release) -> None:
     """Store what steps must remember, before the release stands: one whose vault cannot be written is not released."""
     for _, plan in release.plans:
-        if (store := getattr(plan, "after_writing", None)) is not None:
+        if (store := plan.after_writing) is not None:
             store()
 
 

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from sfumato.core.model import Verdict
     from sfumato.core.randomness import Seed
     from sfumato.core.recipe import Kept, Recipe
-    from sfumato.core.step import Preserved
+    from sfumato.core.step import Plan, Preserved
     from sfumato.evaluation import Evaluation
     from sfumato.intruders.report import AttackReport
     from sfumato.io.form import Form
@@ -58,7 +58,7 @@ class Release:
     dataset: Dataset
     original: Dataset
     recipe: Recipe
-    plans: tuple[tuple[str, Any], ...]
+    plans: tuple[tuple[str, Plan], ...]
     verdicts: tuple[Verdict, ...]
     before: Assessment
     after: Assessment
@@ -89,14 +89,14 @@ class Release:
     @property
     def preserved(self) -> tuple[Preserved, ...]:
         """What masking steps kept of the original, exactly or approximately, and how far it is off."""
-        return tuple(kept for _, plan in self.plans for kept in getattr(plan, "preserved", ()))
+        return tuple(kept for _, plan in self.plans for kept in plan.preserved)
 
     @property
     def warnings(self) -> tuple[str, ...]:
         """What steps warn of, why no ε is certified where a step accounts for one, and weights that nearly number the records."""
         judged = certified_release(self)
         broken = () if judged is None else tuple(f"no ε is certified: {reason}" for reason in judged.reasons)
-        by_steps = (warning for _, plan in self.plans for warning in getattr(plan, "warnings", ()))
+        by_steps = (warning for _, plan in self.plans for warning in plan.warnings)
         return (*by_steps, *broken, *weight_warnings(self.dataset))
 
     @property

@@ -125,7 +125,7 @@ def _replay(
         return [Claim(name, "needs original", "give --population with the second table it was made with"), suppressed]
     try:
         recipe, seed = recipes.from_dict(lock["recipe"]), Seed.of(lock["seed"])
-        unseeded = [step.name for step in recipe.steps if not getattr(step, "replayable", True)]
+        unseeded = [step.name for step in recipe.steps if not step.replayable]
         if unseeded and not seed.rehearsal:
             told = f"{', '.join(unseeded)} draws from the system and keeps nothing to draw it again by"
             return [Claim(name, "needs original", told), suppressed]

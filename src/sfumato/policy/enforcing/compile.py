@@ -36,7 +36,7 @@ PSEUDONYMS = "pseudonymize"
 
 def feasible(recipe: Recipe, dataset: Dataset) -> bool:
     """Whether the steps reach the promises. Pseudonyms are left out: they change nothing that promises look at."""
-    claimed = {name for step in recipe.steps if step.name != PSEUDONYMS for name in getattr(step, "claims", ())}
+    claimed = {name for step in recipe.steps if step.name != PSEUDONYMS for name in step.claims}
     shared = dataset.with_schema(recipe.schema)
     shared = shared.drop(set(recipe.schema.direct) - claimed)
     try:

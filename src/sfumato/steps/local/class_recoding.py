@@ -16,6 +16,7 @@ import polars as pl
 from sfumato import kernels
 from sfumato.core.classes import Placement, pack_rows
 from sfumato.core.schema import Kind, Missing
+from sfumato.core.step import Plan
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -30,7 +31,7 @@ WORST = 5
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
-class ClassRecoding:
+class ClassRecoding(Plan):
     """What a local method decided.
 
     Class *i* has the packed key ``keys[i]`` under ``placement`` (level 0) and the parts ``starts[i]…starts[i+1]``: part
@@ -99,6 +100,10 @@ class ClassRecoding:
             "suppressed_records": self.suppressed,
             **({"suppressed_cells": self.suppressed_cells} if self.hidden else {}),
         }
+
+    def scores(self) -> dict[str, float]:
+        """The objective and what it came to."""
+        return {self.objective: self.score}
 
     def effort(self) -> dict[str, Any]:
         """How the plan was found, for the owner."""

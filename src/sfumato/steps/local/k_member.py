@@ -11,7 +11,7 @@ from pydantic import Field
 
 from sfumato import kernels
 from sfumato.core.parameters import parameters
-from sfumato.core.step import Goal
+from sfumato.core.step import Goal, Step
 from sfumato.steps.local.axes import Axis, axes_of, points_of, space_of
 from sfumato.steps.local.class_recoding import ClassRecoding
 from sfumato.steps.local.cutting import blocks_of
@@ -32,7 +32,7 @@ Start = Literal["nearest", "farthest"]
 
 
 @parameters
-class KMember:
+class KMember(Step):
     r"""Form clusters of at least k records that lie close together, and release what each has in common.
 
     A cluster grows until it has *k* records, each time by the class of equal records that adds the least loss,

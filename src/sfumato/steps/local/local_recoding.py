@@ -10,6 +10,7 @@ from pydantic import Field
 
 from sfumato.core.hierarchy import all_or_nothing, ends_of
 from sfumato.core.parameters import parameters
+from sfumato.core.step import Step
 from sfumato.errors import ParameterError
 from sfumato.steps.local.class_recoding import ClassRecoding, recode_classes
 from sfumato.steps.local.k_member import plan_k_member
@@ -69,7 +70,7 @@ def _two_levels(lattice: Lattice) -> Lattice:
 
 
 @parameters
-class LocalRecoding:
+class LocalRecoding(Step):
     """Generalise cell by cell: equal values may be told more or less precisely in different records.
 
     ``respecialise`` starts from the optimal global recoding and ends below it: the cells of all nodes of the lattice are

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
 from pydantic import Field
 
 from sfumato.core.parameters import parameters
-from sfumato.core.step import Goal
+from sfumato.core.step import Goal, Step
 from sfumato.errors import ParameterError
 from sfumato.steps.local.axes import axes_of, points_of, space_of
 from sfumato.steps.local.class_recoding import ClassRecoding
@@ -29,7 +29,7 @@ Modes = Literal["strict", "relaxed", "single"]
 
 
 @parameters
-class Mondrian:
+class Mondrian(Step):
     r"""Cut the space of the quasi-identifiers along one column after the other, as long as both sides keep the promises.
 
     A region is cut along the column with the greatest :math:`w_a \ell_a`, where :math:`\ell_a` is the loss of its cell

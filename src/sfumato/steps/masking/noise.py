@@ -12,7 +12,7 @@ from pydantic import Field
 
 from sfumato.core.encoding import numbers_of
 from sfumato.core.parameters import parameters
-from sfumato.core.step import Masked, Preserved
+from sfumato.core.step import Masked, Preserved, Step
 from sfumato.errors import ParameterError, SchemaError
 from sfumato.steps.kept import Kept
 from sfumato.steps.masking.block import (
@@ -167,7 +167,7 @@ ATTACK = "who knows alpha can link by likelihood (Mahalanobis distance with the 
 
 
 @parameters
-class AddNoise:
+class AddNoise(Step):
     r"""Add random noise to numbers.
 
     ``alpha`` is the variance of the noise as a share of the variance of the column. With *S* the covariance of the

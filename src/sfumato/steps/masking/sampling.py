@@ -15,7 +15,7 @@ from sfumato.core.encoding import numbers_of
 from sfumato.core.parameters import parameters
 from sfumato.core.randomness import canonical_order
 from sfumato.core.schema import Attribute, Kind, Role, Schema
-from sfumato.core.step import Masked, Preserved
+from sfumato.core.step import Masked, Preserved, Step
 from sfumato.errors import ParameterError, SchemaError
 from sfumato.steps.masking.block import LARGEST, SMALLEST, Names, by_appearance, means_of, require_table, varies
 
@@ -76,7 +76,7 @@ WHOLE = (
 
 
 @parameters
-class Sample:
+class Sample(Step):
     r"""Release a random sample of the records, or of whole persons or households.
 
     Who is unique in a sample need not be unique among all: an intruder cannot be sure that the person looked for was sampled at

@@ -13,7 +13,7 @@ from sfumato.core.model import TOLERANCE
 from sfumato.core.parameters import parameters
 from sfumato.core.randomness import canonical_order
 from sfumato.core.schema import Schema
-from sfumato.core.step import Goal, Masked
+from sfumato.core.step import Goal, Masked, Step
 from sfumato.errors import InternalError, ParameterError, SchemaError
 from sfumato.formulas.bridge import implied_epsilon, plan_buckets
 from sfumato.formulas.closeness import distance_of
@@ -46,7 +46,7 @@ Assignment = Literal["greedy", "flow", "halving"]
 
 
 @parameters
-class Bucketize:
+class Bucketize(Step):
     r"""Release confidential values as buckets, in classes of at least k that are within a factor t of the table.
 
     Confidential values are put into *b* buckets of equal size, :math:`p_j \approx 1/b`. Records are put into classes of at

@@ -11,7 +11,7 @@ from pydantic import Field
 
 from sfumato.core.parameters import parameters
 from sfumato.core.schema import Attribute, Kind, Role, Schema
-from sfumato.core.step import Goal, Masked
+from sfumato.core.step import Goal, Masked, Step
 from sfumato.steps.kept import kept
 from sfumato.steps.masking.block import Names, require_table
 from sfumato.steps.microaggregation.centres import Table, centres, table_of
@@ -31,7 +31,7 @@ INDIVIDUAL = "individual ranking protects nobody: columns averaged one by one ar
 
 
 @parameters
-class Microaggregate:
+class Microaggregate(Step):
     r"""Put records into groups of at least k that lie close together, and release each as the mean of its group.
 
     Groups are chosen so that the squared error :math:`SSE = \sum_g \sum_{i \in g} |x_i - \bar x_g|^2` is small; as a

@@ -14,7 +14,7 @@ from sfumato.core.model import TOLERANCE
 from sfumato.core.parameters import parameters
 from sfumato.core.randomness import canonical_order
 from sfumato.core.schema import Schema
-from sfumato.core.step import Goal, Masked
+from sfumato.core.step import Goal, Masked, Step
 from sfumato.errors import InternalError, ParameterError, SchemaError
 from sfumato.formulas.closeness import distance_bounds, needed_size
 from sfumato.steps.masking.block import Names, computable, require_table
@@ -154,7 +154,7 @@ class _Merging:
 
 
 @parameters
-class TClosenessMicroaggregate:
+class TClosenessMicroaggregate(Step):
     r"""Release quasi-identifiers as centres of groups of at least k in which the confidential column is t-close.
 
     The distance is the earth mover's on the line of the confidential column: ``rank`` gives each record its own rank (the paper's;

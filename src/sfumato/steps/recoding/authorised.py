@@ -10,7 +10,7 @@ from pydantic import AfterValidator, Field
 
 from sfumato.core.encoding import encode
 from sfumato.core.parameters import parameters
-from sfumato.core.step import Masked
+from sfumato.core.step import Masked, Step
 from sfumato.errors import ParameterError, ReleaseRefused
 
 if TYPE_CHECKING:
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 @parameters
-class Authorised:
+class Authorised(Step):
     """Keep the rows whose policy allows the use; everybody else is left out before anything is done with their data.
 
     ``by`` is the column that names each row's policy, ``allowed`` the policies that allow the use. A row without a policy, or

@@ -19,7 +19,7 @@ from sfumato.core.objective import OBJECTIVES, objective_named
 from sfumato.core.parameters import parameters
 from sfumato.core.population import count_needed
 from sfumato.core.schema import Kind
-from sfumato.core.step import Goal
+from sfumato.core.step import Goal, Plan, Step
 from sfumato.errors import ParameterError, SchemaError, Unsatisfiable
 from sfumato.steps.local.class_recoding import recode_classes
 from sfumato.steps.local.regions import written_alike
@@ -48,7 +48,7 @@ LEAST = 1e-6
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
-class Recoding:
+class Recoding(Plan):
     """What global recoding decided: a level for every quasi-identifier and the classes to drop.
 
     ``dropped`` holds the packed keys, at the released levels, of the classes whose records are suppressed.
@@ -83,6 +83,10 @@ class Recoding:
         """That the lattice was too large to decide."""
         return warnings_of(self.notes)
 
+    def scores(self) -> dict[str, float]:
+        """The objective and what it came to."""
+        return {self.objective: self.score}
+
     def effort(self) -> dict[str, Any]:
         """How the plan was found, for the owner."""
         return {
@@ -96,7 +100,7 @@ class Recoding:
 
 
 @parameters
-class GlobalRecoding:
+class GlobalRecoding(Step):
     """Give each quasi-identifier one level of its hierarchy so that the promises hold at the least cost.
 
     The result is the optimum of ``objective`` over the whole lattice of levels, subject to the models and to a
@@ -142,6 +146,7 @@ class GlobalRecoding:
     seconds: Annotated[float | None, Field(gt=0, description="time after which the algorithm anytime stops")] = None
 
     name: ClassVar[str] = "global_recoding"
+    surveys: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         objective = objective_named(self.objective)

@@ -15,7 +15,7 @@ from sfumato.core.encoding import Encoded, encode
 from sfumato.core.hierarchy import is_fixed
 from sfumato.core.parameters import parameters
 from sfumato.core.schema import Attribute, Kind, Schema
-from sfumato.core.step import Account, Declaration, Effect, Masked
+from sfumato.core.step import Account, Declaration, Effect, Masked, Step
 from sfumato.errors import ParameterError, SchemaError
 
 if TYPE_CHECKING:
@@ -29,7 +29,7 @@ Levels = dict[str, Level]
 
 
 @parameters
-class PersonalLevels:
+class PersonalLevels(Step):
     r"""Raise each value to the lowest level that the policy of its row allows.
 
     A value *v* of a row under policy *p* is released as its generalization at level

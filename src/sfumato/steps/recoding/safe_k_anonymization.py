@@ -19,7 +19,7 @@ from sfumato.core.hierarchy import bind, is_fixed
 from sfumato.core.parameters import parameters
 from sfumato.core.randomness import canonical_order
 from sfumato.core.schema import Attribute, Kind, Role, Schema
-from sfumato.core.step import Account, Declaration, Effect, Goal, Masked
+from sfumato.core.step import Account, Declaration, Effect, Goal, Masked, Step
 from sfumato.errors import ParameterError, SchemaError, did_you_mean
 from sfumato.formulas.exact_draws import Draws
 from sfumato.formulas.safe_anonymization import delta_of, needed_k, usual_beta
@@ -96,7 +96,7 @@ if TYPE_CHECKING:
 
 
 @parameters
-class SafeAnonymize:
+class SafeAnonymize(Step):
     r"""Sample records with probability β, generalise by fixed levels, drop classes with fewer than k: (ε, δ)-private.
 
     Classes are made of **all** columns that are released, sensitive ones too: every record that is released is equal to k − 1 others

@@ -13,6 +13,7 @@ from sfumato.core.evidence import needed
 from sfumato.core.hierarchy import Ladder, all_or_nothing, ends_of
 from sfumato.core.objective import Objective, Tally
 from sfumato.core.population import count_needed
+from sfumato.core.step import Plan
 from sfumato.errors import ParameterError, SchemaError, Unsatisfiable
 from sfumato.steps.recoding.lattice import Lattice, normalised_weights
 from sfumato.steps.recoding.optimal import Search
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
 
 
 @dataclasses.dataclass(frozen=True)
-class DroppedColumns:
+class DroppedColumns(Plan):
     """Which quasi-identifiers are dropped; ``score`` is their share of all importance."""
 
     dropped: tuple[str, ...]
@@ -39,6 +40,10 @@ class DroppedColumns:
     def describe(self) -> dict[str, Any]:
         """The plan as plain data: no data values."""
         return {"kind": "attribute suppression", "columns": list(self.dropped), "suppressed_records": 0}
+
+    def scores(self) -> dict[str, float]:
+        """The objective and what it came to."""
+        return {self.objective: self.score}
 
     def effort(self) -> dict[str, Any]:
         """How the plan was found, for the owner."""

@@ -5,10 +5,11 @@ from __future__ import annotations
 import dataclasses
 import math
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from sfumato.core.classes import count_classes
 from sfumato.core.evidence import needed
+from sfumato.core.step import Plan
 from sfumato.errors import Unsatisfiable
 from sfumato.steps.suppression.cells import Combinations, Demand, Parts, demands_of, prices_of, require_enough
 from sfumato.steps.suppression.greedy import suppress_greedily
@@ -82,11 +83,13 @@ def _notes(found: Parts, demands: tuple[Demand, ...]) -> dict[str, Any]:
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
-class RecodedCells:
+class RecodedCells(Plan):
     """A column recoding that drops no record, and the cells that are suppressed in the recoded table."""
 
     recoding: Recoding
     cells: ClassRecoding
+
+    recoded_cells: ClassVar[bool] = True
 
     @property
     def levels(self) -> dict[str, int]:

@@ -14,6 +14,7 @@ from sfumato.core.evidence import needed
 from sfumato.core.objective import objective_named
 from sfumato.core.parameters import parameters
 from sfumato.core.population import count_needed
+from sfumato.core.step import Step
 from sfumato.errors import ParameterError, Unsatisfiable
 from sfumato.steps.local.class_recoding import SUPPRESSED, ClassRecoding, recode_classes, whole_classes
 from sfumato.steps.local.regions import written_alike
@@ -32,7 +33,7 @@ Named = Annotated[Sequence[Combination], Field(min_length=1), AfterValidator(tup
 
 
 @parameters
-class Suppress:
+class Suppress(Step):
     r"""Leave out records, columns or cells until the promises hold; nothing is generalised.
 
     ``tuple`` drops the records of all classes that fail, and again of those that fail then, under any model. Classes are

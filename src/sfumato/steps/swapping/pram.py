@@ -15,7 +15,7 @@ from sfumato import kernels
 from sfumato.core.design import units_of, weights_of
 from sfumato.core.encoding import label
 from sfumato.core.parameters import parameters
-from sfumato.core.step import Goal, Masked, Preserved
+from sfumato.core.step import Goal, Masked, Preserved, Step
 from sfumato.errors import ParameterError, SchemaError
 from sfumato.formulas.transition import (
     checked_matrix,
@@ -273,7 +273,7 @@ def _without_values(matrices: Any, validate: ValidatorFunctionWrapHandler) -> An
 
 
 @parameters
-class Pram:
+class Pram(Step):
     r"""Release each value of a column as another one with a known probability (post-randomisation method).
 
     .. math:: R_{ij} = \Pr(i \to j)

@@ -13,7 +13,7 @@ from pydantic import Field
 from sfumato.core.design import weights_of
 from sfumato.core.encoding import as_column, encode, numbers_of
 from sfumato.core.parameters import parameters
-from sfumato.core.step import Goal, Masked, Preserved
+from sfumato.core.step import Goal, Masked, Preserved, Step
 from sfumato.errors import ParameterError
 from sfumato.steps.kept import correlations, correlations_kept, mean_kept, values_kept
 from sfumato.steps.swapping.ground import (
@@ -145,7 +145,7 @@ BREAKABLE = (
 
 
 @parameters
-class RankSwap:
+class RankSwap(Step):
     r"""Exchange the values of each column between records whose ranks differ by at most a share p of the records.
 
     The N records that take part are sorted, within strata where there are any; from the lowest on, each that is still

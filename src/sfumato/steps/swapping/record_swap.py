@@ -13,7 +13,7 @@ from sfumato import kernels
 from sfumato.core.design import units_of
 from sfumato.core.encoding import encode
 from sfumato.core.parameters import parameters
-from sfumato.core.step import Goal, Masked, Preserved
+from sfumato.core.step import Goal, Masked, Preserved, Step
 from sfumato.errors import SchemaError
 from sfumato.steps.kept import table_kept
 from sfumato.steps.swapping.ground import (
@@ -182,7 +182,7 @@ Profiles = Annotated[Sequence[Within], Field(min_length=1), AfterValidator(tuple
 
 
 @parameters
-class SwapHouseholds:
+class SwapHouseholds(Step):
     r"""Exchange the geography of households at risk with that of similar households in other areas.
 
     ``geography`` lists columns from the largest areas to the smallest, ``risk`` the columns by which people stand out. At level l

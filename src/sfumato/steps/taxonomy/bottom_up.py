@@ -10,7 +10,7 @@ import numpy as np
 from pydantic import Field
 
 from sfumato.core.parameters import parameters
-from sfumato.core.step import Goal
+from sfumato.core.step import Goal, Step
 from sfumato.steps.taxonomy.cut import Cut, CutRecoding, bottommost, cut_recoding, gain, nodes_of, recode_columns
 from sfumato.steps.taxonomy.ground import Ground
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 @parameters
-class BottomUpGeneralization:
+class BottomUpGeneralization(Step):
     r"""Generalise values until the promises hold, those first that cost little information for much anonymity.
 
     A *generalization* replaces all children *c* of a node *p* of a hierarchy by *p*, everywhere in the table; other values of

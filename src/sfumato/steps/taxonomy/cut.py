@@ -19,6 +19,7 @@ from sfumato import kernels
 from sfumato.core.classes import Placement, pack_rows, remap_to
 from sfumato.core.encoding import encode
 from sfumato.core.schema import Kind
+from sfumato.core.step import Plan
 from sfumato.steps.local.regions import Cells, cells_of, written_alike
 
 if TYPE_CHECKING:
@@ -33,7 +34,7 @@ Cut = tuple[int, ...]
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
-class CutRecoding:
+class CutRecoding(Plan):
     """What was decided: the released label of every value, and the classes to drop.
 
     ``cells[column][code]`` is a code into ``labels[column]`` and ``losses[column][code]`` the loss of that cell, for the codes
@@ -66,6 +67,10 @@ class CutRecoding:
             "suppressed_records": self.suppressed,
             "suppressed_classes": len(self.dropped),
         }
+
+    def scores(self) -> dict[str, float]:
+        """The objective and what it came to."""
+        return {self.objective: self.score}
 
     def effort(self) -> dict[str, Any]:
         """How the plan was found, for the owner."""

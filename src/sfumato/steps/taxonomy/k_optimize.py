@@ -14,7 +14,7 @@ from pydantic import Field
 from sfumato import kernels
 from sfumato.core.classes import Layout
 from sfumato.core.parameters import parameters
-from sfumato.core.step import Goal
+from sfumato.core.step import Goal, Step
 from sfumato.errors import ParameterError
 from sfumato.steps.taxonomy.cut import Cut, CutRecoding, cut_recoding, group_of_ranks, recode_columns
 from sfumato.steps.taxonomy.ground import Ground
@@ -187,7 +187,7 @@ Waiting = tuple[float, int, int, frozenset[Point], list[Point]]
 
 
 @parameters
-class KOptimize:
+class KOptimize(Step):
     r"""Cut every column into ranges of neighbouring values so that the cost is the least there is.
 
     All columns begin uncut; an anonymization is a set of *cut points*. Classes that break a promise are suppressed. The cost is

@@ -11,7 +11,7 @@ import numpy as np
 from pydantic import Field
 
 from sfumato.core.parameters import parameters
-from sfumato.core.step import Goal
+from sfumato.core.step import Goal, Step
 from sfumato.steps.taxonomy.cut import (
     Cut,
     CutRecoding,
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 
 @parameters
-class TopDownSpecialization:
+class TopDownSpecialization(Step):
     r"""Specialise values, best first, as long as the promises hold, so that a class label can still be predicted.
 
     All columns begin at the top of their hierarchies. A *specialisation* replaces one value *v* by its children, everywhere in
