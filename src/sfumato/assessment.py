@@ -73,8 +73,7 @@ class Assessment:
         return class_size_chart(self.class_sizes, self._promised_k(), counted=counted)
 
     def _promised_k(self) -> int | None:
-        asked = [int(v.required) for v in self.verdicts if v.model == "k_anonymity" and v.required]
-        return max(asked, default=None)
+        return max((v.crowd for v in self.verdicts if v.crowd), default=None)
 
     def _repr_html_(self) -> str:
         rows = [(m.name.replace("_", " "), f"{m.value:.2%}", m.meaning) for m in self.measures]

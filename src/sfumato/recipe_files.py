@@ -25,6 +25,7 @@ from pathlib import Path
 from typing import Any
 
 from sfumato import registry
+from sfumato.core.model import Model
 from sfumato.core.parameters import known_as
 from sfumato.core.recipe import BOUNDS, VERSION, Agreement, Recipe
 from sfumato.core.schema import Attribute, Kind, Missing, Schema
@@ -379,9 +380,9 @@ def _relative(hierarchy: Any, base: Path) -> Any:
     return dataclasses.replace(hierarchy, path=path)
 
 
-def _moved(model: Any, here: Path, there: Path) -> Any:
+def _moved(model: Model, here: Path, there: Path) -> Model:
     """A model as a recipe in another folder would write it: the file of a population it names is found from there."""
-    path = getattr(model, "population", None)
+    path = model.population
     if path is None or here == there or Path(path).is_absolute():
         return model
     return dataclasses.replace(model, population=os.path.relpath(here / path, there))

@@ -515,13 +515,12 @@ class Downcoding(Attack):
 
 def promised_k(scene: Scene) -> int | None:
     """The largest k of k-anonymity among the promises, or None if there is none above 1."""
-    found = [int(getattr(model, "k", 1)) for model in scene.models if model.name == "k_anonymity"]
+    found = [model.crowd for model in scene.models if model.crowd is not None]
     return max(found) if found and max(found) > 1 else None
 
 
 def _only_k(scene: Scene) -> bool:
-    promised = [model for model in scene.models if model.name == "k_anonymity"]
-    strongest = max(promised, key=lambda model: int(getattr(model, "k", 1)))
+    strongest = max(scene.models, key=lambda model: model.crowd or 0)
     return all(strongest.implies(model) for model in scene.models if model is not strongest)
 
 

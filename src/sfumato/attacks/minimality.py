@@ -169,7 +169,7 @@ def _promised(scene: Scene) -> dict[str, int]:
     """The sensitive columns for which l-diversity was promised, and the l."""
     wanted = {}
     for model in scene.models:
-        column, degree = getattr(model, "sensitive", None), getattr(model, "l", None)
-        if model.name == "l_diversity" and isinstance(column, str) and degree is not None and column in targets(scene):
+        column, degree = model.diversity or ((), 0)
+        if isinstance(column, str) and column in targets(scene):
             wanted[column] = max(2, int(degree))
     return wanted

@@ -13,7 +13,6 @@ from rich.table import Table
 
 from sfumato.cli.options import Data, Json, Quiet, read_data, reading
 from sfumato.cli.talk import bar, give_json, out, progress, share
-from sfumato.core.encoding import parts_of
 from sfumato.core.source import NOTHING_SAID, Intake
 from sfumato.errors import ParameterError
 
@@ -141,7 +140,7 @@ def _described(
             "say what an intruder knows: a recipe (-r visits.yaml) or columns (--quasi age --quasi zip)"
         )
     dataset.require(quasi)
-    asked_about = {part for question in questions for part in parts_of(getattr(question.model, "sensitive", ()))}
+    asked_about = {column for question in questions for column in question.model.about}
     rest = [c for c in dataset.columns if c not in quasi]
     sensitive = [c for c in rest if c in asked_about]
     return dataset.with_roles(quasi=quasi, sensitive=sensitive, plain=[c for c in rest if c not in sensitive]), ()

@@ -119,7 +119,7 @@ def needed(models: Sequence[Model], schema: Schema) -> Needs:
 
 def population_path(models: Sequence[Model]) -> str | None:
     """The file with the population that these models name, or None; they must not name different ones."""
-    named = dict.fromkeys(p for p in (getattr(model, "population", None) for model in models) if p is not None)
+    named = dict.fromkeys(model.population for model in models if model.population is not None)
     if len(named) > 1:
         raise ParameterError(f"models name {len(named)} different population tables; a run compares with one")
     return next(iter(named), None)

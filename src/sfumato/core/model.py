@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, Protocol, runtime_checkable
 
+from sfumato.core.encoding import parts_of
 from sfumato.core.notebook import html_table
 
 if TYPE_CHECKING:
@@ -87,7 +88,7 @@ class Verdict:
 
     ``attained`` is the strongest parameter that holds (k today, the largest l, the smallest t);
     ``per_class`` the value of each class; ``failing`` the indices of the classes that break the promise and
-    ``records`` how many records they hold; ``sentence`` what a data steward reads.
+    ``records`` how many records they hold; ``sentence`` what a data steward reads; ``crowd`` that of the model.
     """
 
     model: str
@@ -101,6 +102,7 @@ class Verdict:
     failing_sizes: NDArray[np.int64]
     records: int
     missing_rule: str = "category"
+    crowd: int | None = None
 
     def __bool__(self) -> bool:
         return self.holds
@@ -150,10 +152,15 @@ class Model(Protocol):
     at a coarser node is also suppressed at each finer one, so bounds on suppression are valid too. ``scope`` is
     ``class`` when a class fails or holds whatever the others do, and ``table`` when it depends on which classes
     are kept (an average, a distribution of the release itself): then suppression is repeated until nothing fails.
+
+    Models inherit this class. Down to ``implies`` everything is theirs to write; what follows has a default that is true
+    of a model that says nothing more.
     """
 
     name: ClassVar[str]
     facts: ClassVar[Facts]
+    secret: ClassVar[tuple[str, ...]] = ()
+    """Fields that a certificate does not show: they list data values."""
 
     @property
     def monotone(self) -> bool:
@@ -190,3 +197,54 @@ class Model(Protocol):
     def implies(self, other: Model) -> bool:
         """Whether a table that keeps this promise surely keeps the other one."""
         ...
+
+    @property
+    def crowd(self) -> int | None:
+        """The k of a promise that is k-anonymity and nothing else; None for every other promise."""
+        return None
+
+    def crowds(self, columns: Sequence[str]) -> Iterable[tuple[Sequence[str], int]] | None:
+        """Sets of these quasi-identifiers, and how many records must share every combination of values in each.
+
+        None for a promise that asks for anything else.
+        """
+        return None if self.crowd is None else [(columns, self.crowd)]
+
+    @property
+    def enough_k(self) -> int | None:
+        """The k from which k-anonymity alone keeps the promise; None where no k does."""
+        return None
+
+    @property
+    def population(self) -> str | None:
+        """The file with a table of everyone that it names; None: it names none."""
+        return None
+
+    @property
+    def about(self) -> tuple[str, ...]:
+        """The sensitive columns that it names."""
+        return ()
+
+    @property
+    def diversity(self) -> tuple[Column, float] | None:
+        """The sensitive column of which every class must show so many values (l-diversity), and the number."""
+        return None
+
+    def forced(self, evidence: Evidence) -> NDArray[np.int64] | None:
+        """Per class, how many of its records every finer recoding must suppress; None: no more than ``failing`` tells."""
+        return None
+
+    def excess(self, evidence: Evidence) -> tuple[NDArray[np.float64], float] | None:
+        """Per class what it adds to a sum over the released ones, and the most that sum may be; None: it is no such sum."""
+        return None
+
+
+class SensitiveModel(Model, Protocol):
+    """A promise about the values of a sensitive column, or of several that are taken together."""
+
+    sensitive: Any
+
+    @property
+    def about(self) -> tuple[str, ...]:
+        """The sensitive columns that it names."""
+        return parts_of(self.sensitive)

@@ -8,7 +8,7 @@ import numpy as np
 from pydantic import Field
 
 from sfumato import kernels
-from sfumato.core.model import TOLERANCE, Evidence, Facts, Model, Needs, Verdict
+from sfumato.core.model import TOLERANCE, Evidence, Facts, Model, Needs, SensitiveModel, Verdict
 from sfumato.core.parameters import parameters
 from sfumato.errors import ParameterError, SchemaError
 from sfumato.models.k_anonymity import KAnonymity
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 
 @parameters
-class AlphaKAnonymity:
+class AlphaKAnonymity(SensitiveModel):
     r"""Every class holds at least k records, and no protected value more than a share α of them.
 
     .. math:: |E| \ge k \quad\text{and}\quad \max_{s \in S} \frac{|E_s|}{|E|} \le \alpha

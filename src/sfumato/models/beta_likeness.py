@@ -8,7 +8,7 @@ import numpy as np
 from pydantic import Field
 
 from sfumato import kernels
-from sfumato.core.model import TOLERANCE, Evidence, Facts, Model, Needs, Verdict
+from sfumato.core.model import TOLERANCE, Evidence, Facts, Model, Needs, SensitiveModel, Verdict
 from sfumato.core.parameters import parameters
 from sfumato.models.sensitive import (
     Sensitive,
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 
 @parameters
-class BetaLikeness:
+class BetaLikeness(SensitiveModel):
     r"""In no class does the share of a sensitive value exceed that in the original table by more than β times.
 
     .. math::

@@ -29,7 +29,7 @@ AtLeast = Annotated[int, Field(ge=1, description="how many records must be possi
 
 
 @parameters
-class OneKAnonymity:
+class OneKAnonymity(Model):
     r"""Every original record is generalised by at least k released records.
 
     .. math:: \min_x |\{y : x \sqsubseteq y\}| \ge k
@@ -84,7 +84,7 @@ class OneKAnonymity:
 
 
 @parameters
-class KOneAnonymity:
+class KOneAnonymity(Model):
     r"""Every released record generalises at least k original records.
 
     .. math:: \min_y |\{x : x \sqsubseteq y\}| \ge k
@@ -135,7 +135,7 @@ class KOneAnonymity:
 
 
 @parameters
-class KKAnonymity:
+class KKAnonymity(Model):
     r"""Both (1,k)- and (k,1)-anonymity.
 
     .. math:: \min\Bigl(\min_x |\{y : x \sqsubseteq y\}|,\ \min_y |\{x : x \sqsubseteq y\}|\Bigr) \ge k
@@ -192,7 +192,7 @@ class KKAnonymity:
 
 
 @parameters
-class KConcealment:
+class KConcealment(Model):
     r"""Every original record has at least k matches: released records it has in some assignment of all records at once.
 
     .. math:: \min_x |\{y : (x, y) \text{ lies in a perfect matching of the consistency graph}\}| \ge k

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 @parameters
-class KConfusion:
+class KConfusion(Model):
     r"""For every released record, at least k originals remain likely under each attack that was run.
 
     .. math:: \min_a \min_y \bigl|\{x : P_a(x \mid y) \ge t\}\bigr| \ge k

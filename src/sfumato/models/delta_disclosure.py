@@ -9,7 +9,7 @@ import numpy as np
 from pydantic import Field
 
 from sfumato import kernels
-from sfumato.core.model import TOLERANCE, Evidence, Facts, Model, Needs, Verdict
+from sfumato.core.model import TOLERANCE, Evidence, Facts, Model, Needs, SensitiveModel, Verdict
 from sfumato.core.parameters import parameters
 from sfumato.models.beta_likeness import BetaLikeness
 from sfumato.models.sensitive import (
@@ -36,7 +36,7 @@ LARGEST = 700.0
 
 
 @parameters
-class DeltaDisclosure:
+class DeltaDisclosure(SensitiveModel):
     r"""In every class the share of each sensitive value is within a factor :math:`e^\delta` of that in the original table.
 
     .. math:: \Bigl|\ln \frac{q_i}{p_i}\Bigr| < \delta \quad\text{for every value of the table}

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 @parameters
-class DeltaPresence:
+class DeltaPresence(Model):
     r"""For everyone of the population, the chance of being in the table lies between ``low`` and ``high``.
 
     .. math:: \delta_{min} \le \frac{f_E}{F_E} \le \delta_{max} \quad \text{for every class } E

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 @parameters
-class ExpectedReidentifications:
+class ExpectedReidentifications(Model):
     r"""An intruder who tries all records gets at most ``limit`` of them right, by expectation.
 
     .. math:: \sum_E f_E\, r_E \le R

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 @parameters
-class KAnonymity:
+class KAnonymity(Model):
     r"""Every class of equal quasi-identifiers holds at least k records (or persons).
 
     .. math:: \min_E |E| \ge k
@@ -71,7 +71,13 @@ class KAnonymity:
             failing_sizes=sizes[failing],
             records=int(evidence.classes.records[failing].sum()),
             missing_rule="category" if evidence.wildcard is None else "wildcard",
+            crowd=self.crowd,
         )
+
+    @property
+    def crowd(self) -> int:
+        """The k."""
+        return self.k
 
     @property
     def enough_k(self) -> int:
@@ -80,8 +86,7 @@ class KAnonymity:
 
     def implies(self, other: Model) -> bool:
         """A larger k implies a smaller one, and every promise for which some ``enough_k`` is."""
-        enough = getattr(other, "enough_k", None)
-        return enough is not None and self.k >= enough
+        return other.enough_k is not None and self.k >= other.enough_k
 
 
 def _sentence(k: int, attained: int | None, evidence: Evidence, short: int) -> str:

@@ -23,7 +23,7 @@ USUAL_CONFIDENCE = 0.95
 
 
 @parameters
-class KMap:
+class KMap(Model):
     r"""Every released class matches at least k records of the population the table was drawn from.
 
     .. math:: \min_E F_E \ge k

@@ -9,7 +9,7 @@ import numpy as np
 from pydantic import Field
 
 from sfumato import kernels
-from sfumato.core.model import TOLERANCE, Evidence, Facts, Model, Needs, Verdict
+from sfumato.core.model import TOLERANCE, Evidence, Facts, Model, Needs, SensitiveModel, Verdict
 from sfumato.core.parameters import parameters
 from sfumato.errors import ParameterError
 from sfumato.models.k_anonymity import KAnonymity
@@ -30,11 +30,12 @@ from sfumato.models.sensitive import (
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from sfumato.core.encoding import Column
     from sfumato.core.schema import Schema
 
 
 @parameters
-class LDiversity:
+class LDiversity(SensitiveModel):
     r"""Every class shows at least l well-represented values of the sensitive column.
 
     .. math::
@@ -102,6 +103,11 @@ class LDiversity:
             "recursive": f"recursive ({self.c or 0:g}, {self.l:g})-diversity",
         }
         return f"{degree[self.kind]} of {spoken(self.sensitive)}"
+
+    @property
+    def diversity(self) -> tuple[Column, float]:
+        """The sensitive column and l."""
+        return self.sensitive, self.l
 
     def needs(self, schema: Schema) -> Needs:
         """The sensitive column, counted per class."""

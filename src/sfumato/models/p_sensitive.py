@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 
 from pydantic import Field
 
-from sfumato.core.model import Evidence, Facts, Model, Needs, Verdict
+from sfumato.core.model import Evidence, Facts, Model, Needs, SensitiveModel, Verdict
 from sfumato.core.parameters import parameters
 from sfumato.errors import ParameterError
 from sfumato.models.k_anonymity import KAnonymity
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 
 @parameters
-class PSensitive:
+class PSensitive(SensitiveModel):
     r"""Every class holds at least k records and at least p different values of the sensitive column.
 
     .. math:: |E| \ge k \quad\text{and}\quad m_E \ge p

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 @parameters
-class PopulationUniqueness:
+class PopulationUniqueness(Model):
     r"""At most a share of the records is, by estimate, unique in the population the table was drawn from.
 
     .. math:: \hat U / N \le s

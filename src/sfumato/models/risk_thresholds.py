@@ -30,7 +30,7 @@ Chance = Annotated[float, Field(gt=0, le=1)]
 
 
 @parameters
-class MaximumRisk:
+class MaximumRisk(Model):
     r"""Nobody is picked rightly with a chance above the threshold.
 
     .. math:: \max_E 1/f_E \le \tau
@@ -87,7 +87,7 @@ class MaximumRisk:
 
 
 @parameters
-class AverageRisk:
+class AverageRisk(Model):
     r"""Over all records, the mean chance of being picked rightly is at most the threshold.
 
     .. math:: \frac{1}{N} \sum_E f_E \cdot \frac{1}{f_E} = \frac{\text{number of classes}}{N} \le \tau
@@ -146,7 +146,7 @@ class AverageRisk:
 
 
 @parameters
-class RecordsAtRisk:
+class RecordsAtRisk(Model):
     r"""At most a share of the records has a chance of being picked rightly that is above the threshold.
 
     .. math:: \frac{1}{N} \sum_E f_E \,[1/f_E > \tau] \le s

@@ -10,7 +10,7 @@ from pydantic import Field
 
 from sfumato import kernels
 from sfumato.core.classes import Counts
-from sfumato.core.model import TOLERANCE, Evidence, Facts, Model, Needs, Verdict, before_masking
+from sfumato.core.model import TOLERANCE, Evidence, Facts, Model, Needs, SensitiveModel, Verdict, before_masking
 from sfumato.core.parameters import parameters
 from sfumato.errors import ParameterError, SchemaError
 from sfumato.models.ground import axis, axis_problem
@@ -29,7 +29,7 @@ CELLS = 4_000_000
 
 
 @parameters
-class StochasticTCloseness:
+class StochasticTCloseness(SensitiveModel):
     r"""After every sensitive value passed through a random mechanism, each class is within distance t of the table.
 
     .. math::

@@ -25,7 +25,7 @@ Combination = Annotated[Sequence[str], Field(min_length=1), AfterValidator(lambd
 
 
 @parameters
-class KOnSubsets:
+class KOnSubsets(Model):
     r"""Whatever ``size`` quasi-identifiers an intruder knows, at least k records share their values.
 
     .. math:: \min_{|A| = m} \min_{E_A} |E_A| \ge k
@@ -64,6 +64,10 @@ class KOnSubsets:
         """Fewer columns make larger classes."""
         return self.k
 
+    def crowds(self, columns: Sequence[str]) -> Iterable[tuple[Sequence[str], int]]:
+        """Every subset of so many columns, and k."""
+        return ((names, self.k) for names in itertools.combinations(columns, self.size))
+
     def needs(self, schema: Schema) -> Needs:
         """Nothing but the classes; but there must be as many quasi-identifiers as an intruder knows."""
         if len(schema.quasi) < self.size:
@@ -93,7 +97,7 @@ class KOnSubsets:
 
 
 @parameters
-class KOnCombinations:
+class KOnCombinations(Model):
     r"""For each named combination of quasi-identifiers, at least k records share their values.
 
     .. math:: \min_{A \in \mathcal{A}} \min_{E_A} |E_A| \ge k
@@ -126,6 +130,10 @@ class KOnCombinations:
     def enough_k(self) -> int:
         """Fewer columns make larger classes."""
         return self.k
+
+    def crowds(self, columns: Sequence[str]) -> Iterable[tuple[Sequence[str], int]]:
+        """The named combinations, and k."""
+        return ((names, self.k) for names in self.combinations)
 
     def needs(self, schema: Schema) -> Needs:
         """Nothing but the classes; but the columns must be quasi-identifiers."""

@@ -9,7 +9,7 @@ import numpy as np
 from pydantic import Field
 
 from sfumato import kernels
-from sfumato.core.model import TOLERANCE, Evidence, Facts, Model, Needs, Verdict
+from sfumato.core.model import TOLERANCE, Evidence, Facts, Model, Needs, SensitiveModel, Verdict
 from sfumato.core.parameters import parameters
 from sfumato.core.schema import Schema
 from sfumato.errors import ParameterError, SchemaError
@@ -38,7 +38,7 @@ Distance = Literal["equal", "ordered", "numeric", "hierarchical", "multiplicativ
 
 
 @parameters
-class TCloseness:
+class TCloseness(SensitiveModel):
     r"""In every class the distribution of the sensitive column is within distance t of that in the whole table.
 
     .. math::

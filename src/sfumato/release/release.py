@@ -182,7 +182,7 @@ class Release:
     def plot(self) -> alt.LayerChart:
         """Every risk before and after, with the bar that a promised k sets."""
         was, now = ({m.name: m.value for m in found.measures} for found in (self.before, self.after))
-        asked = [v.required for v in self.verdicts if v.model == "k_anonymity" and v.required]
+        asked = [v.crowd for v in self.verdicts if v.crowd]
         return risk_chart(was, now, 1 / max(asked) if asked else None)
 
     def _repr_html_(self) -> str:

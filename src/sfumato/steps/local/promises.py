@@ -52,9 +52,9 @@ class Promises:
             raise ParameterError(f"{step} needs a promise to reach; add one under 'meet'")
         schema = dataset.schema
         needed(goal.models, schema)
-        others = [m for i, m in enumerate(goal.models) if m.name != "k_anonymity" and not _implied(i, goal.models)]
+        others = [m for i, m in enumerate(goal.models) if m.crowd is None and not _implied(i, goal.models)]
         seen = [m for m in others if _judged_on_classes(m, schema)]
-        crowds = [_crowd(m, step) for m in goal.models if m.name == "k_anonymity" or (m in others and m not in seen)]
+        crowds = [_crowd(m, step) for m in goal.models if m.crowd is not None or (m in others and m not in seen)]
         needs = needed(seen, schema) if seen else Needs()
         classes = count_needed(dataset, needs, goal.population)
         return cls(
@@ -118,7 +118,7 @@ class Promises:
         n = len(self.classes)
         one = self._merged(np.arange(n), np.zeros(n, dtype=np.int64), 1, points)
         evidence = Evidence(one, self.schema, self.reference)
-        asked = [m for m in self.models if m.name == "k_anonymity" or m in self.tests or m in self.wholes]
+        asked = [m for m in self.models if m.crowd is not None or m in self.tests or m in self.wholes]
         return tuple(m.judge(evidence) for m in asked)
 
     def _merged(
@@ -163,12 +163,11 @@ def _judged_on_classes(model: Model, schema: Schema) -> bool:
 
 def _crowd(model: Model, step: str) -> int:
     """The k from which k-anonymity keeps a promise."""
-    enough: int | None = getattr(model, "enough_k", None)
-    if enough is None:
+    if model.enough_k is None:
         raise ParameterError(
             f"{step} cannot plan for {model.promise}: it is judged on the finished release; use another step for it"
         )
-    return enough
+    return model.enough_k
 
 
 def _gathered(counts: Counts, members: NDArray[np.int64]) -> Counts:

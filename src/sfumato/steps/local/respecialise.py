@@ -262,18 +262,18 @@ def _local(ground: Ground, goal: Goal) -> list[Parts]:
 
 def size_promised(ground: Ground) -> int | None:
     """The class size that is all the promises ask for, or None when they ask for more."""
-    sizes = [getattr(model, "enough_k", None) for model in ground.lattice.models]
+    sizes = [model.enough_k for model in ground.lattice.models]
     if ground.lattice.base.counts or any(size is None for size in sizes):
         return None
-    return max(int(size) for size in sizes if size is not None)
+    return max(size for size in sizes if size is not None)
 
 
 def _covered(ground: Ground, goal: Goal, k: int | None) -> Parts:
     goal.progress(0.0, "covering records")
     if k is not None:
         return cover_by_size(ground.atoms, ground.terrain, k)
-    sizes = [getattr(model, "enough_k", None) for model in ground.lattice.models if model.scope == "class"]
-    least = max([1, *(int(size) for size in sizes if size is not None)])
+    sizes = [model.enough_k for model in ground.lattice.models if model.scope == "class"]
+    least = max([1, *(size for size in sizes if size is not None)])
     names = ground.needs.counts if ground.needs.reference and ground.lattice.base.person is None else ()
     trimmed = names[0] if len(names) == 1 else None
     return JudgedCover(ground.atoms, ground.terrain, ground.failing, trimmed, least).run(goal.progress)

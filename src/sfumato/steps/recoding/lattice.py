@@ -173,8 +173,7 @@ class Lattice:
 
         rest = classes.take(~failing)
         evidence = self._evidence(rest, population)
-        known = [getattr(model, "excess", None) for model in relative]
-        sums = [excess(evidence) for excess in known if excess is not None]
+        sums = [excess for model in relative if (excess := model.excess(evidence)) is not None]
         if len(sums) == len(relative):
             gone[~failing] = fewest_together(rest, sums, gone[~failing])
         return gone
@@ -288,9 +287,8 @@ def forced_by(model: Model, evidence: Evidence, budget: int) -> NDArray[np.int64
     A model may know (``forced``). Otherwise all records of a failing class when the model shrinks; one record of it when
     it is monotone, for then part of the class must fail too; and nothing when neither is sure.
     """
-    known = getattr(model, "forced", None)
-    if known is not None:
-        return known(evidence)  # type: ignore[no-any-return]
+    if (known := model.forced(evidence)) is not None:
+        return known
     if not model.shrinking and not (model.monotone and (model.scope == "class" or budget == 0)):
         return np.zeros(len(evidence.classes), dtype=np.int64)
     least = evidence.classes.records if model.shrinking else np.minimum(evidence.classes.records, 1)

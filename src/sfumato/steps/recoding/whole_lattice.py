@@ -229,7 +229,7 @@ def smallest_class(lattice: Lattice) -> int | None:
     base = lattice.base
     if lattice.objective.own is not None:  # the loop keeps sums over columns only
         return None
-    sizes = [model.k for model in lattice.models if model.name == "k_anonymity"]  # type: ignore[attr-defined]
+    sizes = [model.crowd for model in lattice.models if model.crowd is not None]
     if len(sizes) != len(lattice.models) or not sizes or base.person is not None or base.population is not None:
         return None
     return max(sizes) if fits_the_walk(lattice) else None

@@ -43,7 +43,7 @@ def demands_of(
     models: Sequence[Model], columns: Sequence[str], combinations: Combinations | None
 ) -> tuple[Demand, ...]:
     """What the models ask of a table; ``combinations`` asks for the same k on these columns instead."""
-    unfit = [m.promise for m in models if m.name not in ("k_anonymity", "k_on_subsets", "k_on_combinations")]
+    unfit = [m.promise for m in models if m.crowds(columns) is None]
     if unfit or not models:
         raise ParameterError(
             "cell suppression reaches k-anonymity and k-anonymity on subsets of columns only"
@@ -53,7 +53,7 @@ def demands_of(
                 else "; add one under 'meet'"
             )
         )
-    asked = [Demand(tuple(c), m.k) for m in models for c in _column_sets(m, columns)]  # type: ignore[attr-defined]
+    asked = [Demand(tuple(names), k) for m in models for names, k in m.crowds(columns) or ()]
     if combinations is not None:
         k = max(demand.k for demand in asked)
         asked = [Demand(tuple(c), k) for c in combined(columns, combinations)]
@@ -63,12 +63,6 @@ def demands_of(
         if not any(set(demand.columns) <= set(other.columns) and demand.k <= other.k for other in kept):
             kept.append(demand)
     return tuple(kept)
-
-
-def _column_sets(model: Any, columns: Sequence[str]) -> Iterable[Sequence[str]]:
-    if model.name == "k_on_subsets":
-        return itertools.combinations(columns, model.size)
-    return model.combinations if model.name == "k_on_combinations" else [columns]
 
 
 def combined(columns: Sequence[str], combinations: Combinations) -> list[tuple[str, ...]]:

@@ -107,7 +107,7 @@ class CutCosts:
         self.records = ground.classes.total
         self.each = self.records if objective == "discernibility" else 1
         """What a suppressed record costs."""
-        crowds = [int(getattr(m, "k", 1)) for m in ground.judge.models if m.name == "k_anonymity"]
+        crowds = [m.crowd for m in ground.judge.models if m.crowd is not None]
         self.k = max(crowds, default=1)
         self.only_crowds = len(crowds) == len(ground.judge.models) and ground.classes.person is None
         self._finest: Grouped | None = None
