@@ -327,7 +327,7 @@ def _hierarchy(spec: Any, where: str, base: Path) -> Any:
     if spec is None:
         return None
     built = registry.build("hierarchies", spec, f"{where}, hierarchy")
-    return built.resolved(base) if hasattr(built, "resolved") else built
+    return built.resolved(base)
 
 
 def to_dict(recipe: Recipe, *, base: Path | None = None) -> dict[str, Any]:
@@ -358,7 +358,7 @@ def _column_dict(attribute: Attribute, base: Path) -> dict[str, Any]:
         if field.name == "roles" or value == field.default:
             continue
         if field.name == "hierarchy":
-            value = registry.write(_relative(value, base))
+            value = registry.write(value.relative(base))
         spec[field.name] = list(value) if isinstance(value, tuple) else str(value) if isinstance(value, str) else value
     return spec
 
@@ -368,24 +368,12 @@ def _own_codes(recipe: Recipe, column: str) -> dict[str, Any]:
     return {} if codes is None else {"missing_values": list(codes)}
 
 
-def _relative(hierarchy: Any, base: Path) -> Any:
-    """A hierarchy as a recipe in ``base`` would name it: the inverse of ``resolved``."""
-    if not hasattr(hierarchy, "resolved"):
-        return hierarchy
-    path: Path = hierarchy.path
-    if path.is_relative_to(base):
-        path = path.relative_to(base)
-    elif not path.is_absolute():
-        path = Path(os.path.relpath(path, base))
-    return dataclasses.replace(hierarchy, path=path)
-
-
 def _moved(model: Model, here: Path, there: Path) -> Model:
     """A model as a recipe in another folder would write it: the file of a population it names is found from there."""
     path = model.population
     if path is None or here == there or Path(path).is_absolute():
         return model
-    return dataclasses.replace(model, population=os.path.relpath(here / path, there))
+    return dataclasses.replace(model, population=os.path.relpath(here / path, there))  # type: ignore[type-var]
 
 
 def public_dict(recipe: Recipe) -> dict[str, Any]:
@@ -397,8 +385,8 @@ def public_dict(recipe: Recipe) -> dict[str, Any]:
     plain = to_dict(recipe)
     for name, spec in plain["columns"].items():
         hierarchy = recipe.schema[name].hierarchy
-        if getattr(hierarchy, "secret", ()):
-            spec["hierarchy"] = {hierarchy.name: KEPT}  # type: ignore[union-attr]
+        if hierarchy is not None and hierarchy.secret:
+            spec["hierarchy"] = {hierarchy.name: KEPT}
         if "order" in spec:
             spec["order"] = {"order": KEPT}
     metrics = [agreement.metric for agreement in recipe.contract]
@@ -424,7 +412,8 @@ def keeps_back(family: str, spec: Any) -> bool:
     (True, False)
     """
     name, fields = next(iter(spec.items())) if isinstance(spec, Mapping) and spec else (spec, {})
-    secret = getattr(registry.family(family).get(str(name)), "secret", ())
+    cls: Any = registry.family(family).get(str(name))
+    secret: tuple[str, ...] = () if cls is None else cls.secret
     if family == "hierarchies":
         return bool(secret)
     return isinstance(fields, Mapping) and any(fields.get(field) == KEPT for field in secret)

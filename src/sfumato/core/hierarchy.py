@@ -17,6 +17,8 @@ import numpy as np
 from sfumato.errors import InternalError, SchemaError
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from numpy.typing import NDArray
 
 TOP = "*"
@@ -80,9 +82,14 @@ def is_fixed(hierarchy: Hierarchy | None) -> bool:
 
 
 class Hierarchy(Protocol):
-    """A rule that gives values their paths. Frozen, validated, written in a recipe under its ``name``."""
+    """A rule that gives values their paths. Frozen, validated, written in a recipe under its ``name``.
+
+    Hierarchies inherit this class: ``paths`` is theirs to write, the rest has a default.
+    """
 
     name: ClassVar[str]
+    secret: ClassVar[tuple[str, ...]] = ()
+    """Fields that list data values or name a file; a certificate leaves out a hierarchy that has any."""
 
     def paths(self, values: Sequence[str], counts: Sequence[int]) -> Paths:
         """Paths of the distinct values of a column (``counts``: how often each occurs).
@@ -91,6 +98,14 @@ class Hierarchy(Protocol):
         shows one.
         """
         ...
+
+    def resolved(self, base: Path) -> Hierarchy:
+        """The hierarchy that a recipe in the folder ``base`` means: files it names are found from there."""
+        return self
+
+    def relative(self, base: Path) -> Hierarchy:
+        """The hierarchy as a recipe in the folder ``base`` would write it: the inverse of :meth:`resolved`."""
+        return self
 
 
 @runtime_checkable

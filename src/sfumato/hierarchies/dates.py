@@ -10,7 +10,7 @@ from typing import Annotated, ClassVar, Literal, NamedTuple
 
 from pydantic import AfterValidator, Field
 
-from sfumato.core.hierarchy import TOP, Paths
+from sfumato.core.hierarchy import TOP, Hierarchy, Paths
 from sfumato.core.parameters import parameters
 from sfumato.errors import ParameterError, SchemaError
 from sfumato.hierarchies.listed import EVERYWHERE, Extent, extent_paths
@@ -126,7 +126,7 @@ _DAY_SECONDS = 86_400
 
 
 @parameters
-class Dates:
+class Dates(Hierarchy):
     r"""Level *j* is the period ``levels[j−1]`` a date lies in; the level above is ``*``.
 
     Without ``levels``: month, quarter, year, decade, with the day first where cells have a time of day. Labels:

@@ -6,6 +6,7 @@ import codecs
 import csv
 import dataclasses
 import io
+import os
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, ClassVar
@@ -13,7 +14,7 @@ from typing import Annotated, ClassVar
 from pydantic import Field
 
 from sfumato.core.files import MEGABYTE, read_plain
-from sfumato.core.hierarchy import Paths
+from sfumato.core.hierarchy import Hierarchy, Paths
 from sfumato.core.parameters import parameters
 from sfumato.errors import ParameterError, UnreadableInput
 from sfumato.hierarchies.listed import Catch, Row, paths_under, require_other_below_top, require_sound
@@ -24,7 +25,7 @@ MOST_BYTES = 256 * MEGABYTE
 
 
 @parameters
-class HierarchyFile:
+class HierarchyFile(Hierarchy):
     """A hierarchy kept in a file; it is read when it is needed.
 
     It must be a plain file of at most 256 MB: devices and pipes are refused. Blank lines are skipped and a byte order mark is ignored. Every line counts as a leaf, whether its value occurs
@@ -49,6 +50,15 @@ class HierarchyFile:
     def resolved(self, base: Path) -> HierarchyFile:
         """The same hierarchy with its path taken relative to a folder; an absolute path stays as it is."""
         return dataclasses.replace(self, path=base / self.path)
+
+    def relative(self, base: Path) -> HierarchyFile:
+        """The same hierarchy as a recipe in this folder would name it."""
+        path = self.path
+        if path.is_relative_to(base):
+            path = path.relative_to(base)
+        elif not path.is_absolute():
+            path = Path(os.path.relpath(path, base))
+        return dataclasses.replace(self, path=path)
 
     def paths(self, values: Sequence[str], counts: Sequence[int]) -> Paths:
         """Paths of the distinct values; without ``other``, values that are not listed are counted and refused."""

@@ -8,14 +8,14 @@ from typing import Annotated, ClassVar
 
 from pydantic import AfterValidator, Field
 
-from sfumato.core.hierarchy import TOP, Paths
+from sfumato.core.hierarchy import TOP, Hierarchy, Paths
 from sfumato.core.parameters import parameters
 from sfumato.errors import ParameterError
 from sfumato.hierarchies.listed import Label, category_paths
 
 
 @parameters
-class Frequency:
+class Frequency(Hierarchy):
     """Level *j* keeps the ``keep[j−1]`` most frequent values and puts the rest in ``other``; then ``*``.
 
     **This hierarchy is made from the data**: which values survive tells which are common, and another table gives

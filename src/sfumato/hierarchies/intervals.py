@@ -9,7 +9,7 @@ from typing import Annotated, ClassVar, NamedTuple, Protocol
 
 from pydantic import AfterValidator, Field
 
-from sfumato.core.hierarchy import TOP, Paths
+from sfumato.core.hierarchy import TOP, Hierarchy, Paths
 from sfumato.core.parameters import parameters
 from sfumato.errors import InternalError, ParameterError, SchemaError
 from sfumato.hierarchies.listed import EVERYWHERE, Extent, Number, PositiveNumber, extent_paths
@@ -211,7 +211,7 @@ def _exact(number: float) -> Exact:
 
 
 @parameters
-class Intervals:
+class Intervals(Hierarchy):
     r"""Level *j* is the interval of width ``widths[j−1]`` a number lies in; the level above is ``*``.
 
     Intervals start at ``origin`` plus a multiple of the width, never at the data; each width is a multiple of the

@@ -7,7 +7,7 @@ from typing import Annotated, ClassVar
 
 from pydantic import Field
 
-from sfumato.core.hierarchy import TOP, Paths
+from sfumato.core.hierarchy import TOP, Hierarchy, Paths
 from sfumato.core.parameters import parameters
 from sfumato.errors import SchemaError
 from sfumato.hierarchies.listed import category_paths
@@ -25,7 +25,7 @@ Pad = Annotated[
 
 
 @parameters
-class MaskRight:
+class MaskRight(Hierarchy):
     """Level *j* hides the last *j* characters; level ``length`` is the top.
 
     A shorter value is hidden completely from the level of its own length on and stays so until the top: values
@@ -63,7 +63,7 @@ class MaskRight:
 
 
 @parameters
-class MaskLeft:
+class MaskLeft(Hierarchy):
     """Level *j* hides the first *j* characters; otherwise as :class:`MaskRight`.
 
     >>> MaskLeft(3).paths(["537"], [1]).rows

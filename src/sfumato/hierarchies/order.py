@@ -8,7 +8,7 @@ from typing import Annotated, ClassVar
 
 from pydantic import AfterValidator, Field
 
-from sfumato.core.hierarchy import TOP, Paths
+from sfumato.core.hierarchy import TOP, Hierarchy, Paths
 from sfumato.core.parameters import parameters
 from sfumato.errors import ParameterError
 from sfumato.hierarchies.listed import Label, paths_under
@@ -17,7 +17,7 @@ Size = Annotated[int, Field(ge=2)]
 
 
 @parameters
-class Order:
+class Order(Hierarchy):
     """Level *j* joins ``sizes[j−1]`` consecutive values to ``first..last``; the level above is ``*``.
 
     Each size is a multiple of the one before, so that groups nest. The last group may be smaller; a group of one

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import ClassVar
 
-from sfumato.core.hierarchy import TOP, Paths
+from sfumato.core.hierarchy import TOP, Hierarchy, Paths
 from sfumato.core.parameters import parameters
 from sfumato.hierarchies.listed import category_paths
 
 
 @parameters
-class Suppress:
+class Suppress(Hierarchy):
     """Level 0 is the value, level 1 is ``*``.
 
     The loss is 0 on level 0 and 1 on level 1; a column with one single value loses nothing. A cell that already

@@ -7,13 +7,13 @@ from typing import Annotated, ClassVar
 
 from pydantic import AfterValidator, Field
 
-from sfumato.core.hierarchy import Paths
+from sfumato.core.hierarchy import Hierarchy, Paths
 from sfumato.core.parameters import parameters
 from sfumato.hierarchies.listed import Catch, Label, paths_under, require_other_below_top, require_sound
 
 
 @parameters
-class Table:
+class Table(Hierarchy):
     """Each row holds a value, its label on level 1, 2, …, and the top; all rows are equally long.
 
     Every row counts as a leaf, whether its value occurs or not, and a repeated row counts again, as in ARX: the

@@ -7,7 +7,7 @@ from typing import Annotated, Any, ClassVar
 
 from pydantic import AfterValidator, Field
 
-from sfumato.core.hierarchy import Paths, require_single_parents
+from sfumato.core.hierarchy import Hierarchy, Paths, require_single_parents
 from sfumato.core.parameters import parameters
 from sfumato.errors import ParameterError
 from sfumato.hierarchies.listed import Catch, label_text, paths_under, require_other_below_top
@@ -30,7 +30,7 @@ def plain(node: Any, depth: int = 0) -> Any:
 
 
 @parameters
-class Tree:
+class Tree(Hierarchy):
     """``{top: {inner: [leaf, …], …}}``: mappings hold inner nodes, lists hold leaves.
 
     Lists may hold mappings as well, and a label with nothing below it is a leaf, so branches may end at different
