@@ -435,9 +435,6 @@ def _judged(released: Released, place: int, bounds: dict[int, Bounds | None]) ->
 
 Assumption = Literal["auto", "release", "class", "cover", "table"]
 
-WHOLE_TABLE = "global_recoding"
-NOT_MINIMAL = ("top_down_specialization", "bottom_up_generalization", "k_optimize")
-
 
 @parameters
 class Downcoding(Attack):
@@ -495,7 +492,7 @@ class Downcoding(Attack):
             return "classes are counted by persons or with wildcards; what follows is worked out for equal records only"
         if not scene.pair.quasi or not len(scene.pair.released):
             return NothingToAttack("no quasi-identifier was released")
-        unsure = [step.name for step in scene.steps if step.name in NOT_MINIMAL]
+        unsure = [step.name for step in scene.steps if step.fineness == "none"]
         if unsure and self.assume == "auto":
             return NothingToAttack(f"{unsure[0].replace('_', ' ')} does not promise to be as fine as k allows")
         return None
@@ -507,10 +504,9 @@ class Downcoding(Attack):
         return _told(self.name, scene, audit_release(scene, k, assumed, self.most), {"assumed": assumed, "k": k})
 
     def _assumed(self, scene: Scene) -> str:
-        names = [step.name for step in scene.steps]
         if self.assume != "auto":
             return self.assume
-        return "table" if WHOLE_TABLE in names else "release"
+        return "table" if any(step.fineness == "table" for step in scene.steps) else "release"
 
 
 def promised_k(scene: Scene) -> int | None:

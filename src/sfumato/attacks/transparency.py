@@ -14,12 +14,15 @@ from sfumato.attacks.linkage.files import files_of
 from sfumato.attacks.linkage.search import TIE
 from sfumato.core.attack import NOT_IN_FILE, Attack, Finding, NothingToAttack
 from sfumato.core.parameters import parameters
+from sfumato.core.schema import Role
+from sfumato.core.step import Centres, NoiseAdded, Randomised, RankWindow, Runs
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from sfumato.core.attack import Scene
     from sfumato.core.pair import Pair
+    from sfumato.core.step import Step
 
 
 # How well every released record fits a target, column by column: a log-likelihood, −∞ where it cannot be the target's.
@@ -32,8 +35,12 @@ if TYPE_CHECKING:
     Codes = NDArray[np.int64]
 
 
+CELLS = "cells"
+"""The method of a clue that the released cells give, whatever step made them."""
+
+
 @dataclasses.dataclass(frozen=True, eq=False)
-class Clue:
+class Likelihood:
     """What some columns say: ``score(targets)`` for target rows of the original, and whether it never rules out the truth.
 
     ``nearest`` says that the records with the best score are candidates that almost always include the true one, to be intersected
@@ -47,7 +54,7 @@ class Clue:
     nearest: bool = False
 
 
-def clue_from_cells(pair: Pair, column: str) -> Clue:
+def clue_from_cells(pair: Pair, column: str) -> Likelihood:
     """A column that was generalised, suppressed or left alone: a released cell must be able to stand for the value."""
     reading = pair.reading(column)
     fits = np.array(
@@ -62,10 +69,10 @@ def clue_from_cells(pair: Pair, column: str) -> Clue:
         possible = fits[reading.original[targets]][:, reading.released]
         return np.where(possible, 0.0, -np.inf)
 
-    return Clue((column,), score, True, "cells")
+    return Likelihood((column,), score, True, CELLS)
 
 
-def clue_from_ranks(pair: Pair, column: str, share: float) -> Clue:
+def clue_from_ranks(pair: Pair, column: str, share: float) -> Likelihood:
     r"""Rank swapping with known p: the released record's rank is within :math:`m=\lfloor pN\rfloor` of the value's own.
 
     Swapping keeps the values, so ranks of original values are read off the released column itself; with ties, from the lowest to the
@@ -88,10 +95,10 @@ def clue_from_ranks(pair: Pair, column: str, share: float) -> Clue:
         here = np.where(np.isnan(value)[:, None], both_missing, near & ~np.isnan(released)[None, :])
         return np.where(here, 0.0, -np.inf)
 
-    return Clue((column,), score, True, "rank_swap")
+    return Likelihood((column,), score, True, "rank_swap")
 
 
-def clue_from_runs(pair: Pair, column: str) -> Clue:
+def clue_from_runs(pair: Pair, column: str) -> Likelihood:
     r"""Microaggregation of one column alone: groups are runs of neighbours, so :math:`c_{g-1} \le x \le c_{g+1}`."""
     reading = pair.reading(column)
     released = reading.middle[reading.released]
@@ -110,12 +117,12 @@ def clue_from_runs(pair: Pair, column: str) -> Clue:
         both_missing = np.isnan(value) & np.isnan(released)[None, :]
         return np.where(inside.astype(bool) | both_missing, 0.0, -np.inf)
 
-    return Clue((column,), score, True, "microaggregate")
+    return Likelihood((column,), score, True, "microaggregate")
 
 
 def clue_from_differences(
     pair: Pair, columns: tuple[str, ...], spread: NDArray[np.float64], method: str, *, nearest: bool = False
-) -> Clue:
+) -> Likelihood:
     r"""Gaussian differences with known covariance: :math:`-\tfrac12 (y-x)^\top Q (y-x)`, :math:`Q` its (pseudo-)inverse.
 
     For noise that is the likelihood, and linking by it is the best attack there is; for microaggregation by blocks it finds the
@@ -133,7 +140,7 @@ def clue_from_differences(
         unknown = np.any(np.isnan(value), axis=1, keepdims=True) | lacking
         return np.where(unknown, 0.0, -0.5 * np.maximum(far, 0.0))
 
-    return Clue(columns, score, True, method, nearest)
+    return Likelihood(columns, score, True, method, nearest)
 
 
 def _root_of_inverse(spread: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -144,7 +151,7 @@ def _root_of_inverse(spread: NDArray[np.float64]) -> NDArray[np.float64]:
     return root
 
 
-def clue_from_transitions(pair: Pair, column: str, labels: tuple[Any, ...], matrix: NDArray[np.float64]) -> Clue:
+def clue_from_transitions(pair: Pair, column: str, labels: tuple[Any, ...], matrix: NDArray[np.float64]) -> Likelihood:
     """Post-randomisation with a known matrix: the log of the chance that the value was released as this label."""
     reading = pair.reading(column)
     place = {label[0] if isinstance(label, tuple) else label: i for i, label in enumerate(labels)}
@@ -159,22 +166,17 @@ def clue_from_transitions(pair: Pair, column: str, labels: tuple[Any, ...], matr
     def score(targets: Codes) -> Scores:
         return logs[reading.original[targets]][:, reading.released]
 
-    return Clue((column,), score, True, "pram")
+    return Likelihood((column,), score, True, "pram")
 
 
 # Which clue each column gives: by the last step that masked it, and by its released cells where none did.
 
-TRANSPARENT = ("rank_swap", "microaggregate", "add_noise", "pram")
-SHAPELESS = ("sample", "pseudonymize")
-"""Steps that leave the values of quasi-identifiers alone."""
 
-
-def clues_of(scene: Scene) -> list[Clue]:
+def clues_of(scene: Scene) -> list[Likelihood]:
     """The clues of all columns the intruder knows; columns that two steps masked in turn, or a step of another kind, give none."""
     pair = scene.pair
     known = [c for c in scene.intruder.knows if c in pair.columns]
-    steps = {c: [s for s in scene.steps if c in (getattr(s, "columns", None) or ())] for c in known}
-    steps = {c: [s for s in found if s.name not in SHAPELESS] for c, found in steps.items()}
+    steps = {c: [s for s in scene.steps if c in s.masks and not s.keeps_quasi] for c in known}
     clues = [clue_from_cells(pair, c) for c in known if not steps[c] and generalises(pair, c)]
     alone = {c: found[0] for c, found in steps.items() if len(found) == 1}
     for step in dict.fromkeys(map(id, alone.values())):
@@ -183,42 +185,28 @@ def clues_of(scene: Scene) -> list[Clue]:
     return clues
 
 
-def _by_step(pair: Pair, step: Any, columns: tuple[str, ...]) -> list[Clue]:
+def _by_step(pair: Pair, step: Step, columns: tuple[str, ...]) -> list[Likelihood]:
+    """What the clue of a step says of some of its columns; all but noise is worked out for whole tables only."""
+    clue = step.clue
     numbers = tuple(c for c in columns if pair.reading(c).scale != "category")
-    stratified = bool(getattr(step, "within", None)) or bool(pair.original.schema.columns("stratum"))  # type: ignore[arg-type]
-    if step.name == "rank_swap" and step.variant == "interval" and step.extremes == "exclude" and not stratified:
-        return [clue_from_ranks(pair, c, step.p) for c in numbers]
-    if step.name == "add_noise" and numbers:
-        return _noise(pair, step, numbers)
-    if step.name == "microaggregate" and numbers and not stratified:
-        if step.method == "individual_ranking" or len(step.columns) == 1:
-            return [clue_from_runs(pair, c) for c in numbers]
-        whole = set(numbers) == set(step.columns)  # in some of its columns alone the nearest centre is often another's
+    if isinstance(clue, NoiseAdded) and numbers:
+        spread = _covariance(pair, numbers)
+        spread = (spread if clue.correlated else _diagonal(spread)) * clue.alpha / (1 + clue.alpha)
+        return [clue_from_differences(pair, numbers, spread, step.name)]
+    if clue is None or clue.within or pair.original.schema.columns(Role.STRATUM):
+        return []
+    if isinstance(clue, RankWindow):
+        return [clue_from_ranks(pair, c, clue.share) for c in numbers]
+    if isinstance(clue, Runs):
+        return [clue_from_runs(pair, c) for c in numbers]
+    if isinstance(clue, Centres) and numbers:
+        whole = set(numbers) == set(step.masks)  # in some of its columns alone the nearest centre is often another's
         spread = _diagonal(_covariance(pair, numbers))
         return [clue_from_differences(pair, numbers, spread, step.name, nearest=whole)]
-    if step.name == "pram" and not step.jointly and not stratified:
-        return [
-            clue_from_transitions(pair, t.columns[0], t.labels, t.matrix)
-            for t in step.transitions(pair.original)
-            if t.columns[0] in columns
-        ]
+    if isinstance(clue, Randomised):
+        matrices = [t for t in step.transitions(pair.original) if t.columns[0] in columns]
+        return [clue_from_transitions(pair, t.columns[0], t.labels, t.matrix) for t in matrices]
     return []
-
-
-def _noise(pair: Pair, step: Any, columns: tuple[str, ...]) -> list[Clue]:
-    """Noise with known alpha: its covariance follows from that of the released columns."""
-    released = _covariance(pair, columns)
-    if step.method == "uncorrelated":
-        spread = _diagonal(released) * step.alpha / (1 + step.alpha)
-    elif step.method in ("correlated", "outliers"):
-        spread = released * step.alpha / (1 + step.alpha)
-    elif step.method in ("kim", "sullivan"):
-        spread = (
-            released * step.alpha / (1 + step.alpha)
-        )  # after shrinking, the noise is that share of what is released
-    else:
-        return []
-    return [clue_from_differences(pair, columns, spread, step.name)]
 
 
 def _covariance(pair: Pair, columns: tuple[str, ...]) -> NDArray[np.float64]:
@@ -282,14 +270,15 @@ class Transparency(Attack):
 
     def applies(self, scene: Scene) -> str | None:
         """None when a step was used whose workings help an intruder."""
-        if not any(step.name in TRANSPARENT for step in scene.steps):
+        telling = [step for step in scene.steps if step.clue is not None]
+        if not telling:
             return NothingToAttack("no step was used whose parameters would help an intruder")
         if not (scene.intruder.truth != NOT_IN_FILE).any():
             return "nobody in the intruder's file is in the table"
-        masked = {c for step in scene.steps if step.name in TRANSPARENT for c in getattr(step, "columns", None) or ()}
+        masked = {c for step in telling for c in step.masks}
         if not masked & set(scene.intruder.knows) & set(scene.pair.columns):
             return NothingToAttack("no column that this intruder knows was masked by such a step")
-        if any(clue.method in TRANSPARENT for clue in clues_of(scene)):
+        if any(clue.method != CELLS for clue in clues_of(scene)):
             return None
         return "what the method gives away of the masked columns this intruder knows is not worked out"
 
@@ -329,7 +318,7 @@ class Transparency(Attack):
         )
 
 
-def narrowed(scene: Scene, clues: list[Clue], people: NDArray[np.int64]) -> Narrowed:
+def narrowed(scene: Scene, clues: list[Likelihood], people: NDArray[np.int64]) -> Narrowed:
     """What all clues together leave of the released records, for rows of the intruder's file."""
     released = len(scene.pair.rows)
     own = np.full(len(scene.pair.original), -1, dtype=np.int64)
@@ -349,7 +338,7 @@ def narrowed(scene: Scene, clues: list[Clue], people: NDArray[np.int64]) -> Narr
 
 
 def _intersected(
-    clues: list[Clue], targets: NDArray[np.int64], released: int
+    clues: list[Likelihood], targets: NDArray[np.int64], released: int
 ) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
     """How likely every released record is, and the candidates: possible, and in as many nearest groups as any record is."""
     total, agreeing = np.zeros((len(targets), released)), np.zeros((len(targets), released))

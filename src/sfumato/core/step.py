@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from enum import StrEnum
-from typing import TYPE_CHECKING, Any, ClassVar, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Protocol, runtime_checkable
 
 from sfumato.core.progress import Progress, silent
 from sfumato.errors import InternalError
@@ -100,6 +100,65 @@ class Goal:
         return self.seed.stream(f"step {self.place}: {purpose}")
 
 
+# What an intruder learns from knowing a step and its parameters.
+
+Fineness = Literal["table", "release", "none"]
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Transition:
+    """``matrix[i, j]`` is the probability that ``labels[i]`` is released as ``labels[j]``, in one stratum.
+
+    Labels are tuples, one part for each of ``columns``. They are data values: this is for the owner.
+    """
+
+    columns: tuple[str, ...]
+    stratum: int
+    labels: tuple[tuple[str, ...], ...]
+    matrix: NDArray[np.float64]
+
+
+@dataclasses.dataclass(frozen=True)
+class Clue:
+    """What the workings of a step, once known, tell about the columns it masked.
+
+    By itself it says that there is something to learn that nobody has worked out. ``within``: the step works within strata that
+    it names itself.
+    """
+
+    within: bool = False
+
+
+@dataclasses.dataclass(frozen=True)
+class RankWindow(Clue):
+    """A released rank is at most this share of all records away from the original one, in every column of numbers."""
+
+    share: float = 1.0
+
+
+@dataclasses.dataclass(frozen=True)
+class Runs(Clue):
+    """In every column by itself, neighbours in the order of values were given their centre."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Centres(Clue):
+    """Groups of records that are near each other in all masked columns were given their centre."""
+
+
+@dataclasses.dataclass(frozen=True)
+class NoiseAdded(Clue):
+    """Noise of ``alpha`` times the covariance of the columns was added; not ``correlated``: of their variances."""
+
+    alpha: float = 0.0
+    correlated: bool = True
+
+
+@dataclasses.dataclass(frozen=True)
+class Randomised(Clue):
+    """Values were drawn by the matrices of :meth:`Step.transitions`, column by column."""
+
+
 class Plan(Protocol):
     """What a step decided: small, pure data.
 
@@ -153,6 +212,10 @@ class Step(Protocol):
     """Whether the same seed makes the same release again; False where draws come from the system and are not kept."""
     accounting: ClassVar[Declaration] = LOOKS
     """What the class may do to a certified ε, at best."""
+    keeps_quasi: ClassVar[bool] = False
+    """Whether the values of quasi-identifiers stay as they are, whatever columns it names."""
+    fineness: ClassVar[Fineness] = "release"
+    """Where its release is as fine as the promises allow: as a recoding of whole columns, class by class, or not surely."""
     surveys: ClassVar[bool] = False
     """Whether it chooses from a lattice whose other nodes :meth:`survey` can show."""
 
@@ -167,6 +230,20 @@ class Step(Protocol):
     @property
     def claims(self) -> tuple[str, ...]:
         """Direct identifiers it works on: they are dropped after the steps, not before them."""
+        return ()
+
+    @property
+    def masks(self) -> tuple[str, ...]:
+        """The columns it is told to mask, one value or record at a time; none for steps that recode what a promise asks for."""
+        return ()
+
+    @property
+    def clue(self) -> Clue | None:
+        """What it leaves for an intruder who knows the method and its parameters; None: nothing."""
+        return None
+
+    def transitions(self, dataset: Dataset) -> tuple[Transition, ...]:
+        """The matrices by which it randomises the columns of the original, by columns and stratum."""
         return ()
 
     def account(self, schema: Schema) -> Account:
@@ -184,6 +261,17 @@ class Step(Protocol):
     def survey(self, dataset: Dataset, goal: Goal, plan: Any, *, most_nodes: int, most_effort: float) -> Landscape:
         """What the other nodes of its lattice would keep, cost and risk; only of a step that ``surveys``."""
         raise InternalError(f"{self.name} chooses from no lattice")
+
+
+class ColumnStep(Step, Protocol):
+    """A step that masks the columns it is told to."""
+
+    columns: Any
+
+    @property
+    def masks(self) -> tuple[str, ...]:
+        """The columns it is told to mask."""
+        return tuple(self.columns or ())
 
 
 # What a masking step decided: new values for some columns, and what they still have of the old ones.

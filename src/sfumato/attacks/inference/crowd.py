@@ -232,8 +232,8 @@ class KnownMatrix:
 def known_matrix(scene: Scene, column: str) -> KnownMatrix | None:
     """The transition matrix of a column that one step randomised, value by value and everywhere alike; else None."""
     reading = scene.pair.reading(column)
-    steps = [step for step in scene.steps if column in (getattr(step, "columns", None) or ())]
-    told = [t for step in steps if hasattr(step, "transitions") for t in step.transitions(scene.pair.original)]
+    steps = [step for step in scene.steps if column in step.masks]
+    told = [t for step in steps for t in step.transitions(scene.pair.original)]
     told = [t for t in told if t.columns == (column,)]
     if len(steps) != 1 or len(told) != 1:
         return None

@@ -12,7 +12,7 @@ from pydantic import Field
 from sfumato.core.encoding import encode, label, numbers_of
 from sfumato.core.parameters import parameters
 from sfumato.core.schema import Attribute, Kind, Schema
-from sfumato.core.step import Account, Declaration, Effect, Masked, Preserved, Step
+from sfumato.core.step import Account, ColumnStep, Declaration, Effect, Masked, Preserved
 from sfumato.errors import ParameterError, SchemaError
 from sfumato.steps.kept import Kept
 from sfumato.steps.masking.block import (
@@ -60,7 +60,7 @@ Threshold = Annotated[float, Field(allow_inf_nan=False)] | str
 
 
 @parameters
-class TopBottomCoding(Step):
+class TopBottomCoding(ColumnStep):
     r"""Replace the highest values of a column, or the lowest, by one value that they share.
 
     The upper tail is all :math:`x \ge` ``top``, the lower one all :math:`x \le` ``bottom``; a threshold is given as a value, or by

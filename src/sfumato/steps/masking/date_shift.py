@@ -13,7 +13,7 @@ from sfumato.core.design import units_of
 from sfumato.core.parameters import parameters
 from sfumato.core.randomness import canonical_order, placed_back
 from sfumato.core.schema import Role
-from sfumato.core.step import Masked, Preserved, Step
+from sfumato.core.step import ColumnStep, Masked, Preserved
 from sfumato.errors import ParameterError, SchemaError
 from sfumato.steps.masking.block import Names, by_appearance, require_table
 
@@ -84,7 +84,7 @@ FEW = 14
 
 
 @parameters
-class ShiftDates(Step):
+class ShiftDates(ColumnStep):
     r"""Move all dates of a person by one random number of days.
 
     The shift is uniform on the whole numbers from −``days`` to ``days`` except 0; with ``keep_weekday`` on the multiples of

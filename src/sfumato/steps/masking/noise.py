@@ -12,7 +12,7 @@ from pydantic import Field
 
 from sfumato.core.encoding import numbers_of
 from sfumato.core.parameters import parameters
-from sfumato.core.step import Masked, Preserved, Step
+from sfumato.core.step import Clue, ColumnStep, Masked, NoiseAdded, Preserved
 from sfumato.errors import ParameterError, SchemaError
 from sfumato.steps.kept import Kept
 from sfumato.steps.masking.block import (
@@ -167,7 +167,7 @@ ATTACK = "who knows alpha can link by likelihood (Mahalanobis distance with the 
 
 
 @parameters
-class AddNoise(Step):
+class AddNoise(ColumnStep):
     r"""Add random noise to numbers.
 
     ``alpha`` is the variance of the noise as a share of the variance of the column. With *S* the covariance of the
@@ -252,6 +252,13 @@ class AddNoise(Step):
         require_only_with("AddNoise", "redraw", self.redraw, ("sullivan",), self.method)
         if self.lower is not None and self.upper is not None and self.lower >= self.upper:
             raise ParameterError("AddNoise: lower must be less than upper")
+
+    @property
+    def clue(self) -> Clue:
+        """The noise, as a multiple of what it was added to; after shrinking (kim, sullivan) it is that multiple, too."""
+        if self.method in ("uncorrelated", "correlated", "outliers", "kim", "sullivan"):
+            return NoiseAdded(bool(self.within), self.alpha, self.method != "uncorrelated")
+        return Clue(bool(self.within))
 
     def plan(self, dataset: Dataset, goal: Goal) -> Masked:
         """Draw the noise and add it."""

@@ -15,7 +15,7 @@ from sfumato.core.encoding import encode, label, numbers_of
 from sfumato.core.parameters import parameters
 from sfumato.core.ranges import number
 from sfumato.core.schema import Attribute, Kind, Schema
-from sfumato.core.step import Account, Declaration, Effect, Masked, Preserved, Step
+from sfumato.core.step import Account, ColumnStep, Declaration, Effect, Masked, Preserved
 from sfumato.errors import ParameterError, SchemaError
 from sfumato.steps.masking.block import Names, require_table
 
@@ -80,7 +80,7 @@ Breaks = Annotated[
 
 
 @parameters
-class Recode(Step):
+class Recode(ColumnStep):
     r"""Replace values by coarser ones: categories by a mapping, numbers by ranges between breaks.
 
     ``mapping`` says for every value what it becomes. A value that it does not name is an ``error``, is ``keep`` kept as it is, or

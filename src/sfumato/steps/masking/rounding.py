@@ -9,7 +9,7 @@ from pydantic import Field
 
 from sfumato import kernels
 from sfumato.core.parameters import parameters
-from sfumato.core.step import Account, Declaration, Effect, Masked, Preserved, Step
+from sfumato.core.step import Account, ColumnStep, Declaration, Effect, Masked, Preserved
 from sfumato.steps.kept import Kept
 from sfumato.steps.masking.block import Block, Names, block_of, column_like, require_table
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 @parameters
-class Round(Step):
+class Round(ColumnStep):
     r"""Round numbers to multiples of a base *b*.
 
     With :math:`x = (i + f)\,b`, *i* whole and :math:`0 \le f < 1`:

@@ -15,7 +15,7 @@ from sfumato.core.encoding import numbers_of
 from sfumato.core.parameters import parameters
 from sfumato.core.randomness import canonical_order
 from sfumato.core.schema import Role, Schema, checked_bounds
-from sfumato.core.step import Account, Declaration, Effect, Goal, Masked, Step
+from sfumato.core.step import Account, ColumnStep, Declaration, Effect, Goal, Masked
 from sfumato.errors import ParameterError, SchemaError
 from sfumato.formulas.exact_draws import Draws
 from sfumato.steps.certified import facts, require_one_row_each, warnings
@@ -129,7 +129,7 @@ LINKED = "rows that keep their values show in which group a record is, and no no
 
 
 @parameters
-class InsensitiveMicroaggregate(Step):
+class InsensitiveMicroaggregate(ColumnStep):
     r"""Release columns of numbers as means of groups of k with Laplace noise: ε-differentially private.
 
     Values are cut off at public ``bounds`` [a, b], :math:`\Delta = b - a`, and every one of A columns has ε/A.

@@ -11,7 +11,7 @@ from pydantic import Field
 
 from sfumato.core.parameters import parameters
 from sfumato.core.schema import Attribute, Kind, Role, Schema
-from sfumato.core.step import Goal, Masked, Step
+from sfumato.core.step import Centres, Clue, ColumnStep, Goal, Masked, Runs
 from sfumato.steps.kept import kept
 from sfumato.steps.masking.block import Names, require_table
 from sfumato.steps.microaggregation.centres import Table, centres, table_of
@@ -31,7 +31,7 @@ INDIVIDUAL = "individual ranking protects nobody: columns averaged one by one ar
 
 
 @parameters
-class Microaggregate(Step):
+class Microaggregate(ColumnStep):
     r"""Put records into groups of at least k that lie close together, and release each as the mean of its group.
 
     Groups are chosen so that the squared error :math:`SSE = \sum_g \sum_{i \in g} |x_i - \bar x_g|^2` is small; as a
@@ -123,6 +123,12 @@ class Microaggregate(Step):
 
     def __post_init__(self) -> None:
         require_options(self)
+
+    @property
+    def clue(self) -> Clue:
+        """Runs of neighbours where columns are grouped one by one, otherwise the centres of groups."""
+        alone = self.method == "individual_ranking" or len(self.columns) == 1
+        return Runs(bool(self.within)) if alone else Centres(bool(self.within))
 
     def plan(self, dataset: Dataset, goal: Goal) -> Masked:
         """Find the groups and their means."""

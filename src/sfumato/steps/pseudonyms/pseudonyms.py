@@ -15,7 +15,7 @@ from sfumato.core.encoding import SEPARATOR, encode_column, joint_label
 from sfumato.core.keys import KeyReference, reference_form
 from sfumato.core.parameters import parameters
 from sfumato.core.schema import Attribute, Kind, Role
-from sfumato.core.step import Masked, Preserved, Step
+from sfumato.core.step import ColumnStep, Masked, Preserved
 from sfumato.errors import ParameterError, SchemaError
 from sfumato.steps.pseudonyms.codes import LONGEST, Asked, Encoding
 from sfumato.steps.pseudonyms.methods import CODED, KEYED, Algorithm, Fake, Method, made_by
@@ -133,7 +133,7 @@ Reference = Annotated[dict[str, str], BeforeValidator(reference_form), AfterVali
 
 
 @parameters
-class Pseudonymize(Step):
+class Pseudonymize(ColumnStep):
     r"""Put a pseudonym in the place of a direct identifier: rows of one person stay together, the name goes.
 
     ``keyed``
@@ -191,6 +191,7 @@ class Pseudonymize(Step):
     algorithm: Annotated[Algorithm | None, Field(description="unkeyed_hash only: sha256 when not said")] = None
 
     name: ClassVar[str] = "pseudonymize"
+    keeps_quasi: ClassVar[bool] = True
     secret: ClassVar[tuple[str, ...]] = ("key", "vault")
 
     def __post_init__(self) -> None:

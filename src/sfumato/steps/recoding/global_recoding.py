@@ -19,7 +19,7 @@ from sfumato.core.objective import OBJECTIVES, objective_named
 from sfumato.core.parameters import parameters
 from sfumato.core.population import count_needed
 from sfumato.core.schema import Kind
-from sfumato.core.step import Goal, Plan, Step
+from sfumato.core.step import Fineness, Goal, Plan, Step
 from sfumato.errors import ParameterError, SchemaError, Unsatisfiable
 from sfumato.steps.local.class_recoding import recode_classes
 from sfumato.steps.local.regions import written_alike
@@ -146,6 +146,7 @@ class GlobalRecoding(Step):
     seconds: Annotated[float | None, Field(gt=0, description="time after which the algorithm anytime stops")] = None
 
     name: ClassVar[str] = "global_recoding"
+    fineness: ClassVar[Fineness] = "table"
     surveys: ClassVar[bool] = True
 
     def __post_init__(self) -> None:

@@ -17,7 +17,7 @@ from sfumato.core.encoding import encode
 from sfumato.core.parameters import parameters
 from sfumato.core.randomness import canonical_order
 from sfumato.core.schema import Schema
-from sfumato.core.step import Goal, Masked, Preserved, Step
+from sfumato.core.step import ColumnStep, Goal, Masked, Preserved
 from sfumato.errors import SchemaError
 from sfumato.steps.kept import table_shift
 from sfumato.steps.swapping.ground import (
@@ -165,7 +165,7 @@ RELEASED = (
 
 
 @parameters
-class SwapAcross(Step):
+class SwapAcross(ColumnStep):
     """Replace values by those of the most similar records of a second table, real or synthetic.
 
     The second table is the one given as ``population`` (``sf.anonymize(…, population=sf.read("other.csv"))``); it has the

@@ -10,7 +10,7 @@ from pydantic import Field
 
 from sfumato.core.encoding import encode
 from sfumato.core.parameters import parameters
-from sfumato.core.step import Goal, Masked, Preserved, Step
+from sfumato.core.step import ColumnStep, Goal, Masked, Preserved
 from sfumato.steps.kept import table_kept, values_kept
 from sfumato.steps.swapping.ground import (
     Carriers,
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
 
 @parameters
-class SwapData(Step):
+class SwapData(ColumnStep):
     r"""Exchange values between records that are equal in other columns, so that their joint tables stay exactly as they are.
 
     With t − 1 columns in ``keep``, every table of counts over ``columns`` and any of them, up to order t, is the same after

@@ -15,7 +15,7 @@ from sfumato import kernels
 from sfumato.core.design import units_of, weights_of
 from sfumato.core.encoding import label
 from sfumato.core.parameters import parameters
-from sfumato.core.step import Goal, Masked, Preserved, Step
+from sfumato.core.step import Clue, ColumnStep, Goal, Masked, Preserved, Randomised, Transition
 from sfumato.errors import ParameterError, SchemaError
 from sfumato.formulas.transition import (
     checked_matrix,
@@ -55,16 +55,8 @@ Rows = Mapping[Value, Mapping[Value, float]]
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
-class Transition:
-    """``matrix[i, j]`` is the probability that ``labels[i]`` is released as ``labels[j]``, in one stratum.
-
-    Labels are tuples, one part for each of ``columns``. They are data values: this is for the owner.
-    """
-
-    columns: tuple[str, ...]
-    stratum: int
-    labels: tuple[tuple[str, ...], ...]
-    matrix: Floats
+class AnswerMatrix(Transition):
+    """The matrix of one stratum, and what an answer drawn by it tells."""
 
     @property
     def epsilon(self) -> float:
@@ -107,7 +99,7 @@ class Chance:
 
     def transitions(
         self, answers: Answers, strata: tuple[Codes, int], weights: Floats | None, given: Floats | None
-    ) -> list[tuple[Codes, Transition]]:
+    ) -> list[tuple[Codes, AnswerMatrix]]:
         """Per stratum the codes of its answers and their matrix; made ones are for the answers that occur in the stratum."""
         found, size = [], len(answers.labels)
         known = np.flatnonzero(answers.codes >= 0)
@@ -119,7 +111,7 @@ class Chance:
             occurring = np.flatnonzero(counts) if given is None else np.arange(size)
             shares = _shares(answers.codes[rows], None if weights is None else weights[rows], size)[occurring]
             labels = tuple(answers.labels[i] for i in occurring.tolist())
-            found.append((occurring, Transition(answers.columns, s, labels, self.matrix(shares, given))))
+            found.append((occurring, AnswerMatrix(answers.columns, s, labels, self.matrix(shares, given))))
         return found
 
 
@@ -137,7 +129,7 @@ def drawn(
     answers: Answers,
     carriers: Carriers,
     strata: Codes,
-    chosen: list[tuple[Codes, Transition]],
+    chosen: list[tuple[Codes, AnswerMatrix]],
     stream: np.random.Generator,
 ) -> Codes:
     """Per row the answer that is released: drawn once for each carrier, by the matrix of its stratum."""
@@ -156,7 +148,7 @@ def drawn(
     return released[carriers.of]
 
 
-def epsilon_of(chosen: list[tuple[Codes, Transition]]) -> float:
+def epsilon_of(chosen: list[tuple[Codes, AnswerMatrix]]) -> float:
     """The ε of the stratum that protects least; 0 where nothing can be learnt because there is one value only."""
     return max((t.epsilon for _, t in chosen), default=0.0)
 
@@ -259,7 +251,7 @@ def under_labels(answers: Answers, rows: Mapping[str, int]) -> Answers:
 
 
 if TYPE_CHECKING:
-    Chosen = list[tuple[Codes, Transition]]
+    Chosen = list[tuple[Codes, AnswerMatrix]]
 
 Matrix = dict[Value, dict[Value, float]]
 
@@ -273,7 +265,7 @@ def _without_values(matrices: Any, validate: ValidatorFunctionWrapHandler) -> An
 
 
 @parameters
-class Pram(Step):
+class Pram(ColumnStep):
     r"""Release each value of a column as another one with a known probability (post-randomisation method).
 
     .. math:: R_{ij} = \Pr(i \to j)
@@ -351,9 +343,14 @@ class Pram(Step):
             except ParameterError as error:
                 raise ParameterError(f"matrix of {column!r}: {error}") from None
 
-    def transitions(self, dataset: Dataset) -> tuple[Transition, ...]:
+    def transitions(self, dataset: Dataset) -> tuple[AnswerMatrix, ...]:
         """The matrices in use, by columns and stratum: for the owner, since their labels are data values."""
         return tuple(t for answers in self._answers(dataset) for _, t in self._chosen(dataset, answers))
+
+    @property
+    def clue(self) -> Clue:
+        """The matrices, where columns are drawn one by one."""
+        return Clue(bool(self.within)) if self.jointly else Randomised(bool(self.within))
 
     def plan(self, dataset: Dataset, goal: Goal) -> Masked:
         """Draw what is released."""

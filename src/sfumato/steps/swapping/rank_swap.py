@@ -13,7 +13,7 @@ from pydantic import Field
 from sfumato.core.design import weights_of
 from sfumato.core.encoding import as_column, encode, numbers_of
 from sfumato.core.parameters import parameters
-from sfumato.core.step import Goal, Masked, Preserved, Step
+from sfumato.core.step import Clue, ColumnStep, Goal, Masked, Preserved, RankWindow
 from sfumato.errors import ParameterError
 from sfumato.steps.kept import correlations, correlations_kept, mean_kept, values_kept
 from sfumato.steps.swapping.ground import (
@@ -145,7 +145,7 @@ BREAKABLE = (
 
 
 @parameters
-class RankSwap(Step):
+class RankSwap(ColumnStep):
     r"""Exchange the values of each column between records whose ranks differ by at most a share p of the records.
 
     The N records that take part are sorted, within strata where there are any; from the lowest on, each that is still
@@ -216,6 +216,13 @@ class RankSwap(Step):
             raise ParameterError("keep_correlation is about pairs of columns; name two or more")
         if self.extremes == "group" and not (self.bottom or self.top):
             raise ParameterError("extremes are grouped only where bottom or top says how many")
+
+    @property
+    def clue(self) -> Clue:
+        """The window of ranks that p says, where the ends were left in place."""
+        if self.variant == "interval" and self.extremes == "exclude":
+            return RankWindow(bool(self.within), self.p)
+        return Clue(bool(self.within))
 
     def plan(self, dataset: Dataset, goal: Goal) -> Masked:
         """Find the partner of every record, column by column."""

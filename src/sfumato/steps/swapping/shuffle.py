@@ -9,7 +9,7 @@ import numpy as np
 from pydantic import Field
 
 from sfumato.core.parameters import parameters
-from sfumato.core.step import Goal, Masked, Preserved, Step
+from sfumato.core.step import ColumnStep, Goal, Masked, Preserved
 from sfumato.steps.kept import values_kept
 from sfumato.steps.swapping.ground import (
     Columns,
@@ -103,7 +103,7 @@ if TYPE_CHECKING:
 
 
 @parameters
-class ShuffleValues(Step):
+class ShuffleValues(ColumnStep):
     r"""Deal the values of confidential columns out anew, so that ranks agree with what other columns predict.
 
     X are the ``columns``, S the ``predictors``. Ranks become normal scores :math:`z = \Phi^{-1}((r - 1/2)/n)`, rank

@@ -11,7 +11,7 @@ from pydantic import Field
 from sfumato import kernels
 from sfumato.core.classes import count_rows
 from sfumato.core.parameters import parameters
-from sfumato.core.step import Goal, Masked, Preserved, Step
+from sfumato.core.step import ColumnStep, Goal, Masked, Preserved
 from sfumato.errors import ParameterError, SchemaError
 from sfumato.steps.kept import values_kept
 from sfumato.steps.swapping.ground import (
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
 
 @parameters
-class SwapSimilar(Step):
+class SwapSimilar(ColumnStep):
     """Exchange the values of records at risk with those of the records nearest to them in another column.
 
     Records are sorted by ``by``. The two that lie nearest to each other, of which at least one is at risk, exchange the

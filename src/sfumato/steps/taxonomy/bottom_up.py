@@ -10,7 +10,7 @@ import numpy as np
 from pydantic import Field
 
 from sfumato.core.parameters import parameters
-from sfumato.core.step import Goal, Step
+from sfumato.core.step import Fineness, Goal, Step
 from sfumato.steps.taxonomy.cut import Cut, CutRecoding, bottommost, cut_recoding, gain, nodes_of, recode_columns
 from sfumato.steps.taxonomy.ground import Ground
 
@@ -41,6 +41,7 @@ class BottomUpGeneralization(Step):
     label: Annotated[str, Field(min_length=1, description="column that classifiers will predict")]
 
     name: ClassVar[str] = "bottom_up_generalization"
+    fineness: ClassVar[Fineness] = "none"
 
     def plan(self, dataset: Dataset, goal: Goal) -> CutRecoding:
         """Generalise until the promises hold."""

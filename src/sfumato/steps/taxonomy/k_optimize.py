@@ -14,7 +14,7 @@ from pydantic import Field
 from sfumato import kernels
 from sfumato.core.classes import Layout
 from sfumato.core.parameters import parameters
-from sfumato.core.step import Goal, Step
+from sfumato.core.step import Fineness, Goal, Step
 from sfumato.errors import ParameterError
 from sfumato.steps.taxonomy.cut import Cut, CutRecoding, cut_recoding, group_of_ranks, recode_columns
 from sfumato.steps.taxonomy.ground import Ground
@@ -224,6 +224,7 @@ class KOptimize(Step):
     effort: Annotated[int, Field(ge=1, description="sets of cut points that are looked at")] = 20_000
 
     name: ClassVar[str] = "k_optimize"
+    fineness: ClassVar[Fineness] = "none"
 
     def __post_init__(self) -> None:
         if (self.objective == "classification") != (self.label is not None):

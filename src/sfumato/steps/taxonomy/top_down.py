@@ -11,7 +11,7 @@ import numpy as np
 from pydantic import Field
 
 from sfumato.core.parameters import parameters
-from sfumato.core.step import Goal, Step
+from sfumato.core.step import Fineness, Goal, Step
 from sfumato.steps.taxonomy.cut import (
     Cut,
     CutRecoding,
@@ -53,6 +53,7 @@ class TopDownSpecialization(Step):
     label: Annotated[str, Field(min_length=1, description="column that classifiers will predict")]
 
     name: ClassVar[str] = "top_down_specialization"
+    fineness: ClassVar[Fineness] = "none"
 
     def plan(self, dataset: Dataset, goal: Goal) -> CutRecoding:
         """Specialise as far as the promises allow."""
