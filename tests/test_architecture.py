@@ -98,6 +98,22 @@ LONGEST_FILE = 600
 LONGEST_FUNCTION = 60
 MAY_PRINT = {"cli"}
 
+# Where the contracts of the families are written down: whatever stands there is asked for by its name, never looked for.
+CONTRACTS = {
+    "core/step.py": {"Step", "Plan", "ColumnStep"},
+    "core/model.py": {"Model"},
+    "core/hierarchy.py": {"Hierarchy"},
+}
+NO_HOOKS = {"name", "columns"}
+"""Members that other things than steps, plans, models and hierarchies have too, such as open files and frames."""
+MAY_LOOK_FOR = {
+    "sfumato.recipe_files": {"secret"},  # utility metrics of a contract may have it, and have no such contract yet
+}
+MAY_COMPARE = {
+    "sfumato.report.wording": {"k_anonymity"},  # reads a certificate, which names models by text
+    "sfumato.profiling.means": {"mondrian"},  # tells apart the recipes that it wrote itself
+}
+
 
 @dataclasses.dataclass(frozen=True)
 class Import:
@@ -215,6 +231,46 @@ def statement_offences(module: str, tree: ast.Module) -> Iterator[str]:
             yield f"line {node.lineno}: raise an error of sfumato.errors instead of assert"
 
 
+def members(path: Path, classes: set[str]) -> set[str]:
+    """The members that some classes of a file declare."""
+    bodies = [n.body for n in ast.parse(path.read_text(encoding="utf-8")).body if getattr(n, "name", "") in classes]
+    nodes = [node for body in bodies for node in body]
+    assigned = {node.target.id for node in nodes if isinstance(node, ast.AnnAssign)}  # type: ignore[union-attr]
+    return assigned | {node.name for node in nodes if isinstance(node, ast.FunctionDef)}
+
+
+HOOKS = {name for file, classes in CONTRACTS.items() for name in members(PACKAGE / file, classes)} - NO_HOOKS
+
+
+def registered(*rooms: str) -> set[str]:
+    """The names that models and steps have in recipes."""
+    trees = [ast.parse(p.read_text(encoding="utf-8")) for room in rooms for p in (PACKAGE / room).rglob("*.py")]
+    found = [node for tree in trees for node in ast.walk(tree) if isinstance(node, ast.AnnAssign)]
+    return {n.value.value for n in found if getattr(n.target, "id", "") == "name" and isinstance(n.value, ast.Constant)}  # type: ignore[misc]
+
+
+REGISTERED = registered("models", "steps")
+
+
+def is_a_name(node: ast.expr) -> bool:
+    """Whether an expression is what something is called: ``model.name``, ``verdict["model"]``, ``name``."""
+    inside = node.slice.value if isinstance(node, ast.Subscript) and isinstance(node.slice, ast.Constant) else None
+    return getattr(node, "attr", getattr(node, "id", inside)) in {"name", "model"}
+
+
+def contract_offences(module: str, tree: ast.Module) -> Iterator[str]:
+    """Hooks that are looked for instead of asked for, and models and steps told apart by what they are called."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Call) and getattr(node.func, "id", "") in {"getattr", "hasattr"}:
+            looked_for = {a.value for a in node.args[1:2] if isinstance(a, ast.Constant)} & HOOKS
+            for hook in looked_for - MAY_LOOK_FOR.get(module, set()):
+                yield f"line {node.lineno}: {hook} is a member with a default; ask for it"
+        if isinstance(node, ast.Compare) and any(map(is_a_name, [node.left, *node.comparators])):
+            literals = {one.value for one in ast.walk(node) if isinstance(one, ast.Constant)}
+            for name in (literals & REGISTERED) - MAY_COMPARE.get(module, set()):
+                yield f"line {node.lineno}: ask what it says (as crowd does), not whether it is called {name}"
+
+
 def offences(module: str, source: str, *, package: bool = False) -> list[str]:
     """Everything in one file that goes against the plan."""
     tree = ast.parse(source)
@@ -224,6 +280,7 @@ def offences(module: str, source: str, *, package: bool = False) -> list[str]:
         *weight_offences(module, found),
         *size_offences(source, tree),
         *statement_offences(module, tree),
+        *contract_offences(module, tree),
     ]
 
 
@@ -239,6 +296,20 @@ def test_there_is_something_to_check():
 def test_file_follows_the_plan(path):
     found = offences(module_name(path), path.read_text(encoding="utf-8"), package=path.name == "__init__.py")
     assert not found, "\n".join([str(path.relative_to(PACKAGE.parent)), *found])
+
+
+def test_the_contracts_are_found():
+    hooks = {"claims", "replayable", "secret", "locked", "survey", "released_schema", "clue", "resolved"}
+    hooks |= {"preserved", "warnings", "scores", "effort", "after_writing", "forced", "enough_k", "population", "crowd"}
+    assert hooks <= HOOKS
+    assert {"k_anonymity", "l_diversity", "global_recoding", "mondrian", "pseudonymize"} <= REGISTERED
+
+
+def test_what_is_excused_is_still_there():
+    excused = [(m, word) for allowed in (MAY_LOOK_FOR, MAY_COMPARE) for m, words in allowed.items() for word in words]
+    for module, word in excused:
+        source = (PACKAGE.parent / f"{module.replace('.', '/')}.py").read_text(encoding="utf-8")
+        assert f'"{word}"' in source, f"{module} no longer needs to be excused for {word}"
 
 
 def test_the_plan_has_no_circle():
@@ -288,6 +359,13 @@ BAD = {
     "long method": ("sfumato.core.x", "class A:\n    def f(self):\n" + "        x = 1\n" * 61),
     "print": ("sfumato.core.x", "print('hello')"),
     "assert": ("sfumato.cli.run", "assert 1 < 2"),
+    "a hook looked for": ("sfumato.release.x", "def f(step):\n    return getattr(step, 'claims', ())"),
+    "a hook of plans": ("sfumato.release.x", "def f(plan):\n    return hasattr(plan, 'effort')"),
+    "a hook of models": ("sfumato.steps.x", "def f(model):\n    return getattr(model, 'enough_k', None)"),
+    "a hook of hierarchies": ("sfumato.core.x", "def f(rule):\n    return hasattr(rule, 'resolved')"),
+    "a model by its name": ("sfumato.steps.x", "def f(model):\n    return model.name == 'k_anonymity'"),
+    "none of some": ("sfumato.attacks.x", "def f(s):\n    return s.name not in ('global_recoding', 'other')"),
+    "a verdict by its model": ("sfumato.report.x", "def f(v):\n    return v['model'] == 'l_diversity'"),
 }
 
 GOOD = {
@@ -313,6 +391,11 @@ GOOD = {
     "print in cli": ("sfumato.cli.run", "print('hello')"),
     "a method called print": ("sfumato.core.x", "def f(console):\n    console.print('hello')"),
     "only a docstring": ("sfumato.core.x", 'def f():\n    """Do nothing."""'),
+    "a hook asked for": ("sfumato.release.x", "def f(step):\n    return step.claims"),
+    "a member of something else": ("sfumato.io.x", "def f(error):\n    return getattr(error, 'strerror', None)"),
+    "a member by a variable": ("sfumato.core.x", "def f(value, field):\n    return getattr(value, field)"),
+    "another name": ("sfumato.core.x", "import os\nwindows = os.name == 'nt'"),
+    "a method that is called like a step": ("sfumato.steps.x", "def f(self):\n    return self.method == 'mondrian'"),
 }
 
 

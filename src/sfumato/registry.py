@@ -216,7 +216,7 @@ def describe(cls: type) -> dict[str, Any]:
         fields.append({"name": field.name, "meaning": _meaning(cls, field.name), "required": required})
     doc = (cls.__doc__ or "").strip()
     plain = {"name": cls.name, "class": cls.__name__, "meaning": doc.split("\n")[0], "doc": doc, "fields": fields}  # type: ignore[attr-defined]
-    return {**plain, **_nature(cls)} if hasattr(cls, "facts") else plain
+    return {**plain, **_nature(cls)} if cls in family("models").values() else plain
 
 
 def _nature(cls: Any) -> dict[str, Any]:

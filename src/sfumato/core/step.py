@@ -213,7 +213,7 @@ class Step(Protocol):
     accounting: ClassVar[Declaration] = LOOKS
     """What the class may do to a certified ε, at best."""
     keeps_quasi: ClassVar[bool] = False
-    """Whether the values of quasi-identifiers stay as they are, whatever columns it names."""
+    """Whether it changes nothing that promises look at: quasi-identifiers, sensitive values and records stay as they are."""
     fineness: ClassVar[Fineness] = "release"
     """Where its release is as fine as the promises allow: as a recoding of whole columns, class by class, or not surely."""
     surveys: ClassVar[bool] = False

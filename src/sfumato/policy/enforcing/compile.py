@@ -31,17 +31,15 @@ if TYPE_CHECKING:
 
 # Whether a recipe can be run: its steps are planned, nothing is released.
 
-PSEUDONYMS = "pseudonymize"
-
 
 def feasible(recipe: Recipe, dataset: Dataset) -> bool:
-    """Whether the steps reach the promises. Pseudonyms are left out: they change nothing that promises look at."""
-    claimed = {name for step in recipe.steps if step.name != PSEUDONYMS for name in step.claims}
+    """Whether the steps reach the promises. Steps that change nothing promises look at (pseudonyms) are left out."""
+    claimed = {name for step in recipe.steps if not step.keeps_quasi for name in step.claims}
     shared = dataset.with_schema(recipe.schema)
     shared = shared.drop(set(recipe.schema.direct) - claimed)
     try:
         for place, step in enumerate(recipe.steps):
-            if step.name == PSEUDONYMS:
+            if step.keeps_quasi:
                 continue
             shared = step.apply(shared, step.plan(shared, Goal(recipe.meet, Seed.of(None), place=place)))
     except Unsatisfiable:
