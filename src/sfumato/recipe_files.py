@@ -397,7 +397,7 @@ def public_dict(recipe: Recipe) -> dict[str, Any]:
     ]
     for part, written in parts:
         fields = written[part.name]
-        fields |= {name: KEPT for name in getattr(part, "secret", ()) if name in fields}
+        fields |= {name: KEPT for name in part.secret if name in fields}
     return plain
 
 
