@@ -67,7 +67,7 @@ def test_lines_fit_a_narrow_terminal_and_say_what_is_what(sfumato, folder, visit
     assert "(--threshold), and surely more than guessing; the recipe limits none of them" in flat(done.out)
     assert not {"limit"} & set(done.out.splitlines()[3].split())  # a column with nothing in it is not shown
     first = [line.split()[1] for line in done.out.split("\n\n")[1].splitlines()[2:]]
-    assert first[0] == "skewness" and first.index("similarity") < first.index("homogeneity")  # strongest first
+    assert first[0] == "probabilistic" and first.index("linkage") < first.index("homogeneity")  # strongest first
 
 
 @pytest.mark.slow
