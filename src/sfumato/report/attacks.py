@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 from sfumato.core.attack import USUAL_RATE
+from sfumato.report import vega as alt
 from sfumato.report.charts import AFTER, ALARM, BEFORE, FONT, INK, SOFT, data_of, labels, svg_of
 from sfumato.report.pictures import Picture, on_white
 from sfumato.report.wording import humanised, percent
-
-if TYPE_CHECKING:
-    import altair as alt
 
 MOST_AT_ONCE = 6
 """So many findings are told at once; the others are behind a click."""
@@ -122,8 +120,6 @@ def strongest(attacks: Mapping[str, Any] | None) -> dict[str, Any] | None:
 
 def attack_chart(attacks: Mapping[str, Any]) -> alt.LayerChart | None:
     """The chart of all attacks, those that are unknown as a word without a bar; None where none was tried."""
-    import altair as alt
-
     told = [*map(_row, ranked(attacks)), *map(_unknown_row, unknown(attacks))]
     names = labels([row["name"] for row in told], LONGEST)
     rows = [{"place": place, **row, "name": name} for place, (row, name) in enumerate(zip(told, names, strict=True))]
@@ -194,14 +190,10 @@ def _beyond(tried: Mapping[str, Any]) -> float:
 
 
 def _y(rows: Sequence[Mapping[str, Any]]) -> alt.Y:
-    import altair as alt
-
     return alt.Y("place", type="ordinal", axis=None, scale=alt.Scale(domain=list(range(len(rows)))))
 
 
 def _x(plot: int, field: str) -> alt.X:
-    import altair as alt
-
     axis = alt.Axis(
         title="rate of success",
         titleFontWeight=400,
@@ -217,8 +209,6 @@ def _x(plot: int, field: str) -> alt.X:
 
 
 def _texts(rows: Sequence[Mapping[str, Any]], field: str, x: float, align: Literal["left", "right"]) -> alt.Chart:
-    import altair as alt
-
     mark = data_of(rows).mark_text(align=align, baseline="middle", fontSize=SIZE, color=INK)
     made: alt.Chart = mark.encode(alt.XValue(x), _y(rows), alt.Text(field, type="nominal"))  # type: ignore[no-untyped-call]
     return made

@@ -13,10 +13,9 @@ import json
 import unicodedata
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
-if TYPE_CHECKING:
-    import altair as alt
+from sfumato.report import vega as alt
 
 INK, SOFT, BEFORE, AFTER, ALARM = "#1b2430", "#566070", "#8c95a1", "#0b5394", "#a33b00"
 WIDTH, ROW, FONT, LETTER = 500, 26, 14, 8.5
@@ -84,15 +83,11 @@ class Frame:
 
     def y(self, field: str) -> alt.Y:
         """The channel that puts a row number in its place."""
-        import altair as alt
-
         scale = alt.Scale(domain=[-1.3, self.last + 0.7], range=[0, self.height], nice=False, zero=False)
         return alt.Y(field, type="quantitative", axis=None, scale=scale)
 
     def x(self, field: str, most: float) -> alt.X:
         """The channel that spreads 0 to ``most`` over the plot."""
-        import altair as alt
-
         return alt.X(field, type="quantitative", axis=None, scale=alt.Scale(domain=[0, most], range=[0, self.plot]))
 
 
@@ -124,8 +119,6 @@ def level_chart(
     levels: Sequence[tuple[str, int, int]], heading: tuple[str, str], words: Sequence[str]
 ) -> alt.LayerChart:
     """A row of boxes for each (name, level, top): one box a level, filled up to the level."""
-    import altair as alt
-
     names = [name for name, _, _ in levels]
     frame = Frame([[heading[0], *names], [heading[1], *words]], len(levels) - 1)
     boxes = [box for row, (_, level, top) in enumerate(levels) for box in _boxes(frame, row, level, top)]
@@ -240,8 +233,6 @@ def _fitting(letters: Iterable[str], most: float) -> int:
 
 
 def _bars(frame: Frame, bars: Sequence[tuple[float, float, str]], half: float, most: float) -> alt.Chart:
-    import altair as alt
-
     rows = [{"x": value, "zero": 0, "top": y - half, "bottom": y + half, "fill": colour} for y, value, colour in bars]
     mark = data_of(rows).mark_rect()
     return _placed(mark, frame.x("x", most), alt.X2("zero"), frame.y("top"), alt.Y2("bottom"), _fill())
@@ -294,8 +285,6 @@ def _text(
     colour: str = INK,
     bold: bool = False,
 ) -> alt.Chart:
-    import altair as alt
-
     rows = [{"y": y, "text": text} for y, text in texts]
     mark = data_of(rows).mark_text(
         align=align, baseline="middle", fontSize=FONT, color=colour, fontWeight=600 if bold else 400
@@ -307,8 +296,6 @@ def _text(
 def _rule(
     frame: Frame, x: tuple[float, float], y: tuple[float, float], *, dashed: bool = False, colour: str = INK
 ) -> alt.Chart:
-    import altair as alt
-
     pen = {"strokeDash": [5, 4], "strokeWidth": 1.5} if dashed else {"strokeWidth": 1}
     mark = data_of([{"y": y[0], "y2": y[1]}]).mark_rule(color=colour, **pen)
     start, end = alt.XValue(x[0]), alt.X2Value(x[1])  # type: ignore[no-untyped-call]
@@ -316,8 +303,6 @@ def _rule(
 
 
 def _framed(frame: Frame, layers: Sequence[alt.Chart]) -> alt.LayerChart:
-    import altair as alt
-
     fixed = alt.AutoSizeParams(type="none")
     chart = alt.LayerChart(layer=list(layers), width=frame.plot, height=frame.height, autosize=fixed)
     chart.padding = {"left": frame.gutter, "right": frame.numbers, "top": 4, "bottom": 4}
@@ -327,15 +312,11 @@ def _framed(frame: Frame, layers: Sequence[alt.Chart]) -> alt.LayerChart:
 
 
 def _fill() -> alt.Fill:
-    import altair as alt
-
     return alt.Fill("fill", type="nominal", scale=None, legend=None)
 
 
 def data_of(values: Sequence[Mapping[str, Any]]) -> alt.Chart:
     """A chart of some rows, written into the page itself."""
-    import altair as alt
-
     data = alt.Data(values=[dict(value) for value in values])  # type: ignore[no-untyped-call]
     return alt.Chart(data)
 

@@ -6,14 +6,12 @@ What grows and what shrinks is told by filled and hollow squares, so the maps ar
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from sfumato.report import vega as alt
 from sfumato.report.charts import AFTER, BEFORE, INK, LETTER, SOFT, Line, bar_chart, data_of, labels, svg_of
 from sfumato.report.pictures import Picture
 from sfumato.report.wording import number, percent
-
-if TYPE_CHECKING:
-    import altair as alt
 
 CARD_WIDTH, CARD_HEIGHT, UNDER_CARD = 214, 92, 72
 LONGEST_BIN = 11
@@ -27,8 +25,6 @@ GRID = "#e6eaee"
 
 def card_picture(card: Mapping[str, Any]) -> Picture:
     """A column before (wide light bars) and after (narrow dark ones), with the name of each bin under it."""
-    import altair as alt
-
     rows = [
         {"place": i, "bin": name, "before": before, "after": after}
         for i, (name, before, after) in enumerate(
@@ -48,8 +44,6 @@ def card_picture(card: Mapping[str, Any]) -> Picture:
 
 
 def _card_bars(rows: Sequence[Mapping[str, Any]], field: str, colour: str, width: float) -> alt.Chart:
-    import altair as alt
-
     most = max([max(row["before"], row["after"]) for row in rows], default=1.0) or 1.0
     axis = alt.Axis(format="~%", tickCount=3, title=None, labelColor=SOFT, labelFontSize=11, gridColor=GRID)
     y = alt.Y(field, type="quantitative", scale=alt.Scale(domain=[0, most], nice=False), axis=axis)
@@ -58,8 +52,6 @@ def _card_bars(rows: Sequence[Mapping[str, Any]], field: str, colour: str, width
 
 
 def _bin_names(rows: Sequence[Mapping[str, Any]]) -> alt.Chart:
-    import altair as alt
-
     mark = data_of(rows).mark_text(align="right", baseline="middle", angle=315, fontSize=10.5, color=SOFT, dx=-4)
     y = alt.YValue(CARD_HEIGHT + 8)  # type: ignore[no-untyped-call]
     made: alt.Chart = mark.encode(_card_x(), y, alt.Text("bin", type="nominal"))
@@ -67,8 +59,6 @@ def _bin_names(rows: Sequence[Mapping[str, Any]]) -> alt.Chart:
 
 
 def _card_x() -> alt.X:
-    import altair as alt
-
     return alt.X("place", type="ordinal", axis=None, scale=alt.Scale(padding=0.1))
 
 
@@ -90,8 +80,6 @@ def pair_map(columns: Sequence[str], values: Sequence[float], what: str, *, sign
 
 def _triangle(columns: Sequence[str], cells: Sequence[tuple[int, int]], values: Sequence[float]) -> alt.LayerChart:
     """Squares by the place of their columns: two names may be equal once they are shortened."""
-    import altair as alt
-
     rows = [{"a": i, "b": j, "size": abs(v), "less": v < 0} for (i, j), v in zip(cells, values, strict=True)]
     size = CELL * (len(columns) - 1)
     names = labels(columns)
@@ -109,8 +97,6 @@ def _triangle(columns: Sequence[str], cells: Sequence[tuple[int, int]], values: 
 
 
 def _squares(rows: Sequence[Mapping[str, Any]], values: Sequence[float], extent: float, *, filled: bool) -> alt.Chart:
-    import altair as alt
-
     most = max(0.05, *(abs(v) for v in values))
     drawn = [
         {"x": CELL * (row["b"] + 0.5), "y": CELL * (row["a"] - 0.5), "size": row["size"]} for row in rows if row["size"]
@@ -126,8 +112,6 @@ def _squares(rows: Sequence[Mapping[str, Any]], values: Sequence[float], extent:
 
 
 def _names(texts: Sequence[tuple[float, float, str]], extent: float, *, angle: float) -> alt.Chart:
-    import altair as alt
-
     rows = [{"x": x, "y": y, "text": text} for x, y, text in texts]
     mark = data_of(rows).mark_text(align="right", baseline="middle", angle=angle, fontSize=12, color=INK)
     made: alt.Chart = mark.encode(*_pixels(extent), alt.Text("text", type="nominal"))
@@ -136,8 +120,6 @@ def _names(texts: Sequence[tuple[float, float, str]], extent: float, *, angle: f
 
 def _pixels(extent: float) -> tuple[alt.X, alt.Y]:
     """Channels that take places as they are."""
-    import altair as alt
-
     at = alt.Scale(domain=[0, extent], range=[0, extent], nice=False, zero=False)
     return alt.X("x", type="quantitative", axis=None, scale=at), alt.Y("y", type="quantitative", axis=None, scale=at)
 
@@ -177,13 +159,9 @@ def _alike(shares: Mapping[str, float]) -> list[str]:
 
 def _fixed(chart: alt.LayerChart, **padding: float) -> None:
     """Places come from here and not from fonts, so the same numbers give the same SVG on every machine."""
-    import altair as alt
-
     chart.autosize = alt.AutoSizeParams(type="none")
     chart.padding = padding
 
 
 def _config() -> alt.Config:
-    import altair as alt
-
     return alt.Config(font="sans-serif", aria=False, background="transparent", view=alt.ViewConfig(stroke=None))

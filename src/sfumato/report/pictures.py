@@ -9,15 +9,12 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import chain, count, pairwise, takewhile
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from sfumato.report import vega as alt
 from sfumato.report.charts import Divider, Line, bar_chart, labels, level_chart, shortened, svg_of, with_threshold
 from sfumato.report.measures import title_of
 from sfumato.report.wording import CHANCES, Counted, level_words, levels_of, percent, risk_name, score
-
-if TYPE_CHECKING:
-    import altair as alt
-
 
 # Class sizes in bins a reader can take in: fine where people stand alone, coarse where crowds are large.
 

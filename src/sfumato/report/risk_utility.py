@@ -6,16 +6,14 @@ Means are told apart by shape and candidates by number, so the map is readable w
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from sfumato.report import vega as alt
 from sfumato.report.charts import AFTER, ALARM, BEFORE, FONT, INK, SOFT, data_of, svg_of
 from sfumato.report.measures import judges_detail, meaning_of, title_of
 from sfumato.report.pages import as_shown, as_yaml, rendered
 from sfumato.report.pictures import Picture, png
 from sfumato.report.wording import humanised, number, percent
-
-if TYPE_CHECKING:
-    import altair as alt
 
 WIDTH, HEIGHT = 560, 360
 SHAPES = ("circle", "square", "triangle-up", "diamond", "cross", "triangle-down", "triangle-left", "triangle-right")
@@ -89,8 +87,6 @@ def comparison_page(comparison: Mapping[str, Any]) -> str:
 
 def chart_of(comparison: Mapping[str, Any], *, background: str = "transparent") -> alt.LayerChart:
     """The map as a chart."""
-    import altair as alt
-
     dots = dots_of(comparison)
     front = [dot for dot in dots if dot["front"]]
     layers = [
@@ -106,8 +102,6 @@ def chart_of(comparison: Mapping[str, Any], *, background: str = "transparent") 
 
 def _nothing() -> alt.Chart:
     """What a map without candidates says; an empty legend would have no size that can be drawn."""
-    import altair as alt
-
     mark = data_of([{"text": "no candidate could be measured"}]).mark_text(fontSize=FONT, color=SOFT)
     x, y = alt.XValue(WIDTH / 2), alt.YValue(HEIGHT / 2)  # type: ignore[no-untyped-call]
     made: alt.Chart = mark.encode(x, y, alt.Text("text", type="nominal"))
@@ -148,23 +142,17 @@ def _means(candidate: Mapping[str, Any]) -> str:
 
 
 def _x(dots: Sequence[Mapping[str, Any]]) -> alt.X:
-    import altair as alt
-
     title = dots[0]["xt"] if dots else ""
     return alt.X("x", type="quantitative", axis=alt.Axis(title=title, tickCount=6, **_AXIS), scale=_span(dots, "x"))
 
 
 def _y(dots: Sequence[Mapping[str, Any]]) -> alt.Y:
-    import altair as alt
-
     axis = alt.Axis(title=dots[0]["yt"] if dots else "", format="~%", tickCount=6, **_AXIS)
     return alt.Y("y", type="quantitative", axis=axis, scale=_span(dots, "y"))
 
 
 def _span(dots: Sequence[Mapping[str, Any]], axis: str) -> alt.Scale:
     """From 0 to the largest; a range must be given where nothing was measured, or the picture has no size."""
-    import altair as alt
-
     values = [dot[axis] for dot in dots]
     low, high = min([0.0, *values]), max([0.0, *values])
     return alt.Scale(domain=[low, high if high > low else low + 1.0], nice=True)
@@ -179,8 +167,6 @@ def _line(front: Sequence[Mapping[str, Any]], every: Sequence[Mapping[str, Any]]
 
 
 def _points(dots: Sequence[Mapping[str, Any]], every: Sequence[Mapping[str, Any]], *, filled: bool) -> alt.Chart:
-    import altair as alt
-
     known = sorted({dot["means"] for dot in every})
     shape = alt.Shape(
         "means",
@@ -207,8 +193,6 @@ def _points(dots: Sequence[Mapping[str, Any]], every: Sequence[Mapping[str, Any]
 
 def _numbers(dots: Sequence[Mapping[str, Any]]) -> alt.LayerChart:
     """The number of each candidate beside its mark, on the first side where no other number is in the way."""
-    import altair as alt
-
     sides = [
         (11, -9, "left"),
         (-11, -9, "right"),

@@ -9,14 +9,12 @@ from __future__ import annotations
 import dataclasses
 import math
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from sfumato.report import vega as alt
 from sfumato.report.charts import AFTER, ALARM, BEFORE, FONT, INK, SOFT, data_of, svg_of
 from sfumato.report.pictures import Picture
 from sfumato.report.wording import humanised, number, percent
-
-if TYPE_CHECKING:
-    import altair as alt
 
 WIDTH, HEIGHT = 424, 300
 PADDING = {"left": 64, "right": 12, "top": 34, "bottom": 52}
@@ -58,32 +56,24 @@ class Plane:
 
     def x(self) -> alt.X:
         """The channel of the score."""
-        import altair as alt
-
         axis = alt.Axis(title=f"{self.name} (worse →)", tickCount=6, **_AXIS)
         scale = alt.Scale(domain=list(self.scores), nice=False, zero=False)
         return alt.X("x", type="quantitative", axis=axis, scale=scale)
 
     def y(self) -> alt.Y:
         """The channel of the risk."""
-        import altair as alt
-
         axis = alt.Axis(title=None, values=_ticks(*self.risks), format="~%", **_AXIS)
         scale = alt.Scale(type="log", domain=list(self.risks), nice=False)
         return alt.Y("y", type="quantitative", axis=axis, scale=scale)
 
     def heading(self) -> alt.Chart:
         """What the upright axis shows, written above it so that nobody has to turn the head."""
-        import altair as alt
-
         mark = data_of([{"text": "↑ marketer risk (worse)"}]).mark_text(align="left", fontSize=FONT, color=SOFT)
         x, y = alt.XValue(8 - PADDING["left"]), alt.YValue(-18)  # type: ignore[no-untyped-call]
         return _placed(mark, x, y, alt.Text("text", type="nominal"))
 
     def dots(self, found: Sequence[Mapping[str, Any]], *, filled: bool) -> alt.Chart:
         """Nodes as dots, larger where one stands for more of them."""
-        import altair as alt
-
         rows = [
             {"x": dot["score"], "y": dot["marketer_risk"], "size": 9 + 5 * math.log2(dot["nodes"])} for dot in found
         ]
@@ -103,8 +93,6 @@ class Plane:
 
     def marked(self, chosen: Mapping[str, Any], label: str) -> list[alt.Chart]:
         """The chosen node and its name, below the front to the left, where no other node is, if there is room."""
-        import altair as alt
-
         row = [{"x": chosen["score"], "y": chosen["marketer_risk"], "text": label}]
         diamond = data_of(row).mark_point(
             shape="diamond", size=170, fill=ALARM, stroke="white", strokeWidth=2, opacity=1
@@ -163,8 +151,6 @@ def _caption(alternatives: Mapping[str, Any], name: str) -> str:
 
 
 def _framed(layers: Sequence[alt.Chart]) -> alt.LayerChart:
-    import altair as alt
-
     chart = alt.LayerChart(layer=list(layers), width=WIDTH, height=HEIGHT, autosize=alt.AutoSizeParams(type="none"))
     chart.padding = PADDING
     view = alt.ViewConfig(stroke=None)
