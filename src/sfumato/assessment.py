@@ -19,6 +19,7 @@ from sfumato.errors import SchemaError
 from sfumato.report.headline import promises_told
 from sfumato.report.pictures import class_size_chart
 from sfumato.risk.reidentification import JournalistRisk, MarketerRisk, ProsecutorRisk, RecordsAtRisk, UniqueRecords
+from sfumato.risk.singling_out import contributions, smallest_exposing_sets
 
 if TYPE_CHECKING:
     import altair as alt
@@ -112,8 +113,6 @@ def assess(
     population: Dataset | None = None,
 ) -> Assessment:
     """Assess a table on its quasi-identifiers: one pass over the rows, and one over those of a population."""
-    from sfumato.risk.singling_out import contributions, smallest_exposing_sets
-
     schema = dataset.checked().schema
     if not schema.quasi:
         raise SchemaError("no column has role quasi; an intruder must know something to be assessed")

@@ -21,9 +21,14 @@ from sfumato.core.schema import Role, Schema
 from sfumato.core.source import Intake
 from sfumato.core.step import Step, accounts
 from sfumato.errors import ParameterError, ReleaseRefused, SchemaError
+from sfumato.evaluation import evaluate as _evaluate
+from sfumato.intruders.attack import attack_release
+from sfumato.io.frames import take_frame
+from sfumato.io.read import read_table
 from sfumato.release.make import make_release, population_of
 from sfumato.release.release import Release
 from sfumato.release.written import described
+from sfumato.risk.singling_out import why_alone as _why_alone
 
 if TYPE_CHECKING:
     from sfumato.comparison.outcome import Comparison
@@ -54,14 +59,10 @@ def read(table: Any, *, recipe: Recipe | str | Path | None = None, **options: An
             raise ParameterError(f"the table is read already; {', '.join(options)} must be said when it is read first")
         return table
     if isinstance(table, str | Path):
-        from sfumato.io.read import read_table
-
         if made is not None and accounts(made.steps, made.schema):
             options = {"text": True, **options}
         frame, source = read_table(table, otherwise=None if made is None else made.intake, **options)
         return Dataset(frame, source=source)  # type: ignore[arg-type]
-    from sfumato.io.frames import take_frame
-
     return take_frame(table, made.intake if made else Intake(), options)
 
 
@@ -157,8 +158,6 @@ def assess(
 
 def why_alone(dataset: Dataset, record: int, columns: Sequence[str] | None = None) -> tuple[tuple[str, ...], ...]:
     """Why a record is risky: the smallest sets of columns on which nobody else is like it. Names columns, never values."""
-    from sfumato.risk.singling_out import why_alone as _why_alone
-
     return _why_alone(dataset, record, columns)
 
 
@@ -260,7 +259,6 @@ def attack(original: Table, released: Table, *, roles: Roles | None = None, **op
     ``roles`` says what the columns of frames are. A release has the method :meth:`Release.attack`.
     """
     from sfumato.core.pair import Pair
-    from sfumato.intruders.attack import attack_release
 
     for name in ("steps", "only"):
         if options.get(name) is not None:
@@ -295,7 +293,6 @@ def evaluate(
     [('loss', 0.4444), ('c_avg', 1.5)]
     """
     from sfumato.core.pair import Pair as _Pair
-    from sfumato.evaluation import evaluate as _evaluate
 
     alone = isinstance(original, _Pair | Release)
     if alone == (released is not None):

@@ -6,6 +6,12 @@ import os
 import sys
 from typing import Any
 
+from rich.markup import escape
+from typer.exceptions import TyperException
+
+from sfumato.cli.talk import tell
+from sfumato.cli.usage import in_our_words
+from sfumato.core.interrupts import done, pressed, watching
 from sfumato.errors import SfumatoError
 
 INTERRUPTED = 130
@@ -16,10 +22,7 @@ READER_LEFT = 141
 
 def main() -> None:
     """Run the command line and leave with the right exit code."""
-    from typer.exceptions import TyperException
-
     from sfumato.cli.app import Interrupted, build_app
-    from sfumato.core.interrupts import pressed, watching
 
     with watching():
         try:
@@ -54,8 +57,6 @@ def _end_quietly() -> None:
 
 def _wrong_usage(error: Any) -> None:
     """Tell what was wrong with the words of a command; nothing where its help was shown already."""
-    from sfumato.cli.usage import in_our_words
-
     if not error.message and not hasattr(error, "param"):  # a command without any words shows its help
         sys.exit(SfumatoError.exit_code)
     _fail(in_our_words(error), SfumatoError.exit_code)
@@ -63,22 +64,16 @@ def _wrong_usage(error: Any) -> None:
 
 def _standing() -> str:
     """What was written before it ended."""
-    from sfumato.core.interrupts import done
-
     return "; ".join(done()) or "nothing was written"
 
 
 def _fail(message: str, code: int) -> None:
-    from sfumato.cli.talk import tell
-
     for line in message.split("\n"):
         tell(f"[bold red]error:[/] {_escaped(line)}")
     sys.exit(code)
 
 
 def _escaped(text: str) -> str:
-    from rich.markup import escape
-
     return escape(text)
 
 

@@ -12,6 +12,7 @@ from sfumato.core.dataset import Dataset
 from sfumato.core.schema import Attribute, Kind, Missing, Role, Schema
 from sfumato.core.source import Source
 from sfumato.errors import ParameterError, did_you_mean
+from sfumato.examples.people import Draws
 from sfumato.hierarchies import Table, intervals, suppress
 
 if TYPE_CHECKING:
@@ -161,8 +162,6 @@ def sandhu(rows: int = 1000, *, positives: int = 5, seed: int = 7) -> Dataset:
 
 
 def _sandhu(rows: int = 1000, positives: int = 5, seed: int = 7) -> Example:
-    from sfumato.examples.people import Draws
-
     at_least("rows", rows, at_least("positives", positives, 0))
     draws = Draws(seed)
     height = np.rint(170 + 9 * draws.bell(rows)).astype(np.int64)

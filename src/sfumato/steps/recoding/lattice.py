@@ -18,6 +18,7 @@ from sfumato import kernels
 from sfumato.core.model import Evidence, Model
 from sfumato.core.objective import Objective, Spread, Tally, all_values
 from sfumato.errors import ParameterError, SchemaError, did_you_mean
+from sfumato.steps.recoding.jointly import fewest_together
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -169,8 +170,6 @@ class Lattice:
         population: int,
     ) -> NDArray[np.bool_]:
         """The fewest records for promises that are all sums over the classes that are kept (``excess``)."""
-        from sfumato.steps.recoding.jointly import fewest_together
-
         rest = classes.take(~failing)
         evidence = self._evidence(rest, population)
         sums = [excess for model in relative if (excess := model.excess(evidence)) is not None]

@@ -12,6 +12,7 @@ from sfumato.core.evidence import needed
 from sfumato.core.step import Plan
 from sfumato.errors import Unsatisfiable
 from sfumato.steps.suppression.cells import Combinations, Demand, Parts, demands_of, prices_of, require_enough
+from sfumato.steps.suppression.exact import fewest_cells, require_small, small_enough
 from sfumato.steps.suppression.greedy import suppress_greedily
 
 if TYPE_CHECKING:
@@ -46,16 +47,12 @@ class CellSuppression:
         found = suppress_greedily(parts, demands, prices, goal.progress)
         method, notes = "greedy cell suppression", _notes(found, demands)
         if self._exactly(parts):
-            from sfumato.steps.suppression.exact import fewest_cells
-
             found, gap = fewest_cells(parts, demands, prices, found, self.effort)
             method, notes = "exact cell suppression", _notes(found, demands) | gap
         self._require_budget(found, len(dataset))
         return found.recoding(method, notes)
 
     def _exactly(self, parts: Parts) -> bool:
-        from sfumato.steps.suppression.exact import require_small, small_enough
-
         if self.method == "exact":
             require_small(parts)
         return self.method == "exact" or (self.method == "auto" and small_enough(parts))

@@ -10,7 +10,7 @@ from pydantic import Field
 
 from sfumato.core.parameters import parameters
 from sfumato.core.step import ColumnStep, Goal, Masked, Preserved
-from sfumato.steps.kept import values_kept
+from sfumato.steps.kept import correlations, values_kept
 from sfumato.steps.swapping.ground import (
     Columns,
     Within,
@@ -67,8 +67,6 @@ def normal_scores(ranks: Floats) -> Floats:
 
 def rank_correlations(ranks: list[Floats]) -> Floats:
     """Spearman's correlations of all columns with each other, over the records that know both; 0 for constant columns."""
-    from sfumato.steps.kept import correlations
-
     found = np.eye(len(ranks))
     upper = np.triu_indices(len(ranks), 1)
     found[upper] = correlations(ranks)
