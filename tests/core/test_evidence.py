@@ -13,14 +13,14 @@ from hypothesis import strategies as st
 
 from sfumato.core.dataset import Dataset
 from sfumato.core.evidence import counted_columns, gather, judge_all
-from sfumato.core.model import Facts, Needs
+from sfumato.core.model import Facts, Model, Needs
 from sfumato.core.schema import Attribute, Role, Schema
 from sfumato.errors import SchemaError
 from sfumato.models.k_anonymity import KAnonymity
 
 
 @dataclasses.dataclass(frozen=True)
-class Counting:
+class Counting(Model):
     """A promise that needs a column counted, or refuses the schema."""
 
     columns: tuple

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import sfumato as sf
-from sfumato.core.hierarchy import Paths, bind
+from sfumato.core.hierarchy import Hierarchy, Paths, bind
 from sfumato.core.pair import Pair, Rung, levels_of, read_column
 from sfumato.core.schema import Attribute, Role
 from sfumato.formulas.binning import binned
@@ -22,7 +22,7 @@ BY_FREQUENCY = Attribute((Role.QUASI,), hierarchy=sf.frequency(4, 2, 1))
 
 
 @dataclasses.dataclass(frozen=True)
-class Listed:
+class Listed(Hierarchy):
     """A hierarchy of someone's own: one row a leaf."""
 
     rows: tuple[tuple[str, ...], ...]

@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 import sfumato as sf
 from sfumato import examples
 from sfumato.core.dataset import Dataset
+from sfumato.core.model import Model
 from sfumato.core.schema import Attribute, Missing, Role, Schema
 from sfumato.core.step import Goal
 from sfumato.errors import ParameterError, SchemaError, Unsatisfiable
@@ -480,7 +481,7 @@ def test_values_keep_their_types_in_every_kind_of_frame():
     "model", [m for m in MODELS if m.name not in ("k_anonymity", "k_on_subsets", "k_on_combinations")]
 )
 def test_other_promises_are_refused(model):
-    class Promise:
+    class Promise(Model):
         name = model.name
         promise = "another promise"
 

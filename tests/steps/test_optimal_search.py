@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 import sfumato as sf
 from sfumato import examples
 from sfumato.core.dataset import Dataset
-from sfumato.core.model import Facts, Needs
+from sfumato.core.model import Facts, Model, Needs
 from sfumato.core.objective import OBJECTIVES
 from sfumato.core.schema import Attribute, Role, Schema
 from sfumato.core.step import Goal
@@ -129,7 +129,7 @@ def test_search_equals_trying_every_node_of_larger_lattices(data):
 
 
 @dataclasses.dataclass(frozen=True)
-class SmallCrowds:
+class SmallCrowds(Model):
     """A promise that merging breaks: no class has more than ``most`` records."""
 
     most: int

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 import sfumato as sf
 from sfumato.core.dataset import Dataset
-from sfumato.core.model import Facts, Needs
+from sfumato.core.model import Facts, Model, Needs
 from sfumato.core.objective import OBJECTIVES, Landscape
 from sfumato.core.schema import Attribute, Role, Schema
 from sfumato.core.step import Goal
@@ -32,7 +32,7 @@ def lattice_of(table, models, **options):
 
 
 @dataclasses.dataclass(frozen=True)
-class Crowds:
+class Crowds(Model):
     """k-anonymity under another name, so that every node is judged in Python."""
 
     k: int
@@ -50,7 +50,7 @@ class Crowds:
 
 
 @dataclasses.dataclass(frozen=True)
-class SmallCrowds:
+class SmallCrowds(Model):
     """A promise that merging breaks: no class has more than ``most`` records."""
 
     most: int
