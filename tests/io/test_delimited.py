@@ -223,9 +223,9 @@ _cell = st.text(alphabet=" ,;|\t\"\n\rab'é漢0", max_size=6)
     st.sampled_from(",;\t|"),
 )
 def test_reads_what_the_csv_module_writes(table, delimiter):
-    """Oracle: Python's csv module, quoting where needed; values made text by a letter in front."""
+    """Oracle: Python's csv module, quoting where needed; values made text, and their blanks inner ones, by letters around them."""
     names = [f"n{i}" for i in range(len(table[0]))]
-    table = [tuple("v" + cell for cell in row) for row in table]
+    table = [tuple(f"v{cell}v" for cell in row) for row in table]
     text = io.StringIO(newline="")
     writer = csv.writer(text, delimiter=delimiter, lineterminator="\r\n")  # so that it quotes both signs
     writer.writerows([names, *table])
