@@ -29,7 +29,8 @@ def test_the_owner_reads_why_this_node_and_not_its_neighbour(sfumato, out):
     assert told.code == 0 and "✓ 5-anonymity" in told.out
     for sentence in made.alternatives().reasons().all:
         assert sentence in flat(told.out)
-    assert "more than the budget allows" in told.out and "instead of 5.0% (30 records)" in told.out
+    assert "is beyond the budget: it would suppress" in flat(told.out)
+    assert "instead of 5.0% (30 records)" in flat(told.out)
 
 
 def test_whoever_has_only_the_shared_folder_reads_the_certificate(sfumato, out, tmp_path):
