@@ -58,7 +58,7 @@ def test_figures_and_words_show_no_value():
     found = sf.assess(table.dataset(), [KAnonymity(2)])
     told = str(found) + json.dumps(found.to_dict())
     assert "secret" not in told
-    assert "c0 alone single out 1 records" in str(found)
+    assert "c0 alone singles out 1 record" in str(found)
 
 
 def test_the_missing_rule_is_named():

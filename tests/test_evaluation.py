@@ -59,9 +59,11 @@ def test_what_may_be_given():
     assert sf.evaluate(release, metrics=["loss"]).measures[0].value == pytest.approx(release.scores["loss"])
     assert sf.evaluate(before, after, [{"c_avg": {"k": 2}}]).measures[0].raw == 1.0
     assert sf.evaluate(before, after, []).measures == ()
-    for wrong in ((before,), (release, after), (Pair.of(before, after), after), ("patients", after)):
+    for wrong in ((before,), (release, after), (Pair.of(before, after), after)):
         with pytest.raises(sf.errors.ParameterError, match="evaluate takes"):
             sf.evaluate(*wrong)
+    with pytest.raises(sf.errors.UnreadableInput, match="there is no such file"):
+        sf.evaluate("patients", after)
     with pytest.raises(sf.errors.RecipeError, match=r"'los' is not a known utility metric\. Did you mean 'loss'"):
         sf.evaluate(before, after, ["los"])
     with pytest.raises(sf.errors.SchemaError, match="no column 'zipcode'"):
@@ -91,3 +93,14 @@ def test_other_columns():
     found = sf.evaluate(people, more)
     assert found.measure("loss").per_column["zip"] == 1
     assert "extra" not in found.to_frame()["column"].to_list()
+
+
+def test_a_figure_and_the_words_beside_it_tell_of_the_same():
+    """The value is a share of the worst; figures in a metric's own unit stand in its words."""
+    table = pl.DataFrame({"age": [20 + i % 37 for i in range(200)], "sex": ["f", "m"] * 100})
+    release = sf.anonymize(table, sf.KAnonymity(5), sf.Mondrian(), roles={"quasi": ["age", "sex"]}, seed=1)
+    found = {m.name: m for m in release.evaluate(["average_class_size", "query_workload", "discernibility"]).measures}
+    size, queries = found["average_class_size"], found["query_workload"]
+    assert size.meaning.startswith(f"{size.raw:,.4g} records share") and "share of all records" in size.meaning
+    assert f"relative error of {queries.raw:.3g}, 90 %" in queries.meaning
+    assert f"{found['discernibility'].raw:,.0f}" in found["discernibility"].meaning

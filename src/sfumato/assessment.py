@@ -15,7 +15,7 @@ from sfumato.core.metric import Measure
 from sfumato.core.model import Model, Verdict
 from sfumato.core.notebook import html_headline, html_list, html_table, html_verdicts
 from sfumato.core.schema import Role
-from sfumato.errors import SchemaError
+from sfumato.errors import ParameterError, SchemaError, did_you_mean
 from sfumato.report.headline import promises_told
 from sfumato.report.pictures import class_size_chart
 from sfumato.risk.reidentification import JournalistRisk, MarketerRisk, ProsecutorRisk, RecordsAtRisk, UniqueRecords
@@ -50,7 +50,10 @@ class Assessment:
 
     def measure(self, name: str) -> float:
         """Value of one risk."""
-        return next(m.value for m in self.measures if m.name == name)
+        values = {measure.name: measure.value for measure in self.measures}
+        if name not in values:
+            raise ParameterError(f"no risk is called {name!r}.{did_you_mean(name, values)}")
+        return values[name]
 
     def to_dict(self) -> dict[str, Any]:
         """The assessment as plain data: names and counts, no data values."""
@@ -101,7 +104,8 @@ class Assessment:
         ]
         if self.exposing_sets:
             best = self.exposing_sets[0]
-            lines.append(f"  {' + '.join(best.columns)} alone single out {best.unique_records:,} records")
+            verb, s = "singles" if len(best.columns) == 1 else "single", "" if best.unique_records == 1 else "s"
+            lines.append(f"  {' + '.join(best.columns)} alone {verb} out {best.unique_records:,} record{s}")
         return "\n".join([*lines, *(f"  {v!r}" for v in self.verdicts)])
 
 

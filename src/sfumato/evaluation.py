@@ -113,15 +113,22 @@ def quick_metrics() -> tuple[Utility, ...]:
     return tuple(metric for metric in default_metrics() if metric.name not in SLOW)
 
 
-def evaluate(pair: Pair, metrics: Sequence[Utility] | None = None) -> Evaluation:
+def _built(metric: Any) -> Utility:
+    built: Utility = registry.build("utility", metric) if isinstance(metric, str | Mapping) else metric
+    return built
+
+
+def evaluate(pair: Pair, metrics: Sequence[Utility | str | Mapping[str, Any]] | None = None) -> Evaluation:
     """Measure a release beside its original; by default with every metric that needs no parameter.
 
+    A metric may be given by name, or as in a recipe (``{"c_avg": {"k": 5}}``).
     A metric that makes no sense for these tables is left out with its reason. A column that a metric names and the
     original lacks is an error.
     """
     measures: list[Measure] = []
     skipped: dict[str, str] = {}
-    for metric in default_metrics() if metrics is None else metrics:
+    asked = default_metrics() if metrics is None else [_built(metric) for metric in metrics]
+    for metric in asked:
         reason = metric.applies(pair)
         if reason is None:
             try:

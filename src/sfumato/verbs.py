@@ -83,6 +83,10 @@ def _described(table: Table, roles: Roles | None, what: str) -> Dataset:
     """A table whose columns have roles; one that has none is refused, with what to do."""
     dataset = read(table)
     if roles is not None:
+        if roles and set(roles) <= set(dataset.columns):
+            raise ParameterError(
+                "roles= takes roles with their columns, {'quasi': ['age', 'zip'], ...}; got columns first"
+            )
         dataset = dataset.with_roles(**roles)
     if not dataset.schema.attributes:
         raise SchemaError(f"{what} needs to know what the columns of {dataset.source.name} are; {CALL_WITH_ROLES}")
@@ -93,6 +97,16 @@ def _several(given: Any) -> tuple[Any, ...]:
     """What was given, as several: one promise, step or metric stands for a list of one."""
     several = isinstance(given, Iterable) and not isinstance(given, str | Mapping)
     return tuple(given) if several else (given,)
+
+
+def _members(given: Any, what: str, example: str) -> tuple[Any, ...]:
+    """What was given, as several; a number, a text or a class where a member of a family belongs is refused."""
+    several = _several(given)
+    for one in several:
+        if isinstance(one, type) or not hasattr(one, "name"):
+            kind = one.__name__ if isinstance(one, type) else type(one).__name__
+            raise ParameterError(f"{what} takes objects such as {example}, or a list of them; got {kind}")
+    return several
 
 
 def profile(dataset: Table) -> Proposal:
@@ -151,7 +165,7 @@ def assess(
     models that compare with one and for ``unique_in_population``, the share of sample uniques that are unique there; where
     models name a file, its path starts from ``base``.
     """
-    models = _several(meet)
+    models = _members(meet, "meet", "sf.KAnonymity(5)")
     people = population_of(models, population, base)
     return _assess(_described(dataset, roles, "assess"), models, threshold=threshold, population=people)
 
@@ -191,7 +205,8 @@ def anonymize(
     cannot tell apart are one value from the start.
     """
     table = _described(dataset, roles, "anonymize")
-    recipe = Recipe(table.schema, _several(meet), _several(steps), dict(limits or {}), _several(contract))
+    promises, means = _members(meet, "meet", "sf.KAnonymity(5)"), _members(steps, "steps", "sf.Mondrian()")
+    recipe = Recipe(table.schema, promises, means, dict(limits or {}), _several(contract))
     return make_release(
         table, recipe, seed=Seed.of(seed), shuffle=shuffle, progress=progress, population=population, format=format
     )
@@ -301,11 +316,7 @@ def evaluate(
         original = original.pair
     elif not alone:
         original = _Pair.of(*_both(original, released, roles, "evaluate"))
-    if metrics is None:
-        return _evaluate(original)
-    return _evaluate(
-        original, [registry.build("utility", m) if isinstance(m, str | Mapping) else m for m in _several(metrics)]
-    )
+    return _evaluate(original, None if metrics is None else _several(metrics))
 
 
 def compare(

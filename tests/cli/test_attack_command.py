@@ -10,6 +10,8 @@ from pathlib import Path
 import polars as pl
 import pytest
 
+import sfumato as sf
+
 ONLY = ("--attack", "linkage", "--attack", "homogeneity", "--seconds", 20, "-q")
 
 
@@ -267,6 +269,20 @@ def test_a_population_is_looked_up(sfumato, small, tmp_path):
     told = json.loads(sfumato("assess", small, "--quasi", "age", "--population", everyone, "--json", "-q").out)
     assert {m["name"]: m["value"] for m in told["measures"]}["unique_in_population"] == pytest.approx(4 / 6)
     assert "unique in population" in sfumato("assess", small, "--quasi", "age", "--population", everyone, "-q").out
+
+
+def test_a_release_judged_by_a_population_shows_its_risks(sfumato, small, tmp_path):
+    """What only the population tells is measured before; the table shows what is measured before and after."""
+    recipe = tmp_path / "mapped.yaml"
+    recipe.write_text(SMALL_RECIPE.replace("k_anonymity: {k: 2}", f"k_map: {{k: 2, population: {small}}}"))
+    assert "k_map" in recipe.read_text()
+    done = sfumato("run", small, "-r", recipe, "-o", tmp_path / "mapped")
+    assert done.code == 0 and "marketer risk" in done.out + done.err
+    release = sf.run(small, recipe)
+    assert {was.name for was, now in release.risks} == {m.name for m in release.after.measures}
+    assert "marketer risk" in release._repr_html_()
+    with pytest.raises(sf.errors.ParameterError, match="no risk is called"):
+        release.after.measure("unique_in_population")
 
 
 @pytest.mark.parametrize("rename", ["age", "=age", "years=", "a=b=c"])

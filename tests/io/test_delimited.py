@@ -103,7 +103,7 @@ def test_a_file_without_header_gets_names_by_position():
     assert frame.columns == ["column_1", "column_2"]
     assert frame.height == 3
     assert not source.header
-    assert any("header=True" in note for note in source.notes)
+    assert any("--header (header=True)" in note for note in source.notes)
 
 
 def test_the_user_decides_about_the_header():
@@ -156,7 +156,7 @@ BAD = {
     "same name but for blanks": (b"a, a\n1,x\n", "columns 1 and 2 have the same name"),
     "same name by position": (b"column_2,\n1,2\n", "columns 1 and 2 have the same name"),
     "NUL byte": (b"a,b\n1,2\n3,\x004\n", "line 3: a NUL byte"),
-    "UTF-16 without a mark": ("a,b\n1,2\n".encode("utf-16-le"), "encoding='utf-16'"),
+    "UTF-16 without a mark": ("a,b\n1,2\n".encode("utf-16-le"), "--encoding utf-16"),
     "UTF-8 with one broken byte": ("a,b\nü,é\nö,ä\n".encode() + b"\xff,x\n", "line 4: broken UTF-8"),
     "marked as UTF-8 and broken": (b"\xef\xbb\xbfa,b\n1,2\n\xff,3\n", "line 3: not valid UTF-8"),
     "no known encoding": (b"a,b\n1,2\n\x81\x8d,3\n", "line 3: neither UTF-8 nor Windows-1252"),
@@ -255,3 +255,14 @@ def test_unicode_paths(tmp_path):
     frame, source = read_table(path)
     assert frame.rows() == [(1, 2)]
     assert source.name == "Bögen – 数据.csv"
+
+
+def test_one_column_of_several_words_is_pointed_out():
+    assert any("--delimiter" in note for note in read(b"a:b:c\n1:2:3\n4:5:6\n")[1].notes)
+    assert not any("--delimiter" in note for note in read(b"name\nAnna Berg\nBo Li\n")[1].notes)
+
+
+def test_a_file_parted_by_blanks_is_read_and_the_blank_named():
+    frame, source = read(b"A 6 x\nB 48 y\nC 12 x\nA 42 y\nB 24 x\n")
+    assert frame.shape == (5, 3) and frame["column_2"].to_list() == [6, 48, 12, 42, 24]
+    assert "delimiter found: blank" in source.notes

@@ -40,3 +40,34 @@ def test_only_the_head_is_looked_at():
     data = b"a,b\n" + b"1,2\n" * 2_000_000
     layout = sniff(data, delimiter=None, header=None)
     assert len(layout.rows) <= 301
+
+
+RECORDS = b"A11 6 male 1169\nA12 48 female 5951\nA14 12 male 2096\nA11 42 male 7882\nA11 24 female 4870\n"
+
+
+def test_blanks_part_fields_where_nothing_else_does():
+    layout = sniff(RECORDS, delimiter=None, header=None)
+    assert (layout.delimiter, layout.header, len(layout.rows[0])) == (" ", False, 4)
+    named = sniff(b"status months sex amount\n" + RECORDS, delimiter=None, header=None)
+    assert (named.delimiter, named.header) == (" ", True)
+
+
+@pytest.mark.parametrize("between", [b"   ", b":", b"/"])
+def test_a_record_that_cannot_be_cut_names_no_column(between):
+    layout = sniff(RECORDS.replace(b" ", between), delimiter=None, header=None)
+    assert (layout.delimiter, layout.header, len(layout.rows[0])) == (",", False, 1)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        b"name\n" + b"Anna Maria Berg\n" * 9,
+        b"Anna Berg\n" * 9,
+        b"seen\n" + b"2020-01-02 10:11:12\n" * 9,
+        b"address\n" + b"12 Long Street\n" * 9,
+        b"note\n" + b"took 3 pills\nslept well\n" * 9,
+    ],
+)
+def test_blanks_inside_of_values_part_nothing(text):
+    layout = sniff(text, delimiter=None, header=None)
+    assert layout.delimiter == "," and {len(row) for row in layout.rows} == {1}

@@ -523,6 +523,26 @@ def test_budget_of_records():
     assert plan.effort()["records_with_suppressed_cells"] == 1
 
 
+@pytest.mark.parametrize(
+    ("rows", "k", "share", "cells"),
+    [
+        ([("b", "a"), ("c", "b"), ("b", "a"), ("b", "a"), ("b", "a")], 2, 0.34, 2),
+        ([(None, "c", "a"), ("a", "a", None), ("b", "a", "a")], 2, 0.5, 3),
+        ([("a", "x"), ("a", "y"), ("b", "x"), ("b", "y")], 2, 0.25, 2),
+    ],
+)
+def test_exact_keeps_the_budget_where_the_fewest_cells_would_not(rows, k, share, cells):
+    """More cells in fewer records: found by trying all sets of cells."""
+    for method in ("exact", "auto"):
+        step = Suppress("cell", budget=share, method=method)
+        plan, _, marked = released_rows(dataset_of(rows), step, [KAnonymity(k)])
+        assert min(crowds(marked, range(len(rows[0])), blank_columns(marked))) >= k
+        assert sum(plan.suppressed_cells.values()) == cells == plan.effort()["lower_bound"]
+        assert plan.effort()["records_with_suppressed_cells"] == 1
+    with pytest.raises(Unsatisfiable, match="the budget allows 0"):
+        Suppress("cell", budget=0.1, method="exact").plan(dataset_of(rows), Goal(models=(KAnonymity(k),)))
+
+
 def test_tables_too_large_for_the_exact_method():
     rows = [(f"a{i}", "x") for i in range(201)]
     with pytest.raises(ParameterError, match="201 classes in 1 columns"):

@@ -33,8 +33,9 @@ def profile(
         return
     sys.stdout.write(recipe_text(proposal))
     asked = len(proposal.with_roles(Role.ASK))
+    width = len(dataset.columns)
     first = f"decide the {asked} with role 'ask' and " if asked else ""
     tell(
-        f"{len(dataset):,} rows, {len(dataset.columns)} columns looked at; {first}check every line marked 'guess'",
+        f"{len(dataset):,} rows, {width} column{'' if width == 1 else 's'} looked at; {first}check every line marked 'guess'",
         quiet=quiet,
     )

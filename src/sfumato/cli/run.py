@@ -157,11 +157,7 @@ def _risks(release: Release) -> Table:
     table.add_column("risk")
     table.add_column("before")
     table.add_column("after")
-    for measure in release.before.measures:
-        after = release.after.measure(measure.name)
-        table.add_row(
-            measure.name.replace("_", " "),
-            f"{bar(measure.value, 10)} {share(measure.value):>6}",
-            f"{bar(after, 10)} {share(after):>6}",
-        )
+    for before, after in release.risks:
+        shown = (f"{bar(risk.value, 10)} {share(risk.value):>6}" for risk in (before, after))
+        table.add_row(before.name.replace("_", " "), *shown)
     return table

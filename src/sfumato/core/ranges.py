@@ -12,8 +12,7 @@ _NUMBER = r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?"
 _PAIR = re.compile(rf"[\[(]?\s*({_NUMBER})\s*(?:,|\.\.|–|-)\s*({_NUMBER})\s*[\])]?", re.ASCII)
 _BELOW = re.compile(rf"(?:<=?|≤)\s*({_NUMBER})|({_NUMBER})-", re.ASCII)
 _ABOVE = re.compile(rf"(?:>=?|≥)\s*({_NUMBER})|({_NUMBER})\+", re.ASCII)
-_DAY = r"\d{4}-\d{2}-\d{2}"
-_DAYS = re.compile(rf"({_DAY}(?:[ T].+?)?)\.\.({_DAY}(?:[ T].+)?)", re.ASCII)
+_DAY = re.compile(r"\d{4}-\d{2}-\d{2}", re.ASCII)
 
 Range = tuple[float, float]
 
@@ -70,18 +69,18 @@ def range_of_numbers(text: str) -> Range | None:
 
 
 def range_of_days(text: str) -> Range | None:
-    """The first and the last day, or time, a label may stand for, as numbers of days; None for anything else.
+    """The first and the last day, or moment, a label may stand for, as numbers of days; None for anything else.
 
     >>> range_of_days("1970-01-02..1970-01-11"), range_of_days("1970-01-02"), range_of_days("1970")
     ((1.0, 10.0), (1.0, 1.0), None)
     >>> range_of_days("1970-01-02 12:00:00..1970-01-11 06:00:00")
     (1.5, 10.25)
     """
-    if found := _DAYS.fullmatch(text):
-        first, last = day(found[1]), day(found[2])
-        return None if first is None or last is None or first > last else (first, last)
-    alone = day(text) if re.match(_DAY, text, re.ASCII) else None
-    return None if alone is None else (alone, alone)
+    first, apart, last = text.partition("..")
+    ends = [day(end) if _DAY.match(end) else None for end in ((first, last) if apart else (first, first))]
+    if ends[0] is None or ends[1] is None or ends[0] > ends[1]:
+        return None
+    return ends[0], ends[1]
 
 
 def range_in_order(text: str, ranks: Mapping[str, float]) -> Range | None:

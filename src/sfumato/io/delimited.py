@@ -1,4 +1,4 @@
-"""Comma, semicolon, tab or bar separated text.
+"""Comma, semicolon, tab, bar or blank separated text.
 
 Read with polars' parallel reader, all columns as text; what is a number is decided afterwards
 (:mod:`sfumato.io.inference`). An empty field is missing, quoted or not, and nothing else is unless it was said
@@ -12,6 +12,7 @@ import codecs
 import contextlib
 import dataclasses
 import io
+import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
@@ -122,11 +123,13 @@ def refuse_ragged(records: Records, data: bytes, *, name: str, line_end: str, fi
         raise UnreadableInput(
             f"{name}, line {where}: {found:,} field{'s' if found != 1 else ''} where the first line has {fields:,} "
             f"({len(ragged):,} such line{'s' if len(ragged) != 1 else ''}); mend the line, quote fields that hold the delimiter, "
-            "or pass delimiter= if it was guessed wrong"
+            "or say --delimiter (delimiter=) if it was guessed wrong"
         )
 
 
 _WRITTEN_ROWS = 200_000
+_WORDS = re.compile(r"\w+")
+_SPELLED = {"\t": "tab", " ": "blank"}
 
 
 def read(
@@ -168,14 +171,22 @@ def _settled(columns: list[pl.Series], intake: Intake, *, text: bool) -> tuple[s
 def _about_layout(layout: Layout, intake: Intake) -> list[str]:
     notes = []
     if intake.delimiter is None and layout.delimiter != ",":
-        notes.append(f"delimiter found: {'tab' if layout.delimiter == chr(9) else layout.delimiter}")
+        notes.append(f"delimiter found: {_SPELLED.get(layout.delimiter, layout.delimiter)}")
+    if intake.delimiter is None and _one_column_of_words(layout):
+        notes.append("one column was found; say --delimiter (delimiter=) if something else parts its values")
     if intake.header is None and not layout.header:
         notes.append(
-            "the first line looks like data: columns are named column_1, column_2, …; pass header=True if it names them"
+            "the first line looks like data: columns are named column_1, column_2, …; say --header (header=True) if it names them"
         )
     if layout.padded:
         notes.append("blanks after the delimiter were left out")
     return notes
+
+
+def _one_column_of_words(layout: Layout) -> bool:
+    """Whether the text is one column whose every value has blanks in it, or signs that are no usual delimiter."""
+    below = [row for row in layout.rows[int(layout.header) :] if row]
+    return bool(below) and all(len(row) == 1 and len(_WORDS.findall(row[0])) > 2 for row in below)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -235,7 +246,7 @@ class _Text:
         refuse_broken_quotes(self.data, delimiter=mark, offset=self.offset, **where)
         refuse_ragged(found, self.data, fields=int(found.fields[0]), **where)
         raise UnreadableInput(
-            f"{self.name} {otherwise}; check its quotes and line ends, or pass delimiter= if it was guessed wrong"
+            f"{self.name} {otherwise}; check its quotes and line ends, or say --delimiter (delimiter=) if it was guessed wrong"
         )
 
     def _without_blank_lines(self, frame: pl.DataFrame, names: list[str]) -> tuple[pl.DataFrame, list[str]]:

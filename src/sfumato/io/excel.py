@@ -142,7 +142,7 @@ def _notes(sheets: list[str], named: bool, header: bool | None, codes: list[int]
         notes.append(f"the workbook has {len(sheets)} sheets; only the first was read")
     if header is None and not named:
         notes.append(
-            "the first row looks like data: columns are named column_1, column_2, …; pass header=True if it names them"
+            "the first row looks like data: columns are named column_1, column_2, …; say --header (header=True) if it names them"
         )
     if codes:
         notes.append(

@@ -48,11 +48,11 @@ AT_THE_END = frozenset(
 )
 """Words that make a name a code only as its last word: ``phone_number``, not ``number_of_children``."""
 
-WHOLE_NAME = frozenset({"cap", "cp"})
-"""Names that are codes only when nothing else stands beside them: ``cap``, not ``market_cap``."""
+WHOLE_NAME = frozenset({"cap", "cp", "recid", "recno", "recnr"})
+"""Names that are codes only when nothing else stands beside them: ``cap``, not ``market_cap``; ``recid``, not ``is_recid``."""
 
 GLUED = re.compile(
-    r"(?:patient|person|personal|customer|client|user|member|case|record|rec|household|hh|subject|student|pupil|employee"
+    r"(?:patient|person|personal|customer|client|user|member|case|record|household|hh|subject|student|pupil|employee"
     r"|staff|utility|account|order|visit|episode|event|site|row|unit|group|school|hospital|family|respondent|participant)"
     r"(?:id|no|nr|num|number|key|code)$"
     r"|(?:zip|post|postal|bar|pin|area|country|state|region|district)code$"

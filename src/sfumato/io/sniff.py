@@ -14,6 +14,8 @@ from sfumato.errors import ParameterError, UnreadableInput
 
 DELIMITERS = ("\t", ";", "|", ",")
 """In the order of preference where two explain a text equally well: commas are commonest inside of values."""
+BLANK = " "
+"""Tried where none of the others parts anything: blanks stand inside of values everywhere."""
 HEAD = 1 << 20
 """Bytes looked at; more only when they do not hold two lines."""
 ROWS = 300
@@ -23,6 +25,7 @@ _DATE = re.compile(r"\d{1,4}([-/.])\d{1,2}\1\d{1,4}(?:[T ].*)?")
 _COMMA_NUMBER = re.compile(r"[+-]?\d[\d.]*,\d+")
 _BRACKETED = re.compile(r"[\[({][^\[\](){}]*[\])}]")
 _SUSPICIOUS = re.compile(r"[,;\t|\[\](){}]")
+_FIELD = re.compile(r"[\w.+-]+")
 _YEAR = re.compile(r"(?:19|20)\d\d")
 
 
@@ -44,7 +47,7 @@ def sniff(data: bytes, *, delimiter: str | None, header: bool | None, prefer_tab
     whole = len(head) == len(data)
     mark = delimiter or _delimiter(text, whole, prefer_tab)
     rows = _records(text, mark, whole)
-    named = has_header(rows) if header is None else header
+    named = has_header(rows) and not _hides_fields(rows) if header is None else header
     return Layout(mark, _line_end(text), named, _padded(rows, named), tuple(map(tuple, rows)))
 
 
@@ -78,7 +81,21 @@ def _delimiter(text: str, whole: bool, prefer_tab: bool) -> str:
         return "\t"
     scores = {mark: _score(_records(text, mark, whole)) for mark in DELIMITERS if mark in text}
     best = max(scores, key=lambda mark: scores[mark], default=",")
-    return best if scores.get(best, (0.0,))[0] > 0 else ","
+    if scores.get(best, (0.0,))[0] > 0:
+        return best
+    return BLANK if are_records(_records(text, BLANK, whole)) else ","
+
+
+def are_records(rows: Sequence[Sequence[str]]) -> bool:
+    """Whether lines that were cut are records: five or more, equally many fields, three at least, and numbers below each other.
+
+    >>> are_records([["A11", "6", "x"]] * 5), are_records([["Anna", "Berg"]] * 5)
+    (True, False)
+    """
+    fields = len(rows[0]) if rows else 0
+    if len(rows) < 5 or fields < 3 or any(len(row) != fields or "" in row for row in rows):
+        return False
+    return any(all(_looks_numeric(row[i]) for row in rows[1:]) for i in range(fields))
 
 
 def _score(rows: list[list[str]]) -> tuple[float, float, int]:
@@ -97,6 +114,14 @@ def _clean(cell: str) -> bool:
     if not _SUSPICIOUS.search(cell) or _COMMA_NUMBER.fullmatch(cell):
         return True
     return not _SUSPICIOUS.search(_BRACKETED.sub("", cell))
+
+
+def _hides_fields(rows: Sequence[Sequence[str]]) -> bool:
+    """Whether the one column of a text is records that an unknown sign parts: then its first line is a record too."""
+    if not rows or len(rows[0]) != 1:
+        return False
+    cut = [_FIELD.findall(row[0]) for row in rows]
+    return are_records([cut[0], *cut])
 
 
 def _padded(rows: Sequence[Sequence[str]], header: bool) -> bool:
@@ -185,7 +210,7 @@ def to_utf8(data: bytes, *, name: str, encoding: str | None = None) -> tuple[byt
     return (
         _windows(data, name, broken),
         "cp1252",
-        ["not UTF-8: read as Windows-1252 (cp1252); pass encoding= if that is wrong"],
+        ["not UTF-8: read as Windows-1252 (cp1252); say --encoding (encoding=) if that is wrong"],
     )
 
 
@@ -226,7 +251,7 @@ def _as_asked(data: bytes, name: str, encoding: str, marked: str | None) -> tupl
         broken = first_broken_byte(data)
         if broken is not None:
             raise UnreadableInput(
-                f"{name}, line {line_of(data, broken)}: not valid UTF-8; pass encoding='cp1252' if Windows wrote it, or save it again"
+                f"{name}, line {line_of(data, broken)}: not valid UTF-8; say --encoding cp1252 (encoding=) if Windows wrote it, or save it again"
             )
         return _without_nul(data, name), encoding, []
     return _decoded(data, name, encoding), encoding, []
@@ -238,7 +263,7 @@ def _decoded(data: bytes, name: str, encoding: str) -> bytes:
         return _without_nul(text.removeprefix("\ufeff").encode(), name)
     except UnicodeError as error:
         raise UnreadableInput(
-            f"{name}{_where(data, encoding, error)}: not valid {encoding}; pass the encoding it was written in"
+            f"{name}{_where(data, encoding, error)}: not valid {encoding}; say the one it was written in: --encoding (encoding=)"
         ) from None
 
 
@@ -258,7 +283,7 @@ def _without_nul(data: bytes, name: str) -> bytes:
     if nul >= 0:
         raise UnreadableInput(
             f"{name}, line {line_of(data, nul)}: a NUL byte, so this is no plain text; "
-            "pass encoding='utf-16' if it is UTF-16 without a mark, or format= if it is another format"
+            "say --encoding utf-16 (encoding=) if it is UTF-16 without a mark; another format is known by the ending of the file's name"
         )
     return data
 
@@ -269,11 +294,11 @@ def _windows(data: bytes, name: str, broken: int) -> bytes:
     if len(pairs) >= strays:
         raise UnreadableInput(
             f"{name}, line {line_of(data, broken)}: broken UTF-8 (stray bytes: {strays:,}; the rest of the file is UTF-8); "
-            "mend the line, or pass encoding='cp1252' to read every byte as Windows-1252"
+            "mend the line, or say --encoding cp1252 (encoding=) to read every byte as Windows-1252"
         )
     hole = _WINDOWS_HOLES.search(data)
     if hole is not None:
         raise UnreadableInput(
-            f"{name}, line {line_of(data, hole.start())}: neither UTF-8 nor Windows-1252; pass the encoding it was written in"
+            f"{name}, line {line_of(data, hole.start())}: neither UTF-8 nor Windows-1252; say the one it was written in: --encoding (encoding=)"
         )
     return data.decode("cp1252").encode()

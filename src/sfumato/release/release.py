@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import datetime
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     from sfumato.assessment import Assessment
     from sfumato.core.dataset import Dataset
-    from sfumato.core.metric import Utility
+    from sfumato.core.metric import Measure, Utility
     from sfumato.core.model import Verdict
     from sfumato.core.randomness import Seed
     from sfumato.core.recipe import Kept, Recipe
@@ -115,6 +115,12 @@ class Release:
         return len(self.original) - len(self.dataset)
 
     @property
+    def risks(self) -> list[tuple[Measure, Measure]]:
+        """The risks before and after. What only a population tells is measured before, not on the file that is certified."""
+        after = {measure.name: measure for measure in self.after.measures}
+        return [(before, after[before.name]) for before in self.before.measures if before.name in after]
+
+    @property
     def data(self) -> Any:
         """The released table, in the kind of frame that was handed in."""
         return self.dataset.to_native()
@@ -123,7 +129,7 @@ class Release:
         """The same release with what intruders found, which its certificate and reports then tell."""
         return dataclasses.replace(self, attacks=self.attack(**options))
 
-    def evaluate(self, metrics: Sequence[Utility] | None = None) -> Evaluation:
+    def evaluate(self, metrics: Sequence[Utility | str | Mapping[str, Any]] | None = None) -> Evaluation:
         """What the release is still worth; see :func:`sfumato.evaluate`."""
         return evaluate(self.pair, metrics)
 
@@ -188,10 +194,7 @@ class Release:
     def _repr_html_(self) -> str:
         """Verdicts, columns and risks in a notebook, without a data value."""
         changes = [(c.name, " + ".join(c.roles), c.action, c.distinct_before, c.distinct_after) for c in self.columns]
-        risks = [
-            (m.name.replace("_", " "), f"{m.value:.2%}", f"{self.after.measure(m.name):.2%}")
-            for m in self.before.measures
-        ]
+        risks = [(was.name.replace("_", " "), f"{was.value:.2%}", f"{now.value:.2%}") for was, now in self.risks]
         told, verdict = str(self).split("\n"), self.headline
         return (
             html_headline(verdict.text, good=verdict.state == "holds")

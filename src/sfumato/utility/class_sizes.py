@@ -55,7 +55,7 @@ class AverageClassSize(Utility):
             self.name,
             normalised(raw, float(records_of(pair)), pair, least=least),
             self.better,
-            "average number of records that share their quasi-identifiers",
+            f"{raw:,.4g} records share their quasi-identifiers on average; as a share of all records",
             raw=raw,
             per_record=sizes[ids].astype(float),
         )
@@ -155,7 +155,7 @@ class Discernibility(Utility):
             self.name,
             normalised(raw, float(records) ** 2, pair, least=least),
             self.better,
-            "records that a record cannot be told apart from, summed over records",
+            f"records that a record cannot be told apart from, summed over records: {raw:,.0f}; as a share of the most there can be",
             raw=raw,
             per_record=sizes[ids].astype(float),
         )

@@ -356,7 +356,7 @@ class Ambiguity(Utility):
             self.name,
             normalised(log_mean, most, pair),
             self.better,
-            "combinations of values a released record may stand for, on average",
+            f"a released record may stand for e^{log_mean:.3g} combinations of values on average; the exponent as a share of the highest",
             raw=math.exp(log_mean) if log_mean < LARGEST else None,
             per_column=columns,
             per_record=each,

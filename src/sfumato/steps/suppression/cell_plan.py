@@ -44,12 +44,12 @@ class CellSuppression:
         parts = Parts.of(classes, dataset.schema)
         require_enough(len(dataset), demands)
         prices = prices_of(classes, self.importance)
-        found = suppress_greedily(parts, demands, prices, goal.progress)
+        found, allowed = suppress_greedily(parts, demands, prices, goal.progress), self._allowed(len(dataset))
         method, notes = "greedy cell suppression", _notes(found, demands)
         if self._exactly(parts):
-            found, gap = fewest_cells(parts, demands, prices, found, self.effort)
+            found, gap = fewest_cells(parts, demands, prices, found, self.effort, allowed)
             method, notes = "exact cell suppression", _notes(found, demands) | gap
-        self._require_budget(found, len(dataset))
+        _require_budget(found, len(dataset), allowed)
         return found.recoding(method, notes)
 
     def _exactly(self, parts: Parts) -> bool:
@@ -57,14 +57,18 @@ class CellSuppression:
             require_small(parts)
         return self.method == "exact" or (self.method == "auto" and small_enough(parts))
 
-    def _require_budget(self, found: Parts, records: int) -> None:
-        allowed = math.floor(self.budget * records + 1e-9)
-        if found.records_hit > allowed:
-            raise Unsatisfiable(
-                f"{found.records_hit:,} of {records:,} records would have suppressed cells; the budget allows {allowed:,}. "
-                "Raise the budget, lower k, or generalise first",
-                closest=found.cells(),
-            )
+    def _allowed(self, records: int) -> int:
+        """How many records may have a suppressed cell."""
+        return math.floor(self.budget * records + 1e-9)
+
+
+def _require_budget(found: Parts, records: int, allowed: int) -> None:
+    if found.records_hit > allowed:
+        raise Unsatisfiable(
+            f"{found.records_hit:,} of {records:,} records would have suppressed cells; the budget allows {allowed:,}. "
+            "Raise the budget, lower k, or generalise first",
+            closest=found.cells(),
+        )
 
 
 def _notes(found: Parts, demands: tuple[Demand, ...]) -> dict[str, Any]:

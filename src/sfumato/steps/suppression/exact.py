@@ -7,7 +7,8 @@ r"""The fewest suppressed cells, by mixed-integer programming: for small tables.
 classes differ, and :math:`N_P(u)` is the number of records that agree with *u* outside *P*. :math:`b_{uP}` is 1 when some record of *u* hides
 exactly *P* (nothing, for :math:`P = \emptyset`): then k records must be compatible with it. Classes that are not rare need no constraint,
 since suppression never makes anyone rarer. Constraints with larger *P* are added when a solution breaks them: until then the
-optimum is a lower bound, and the first solution that breaks none is the optimum.
+optimum is a lower bound, and the first solution that breaks none is the optimum. The sum of all :math:`z_{vQ}` is the number of
+records that are hit, which a budget bounds.
 
 A suppressed cell is released as missing, so in a column with suppressed cells nobody can tell what was missing before: there
 missing values match everything too, even where they are a category. Which of such columns have suppressed cells is decided
@@ -65,27 +66,28 @@ def require_small(parts: Parts) -> None:
 
 
 def fewest_cells(
-    parts: Parts, demands: Sequence[Demand], prices: dict[str, float], known: Parts, effort: int
+    parts: Parts, demands: Sequence[Demand], prices: dict[str, float], known: Parts, effort: int, most: int
 ) -> tuple[Parts, dict[str, Any]]:
-    """The cheapest suppression, and how far from the optimum it can be at most.
+    """The cheapest suppression that hits at most so many records, and how far from the optimum it can be at most.
 
     ``parts`` is the table as it is and ``known`` a suppression that meets the demands; ``effort`` bounds the nodes of each
-    branch and bound.
+    branch and bound. Where all that is found hits more records, ``known`` is handed back.
     """
     require_small(parts)
-    known = min([known, *_wiped(parts, demands)], key=lambda found: price_of(found, prices))
-    limit = price_of(known, prices)
-    if limit == 0:
+    within = [found for found in (known, *_wiped(parts, demands)) if found.records_hit <= most]
+    known = min(within, key=lambda found: price_of(found, prices), default=known)
+    limit = price_of(known, prices) if within else most * sum(prices.values())
+    if within and limit == 0:
         return known, {"price": 0.0, "lower_bound": 0.0, "gap": 0.0}
     bound = math.inf
     for tried, (least, opened) in enumerate(_openings(parts, prices)):
-        if least >= limit - SLACK or tried >= MOST_OPENED:
+        if (within and least >= limit - SLACK) or tried >= MOST_OPENED:
             bound = min(bound, least)
             break
-        found, proved = _Program(_opened(parts, opened), demands, prices, limit, opened).solve(effort)
+        found, proved = _Program(_opened(parts, opened), demands, prices, limit, opened, most).solve(effort)
         bound = min(bound, max(least, proved))
         if found is not None and price_of(found, prices) <= limit:
-            known, limit = found, price_of(found, prices)
+            within, known, limit = [found], found, price_of(found, prices)
     if not _met(known, demands):
         raise InternalError("a suppression that was thought to meet the demands does not")
     bound = min(limit, bound)
@@ -132,7 +134,7 @@ class _Program:
     """
 
     def __init__(
-        self, parts: Parts, demands: Sequence[Demand], prices: dict[str, float], limit: float, opened: int
+        self, parts: Parts, demands: Sequence[Demand], prices: dict[str, float], limit: float, opened: int, most: int
     ) -> None:
         closed = int(np.bitwise_or.reduce(parts.absent, initial=0))
         useful = [name for name in prices if name in _differing(parts) and not parts.bits([name]) & closed]
@@ -147,7 +149,7 @@ class _Program:
         self.seen: set[tuple[int, int, int]] = set()
         self.entries: list[tuple[NDArray[np.int64], NDArray[np.float64]]] = []
         self.least: list[float] = []
-        self._limit_classes(limit)
+        self._limit_classes(limit, most)
         self._hide_some(opened)
 
     def _hide_some(self, opened: int) -> None:
@@ -157,10 +159,11 @@ class _Program:
             columns = np.flatnonzero(with_value & ((self.sets[None, :] & bit) != 0))
             self._row(columns, np.ones(len(columns)), 1.0)
 
-    def _limit_classes(self, limit: float) -> None:
-        """No class hides more records than it has, and nothing may cost more than what is known."""
+    def _limit_classes(self, limit: float, most: int) -> None:
+        """No class hides more records than it has, all no more than may be hit, and nothing costs more than what is known."""
         everything = np.arange(self.choices)
         self._row(everything, -np.tile(self.price, len(self.parts.classes)), -limit - SLACK)
+        self._row(everything, -np.ones(self.choices), -float(most))
         for u, amount in enumerate(self.parts.amounts.tolist()):
             own = everything[u * len(self.sets) : (u + 1) * len(self.sets)]
             self._row(own, -np.ones(len(own)), -float(amount))
