@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 from pathlib import Path
 
 import pytest
@@ -15,6 +16,10 @@ ROOT = Path(__file__).resolve().parents[1]
 _worker = os.environ.get("PYTEST_XDIST_WORKER")
 if _worker:
     os.environ.setdefault("NUMBA_CACHE_DIR", str(ROOT / ".pytest_cache" / "kernels" / _worker))
+
+# A shell that starts the tests in the background has them ignore Ctrl-C, and all their children too; here it is tested.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 # `ci` and `quick` always try the same examples: a failure is the change's doing. `thorough` looks for new ones.
 # Choose with HYPOTHESIS_PROFILE=thorough make test. Deadlines would measure the machine, not the code.
