@@ -9,10 +9,8 @@ import polars as pl
 import pytest
 
 import sfumato as sf
-from sfumato.attacks.gdpr.inference import worst_of
-from sfumato.attacks.inference.homogeneity import Homogeneity
-from sfumato.attacks.inference.similarity import Similarity
-from sfumato.attacks.inference.skewness import Skewness
+from sfumato.attacks.gdpr import worst_of
+from sfumato.attacks.inference import Homogeneity, Similarity, Skewness
 from sfumato.cli.attack import show
 from sfumato.core.attack import Finding, NothingToAttack, Scene
 from sfumato.core.dataset import Dataset

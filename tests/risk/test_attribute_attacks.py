@@ -16,11 +16,7 @@ from hypothesis import strategies as st
 import sfumato as sf
 from sfumato import examples
 from sfumato.attacks.composition import Composition
-from sfumato.attacks.inference.background_knowledge import BackgroundKnowledge
-from sfumato.attacks.inference.homogeneity import Homogeneity
-from sfumato.attacks.inference.probabilistic_inference import ProbabilisticInference
-from sfumato.attacks.inference.similarity import Similarity
-from sfumato.attacks.inference.skewness import Skewness
+from sfumato.attacks.inference import BackgroundKnowledge, Homogeneity, ProbabilisticInference, Similarity, Skewness
 from sfumato.attacks.minimality import Minimality, posterior_by_minimality
 from sfumato.core.attack import Scene
 from sfumato.core.dataset import Dataset

@@ -9,14 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import sfumato as sf
-from sfumato.attacks.gdpr.criteria import surroundings
-from sfumato.attacks.gdpr.inference import Inference
-from sfumato.attacks.inference.background_knowledge import BackgroundKnowledge
-from sfumato.attacks.inference.crowd import known_matrix, true_labels
-from sfumato.attacks.inference.homogeneity import Homogeneity
-from sfumato.attacks.inference.probabilistic_inference import ProbabilisticInference
-from sfumato.attacks.inference.similarity import Similarity
-from sfumato.attacks.inference.skewness import Skewness
+from sfumato.attacks.crowd import known_matrix, true_labels
+from sfumato.attacks.gdpr import Inference, surroundings
+from sfumato.attacks.inference import BackgroundKnowledge, Homogeneity, ProbabilisticInference, Similarity, Skewness
 from sfumato.attacks.minimality import Minimality
 from sfumato.core.attack import Scene
 from sfumato.core.dataset import Dataset

@@ -10,11 +10,7 @@ from hypothesis import strategies as st
 
 import sfumato as sf
 from sfumato import examples
-from sfumato.attacks.gdpr.criteria import Rate, Risk
-from sfumato.attacks.gdpr.inference import Inference
-from sfumato.attacks.gdpr.linkability import Linkability
-from sfumato.attacks.gdpr.membership import Membership, area, true_positives
-from sfumato.attacks.gdpr.singling_out import SinglingOut
+from sfumato.attacks.gdpr import Inference, Linkability, Membership, Rate, Risk, SinglingOut, area, true_positives
 from sfumato.core.attack import Scene
 from sfumato.core.dataset import Dataset
 from sfumato.core.pair import Pair

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sfumato.attacks.inference.interval_disclosure import IntervalDisclosure
+from sfumato.attacks.interval_disclosure import IntervalDisclosure
 from sfumato.core.attack import Scene
 from sfumato.core.dataset import Dataset
 from sfumato.core.pair import Pair

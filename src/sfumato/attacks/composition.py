@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 import numpy as np
 from pydantic import Field
 
-from sfumato.attacks.inference.crowd import crowd_of, no_target, targets, true_labels
+from sfumato.attacks.crowd import crowd_of, no_target, targets, true_labels
 from sfumato.core.attack import Attack, Finding, NothingToAttack
 from sfumato.core.parameters import parameters
 

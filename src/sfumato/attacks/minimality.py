@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 
 from sfumato import kernels
-from sfumato.attacks.inference.crowd import Crowd, crowd_of, generalises, no_target, targets
+from sfumato.attacks.crowd import Crowd, crowd_of, generalises, no_target, targets
 from sfumato.core.attack import Attack, Finding, NothingToAttack
 from sfumato.core.parameters import parameters
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from sfumato.attacks.inference.crowd import generalises
+from sfumato.attacks.crowd import generalises
 from sfumato.attacks.linkage.compared import plain_arrays, refusal, sampled_interval
 from sfumato.attacks.linkage.files import files_of
 from sfumato.attacks.linkage.search import TIE

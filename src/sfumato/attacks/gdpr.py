@@ -1,0 +1,496 @@
+"""The attacks that the Article 29 Working Party names: singling out, linkability, inference, and membership beside them."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar
+
+import numpy as np
+from pydantic import Field
+
+from sfumato.attacks.crowd import known_matrix, no_secret, targets
+from sfumato.attacks.linkage.compared import Z95, Arrays, arrays_of, distance_rule, refusal
+from sfumato.attacks.linkage.files import Files, files_of
+from sfumato.core.attack import AT_LEAST, NOT_IN_FILE, Attack, Finding, NothingToAttack, Scene, cut_short
+from sfumato.core.parameters import parameters
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from sfumato.core.attack import Scene
+    from sfumato.core.pair import Reading
+
+
+# Rates of an attack and of its control, and the risk between them.
+
+
+@dataclasses.dataclass(frozen=True)
+class Rate:
+    """A rate of success: the centre of Wilson's interval and half its width."""
+
+    centre: float
+    error: float
+
+    @classmethod
+    def of(cls, successes: float, trials: int, z: float = Z95) -> Rate:
+        r"""Wilson's centre :math:`(s+z^2/2)/(n+z^2)` and half width :math:`\frac{z}{n+z^2}\sqrt{s(n-s)/n+z^2/4}`.
+
+        >>> rate = Rate.of(30, 100)
+        >>> round(rate.centre, 6), round(rate.error, 6)
+        (0.307399, 0.08845)
+        """
+        if trials <= 0:
+            return cls(0.5, 0.5)
+        centre = (successes + z * z / 2) / (trials + z * z)
+        error = z / (trials + z * z) * math.sqrt(max(0.0, successes * (trials - successes) / trials) + z * z / 4)
+        return cls(centre, error)
+
+
+@dataclasses.dataclass(frozen=True)
+class Risk:
+    """What an attack reaches beyond its control: (r_a − r_c)/(1 − r_c), with the error of both."""
+
+    value: float
+    error: float
+
+    @classmethod
+    def of(cls, attack: Rate, control: Rate) -> Risk:
+        r"""Risk with propagated error; a control that always succeeds leaves nothing to learn, and the risk is not defined: 0 ± 1.
+
+        .. math:: R = \frac{r_a - r_c}{1 - r_c}, \qquad
+                  \sigma_R = \sqrt{\Bigl(\frac{\sigma_a}{1-r_c}\Bigr)^2 + \Bigl(\frac{(1-r_a)\,\sigma_c}{(1-r_c)^2}\Bigr)^2}
+
+        Reference: Giomi et al. 2023, doi:10.56553/popets-2023-0055.
+
+        >>> risk = Risk.of(Rate.of(30, 100), Rate.of(10, 100))
+        >>> round(risk.value, 6), round(risk.error, 6)
+        (0.217579, 0.112944)
+        """
+        left = 1 - control.centre
+        if left <= 1e-12:
+            return cls(0.0, 1.0)
+        value = (attack.centre - control.centre) / left
+        error = math.hypot(attack.error / left, (1 - attack.centre) * control.error / left**2)
+        return cls(value, error)
+
+    @property
+    def interval(self) -> tuple[float, float]:
+        """The interval, within 0 and 1."""
+        return min(1.0, max(0.0, self.value - self.error)), max(0.0, min(1.0, self.value + self.error))
+
+    @property
+    def clipped(self) -> float:
+        """The risk, within 0 and 1."""
+        return min(1.0, max(0.0, self.value))
+
+
+def told_rates(attack: Rate, control: Rate, naive: float, trials: int) -> dict[str, Any]:
+    """What the details of a finding tell: all rates, and whether the attack beats guessing at all."""
+    return {
+        "attack_rate": attack.centre,
+        "control_rate": control.centre,
+        "naive_rate": naive,
+        "attacks": trials,
+        "better_than_guessing": attack.centre - attack.error > naive,
+    }
+
+
+# How far every distinct released record is from a target, column by column.
+
+AT_MOST = 500
+"""Targets an attack is tried on."""
+TIE = 1e-9
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Surroundings:
+    """Both files as distinct records; ``targets`` are rows of the intruder's file whose record was released.
+
+    ``own`` is the released row of each target; ``names`` are the columns in the order of the costs.
+    """
+
+    files: Files
+    arrays: Arrays
+    targets: NDArray[np.int64]
+    own: NDArray[np.int64]
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The columns, in the order of the costs."""
+        return tuple(self.arrays.names)
+
+    def costs(self, target: int) -> NDArray[np.float64]:
+        """Per distinct released record and column, how far it is from a target."""
+        here = int(self.files.theirs.kind_of[self.targets[target]])
+        right = len(self.arrays.ours.records)
+        found: NDArray[np.float64] = self.arrays.costs(np.column_stack([np.full(right, here), np.arange(right)]))
+        return found
+
+    def records(self, target: int, *, without_own: bool) -> NDArray[np.int64]:
+        """Per distinct released record how many rows have it; ``without_own``: as if the target had not taken part."""
+        found = self.files.ours.records.copy()
+        if without_own:
+            found[self.files.ours.kind_of[self.own[target]]] -= 1
+        return found
+
+
+def surroundings(scene: Scene, purpose: str, most: int = AT_MOST) -> Surroundings:
+    """Read both files and draw the targets."""
+    files = files_of(scene)
+    arrays = arrays_of(
+        files,
+        [distance_rule(c, weight=1.0, standard="pooled", ranges="nearest", suppressed="zero") for c in files.columns],
+    )
+    released = np.full(len(scene.pair.original), -1, dtype=np.int64)
+    released[scene.pair.rows] = np.arange(len(scene.pair.rows))
+    truth = scene.intruder.truth
+    there = np.flatnonzero((truth != NOT_IN_FILE) & (released[np.maximum(truth, 0)] >= 0))
+    if len(there) > most:
+        there = np.sort(scene.seed.stream(f"{purpose}: whom to attack").choice(there, most, replace=False))
+    return Surroundings(files, arrays, there, released[truth[there]])
+
+
+def nearest(costs: NDArray[np.float64], records: NDArray[np.int64]) -> NDArray[np.bool_]:
+    """Which distinct records are nearest, among those that have any row left."""
+    total = np.where(records > 0, costs.sum(axis=1), np.inf)
+    least = float(total.min(initial=np.inf))
+    if not np.isfinite(least):
+        return np.zeros(len(total), dtype=bool)
+    found: NDArray[np.bool_] = (records > 0) & (total <= least + TIE * (1 + least))
+    return found
+
+
+def refused(scene: Scene) -> str | None:
+    """Why there is nothing to attack, or None."""
+    reason = refusal(scene)
+    if reason is not None:
+        return reason
+    truth = scene.intruder.truth
+    known = truth[truth != NOT_IN_FILE]
+    if not np.isin(known, scene.pair.rows).any():
+        return "nobody the intruder knows was released"
+    return None if len(scene.pair.released) > 1 else "one record alone has no control"
+
+
+# Singling out: a description taken from the release that fits exactly one person.
+
+
+@parameters
+class SinglingOut(Attack):
+    r"""How often the cells of a released record describe exactly one person of the original, beyond its control.
+
+    A predicate is the conjunction of some cells of a random released record (``columns`` of those the intruder knows, all where there are fewer):
+    *age within 30–39 and zip below 478*. It singles out when exactly one original record satisfies it. The control asks whether it would do so
+    had the record's own person not been there; the naive rate is that of cells put together at random.
+    Reference: Cohen & Nissim 2020, doi:10.1073/pnas.1914598117; Giomi et al. 2023, doi:10.56553/popets-2023-0055.
+    """
+
+    columns: Annotated[int, Field(ge=1, description="cells in a predicate")] = 4
+
+    name: ClassVar[str] = "singling_out"
+    line: ClassVar[str] = "A description is found that fits just one person"
+    tried_by: ClassVar[tuple[str, ...]] = ("journalist",)
+
+    def applies(self, scene: Scene) -> str | None:
+        """None when the intruder knows a released column."""
+        known = [c for c in scene.intruder.knows if c in scene.pair.columns]
+        if known and len(scene.pair.released):
+            return None
+        return NothingToAttack("this intruder knows no column of the release")
+
+    def attack(self, scene: Scene) -> Finding:
+        """Make predicates of random records and count whom they fit."""
+        pair = scene.pair
+        draw = scene.seed.stream("singling out")
+        known = [c for c in scene.intruder.knows if c in pair.columns]
+        rows = draw.choice(len(pair.released), min(AT_MOST, len(pair.released)), replace=False)
+        single, control, naive, trials, victims = 0, 0, 0, 0, []
+        for row in rows:
+            if trials >= AT_LEAST and not scene.left:
+                break
+            trials += 1
+            chosen = draw.choice(len(known), min(self.columns, len(known)), replace=False)
+            readings = [pair.reading(known[i]) for i in np.sort(chosen)]
+            fit = _fitting(readings, [int(r.released[row]) for r in readings])
+            others = int(fit.sum()) - bool(fit[pair.rows[row]])
+            single += int(fit.sum()) == 1
+            control += others == 1
+            if int(fit.sum()) == 1:
+                victims.append(int(np.flatnonzero(fit)[0]))
+            mixed = [int(r.released[draw.integers(len(r.released))]) for r in readings]
+            naive += int(_fitting(readings, mixed).sum()) == 1
+        rates = Rate.of(single, trials), Rate.of(control, trials)
+        risk = Risk.of(*rates)
+        told = (
+            f"{single / trials:.1%} of {trials:,} descriptions taken from released records fit exactly one person; "
+            f"{naive / trials:.1%} of descriptions put together at random do{cut_short(trials, len(rows))}"
+        )
+        return Finding(
+            self.name,
+            risk.clipped,
+            told,
+            risk.interval,
+            victims=np.unique(np.array(victims, dtype=np.int64)),
+            details={**told_rates(*rates, naive / trials, trials), "stopped_by_time": trials < len(rows)},
+            trials=trials,
+        )
+
+
+def _fitting(readings: list[Reading], labels: list[int]) -> NDArray[np.bool_]:
+    """Which original rows satisfy the conjunction of some released cells."""
+    fit = np.ones(len(readings[0].original), dtype=bool)
+    for reading, label in zip(readings, labels, strict=True):
+        fit &= reading.held_by(label)[reading.original]
+    return fit
+
+
+# Linkability: two files about the same people are joined through the release.
+
+
+@parameters
+class Linkability(Attack):
+    r"""How often two halves of what is known about a person meet in one released record, beyond chance.
+
+    The columns an intruder knows are split in two files (every other column). A person's halves are *linked* when some released
+    record is nearest to both. The control repeats this with the person's own record taken out of the release;
+    :math:`R = (r_a - r_c)/(1 - r_c)` is the risk, with the error of both rates (95 %).
+    Reference: Giomi et al. 2023, doi:10.56553/popets-2023-0055 (control group there: people who did not take part).
+    """
+
+    name: ClassVar[str] = "linkability"
+    line: ClassVar[str] = "Two files about one person are brought together through the release"
+    tried_by: ClassVar[tuple[str, ...]] = ("colleague",)
+    turn: ClassVar[int] = 2
+
+    def applies(self, scene: Scene) -> str | None:
+        """None when there are two columns to split and someone to link."""
+        known = [c for c in scene.intruder.knows if c in scene.pair.released.columns]
+        if len(known) < 2:
+            return NothingToAttack("linking two files takes two known columns")
+        return refused(scene)
+
+    def attack(self, scene: Scene) -> Finding:
+        """Link both halves through the release, with and without the person's own record."""
+        around = surroundings(scene, self.name)
+        halves = [[i for i, _ in enumerate(around.names) if i % 2 == side] for side in (0, 1)]
+        met, trials = {False: 0, True: 0}, 0
+        for target in scene.sampled(len(around.targets), self.name):
+            trials += 1
+            costs = around.costs(target)
+            for without in met:
+                records = around.records(target, without_own=without)
+                both = nearest(costs[:, halves[0]], records) & nearest(costs[:, halves[1]], records)
+                met[without] += bool(both.any())
+        linked, control = met[False], met[True]
+        rates = Rate.of(linked, trials), Rate.of(control, trials)
+        risk = Risk.of(*rates)
+        told = (
+            f"two files about the same people meet in one released record for {linked / trials:.1%} of {trials:,} people, "
+            f"for {control / trials:.1%} without their own record{cut_short(trials, len(around.targets))}"
+        )
+        guess = 1 / len(scene.pair.released)
+        details = {**told_rates(*rates, guess, trials), "stopped_by_time": trials < len(around.targets)}
+        return Finding(self.name, risk.clipped, told, risk.interval, details=details, trials=trials)
+
+
+# Inference: a secret is guessed from the nearest released record.
+
+
+@parameters
+class Inference(Attack):
+    r"""How often a sensitive value is guessed from the nearest released records, beyond what the person's own record changes.
+
+    The guess is the most frequent label among the nearest records (the mean, for numbers; the likeliest value, where the column was
+    randomised with a known matrix and that gives more). It is right when the original value
+    is the label or below it, for numbers within ``tolerance`` of the column's range. The control guesses with the person's own record taken
+    out: what can be said about everyone is no breach of anyone. :math:`R = (r_a-r_c)/(1-r_c)`. The worst column counts; where none
+    is certainly beyond its control, one counts first of which nothing is known, as its control succeeds for nearly everyone.
+    Reference: Giomi et al. 2023, doi:10.56553/popets-2023-0055.
+    """
+
+    tolerance: Annotated[float, Field(ge=0, le=1, description="numbers: share of the range that counts as right")] = (
+        0.05
+    )
+
+    name: ClassVar[str] = "inference"
+    line: ClassVar[str] = "A person's secret is guessed from the most similar records"
+    tried_by: ClassVar[tuple[str, ...]] = ("colleague",)
+    turn: ClassVar[int] = 2
+
+    def applies(self, scene: Scene) -> str | None:
+        """None when there is a secret to guess and someone to guess it of."""
+        return no_secret(scene) or refused(scene)
+
+    def attack(self, scene: Scene) -> Finding:
+        """Guess every secret of every target, with and without the target's own record."""
+        around = surroundings(scene, self.name)
+        found = [
+            self._one(scene, around, secret)
+            for column in targets(scene)
+            for secret in self._secrets(scene, around, column)
+        ]
+        return worst_of(found)
+
+    def _secrets(self, scene: Scene, around: Surroundings, column: str) -> Iterator[_Secret]:
+        """A column by what was released of it, and by what that makes likely where a transition matrix is known."""
+        reading, kinds = scene.pair.reading(column), around.files.ours.kind_of
+        yield _Secret(reading, kinds, self.tolerance)
+        matrix = known_matrix(scene, column) if reading.scale == "category" else None
+        if matrix is not None:
+            yield _Secret(reading, kinds, self.tolerance, matrix.beliefs)
+
+    def _one(self, scene: Scene, around: Surroundings, secret: _Secret) -> Finding:
+        column = secret.reading.name
+        right, control = 0, 0
+        seen = []
+        for target in scene.sampled(len(around.targets), self.name):
+            seen.append(target)
+            costs = around.costs(target)
+            for without in (False, True):
+                near = nearest(costs, around.records(target, without_own=without))
+                own = int(around.own[target]) if without else None
+                hit = secret.right(secret.guess(near, own), int(scene.intruder.truth[around.targets[target]]))
+                right, control = right + (hit and not without), control + (hit and without)
+        trials = len(seen)
+        rates = Rate.of(right, trials), Rate.of(control, trials)
+        everyone = np.ones(len(around.arrays.ours.records), dtype=bool)
+        common = secret.guess(everyone, None)
+        rows = scene.intruder.truth[around.targets[seen]]
+        naive = float(np.mean([secret.right(common, int(row)) for row in rows]))
+        risk = Risk.of(*rates)
+        told = (
+            f"{column} is guessed rightly for {right / trials:.1%} of {trials:,} people, for {control / trials:.1%} without "
+            f"their own record, and for {naive:.1%} by guessing alike for all"
+            f"{'' if secret.beliefs is None else '; by the known transition matrix'}{cut_short(trials, len(around.targets))}"
+        )
+        details = {**told_rates(*rates, naive, trials), "column": column, "matrix": secret.beliefs is not None}
+        details["stopped_by_time"] = trials < len(around.targets)
+        return Finding(self.name, risk.clipped, told, risk.interval, details=details, trials=trials)
+
+
+def worst_of(found: Sequence[Finding]) -> Finding:
+    """The finding that counts: the largest of those that are certain, else one that is not defined, else the largest."""
+    return max(found, key=lambda f: (f.undefined is None and f.certain, f.undefined is not None, f.value))
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class _Secret:
+    """A sensitive column: its released labels by distinct record, and when a guess is right.
+
+    With ``beliefs`` (how likely each label stands for each value) values are guessed, otherwise labels.
+    """
+
+    reading: Reading
+    kind_of: NDArray[np.int64]
+    tolerance: float
+    beliefs: NDArray[np.float64] | None = None
+
+    def guess(self, near: NDArray[np.bool_], own: int | None) -> float | None:
+        """The mean place, the most frequent label or the likeliest value among released rows that are near, but for one."""
+        rows = near[self.kind_of]
+        if own is not None:
+            rows[own] = False
+        labels = self.reading.released[rows]
+        if not len(labels):
+            return None
+        if self.reading.scale != "category":
+            places = self.reading.middle[labels]
+            return float(np.nanmean(places)) if not np.isnan(places).all() else None
+        counts = np.bincount(labels, minlength=len(self.reading.labels))
+        return float((counts if self.beliefs is None else counts @ self.beliefs).argmax())
+
+    def right(self, guess: float | None, row: int) -> bool:
+        """Whether a guess is right for an original row."""
+        if guess is None:
+            return False
+        value = int(self.reading.original[row])
+        if self.beliefs is not None:
+            return value == int(guess)
+        if self.reading.scale != "category":
+            far = abs(guess - float(self.reading.places[value]))
+            return bool(far <= self.tolerance * self.reading.span + 1e-12)
+        return self.reading.fits(value, int(guess)) and not bool(self.reading.everything[int(guess)])
+
+
+# Membership: was this person in the table?
+
+FALSE_ALARMS = (0.01, 0.001)
+
+
+@parameters
+class Membership(Attack):
+    r"""How well being near a released record tells that a person took part.
+
+    The score of a person is the distance to the nearest released record. Members have their own record in the release; the control is the
+    same people with it taken out. At a share ``false_alarms`` of false alarms,
+
+    .. math:: \text{advantage} = \text{TPR} - \text{FPR}
+
+    is the value: averages hide the few who are exposed, so it is taken at few false alarms (Carlini et al. 2022,
+    doi:10.1109/SP46214.2022.9833649). ``details`` hold the true positive rates at 1 % and 0.1 % and the area under the curve.
+    """
+
+    false_alarms: Annotated[
+        float, Field(gt=0, lt=1, description="share of non-members that may be taken for members")
+    ] = 0.01
+
+    name: ClassVar[str] = "membership"
+    line: ClassVar[str] = "It is found out whether a person is in the table at all"
+    tried_by: ClassVar[tuple[str, ...]] = ("journalist",)
+
+    def applies(self, scene: Scene) -> str | None:
+        """None when someone the intruder knows was released."""
+        return refused(scene)
+
+    def attack(self, scene: Scene) -> Finding:
+        """Score members and the same people as if they had not taken part."""
+        around = surroundings(scene, self.name)
+        members, others = np.full(len(around.targets), np.nan), np.full(len(around.targets), np.nan)
+        for target in scene.sampled(len(around.targets), self.name):
+            far = around.costs(target).sum(axis=1)
+            members[target] = far[around.records(target, without_own=False) > 0].min()
+            others[target] = far[around.records(target, without_own=True) > 0].min(initial=np.inf)
+        seen = ~np.isnan(members)
+        members, others = members[seen], others[seen]
+        hits = {share: true_positives(members, others, share) for share in (self.false_alarms, *FALSE_ALARMS)}
+        caught, alarms = hits[self.false_alarms]
+        rate = Rate.of(caught * len(members), len(members))
+        told = (
+            f"{caught:.1%} of {len(members):,} people are recognised as members at {alarms:.1%} false alarms; "
+            f"the area under the curve is {area(members, others):.3f} (0.5: no better than a coin)"
+            f"{cut_short(len(members), len(seen))}"
+        )
+        details: dict[str, Any] = {f"true_positives_at_{share:g}": hits[share][0] for share in FALSE_ALARMS}
+        details["stopped_by_time"] = len(members) < len(seen)
+        value = max(0.0, caught - alarms)
+        interval = max(0.0, rate.centre - rate.error - alarms), min(1.0, max(value, rate.centre + rate.error - alarms))
+        details["area_under_curve"] = area(members, others)
+        return Finding(self.name, value, told, interval, details=details, trials=len(members))
+
+
+def true_positives(
+    members: NDArray[np.float64], others: NDArray[np.float64], false_alarms: float
+) -> tuple[float, float]:
+    """The highest rate of members found, with at most this share of false alarms, and that share; nearer is likelier.
+
+    >>> import numpy as np
+    >>> true_positives(np.array([0.0, 0.0, 3.0]), np.array([1.0, 2.0, 3.0]), 0.01)
+    (0.6666666666666666, 0.0)
+    """
+    best = (0.0, 0.0)
+    for cut in np.unique(np.concatenate([members, others[np.isfinite(others)]])):
+        alarms = float((others <= cut + 1e-12).mean())
+        if alarms > false_alarms:
+            break
+        best = float((members <= cut + 1e-12).mean()), alarms
+    return best
+
+
+def area(members: NDArray[np.float64], others: NDArray[np.float64]) -> float:
+    """The chance that a member is nearer than a non-member, ties half: the area under the ROC curve."""
+    ordered = np.sort(others)
+    below = np.searchsorted(ordered, members, side="right")
+    at = below - np.searchsorted(ordered, members, side="left")
+    return float(((len(others) - below) + at / 2).mean() / len(others))

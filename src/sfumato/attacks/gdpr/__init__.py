@@ -1,1 +1,0 @@
-"""Singling out, linkability, inference and membership, each against a control."""

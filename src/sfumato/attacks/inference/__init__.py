@@ -1,1 +1,0 @@
-"""What the crowd a person stands in tells about its sensitive values."""
