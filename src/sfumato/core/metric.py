@@ -95,6 +95,11 @@ class Utility(Metric):
 
     judges_detail: ClassVar[bool] = False
 
+    @property
+    def about(self) -> tuple[str, ...]:
+        """The columns it is asked about; none: all that it can look at."""
+        return ()
+
     def applies(self, pair: Pair) -> str | None:
         """None when the metric makes sense for these tables (it always does, unless it says so), else the reason it does not."""
         return None
@@ -102,3 +107,14 @@ class Utility(Metric):
     @abc.abstractmethod
     def measure(self, pair: Pair) -> Measure:
         """Compare a release with its original."""
+
+
+class ColumnUtility(Utility):
+    """A utility of the columns it is told to look at."""
+
+    columns: Any
+
+    @property
+    def about(self) -> tuple[str, ...]:
+        """The columns it is told to look at."""
+        return tuple(self.columns or ())

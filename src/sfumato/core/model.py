@@ -230,6 +230,14 @@ class Model(Protocol):
         """The sensitive column of which every class must show so many values (l-diversity), and the number."""
         return None
 
+    def holds_where_diverse(self, sensitive: Column, values: int) -> bool:
+        """Whether it surely holds where every class shows so many different values of a sensitive column."""
+        return False
+
+    def holds_within(self, sensitive: Column, factor: float) -> bool:
+        """Whether it surely holds where no class changes the share of a sensitive value by more than a factor, up or down."""
+        return False
+
     def forced(self, evidence: Evidence) -> NDArray[np.int64] | None:
         """Per class, how many of its records every finer recoding must suppress; None: no more than ``failing`` tells."""
         return None

@@ -216,6 +216,8 @@ class Step(Protocol):
     """Whether it changes nothing that promises look at: quasi-identifiers, sensitive values and records stay as they are."""
     fineness: ClassVar[Fineness] = "release"
     """Where its release is as fine as the promises allow: as a recoding of whole columns, class by class, or not surely."""
+    pseudonyms: ClassVar[bool] = False
+    """Whether what it puts in the place of a direct identifier is a pseudonym, which may be released."""
     surveys: ClassVar[bool] = False
     """Whether it chooses from a lattice whose other nodes :meth:`survey` can show."""
 

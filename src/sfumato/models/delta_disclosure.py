@@ -112,11 +112,8 @@ class DeltaDisclosure(SensitiveModel):
 
     def implies(self, other: Model) -> bool:
         """A smaller δ implies a larger one, the closeness of :math:`e^δ`, and the basic likeness of :math:`e^δ − 1`."""
-        from sfumato.models.t_closeness import TCloseness
-
-        if isinstance(other, TCloseness):
-            distance = TCloseness(self.sensitive, t=factor_of(self.delta), distance="multiplicative")
-            return self.absent == "fail" and distance.implies(other)
+        if self.absent == "fail" and other.holds_within(self.sensitive, factor_of(self.delta)):
+            return True
         if isinstance(other, BetaLikeness):
             return BetaLikeness(self.sensitive, beta=math.expm1(min(self.delta, LARGEST))).implies(other)
         if not isinstance(other, DeltaDisclosure) or other.sensitive != self.sensitive:

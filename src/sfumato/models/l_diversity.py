@@ -147,15 +147,11 @@ class LDiversity(SensitiveModel):
 
     def implies(self, other: Model) -> bool:
         """Every kind implies distinct diversity, hence as large classes; a kind implies its own weaker degrees."""
-        from sfumato.models.p_sensitive import PSensitive
-
         surely = math.ceil(self.l - TOLERANCE)
         if isinstance(other, KAnonymity):
             return other.k <= surely
-        if not isinstance(other, LDiversity | PSensitive) or other.sensitive != self.sensitive:
-            return False
-        if isinstance(other, PSensitive):
-            return max(other.p, other.k) <= surely
+        if not isinstance(other, LDiversity) or other.sensitive != self.sensitive:
+            return other.holds_where_diverse(self.sensitive, surely)
         if other.kind == "distinct" or other.l == 1:
             return other.l <= surely
         return other.kind == self.kind and other.l <= self.l and (other.c or 0) >= (self.c or 0)

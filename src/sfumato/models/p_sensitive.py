@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
+    from sfumato.core.encoding import Column
     from sfumato.core.schema import Schema
 
 
@@ -101,6 +102,10 @@ class PSensitive(SensitiveModel):
         if isinstance(other, PSensitive):
             return other.sensitive == self.sensitive and other.p <= self.p and other.k <= crowd
         return LDiversity(self.sensitive, l=self.p).implies(other)
+
+    def holds_where_diverse(self, sensitive: Column, values: int) -> bool:
+        """Classes with so many values have as many records."""
+        return sensitive == self.sensitive and max(self.p, self.k) <= values
 
     def _values(self, evidence: Evidence) -> NDArray[Any]:
         return at_most_persons(counts_of(evidence, self.sensitive).distinct(), evidence)

@@ -34,6 +34,8 @@ from sfumato.models.sensitive import (
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from sfumato.core.encoding import Column
+
 Distance = Literal["equal", "ordered", "numeric", "hierarchical", "multiplicative"]
 
 
@@ -170,6 +172,10 @@ class TCloseness(SensitiveModel):
         if isinstance(other, DeltaDisclosure):
             return other.sensitive == self.sensitive and math.log(self.t) < other.delta - 2 * TOLERANCE
         return self.t > 1 and BetaLikeness(self.sensitive, beta=self.t - 1).implies(other)
+
+    def holds_within(self, sensitive: Column, factor: float) -> bool:
+        """A factor is a multiplicative distance, whichever distance is asked for here."""
+        return TCloseness(sensitive, t=factor, distance="multiplicative")._nearer_than(self)
 
     def _nearer_than(self, other: TCloseness) -> bool:
         if (other.sensitive, other.reference) != (self.sensitive, self.reference):

@@ -6,13 +6,12 @@ twice, so that none is one person's.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING
 
 import polars as pl
 
 if TYPE_CHECKING:
-    from sfumato.core.source import Code, Source
+    from sfumato.core.source import Code
 
 WORDS = frozenset(
     {"na", "n/a", "n.a.", "nan", "null", "none", "missing", "unknown", "not known", "?", ".", "-", "--", "#n/a"}
@@ -66,19 +65,3 @@ def _numbers(column: pl.Series) -> list[int]:
     if not found or lowest is None or highest is None:
         return []
     return [code for code in found if (lowest >= 0 if code < 0 else 2 * highest < code)]  # type: ignore[operator]
-
-
-def reading_lines(source: Source, codes: Mapping[str, tuple[Code, ...]]) -> Iterator[str]:
-    """The lines of a recipe about reading: what was said or found, and the codes that may be missing values."""
-    from sfumato.profiling.yaml_text import flow, scalar
-
-    said = source.intake.to_recipe()
-    if source.format in ("csv", "excel") and not source.header:
-        said["header"] = False
-    for key, value in said.items():
-        yield f"{key}: {str(value).lower() if isinstance(value, bool) else flow(value)}"
-    if codes:
-        every = list(dict.fromkeys(code for several in codes.values() for code in several))
-        where = ", ".join(scalar(name) for name in list(codes)[:5]) + (" and others" if len(codes) > 5 else "")
-        yield f"# In {where} stand codes that often mean 'missing'. If they do here, say so by removing the sign # below."
-        yield f"# missing_values: {flow(every)}"

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from sfumato.core.schema import Kind, Role
-from sfumato.profiling.codes import reading_lines
+from sfumato.core.source import Code, Source
 from sfumato.profiling.finding import percent
 from sfumato.profiling.means import FALLBACK, PROMISE, K
 from sfumato.profiling.proposal import ColumnProposal, Proposal
@@ -35,11 +35,25 @@ def recipe_text(proposal: Proposal) -> str:
     >>> text.split("columns:")[-1].split("#")[0].strip()
     'sex: {role: quasi, hierarchy: {suppress: {}}}'
     """
-    lines = [*_header(proposal), "sfumato: 1", *reading_lines(proposal.source, proposal.missing_codes)]
+    lines = [*_header(proposal), "sfumato: 1", *_reading(proposal.source, proposal.missing_codes)]
     lines.append("columns:" if proposal.columns else "columns: {}")
     lines += [line for column in proposal.columns for line in _column(column)]
     lines += ["meet:", f"  - {flow(PROMISE)[1:-1]}", "steps:", _step(proposal)]
     return "\n".join(lines) + "\n"
+
+
+def _reading(source: Source, codes: Mapping[str, tuple[Code, ...]]) -> Iterator[str]:
+    """The lines of a recipe about reading: what was said or found, and the codes that may be missing values."""
+    said = source.intake.to_recipe()
+    if source.format in ("csv", "excel") and not source.header:
+        said["header"] = False
+    for key, value in said.items():
+        yield f"{key}: {str(value).lower() if isinstance(value, bool) else flow(value)}"
+    if codes:
+        every = list(dict.fromkeys(code for several in codes.values() for code in several))
+        where = ", ".join(scalar(name) for name in list(codes)[:5]) + (" and others" if len(codes) > 5 else "")
+        yield f"# In {where} stand codes that often mean 'missing'. If they do here, say so by removing the sign # below."
+        yield f"# missing_values: {flow(every)}"
 
 
 def _step(proposal: Proposal) -> str:

@@ -14,6 +14,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from sfumato import registry
 from sfumato.core.files import MEGABYTE, read_plain
 from sfumato.errors import ParameterError, UnreadableInput
 from sfumato.release.documents import CERTIFICATE_VERSION, canonical
@@ -73,6 +74,16 @@ def read_certificate(folder: Path) -> dict[str, Any]:
         hint = " (the folder to verify is the one called share)" if (folder / "share").is_dir() else ""
         raise UnreadableInput(f"{folder} holds no {FILE}{hint}")
     return parsed(read_plain(file, most=MAX_BYTES, what="a certificate"), str(file))
+
+
+def pseudonymized(certificate: Mapping[str, Any]) -> list[list[str]]:
+    """Per step of a certificate's plan that makes pseudonyms, the columns that hold them.
+
+    What a step makes is said by its class, so a step that is not installed here makes none: the columns then count as they are.
+    """
+    known: Mapping[str, Any] = registry.family("steps")
+    steps = [step for step in certificate.get("plan", []) if (cls := known.get(step.get("step"))) and cls.pseudonyms]
+    return [list(step.get("masked", {})) for step in steps]
 
 
 def parsed(data: bytes, name: str) -> dict[str, Any]:

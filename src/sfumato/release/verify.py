@@ -21,7 +21,7 @@ from sfumato.core.evidence import gather
 from sfumato.core.schema import Attribute, Kind, Schema
 from sfumato.errors import SchemaError, SfumatoError, UnreadableInput
 from sfumato.io.form import runnable_cells
-from sfumato.release.certificates import FILE, read_certificate, signature_holds
+from sfumato.release.certificates import FILE, pseudonymized, read_certificate, signature_holds
 from sfumato.release.documents import digest_of
 from sfumato.release.manifest import Claim, folder_claim, near, require_plain_file, sha256_of
 from sfumato.release.replay import AGAINST_ORIGINAL, as_judged, claims_from_original
@@ -32,8 +32,6 @@ if TYPE_CHECKING:
 
 
 NEEDS_BOTH = "give --original and --owner"
-PSEUDONYMS = "pseudonymize"
-"""The step that may leave something in the place of a direct identifier."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -195,7 +193,7 @@ def _formulas(certificate: Mapping[str, Any], released: Dataset) -> Claim | None
 
 def _direct(certificate: Mapping[str, Any], released: Dataset) -> Claim:
     named = [c for c, spec in certificate["recipe"]["columns"].items() if "direct" in spec["role"]]
-    replaced = {c for step in certificate["plan"] if step["step"] == PSEUDONYMS for c in step.get("masked", {})}
+    replaced = {c for columns in pseudonymized(certificate) for c in columns}
     left = [c for c in named if c in released.columns and c not in replaced]
     if left:
         return Claim("direct identifiers gone", "fails", f"still there: {', '.join(left)}")

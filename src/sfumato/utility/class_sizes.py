@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
 import numpy as np
 from pydantic import Field
 
-from sfumato.core.metric import Measure, Utility
+from sfumato.core.metric import ColumnUtility, Measure
 from sfumato.core.parameters import parameters
 from sfumato.utility.averaging import Side, class_sizes, classes_of, normalised, records_of, share_lost, suppressed_of
 from sfumato.utility.columns import Columns, quasi_of, require_sense, why_not_generalised
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 @parameters
-class AverageClassSize(Utility):
+class AverageClassSize(ColumnUtility):
     r"""The number of released records over the number of their classes.
 
     .. math:: (N - s)\,/\,\#\text{classes}
@@ -72,7 +72,7 @@ def average_size(pair: Pair, columns: tuple[str, ...], *, count_suppressed: bool
 
 
 @parameters
-class NormalisedClassSize(Utility):
+class NormalisedClassSize(ColumnUtility):
     r"""The average class size over the size that k-anonymity asks for (C_AVG); 1 is best.
 
     .. math:: \frac{(N-s)\,/\,\#\text{classes}}{k}
@@ -113,7 +113,7 @@ class NormalisedClassSize(Utility):
 
 
 @parameters
-class Discernibility(Utility):
+class Discernibility(ColumnUtility):
     r"""How many records each record cannot be told apart from, summed up (C_DM).
 
     .. math:: \sum_E |E|^2 + sN \quad\text{or, as DM*,}\quad \sum_E |E|^2 + s^2
@@ -165,7 +165,7 @@ class Discernibility(Utility):
 
 
 @parameters
-class Classification(Utility):
+class Classification(ColumnUtility):
     r"""The share of records that the majority label of their class gets wrong (CM).
 
     .. math:: \frac1N\sum_i [\,i\text{ is suppressed, or its label differs from the majority of its class}\,]

@@ -11,7 +11,7 @@ import numpy as np
 import polars as pl
 from pydantic import AfterValidator, Field
 
-from sfumato.core.metric import Measure, Utility
+from sfumato.core.metric import ColumnUtility, Measure, Utility
 from sfumato.core.pair import Pair
 from sfumato.core.parameters import parameters
 from sfumato.core.ranges import day, number
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 
 @parameters
-class Accuracy(Utility):
+class Accuracy(ColumnUtility):
     """The share of cells that are equal to the original, numbers within a tolerance.
 
     ``tolerance`` is a share of the column's range; a released range is as accurate as its middle. A cell that was missing and
@@ -85,7 +85,7 @@ class Accuracy(Utility):
 
 
 @parameters
-class Completeness(Utility):
+class Completeness(ColumnUtility):
     """The share of cells that hold something: 1 − missing cells / cells. Blanks and ``*`` hold nothing.
 
     >>> from sfumato import examples
@@ -304,7 +304,7 @@ class Timeliness(Utility):
 
 
 @parameters
-class Uniqueness(Utility):
+class Uniqueness(ColumnUtility):
     """The share of records that are no duplicate of another, by a key: distinct keys / records.
 
     For a release this is wanted where records must stay apart; for quasi-identifiers anonymity is the opposite.
@@ -338,7 +338,7 @@ class Uniqueness(Utility):
 
 
 @parameters
-class Validity(Utility):
+class Validity(ColumnUtility):
     """The share of cells that are what their column may hold.
 
     Without ``rules`` a cell is valid when it stands for something: an original value, a node of the hierarchy, a range or set of

@@ -10,7 +10,7 @@ import numpy as np
 from pydantic import Field
 
 from sfumato.core.encoding import encode
-from sfumato.core.metric import Measure, Utility
+from sfumato.core.metric import ColumnUtility, Measure
 from sfumato.core.parameters import parameters
 from sfumato.utility.averaging import cell_measure, normalised, records_of, share_lost, suppressed_of
 from sfumato.utility.cells import Cells, cells_of, log_leaves
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 @parameters
-class Loss(Utility):
+class Loss(ColumnUtility):
     r"""The mean loss of a cell: how much of its column's range or values a released cell leaves open (LM).
 
     .. math:: \frac1{NA}\sum_{\text{cells}} \frac{M_P-1}{M-1} \quad\text{or}\quad \frac{U_i-L_i}{U-L}
@@ -67,7 +67,7 @@ class Loss(Utility):
 
 
 @parameters
-class NormalisedCertaintyPenalty(Utility):
+class NormalisedCertaintyPenalty(ColumnUtility):
     r"""The mean certainty penalty of a cell (NCP): the loss metric of the Mondrian literature.
 
     .. math:: \frac1{NA}\sum_{\text{cells}} \begin{cases} (U_i-L_i)/(U-L) & \text{numbers, dates, ordered values}\\
@@ -119,7 +119,7 @@ def _penalties(cells: Cells) -> NDArray[np.float64]:
 
 
 @parameters
-class Precision(Utility):
+class Precision(ColumnUtility):
     r"""How far up their hierarchies the released cells stand: Sweeney's precision, turned round.
 
     .. math:: Prec = 1 - \frac1{NA}\sum_{\text{cells}} \frac{h}{H_a-1}
@@ -164,7 +164,7 @@ class Precision(Utility):
 
 
 @parameters
-class Height(Utility):
+class Height(ColumnUtility):
     r"""How high the columns were generalised, whatever their values.
 
     .. math:: \frac1A\sum_a \frac{h_a}{H_a-1}
@@ -211,7 +211,7 @@ class Height(Utility):
 
 
 @parameters
-class NonUniformEntropy(Utility):
+class NonUniformEntropy(ColumnUtility):
     r"""The bits needed to get the original values back from the released ones, column by column.
 
     .. math:: \sum_i\sum_a -\log_2\frac{n_a(v_{ia})}{n_a(g_{ia})}
@@ -301,7 +301,7 @@ LARGEST = 700.0
 
 
 @parameters
-class Ambiguity(Utility):
+class Ambiguity(ColumnUtility):
     r"""The mean number of combinations of values that a released record may stand for.
 
     .. math:: \frac1N\sum_i \prod_a m_{ia}

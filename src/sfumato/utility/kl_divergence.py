@@ -10,7 +10,7 @@ import numpy as np
 
 from sfumato import kernels
 from sfumato.core.classes import Layout
-from sfumato.core.metric import Measure, Utility
+from sfumato.core.metric import ColumnUtility, Measure
 from sfumato.core.parameters import parameters
 from sfumato.utility.averaging import classes_of, normalised, records_of, suppressed_of
 from sfumato.utility.cells import cells_of, log_leaves
@@ -27,7 +27,7 @@ CHUNK = 1 << 24
 
 
 @parameters
-class KullbackLeibler(Utility):
+class KullbackLeibler(ColumnUtility):
     r"""How far the joint distribution of the quasi-identifiers is from what the release tells about it, in bits.
 
     .. math:: \sum_v p(v)\log_2\frac{p(v)}{p'(v)}

@@ -11,7 +11,7 @@ import numpy as np
 from pydantic import Field
 
 from sfumato.core.design import weights_of
-from sfumato.core.metric import Measure, Utility
+from sfumato.core.metric import ColumnUtility, Measure
 from sfumato.core.parameters import parameters
 from sfumato.utility.columns import NumericColumns, numeric_of, require_sense
 from sfumato.utility.numeric import numbers, why_no_numbers
@@ -160,7 +160,7 @@ def _measure(name: str, terms: Sequence[Term], pair: Pair, meaning: str) -> Meas
 
 
 @parameters
-class Means(Utility):
+class Means(ColumnUtility):
     r"""The relative error of the means of columns of numbers.
 
     .. math:: \frac1A\sum_a \frac{|\bar x_a-\bar x'_a|}{|\bar x_a|}
@@ -200,7 +200,7 @@ class Means(Utility):
 
 
 @parameters
-class Quantiles(Utility):
+class Quantiles(ColumnUtility):
     """The relative error of quantiles of columns of numbers; errors and missing cells as in :class:`Means`.
 
     ``shares`` says which: by default the deciles at both ends, the quartiles and the median. A quantile that is 0 is compared in
@@ -242,7 +242,7 @@ class Quantiles(Utility):
 
 
 @parameters
-class Covariances(Utility):
+class Covariances(ColumnUtility):
     r"""The relative error of variances and covariances; over records complete in all columns.
 
     .. math:: \frac{2}{A(A+1)}\sum_{a\le b} \frac{|s_{ab}-s'_{ab}|}{|s_{ab}|}
@@ -282,7 +282,7 @@ class Covariances(Utility):
 
 
 @parameters
-class Correlations(Utility):
+class Correlations(ColumnUtility):
     r"""The mean absolute error of the correlations of columns of numbers; over records complete in all columns.
 
     .. math:: \frac{2}{A(A-1)}\sum_{a<b} |r_{ab}-r'_{ab}|
@@ -323,7 +323,7 @@ class Correlations(Utility):
 
 
 @parameters
-class Eigenvalues(Utility):
+class Eigenvalues(ColumnUtility):
     r"""The relative error of the eigenvalues of the correlation matrix; over records complete in all columns.
 
     .. math:: \frac1A\sum_a \frac{|\lambda_a-\lambda'_a|}{\lambda_a}

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, ClassVar
 import numpy as np
 from pydantic import Field
 
-from sfumato.core.metric import Measure, Utility
+from sfumato.core.metric import ColumnUtility, Measure, Utility
 from sfumato.core.parameters import parameters
 from sfumato.core.randomness import Seed
 from sfumato.errors import SchemaError
@@ -37,7 +37,7 @@ MOST_CLASSES = 100
 
 
 @parameters
-class PredictiveAccuracy(Utility):
+class PredictiveAccuracy(ColumnUtility):
     r"""How well a label is predicted in original records by a model that learned from released ones.
 
     .. math:: value = \frac{acc_{original} - acc_{released}}{acc_{original} - acc_{majority}}
@@ -279,7 +279,7 @@ class PropensityTest:
 
 
 @parameters
-class Propensity(Utility):
+class Propensity(ColumnUtility):
     r"""How well a model tells released records from original ones (pMSE).
 
     .. math:: \frac1n\sum_i(\hat p_i-c)^2

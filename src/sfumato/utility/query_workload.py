@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, ClassVar
 import numpy as np
 from pydantic import Field
 
-from sfumato.core.metric import Measure, Utility
+from sfumato.core.metric import ColumnUtility, Measure
 from sfumato.core.pair import Reading
 from sfumato.core.parameters import parameters
 from sfumato.core.randomness import Seed
@@ -141,7 +141,7 @@ CHUNK = 1 << 23
 
 
 @parameters
-class QueryWorkload(Utility):
+class QueryWorkload(ColumnUtility):
     r"""The median error of random COUNT queries answered from the release.
 
     .. math:: \operatorname{median}_q \frac{|\,true_q-est_q\,|}{\max(true_q,\,s)}

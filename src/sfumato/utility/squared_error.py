@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
 import numpy as np
 from pydantic import Field
 
-from sfumato.core.metric import Measure, Utility
+from sfumato.core.metric import ColumnUtility, Measure
 from sfumato.core.parameters import parameters
 from sfumato.utility.averaging import normalised, records_of, suppressed_of
 from sfumato.utility.cells import Cells, cells_of
@@ -25,7 +25,7 @@ Parts = tuple["NDArray[np.float64]", float, float]
 
 
 @parameters
-class SquaredError(Utility):
+class SquaredError(ColumnUtility):
     r"""The mean squared normalised distance of a cell from its original.
 
     .. math:: \frac1N\sum_i\frac1A\sum_a NED(a_i, a'_i)^2
@@ -113,7 +113,7 @@ class SquaredError(Utility):
 
 
 @parameters
-class RecordSquaredError(Utility):
+class RecordSquaredError(ColumnUtility):
     r"""The mean squared distance of a record from its original, over columns of numbers made comparable.
 
     .. math:: \frac1N\sum_i \lVert x_i - x'_i\rVert^2
@@ -176,7 +176,7 @@ class RecordSquaredError(Utility):
 
 
 @parameters
-class SumOfSquares(Utility):
+class SumOfSquares(ColumnUtility):
     r"""The variation that was lost: the within-group sum of squares over the total one (SSE/SST).
 
     .. math:: L = \frac{\sum_i \lVert x_i - x'_i\rVert^2}{\sum_i \lVert x_i - \bar x\rVert^2}
@@ -239,7 +239,7 @@ class SumOfSquares(Utility):
 
 
 @parameters
-class StandardisedError(Utility):
+class StandardisedError(ColumnUtility):
     r"""The mean absolute error of numbers, in units of √2 standard deviations of their columns (IL1s).
 
     .. math:: \frac1{NA}\sum_i\sum_a \frac{|x_{ia}-x'_{ia}|}{\sqrt2\,S_a}

@@ -9,7 +9,7 @@ import numpy as np
 from pydantic import Field
 
 from sfumato.core.encoding import label
-from sfumato.core.metric import Measure, Utility
+from sfumato.core.metric import ColumnUtility, Measure, Utility
 from sfumato.core.parameters import parameters
 from sfumato.formulas.binning import Binned, binned
 
@@ -111,7 +111,7 @@ MOST_CELLS = 4_000_000
 
 
 @parameters
-class TableDistance(Utility):
+class TableDistance(ColumnUtility):
     r"""The share of records that would have to change their cell to make the released table the original one.
 
     .. math:: \tfrac12 \sum_c |p_c - p'_c|

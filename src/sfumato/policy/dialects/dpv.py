@@ -18,6 +18,7 @@ from sfumato.policy.dialects.usages import MODELS, Category, Measure, Usage
 from sfumato.policy.documents import Finding, PolicyError
 from sfumato.policy.policy import Datum, Policy, PrivacyModel, Purpose, Retention
 from sfumato.policy.promises import UnknownPromise, models_of
+from sfumato.release.certificates import pseudonymized
 
 PROCESSES = ("dpv:Process", "dpv:PersonalDataHandling", "dpv:PersonalDataProcess")
 TERMS = {name: term for term, name in MODELS.items()}
@@ -197,7 +198,6 @@ def release_to_dpv(certificate: Mapping[str, Any], record: Mapping[str, Any] | N
     Whether the data are *anonymised* in the sense of the law is not ours to say: the state is left open, the measures are named.
     """
     use = record or {}
-    pseudonyms = [p for p in certificate.get("plan", []) if p.get("step") == "pseudonymize"]
     made: dict[str, Any] = {
         "@context": context(),
         "@id": f"urn:sha256:{certificate.get('data', {}).get('sha256', 'unknown')}",
@@ -213,8 +213,8 @@ def release_to_dpv(certificate: Mapping[str, Any], record: Mapping[str, Any] | N
         ],
         "dpv:hasTechnicalOrganisationalMeasure": [
             *(
-                {"@type": "dpv:Pseudonymisation", "sf:column": [{"@value": c} for c in p.get("masked", {})]}
-                for p in pseudonyms
+                {"@type": "dpv:Pseudonymisation", "sf:column": [{"@value": c} for c in columns]}
+                for columns in pseudonymized(certificate)
             ),
             *_attained(certificate),
         ],

@@ -22,7 +22,7 @@ from sfumato.policy.enforcing.people import Policies, digest_of
 from sfumato.policy.policy import Anonymization, Group, Policy, Purpose
 from sfumato.policy.promises import UnknownPromise, models_of
 from sfumato.release import verify as verifying
-from sfumato.release.certificates import read_certificate
+from sfumato.release.certificates import pseudonymized, read_certificate
 
 if TYPE_CHECKING:
     from sfumato.core.dataset import Dataset
@@ -175,8 +175,7 @@ class Released:
     @property
     def pseudonymized(self) -> set[str]:
         """Columns that hold pseudonyms."""
-        plans = [p for p in self.certificate.get("plan", []) if p.get("step") == "pseudonymize"]
-        return {column for plan in plans for column in plan.get("masked", {})}
+        return {column for columns in pseudonymized(self.certificate) for column in columns}
 
     def below(self, column: str, method: Anonymization) -> str | None:
         """Why a column is not as coarse as asked for, or None.

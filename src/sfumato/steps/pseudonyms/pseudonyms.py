@@ -191,6 +191,7 @@ class Pseudonymize(ColumnStep):
     algorithm: Annotated[Algorithm | None, Field(description="unkeyed_hash only: sha256 when not said")] = None
 
     name: ClassVar[str] = "pseudonymize"
+    pseudonyms: ClassVar[bool] = True
     keeps_quasi: ClassVar[bool] = True
     secret: ClassVar[tuple[str, ...]] = ("key", "vault")
 
