@@ -23,9 +23,7 @@ import sfumato as sf
 from sfumato.core.attack import Scene
 from sfumato.core.dataset import Dataset
 from sfumato.core.randomness import Seed
-from sfumato.intruders.attack import attacks_by_name
-from sfumato.intruders.knowledge import intruder_from
-from sfumato.intruders.profiles import BATTERY
+from sfumato.intruders import BATTERY, attacks_by_name, intruder_from
 from sfumato.release.release import Release
 from sfumato.risk.suda import special_uniques
 

@@ -11,9 +11,7 @@ from hypothesis import strategies as st
 
 import sfumato as sf
 from sfumato import examples
-from sfumato.comparison.grid import candidates_from, expanded
-from sfumato.comparison.outcome import Comparison, Outcome
-from sfumato.comparison.run import DONE
+from sfumato.comparison import DONE, Comparison, Outcome, candidates_from, expanded
 from sfumato.core.pair import Pair, levels_of
 from sfumato.core.step import Goal
 from sfumato.errors import OutputError, ParameterError, RecipeError
@@ -128,7 +126,7 @@ def test_an_interrupted_run_goes_on(files, monkeypatch):
     def refuse(*args):
         raise AssertionError("it was finished before")
 
-    monkeypatch.setattr("sfumato.comparison.run.try_candidate", refuse)
+    monkeypatch.setattr("sfumato.comparison.try_candidate", refuse)
     again = sf.compare(table, [files / "grid.yaml"], seed=1, workers=1, remember=files)
     assert again.to_dict() == first.to_dict()
     with pytest.raises(AssertionError, match="finished before"):

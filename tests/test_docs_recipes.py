@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from sfumato import recipe_files as recipes
-from sfumato.comparison.grid import expanded
+from sfumato.comparison import expanded
 from sfumato.errors import RecipeError
 from sfumato.recipe_files import read_yaml
 

@@ -12,7 +12,7 @@ from sfumato import examples
 from sfumato.core.attack import Finding
 from sfumato.core.metric import Measure
 from sfumato.evaluation import Evaluation
-from sfumato.intruders.report import AttackReport, Skipped, Tried
+from sfumato.intruders import AttackReport, Skipped, Tried
 from tests.report.test_pages import Page
 
 

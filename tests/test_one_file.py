@@ -23,8 +23,7 @@ from sfumato.core.pair import Pair
 from sfumato.core.randomness import Seed
 from sfumato.core.step import Goal
 from sfumato.errors import ParameterError, RecipeError
-from sfumato.intruders.attack import attack_release
-from sfumato.intruders.profiles import BATTERY
+from sfumato.intruders import BATTERY, attack_release
 from sfumato.report.measures import plain_words, title_of
 from tests.hierarchies.contract import keeps_the_contract
 from tests.models import test_contract as model_contract

@@ -15,7 +15,7 @@ from typing import Any
 from sfumato import registry
 from sfumato.core.attack import Attack
 from sfumato.core.choices import required_fields
-from sfumato.intruders.profiles import BATTERY
+from sfumato.intruders import BATTERY
 
 PAGE = Path(__file__).resolve().parents[1] / "docs" / "measures.md"
 MATH = re.compile(r"^\.\. math::(.*?)(?=\n\n\S|\Z)", re.DOTALL | re.MULTILINE)

@@ -11,7 +11,7 @@ from typing import Any
 __version__ = "0.1.0"
 
 _HOMES = {
-    "sfumato.comparison.outcome": ("Comparison",),
+    "sfumato.comparison": ("Comparison",),
     "sfumato.formulas.choosing_k": ("choose_k",),
     "sfumato.core.dataset": ("Dataset",),
     "sfumato.core.recipe": ("Agreement", "Recipe"),
@@ -19,8 +19,8 @@ _HOMES = {
     "sfumato.core.model": ("Verdict",),
     "sfumato.formulas.transition": ("estimate_frequencies",),
     "sfumato.evaluation": ("Evaluation",),
-    "sfumato.intruders.report": ("AttackReport",),
-    "sfumato.policy.enforcing.people": ("Policies",),
+    "sfumato.intruders": ("AttackReport",),
+    "sfumato.policy.people": ("Policies",),
     "sfumato.policy.policy": ("Policy",),
     "sfumato.release.release": ("Release",),
     "sfumato.verbs": (

@@ -22,7 +22,7 @@ from sfumato.core.source import Intake
 from sfumato.core.step import Step, accounts
 from sfumato.errors import ParameterError, ReleaseRefused, SchemaError
 from sfumato.evaluation import evaluate as _evaluate
-from sfumato.intruders.attack import attack_release
+from sfumato.intruders import attack_release
 from sfumato.io.frames import take_frame
 from sfumato.io.read import read_table
 from sfumato.release.make import make_release, population_of
@@ -31,11 +31,11 @@ from sfumato.release.written import described
 from sfumato.risk.singling_out import why_alone as _why_alone
 
 if TYPE_CHECKING:
-    from sfumato.comparison.outcome import Comparison
+    from sfumato.comparison import Comparison
     from sfumato.core.metric import Utility
     from sfumato.core.pair import Pair
     from sfumato.evaluation import Evaluation
-    from sfumato.intruders.report import AttackReport
+    from sfumato.intruders import AttackReport
     from sfumato.profiling.proposal import Proposal
     from sfumato.release.verify import Verification
 
@@ -338,9 +338,8 @@ def compare(
     ``vary`` does so from outside: ``["k_anonymity.k=3,5,10"]``. ``attacks=None`` lets every named intruder try everything.
     ``remember`` is a folder in which finished candidates are kept for the next run.
     """
-    from sfumato.comparison.grid import Candidate, candidates_from
-    from sfumato.comparison.run import Terms
-    from sfumato.comparison.run import compare as _compare
+    from sfumato.comparison import Candidate, Terms, candidates_from
+    from sfumato.comparison import compare as _compare
 
     if isinstance(candidates, Mapping):
         if vary:

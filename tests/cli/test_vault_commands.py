@@ -7,7 +7,7 @@ import json
 
 import pytest
 
-from sfumato.vault.store import Domain, remember
+from sfumato.vault import Domain, remember
 
 
 @pytest.fixture

@@ -9,6 +9,7 @@ import polars as pl
 import pytest
 
 import sfumato as sf
+from sfumato import intruders as battery
 from sfumato import registry
 from sfumato.core.attack import NOT_IN_FILE, Finding
 from sfumato.core.dataset import Dataset
@@ -16,9 +17,7 @@ from sfumato.core.hierarchy import TOP
 from sfumato.core.pair import Pair
 from sfumato.core.randomness import Seed
 from sfumato.errors import InternalError, ParameterError, ReleaseRefused, SchemaError
-from sfumato.intruders import attack as battery
-from sfumato.intruders.knowledge import intruder_from, intruder_with, renamed
-from sfumato.intruders.profiles import BATTERY, most_telling
+from sfumato.intruders import BATTERY, intruder_from, intruder_with, most_telling, renamed
 
 QUICK = ["linkage", "homogeneity", "suda", "singling_out"]
 

@@ -9,6 +9,7 @@ import polars as pl
 import pytest
 
 import sfumato as sf
+from sfumato import intruders as battery
 from sfumato.attacks.gdpr import worst_of
 from sfumato.attacks.inference import Homogeneity, Similarity, Skewness
 from sfumato.cli.attack import show
@@ -17,10 +18,7 @@ from sfumato.core.dataset import Dataset
 from sfumato.core.hierarchy import TOP
 from sfumato.core.pair import Pair
 from sfumato.core.randomness import Seed
-from sfumato.intruders import attack as battery
-from sfumato.intruders.knowledge import intruder_from
-from sfumato.intruders.profiles import BATTERY
-from sfumato.intruders.report import AttackReport, Tried
+from sfumato.intruders import BATTERY, AttackReport, Tried, intruder_from
 
 
 def survey(n: int = 60) -> Dataset:

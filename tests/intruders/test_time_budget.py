@@ -12,7 +12,7 @@ from sfumato.core.attack import AT_LEAST, NothingToAttack, Scene
 from sfumato.core.pair import Pair
 from sfumato.core.randomness import Seed
 from sfumato.errors import ParameterError
-from sfumato.intruders.knowledge import intruder_from
+from sfumato.intruders import intruder_from
 from sfumato.risk.suda import Suda
 
 COLUMNS = tuple("abcdef")

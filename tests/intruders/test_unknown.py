@@ -8,14 +8,14 @@ import polars as pl
 import pytest
 
 import sfumato as sf
+from sfumato import intruders as battery
 from sfumato.core.attack import Finding, NothingToAttack
 from sfumato.core.dataset import Dataset
 from sfumato.core.pair import Pair
 from sfumato.core.randomness import Seed
 from sfumato.core.recipe import Recipe
 from sfumato.errors import ParameterError, ReleaseRefused
-from sfumato.intruders import attack as battery
-from sfumato.intruders.report import Skipped, Tried
+from sfumato.intruders import Skipped, Tried
 from sfumato.release.make import make_release
 from sfumato.report.attacks import conclusion, unknown
 

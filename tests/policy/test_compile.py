@@ -14,11 +14,11 @@ from sfumato import recipe_files as recipes
 from sfumato.core.randomness import Seed
 from sfumato.core.step import Goal
 from sfumato.errors import ParameterError, ReleaseRefused, SchemaError, Unsatisfiable
+from sfumato.policy.compile import compile_policies
 from sfumato.policy.documents import PolicyError
-from sfumato.policy.enforcing.compile import compile_policies
-from sfumato.policy.enforcing.enforce import enforce
-from sfumato.policy.enforcing.people import COLUMN, Policies
+from sfumato.policy.enforce import enforce
 from sfumato.policy.lint import lint
+from sfumato.policy.people import COLUMN, Policies
 from sfumato.policy.policy import Policy, Pseudonymization, Recipient, Retention
 from tests.policy.written_policies import datum, k_anonymity, people, personal, purpose, study, three_policies
 

@@ -11,9 +11,9 @@ import pytest
 
 import sfumato as sf
 from sfumato.errors import OutputError, UnreadableInput
-from sfumato.policy.enforcing.comply import comply
-from sfumato.policy.enforcing.enforce import drift
-from sfumato.policy.enforcing.people import Policies
+from sfumato.policy.comply import comply
+from sfumato.policy.enforce import drift
+from sfumato.policy.people import Policies
 from sfumato.policy.policy import Policy, PrivacyModel, Pseudonymization, Recipient, Retention
 from tests.policy.written_policies import datum, k_anonymity, people, personal, study, three_policies
 
@@ -124,7 +124,7 @@ def test_drift_of_a_datum_and_of_the_whole():
 
 @pytest.mark.slow
 def test_people_s_own_policies(tmp_path):
-    from sfumato.policy.enforcing.enforce import enforce
+    from sfumato.policy.enforce import enforce
 
     policies = Policies.of(three_policies())
     enforce(policies, people(), by="Name", **USE).write(tmp_path / "out")

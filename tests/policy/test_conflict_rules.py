@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from sfumato.models import KAnonymity, LDiversity, TCloseness
+from sfumato.policy.columns import common_guarantee
 from sfumato.policy.documents import PolicyError
-from sfumato.policy.enforcing.guarantee import common_guarantee
 from sfumato.policy.policy import Group, PrivacyModel, Pseudonymization
 from tests.policy.written_policies import datum, k_anonymity, purpose
 

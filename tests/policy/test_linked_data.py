@@ -8,11 +8,10 @@ import json
 
 import pytest
 
-from sfumato.policy.dialects.dpv import release_to_dpv
-from sfumato.policy.dialects.known import parse_policy, write_policy
-from sfumato.policy.dialects.permitted import permitted, usage_of_release
+from sfumato.policy.dialects.dpv import read_usages, release_to_dpv
+from sfumato.policy.dialects.known import parse_policy, permitted, usage_of_release, write_policy
 from sfumato.policy.dialects.subsumption import built_in
-from sfumato.policy.dialects.usages import Category, Measure, Usage, allows, read_usages
+from sfumato.policy.dialects.usages import Category, Measure, Usage, allows
 from sfumato.policy.documents import Findings, PolicyError, read_json
 from sfumato.policy.policy import Group, LegalBasis, Policy, PrivacyModel, Recipient, Retention
 from sfumato.release.verify import read_certificate

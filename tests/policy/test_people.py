@@ -11,8 +11,8 @@ import pytest
 import sfumato as sf
 from sfumato.errors import SchemaError, UnreadableInput
 from sfumato.policy.dialects.known import write_policy
-from sfumato.policy.enforcing.enforce import enforce
-from sfumato.policy.enforcing.people import COLUMN, NOBODY, Policies, digest_of
+from sfumato.policy.enforce import enforce
+from sfumato.policy.people import COLUMN, NOBODY, Policies, digest_of
 from sfumato.policy.policy import Policy
 from tests.policy.written_policies import datum, k_anonymity, personal, purpose, study, three_policies
 

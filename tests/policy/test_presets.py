@@ -9,14 +9,14 @@ import pytest
 
 import sfumato as sf
 from sfumato.errors import ParameterError
-from sfumato.policy.enforcing.comply import SMALL_AREAS, check_numbers, comply
-from sfumato.policy.enforcing.people import Policies
+from sfumato.policy.comply import SMALL_AREAS, check_numbers, comply
+from sfumato.policy.dialects.known import preset, preset_names
 from sfumato.policy.lint import lint
+from sfumato.policy.people import Policies
 from sfumato.policy.policy import Policy
-from sfumato.policy.presets import names, preset
 
 
-@pytest.mark.parametrize("name", names())
+@pytest.mark.parametrize("name", preset_names())
 def test_every_preset_says_rule_source_date_and_limit(name):
     rule = preset(name).rule
     assert rule.title and rule.text and rule.source and rule.limit

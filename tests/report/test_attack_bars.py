@@ -7,7 +7,7 @@ import xml.etree.ElementTree as ET
 import pytest
 
 from sfumato import registry
-from sfumato.intruders.report import Tried
+from sfumato.intruders import Tried
 from sfumato.report.attacks import (
     MOST_AT_ONCE,
     allowed,

@@ -7,7 +7,7 @@ import xml.etree.ElementTree as ET
 
 import pytest
 
-from sfumato.comparison.outcome import Comparison, Outcome
+from sfumato.comparison import Comparison, Outcome
 from sfumato.errors import printable
 from sfumato.report.risk_utility import chart_of, comparison_page, dots_of, picture_of, png_of
 from tests.report.test_maps import HOSTILE

@@ -24,7 +24,7 @@ from sfumato.core.hierarchy import TOP
 from sfumato.core.pair import Pair
 from sfumato.core.randomness import Seed
 from sfumato.hierarchies import Tree
-from sfumato.intruders.knowledge import intruder_from
+from sfumato.intruders import intruder_from
 
 ATTACKS = (Homogeneity(), ProbabilisticInference(), BackgroundKnowledge(), Skewness(), Similarity())
 

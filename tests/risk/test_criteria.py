@@ -15,7 +15,7 @@ from sfumato.core.attack import Scene
 from sfumato.core.dataset import Dataset
 from sfumato.core.pair import Pair
 from sfumato.core.randomness import Seed
-from sfumato.intruders.knowledge import intruder_from
+from sfumato.intruders import intruder_from
 
 ATTACKS = (SinglingOut(), Linkability(), Inference(), Membership())
 

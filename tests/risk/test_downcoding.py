@@ -22,7 +22,7 @@ from sfumato.core.hierarchy import TOP
 from sfumato.core.pair import Pair
 from sfumato.core.randomness import Seed
 from sfumato.hierarchies import Suppress, Tree
-from sfumato.intruders.knowledge import intruder_from
+from sfumato.intruders import intruder_from
 from tests.oracles import downcoding as oracle
 
 TOWNS = Tree({TOP: {"north": ["Kiel", "Bremen"], "south": ["Ulm", "Passau"]}})

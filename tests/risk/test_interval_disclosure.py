@@ -13,7 +13,7 @@ from sfumato.core.dataset import Dataset
 from sfumato.core.pair import Pair
 from sfumato.core.randomness import Seed
 from sfumato.hierarchies import Tree
-from sfumato.intruders.knowledge import intruder_from
+from sfumato.intruders import intruder_from
 
 BEFORE = list(range(10, 101, 10))
 AFTER = [20, 10, 30, 60, 50, 40, 100, 80, 90, 70]

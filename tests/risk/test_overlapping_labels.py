@@ -11,7 +11,7 @@ from sfumato.attacks.linkage.distance_linkage import DistanceLinkage
 from sfumato.core.attack import Scene
 from sfumato.core.pair import Pair
 from sfumato.core.randomness import Seed
-from sfumato.intruders.knowledge import intruder_from
+from sfumato.intruders import intruder_from
 
 
 def people(seed: int, rows: int = 160) -> sf.Dataset:

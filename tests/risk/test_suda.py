@@ -18,7 +18,7 @@ from sfumato.core.dataset import Dataset
 from sfumato.core.pair import Pair
 from sfumato.core.randomness import Seed
 from sfumato.errors import ParameterError, SchemaError
-from sfumato.intruders.knowledge import intruder_from
+from sfumato.intruders import intruder_from
 from sfumato.risk.suda import Suda, special_uniques
 
 K7 = ["urbrur", "roof", "walls", "water", "electcon", "relat", "sex"]

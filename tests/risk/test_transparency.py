@@ -16,7 +16,7 @@ from sfumato.core.dataset import Dataset
 from sfumato.core.pair import Pair
 from sfumato.core.randomness import Seed
 from sfumato.core.step import Goal
-from sfumato.intruders.knowledge import intruder_from
+from sfumato.intruders import intruder_from
 from sfumato.steps.masking.noise import AddNoise
 from sfumato.steps.swapping.pram import Pram
 from sfumato.steps.swapping.rank_swap import RankSwap

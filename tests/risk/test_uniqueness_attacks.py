@@ -20,7 +20,7 @@ from sfumato.core.pair import Pair
 from sfumato.core.randomness import Seed
 from sfumato.core.schema import Attribute, Role
 from sfumato.errors import ParameterError, SchemaError
-from sfumato.intruders.knowledge import intruder_from
+from sfumato.intruders import intruder_from
 from sfumato.risk.individual_risk import IndividualRisk, individual_risks
 from sfumato.risk.log_linear import LogLinear, fit_log_linear, log_linear_risk
 from sfumato.risk.population_uniques import PopulationUniques

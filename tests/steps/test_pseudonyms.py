@@ -20,7 +20,7 @@ from sfumato.core.schema import Kind, Role, Schema
 from sfumato.core.step import Goal
 from sfumato.errors import MissingExtra, OutputError, ParameterError, RecipeError, SchemaError, UnreadableInput
 from sfumato.steps.pseudonyms.pseudonyms import Pseudonymize
-from sfumato.vault.store import read_vault
+from sfumato.vault import read_vault
 from tests.oracles.pseudonyms import keyed_code, permuted
 
 KEY = "a good key of thirty-two letters"

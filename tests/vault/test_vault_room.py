@@ -9,9 +9,7 @@ import pytest
 
 from sfumato import vault
 from sfumato.errors import OutputError, ParameterError, UnreadableInput
-from sfumato.vault import log as log_module
-from sfumato.vault import store as sealed
-from sfumato.vault.store import Domain, remember
+from sfumato.vault import Domain, remember
 
 KEY, OTHER = "a good key of thirty-two letters", "another key of thirty-two letter"
 ENV, NEW = {"env": "TEST_VAULT_KEY"}, {"env": "TEST_VAULT_KEY_NEW"}
@@ -80,21 +78,21 @@ def test_what_cannot_be_logged_is_not_told(path, monkeypatch):
     def full(*_):
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(log_module.os, "fsync", full)
+    monkeypatch.setattr(vault.os, "fsync", full)
     with pytest.raises(OutputError, match="nothing was done"):
         vault.reidentify(path, ["X1"], key=ENV, reason="why")
 
 
 def test_an_interrupted_look_is_in_the_log_and_does_no_harm(path, monkeypatch):
-    real = sealed.write_whole
+    real = vault.write_whole
 
     def stop(*_):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(sealed, "write_whole", stop)
+    monkeypatch.setattr(vault, "write_whole", stop)
     with pytest.raises(KeyboardInterrupt):
         vault.reidentify(path, ["X1"], key=ENV, reason="first")
-    monkeypatch.setattr(sealed, "write_whole", real)
+    monkeypatch.setattr(vault, "write_whole", real)
     assert vault.reidentify(path, ["X1"], key=ENV, reason="second")["X1"] == ("Ann",)
     assert [e.reason for e in vault.read_log(path)] == ["first", "second"]
 
@@ -139,7 +137,7 @@ def test_an_interrupted_rotation_leaves_the_old_key(path, monkeypatch):
     def stop(*_):
         raise OSError(5, "Input/output error")
 
-    monkeypatch.setattr(sealed.Path, "replace", stop)
+    monkeypatch.setattr(vault.Path, "replace", stop)
     with pytest.raises(OutputError, match="as it was"):
         vault.rotate(path, ENV, NEW)
     monkeypatch.undo()

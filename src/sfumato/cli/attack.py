@@ -18,7 +18,7 @@ from sfumato.errors import ParameterError
 if TYPE_CHECKING:
     from sfumato.core.attack import Intruder
     from sfumato.core.pair import Pair
-    from sfumato.intruders.report import AttackReport, Skipped, Tried
+    from sfumato.intruders import AttackReport, Skipped, Tried
 
 
 @reading
@@ -62,7 +62,7 @@ def attack(
     An attack that cannot be tried although it might succeed is unknown. Exit code 1 when an attack that the recipe limits
     succeeds more often than its limit allows, or is unknown.
     """
-    from sfumato.intruders.attack import attack_release
+    from sfumato.intruders import attack_release
     from sfumato.release.folder import read_release
 
     written = read_release(folder)
@@ -103,7 +103,7 @@ def attack(
 def _intruder(
     pair: Pair, file: str | None, knows: str | None, by: str | None, called: list[str], sample: int
 ) -> Intruder | None:
-    from sfumato.intruders.knowledge import intruder_from, intruder_with, renamed
+    from sfumato.intruders import intruder_from, intruder_with, renamed
 
     columns = [c.strip() for c in knows.split(",") if c.strip()] if knows else None
     if file is None:
@@ -150,7 +150,7 @@ def show(report: AttackReport) -> None:
 
 def _who(intruder: str, knows: tuple[str, ...]) -> str:
     """An intruder, and what is special about it."""
-    from sfumato.intruders.profiles import BATTERY
+    from sfumato.intruders import BATTERY
 
     stories = {profile.name: profile.story for profile in BATTERY}
     story = stories.get(intruder, f"knows {', '.join(knows)}" if knows else "has a file of its own")

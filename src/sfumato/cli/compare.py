@@ -16,7 +16,7 @@ from sfumato.core.source import NOTHING_SAID, Intake
 from sfumato.errors import OutputError
 
 if TYPE_CHECKING:
-    from sfumato.comparison.outcome import Comparison
+    from sfumato.comparison import Comparison
     from sfumato.core.recipe import Recipe
 
 
@@ -83,7 +83,7 @@ def compare(
 
 def _first(candidates: list[Path]) -> Recipe | None:
     """The recipe that says how the table is read: candidates are compared on one table, so they must agree on it."""
-    from sfumato.comparison.grid import candidates_from
+    from sfumato.comparison import candidates_from
 
     return candidates_from(candidates, ())[0].recipe
 

@@ -18,8 +18,8 @@ from sfumato.errors import ParameterError, UnreadableInput
 
 if TYPE_CHECKING:
     from sfumato.core.dataset import Dataset
-    from sfumato.policy.enforcing.compile import Compiled
-    from sfumato.policy.enforcing.people import Policies
+    from sfumato.policy.compile import Compiled
+    from sfumato.policy.people import Policies
 
 PolicyFiles = Annotated[
     list[str], typer.Option("--policy", "-p", help="a policy file, preset:NAME, or a folder with one file per person")
@@ -49,8 +49,8 @@ def lint(
     intake: Intake = NOTHING_SAID,
 ) -> None:
     """Find what is inconsistent in policies, with rule, line and path; exit code 1 when one is unusable, 5 when unreadable."""
-    from sfumato.policy.enforcing.people import policy_files
     from sfumato.policy.lint import UNREADABLE, lint_file
+    from sfumato.policy.people import policy_files
 
     columns = read_data(data, quiet=True, intake=intake).columns if data else None
     every = [str(one) for file in files for one in (policy_files(Path(file)) if Path(file).is_dir() else [file])]
@@ -88,8 +88,8 @@ def compile_recipe(
 ) -> None:
     """Print the recipe that enforces policies on a table, to read and to edit; decisions go to stderr."""
     from sfumato import recipe_files as recipes
-    from sfumato.policy.enforcing.compile import compile_policies
-    from sfumato.policy.enforcing.people import Policies
+    from sfumato.policy.compile import compile_policies
+    from sfumato.policy.people import Policies
 
     policies = Policies.load(*policy)
     dataset = _assigned(policies, _table(data, table, intake=intake, quiet=quiet), by)
@@ -133,8 +133,8 @@ def run(
     intake: Intake = NOTHING_SAID,
 ) -> None:
     """Make a release under policies: authorise, pseudonymize, personal levels, promises, verdicts, compliance record."""
-    from sfumato.policy.enforcing.enforce import enforce
-    from sfumato.policy.enforcing.people import Policies
+    from sfumato.policy.enforce import enforce
+    from sfumato.policy.people import Policies
     from sfumato.release.exchange import refuse_existing
 
     refuse_existing(Path(output), force=force)
@@ -172,7 +172,7 @@ def comply(
     intake: Intake = NOTHING_SAID,
 ) -> None:
     """Hold a release against policies it need not have been made for; exit code 1 with reasons when one is not kept."""
-    from sfumato.policy.holding import hold_against
+    from sfumato.policy.comply import hold_against
 
     numbers = {"age": age or [], "zip": zip_code or [], "date": date or []}
     found = hold_against(
@@ -216,7 +216,7 @@ def export(
 
 def _released_in_dpv(folder: Path, to: str) -> dict[str, Any]:
     from sfumato.policy.dialects.dpv import release_to_dpv
-    from sfumato.policy.enforcing.enforce import read_record
+    from sfumato.policy.enforce import read_record
     from sfumato.release.certificates import read_certificate
 
     if to != "dpv":

@@ -182,7 +182,7 @@ class Attack(Metric):
     A reason that is :class:`NothingToAttack` says that it need not be; after any other its outcome is unknown.
 
     ``line`` says what it would achieve, in words that need no handbook. ``tried_by`` names the intruders who try it
-    (:mod:`sfumato.intruders.profiles`): the first of them, who knows all quasi-identifiers, unless it says otherwise. Intruders share
+    (:mod:`sfumato.intruders`): the first of them, who knows all quasi-identifiers, unless it says otherwise. Intruders share
     a budget of time; what they try comes in order of ``turn``, and in the order of the registry where that is the same.
     """
 

@@ -11,13 +11,23 @@ from pathlib import Path
 
 from sfumato.core.source import UNKNOWN, confirmed
 from sfumato.errors import UnreadableInput, did_you_mean, nearest
-from sfumato.policy.dialects.known import PRESET, load_policy, parse_document, parse_policy
-from sfumato.policy.dialects.permitted import read_concept_text
+from sfumato.policy.columns import torn_labels
+from sfumato.policy.dialects.known import PRESET, load_policy, parse_document, parse_policy, read_concept_text
 from sfumato.policy.dialects.subsumption import simple_parts
 from sfumato.policy.documents import Document, Finding, Findings, PolicyError, read_text
-from sfumato.policy.enforcing.columns import torn_labels
-from sfumato.policy.policy import Anonymization, Group, Policy, PrivacyModel, Pseudonymization, Purpose, Retention
-from sfumato.policy.promises import UnknownPromise, models_of, told_of_unkeyed, unkeyed
+from sfumato.policy.policy import (
+    Anonymization,
+    Group,
+    Policy,
+    PrivacyModel,
+    Pseudonymization,
+    Purpose,
+    Retention,
+    UnknownPromise,
+    models_of,
+    told_of_unkeyed,
+    unkeyed,
+)
 
 # The hierarchy of purposes: one parent each, no circles, and nothing in a sub-purpose that its parent does not allow.
 

@@ -26,7 +26,7 @@ from sfumato.core.recipe import Kept, Recipe
 from sfumato.core.schema import Role
 from sfumato.core.step import Goal
 from sfumato.errors import ParameterError, ReleaseRefused, SchemaError
-from sfumato.intruders.attack import attack_release
+from sfumato.intruders import attack_release
 from sfumato.io.form import Form
 from sfumato.io.formats import require_format
 from sfumato.io.indistinct import made_one, refuse_unwritable

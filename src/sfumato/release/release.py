@@ -14,7 +14,7 @@ from sfumato.core.design import weight_warnings
 from sfumato.core.notebook import html_headline, html_list, html_table, html_verdicts
 from sfumato.core.pair import Pair, levels_of
 from sfumato.evaluation import evaluate
-from sfumato.intruders.attack import attack_release
+from sfumato.intruders import attack_release
 from sfumato.io.write import write_table
 from sfumato.release.alternatives import MOST_EFFORT, MOST_NODES, alternatives_of
 from sfumato.release.certified import certified_release
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from sfumato.core.recipe import Kept, Recipe
     from sfumato.core.step import Plan, Preserved
     from sfumato.evaluation import Evaluation
-    from sfumato.intruders.report import AttackReport
+    from sfumato.intruders import AttackReport
     from sfumato.io.form import Form
     from sfumato.release.alternatives import Alternatives
     from sfumato.report.headline import Headline

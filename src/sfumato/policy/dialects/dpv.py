@@ -13,11 +13,9 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from sfumato.policy.dialects.json_ld import PREFIXES, Graph, Node
-from sfumato.policy.dialects.usages import MODELS, Category, Measure, Usage
-from sfumato.policy.documents import Finding, PolicyError
-from sfumato.policy.policy import Datum, Policy, PrivacyModel, Purpose, Retention
-from sfumato.policy.promises import UnknownPromise, models_of
+from sfumato.policy.dialects.usages import MODELS, PREFIXES, Category, Graph, Measure, Node, Usage, read_odrl
+from sfumato.policy.documents import Document, Finding, Findings, PolicyError
+from sfumato.policy.policy import Datum, Policy, PrivacyModel, Purpose, Retention, UnknownPromise, models_of
 from sfumato.release.certificates import pseudonymized
 
 PROCESSES = ("dpv:Process", "dpv:PersonalDataHandling", "dpv:PersonalDataProcess")
@@ -25,6 +23,15 @@ TERMS = {name: term for term, name in MODELS.items()}
 DURATION = re.compile(r"P(?:(\d{1,4})Y)?(?:(\d{1,5})M)?(?:(\d{1,4})W)?(?:(\d{1,6})D)?(?:T.*)?")
 PARAMETER = {"k_anonymity": "has_k", "l_diversity": "has_l", "t_closeness": "has_t", "beta_likeness": "has_beta",
              "delta_disclosure": "has_delta", "p_sensitive": "has_p", "alpha_k_anonymity": "has_alpha"}  # fmt: skip
+
+
+def read_usages(document: Document, findings: Findings) -> tuple[Usage, ...]:
+    """The uses of a DPV or ODRL document."""
+    graph = Graph(document, findings)
+    found = (*read_dpv(graph), *read_odrl(graph))
+    if not found:
+        findings.fail("no_usage", "$", "the document describes no dpv:Process and no odrl:Policy that we can read")
+    return found
 
 
 def read_dpv(graph: Graph) -> tuple[Usage, ...]:

@@ -1,9 +1,13 @@
-"""Which language a policy is written in, and the way in and out of each."""
+"""Which language a policy is written in, the way in and out of each, the policies that come along, and what a usage language permits."""
 
 from __future__ import annotations
 
+import datetime
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from functools import cache
+from importlib import resources
+from importlib.resources.abc import Traversable
 from pathlib import Path
 from typing import Any, Literal, get_args
 
@@ -11,14 +15,48 @@ from sfumato.errors import ParameterError, did_you_mean
 from sfumato.policy.dialects import lpl as writing
 from sfumato.policy.dialects import lpl_xml as xml_text
 from sfumato.policy.dialects import ours
-from sfumato.policy.dialects.dpv import policy_to_dpv
+from sfumato.policy.dialects.dpv import PARAMETER, TERMS, policy_to_dpv, read_usages
 from sfumato.policy.dialects.lpl import read_lpl
 from sfumato.policy.dialects.lpl_xml import read_xml
 from sfumato.policy.dialects.ours import MARK, read_ours
-from sfumato.policy.dialects.usages import policy_of_usages, read_usages
+from sfumato.policy.dialects.special import Concept, parse_functional, read_concept
+from sfumato.policy.dialects.subsumption import Answer, Vocabulary, built_in, decide
+from sfumato.policy.dialects.usages import WHOLE, Category, Measure, Usage, allows, policy_of_usages
 from sfumato.policy.documents import ROOT, Document, Findings, Place, read_json, read_text, require_small
 from sfumato.policy.policy import Policy
-from sfumato.policy.presets import preset
+
+# Rules in common use, as dated policies: what they say, where it stands, and what they do not cover.
+#
+# A preset is a number and its source. Whether a release is lawful is nobody's to compute: what can be said of it is that it meets the
+# numeric part of a rule as of a date.
+
+
+def _preset_files() -> Traversable:
+    """Where the presets lie: data, one file each."""
+    return resources.files("sfumato.policy") / "presets"
+
+
+@cache
+def preset_names() -> tuple[str, ...]:
+    """The names of all presets."""
+    files = _preset_files().iterdir()
+    return tuple(sorted(f.name.removesuffix(".json") for f in files if f.name.endswith(".json")))
+
+
+@cache
+def preset(name: str) -> Policy:
+    """A preset by its name.
+
+    >>> rule = preset("cms_minimum_cell").rule
+    >>> rule.title, rule.as_of.year
+    ('the CMS minimum cell size', 2020)
+    """
+    if name not in preset_names():
+        raise ParameterError(f"there is no preset {name!r}.{did_you_mean(name, preset_names())}")
+    policy, findings = parse_policy((_preset_files() / f"{name}.json").read_text(encoding="utf-8"), name=name)
+    findings.raise_errors()
+    return policy
+
 
 Dialect = Literal["ours", "lpl-a", "lpl-b", "lpl-xml", "dpv", "odrl", "special", "special-functional"]
 Written = Literal["ours", "lpl-a", "lpl-b", "lpl-xml", "dpv"]
@@ -116,3 +154,74 @@ def write_policy(policy: Policy, dialect: str) -> str:
 def as_json(tree: Any) -> str:
     """Plain data as indented JSON text."""
     return json.dumps(tree, indent=2, ensure_ascii=False) + "\n"
+
+
+# Whether a release is a permitted use: SPECIAL, DPV and ODRL policies against what a certificate says.
+
+USAGE_DIALECTS = ("dpv", "odrl", "special", "special-functional")
+
+
+def dialect_of(path: Path) -> str:
+    """The language of a policy file."""
+    return parse_document(read_text(path), name=path.name, findings=Findings(path.name))[1]
+
+
+def read_concept_text(text: str, name: str) -> tuple[Concept | tuple[Usage, ...], Vocabulary]:
+    """What a SPECIAL, DPV or ODRL document permits, and the vocabulary with the classes it adds."""
+    findings = Findings(name)
+    document, dialect = parse_document(text, name=name, findings=findings)
+    if dialect == "special-functional":
+        made = parse_functional(text, name)
+        if made.policy is None:
+            findings.fail("no_policy", "$", "the document has axioms but no policy")
+        return made.policy, built_in().extended(made.parents, made.apart)
+    found: Concept | tuple[Usage, ...]
+    if dialect == "special":
+        found = read_concept(Place.root(document, findings))
+    elif dialect in ("dpv", "odrl"):
+        found = read_usages(document, findings)
+    else:
+        findings.fail(
+            "not_a_usage_policy",
+            "$",
+            f"a policy in {dialect} prescribes columns; compile it, or give it to comply as it is",
+        )
+    findings.raise_errors()
+    return found, built_in()
+
+
+def usage_of_release(
+    certificate: Mapping[str, Any],
+    *,
+    purpose: str,
+    recipient: str | None = None,
+    categories: Sequence[str] = (),
+    days: int | None = None,
+) -> Usage:
+    """A release as a use: its data categories (which a table does not know), its measures as attained, purpose and recipient."""
+    measures = []
+    for spec, verdict in zip(
+        certificate.get("recipe", {}).get("meet", []), certificate.get("verdicts", []), strict=False
+    ):
+        name = next(iter(spec))
+        value = verdict.get("attained")
+        if verdict.get("holds") and name in TERMS:
+            parameter = PARAMETER[name]
+            exact = float(int(value)) if parameter in WHOLE and value is not None else value
+            measures.append(Measure(TERMS[name], () if exact is None else ((parameter, float(exact)),)))
+    return Usage(
+        purposes=(purpose,),
+        data=tuple(Category(name) for name in categories),
+        processing=("dpv:MakeAvailable",),
+        recipients=() if recipient is None else (recipient,),
+        measures=tuple(measures),
+        days=days,
+    )
+
+
+def permitted(path: Path, use: Usage, *, today: datetime.date | None = None) -> Answer:
+    """Whether a policy file permits a use, with the first reason where it does not."""
+    policy, vocabulary = read_concept_text(read_text(path), path.name)
+    if isinstance(policy, tuple):
+        return allows(use, policy, vocabulary, today=today)
+    return decide(use.concept(), policy, vocabulary)

@@ -13,7 +13,7 @@ from sfumato.core.keys import derived
 from sfumato.errors import ParameterError, require
 from sfumato.steps.pseudonyms.codes import BITS, Asked, Encoding, digests, refuse_shared, written
 from sfumato.steps.pseudonyms.format_preserving import format_preserving
-from sfumato.vault.store import parts_of_identity
+from sfumato.vault import parts_of_identity
 
 if TYPE_CHECKING:
     from sfumato.steps.pseudonyms.pseudonyms import Pseudonymize

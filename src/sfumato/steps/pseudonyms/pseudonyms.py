@@ -19,7 +19,7 @@ from sfumato.core.step import ColumnStep, Masked, Preserved
 from sfumato.errors import ParameterError, SchemaError
 from sfumato.steps.pseudonyms.codes import LONGEST, Asked, Encoding
 from sfumato.steps.pseudonyms.methods import CODED, KEYED, Algorithm, Fake, Method, made_by
-from sfumato.vault.store import Domain, read_vault, remember
+from sfumato.vault import Domain, read_vault, remember
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

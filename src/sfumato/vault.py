@@ -1,24 +1,28 @@
-"""Which pseudonym belongs to whom: kept apart from the data, encrypted, one pseudonym a person and domain.
-
-What goes back from pseudonyms to people is not here but in the room ``sfumato.vault``, where it is logged.
-"""
+"""The pseudonym vault: which pseudonym belongs to whom, kept apart from the data; going back to people (logged), and a new key for it."""
 
 from __future__ import annotations
 
 import contextlib
 import dataclasses
+import datetime
+import getpass
+import hashlib
 import importlib
 import json
 import os
 import re
 import secrets
 import tempfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
+from typing import Any
 
 from sfumato.core.encoding import SEPARATOR
 from sfumato.core.files import read_plain
-from sfumato.errors import OutputError, ParameterError, UnreadableInput
+from sfumato.core.keys import KeyReference
+from sfumato.errors import OutputError, ParameterError, UnreadableInput, did_you_mean
+
+__all__ = ["DomainSummary", "Entry", "read_log", "reidentify", "rotate", "summary"]
 
 # Encrypted files: all or nothing is written, and what was changed is not read.
 #
@@ -243,3 +247,175 @@ def parts_of_identity(identity: str) -> tuple[str | None, ...]:
         if len(piece) % 2:
             parts.append("")
     return tuple(None if part == "-" else part[1:] for part in parts)
+
+
+# Who looked into a vault, when and why: a log that only grows, and in which every change shows.
+#
+# Each line holds the hash of the line before. The vault holds the number of lines and the hash of the last, encrypted, so a
+# line that was edited, taken out or cut off at the end is noticed by whoever has the key. Never a name or a pseudonym.
+
+LONGEST_REASON = 1000
+
+
+@dataclasses.dataclass(frozen=True)
+class Entry:
+    """One act: how many pseudonyms were asked for, how many were found, and why."""
+
+    when: str
+    who: str
+    act: str
+    reason: str
+    domain: str
+    asked: int
+    found: int
+
+
+def log_of(vault: Path) -> Path:
+    """Where the log of a vault is: beside it."""
+    return vault.with_name(vault.name + ".log")
+
+
+def entry(act: str, reason: str, *, domain: str = "", asked: int = 0, found: int = 0) -> Entry:
+    """An entry about what is done now, by the user of this process."""
+    if not reason.strip() or len(reason) > LONGEST_REASON:
+        raise ParameterError(
+            f"say why, in at most {LONGEST_REASON:,} characters: the reason is kept in the vault's log"
+        )
+    now = datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds")
+    return Entry(now, _user(), act, reason.strip(), domain, asked, found)
+
+
+def _user() -> str:
+    try:
+        return getpass.getuser()
+    except (KeyError, OSError):  # a user without a name, as in some containers
+        return f"user {os.getuid()}" if hasattr(os, "getuid") else "unknown"
+
+
+def read_log(vault: str | Path) -> tuple[Entry, ...]:
+    """The entries of a vault's log, without asking whether they are complete."""
+    return tuple(Entry(**{k: v for k, v in line.items() if k != "before"}) for line in _lines(log_of(Path(vault))))
+
+
+def _lines(file: Path) -> list[dict[str, Any]]:
+    try:
+        return [json.loads(line) for line in file.read_text(encoding="utf-8").splitlines()] if file.exists() else []
+    except OSError as error:
+        raise UnreadableInput(f"cannot read the log {file}: {error.strerror}") from None
+    except ValueError:
+        raise UnreadableInput(f"the log {file} was changed: a line is not what was written") from None
+
+
+def checked_head(path: Path, vault: Vault) -> tuple[int, str]:
+    """Number of lines and hash of the last; raises where the log is not the one the vault knows."""
+    file = log_of(path)
+    heads = [""]
+    for line in _lines(file):
+        if line.get("before") != heads[-1]:
+            raise UnreadableInput(f"the log {file} was changed: line {len(heads)} does not follow from the one before")
+        heads.append(_hash(line))
+    if len(heads) <= vault.log_entries or heads[vault.log_entries] != vault.log_head:
+        raise UnreadableInput(
+            f"the log {file} was changed or cut: the vault knows of {vault.log_entries:,} entries. Restore it from a copy"
+        )
+    return len(heads) - 1, heads[-1]
+
+
+def append(path: Path, vault: Vault, new: Entry) -> Vault:
+    """Write an entry behind the others and make it last; the vault that knows of it is still to be written."""
+    count, head = checked_head(path, vault)
+    line = {**dataclasses.asdict(new), "before": head}
+    try:
+        handle = os.open(log_of(path), os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
+        with os.fdopen(handle, "ab") as file:
+            file.write(_text(line).encode() + b"\n")
+            file.flush()
+            os.fsync(file.fileno())
+    except OSError as error:
+        raise OutputError(f"cannot write the log {log_of(path)}: {error.strerror}; nothing was done") from None
+    return dataclasses.replace(vault, log_entries=count + 1, log_head=_hash(line))
+
+
+def _text(line: dict[str, Any]) -> str:
+    return json.dumps(line, ensure_ascii=True, sort_keys=True)
+
+
+def _hash(line: dict[str, Any]) -> str:
+    return hashlib.sha256(_text(line).encode()).hexdigest()
+
+
+# From pseudonyms back to people: one way only, and it is logged before anyone is named.
+
+
+def reidentify(
+    vault: str | Path,
+    pseudonyms: Iterable[object],
+    *,
+    key: KeyReference | Mapping[str, str],
+    reason: str,
+    domain: str = "",
+) -> dict[str, tuple[str | None, ...] | None]:
+    """The values behind pseudonyms, or None for those the vault does not know.
+
+    A person has one value for each column that made the identity. The log says who asked when, why and how many; if it cannot
+    be written, nobody is named.
+    """
+    path, asked = Path(vault), list(dict.fromkeys(str(one) for one in pseudonyms))
+    if not asked:
+        raise ParameterError("no pseudonyms are given; name at least one")
+    secret = KeyReference.of(key).read()
+    with only_one(existing(path)):
+        opened = read_vault(path, secret)
+        if domain not in opened.domains:
+            raise ParameterError(f"the vault {path} has no domain {domain!r}.{did_you_mean(domain, opened.domains)}")
+        wanted = set(asked)
+        found = {code: one for one, code in opened.domains[domain].codes.items() if code in wanted}
+        told = entry("reidentify", reason, domain=domain, asked=len(asked), found=len(found))
+        write_vault(path, secret, append(path, opened, told))
+    return {code: parts_of_identity(found[code]) if code in found else None for code in asked}
+
+
+# A new key for a vault.
+
+
+def rotate(
+    vault: str | Path,
+    old_key: KeyReference | Mapping[str, str],
+    new_key: KeyReference | Mapping[str, str],
+    *,
+    reason: str = "rotation",
+) -> int:
+    """Seal a vault with a new key; everyone keeps the pseudonym. The number of pseudonyms in it.
+
+    The old key opens the vault no longer, but it still opens old copies. For pseudonyms that cannot be linked with earlier
+    ones use another domain.
+    """
+    path = Path(vault)
+    old, new = KeyReference.of(old_key).read(), KeyReference.of(new_key).read()
+    if old == new:
+        raise ParameterError("the new key is the old one; make another with 'sfumato vault new-key'")
+    with only_one(existing(path)):
+        opened = read_vault(path, old)
+        count = sum(len(domain.codes) for domain in opened.domains.values())
+        write_vault(path, new, append(path, opened, entry("rotate", reason, asked=count, found=count)))
+    return count
+
+
+# What is in a vault, without anyone in it.
+
+
+@dataclasses.dataclass(frozen=True)
+class DomainSummary:
+    """One domain: how its pseudonyms are made, and how many there are."""
+
+    domain: str
+    method: str
+    pseudonyms: int
+
+
+def summary(vault: str | Path, *, key: KeyReference | Mapping[str, str]) -> tuple[DomainSummary, ...]:
+    """The domains of a vault; its log is checked on the way."""
+    path = Path(vault)
+    opened = read_vault(existing(path), KeyReference.of(key).read())
+    checked_head(path, opened)
+    return tuple(DomainSummary(name, d.method, len(d.codes)) for name, d in sorted(opened.domains.items()))

@@ -20,8 +20,8 @@ from sfumato.policy.policy import Datum, Policy, Purpose
 if TYPE_CHECKING:
     from sfumato.core.dataset import Dataset
     from sfumato.core.recipe import Recipe
-    from sfumato.policy.enforcing.comply import Compliance
-    from sfumato.policy.enforcing.enforce import Enforced
+    from sfumato.policy.comply import Compliance
+    from sfumato.policy.enforce import Enforced
 
 COLUMN = "policy"
 """The column that holds the neutral name of each row's policy; it is never released."""
@@ -100,20 +100,20 @@ class Policies:
         return dataset.with_columns({COLUMN: column}).with_attribute(COLUMN, Attribute((Role.DIRECT,)))
 
     def compile(self, dataset: Dataset, *, purpose: str, recipient: str | None = None, **options: Any) -> Recipe:
-        """The recipe that enforces these policies; see :func:`sfumato.policy.enforcing.compile.compile_policies`."""
-        from sfumato.policy.enforcing.compile import compile_policies
+        """The recipe that enforces these policies; see :func:`sfumato.policy.compile.compile_policies`."""
+        from sfumato.policy.compile import compile_policies
 
         return compile_policies(self, dataset, purpose=purpose, recipient=recipient, **options).recipe
 
     def enforce(self, dataset: Dataset, *, purpose: str, recipient: str | None = None, **options: Any) -> Enforced:
-        """A release under these policies; see :func:`sfumato.policy.enforcing.enforce.enforce`."""
-        from sfumato.policy.enforcing.enforce import enforce
+        """A release under these policies; see :func:`sfumato.policy.enforce.enforce`."""
+        from sfumato.policy.enforce import enforce
 
         return enforce(self, dataset, purpose=purpose, recipient=recipient, **options)
 
     def comply(self, folder: str | Path, *, purpose: str, recipient: str | None = None, **options: Any) -> Compliance:
-        """Whether a release keeps these policies; see :func:`sfumato.policy.enforcing.comply.comply`."""
-        from sfumato.policy.enforcing.comply import comply
+        """Whether a release keeps these policies; see :func:`sfumato.policy.comply.comply`."""
+        from sfumato.policy.comply import comply
 
         return comply(Path(folder), self, purpose=purpose, recipient=recipient, **options)
 

@@ -16,18 +16,25 @@ from sfumato.core.randomness import Seed
 from sfumato.core.recipe import Recipe
 from sfumato.core.step import Goal
 from sfumato.errors import ParameterError, ReleaseRefused, SchemaError, Unsatisfiable, did_you_mean
+from sfumato.policy.columns import Decision, Guarantee, OnConflict, common_guarantee, described_columns
 from sfumato.policy.documents import Findings
-from sfumato.policy.enforcing.columns import described_columns
-from sfumato.policy.enforcing.guarantee import Decision, Guarantee, OnConflict, common_guarantee
-from sfumato.policy.enforcing.people import COLUMN, Policies
 from sfumato.policy.lint import delete_by, expired, lint
-from sfumato.policy.policy import Group, Policy, Purpose
-from sfumato.policy.promises import COUNTER, KEYED, RANDOM, instead_of_unkeyed, strongest, told_of_unkeyed
+from sfumato.policy.people import COLUMN, Policies
+from sfumato.policy.policy import (
+    COUNTER,
+    KEYED,
+    RANDOM,
+    Group,
+    Policy,
+    Purpose,
+    instead_of_unkeyed,
+    strongest,
+    told_of_unkeyed,
+)
 
 if TYPE_CHECKING:
     from sfumato.core.dataset import Dataset
     from sfumato.core.model import Model
-
 
 # Whether a recipe can be run: its steps are planned, nothing is released.
 

@@ -1,4 +1,4 @@
-"""Holding a release against policies it need not have been made for."""
+"""Holding a release against policies of any language, which it need not have been made for."""
 
 from __future__ import annotations
 
@@ -15,19 +15,18 @@ from sfumato.core.evidence import gather
 from sfumato.core.hierarchy import TOP
 from sfumato.core.schema import Role, Schema
 from sfumato.errors import ParameterError, SfumatoError, did_you_mean
-from sfumato.policy.enforcing.columns import ROLES
-from sfumato.policy.enforcing.compile import Permission, Use, authorise
-from sfumato.policy.enforcing.enforce import drift, read_record, refused_before
-from sfumato.policy.enforcing.people import Policies, digest_of
-from sfumato.policy.policy import Anonymization, Group, Policy, Purpose
-from sfumato.policy.promises import UnknownPromise, models_of
+from sfumato.policy.columns import ROLES
+from sfumato.policy.compile import Permission, Use, authorise
+from sfumato.policy.dialects.known import PRESET, USAGE_DIALECTS, dialect_of, permitted, usage_of_release
+from sfumato.policy.enforce import drift, read_record, refused_before
+from sfumato.policy.people import Policies, digest_of
+from sfumato.policy.policy import Anonymization, Group, Policy, Purpose, UnknownPromise, models_of
 from sfumato.release import verify as verifying
 from sfumato.release.certificates import pseudonymized, read_certificate
 
 if TYPE_CHECKING:
     from sfumato.core.dataset import Dataset
     from sfumato.core.model import Model
-
 
 # The numeric part of HIPAA's Safe Harbor, checked on the values that are released.
 #
@@ -407,3 +406,52 @@ def _against_people(policies: Policies, use: Use, record: Mapping[str, Any] | No
     if any("people's own policies are new or changed" in note for note in notes):
         told.append("people's own policies changed since the release; what they ask for now is not known to be kept")
     return told
+
+
+# Holding a release against policies of any language.
+
+
+def hold_against(
+    folder: Path,
+    paths: Sequence[str],
+    *,
+    purpose: str,
+    recipient: str | None = None,
+    original: Dataset | None = None,
+    numbers: Mapping[str, Sequence[str]] | None = None,
+    categories: Sequence[str] = (),
+    days: int | None = None,
+    today: datetime.date | None = None,
+    ended: datetime.date | None = None,
+) -> Compliance:
+    """Check a shared folder against policy files: those about columns by what was released, those about uses by subsumption.
+
+    ``categories`` and ``days`` describe the data and their storage to policies in SPECIAL, DPV and ODRL, since a table does not.
+    """
+    usages = [
+        p for p in paths if not p.startswith(PRESET) and Path(p).is_file() and dialect_of(Path(p)) in USAGE_DIALECTS
+    ]
+    policies = Policies.load(*(p for p in paths if p not in usages))
+    found = comply(
+        folder,
+        policies,
+        purpose=purpose,
+        recipient=recipient,
+        today=today,
+        ended=ended,
+        original=original,
+        numbers=numbers,
+    )
+    use = usage_of_release(
+        read_certificate(folder), purpose=purpose, recipient=recipient, categories=categories, days=days
+    )
+    for path in usages:
+        answer = permitted(Path(path), use, today=today)
+        if answer.allowed:
+            told = (*found.statements, f"{Path(path).name}: what was released lies within what is permitted")
+            found = dataclasses.replace(found, statements=told)
+        else:
+            found = dataclasses.replace(
+                found, reasons=(*found.reasons, f"{Path(path).name}: not allowed: {answer.reason}")
+            )
+    return found

@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, Any
 from sfumato.core.progress import Progress, silent
 from sfumato.core.randomness import Seed
 from sfumato.errors import SchemaError, UnreadableInput
+from sfumato.policy.compile import Compiled, compile_policies
 from sfumato.policy.dialects.ours import plain
-from sfumato.policy.enforcing.compile import Compiled, compile_policies
-from sfumato.policy.enforcing.people import COLUMN, Policies, digest_of
+from sfumato.policy.people import COLUMN, Policies, digest_of
 from sfumato.policy.policy import Policy
 from sfumato.release.make import make_release
 from sfumato.release.publish import publish, write_json
@@ -23,9 +23,8 @@ from sfumato.release.replay import POLICIES
 
 if TYPE_CHECKING:
     from sfumato.core.dataset import Dataset
-    from sfumato.policy.enforcing.compile import Compiled
+    from sfumato.policy.compile import Compiled
     from sfumato.release.release import Release
-
 
 # The compliance record: under which policies a release was made, and how to notice that they changed since.
 #
@@ -184,7 +183,7 @@ def enforce(
 
     Everything is compiled and checked before a step runs, and the output is judged again: a policy that is broken, a
     use that is not allowed or a promise that does not hold leaves nothing behind. The other options are those of
-    :func:`sfumato.policy.enforcing.compile.compile_policies`.
+    :func:`sfumato.policy.compile.compile_policies`.
     """
     if policies.groups and COLUMN not in dataset.columns and by is None:
         raise SchemaError("people have policies of their own; say which column names the person (by)")

@@ -1,0 +1,508 @@
+"""Several candidate releases of one table: a grid of recipes, run alike, attacked alike, measured alike, on one map."""
+
+from __future__ import annotations
+
+import collections
+import concurrent.futures
+import copy
+import dataclasses
+import hashlib
+import itertools
+import json
+import multiprocessing
+import os
+import tempfile
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import polars as pl
+
+from sfumato import __version__, registry
+from sfumato import recipe_files as recipes
+from sfumato.core.dataset import Dataset
+from sfumato.core.notebook import html_headline, html_table
+from sfumato.core.parameters import known_as
+from sfumato.core.progress import Progress, silent
+from sfumato.core.randomness import Seed
+from sfumato.core.recipe import Recipe
+from sfumato.core.source import Source
+from sfumato.errors import OutputError, ParameterError, RecipeError, SchemaError, Unsatisfiable, did_you_mean
+from sfumato.evaluation import evaluate, quick_metrics
+from sfumato.intruders import attack_release
+from sfumato.recipe_files import read_yaml
+from sfumato.release.documents import canonical, digest_of_input
+from sfumato.release.make import make_release
+from sfumato.release.written import described
+from sfumato.report.measures import title_of
+from sfumato.report.risk_utility import chart_of, comparison_page, front_told, picture_of, png_of, svg_on_white
+
+if TYPE_CHECKING:
+    import altair as alt
+
+    from sfumato.release.release import Release
+
+
+# Candidates: recipes, and recipes that say ``{vary: [3, 5, 10]}`` where a value should be tried in turn.
+#
+# ::
+#
+#     meet:
+#       - k_anonymity: {k: {vary: [3, 5, 10]}}
+#     steps:
+#       - global_recoding: {budget: {vary: [0, 0.02]}}
+#
+# is a grid of six candidates.
+
+VARY = "vary"
+MOST_CANDIDATES = 500
+
+Place = tuple[Any, ...]
+
+
+@dataclasses.dataclass(frozen=True)
+class Candidate:
+    """A recipe to try, under the name it has on the map."""
+
+    name: str
+    recipe: Recipe
+
+
+def candidates_from(files: Sequence[Path], variations: Sequence[str] = ()) -> tuple[Candidate, ...]:
+    """The candidates of some recipe files; ``variations`` (``k_anonymity.k=3,5,10``) are tried on each.
+
+    ``k=3,5,10`` is enough where only one model or step of the recipe has a ``k``.
+    """
+    found: list[Candidate] = []
+    for file in files:
+        document = _varied(recipes.read_document(file), variations, file.name)
+        label = file.stem if len(files) > 1 or not variations else ""
+        found += _candidates(document, label or file.stem, file.parent)
+    if len(found) > MOST_CANDIDATES:
+        raise ParameterError(f"{len(found):,} candidates are more than {MOST_CANDIDATES}; vary fewer values at a time")
+    names = [candidate.name for candidate in found]
+    twice = sorted({name for name in names if names.count(name) > 1})
+    if twice:
+        raise ParameterError(f"{len(twice)} candidate(s) have the same name: {', '.join(twice[:3])}; rename the files")
+    return tuple(found)
+
+
+def _candidates(document: Any, name: str, base: Path) -> list[Candidate]:
+    made = []
+    for told, concrete in expanded(document):
+        full = f"{name} {told}".strip()
+        made.append(Candidate(full, recipes.from_dict(concrete, base=base, name=full)))
+    return made
+
+
+def expanded(document: Any) -> Iterator[tuple[str, Any]]:
+    """Every combination of the values that vary, with a few words that tell it from the others.
+
+    >>> [told for told, _ in expanded({"meet": [{"k_anonymity": {"k": {"vary": [3, 5]}}}]})]
+    ['k=3', 'k=5']
+    """
+    places = list(_varying(document, ()))
+    options = [_at(document, place)[VARY] for place in places]
+    for chosen in itertools.product(*options):
+        concrete = copy.deepcopy(document)
+        for place, value in zip(places, chosen, strict=True):
+            _at(concrete, place[:-1])[place[-1]] = value
+        yield ", ".join(f"{place[-1]}={value}" for place, value in zip(places, chosen, strict=True)), concrete
+
+
+def _varying(node: Any, place: Place) -> Iterator[Place]:
+    """Where values vary, in the order of the document."""
+    if isinstance(node, Mapping) and set(node) == {VARY}:
+        options = node[VARY]
+        if isinstance(options, str) or not isinstance(options, Sequence) or not options:
+            raise RecipeError(f"{'.'.join(map(str, place))}: vary needs a list of values, like {{vary: [3, 5, 10]}}")
+        yield place
+    elif isinstance(node, Mapping):
+        for key, below in node.items():
+            yield from _varying(below, (*place, key))
+    elif isinstance(node, Sequence) and not isinstance(node, str):
+        for position, below in enumerate(node):
+            yield from _varying(below, (*place, position))
+
+
+def _at(document: Any, place: Place) -> Any:
+    for key in place:
+        document = document[key]
+    return document
+
+
+def _varied(document: Any, variations: Sequence[str], name: str) -> Any:
+    """The document with what the command line varies: ``step_or_model.field=value,value``."""
+    varied = copy.deepcopy(document)
+    for text in variations:
+        target, equals, values = text.partition("=")
+        owner, _, field = target.strip().rpartition(".")
+        if not equals or not field or not values:
+            raise ParameterError(f"{text!r} varies nothing; write it like k_anonymity.k=3,5,10")
+        options = [read_yaml(part.strip(), "--vary") for part in values.split(",")]
+        homes = _homes_of(varied, owner, name, field) if owner else _only_home(varied, name, field)
+        for section, place in homes:
+            spec = varied[section][place]
+            varied[section][place] = _with_options(spec, _named(spec), field, options)
+    return varied
+
+
+def _members(document: Any) -> Iterator[tuple[str, int, str]]:
+    """The models and steps of a document: section, place in it, and name."""
+    for section in ("meet", "steps"):
+        for place, one in enumerate(document.get(section) or []):
+            yield section, place, known_as(str(_named(one)))
+
+
+def _homes_of(document: Any, owner: str, name: str, field: str) -> list[tuple[str, int]]:
+    """Where a model or step of this name stands."""
+    homes = [(section, place) for section, place, member in _members(document) if member == known_as(owner)]
+    if not homes:
+        raise ParameterError(f"{name} has no model or step {owner!r} to vary {field} of")
+    return homes
+
+
+def _only_home(document: Any, name: str, field: str) -> list[tuple[str, int]]:
+    """Where the one model or step stands that has a field of this name; several, or none, are refused."""
+    homes = [(section, place, member) for section, place, member in _members(document) if _has(section, member, field)]
+    owners = sorted({member for _, _, member in homes})
+    if not owners:
+        raise ParameterError(f"no model or step of {name} has a field {field!r} to vary")
+    if len(owners) > 1:
+        either = " or ".join(f"{owner}.{field}" for owner in owners)
+        raise ParameterError(f"{len(owners)} models or steps of {name} have a field {field!r}; write {either}")
+    return [(section, place) for section, place, _ in homes]
+
+
+def _has(section: str, member: str, field: str) -> bool:
+    known = registry.family("models" if section == "meet" else "steps")
+    return member in known and field in {one.name for one in dataclasses.fields(known[member])}
+
+
+def _named(spec: Any) -> Any:
+    return next(iter(spec), None) if isinstance(spec, Mapping) else spec
+
+
+def _with_options(spec: Any, owner: str, field: str, options: list[Any]) -> dict[str, Any]:
+    """A model or step of which one field varies."""
+    fields = dict(spec[owner]) if isinstance(spec, Mapping) and isinstance(spec[owner], Mapping) else {}
+    return {owner: {**fields, field: {VARY: options}}}
+
+
+# What came of one candidate, and the map of them all.
+
+
+@dataclasses.dataclass(frozen=True)
+class Outcome:
+    """One candidate: whether it may be released, how risky it is and what it is worth.
+
+    ``risks`` are rates of success of attacks and the risks that follow from class sizes; ``utilities`` are normalised (0:
+    nothing is lost) unless ``higher`` names them. ``reason`` says why nothing was released.
+    """
+
+    name: str
+    holds: bool
+    reason: str
+    records: int
+    suppressed: int
+    promises: tuple[str, ...]
+    risks: Mapping[str, float]
+    utilities: Mapping[str, float]
+    higher: tuple[str, ...]
+    recipe: Mapping[str, Any]
+    seconds: float
+
+    @classmethod
+    def from_dict(cls, plain: Mapping[str, Any]) -> Outcome:
+        """The inverse of :func:`dataclasses.asdict`."""
+        return cls(**{**plain, "promises": tuple(plain["promises"]), "higher": tuple(plain["higher"])})
+
+    @property
+    def made(self) -> bool:
+        """Whether a table came out, so that it can be put on a map."""
+        return bool(self.risks)
+
+
+@dataclasses.dataclass(frozen=True)
+class Comparison:
+    """All candidates; ``risk`` and ``utility`` name the axes of the map."""
+
+    name: str
+    outcomes: tuple[Outcome, ...]
+    risk: str
+    utility: str
+
+    @property
+    def front(self) -> tuple[Outcome, ...]:
+        """The candidates that may be released and that no other such one beats in both risk and utility, safest first."""
+        made = sorted((o for o in self.outcomes if o.holds and self._place(o) is not None), key=self._sure)
+        kept: list[Outcome] = []
+        for outcome in made:
+            if not kept or self._sure(outcome)[1] < self._sure(kept[-1])[1] - 1e-15:
+                kept.append(outcome)
+        return tuple(kept)
+
+    def _place(self, outcome: Outcome) -> tuple[float, float] | None:
+        """Risk and loss, both better when lower; None where one of them was not measured."""
+        if self.risk not in outcome.risks or self.utility not in outcome.utilities:
+            return None
+        worth = outcome.utilities[self.utility]
+        return outcome.risks[self.risk], -worth if self.utility in outcome.higher else worth
+
+    def _sure(self, outcome: Outcome) -> tuple[float, float]:
+        return self._place(outcome) or (float("inf"), float("inf"))
+
+    def with_axes(self, *, risk: str | None = None, utility: str | None = None) -> Comparison:
+        """The same candidates under other axes."""
+        risks = {name for o in self.outcomes for name in o.risks}
+        utilities = {name for o in self.outcomes for name in o.utilities}
+        risk, utility = (None if name is None else known_as(name) for name in (risk, utility))
+        for given, known in ((risk, risks), (utility, utilities)):
+            if given is not None and given not in known:
+                raise ParameterError(f"{given!r} was not measured.{did_you_mean(given, sorted(known))}")
+        return dataclasses.replace(self, risk=risk or self.risk, utility=utility or self.utility)
+
+    def to_dict(self) -> dict[str, Any]:
+        """The comparison as plain data: names, counts and rates."""
+        return {
+            "sfumato_comparison": 1,
+            "name": self.name,
+            "axes": {"risk": self.risk, "utility": self.utility},
+            "front": [o.name for o in self.front],
+            "candidates": [dataclasses.asdict(o) for o in self.outcomes],
+        }
+
+    def to_frame(self) -> pl.DataFrame:
+        """One row a candidate, one column a risk or utility."""
+        front = {o.name for o in self.front}
+        rows = [
+            {"candidate": o.name, "holds": o.holds, "records": o.records, "suppressed": o.suppressed}
+            | {"on_front": o.name in front, "seconds": round(o.seconds, 3), "reason": o.reason}
+            | dict(o.risks)
+            | dict(o.utilities)
+            for o in self.outcomes
+        ]
+        return pl.DataFrame(rows, infer_schema_length=None)
+
+    def plot(self) -> alt.LayerChart:
+        """The risk–utility map with its front."""
+        return chart_of(self.to_dict())
+
+    def write(self, folder: str | Path, *, force: bool = False) -> Path:
+        """Write ``comparison.json``, ``comparison.csv``, ``comparison.html`` and the map as SVG and PNG."""
+        target = Path(folder)
+        if (target / "comparison.json").exists() and not force:
+            raise OutputError(f"{target} already holds a comparison; give --force to write it anew")
+        plain = self.to_dict()
+        try:
+            target.mkdir(parents=True, exist_ok=True)
+            (target / "comparison.json").write_text(json.dumps(plain, indent=2, ensure_ascii=False) + "\n", "utf-8")
+            self.to_frame().write_csv(target / "comparison.csv")
+            (target / "comparison.html").write_text(comparison_page(plain), "utf-8")
+            (target / "map.svg").write_text(picture_of(plain).svg, "utf-8")
+            (target / "map.png").write_bytes(png_of(plain))
+        except OSError as error:
+            raise OutputError(f"cannot write {target}: {error.strerror or error}") from None
+        return target
+
+    def _repr_html_(self) -> str:
+        """The verdict, the map, and a row a candidate with what the map shows."""
+        plain, front = self.to_dict(), {o.name for o in self.front}
+        heads = ("", "candidate", self.risk.replace("_", " "), title_of(self.utility), "records", "why not released")
+        rows = [("●" if o.name in front else "○", o.name, *self._shown(o), o.records, o.reason) for o in self.outcomes]
+        head = html_headline(front_told(plain), good=bool(front))
+        return head + svg_on_white(plain) + html_table(self.name, heads, rows)
+
+    def _shown(self, outcome: Outcome) -> tuple[str | None, float | None]:
+        risk = outcome.risks.get(self.risk)
+        return None if risk is None else f"{risk:.2%}", outcome.utilities.get(self.utility)
+
+    def __str__(self) -> str:
+        front = {o.name for o in self.front}
+        lines = [f"{self.name}: {len(self.outcomes)} candidates, {self.risk} against {self.utility}"]
+        for o in self.outcomes:
+            place = self._place(o)
+            told = o.reason if place is None else f"risk {place[0]:.2%}, {self.utility} {abs(place[1]):.4f}"
+            lines.append(f"  {'●' if o.name in front else '○'} {o.name}: {told}{'' if o.holds else ' (not released)'}")
+        return "\n".join(lines)
+
+
+def order_of(outcomes: Sequence[Outcome], names: Sequence[str]) -> tuple[Outcome, ...]:
+    """Outcomes in the order the candidates were given."""
+    place = {name: i for i, name in enumerate(names)}
+    return tuple(sorted(outcomes, key=lambda o: place[o.name]))
+
+
+# Running candidates side by side: in several processes, with progress, and again from where an interrupted run stopped.
+
+# One candidate, run, attacked and measured. What is refused is measured too: the map shows what it would have been.
+
+
+@dataclasses.dataclass(frozen=True)
+class Terms:
+    """What is the same for all candidates: the seed, and the budget and attacks of the intruders."""
+
+    seed: Seed
+    attacks: tuple[str, ...] | None = ("linkage",)
+    seconds: float = 20.0
+    sample: int = 2000
+
+
+def try_candidate(dataset: Dataset, candidate: Candidate, terms: Terms) -> Outcome:
+    """Make a release as the candidate's recipe says, let the intruders try it, and measure what it is worth."""
+    started = time.monotonic()
+    recipe = candidate.recipe
+    plain = recipes.public_dict(recipe)
+    try:
+        release = make_release(described(dataset, recipe), recipe, seed=terms.seed, refuse=False)
+    except (Unsatisfiable, SchemaError, ParameterError) as error:
+        return _nothing(candidate.name, str(error), plain, started)
+    measured = _measured(release, terms)
+    broken = [verdict.promise for verdict in release.verdicts if not verdict.holds]
+    broken += [kept.sentence for kept in (*release.limits, *release.contract) if kept.refuses and not kept.holds]
+    return Outcome(
+        name=candidate.name,
+        holds=release.holds,
+        reason="; ".join(broken),
+        records=len(release.dataset),
+        suppressed=release.suppressed,
+        promises=(
+            *(verdict.promise for verdict in release.verdicts),
+            *(f"{kept.name.replace('_', ' ')} within {kept.limit:g}" for kept in release.limits),
+        ),
+        recipe=plain,
+        seconds=time.monotonic() - started,
+        **measured,
+    )
+
+
+def _measured(release: Release, terms: Terms) -> dict[str, Any]:
+    if not len(release.dataset):
+        return {"risks": {}, "utilities": {}, "higher": ()}
+    pair = release.pair
+    report = attack_release(
+        pair,
+        steps=release.recipe.steps,
+        models=release.recipe.meet,
+        only=terms.attacks,
+        seconds=terms.seconds,
+        sample=terms.sample,
+        seed=terms.seed,
+    )
+    worth = evaluate(pair, quick_metrics())
+    return {
+        "risks": {**report.values(), **{m.name: m.value for m in release.after.measures}},
+        "utilities": {m.name: m.value for m in worth.measures},
+        "higher": tuple(m.name for m in worth.measures if m.better == "higher"),
+    }
+
+
+def _nothing(name: str, reason: str, recipe: dict[str, Any], started: float) -> Outcome:
+    return Outcome(name, False, reason, 0, 0, (), {}, {}, (), recipe, time.monotonic() - started)
+
+
+DEFAULT_RISK = "linkage"
+DEFAULT_UTILITIES = ("loss", "squared_error")
+"""Loss cannot fall when data get coarser, but has no meaning for masked columns; the squared error judges every kind of release."""
+DONE = ".sfumato-compare"
+"""The folder in which finished candidates are remembered."""
+
+
+def compare(
+    dataset: Dataset,
+    candidates: Sequence[Candidate],
+    *,
+    terms: Terms,
+    workers: int | None = None,
+    remember: Path | None = None,
+    progress: Progress = silent,
+) -> Comparison:
+    """Try every candidate on the same table under the same terms.
+
+    ``remember`` is a folder in which finished candidates are kept: a run that was interrupted goes on from there. Each is known by
+    its recipe, the input, the terms and the version, so nothing stale is taken up.
+    """
+    if not candidates:
+        raise ParameterError("there is nothing to compare; give at least one recipe")
+    keys = {c.name: _key(dataset, c, terms) for c in candidates}
+    done = {c.name: found for c in candidates if (found := _remembered(remember, keys[c.name], c.name)) is not None}
+    open_ones = [c for c in candidates if c.name not in done]
+    for outcome in _tried(dataset, open_ones, terms, workers or os.cpu_count() or 1):
+        done[outcome.name] = outcome
+        _remember(remember, keys[outcome.name], outcome)
+        progress(len(done) / len(candidates), outcome.name)
+    ordered = order_of(list(done.values()), [c.name for c in candidates])
+    return Comparison(dataset.source.name, ordered, _risk_axis(ordered), _utility_axis(ordered))
+
+
+def _risk_axis(outcomes: Sequence[Outcome]) -> str:
+    known = [name for o in outcomes for name in o.risks]
+    return DEFAULT_RISK if DEFAULT_RISK in known or not known else known[0]
+
+
+def _utility_axis(outcomes: Sequence[Outcome]) -> str:
+    """The first of the usual axes that was measured on all that came out, else what was measured on the most."""
+    made = [o.utilities for o in outcomes if o.made]
+    whole = [name for name in DEFAULT_UTILITIES if all(name in one for one in made)]
+    counts = collections.Counter(name for one in made for name in one)
+    return whole[0] if whole or not counts else max(counts, key=lambda name: (counts[name], name in DEFAULT_UTILITIES))
+
+
+def _tried(dataset: Dataset, candidates: Sequence[Candidate], terms: Terms, workers: int) -> Iterator[Outcome]:
+    """Outcomes as they come in; a single worker runs in this process."""
+    if min(workers, len(candidates)) <= 1:
+        for candidate in candidates:
+            yield try_candidate(dataset, candidate, terms)
+        return
+    with tempfile.TemporaryDirectory(prefix="sfumato-") as folder:
+        table = Path(folder) / "table.parquet"
+        dataset.to_polars().write_parquet(table)
+        context = multiprocessing.get_context("spawn")
+        with concurrent.futures.ProcessPoolExecutor(
+            min(workers, len(candidates)), mp_context=context, initializer=_open, initargs=(table, dataset.source)
+        ) as pool:
+            waiting = [pool.submit(_try_in_worker, candidate, terms) for candidate in candidates]
+            for finished in concurrent.futures.as_completed(waiting):
+                yield finished.result()
+
+
+_opened: list[Dataset] = []
+
+
+def _open(table: Path, source: Source) -> None:
+    """What a worker does first: read the table once."""
+    _opened[:] = [Dataset(pl.read_parquet(table), source=source)]  # type: ignore[arg-type]
+
+
+def _try_in_worker(candidate: Candidate, terms: Terms) -> Outcome:
+    return try_candidate(_opened[0], candidate, terms)
+
+
+def _key(dataset: Dataset, candidate: Candidate, terms: Terms) -> str:
+    told = {
+        "recipe": recipes.to_dict(candidate.recipe),
+        "input": digest_of_input(dataset),
+        "terms": {**dataclasses.asdict(terms), "seed": terms.seed.text},
+        "version": __version__,
+    }
+    return hashlib.sha256(canonical(told)).hexdigest()
+
+
+def _remembered(folder: Path | None, key: str, name: str) -> Outcome | None:
+    if folder is None:
+        return None
+    try:
+        plain = json.loads((folder / DONE / f"{key}.json").read_text(encoding="utf-8"))
+        return Outcome.from_dict({**plain, "name": name})
+    except (OSError, ValueError, TypeError, KeyError):
+        return None
+
+
+def _remember(folder: Path | None, key: str, outcome: Outcome) -> None:
+    if folder is None:
+        return
+    (folder / DONE).mkdir(parents=True, exist_ok=True)
+    beside = folder / DONE / f"{key}.new"
+    beside.write_text(json.dumps(dataclasses.asdict(outcome)), encoding="utf-8")
+    beside.replace(folder / DONE / f"{key}.json")

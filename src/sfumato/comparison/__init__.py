@@ -1,1 +1,0 @@
-"""Several candidate releases of one table, run alike, attacked alike, measured alike."""

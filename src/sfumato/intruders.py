@@ -1,0 +1,488 @@
+"""Named intruders: what each knows, and what each tries on a release before someone else does."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import polars as pl
+
+from sfumato import registry
+from sfumato.core.attack import NOT_IN_FILE, USUAL_RATE, Attack, Finding, Intruder, NothingToAttack, Scene, now
+from sfumato.core.encoding import encode, require_same_codes
+from sfumato.core.notebook import html_headline, html_list, html_table
+from sfumato.core.parameters import known_as
+from sfumato.core.progress import Progress, silent
+from sfumato.core.randomness import Seed
+from sfumato.core.schema import Role, Schema
+from sfumato.errors import InternalError, ParameterError, SchemaError, SfumatoError, did_you_mean
+from sfumato.report.attacks import attack_chart_on_white, conclusion
+
+if TYPE_CHECKING:
+    import altair as alt
+
+    from sfumato.core.dataset import Dataset
+    from sfumato.core.model import Model
+    from sfumato.core.pair import Pair
+    from sfumato.core.step import Step
+
+
+# What all intruders together found.
+
+
+@dataclasses.dataclass(frozen=True)
+class Tried:
+    """One attack of one intruder. ``limit`` is what the recipe allows; ``threshold`` holds where it says nothing."""
+
+    intruder: str
+    knows: tuple[str, ...]
+    finding: Finding
+    threshold: float
+    limit: float | None = None
+
+    @property
+    def exceeds(self) -> bool:
+        """Whether the attack succeeds more often than the recipe allows, or takes more beyond guessing than the threshold.
+
+        Where the recipe says nothing, a rate whose interval includes what guessing gives is no finding.
+        """
+        if self.limit is not None:
+            return self.finding.value > self.limit + 1e-12
+        return self.finding.certain and self.finding.beyond_guessing > self.threshold + 1e-12
+
+    def to_dict(self) -> dict[str, Any]:
+        """As plain data, without who the victims are."""
+        told = {"intruder": self.intruder, "knows": list(self.knows), "threshold": self.threshold, "limit": self.limit}
+        return {**told, "exceeds": self.exceeds, **self.finding.to_dict()}
+
+
+@dataclasses.dataclass(frozen=True)
+class Skipped:
+    """An attack that was not carried out, and why; ``limit`` is what the recipe allows it.
+
+    Its outcome is **unknown**, unless there is nothing of its kind to attack (:class:`NothingToAttack`): unknown is not a pass.
+    """
+
+    intruder: str
+    attack: str
+    reason: str
+    limit: float | None = None
+
+    @property
+    def unknown(self) -> bool:
+        """Whether the attack might succeed for all that is known."""
+        return not isinstance(self.reason, NothingToAttack)
+
+    @property
+    def status(self) -> str:
+        """``unknown`` or ``does not apply``."""
+        return "unknown" if self.unknown else "does not apply"
+
+    def to_dict(self) -> dict[str, Any]:
+        """As plain data."""
+        return {**dataclasses.asdict(self), "reason": str(self.reason), "status": self.status}
+
+
+@dataclasses.dataclass(frozen=True)
+class AttackReport:
+    """All that was tried on a release, and what could not be: ``unknown`` attacks count neither as success nor as failure."""
+
+    name: str
+    records: int
+    looked_for: int
+    tried: tuple[Tried, ...]
+    skipped: tuple[Skipped, ...]
+    seconds: float
+
+    @property
+    def unknown(self) -> tuple[Skipped, ...]:
+        """The attacks that could not be tried although they might succeed."""
+        return tuple(skipped for skipped in self.skipped if skipped.unknown)
+
+    @property
+    def refused(self) -> tuple[str, ...]:
+        """Why the recipe's limits do not allow this release: attacks that go beyond theirs, and such that are unknown."""
+        beyond = [
+            f"{_words(t.finding.attack)}: {t.finding.sentence}" for t in self.tried if t.limit is not None and t.exceeds
+        ]
+        blind = [f"{_words(s.attack)} is unknown: {s.reason}" for s in self.unknown if s.limit is not None]
+        return (*beyond, *blind)
+
+    @property
+    def worst(self) -> Tried | None:
+        """The most successful attack: one that exceeds what is allowed, else the one that takes most beyond guessing."""
+        return max(self.tried, key=lambda t: (t.exceeds, t.finding.beyond_guessing), default=None)
+
+    def value(self, attack: str) -> float:
+        """The rate of success of one attack, by the first intruder who tries it: who knows the quasi-identifiers."""
+        for tried in self.tried:
+            if tried.finding.attack == attack:
+                return tried.finding.value
+        for skipped in self.skipped:
+            if skipped.attack == attack:
+                raise ParameterError(f"{attack!r} was not tried: {skipped.reason}")
+        raise ParameterError(f"{attack!r} was not tried")
+
+    def values(self) -> dict[str, float]:
+        """All rates of success; attacks that several intruders try are told apart by the later ones' names."""
+        found: dict[str, float] = {}
+        for tried in self.tried:
+            name = tried.finding.attack
+            found[name if name not in found else f"{name} by the {tried.intruder}"] = tried.finding.value
+        return found
+
+    def to_dict(self) -> dict[str, Any]:
+        """The report as plain data: rates and counts, nobody's row."""
+        return {
+            "records": self.records,
+            "looked_for": self.looked_for,
+            "tried": [t.to_dict() for t in self.tried],
+            "skipped": [s.to_dict() for s in self.skipped],
+            "seconds": round(self.seconds, 3),
+        }
+
+    def to_frame(self) -> pl.DataFrame:
+        """One row an attack that was tried or is unknown (then without a value)."""
+        text, share = pl.String, pl.Float64
+        kinds = {
+            "intruder": text,
+            "attack": text,
+            "value": share,
+            "low": share,
+            "high": share,
+            "baseline": share,
+        }
+        kinds |= {
+            "threshold": share,
+            "limit": share,
+            "exceeds": pl.Boolean,
+            "victims": pl.Int64,
+            "status": text,
+            "sentence": text,
+        }
+        rows = [*map(_as_row, self.tried), *({**s.to_dict(), "sentence": str(s.reason)} for s in self.unknown)]
+        return pl.DataFrame([[row.get(key) for key in kinds] for row in rows], schema=kinds, orient="row")
+
+    def plot(self) -> alt.LayerChart | None:
+        """Every attack as a bar with its interval, what guessing gives and what is allowed; None when none was tried."""
+        return attack_chart_on_white(self.to_dict())
+
+    @property
+    def headline(self) -> str:
+        """How many attacks were tried on how many records, and how many are unknown."""
+        unknown = f", {len(self.unknown)} unknown" if self.unknown else ""
+        return f"{len(self.tried)} attacks{unknown}, {self.looked_for:,} of {self.records:,} records looked for"
+
+    def __str__(self) -> str:
+        lines = [f"{self.name}: {self.headline}"]
+        for t in self.tried:
+            mark = "✗" if t.exceeds else "✓"
+            lines.append(f"  {mark} {t.intruder}, {t.finding.attack}: {t.finding.value:.2%}; {t.finding.sentence}")
+        left = [f"  {'?' if s.unknown else '–'} {s.intruder}, {s.attack}: {s.status}; {s.reason}" for s in self.skipped]
+        return "\n".join([*lines, *left])
+
+    def _repr_html_(self) -> str:
+        rows = [("✗" if t.exceeds else "✓", t.intruder, *_told(t.finding)) for t in self.tried]
+        rows += [("?", s.intruder, _words(s.attack), "unknown", "–", "–", str(s.reason)) for s in self.unknown]
+        clear = not self.unknown and not any(t.exceeds for t in self.tried)
+        head = html_headline(conclusion(self.to_dict()), good=clear and bool(self.tried))
+        heads = ("", "intruder", "attack", "succeeds", "between", "guessing", "finding")
+        left = [f"{s.intruder}, {_words(s.attack)}: {s.reason}" for s in self.skipped if not s.unknown]
+        return head + html_table(f"{self.name}: {self.headline}", heads, rows) + html_list("Does not apply:", left)
+
+
+def _words(name: str) -> str:
+    return name.replace("_", " ")
+
+
+def _told(finding: Finding) -> tuple[str, str, str, str, str]:
+    between = "–" if finding.interval is None else f"{finding.interval[0]:.2%} to {finding.interval[1]:.2%}"
+    guess = "–" if finding.baseline is None else f"{finding.baseline:.2%}"
+    return _words(finding.attack), f"{finding.value:.2%}", between, guess, finding.sentence
+
+
+def _as_row(tried: Tried) -> dict[str, Any]:
+    low, high = tried.finding.interval or (None, None)
+    return {**tried.to_dict(), "status": "tried", "low": low, "high": high}
+
+
+# What an intruder has: columns of the original itself, or a file of its own.
+
+
+def intruder_from(pair: Pair, knows: Sequence[str], *, sample: int, seed: Seed) -> Intruder:
+    """An intruder who took the columns from the original itself: the most anyone can know of them."""
+    pair.original.require(knows)
+    rows = np.arange(len(pair.original), dtype=np.int64)
+    some = len(rows) > sample
+    if some:
+        rows = np.sort(seed.stream("attack: whom to look for").choice(rows, sample, replace=False))
+    return Intruder(pair.original.take(rows), tuple(knows), rows, sampled=some)
+
+
+def intruder_with(pair: Pair, file: Dataset, knows: Sequence[str] | None, *, by: str | None = None) -> Intruder:
+    """An intruder with a file of its own, and which original row each of its rows describes.
+
+    ``by`` names a column that identifies people in both tables; without it a row of the file describes the only original row
+    that agrees with it on every column both have, and nobody where there is none or are several.
+    """
+    common = [c for c in file.columns if c in pair.original.columns]
+    known = tuple(knows or [c for c in common if c in pair.released.columns and c != by])
+    file.require([*known, *([by] if by else [])])
+    if not len(file):
+        raise SchemaError(f"{file.source.name} has no rows: this intruder knows nobody")
+    if not [c for c in known if c in pair.released.columns]:
+        raise SchemaError(f"{file.source.name} and the release have no column in common that the intruder knows")
+    on = [by] if by else common
+    pair.original.require(on)
+    for name in on:
+        theirs_of, ours_of = (encode(table.column(name)).labels for table in (file, pair.original))
+        require_same_codes(theirs_of, ours_of, name, between="the intruder's file and the table")
+    places = [str(place) for place in range(len(on))]
+    theirs, ours = _as_labels(file, on), _as_labels(pair.original, on).with_row_index("row")
+    alone = ours.group_by(places).agg(pl.col("row").first(), pl.len().alias("rows")).filter(pl.col("rows") == 1)
+    joined = theirs.join(alone, on=places, how="left", nulls_equal=True, maintain_order="left")
+    truth = joined["row"].cast(pl.Int64).fill_null(NOT_IN_FILE).to_numpy()
+    schema = Schema({c: pair.original.schema[c] for c in common})
+    return Intruder(file.with_schema(schema), known, np.asarray(truth, dtype=np.int64))
+
+
+def renamed(file: Dataset, names: Mapping[str, str]) -> Dataset:
+    """An intruder's file with columns called as in the original: ``names`` maps its names to ours."""
+    file.require(names)
+    taken = [ours for ours in names.values() if ours in file.columns and ours not in names]
+    if taken or len(set(names.values())) < len(names):
+        raise SchemaError(f"{file.source.name}: two columns would be called the same; rename one of them otherwise")
+    return dataclasses.replace(file, frame=file.frame.rename(dict(names)), schema=Schema({}))
+
+
+def _as_labels(table: Dataset, columns: Sequence[str]) -> pl.DataFrame:
+    """Columns as the labels values are known by, numbered: 33 and 33.0 are the same, and no name is in the way."""
+    encoded = [encode(table.column(column)) for column in columns]
+    labels = [pl.Series(e.labels, dtype=pl.String).gather(e.codes) for e in encoded]
+    return pl.DataFrame({str(place): series for place, series in enumerate(labels)})
+
+
+# Who tries a release, what they know of people, and which attacks they try.
+
+
+@dataclasses.dataclass(frozen=True)
+class Profile:
+    """An intruder: who it is and which columns it knows. ``attacks`` are those that say they are tried by it, by name, in turn."""
+
+    name: str
+    story: str
+    knows: Callable[[Pair], tuple[str, ...]]
+
+    everything: bool = False
+
+    @property
+    def attacks(self) -> tuple[str, ...]:
+        """Names of the attacks this intruder tries, in turn; with ``everything``, all that anybody of the battery tries."""
+        if self.everything:
+            return tuple(dict.fromkeys(name for profile in BATTERY for name in profile.attacks))
+        mine = [cls for cls in registry.attacks().values() if self.name in cls.tried_by]
+        return tuple(cls.name for cls in sorted(mine, key=lambda cls: cls.turn))
+
+
+def _everything_quasi(pair: Pair) -> tuple[str, ...]:
+    return pair.quasi
+
+
+def _three_most_exposing(pair: Pair) -> tuple[str, ...]:
+    """The three quasi-identifiers with the most distinct released values: what can be seen over the fence."""
+    return most_telling(pair, pair.quasi, 3)
+
+
+def _five_of_any(pair: Pair) -> tuple[str, ...]:
+    """The five most telling columns of any role: a colleague knows things that nobody calls quasi-identifiers.
+
+    A survey weight that hardly anyone shares tells as much as a name. Only pseudonyms are left out, which nobody can know.
+    """
+    return most_telling(pair, [c for c in pair.columns if not _pseudonymous(pair, c)], 5)
+
+
+def _pseudonymous(pair: Pair, name: str) -> bool:
+    """Whether a column that names people or units was released with other names than it had."""
+    names = {Role.DIRECT, Role.UNIT} & set(pair.original.schema[name].roles)
+    return bool(names) and not pair.truthful(name).mean() > 0.5
+
+
+def most_telling(pair: Pair, columns: Sequence[str], most: int) -> tuple[str, ...]:
+    """The columns with the most entropy as released, most telling first."""
+
+    def entropy(name: str) -> float:
+        codes = pair.reading(name).released
+        shares = np.bincount(codes) / max(1, len(codes))
+        known = shares[shares > 0]
+        return float(-(known * np.log2(known)).sum())
+
+    return tuple(sorted(columns, key=lambda name: (-entropy(name), name))[:most])
+
+
+BATTERY: tuple[Profile, ...] = (
+    Profile(
+        "prosecutor",
+        "knows that a person is in the table, and all quasi-identifiers",
+        _everything_quasi,
+    ),
+    Profile(
+        "journalist",
+        "wants any person of the population, and does not know who is in the table",
+        _everything_quasi,
+    ),
+    Profile("neighbour", "knows the three quasi-identifiers that tell most", _three_most_exposing),
+    Profile(
+        "colleague",
+        "knows the five columns that tell most, whatever their role",
+        _five_of_any,
+    ),
+    Profile(
+        "worst case",
+        "knows everything about everyone but who is who, and how the release was made",
+        _everything_quasi,
+    ),
+)
+
+
+# Letting every intruder try every attack that applies, within a time budget they share.
+
+DEFAULT_SECONDS = 60.0
+DEFAULT_SAMPLE = 2000
+"""Records an intruder looks for; rates found on a sample carry an interval."""
+DEFAULT_THRESHOLD = USUAL_RATE
+GRACE = 20.0
+"""Seconds in which every attack gets its turn, however small the budget: who uses a loop first waits until it is compiled."""
+OUT_OF_TURN = "the time budget was spent before it was its turn; give it more seconds"
+
+
+def attack_release(
+    pair: Pair,
+    *,
+    steps: Sequence[Step] = (),
+    models: Sequence[Model] = (),
+    others: Sequence[Pair] = (),
+    population: Dataset | None = None,
+    intruder: Intruder | None = None,
+    only: Sequence[str] | None = None,
+    limits: Mapping[str, float] | None = None,
+    threshold: float = DEFAULT_THRESHOLD,
+    seconds: float = DEFAULT_SECONDS,
+    sample: int = DEFAULT_SAMPLE,
+    seed: Seed | int | str | None = None,
+    progress: Progress = silent,
+) -> AttackReport:
+    """Let every named intruder try every attack that applies, within a time budget that they share.
+
+    Once the budget is spent (and 20 seconds, which the first use of all loops may take), attacks that had no turn are not tried any more,
+    unless they were asked for by name. With ``intruder`` only that one tries, everything. ``only`` names the attacks to try; ``limits`` says what the
+    recipe allows some of them, when tried by the first intruder, who knows the quasi-identifiers. ``others`` are further releases of
+    the same table (``composition``), ``population`` is a table of everyone (``unique_in_population``).
+    """
+    _require_same_table(pair, others)
+    _require_sense(pair, seconds, sample)
+    started, key = now(), Seed(0) if seed is None else Seed.of(seed)
+    profiles = BATTERY if intruder is None else (_own(intruder),)
+    wanted = _wanted(profiles, only)
+    tried: list[Tried] = []
+    skipped: list[Skipped] = []
+    for place, (profile, name) in enumerate(wanted):
+        progress(place / len(wanted), f"{profile.name}: {name.replace('_', ' ')}")
+        left = max(0.0, seconds - (now() - started)) / (len(wanted) - place)
+        first = all(name != earlier for _, earlier in wanted[:place])
+        allowed = (limits or {}).get(name) if first else None
+        late = not left and only is None and now() - started > GRACE
+        knows = profile.knows(pair)
+        who = intruder or (intruder_from(pair, knows, sample=sample, seed=key) if knows else None)
+        if who is None:
+            skipped.append(Skipped(profile.name, name, _nothing_known(pair), allowed))
+            continue
+        scene = Scene(pair, who, tuple(steps), tuple(models), tuple(others), key, left, population=population)
+        outcome = _too_late(name, scene) if late else _try(name, scene)
+        if isinstance(outcome, str):
+            skipped.append(Skipped(profile.name, name, outcome, allowed))
+        else:
+            tried.append(Tried(profile.name, who.knows, outcome, threshold, allowed))
+    progress(1.0)
+    looked_for = min(sample, len(pair.original)) if intruder is None else len(intruder.file)
+    spent = now() - started
+    return AttackReport(pair.released.source.name, len(pair.released), looked_for, tuple(tried), tuple(skipped), spent)
+
+
+def _nothing_known(pair: Pair) -> str:
+    """Why an intruder knows nothing of the release."""
+    there = "was released" if pair.original.schema.quasi else "is in the table"
+    return NothingToAttack(f"no quasi-identifier {there}, so this intruder recognises nobody by one")
+
+
+def _require_sense(pair: Pair, seconds: float, sample: int) -> None:
+    if not seconds > 0:
+        raise ParameterError("the time budget of the attacks must be more than 0 seconds")
+    if sample < 1:
+        raise ParameterError("the intruders must look for at least one record")
+    if not len(pair.released) or not len(pair.original):
+        raise SchemaError("there is no record to attack: the table is empty")
+
+
+def _require_same_table(pair: Pair, others: Sequence[Pair]) -> None:
+    """Rows say who is in several releases, so all must be releases of one table."""
+    if any(len(other.original) != len(pair.original) for other in others):
+        raise SchemaError("the other releases must be of the same table, row for row; one has another number of rows")
+
+
+def _own(intruder: Intruder) -> Profile:
+    return Profile("your intruder", "has the file you gave", lambda pair: intruder.knows, everything=True)
+
+
+def _wanted(profiles: Sequence[Profile], only: Sequence[str] | None) -> list[tuple[Profile, str]]:
+    known = registry.attacks()
+    _require_known_intruders(known)
+    planned = [(profile, name) for profile in profiles for name in profile.attacks]
+    if only is None:
+        return planned
+    only = [known_as(name) for name in only]
+    unknown = [name for name in only if name not in known]
+    if unknown:
+        raise ParameterError(next(f"there is no attack {n!r}.{did_you_mean(n, known)}" for n in unknown))
+    named = {name for _, name in planned}
+    extra = [(profiles[0], name) for name in only if name not in named]
+    return [(profile, name) for profile, name in planned if name in only] + extra
+
+
+def _require_known_intruders(attacks: Mapping[str, type[Attack]]) -> None:
+    """An attack that names an intruder nobody knows would be tried by nobody, and nobody would notice."""
+    who = [profile.name for profile in BATTERY]
+    for name, attack in attacks.items():
+        stranger = next((one for one in attack.tried_by if one not in who), None)
+        if stranger is not None or not attack.tried_by:
+            told = (
+                "no intruder" if stranger is None else f"{stranger!r}, who is no intruder.{did_you_mean(stranger, who)}"
+            )
+            raise ParameterError(f"{name}: tried_by names {told}; it must name some of {', '.join(who)}")
+
+
+def _try(name: str, scene: Scene) -> Finding | str:
+    """Carry out an attack, or say why not."""
+    made = registry.attacks()[name]()
+    try:
+        reason: str | None = made.applies(scene)
+        if reason is not None:
+            return reason
+        found: Finding = made.attack(scene)
+    except InternalError:
+        raise
+    except SfumatoError as error:  # one that cannot be carried out here must not hide what the others find
+        return str(error)
+    return found.undefined or found
+
+
+def _too_late(name: str, scene: Scene) -> str:
+    """Why an attack is not tried for which no time is left: it has nothing to attack, or else it would have taken time."""
+    try:
+        reason: str | None = registry.attacks()[name]().applies(scene)
+    except InternalError:
+        raise
+    except SfumatoError:
+        return OUT_OF_TURN
+    return reason if isinstance(reason, NothingToAttack) else OUT_OF_TURN

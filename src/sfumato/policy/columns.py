@@ -1,0 +1,426 @@
+"""What merged policies ask of a table and of its columns: the common minimum guarantee, then roles and hierarchies."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+
+from sfumato import registry
+from sfumato.core.classes import ladder_of
+from sfumato.core.encoding import encode
+from sfumato.core.hierarchy import TOP
+from sfumato.core.schema import Attribute, Kind, Role, Schema
+from sfumato.errors import SchemaError
+from sfumato.policy.documents import Findings
+from sfumato.policy.people import COLUMN
+from sfumato.policy.policy import STRENGTH, Group, Purpose, UnknownPromise, models_of, strength_of, strongest
+
+if TYPE_CHECKING:
+    from sfumato.core.dataset import Dataset
+    from sfumato.core.hierarchy import Hierarchy
+    from sfumato.core.model import Model
+
+OnConflict = Literal["privacy", "suppress_rows", "fail"]
+
+
+@dataclasses.dataclass(frozen=True)
+class Decision:
+    """One thing that had to be decided on the way, for the record: names and counts, no values."""
+
+    rule: str
+    subject: str
+    text: str
+
+    def __str__(self) -> str:
+        return f"{self.rule}: {self.text}"
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Guarantee:
+    """What was merged. ``groups`` are the privacy groups of each column that may be released; ``floors`` and ``caps`` are
+    levels; ``pseudonyms`` the strength of the method for each identifier that gets a pseudonym; ``left_out`` the people's
+    policies that are dropped to settle a conflict.
+    """
+
+    groups: Mapping[str, frozenset[Group]]
+    withheld: tuple[str, ...]
+    everybody: Mapping[str, int]
+    own: Mapping[str, Mapping[str, int]]
+    caps: Mapping[str, int]
+    pseudonyms: Mapping[str, str]
+    models: tuple[Model, ...]
+    left_out: tuple[str, ...]
+    decisions: tuple[Decision, ...]
+
+    @property
+    def floors(self) -> dict[str, int]:
+        """The largest minimum level of each column."""
+        wishes = [self.everybody, *self.own.values()]
+        return {c: max(w.get(c, 0) for w in wishes) for w in wishes for c in w}
+
+
+def common_guarantee(
+    shared: Sequence[Purpose],
+    own: Mapping[str, Purpose],
+    columns: Sequence[str],
+    *,
+    on_conflict: OnConflict = "privacy",
+    sensitive: Sequence[str] = (),
+) -> Guarantee:
+    """Merge what the policies for everybody (``shared``) and people's own (``own``) ask for.
+
+    ================  ===================================================================================================
+    privacy group     EI if any says so; otherwise all roles together (QID and SD both count); NSD only if all say NSD
+    data              a column that one of the policies does not list is withheld
+    minimum level     per person; the floor of a column is the largest
+    maximum level     the smallest; below the floor it is a conflict
+    privacy models    the strongest set under the order of implication
+    pseudonyms        the strongest method; an identifier for which one policy names none is dropped
+    ================  ===================================================================================================
+
+    ``sensitive`` are the columns that models protect where no policy lists data. ``on_conflict``: ``privacy`` lifts the cap, ``suppress_rows`` leaves out the people whose minimum is above it, ``fail``
+    raises.
+    """
+    purposes = [*shared, *own.values()]
+    decisions: list[Decision] = []
+    groups, withheld = _groups(purposes, columns, decisions)
+    pseudonyms = _pseudonyms(purposes, groups, decisions)
+    levelled = {c: g for c, g in groups.items() if Group.EI not in g and c not in pseudonyms}
+    everybody = _minima(shared, levelled)
+    wishes = {label: _minima([purpose], levelled) for label, purpose in own.items()}
+    caps, left_out = _settled(everybody, wishes, _caps(purposes, levelled), on_conflict, decisions)
+    kept = [*shared, *(p for label, p in own.items() if label not in left_out)]
+    return Guarantee(
+        groups=groups,
+        withheld=withheld,
+        everybody=everybody,
+        own={label: wish for label, wish in wishes.items() if label not in left_out},
+        caps=caps,
+        pseudonyms=pseudonyms,
+        models=_models(kept, [c for c, g in groups.items() if Group.SD in g] or sensitive, decisions),
+        left_out=left_out,
+        decisions=tuple(decisions),
+    )
+
+
+def _groups(
+    purposes: Sequence[Purpose], columns: Sequence[str], decisions: list[Decision]
+) -> tuple[dict[str, frozenset[Group]], tuple[str, ...]]:
+    listing = [p for p in purposes if not p.any_data]
+    found: dict[str, frozenset[Group]] = {}
+    withheld = []
+    for column in columns if listing else ():
+        data = [p.datum(column) for p in listing]
+        lacking = sum(datum is None for datum in data)
+        if lacking:
+            withheld.append(column)
+            told = f"{column} is withheld: {lacking} of {len(listing)} policies do not list it for this purpose"
+            decisions.append(Decision("withheld", column, told))
+            continue
+        said = frozenset(datum.group for datum in data if datum is not None)
+        found[column] = _merged(said)
+        if len(said) > 1:
+            told = f"{column} is {' and '.join(sorted(said))} in different policies; it counts as {' and '.join(sorted(found[column]))}"
+            decisions.append(Decision("privacy_group", column, told))
+    return found, tuple(withheld)
+
+
+def _merged(groups: frozenset[Group]) -> frozenset[Group]:
+    if Group.EI in groups:
+        return frozenset({Group.EI})
+    return (groups - {Group.NSD}) or frozenset({Group.NSD})
+
+
+def _minima(purposes: Sequence[Purpose], groups: Mapping[str, frozenset[Group]]) -> dict[str, int]:
+    """Per column the largest minimum level that is above the value itself."""
+    found: dict[str, int] = {}
+    for purpose in purposes:
+        for datum in purpose.data:
+            level = datum.anonymization.minimum if datum.anonymization else None
+            if level and datum.name in groups:
+                found[datum.name] = max(level, found.get(datum.name, 0))
+    return found
+
+
+def _caps(purposes: Sequence[Purpose], groups: Mapping[str, frozenset[Group]]) -> dict[str, int]:
+    found: dict[str, int] = {}
+    for purpose in purposes:
+        for datum in purpose.data:
+            level = datum.anonymization.maximum if datum.anonymization else None
+            if level is not None and Group.QID in groups.get(datum.name, ()):
+                found[datum.name] = min(level, found.get(datum.name, level))
+    return found
+
+
+def _settled(
+    everybody: Mapping[str, int],
+    own: Mapping[str, Mapping[str, int]],
+    caps: dict[str, int],
+    on_conflict: OnConflict,
+    decisions: list[Decision],
+) -> tuple[dict[str, int], tuple[str, ...]]:
+    """Caps below a floor: lifted, or the people left out, or an error."""
+    findings = Findings()
+    left_out: list[str] = []
+    settled = dict(caps)
+    for column, cap in caps.items():
+        above = [label for label, wish in own.items() if wish.get(column, 0) > cap]
+        floor = max([everybody.get(column, 0), *(own[label][column] for label in above)])
+        if floor <= cap:
+            continue
+        told = f"{column}: the floor of level {floor} is above the cap of level {cap}"
+        if on_conflict == "privacy":
+            settled[column] = floor
+            decisions.append(Decision("cap_lifted", column, f"{told}; privacy goes first, the cap is lifted"))
+        elif on_conflict == "suppress_rows" and everybody.get(column, 0) <= cap:
+            left_out += [label for label in above if label not in left_out]
+            decisions.append(
+                Decision("rows_left_out", column, f"{told}; people under {len(above)} policies are left out")
+            )
+        else:
+            findings.error("floor_above_cap", column, told)
+    findings.raise_errors()
+    return settled, tuple(left_out)
+
+
+def _models(purposes: Sequence[Purpose], sensitive: Sequence[str], decisions: list[Decision]) -> tuple[Model, ...]:
+    findings = Findings()
+    models: list[Model] = []
+    for promise in dict.fromkeys(model for purpose in purposes for model in purpose.models):
+        try:
+            models += [m for m in models_of(promise, sensitive) if m not in models]
+        except UnknownPromise as error:
+            findings.error("unknown_model", promise.name, str(error))
+    findings.raise_errors()
+    kept, dropped = strongest(models)
+    decisions += [Decision("implied", w.promise, f"{w.promise} follows from {s.promise}") for w, s in dropped]
+    return tuple(kept)
+
+
+def _pseudonyms(
+    purposes: Sequence[Purpose], groups: Mapping[str, frozenset[Group]], decisions: list[Decision]
+) -> dict[str, str]:
+    listing = [p for p in purposes if not p.any_data]
+    named = [{c: strength_of(m.name) for m in p.pseudonymizations for c in m.data} for p in listing]
+    found: dict[str, str] = {}
+    for column in dict.fromkeys(c for methods in named for c in methods if c in groups):
+        methods = [m[column] for m in named if column in m]
+        if len(methods) < len(listing) and Group.EI in groups[column]:
+            without = len(listing) - len(methods)
+            told = f"{without} of {len(listing)} policies name no pseudonyms for {column}; it is dropped"
+            decisions.append(Decision("pseudonyms", column, told))
+            continue
+        found[column] = min(methods, key=STRENGTH.index)
+        if len(set(methods)) > 1:
+            decisions.append(
+                Decision("pseudonyms", column, f"{column}: the strongest method is taken, a {found[column]}")
+            )
+    return found
+
+
+# What the columns of a table are under the merged policies: roles and hierarchies.
+
+# Hierarchy entries of many people as one hierarchy, which they must agree on.
+
+Row = tuple[str, ...]
+
+
+def merged_hierarchy(column: str, rows: Sequence[Row], findings: Findings) -> Any:
+    """A table hierarchy of all rows; None, with a finding, where they contradict each other.
+
+    Rows must be equally long, and a label must have the same label above it in all of them. Where the coarsest labels
+    differ, a common top is put above them, which adds a level.
+    """
+    depths = {len(row) for row in rows}
+    if len(depths) > 1:
+        told = f"{column}: hierarchy entries have from {min(depths)} to {max(depths)} levels in different policies"
+        findings.error("hierarchy_uneven", column, told)
+        return None
+    torn = torn_labels(rows)
+    for level, count in torn.items():
+        told = f"{column}: {count} label(s) of level {level} stand under different labels in different policies"
+        findings.error("hierarchy_disagrees", column, told)
+    if torn:
+        return None
+    if len({row[-1] for row in rows}) > 1 or depths == {1}:
+        rows = [(*row, TOP) for row in rows]
+    return registry.build("hierarchies", {"table": {"rows": [list(row) for row in rows]}})
+
+
+def torn_labels(rows: Sequence[Row]) -> Mapping[int, int]:
+    """Level → how many of its labels have two different labels above them."""
+    found: dict[int, int] = {}
+    for level in range(len(rows[0]) - 1):
+        above: dict[str, str] = {}
+        torn = {row[level] for row in rows if above.setdefault(row[level], row[level + 1]) != row[level + 1]}
+        if torn:
+            found[level] = len(torn)
+    return found
+
+
+def check_entries(column: str, hierarchy: Hierarchy, rows: Sequence[Row], findings: Findings) -> None:
+    """Find entries that say something else than the hierarchy of the table: its levels would not be the policy's."""
+    try:
+        paths = hierarchy.paths([row[0] for row in rows], [1] * len(rows)).rows
+    except SchemaError:
+        told = f"{column}: the hierarchy of the table does not know all values that policies have entries for"
+        findings.error("hierarchy_disagrees_with_table", column, told)
+        return
+    wrong = sum(tuple(path[: len(row)]) != row for path, row in zip(paths, rows, strict=True))
+    if wrong:
+        told = f"{column}: {wrong} of {len(rows)} hierarchy entries are not those of the table's own hierarchy"
+        findings.error("hierarchy_disagrees_with_table", column, told)
+
+
+def uncovered(hierarchy: Hierarchy, labels: Sequence[str | None], counts: Sequence[int]) -> bool:
+    """Whether a hierarchy lacks values that occur."""
+    try:
+        hierarchy.paths(
+            [v for v in labels if v is not None], [c for v, c in zip(labels, counts, strict=True) if v is not None]
+        )
+    except SchemaError:
+        return True
+    return False
+
+
+ROLES = {Group.EI: Role.DIRECT, Group.QID: Role.QUASI, Group.SD: Role.SENSITIVE, Group.NSD: Role.PLAIN}
+DESIGN = (Role.WEIGHT, Role.UNIT, Role.STRATUM)
+"""Roles that only the table knows."""
+
+LEFT_OUT = "left out"
+"""Stands above values that nobody has whose data are used."""
+
+Entries = Mapping[str, Sequence[tuple[str, ...]]]
+
+
+def described_columns(
+    dataset: Dataset, merged: Guarantee, entries: Entries, findings: Findings
+) -> tuple[Schema, dict[str, int], list[Decision]]:
+    """The schema of a table under the policies, the top level of each hierarchy, and what was decided.
+
+    What is withheld gets the role direct, which is dropped. The table's own hierarchies are used where it has some, and policies
+    must agree with them; otherwise the entries of the policies are put together. A column that must be coarser and has
+    neither can only be withheld as a whole, value by value.
+    """
+    attributes: dict[str, Attribute] = {}
+    decisions: list[Decision] = []
+    used = _used(dataset, merged)
+    for column in dataset.columns:
+        if (column == COLUMN and merged.own) or column in merged.withheld:
+            attributes[column] = Attribute((Role.DIRECT,))
+        elif column in merged.groups:
+            attributes[column] = _attribute(dataset, used, column, merged, entries, findings, decisions)
+        elif column in dataset.schema.attributes:
+            attributes[column] = dataset.schema[column]
+    findings.raise_errors()
+    schema = Schema(attributes)
+    described = dataset.with_schema(schema)
+    described.checked()
+    return schema, _tops(described, merged, findings), decisions
+
+
+def _attribute(
+    dataset: Dataset,
+    used: Dataset,
+    column: str,
+    merged: Guarantee,
+    entries: Entries,
+    findings: Findings,
+    decisions: list[Decision],
+) -> Attribute:
+    given = dataset.schema.attributes.get(column)
+    roles = tuple(ROLES[group] for group in merged.groups[column])
+    if given is not None and Role.DIRECT not in roles:
+        if given.has(Role.DIRECT):
+            roles = (Role.DIRECT,)
+        design = tuple(role for role in given.roles if role in DESIGN)
+        if design and roles == (Role.PLAIN,):
+            roles = design
+        elif Role.STRATUM in design and Role.PLAIN not in roles:
+            roles = (*roles, Role.STRATUM)
+    hierarchy = _hierarchy(dataset, used, column, roles, merged, entries, findings, decisions)
+    if given is None:
+        return Attribute(roles, kind=_kind(dataset, column), hierarchy=hierarchy)
+    return dataclasses.replace(given, roles=roles, hierarchy=hierarchy)
+
+
+def _kind(dataset: Dataset, column: str) -> Kind:
+    dtype = dataset.column(column).dtype
+    if dtype.is_numeric():
+        return Kind.NUMERIC
+    return Kind.DATE if dtype.is_temporal() else Kind.NOMINAL
+
+
+def _hierarchy(
+    dataset: Dataset,
+    used: Dataset,
+    column: str,
+    roles: Sequence[Role],
+    merged: Guarantee,
+    entries: Entries,
+    findings: Findings,
+    decisions: list[Decision],
+) -> Hierarchy | None:
+    given = dataset.schema.attributes.get(column)
+    own = given.hierarchy if given is not None else None
+    rows = entries.get(column, ())
+    if Role.DIRECT in roles:
+        return None
+    if own is not None:
+        if rows:
+            check_entries(column, own, rows, findings)
+        return own
+    if rows:
+        made: Hierarchy | None = _covering(dataset, used, column, merged_hierarchy(column, rows, findings), findings)
+        return made
+    if Role.QUASI in roles or column in merged.floors:
+        told = f"{column} has no hierarchy; it stays as it is or is withheld value by value"
+        decisions.append(Decision("no_hierarchy", column, told))
+        suppressed: Hierarchy = registry.build("hierarchies", "suppress")
+        return suppressed
+    return None
+
+
+def _covering(dataset: Dataset, used: Dataset, column: str, hierarchy: Hierarchy | None, findings: Findings) -> Any:
+    """A hierarchy that knows every value: what only people have who are left out is put under a label of its own."""
+    if hierarchy is None:
+        return None
+    if _lacks_values(hierarchy, used, column):
+        told = (
+            f"{column}: the policies have no hierarchy entries for some values of the table; give the table a hierarchy"
+        )
+        findings.error("hierarchy_incomplete", column, told)
+    if _lacks_values(hierarchy, dataset, column):
+        return dataclasses.replace(hierarchy, other=LEFT_OUT)  # type: ignore[type-var]
+    return hierarchy
+
+
+def _lacks_values(hierarchy: Hierarchy, dataset: Dataset, column: str) -> bool:
+    encoded = encode(dataset.column(column))
+    return uncovered(hierarchy, encoded.labels, encoded.counts.tolist())
+
+
+def _used(dataset: Dataset, merged: Guarantee) -> Dataset:
+    """The rows of people whose policies are enforced."""
+    if not merged.own or COLUMN not in dataset.columns:
+        return dataset
+    encoded = encode(dataset.column(COLUMN))
+    allowed = np.array([label in merged.own for label in encoded.labels], dtype=bool)
+    return dataset.take(np.flatnonzero(allowed[encoded.codes]))
+
+
+def _tops(dataset: Dataset, merged: Guarantee, findings: Findings) -> dict[str, int]:
+    """The top level of every column that policies name a level for; a minimum above it is a finding."""
+    tops = {}
+    floors = merged.floors
+    for column in dict.fromkeys([*floors, *merged.caps]):
+        if dataset.schema[column].has(Role.DIRECT):
+            continue
+        tops[column] = ladder_of(dataset, column, encode(dataset.column(column))).top
+        if floors.get(column, 0) > tops[column]:
+            told = f"{column}: level {floors[column]} is asked for, but its hierarchy ends at level {tops[column]}"
+            findings.error("min_above_hierarchy", column, told)
+    return tops

@@ -1,1 +1,0 @@
-"""From policies to a release, and from a release back to policies."""
