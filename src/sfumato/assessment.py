@@ -128,7 +128,7 @@ def assess(
     persons = None if classes.person is None else len(classes.counts[classes.person].labels)
     return Assessment(
         name=dataset.source.name,
-        records=len(dataset),
+        records=dataset.records,
         persons=persons,
         classes=len(classes),
         smallest_class=int(evidence.frequencies.min()) if len(classes) else None,

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from sfumato import kernels
-from sfumato.core.encoding import encode, encode_column, parts_of
+from sfumato.core.encoding import encode_column, parts_of, tallied
 from sfumato.core.hierarchy import Ladder, bind
 from sfumato.errors import SchemaError
 
@@ -71,7 +71,7 @@ def count_values(dataset: Dataset, column: Column, ids: NDArray[np.int64], group
     encoded = encode_column(dataset, column)
     pairs = ((ids.astype(np.uint64) << np.uint64(32)) | encoded.codes.astype(np.uint64)).reshape(-1, 1)
     members, first = kernels.keys.group(pairs)
-    amounts = np.bincount(members, minlength=len(first))
+    amounts = tallied(members, len(first), dataset.copies)
     order = np.argsort(pairs[first, 0], kind="stable")
     distinct = pairs[first[order], 0]
     starts = np.searchsorted(distinct >> np.uint64(32), np.arange(groups + 1, dtype=np.uint64))
@@ -303,7 +303,7 @@ def _grouped(dataset: Dataset, names: tuple[str, ...], at: Placement | None) -> 
         levels=place.levels,
         layout=place.layout,
         keys=keys[first][order],
-        records=np.bincount(ids, minlength=len(first))[order],
+        records=tallied(ids, len(first), dataset.copies)[order],
         person=dataset.schema.person,
     )
     grouped = table, (rank[ids] if len(first) else ids)
@@ -330,7 +330,7 @@ def pack_rows(
     ladders: list[Ladder] = []
     codes: list[NDArray[np.int64]] = []
     for a, name in enumerate(names):
-        encoded = encode(dataset.column(name))
+        encoded = encode_column(dataset, name)
         ladders.append(at.ladders[a] if at else ladder_of(dataset, name, encoded))
         remap = remap_to(ladders[a], encoded, at.levels[a] if at else 0)
         narrow = np.min_scalar_type(len(ladders[a].labels[0]))  # not of the encoding: it may have fewer values
@@ -343,7 +343,7 @@ def pack_rows(
 
 
 def survey_weights(dataset: Dataset, name: str) -> NDArray[np.float64]:
-    """The survey weight of every record."""
+    """The survey weight of every row: of its record, or of the records it stands for together."""
     column = dataset.column(name)
     if not column.dtype.is_numeric():
         raise SchemaError(f"weight column {name!r} is not numeric")
@@ -353,7 +353,7 @@ def survey_weights(dataset: Dataset, name: str) -> NDArray[np.float64]:
         raise SchemaError(
             f"weight column {name!r} has {bad} missing, negative or infinite value(s); weights must be zero or more"
         )
-    return values
+    return values if dataset.copies is None else values * dataset.copies
 
 
 # Classes seen through some of their columns only.

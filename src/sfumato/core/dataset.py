@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 import narwhals as nw
 import polars as pl
@@ -24,31 +24,109 @@ if TYPE_CHECKING:
 
 
 @dataclasses.dataclass(frozen=True, eq=False, repr=False)
-class Dataset:
-    """An eager frame (polars, pandas or Arrow) with a schema. Immutable: every change gives a new one.
+class Described:
+    """A frame and what its columns are. Immutable: every change gives a new one of the same class."""
 
-    The index of a pandas frame is left behind: what identifies rows must be a column with a role.
-    ``origin`` holds, per row, the number of the row of the table it was derived from; None means the rows are
-    the original ones in their order. ``memo`` remembers what was counted, so that it is counted once.
-    """
-
-    frame: nw.DataFrame[Any]
+    frame: Any
     schema: Schema = dataclasses.field(default_factory=lambda: Schema({}))
     source: Source = dataclasses.field(default_factory=Source)
-    origin: NDArray[np.int64] | None = None
-    memo: dict[Any, Any] = dataclasses.field(default_factory=dict, init=False, compare=False)
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "frame", _eager(self.frame))
-        refuse_patterns(self.columns)
 
     @property
     def columns(self) -> list[str]:
         """Names of the columns."""
         return list(self.frame.columns)
 
+    def require(self, names: Iterable[str]) -> None:
+        """Raise one error that lists every named column the table lacks."""
+        if problems := lacking(self.columns, self.source, names, self.schema.attributes):
+            raise SchemaError(problems)
+
+    def with_schema(self, schema: Schema) -> Self:
+        """A dataset with another schema; columns the table lacks are refused."""
+        self.require(schema.attributes)
+        ordered = {n: schema.attributes[n] for n in self.columns if n in schema.attributes}
+        return dataclasses.replace(self, schema=Schema(ordered))
+
+    def with_roles(self, **roles: str | Sequence[str]) -> Self:
+        """Give columns roles: ``with_roles(direct=["name"], quasi=["age", "zip"], plain="year")``.
+
+        A column named under two roles has both. Columns not named keep the roles they had. Numbers are numeric, dates dates,
+        and the ordered categories of pandas and Arrow ordinal, with their order.
+        """
+        given = Schema.from_roles(roles)
+        self.require(given.attributes)
+        old = self.schema.attributes
+        merged = {
+            n: dataclasses.replace(old[n], roles=a.roles) if n in old else dataclasses.replace(a, **self._known(n))
+            for n, a in given.attributes.items()
+        }
+        return self.with_schema(Schema({**old, **merged}))
+
+    def with_hierarchies(self, **hierarchies: Hierarchy) -> Self:
+        """Give columns hierarchies: ``with_hierarchies(age=sf.intervals(5, 10), sex=sf.suppress())``."""
+        return self._with("hierarchy", hierarchies)
+
+    def with_kinds(self, **kinds: str) -> Self:
+        """Say how columns compare: ``with_kinds(age="numeric", stage="ordinal")``."""
+        return self._with("kind", kinds)
+
+    def with_missing(self, **rules: str) -> Self:
+        """Say what missing values equal: ``with_missing(zip="wildcard")``."""
+        return self._with("missing", rules)
+
+    def _with(self, field: str, values: dict[str, Any]) -> Self:
+        self.require(values)
+        schema = self.schema
+        for name, value in values.items():
+            if name not in schema.attributes:
+                raise SchemaError(f"column {name!r} has no role yet; call with_roles first")
+            schema = schema.replace(name, **{field: value})
+        return self.with_schema(schema)
+
+    def _known(self, name: str) -> dict[str, Any]:
+        """What a column's type says of it: its kind and, of ordered categories, their order."""
+        dtype = self.frame.collect_schema()[name]
+        if (order := _ordered_categories(self.frame.to_native(), name)) is not None:
+            return {"kind": Kind.ORDINAL, "order": order}
+        if dtype.is_numeric():
+            return {"kind": Kind.NUMERIC}
+        return {"kind": Kind.DATE if dtype.is_temporal() else Kind.NOMINAL}
+
+    def with_attribute(self, name: str, attribute: Attribute) -> Self:
+        """A dataset in which one column is described otherwise."""
+        return self.with_schema(Schema({**self.schema.attributes, name: attribute}))
+
+    def named(self, role: Role) -> tuple[str, ...]:
+        """Names of the columns that play a role."""
+        return self.schema.columns(role)
+
+
+@dataclasses.dataclass(frozen=True, eq=False, repr=False)
+class Dataset(Described):
+    """An eager frame (polars, pandas or Arrow) with a schema. Immutable: every change gives a new one.
+
+    The index of a pandas frame is left behind: what identifies rows must be a column with a role.
+    ``origin`` holds, per row, the number of the row of the table it was derived from; None means the rows are
+    the original ones in their order. ``copies`` says how many records each row stands for, where a larger table was counted; None
+    means one. ``memo`` remembers what was counted, so that it is counted once.
+    """
+
+    frame: nw.DataFrame[Any]
+    origin: NDArray[np.int64] | None = None
+    copies: NDArray[np.int64] | None = None
+    memo: dict[Any, Any] = dataclasses.field(default_factory=dict, init=False, compare=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "frame", _eager(self.frame))
+        refuse_patterns(self.columns)
+
     def __len__(self) -> int:
         return len(self.frame)
+
+    @property
+    def records(self) -> int:
+        """Number of records: the rows, or what they stand for together."""
+        return len(self) if self.copies is None else int(self.copies.sum())
 
     def __repr__(self) -> str:
         roles = [f"  {n}: {' + '.join(a.roles)} ({a.kind})" for n, a in self.schema.attributes.items()]
@@ -89,11 +167,6 @@ class Dataset:
                 "convert it to text or numbers first"
             ) from None
 
-    def require(self, names: Iterable[str]) -> None:
-        """Raise one error that lists every named column the table lacks."""
-        if problems := lacking(self.columns, self.source, names, self.schema.attributes):
-            raise SchemaError(problems)
-
     def checked(self) -> Dataset:
         """The same dataset, or one error that lists all that does not fit: roles missing, columns unknown, zeros lost."""
         self.schema.check(self.columns, self.source)
@@ -115,61 +188,11 @@ class Dataset:
             "reads: leading zeros may be lost. Read the column as text, or fill it up with pad: '0'"
         )
 
-    def with_schema(self, schema: Schema) -> Dataset:
-        """A dataset with another schema; columns the table lacks are refused."""
-        self.require(schema.attributes)
-        ordered = {n: schema.attributes[n] for n in self.columns if n in schema.attributes}
-        return dataclasses.replace(self, schema=Schema(ordered))
-
-    def with_roles(self, **roles: str | Sequence[str]) -> Dataset:
-        """Give columns roles: ``with_roles(direct=["name"], quasi=["age", "zip"], plain="year")``.
-
-        A column named under two roles has both. Columns not named keep the roles they had. Numbers are numeric, dates dates,
-        and the ordered categories of pandas and Arrow ordinal, with their order.
-        """
-        given = Schema.from_roles(roles)
-        self.require(given.attributes)
-        old = self.schema.attributes
-        merged = {
-            n: dataclasses.replace(old[n], roles=a.roles) if n in old else dataclasses.replace(a, **self._known(n))
-            for n, a in given.attributes.items()
-        }
-        return self.with_schema(Schema({**old, **merged}))
-
-    def with_hierarchies(self, **hierarchies: Hierarchy) -> Dataset:
-        """Give columns hierarchies: ``with_hierarchies(age=sf.intervals(5, 10), sex=sf.suppress())``."""
-        return self._with("hierarchy", hierarchies)
-
-    def with_kinds(self, **kinds: str) -> Dataset:
-        """Say how columns compare: ``with_kinds(age="numeric", stage="ordinal")``."""
-        return self._with("kind", kinds)
-
-    def with_missing(self, **rules: str) -> Dataset:
-        """Say what missing values equal: ``with_missing(zip="wildcard")``."""
-        return self._with("missing", rules)
-
-    def _with(self, field: str, values: dict[str, Any]) -> Dataset:
-        self.require(values)
-        schema = self.schema
-        for name, value in values.items():
-            if name not in schema.attributes:
-                raise SchemaError(f"column {name!r} has no role yet; call with_roles first")
-            schema = schema.replace(name, **{field: value})
-        return self.with_schema(schema)
-
-    def _known(self, name: str) -> dict[str, Any]:
-        """What a column's type says of it: its kind and, of ordered categories, their order."""
-        dtype = self.frame.schema[name]
-        if (order := _ordered_categories(self.to_native(), name)) is not None:
-            return {"kind": Kind.ORDINAL, "order": order}
-        if dtype.is_numeric():
-            return {"kind": Kind.NUMERIC}
-        return {"kind": Kind.DATE if dtype.is_temporal() else Kind.NOMINAL}
-
     def take(self, rows: NDArray[np.int64]) -> Dataset:
         """The rows with these positions, in this order."""
         origin = rows if self.origin is None else self.origin[rows]
-        return dataclasses.replace(self, frame=self.frame[rows], origin=origin)
+        copies = None if self.copies is None else self.copies[rows]
+        return dataclasses.replace(self, frame=self.frame[rows], origin=origin, copies=copies)
 
     def drop(self, names: Iterable[str]) -> Dataset:
         """A dataset without these columns."""
@@ -182,10 +205,6 @@ class Dataset:
         fresh = [_series_like(self.frame, name, values) for name, values in columns.items()]
         return dataclasses.replace(self, frame=self.frame.with_columns(*fresh))
 
-    def with_attribute(self, name: str, attribute: Attribute) -> Dataset:
-        """A dataset in which one column is described otherwise."""
-        return self.with_schema(Schema({**self.schema.attributes, name: attribute}))
-
     def compacted(self) -> Dataset:
         """A dataset that knows no value but those in its cells.
 
@@ -194,10 +213,6 @@ class Dataset:
         """
         made = _compact(self.frame.to_native(), self.frame.implementation)
         return dataclasses.replace(self, frame=nw.from_native(made, eager_only=True))
-
-    def named(self, role: Role) -> tuple[str, ...]:
-        """Names of the columns that play a role."""
-        return self.schema.columns(role)
 
 
 def _missing_and_distinct(dataset: Dataset, name: str) -> tuple[int | None, int | None]:

@@ -152,14 +152,33 @@ def encode_column(dataset: Dataset, column: Column) -> Encoded:
     """Encode a column of a table, or the combination of several: the values that occur together are one value."""
     encoded = [encode(dataset.column(name)) for name in parts_of(column)]
     if isinstance(column, str):
-        return encoded[0]
+        return _weighed(encoded[0], dataset.copies)
     codes = np.zeros(len(dataset), dtype=np.int64)
     labels: list[tuple[str | None, ...]] = [()]
     for part in encoded:  # numbered anew after each part: the product of all domains may not fit a word
         used, codes = np.unique(codes * max(1, len(part.labels)) + part.codes, return_inverse=True)
         before = [divmod(pair, max(1, len(part.labels))) for pair in used.tolist()]
         labels = [(*labels[left], part.labels[right]) for left, right in before]
-    return Encoded(codes, tuple(joint_label(parts) for parts in labels), np.bincount(codes, minlength=len(labels)))
+    counts = tallied(codes, len(labels), dataset.copies)
+    return Encoded(codes, tuple(joint_label(parts) for parts in labels), counts)
+
+
+def _weighed(encoded: Encoded, copies: NDArray[np.int64] | None) -> Encoded:
+    """The same codes, their records counted."""
+    if copies is None:
+        return encoded
+    return dataclasses.replace(encoded, counts=tallied(encoded.codes, len(encoded.labels), copies))
+
+
+def tallied(codes: NDArray[Any], groups: int, copies: NDArray[np.int64] | None) -> NDArray[np.int64]:
+    """How many records have each code; every row is one, or stands for so many.
+
+    >>> tallied(np.array([0, 1, 0]), 2, np.array([5, 1, 2])).tolist()
+    [7, 1]
+    """
+    if copies is None:
+        return np.bincount(codes, minlength=groups)
+    return np.bincount(codes, weights=copies, minlength=groups).astype(np.int64)  # exact up to 2⁵³ records
 
 
 def alike(dataset: Dataset, columns: Sequence[str]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
