@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sfumato.core.hierarchy import bind
+from sfumato.core.hierarchy import Hierarchy, bind
 from sfumato.errors import OutputError, ParameterError, SchemaError, UnreadableInput
 from sfumato.hierarchies import (
     HierarchyFile,
@@ -22,6 +22,8 @@ from sfumato.hierarchies import (
     tree,
     write_hierarchy,
 )
+from sfumato.hierarchies.file import _rows, columns_of
+from sfumato.hierarchies.listed import LeafRows, paths_under
 from tests.hierarchies.contract import keeps_the_contract
 
 
@@ -157,6 +159,95 @@ def test_any_label_survives_the_round_trip(tmp_path_factory, values):
     path = tmp_path_factory.mktemp("round") / "trip.csv"
     write_hierarchy(suppress(), values, path)
     assert sorted(read_hierarchy(path).rows) == sorted((v, "*") for v in values)
+
+
+# Long files are read level by level: the same as line by line, and only where nothing is wrong.
+
+FEW = ("a", "b", "c", "", " ", "*", "\x1c", "\u00a0", "ä", "all")
+listings = st.lists(st.lists(st.sampled_from(FEW), min_size=1, max_size=4), min_size=1, max_size=8)
+
+
+def listing(leaves, parents, again):
+    """Rows under few parents, some of them written again."""
+    of = {leaf: parents[i % len(parents)] for i, leaf in enumerate(leaves)}
+    return [[leaf, of[leaf], "upper" if of[leaf] < "b" else "lower", "*"] for leaf in [*leaves, *leaves[:again]]]
+
+
+sound_listings = st.builds(
+    listing,
+    st.lists(st.sampled_from((*FEW, "d", "e", "f")), min_size=1, max_size=8, unique=True),
+    st.lists(st.sampled_from("abcd"), min_size=1, max_size=4),
+    st.integers(0, 3),
+)
+ends = st.sampled_from(["\n", "\r\n", "\n\n", "\n ; ;\n", "\n\x1c\n", "\r"])
+
+
+def both_ways(text, delimiter, values, other):
+    """The ladder (or what is wrong) when read line by line, and when read level by level, where that is done."""
+    quick = columns_of(text, delimiter, few=0)
+    try:
+        leaves = LeafRows(_rows(text, Path("zip.csv"), delimiter))
+    except (SchemaError, UnreadableInput) as error:
+        return str(error), None if quick is None else "taken for sound"
+    if quick is None:
+        return None, None
+    return tuple(bound_to(found, values, other) for found in (leaves, quick))
+
+
+def bound_to(leaves, values, other):
+    class Given(Hierarchy):
+        def paths(self, values, counts):
+            return paths_under(leaves, values, "file", other)
+
+    try:
+        ladder = bind(Given(), values, [1] * len(values))
+    except SchemaError as error:
+        return str(error)
+    arrays = [[a.tolist() for a in arrays] for arrays in (ladder.up, ladder.leaves, ladder.loss)]
+    return (ladder.labels, *arrays)
+
+
+@given(
+    listings | sound_listings,
+    ends,
+    st.lists(st.none() | st.sampled_from((*FEW, "d", "upper", "elsewhere")), max_size=8, unique=True),
+    st.none() | st.sampled_from(("a", "upper", "rest", "*")),
+)
+def test_long_files_read_level_by_level_say_the_same_as_line_by_line(rows, end, values, other):
+    text = end.join(";".join(row) for row in rows)
+    plain, quick = both_ways(text, ";", values, other)
+    assert quick is None or quick == plain
+
+
+@given(sound_listings, st.lists(st.sampled_from((*FEW, "d", "upper")), max_size=8, unique=True))
+def test_sound_files_are_read_level_by_level(rows, values):
+    written = [row for row in rows if any(cell.strip() for cell in row)]
+    plain, quick = both_ways("\n".join(";".join(row) for row in written), ";", values, None)
+    assert quick is not None
+    assert quick == plain
+
+
+@pytest.mark.parametrize(
+    "text", ['"a";*\n', "a;*\rb;*\n", "a;*\nb\n", "a;x\nb;y\n", "a;b;*\na;c;*\n", "a\n", "\n", "\ud800;*\n"]
+)
+def test_what_is_not_plain_and_sound_is_read_line_by_line(text):
+    assert columns_of(text, ";", few=0) is None
+
+
+def test_a_long_file_is_bound_as_its_rule(written):
+    codes = [f"{i:05d}" for i in range(0, 100_000, 17)]
+    path = written("".join(f"{c};{c[:3]}**;{c[:1]}****;*\n" for c in codes))
+    asked = [*codes[::50], "003**", "9****", None]
+    rows = LeafRows([(c, f"{c[:3]}**", f"{c[:1]}****", "*") for c in codes])
+    assert bound_to(rows, asked, None) == bound_to(columns_of(path.read_text(), ";"), asked, None)
+    with pytest.raises(SchemaError, match="1 of 2 distinct values are not covered"):
+        hierarchy_file(path).paths(["00000", "elsewhere"], [1, 1])
+
+
+def test_the_first_wrong_line_of_a_long_file_is_told(written):
+    path = written("".join(f"{i};{i % 7};*\n" for i in range(5000)) + "3;4;*\n")
+    with pytest.raises(SchemaError, match="line 4 and line 5001: the same label of level 0"):
+        hierarchy_file(path).paths(["1"], [1])
 
 
 def test_counts_decide_where_the_hierarchy_asks_for_them(tmp_path):

@@ -31,7 +31,7 @@ class Paths:
 
     ``rows[i]`` is the path of value *i*: its label at level 0, 1, …, top; all rows have the same length and
     the same last label. A value that is itself an inner node of level *j* repeats itself on levels 0…j.
-    ``leaves[level][label]`` counts the leaf values the hierarchy has below a node (1 for a leaf);
+    ``leaves[level][label]`` counts the leaf values the hierarchy has below a node (1 for a leaf), at least for the labels of the rows;
     ``loss[level][label]`` is Iyengar's loss of the node: 0 for a leaf, 1 for the top,
     ``(leaves−1)/(all leaves−1)`` for categories and ``width/range`` for numbers and dates; ``measured`` tells which.
     """
@@ -50,16 +50,24 @@ class Paths:
         any leaf all is lost.
         """
         depth = len(leaf_rows[0]) if leaf_rows else len(rows[0])
-        leaves: list[dict[str, float]] = [dict(Counter(row[level] for row in leaf_rows)) for level in range(depth)]
-        leaves[0] = dict.fromkeys(leaves[0], 1.0)
+        counts: list[dict[str, float]] = [dict(Counter(row[level] for row in leaf_rows)) for level in range(depth)]
+        return cls.from_counts(rows, counts, len(leaf_rows))
+
+    @classmethod
+    def from_counts(cls, rows: Sequence[tuple[str, ...]], counts: Sequence[Mapping[str, float]], total: int) -> Paths:
+        """The same from ``counts[level][label]``, how many of the ``total`` leaves stand under a label.
+
+        Labels that no row has may be left out, but for the top.
+        """
+        leaves = [dict.fromkeys(counts[0], 1.0), *(dict(level) for level in counts[1:])]
         for row in rows:
             if row[0] in leaves[0]:
                 continue
             leaves[-1].setdefault(row[-1], 1.0)
-            for level in range(depth - 2, -1, -1):
+            for level in range(len(leaves) - 2, -1, -1):
                 if row[level] not in leaves[level]:
                     leaves[level][row[level]] = leaves[level + 1][row[level + 1]]
-        return cls(tuple(rows), tuple(leaves), _share_of(leaves, len(leaf_rows)))
+        return cls(tuple(rows), tuple(leaves), _share_of(leaves, total))
 
 
 def _share_of(leaves: Sequence[Mapping[str, float]], total: int) -> tuple[dict[str, float], ...]:
@@ -207,14 +215,9 @@ def _ladder(paths: Paths, *, missing: bool) -> Ladder:
     top = next(iter(paths.leaves[-1]), TOP)
     if missing:
         rows.append((None,) * (depth - 1) + (top,) if depth > 1 else (None,))
-    codes: list[dict[str | None, int]] = [{} for _ in range(depth)]
-    for row in rows:
-        for level, label in enumerate(row):
-            codes[level].setdefault(label, len(codes[level]))
-    ups = [np.zeros(len(codes[level]), dtype=np.int64) for level in range(depth - 1)]
-    for row in rows:
-        for level in range(depth - 1):
-            ups[level][codes[level][row[level]]] = codes[level + 1][row[level + 1]]
+    columns: list[Sequence[str | None]] = list(zip(*rows, strict=True)) if rows else [()] * depth
+    codes = [{label: code for code, label in enumerate(dict.fromkeys(column))} for column in columns]
+    ups = [_climb_of(codes[level], codes[level + 1], *columns[level : level + 2]) for level in range(depth - 1)]
     missing_loss = [0.0] * (depth - 1) + [1.0 if depth > 1 else 0.0]
 
     def column(table: Sequence[Mapping[str, float]], absent: Sequence[float]) -> tuple[Any, ...]:
@@ -233,6 +236,17 @@ def _ladder(paths: Paths, *, missing: bool) -> Ladder:
         loss=column(paths.loss, missing_loss),
         measured=paths.measured,
     )
+
+
+def _climb_of(
+    below: Mapping[str | None, int],
+    above: Mapping[str | None, int],
+    children: Sequence[str | None],
+    parents: Sequence[str | None],
+) -> NDArray[np.int64]:
+    """The code one level higher of every code, from the labels that stand above one another."""
+    parent = dict(zip(children, parents, strict=True))
+    return np.array([above[parent[label]] for label in below], dtype=np.int64)
 
 
 def require_single_parents(rows: Sequence[tuple[str, ...]], what: str) -> None:

@@ -4,50 +4,183 @@ from __future__ import annotations
 
 import csv
 import dataclasses
+import itertools
 import math
 import os
 import tempfile
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal, Protocol
 
+import numpy as np
+import polars as pl
 from pydantic import BeforeValidator, Field
 
 from sfumato.core.hierarchy import TOP, Hierarchy, Ladder, Paths, bind
 from sfumato.errors import OutputError, SchemaError
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 Row = tuple[str, ...]
 SHOWN = 5
 """How many problems of one kind are spelled out."""
 
 
-def paths_under(leaf_rows: Sequence[Row], values: Sequence[str], what: str, other: str | None = None) -> Paths:
+class Leaves(Protocol):
+    """A sound list of leaf rows."""
+
+    @property
+    def total(self) -> int:
+        """How many rows there are."""
+        ...
+
+    @property
+    def depth(self) -> int:
+        """How many levels they have."""
+        ...
+
+    @property
+    def top(self) -> str:
+        """The label that ends all of them."""
+        ...
+
+    def nodes(self, labels: Sequence[str]) -> dict[str, Row]:
+        """The paths of those labels that the list has, and maybe of others: where one occurs on several levels the lowest counts."""
+        ...
+
+    def counts(self, labels: Sequence[str]) -> list[dict[str, float]]:
+        """Per level how many rows each label has, at least for those on the paths of these labels, and for the top."""
+        ...
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class LeafRows(Leaves):
+    """Rows as they are written."""
+
+    rows: Sequence[Row]
+
+    @property
+    def total(self) -> int:
+        """How many rows there are."""
+        return len(self.rows)
+
+    @property
+    def depth(self) -> int:
+        """How many levels they have."""
+        return len(self.rows[0])
+
+    @property
+    def top(self) -> str:
+        """The label that ends all of them."""
+        return self.rows[0][-1]
+
+    def nodes(self, labels: Sequence[str]) -> dict[str, Row]:
+        """Every label of the list with the path it has as a value."""
+        known = {row[0]: row for row in self.rows}
+        for level in range(1, self.depth):
+            for row in self.rows:
+                if row[level] not in known:
+                    known[row[level]] = (row[level],) * level + row[level:]
+        return known
+
+    def counts(self, labels: Sequence[str]) -> list[dict[str, float]]:
+        """Per level how many rows each label has."""
+        return [dict(Counter(row[level] for row in self.rows)) for level in range(self.depth)]
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class LeafColumns(Leaves):
+    """Many rows, level by level: nothing is done row by row but for the labels that are asked for.
+
+    ``levels[j][i]`` is the label of row *i* on level *j*, ``codes[j][i]`` its number there.
+    """
+
+    levels: tuple[pl.Series, ...]
+    codes: tuple[NDArray[np.int64], ...]
+
+    @classmethod
+    def sound(cls, levels: Sequence[pl.Series]) -> LeafColumns | None:
+        """The list, or None where :func:`require_sound` finds something wrong with it."""
+        codes = tuple(level.rank("dense").to_numpy().astype(np.int64) - 1 for level in levels)
+        if len(levels) < 2 or not len(codes[-1]) or codes[-1].any():
+            return None
+        for below, above in itertools.pairwise(codes):
+            parent = np.zeros(int(below.max()) + 1, dtype=np.int64)
+            parent[below] = above
+            if not np.array_equal(parent[below], above):
+                return None
+        return cls(tuple(levels), codes)
+
+    @property
+    def total(self) -> int:
+        """How many rows there are."""
+        return len(self.levels[0])
+
+    @property
+    def depth(self) -> int:
+        """How many levels they have."""
+        return len(self.levels)
+
+    @property
+    def top(self) -> str:
+        """The label that ends all of them."""
+        return str(self.levels[-1][0])
+
+    def nodes(self, labels: Sequence[str]) -> dict[str, Row]:
+        """The paths of those labels that the list has."""
+        known: dict[str, Row] = {}
+        for level, places in self._places(labels).items():
+            above = [column.gather(places).to_list() for column in self.levels[level:]]
+            known.update({row[0]: row[:1] * level + row for row in zip(*above, strict=True)})
+        return known
+
+    def counts(self, labels: Sequence[str]) -> list[dict[str, float]]:
+        """Per level how many rows the labels on the paths of these have."""
+        found: list[dict[str, float]] = [{} for _ in self.levels]
+        found[-1][self.top] = self.total
+        for own, places in self._places(labels).items():
+            for level in range(own, self.depth - 1):
+                codes = self.codes[level]
+                rows = np.bincount(codes)[codes[places]].tolist()
+                found[level].update(zip(self.levels[level].gather(places).to_list(), rows, strict=True))
+        return found
+
+    def _places(self, labels: Sequence[str]) -> dict[int, NDArray[np.int64]]:
+        """By the lowest level that has labels: one row for each of them."""
+        missing, found = set(labels), {}
+        for level, column in enumerate(self.levels):
+            rows = column.is_in(pl.Series([*missing], dtype=pl.String).implode()).arg_true().to_numpy()
+            if len(rows):
+                found[level] = rows[np.unique(self.codes[level][rows], return_index=True)[1]].astype(np.int64)
+                missing.difference_update(column.gather(found[level]).to_list())
+            if not missing:
+                break
+        return found
+
+
+def paths_under(leaves: Leaves, values: Sequence[str], what: str, other: str | None = None) -> Paths:
     """Paths of values under listed leaves; ``other`` adopts the values that are not listed.
 
     A value may be any node of the list; where a label occurs on several levels the lowest counts. The label
     ``*`` (a suppressed cell) is always understood as the top.
     """
-    known = _node_rows(leaf_rows)
+    asked = [*values, *([] if other is None else [other])]
+    known, inner = leaves.nodes(asked), leaves.depth - 1
+    known.setdefault(TOP, (TOP,) * inner + (leaves.top,))
     listed = None if other is None else known.get(other)
     if other is not None and listed is None:
-        known[other] = (other,) * (len(leaf_rows[0]) - 1) + leaf_rows[0][-1:]
+        known[other] = (other,) * inner + (leaves.top,)
     adopted = _adopted([v for v in values if v not in known], len(values), known, what, other)
     if other is not None and listed is None and not adopted and other in values:
         adopted[other] = known[other]  # nothing below it is known: it is a leaf like the others
     rows = [adopted.get(v) or known[v] for v in values]
-    return Paths.from_leaf_rows(rows, [*leaf_rows, *adopted.values()])
-
-
-def _node_rows(leaf_rows: Sequence[Row]) -> dict[str, Row]:
-    """Every label of the list with the path it has as a value."""
-    known = {row[0]: row for row in leaf_rows}
-    depth = len(leaf_rows[0])
-    for level in range(1, depth):
-        for row in leaf_rows:
-            if row[level] not in known:
-                known[row[level]] = (row[level],) * level + row[level:]
-    known.setdefault(TOP, (TOP,) * (depth - 1) + leaf_rows[0][-1:])
-    return known
+    counts = leaves.counts(asked)
+    for row in adopted.values():
+        for count, label in zip(counts, row, strict=True):
+            count[label] = count.get(label, 0.0) + 1.0
+    return Paths.from_counts(rows, counts, leaves.total + len(adopted))
 
 
 def _adopted(uncovered: list[str], total: int, known: dict[str, Row], what: str, other: str | None) -> dict[str, Row]:

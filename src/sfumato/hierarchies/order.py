@@ -11,7 +11,7 @@ from pydantic import AfterValidator, Field
 from sfumato.core.hierarchy import TOP, Hierarchy, Paths
 from sfumato.core.parameters import parameters
 from sfumato.errors import ParameterError
-from sfumato.hierarchies.listed import Label, paths_under
+from sfumato.hierarchies.listed import Label, LeafRows, paths_under
 
 Size = Annotated[int, Field(ge=2)]
 
@@ -57,7 +57,7 @@ class Order(Hierarchy):
 
     def paths(self, values: Sequence[str], counts: Sequence[int]) -> Paths:
         """Paths of the distinct values; values that are not listed are counted and refused."""
-        return paths_under(self._rows(), values, "order")
+        return paths_under(LeafRows(self._rows()), values, "order")
 
     def _rows(self) -> list[tuple[str, ...]]:
         levels = [_group_labels(self.values, size) for size in self.sizes]

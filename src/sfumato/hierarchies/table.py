@@ -9,7 +9,7 @@ from pydantic import AfterValidator, Field
 
 from sfumato.core.hierarchy import Hierarchy, Paths
 from sfumato.core.parameters import parameters
-from sfumato.hierarchies.listed import Catch, Label, paths_under, require_other_below_top, require_sound
+from sfumato.hierarchies.listed import Catch, Label, LeafRows, paths_under, require_other_below_top, require_sound
 
 
 @parameters
@@ -49,7 +49,7 @@ class Table(Hierarchy):
 
     def paths(self, values: Sequence[str], counts: Sequence[int]) -> Paths:
         """Paths of the distinct values; without ``other``, values that are not listed are counted and refused."""
-        return paths_under(self._rows, values, "table", self.other)
+        return paths_under(LeafRows(self._rows), values, "table", self.other)
 
 
 def hierarchy_table(rows: Sequence[Sequence[str]], *, other: str | None = None) -> Table:

@@ -10,7 +10,7 @@ from pydantic import AfterValidator, Field
 from sfumato.core.hierarchy import Hierarchy, Paths, require_single_parents
 from sfumato.core.parameters import parameters
 from sfumato.errors import ParameterError
-from sfumato.hierarchies.listed import Catch, label_text, paths_under, require_other_below_top
+from sfumato.hierarchies.listed import Catch, LeafRows, label_text, paths_under, require_other_below_top
 
 DEEPEST = 100
 """More levels than this are taken for a mapping that contains itself."""
@@ -63,7 +63,7 @@ class Tree(Hierarchy):
 
     def paths(self, values: Sequence[str], counts: Sequence[int]) -> Paths:
         """Paths of the distinct values; without ``other``, values that are not listed are counted and refused."""
-        return paths_under(self._rows(), values, "tree", self.other)
+        return paths_under(LeafRows(self._rows()), values, "tree", self.other)
 
     def _rows(self) -> list[tuple[str, ...]]:
         """One path per leaf, the short ones filled up at the bottom."""
