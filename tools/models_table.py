@@ -7,7 +7,7 @@ import re
 from pathlib import Path
 
 from sfumato import registry
-from sfumato.cli.prose import AGAINST, formula
+from sfumato.cli.explain import AGAINST, formula
 
 PAGE = Path(__file__).resolve().parents[1] / "docs" / "models.md"
 BEGIN, END = "<!-- models: begin -->\n", "<!-- models: end -->"

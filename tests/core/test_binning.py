@@ -10,11 +10,10 @@ from hypothesis import strategies as st
 
 import sfumato as sf
 from sfumato.core.dataset import Dataset
-from sfumato.core.edges import date_edges, number_edges, round_step
 from sfumato.core.pair import Pair
 from sfumato.core.step import Goal
 from sfumato.errors import Unsatisfiable
-from sfumato.formulas.binning import binned, table_distance
+from sfumato.formulas.binning import binned, date_edges, number_edges, round_step, table_distance
 from sfumato.steps.local.local_recoding import LocalRecoding
 from sfumato.steps.local.mondrian import Mondrian
 from tests.steps.mixed_tables import mixed_tables

@@ -107,6 +107,6 @@ def test_generators_refuse_tables_without_rows_and_negative_seeds(name: str) -> 
 
 def test_import_loads_nothing_heavy() -> None:
     heavy = ["pandas", "pyarrow", "scipy", "numba", "altair"]
-    script = f"import sys, sfumato.examples.hospital; print([m for m in {heavy} if m in sys.modules])"
+    script = f"import sys, sfumato.examples.generated; print([m for m in {heavy} if m in sys.modules])"
     told = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
     assert told.stdout.strip() == "[]"

@@ -8,7 +8,7 @@ import pytest
 from sfumato import examples
 from sfumato.core.schema import Role
 from sfumato.errors import ParameterError
-from sfumato.examples.household_survey import REGIONS
+from sfumato.examples.generated import REGIONS
 
 
 @pytest.fixture(scope="module")

@@ -10,7 +10,7 @@ from sfumato import examples
 from sfumato.core.evidence import gather
 from sfumato.core.schema import Schema
 from sfumato.errors import ParameterError
-from sfumato.models.delta_disclosure import DeltaDisclosure
+from sfumato.models.beta_likeness import DeltaDisclosure
 from tests import oracle
 from tests.models.counted_tables import counted_classes, evidence_of, table_of, verdict_of
 

@@ -16,7 +16,7 @@ from sfumato.core.evidence import gather
 from sfumato.core.step import Goal
 from sfumato.errors import Unsatisfiable
 from sfumato.models import AverageRisk, ExpectedReidentifications, KAnonymity, RecordsAtRisk
-from sfumato.models.fewest_records import fewest_records
+from sfumato.models.risk_thresholds import fewest_records
 from sfumato.steps import GlobalRecoding
 from tests import oracle
 from tests.random_tables import tables

@@ -15,7 +15,7 @@ from sfumato.core.schema import Schema
 from sfumato.errors import ParameterError, SchemaError
 from sfumato.hierarchies import intervals, suppress
 from sfumato.models import DeltaPresence, KAnonymity, KMap
-from sfumato.models.k_map import least_population
+from sfumato.models.population import least_population
 from tests.oracle import generalised, population_matches, surely_in_population
 from tests.random_tables import tables
 

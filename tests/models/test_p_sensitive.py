@@ -8,8 +8,7 @@ from sfumato import examples
 from sfumato.core.evidence import gather
 from sfumato.errors import ParameterError
 from sfumato.models.k_anonymity import KAnonymity
-from sfumato.models.l_diversity import LDiversity
-from sfumato.models.p_sensitive import PSensitive, max_groups
+from sfumato.models.l_diversity import LDiversity, PSensitive, max_groups
 from tests import oracle
 from tests.models.counted_tables import counted_classes, evidence_of, verdict_of
 

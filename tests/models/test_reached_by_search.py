@@ -15,7 +15,7 @@ from sfumato.core.evidence import gather
 from sfumato.core.schema import Attribute, Kind, Role
 from sfumato.core.step import Goal
 from sfumato.errors import Unsatisfiable
-from sfumato.models.delta_disclosure import DeltaDisclosure
+from sfumato.models.beta_likeness import DeltaDisclosure
 from sfumato.models.t_closeness import TCloseness
 from sfumato.steps.recoding.global_recoding import GlobalRecoding
 from tests import oracle

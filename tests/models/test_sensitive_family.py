@@ -18,11 +18,9 @@ from sfumato.core.step import Goal
 from sfumato.errors import ParameterError, SchemaError, Unsatisfiable
 from sfumato.hierarchies import Suppress
 from sfumato.models.alpha_k import AlphaKAnonymity
-from sfumato.models.beta_likeness import BetaLikeness
-from sfumato.models.delta_disclosure import DeltaDisclosure
+from sfumato.models.beta_likeness import BetaLikeness, DeltaDisclosure
 from sfumato.models.k_anonymity import KAnonymity
-from sfumato.models.l_diversity import LDiversity
-from sfumato.models.p_sensitive import PSensitive
+from sfumato.models.l_diversity import LDiversity, PSensitive
 from sfumato.models.t_closeness import TCloseness
 from sfumato.registry import build, write
 from sfumato.steps import GlobalRecoding, KMember, LocalRecoding, Mondrian

@@ -17,8 +17,8 @@ from sfumato.core.encoding import encode
 from sfumato.core.hierarchy import bind
 from sfumato.profiling.columns import look_at
 from sfumato.profiling.generalized import intervals_around, widths_for
+from sfumato.profiling.kinds import _vocabularies, known_order
 from sfumato.profiling.suggested import kept, suggest
-from sfumato.profiling.vocabularies import _vocabularies, known_order
 
 DRAW = random.Random(5)
 DAYS = [datetime.date(1950, 1, 1) + datetime.timedelta(days=17 * i) for i in range(300)]

@@ -17,8 +17,8 @@ from sfumato.errors import ParameterError, SchemaError, Unsatisfiable
 from sfumato.hierarchies import Table
 from sfumato.hierarchies.file import read_hierarchy
 from sfumato.models.k_anonymity import KAnonymity
-from sfumato.models.k_map import KMap
 from sfumato.models.l_diversity import LDiversity
+from sfumato.models.population import KMap
 from sfumato.models.risk_thresholds import AverageRisk
 from sfumato.models.t_closeness import TCloseness
 from sfumato.steps.local.local_recoding import LocalRecoding

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 import sfumato as sf
 from sfumato.core.dataset import Dataset
 from sfumato.errors import SchemaError
-from sfumato.steps.masking.rounding import controlled_ups
+from sfumato.steps.masking.coding import controlled_ups
 from tests.oracles import masking as oracle
 from tests.steps.masking_contract import people, run
 

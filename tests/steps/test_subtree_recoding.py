@@ -19,12 +19,11 @@ from sfumato.errors import ParameterError, SchemaError, Unsatisfiable
 from sfumato.hierarchies import Table
 from sfumato.models.k_anonymity import KAnonymity
 from sfumato.models.l_diversity import LDiversity
-from sfumato.steps.taxonomy.bottom_up import BottomUpGeneralization
-from sfumato.steps.taxonomy.bottom_up import _Generalising as Generalising
 from sfumato.steps.taxonomy.cut import best_split, entropy, gain
+from sfumato.steps.taxonomy.greedy import BottomUpGeneralization, TopDownSpecialization
+from sfumato.steps.taxonomy.greedy import _Generalising as Generalising
+from sfumato.steps.taxonomy.greedy import _Specialising as Specialising
 from sfumato.steps.taxonomy.ground import Ground
-from sfumato.steps.taxonomy.top_down import TopDownSpecialization
-from sfumato.steps.taxonomy.top_down import _Specialising as Specialising
 from tests import oracle
 from tests.random_tables import RandomTable, tables
 

@@ -1,4 +1,4 @@
-"""The command line: one file a command."""
+"""The command line: commands that belong together share a file."""
 
 from __future__ import annotations
 
@@ -9,8 +9,7 @@ from typing import Any
 from rich.markup import escape
 from typer.exceptions import TyperException
 
-from sfumato.cli.talk import tell
-from sfumato.cli.usage import in_our_words
+from sfumato.cli.talk import in_our_words, tell
 from sfumato.core.interrupts import done, pressed, watching
 from sfumato.errors import SfumatoError
 

@@ -1,8 +1,9 @@
-"""``sfumato assess``: what an intruder can do with a table today."""
+"""``sfumato profile`` and ``sfumato assess``: look at a table, propose a recipe, say how exposed its people are."""
 
 from __future__ import annotations
 
 import dataclasses
+import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -12,7 +13,8 @@ from rich.markup import escape
 from rich.table import Table
 
 from sfumato.cli.options import Data, Json, Quiet, read_data, reading
-from sfumato.cli.talk import bar, give_json, out, progress, share
+from sfumato.cli.talk import bar, give_json, out, progress, share, tell
+from sfumato.core.schema import Role
 from sfumato.core.source import NOTHING_SAID, Intake
 from sfumato.errors import ParameterError
 
@@ -22,6 +24,40 @@ if TYPE_CHECKING:
     from sfumato.core.model import Model, Verdict
     from sfumato.core.recipe import Recipe
     from sfumato.registry import Question
+
+
+# ``sfumato profile``: propose a recipe.
+
+
+@reading
+def profile(
+    data: Data,
+    json: Json = False,
+    quiet: Quiet = False,
+    intake: Intake = NOTHING_SAID,
+) -> None:
+    """Look at a table and propose a recipe: roles, kinds and hierarchies, every guess marked with its reason.
+
+    The recipe goes to stdout: [bold]sfumato profile visits.csv > visits.yaml[/]. No value of a person is printed.
+    """
+    from sfumato.profiling.yaml_text import recipe_text
+    from sfumato.verbs import profile as propose
+
+    dataset = read_data(data, quiet=quiet, intake=intake)
+    with progress("trying means", quiet=quiet):
+        proposal = propose(dataset)
+    if json:
+        give_json(dataclasses.asdict(proposal))
+        return
+    sys.stdout.write(recipe_text(proposal))
+    asked = len(proposal.with_roles(Role.ASK))
+    width = len(dataset.columns)
+    first = f"decide the {asked} with role 'ask' and " if asked else ""
+    tell(
+        f"{len(dataset):,} rows, {width} column{'' if width == 1 else 's'} looked at; {first}check every line marked 'guess'",
+        quiet=quiet,
+    )
+
 
 Told = dict[str, Any]
 

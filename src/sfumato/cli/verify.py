@@ -1,16 +1,60 @@
-"""``sfumato verify``: recompute a certificate."""
+"""``sfumato check``, ``sfumato verify`` and ``sfumato keygen``: judge a release, recompute its certificate, and a key to sign one."""
 
 from __future__ import annotations
 
+import dataclasses
 from pathlib import Path
 from typing import Annotated
 
 import typer
 from rich.markup import escape
 
-from sfumato.cli.options import Json, Population, Quiet, read_beside, read_data, reading
-from sfumato.cli.talk import give_json, out, progress
+from sfumato.cli.options import Data, Json, Population, Quiet, RecipeFile, read_beside, read_data, reading
+from sfumato.cli.talk import give_json, out, progress, tell
+from sfumato.core.evidence import needed
 from sfumato.core.source import NOTHING_SAID, Intake
+from sfumato.errors import OutputError
+
+# ``sfumato check``: a gate for pipelines.
+
+
+@reading
+def check(
+    data: Data,
+    recipe: RecipeFile,
+    original: Annotated[
+        str | None, typer.Option(help="the table before anything was released of it, for promises that compare with it")
+    ] = None,
+    population: Population = None,
+    json: Json = False,
+    quiet: Quiet = False,
+    intake: Intake = NOTHING_SAID,
+) -> None:
+    """Judge a released table by a recipe; exit code 1 when a promise does not hold or a direct identifier is left."""
+    from sfumato import recipe_files as recipes
+    from sfumato.release.written import read_certified
+    from sfumato.verbs import check as judge
+
+    made = recipes.load(recipe)
+    dataset = None if data == "-" or intake.said() else read_certified(Path(data))
+    if dataset is None:
+        as_said = dataclasses.replace(made, intake=made.intake.layout)
+        dataset = read_data(data, quiet=quiet, intake=intake, recipe=as_said)
+    else:
+        tell("[dim]note: read as the certificate beside it says[/]", quiet=quiet)
+    with progress("judging", quiet=quiet):
+        before = None if original is None else read_data(original, quiet=True, recipe=made)
+        verdicts = judge(dataset, made, original=before, population=read_beside(population))
+    if before is None and needed(made.meet, made.schema).reference:
+        tell("[dim]note: the released table stands for the original one; --original names that[/]", quiet=quiet)
+    if json:
+        give_json({"holds": all(verdicts), "verdicts": [v.to_dict() for v in verdicts]})
+    else:
+        for verdict in verdicts:
+            mark = "[green]✓[/]" if verdict.holds else "[red]✗[/]"
+            out().print(f"{mark} [bold]{escape(verdict.promise)}[/]: {escape(verdict.sentence)}", soft_wrap=True)
+    if not all(verdicts):
+        raise typer.Exit(1)
 
 
 @reading
@@ -45,3 +89,22 @@ def verify(
             out().print(f"{marks[claim.status]} [bold]{escape(claim.name)}[/]: {escape(claim.detail)}", soft_wrap=True)
     if not found.holds:
         raise typer.Exit(1)
+
+
+# ``sfumato keygen``: a key to sign certificates with.
+
+
+def keygen(
+    file: Annotated[Path, typer.Argument(help="where the private key goes, for example office.pem")],
+    quiet: Quiet = False,
+) -> None:
+    """Make an Ed25519 key pair: the private key signs certificates, the public one (.pub.pem) is given away."""
+    from sfumato.release.certificates import new_key
+
+    try:
+        new_key(file)
+    except FileExistsError:
+        raise OutputError(f"{file} already exists; a key is never overwritten") from None
+    except OSError as error:
+        raise OutputError(f"cannot write {file}: {error.strerror}") from None
+    tell(f"keep {file} secret; give {file.with_suffix('.pub.pem')} to whoever verifies", quiet=quiet)

@@ -6,8 +6,7 @@ from sfumato.dp.budget import Budget, Loss, composed
 from sfumato.dp.ledger import Ledger
 from sfumato.dp.planner import Choice, belief_after, choices, epsilon_for, epsilon_for_belief, expected_error, success
 from sfumato.dp.question import Answer
-from sfumato.dp.session import Session, session
-from sfumato.dp.timing import Quantum, SlowReply
+from sfumato.dp.session import Quantum, Session, SlowReply, session
 
 __all__ = [
     "Answer",

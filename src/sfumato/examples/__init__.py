@@ -16,7 +16,6 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from sfumato.errors import ParameterError, did_you_mean
-from sfumato.examples.benchmark_table import large
 from sfumato.examples.closeness_tables import (
     ancona,
     conditions,
@@ -35,8 +34,7 @@ from sfumato.examples.closeness_tables import (
     salaries,
     students,
 )
-from sfumato.examples.hospital import hospital, visits
-from sfumato.examples.household_survey import survey
+from sfumato.examples.generated import hospital, large, survey, visits
 from sfumato.examples.literature import faggioli, patients, regions, sandhu, special_uniques, torra, weighted_keys
 
 if TYPE_CHECKING:

@@ -13,8 +13,8 @@ from sfumato.core.classes import Counts
 from sfumato.core.model import TOLERANCE, Evidence, Facts, Model, Needs, SensitiveModel, Verdict, before_masking
 from sfumato.core.parameters import parameters
 from sfumato.errors import ParameterError, SchemaError
-from sfumato.models.ground import axis, axis_problem
 from sfumato.models.sensitive import Reference, extreme, needs_of, share_of_records, verdict
+from sfumato.models.t_closeness import axis, axis_problem
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

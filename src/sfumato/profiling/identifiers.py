@@ -3,17 +3,198 @@
 from __future__ import annotations
 
 import dataclasses
+import ipaddress
 import re
+from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 import polars as pl
 
+from sfumato.core.free_text import words_of_free_text
 from sfumato.profiling.check_digits import find_number
 from sfumato.profiling.finding import Finding, Sample, percent, sample_of, share
 from sfumato.profiling.generalized import looks_grouped
 from sfumato.profiling.kinds import date_form
-from sfumato.profiling.lexicon_direct import META_WORDS, NEVER_NUMBERS, PERSON_WORDS, THING_WORDS
-from sfumato.profiling.patterns import find_pattern
+from sfumato.profiling.lexicon_direct import META_WORDS, NEVER_NUMBERS, PERSON_WORDS, THING_WORDS, words_in
 from sfumato.profiling.words import Match, find
+
+if TYPE_CHECKING:
+    from re import Pattern
+
+
+# Identifiers recognised by the look of the values: addresses of machines and mail, codes, names, free text.
+
+EMAIL = re.compile(r"[^\s@<>,;]+@[^\s@<>,;]+\.[^\s@<>,;.]{2,}")
+_URL = re.compile(r"(?:https?://|ftp://|www\.)\S+", re.I)
+_MAC = re.compile(r"(?:[0-9a-f]{2}[:-]){5}[0-9a-f]{2}", re.I)
+_UUID = re.compile(r"\{?[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\}?", re.I)
+_HASH = re.compile(r"(?=\D*\d)(?=[^a-f]*[a-f])(?:[0-9a-f]{32}|[0-9a-f]{40}|[0-9a-f]{64}|[0-9a-f]{128})", re.I)
+_VIN = re.compile(r"(?=\D*\d)(?=[^A-Z]*[A-Z])[A-HJ-NPR-Z0-9]{17}")
+_POINT = re.compile(r"-?\d{1,2}\.\d{3,}\s*[,; ]\s*-?\d{1,3}\.\d{3,}")
+_PLATE = re.compile(
+    r"[A-ZÄÖÜ]{1,3}-[A-Z]{1,2} \d{1,4}[EH]?"  # Germany
+    r"|[A-Z]{2}-\d{3}-[A-Z]{2}"  # France
+    r"|\d{4} [BCDFGHJKLMNPRSTVWXYZ]{3}"  # Spain
+    r"|[A-Z]{2} \d{3} [A-Z]{2}"  # Italy, written apart
+    r"|(?:[A-Z]{2}|\d{2})-(?:[A-Z]{2}|\d{2})-(?:[A-Z]{2}|\d{2})(?<=[A-Z0-9])(?<!\d\d-\d\d-\d\d)"  # Netherlands, Portugal
+    r"|[A-Z]{2}\d{2} [A-Z]{3}"  # United Kingdom
+)
+
+_FORMATS: tuple[tuple[str, Pattern[str], float, float], ...] = (
+    ("web address", _URL, 0.8, 0.8),
+    ("device id", _MAC, 0.9, 0.95),
+    ("record id", _UUID, 0.9, 0.8),
+    ("pseudonym or hash", _HASH, 0.95, 0.7),
+    ("vehicle number", _VIN, 0.95, 0.7),
+    ("exact location", _POINT, 0.9, 0.9),
+    ("licence plate", _PLATE, 0.95, 0.5),
+)
+"""What, its form, the share of values that must have it, and the confidence that gives."""
+
+_LOOKS = {
+    "web address": "web addresses",
+    "device id": "hardware (MAC) addresses",
+    "record id": "universally unique ids",
+    "pseudonym or hash": "hash values, which stand for a person",
+    "vehicle number": "vehicle identification numbers",
+    "exact location": "coordinates of a place",
+    "licence plate": "licence plates",
+}
+
+
+def find_pattern(sample: Sample) -> Finding | None:
+    """The first identifier whose look the values have, or None."""
+    for detector in _DETECTORS:
+        found = detector(sample)
+        if found is not None:
+            return found
+    return None
+
+
+def _email(sample: Sample) -> Finding | None:
+    """E-mail addresses; a few of them inside other text are enough to give people away."""
+    holding = sum(1 for text in sample.texts if "@" in text and EMAIL.search(text))
+    part = holding / len(sample.texts)
+    if part >= 0.5:
+        return Finding("e-mail address", f"{percent(part)} of the values are e-mail addresses", 0.98)
+    if part >= 0.01 and holding >= 2:
+        return Finding("free text", f"{percent(part)} of the values contain an e-mail address", 0.85)
+    return None
+
+
+def _machine_address(sample: Sample) -> Finding | None:
+    part = share(_is_ip, sample.texts, at_most=1000)
+    if part < 0.95 or len(sample.texts) < 3:
+        return None
+    return Finding("ip address", f"{percent(part)} of the values are network (IP) addresses", 0.9)
+
+
+def _is_ip(text: str) -> bool:
+    if text.count(".") != 3 and text.count(":") < 2:
+        return False
+    try:
+        ipaddress.ip_address(text)
+    except ValueError:
+        return False
+    return True
+
+
+def _format(sample: Sample) -> Finding | None:
+    if len(sample.texts) < 3:
+        return None
+    for what, pattern, enough, confidence in _FORMATS:
+        part = share(pattern.fullmatch, sample.texts)
+        if part >= enough:
+            return Finding(what, f"{percent(part)} of the values look like {_LOOKS[what]}", confidence)
+    return None
+
+
+def _free_text(sample: Sample) -> Finding | None:
+    """Long values with blanks that hardly repeat: nobody can say what is in them."""
+    words = words_of_free_text(pl.Series(sample.texts, dtype=pl.String), sample.cells)
+    if words is None:
+        return None
+    return Finding("free text", f"free text of about {words:.0f} words: names and places can hide in it", 0.8)
+
+
+def _person_names(sample: Sample) -> Finding | None:
+    """One to four words, many of them different common given names."""
+    if len(sample.texts) < 8 or share(_few_words, sample.texts) < 0.9:
+        return None
+    hits = [known for text in sample.texts if (known := _given_name(text, GIVEN_NAMES))]
+    part = len(hits) / len(sample.texts)
+    if part < 0.25 or len(set(hits)) < 8:
+        return None
+    return Finding(
+        "person name", f"{percent(part)} of the values contain a common given name", 0.6 + min(part, 0.9) / 3
+    )
+
+
+_FEW_WORDS = re.compile(r"[^\W\d_][^\W\d_'’.-]*(?:[ ,'’.-]+[^\W\d_]+){0,4}\.?")
+
+
+def _few_words(text: str) -> bool:
+    return len(text) <= 60 and _FEW_WORDS.fullmatch(text) is not None
+
+
+def _given_name(text: str, known: frozenset[str]) -> str | None:
+    return next((word for word in re.split(r"[ ,.-]+", text.lower()) if word in known), None)
+
+
+_DETECTORS: tuple[Callable[[Sample], Finding | None], ...] = (
+    _email,
+    _machine_address,
+    _format,
+    _free_text,
+    _person_names,
+)
+
+
+# Common given names of several languages: enough of them in a column, and it holds names of people.
+#
+# The list is ours, short on purpose: a column is recognised by *many different* names, not by rare ones.
+
+GIVEN_NAMES = words_in(
+    """
+    james john robert michael william david richard joseph thomas charles christopher daniel matthew anthony mark donald
+    steven paul andrew joshua kenneth kevin brian george timothy ronald edward jason jeffrey ryan jacob gary nicholas eric
+    jonathan stephen larry justin scott brandon benjamin samuel gregory alexander patrick frank raymond jack dennis jerry
+    tyler aaron jose adam nathan henry zachary douglas peter kyle noah ethan liam oliver harry leo oscar arthur archie
+    mary patricia jennifer linda elizabeth barbara susan jessica sarah karen lisa nancy betty margaret sandra ashley
+    kimberly emily donna michelle carol amanda melissa deborah stephanie rebecca sharon laura cynthia dorothy amy kathleen
+    angela shirley emma brenda pamela nicole samantha katherine christine helen debra rachel carolyn janet maria catherine
+    heather diane olivia julie joyce victoria ruth virginia lauren kelly christina joan evelyn judith andrea hannah megan
+    alice jean doris jacqueline martha gloria teresa sara ann anne julia isabella mia sophia charlotte amelia ella lily
+    hans klaus werner günter gerhard horst helmut heinz manfred jürgen wolfgang dieter karl walter uwe bernd ralf andreas
+    stefan matthias markus martin sebastian tobias florian felix lukas jonas maximilian moritz finn luca anton ursula
+    monika petra renate helga karin brigitte ingrid erika christa sabine heike gisela claudia susanne katrin silke birgit
+    anja tanja nadine melanie katharina lena leonie johanna greta frieda anna sophie marie hanna lea clara
+    jean pierre michel philippe alain patrick nicolas christophe laurent frédéric olivier sébastien julien antoine françois
+    jacques gérard bernard yves thierry éric pascal guillaume mathieu thibault hugo louis jules gabriel raphaël nathan
+    nathalie isabelle sylvie catherine françoise monique valérie sandrine véronique céline chantal aurélie émilie camille
+    chloé manon inès jade louise léa zoé élodie amélie mathilde juliette margaux
+    antonio josé manuel francisco juan david javier carlos miguel rafael pedro ángel alejandro fernando sergio pablo jorge
+    luis alberto álvaro diego adrián raúl enrique ramón vicente andrés mateo santiago sebastián carmen josefa isabel
+    dolores pilar teresa ana cristina francisca antonia mercedes rosario elena lucía rosa concepción raquel marta beatriz
+    silvia patricia rocío pilar inmaculada valentina camila sofía ximena guadalupe
+    giuseppe giovanni mario luigi andrea francesco marco alessandro roberto stefano angelo vincenzo salvatore domenico
+    franco paolo luca giorgio lorenzo matteo davide simone giulia francesca chiara sara federica alessia valentina elisa
+    paola giovanna lucia caterina rosa angela elena silvia martina ilaria serena beatrice aurora ginevra
+    jan piet kees willem hendrik johannes cornelis jeroen bas sander maarten pieter ruben daan sem bram thijs lars johanna
+    wilhelmina cornelia hendrika petronella marieke anouk sanne femke lotte fleur eva tess saskia ingeborg
+    joão antónio manuel paulo carlos tiago gonçalo rui nuno ricardo bruno miguel pedro marcos lucas gustavo thiago felipe
+    ana maria fernanda juliana mariana adriana márcia aline camila larissa beatriz inês catarina matilde leonor
+    jan stanisław andrzej józef tadeusz jerzy zbigniew krzysztof henryk ryszard kazimierz marek marian piotr janusz
+    władysław adam wiesław zdzisław edward mieczysław roman mirosław grzegorz czesław dariusz wojciech jacek tomasz
+    paweł michał marcin łukasz kamil mateusz jakub szymon krystyna barbara ewa elżbieta zofia teresa danuta helena
+    irena jadwiga halina janina małgorzata agnieszka katarzyna magdalena joanna beata aleksandra natalia zuzanna oliwia
+    lars mikael anders johan erik per nils karl jan fredrik gustav magnus björn henrik axel elias emil hugo sven
+    birgitta margareta eva kristina elisabeth karin marie ingrid linnéa astrid elsa maja alva ebba saga freja sigrid
+    mohammed muhammad ahmed ali omar hassan ibrahim yusuf mustafa mehmet fatma aisha fatima zeynep emine hatice elif
+    aleksandr sergei dmitri ivan nikolai vladimir olga tatiana natalia svetlana irina anastasia petr pavel jiří zdeněk
+    jana marcela lenka wei ming li na fang hiroshi takashi yuki sakura kenji priya rahul amit anita sunita deepak
+    """
+)
 
 __all__ = ["Finding", "detect_identifier", "identify"]
 

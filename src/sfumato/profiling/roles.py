@@ -13,6 +13,8 @@ from sfumato.core.design import OFTEN_ALONE
 from sfumato.core.schema import Kind, Role
 from sfumato.profiling.columns import Column
 from sfumato.profiling.design import (
+    Difference,
+    differences,
     find_household,
     find_person,
     find_strata,
@@ -21,7 +23,6 @@ from sfumato.profiling.design import (
     warning_of_weight,
     weighs_records,
 )
-from sfumato.profiling.differences import Difference, differences
 from sfumato.profiling.finding import Finding, Sample, percent, share
 from sfumato.profiling.generalized import is_number, looks_grouped
 from sfumato.profiling.lexicon_direct import BODY_WORDS, words_in

@@ -11,8 +11,7 @@ from sfumato.core.encoding import label
 from sfumato.core.schema import Kind
 from sfumato.profiling.columns import Column
 from sfumato.profiling.generalized import intervals_around, is_number, looks_grouped, masked_side, widths_for
-from sfumato.profiling.kinds import all_dates, date_form
-from sfumato.profiling.vocabularies import MOST_VALUES, known_order
+from sfumato.profiling.kinds import MOST_VALUES, all_dates, date_form, known_order
 
 _CODED_FROM_LEFT = frozenset({"postal code", "region", "place of residence", "occupation"})
 """Concepts whose codes say the large group with their first characters."""

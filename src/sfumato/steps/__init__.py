@@ -5,11 +5,10 @@ from __future__ import annotations
 from sfumato.steps.local.k_member import KMember
 from sfumato.steps.local.local_recoding import LocalRecoding
 from sfumato.steps.local.mondrian import Mondrian
-from sfumato.steps.masking.coding import TopBottomCoding
+from sfumato.steps.masking.coding import Round, TopBottomCoding
 from sfumato.steps.masking.date_shift import ShiftDates
 from sfumato.steps.masking.noise import AddNoise
 from sfumato.steps.masking.recode import Recode
-from sfumato.steps.masking.rounding import Round
 from sfumato.steps.masking.sampling import Sample
 from sfumato.steps.microaggregation.bucketization import Bucketize
 from sfumato.steps.microaggregation.insensitive import InsensitiveMicroaggregate
@@ -22,15 +21,13 @@ from sfumato.steps.recoding.personal_levels import PersonalLevels
 from sfumato.steps.recoding.safe_k_anonymization import SafeAnonymize
 from sfumato.steps.suppression.suppression import Suppress
 from sfumato.steps.swapping.cross_swap import SwapAcross
-from sfumato.steps.swapping.data_swap import SwapData
+from sfumato.steps.swapping.data_swap import SwapData, SwapSimilar
 from sfumato.steps.swapping.pram import Pram
 from sfumato.steps.swapping.rank_swap import RankSwap
 from sfumato.steps.swapping.record_swap import SwapHouseholds
 from sfumato.steps.swapping.shuffle import ShuffleValues
-from sfumato.steps.swapping.similar_swap import SwapSimilar
-from sfumato.steps.taxonomy.bottom_up import BottomUpGeneralization
+from sfumato.steps.taxonomy.greedy import BottomUpGeneralization, TopDownSpecialization
 from sfumato.steps.taxonomy.k_optimize import KOptimize
-from sfumato.steps.taxonomy.top_down import TopDownSpecialization
 
 ALL = (
     GlobalRecoding,

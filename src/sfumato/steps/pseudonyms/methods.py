@@ -11,8 +11,15 @@ from typing import TYPE_CHECKING, Any, Literal
 from sfumato.core.encoding import SEPARATOR
 from sfumato.core.keys import derived
 from sfumato.errors import ParameterError, require
-from sfumato.steps.pseudonyms.codes import BITS, Asked, Encoding, digests, refuse_shared, written
-from sfumato.steps.pseudonyms.format_preserving import format_preserving
+from sfumato.steps.pseudonyms.format_preserving import (
+    BITS,
+    Asked,
+    Encoding,
+    digests,
+    format_preserving,
+    refuse_shared,
+    written,
+)
 from sfumato.vault import parts_of_identity
 
 if TYPE_CHECKING:

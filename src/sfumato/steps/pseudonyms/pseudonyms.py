@@ -17,7 +17,7 @@ from sfumato.core.parameters import parameters
 from sfumato.core.schema import Attribute, Kind, Role
 from sfumato.core.step import ColumnStep, Masked, Preserved
 from sfumato.errors import ParameterError, SchemaError
-from sfumato.steps.pseudonyms.codes import LONGEST, Asked, Encoding
+from sfumato.steps.pseudonyms.format_preserving import LONGEST, Asked, Encoding
 from sfumato.steps.pseudonyms.methods import CODED, KEYED, Algorithm, Fake, Method, made_by
 from sfumato.vault import Domain, read_vault, remember
 
