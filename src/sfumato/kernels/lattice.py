@@ -118,89 +118,58 @@ def tally(keys, records, gone, words, shifts, widths, costs, offsets, lost):
     return kept_classes, kept_records, squares
 
 
-# Loops of the walk over a whole lattice: what every node of a table keeps under k-anonymity.
+# The loop of towers: coarser and coarser tables stacked upon each other, and what their nodes keep under k-anonymity.
 #
-# The table is kept as *groups*: the classes that agree in all columns but the last one walked. A group has one key and
-# a run of entries, one for each code of the last column it holds. So rolling up any other column merges whole groups
-# and hashes far fewer keys than there are classes, and all levels of the last column are tallied in one pass.
+# A table is kept as *groups*: the classes that agree in all columns but one, the last. A group has one key and a run of
+# entries, one for each code of the last column it holds. So rolling up any other column merges whole groups and hashes
+# far fewer keys than there are classes, and all levels of the last column are tallied in one pass.
 #
-# Tables lie on a stack. The walk goes on by rolling up one column of the deepest table that is still fine enough; what
-# was rolled up from it before is dropped. Indices are unsigned where it is hot: they need no test for a negative one.
+# A coarser table is written behind the one it is rolled up from. Indices are unsigned where it is hot: they need no test
+# for a negative one.
 
 _ZERO, _ONE = np.uint64(0), np.uint64(1)
 _NOTHING, _LARGEST = np.int64(0), np.int64(2**62)
 
 
 @njit(cache=True, nogil=True)
-def walk(table, columns, ladder, last, k, scratch, out):
-    """Tally every node of a lattice.
+def climb(groups, entries, costs, bounds, column, maps, last, scratch, whole, lost):
+    """Roll up one column of a table in a tower, and tally the new table on every level of the last column.
 
-    ``table`` is ``groups, entries, costs``, at the lowest levels: a row a group with its key and where its entries begin and
-    end; a row an entry with the code of the last column and the records; a row a group with what the cells of its
-    columns cost. ``columns`` is ``shifts, widths, tops, strides, features``, one entry a column but the last: its bits, how
-    many levels it can climb, by how much a level moves the number of a node, and which cost its cells count to.
-    ``ladder`` is ``ups, up_at, prices, price_at``: ``ups[up_at[a, l] + code]`` is the code one level above *l* (0 at the top)
-    and ``prices[price_at[a, l] + code]`` what a cell costs at *l*; the last row is the last column. ``last`` is ``stride,
-    feature, starts``: the same for the last column, and where each of its levels begins when they are put one behind
-    the other, with one more at the end.
+    ``groups`` has a row a group with its key and where its entries begin and end, ``entries`` a row an entry with the code of
+    the last column and the records, ``costs`` a row a group with what the cells of its columns cost. ``bounds`` has a row
+    a table: its first group, the end of its groups, its first entry, the end of its entries.
 
-    ``scratch`` is room to work in: a power of two of hash slots, at least twice the groups; ``following, first, latest``
-    of the groups' size (``following`` all −1, ``first`` counting from 0); ``seen`` and ``sums`` (all 0) of two more than
-    the codes of all levels of the last column; ``whole`` (levels × 4) and ``lost`` (levels × costs and one);
-    ``level, place`` (all 0) of one more than the columns, ``bounds`` (all 0) with four entries a table of the stack.
+    ``column`` is ``source, target, shift, width, feature, k, levels``: the table to roll up and the one to write (the same: nothing
+    is rolled up), the bits of the column and which cost its cells count to, the size below which a class is suppressed, and
+    how many levels of the last column are tallied (0: the table is only written). ``maps`` is ``up, old, new``: the code above
+    every code of the column, what a cell costs before and, by the new code, after.
+    ``last`` is ``ups, prices, starts``: the levels of the last column one behind the other: the code one level above every code (0 at the
+    top), what a cell costs, and where each level begins, with one more at the end. ``scratch`` is room to work in: a power
+    of two of hash slots, at least twice the groups; three rows of the groups' length; ``seen`` and ``sums`` (all 0) of two
+    more than the codes of all levels of the last column.
 
-    ``out`` is ``suppressed, classes, squares, smallest, lost``, one entry a node: records in classes below *k*, kept
-    classes, the sum of their squared sizes, the smallest of them (0: there is none), and what the cells of suppressed
-    records would have cost, by feature.
+    ``whole`` receives, by level, records in classes below *k*, kept classes, the smallest of them and the sum of their
+    squared sizes; ``lost`` what the cells of suppressed records would have cost: first those of the last column, then
+    by feature.
     """
-    tops, strides = columns[2], columns[3]
-    level, place, bounds = scratch[8], scratch[9], scratch[10]  # place[a + 1]: the table that shows column a
-    depth = tops.size
-    bounds[0, 1], bounds[0, 3] = table[0].shape[0], table[1].shape[0]
-    node, source, target = np.int64(0), np.int64(0), np.int64(0)
-    while True:
-        _merge(table, bounds[source], bounds[target], ladder, last, k, scratch)
-        _write(scratch, last, out, node)
-        a = depth - 1
-        while a >= 0 and level[a] == tops[a]:
-            node -= level[a] * strides[a]
-            level[a] = 0
-            a -= 1
-        if a < 0:
-            return
-        source = place[a + 1]
-        target = source + 1
-        groups = _with_room(table[0], 2 * bounds[source, 1] - bounds[source, 0])
-        entries = _with_room(table[1], 2 * bounds[source, 3] - bounds[source, 2])
-        table = (groups, entries, _with_room(table[2], groups.shape[0]))
-        _roll_up(table, bounds[source], bounds[target], a, level[a], columns, ladder, scratch)
-        level[a] += 1
-        node += strides[a]
-        for b in range(a + 1, depth + 1):
-            place[b] = target
+    source, target = bounds[column[0]], bounds[column[1]]
+    if column[0] == column[1]:
+        links = scratch[1]
+        for g in range(source[1] - source[0]):
+            links[0, g], links[1, g] = _EMPTY, g
+    else:
+        _roll_up(groups, costs, source, target, column, maps, scratch)
+    _merge(groups, entries, costs, source, target, column, last, scratch, whole, lost)
 
 
 @njit(cache=True, nogil=True)
-def _with_room(rows, size):
-    """Rows that are at least so many; half as many more when they must be copied, so that this is rare."""
-    if rows.shape[0] >= size:
-        return rows
-    longer = np.empty((size + size // 2, rows.shape[1]), rows.dtype)
-    for i in range(rows.shape[0]):
-        for j in range(rows.shape[1]):
-            longer[i, j] = rows[i, j]
-    return longer
-
-
-@njit(cache=True, nogil=True)
-def _roll_up(table, source, target, a, level, columns, ladder, scratch):
-    """Write the groups within ``source`` behind it, with column *a* one level higher; chain the old ones to the new."""
-    groups, _, costs = table
-    shift, feature = np.uint64(columns[0][a]), columns[4][a]
-    mask = (_ONE << np.uint64(columns[1][a])) - _ONE
-    ups, prices = ladder[0], ladder[2]
-    up, price, next_price = ladder[1][a, level], ladder[3][a, level], ladder[3][a, level + 1]
-    slots, following, first, latest = scratch[0], scratch[1], scratch[2], scratch[3]
+def _roll_up(groups, costs, source, target, column, maps, scratch):
+    """Write the groups within ``source`` behind it, with one column higher; chain the old ones to the new."""
+    shift, feature = np.uint64(column[2]), column[4]
+    mask = (_ONE << np.uint64(column[3])) - _ONE
+    up, old, new_price = maps
+    slots, links = scratch[0], scratch[1]
+    following, first, latest = links[0], links[1], links[2]
     bits = 4
     while (1 << bits) < 2 * (source[1] - source[0]):
         bits += 1
@@ -210,7 +179,7 @@ def _roll_up(table, source, target, a, level, columns, ladder, scratch):
     begin, count = source[1], np.int32(0)
     for g in range(source[0], source[1]):
         code = (groups[g, 0] >> shift) & mask
-        above = np.uint64(ups[up + code])
+        above = np.uint64(up[code])
         key = groups[g, 0] ^ ((code ^ above) << shift)
         h = (key * np.uint64(0x9E3779B97F4A7C15)) >> high_bits
         new = slots[h]
@@ -224,7 +193,7 @@ def _roll_up(table, source, target, a, level, columns, ladder, scratch):
             groups[begin + count, 0] = key
             for f in range(costs.shape[1]):
                 costs[begin + count, f] = costs[g, f]
-            costs[begin + count, feature] += prices[next_price + above] - prices[price + code]
+            costs[begin + count, feature] += new_price[above] - old[code]
             first[count] = latest[count] = here
             count += np.int32(1)
         else:
@@ -234,17 +203,16 @@ def _roll_up(table, source, target, a, level, columns, ladder, scratch):
 
 
 @njit(cache=True, nogil=True)
-def _merge(table, source, target, ladder, last, k, scratch):
+def _merge(groups, entries, costs, source, target, column, last, scratch, whole, lost):
     """Write the entries of the new groups, each merged from a chain of old ones, and tally them on every level.
 
     A code is written down whenever it comes and kept only when it is new, a size is added to both sides or to none:
     what cannot be guessed by the processor is not a branch.
     """
-    groups, entries, costs = table
-    following, first, seen, sums = scratch[1], scratch[2], scratch[4], scratch[5]
-    whole, lost, starts = scratch[6], scratch[7], last[2]
-    ups, prices, z = ladder[0], ladder[2], ladder[1].shape[0] - 1
-    for level in range(whole.shape[0]):
+    following, first, seen, sums = scratch[1][0], scratch[1][1], scratch[2], scratch[3]
+    ups, prices, starts = last
+    k, levels = column[5], column[6]
+    for level in range(levels):
         whole[level, 0], whole[level, 1], whole[level, 2], whole[level, 3] = 0, 0, _LARGEST, 0
         for f in range(lost.shape[1]):
             lost[level, f] = 0.0
@@ -258,25 +226,28 @@ def _merge(table, source, target, ladder, last, k, scratch):
                 n += _ONE if sums[code] == 0 else _ZERO
                 sums[code] += entries[e, 1]
             old = following[old]
-        for level in range(whole.shape[0]):
-            up, price, here, above = ladder[1][z, level], ladder[3][z, level], starts[level], starts[level + 1]
+        for i in range(n):
+            code = np.uint64(seen[i])
+            entries[end, 0], entries[end, 1] = code, sums[code]
+            end += _ONE
+            if levels == 0:
+                sums[code] = 0
+        for level in range(levels):
+            here, above = starts[level], starts[level + 1]
             gone, kept, least, squares, cost = _NOTHING, 0, whole[level, 2], _NOTHING, 0.0
             n, distinct = _ZERO, n
             for i in range(here, here + distinct):
-                code = np.uint64(seen[i])
-                size = np.int64(sums[here + code])
-                sums[here + code] = 0
-                if level == 0:
-                    entries[end, 0], entries[end, 1] = code, size
-                    end += _ONE
+                code = here + np.uint64(seen[i])
+                size = np.int64(sums[code])
+                sums[code] = 0
                 few = size < k
                 small = size if few else _NOTHING
                 gone += small
                 kept += 0 if few else 1
                 least = min(least, _LARGEST if few else size)
                 squares += _NOTHING if few else size * size
-                cost += np.float64(small) * prices[price + code]
-                next_code = np.uint64(ups[up + code])
+                cost += np.float64(small) * prices[code]
+                next_code = np.uint64(ups[code])
                 seen[above + n] = next_code
                 n += _ONE if sums[above + next_code] == 0 else _ZERO
                 sums[above + next_code] += size
@@ -287,23 +258,9 @@ def _merge(table, source, target, ladder, last, k, scratch):
             lost[level, 0] += cost
             for f in range(costs.shape[1]):
                 lost[level, 1 + f] += gone * costs[new, f]
-        sums[above] = 0  # above the top all went into one
+        sums[starts[levels]] = 0  # above the top all went into one
         groups[new, 1], groups[new, 2] = begin, end
     target[3] = end
-
-
-@njit(cache=True, nogil=True)
-def _write(scratch, last, out, node):
-    """Put what was added up where the nodes are."""
-    suppressed, classes, squares, smallest, missed = out
-    whole, lost = scratch[6], scratch[7]
-    for level in range(whole.shape[0]):
-        at = node + level * last[0]
-        suppressed[at], classes[at], squares[at] = whole[level, 0], whole[level, 1], whole[level, 3]
-        smallest[at] = whole[level, 2] if whole[level, 1] else 0
-        for f in range(lost.shape[1] - 1):
-            missed[at, f] = lost[level, 1 + f]
-        missed[at, last[1]] += lost[level, 0]
 
 
 # The loop that finds which points nothing beats.

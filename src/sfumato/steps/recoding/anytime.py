@@ -21,8 +21,9 @@ from typing import TYPE_CHECKING, Any
 from sfumato.core.objective import Tally
 from sfumato.core.progress import Progress, silent
 from sfumato.steps.recoding.lattice import Judged, Lattice, Node
-from sfumato.steps.recoding.optimal import SLACK, Outcome, Towers, better, tell
+from sfumato.steps.recoding.optimal import SLACK, Outcome, better, tell
 from sfumato.steps.recoding.tagging import History
+from sfumato.steps.recoding.towers import Towers
 
 if TYPE_CHECKING:
     from sfumato.core.classes import ClassTable

@@ -87,7 +87,7 @@ class Lattice:
             ladder = self.base.ladders[a]
             sums.append(
                 tuple(
-                    float(per_code @ self._cell_costs[a][level][ladder.climb(0, level)]) if per_code.size else 0.0
+                    float(per_code @ self.cell_costs[a][level][ladder.climb(0, level)]) if per_code.size else 0.0
                     for level in range(ladder.depth)
                 )
             )
@@ -101,7 +101,8 @@ class Lattice:
         return codes.astype(np.int64)
 
     @cached_property
-    def _cell_costs(self) -> list[list[NDArray[np.float64]]]:
+    def cell_costs(self) -> list[list[NDArray[np.float64]]]:
+        """Per column and level, what the objective says a cell with each code costs."""
         return [
             self.objective.costs(ladder, self._records_per_code(a, self.columns[a]))
             for a, ladder in enumerate(self.base.ladders)
@@ -111,7 +112,7 @@ class Lattice:
     def _flat_costs(self) -> tuple[NDArray[np.float64], list[list[int]]]:
         """All cell costs in one array, and where each column's level begins."""
         flat, offsets, position = [], [], 0
-        for levels in self._cell_costs:
+        for levels in self.cell_costs:
             starts = []
             for costs in levels:
                 starts.append(position)
@@ -218,18 +219,32 @@ class Lattice:
             offsets,
             lost,
         )
-        lacking = n - kept
-        cells = [(self.totals[a][classes.levels[a]] - lost[a] + lacking) / n if n else 0.0 for a in range(known)]
-        cells += [self._least_cost(a, lacking) / n if n else 0.0 for a in range(known, len(self.columns))]
-        levels = classes.levels[:known] + self.low[known:]
         own = self.objective.own(self._spread(classes, gone)) if self.objective.own and fixed is None else 0.0
-        return Tally(levels, self.tops, n, lacking, kept_classes, squares, cells, self.weights, own)
+        return self.tally_of(classes.levels[:known], n - kept, kept_classes, squares, lost, own)
+
+    def tally_of(
+        self,
+        levels: Node,
+        gone: int,
+        classes: int,
+        squares: float,
+        lost: Sequence[float] | NDArray[np.float64],
+        own: float = 0.0,
+    ) -> Tally:
+        """The tally of sums over the classes of a node, or of the first columns of nodes where fewer levels are given.
+
+        ``lost`` is, per column, what the cells of the ``gone`` records would have cost.
+        """
+        n, known = self.records, len(levels)
+        cells = [(self.totals[a][levels[a]] - lost[a] + gone) / n if n else 0.0 for a in range(known)]
+        cells += [self.least_cost(a, gone) / n if n else 0.0 for a in range(known, len(self.columns))]
+        return Tally(levels + self.low[known:], self.tops, n, gone, classes, squares, cells, self.weights, own)
 
     def _spread(self, classes: ClassTable, gone: NDArray[np.int64]) -> Spread:
         """The classes of a node one by one, for objectives that sums do not give."""
         costs = np.zeros(len(classes))
         for a, name in enumerate(self.columns):
-            costs += self._cell_costs[a][classes.levels[a]][classes.codes(name)]
+            costs += self.cell_costs[a][classes.levels[a]][classes.codes(name)]
         most = sum(all_values(ladder) for ladder in self.base.ladders)
         labels = None if self.label is None else classes.counts[self.label]
         majority = None if labels is None else np.zeros(len(classes), dtype=np.int64)
@@ -237,14 +252,14 @@ class Lattice:
             np.maximum.at(majority, np.repeat(np.arange(len(classes)), np.diff(labels.starts)), labels.counts)
         return Spread(costs, classes.records, classes.records - gone, most, self.base.records, majority)
 
-    def _least_cost(self, a: int, gone: int) -> float:
+    def least_cost(self, a: int, gone: int) -> float:
         """What a column not yet decided costs at least when so many records are suppressed."""
-        return max(gone + (self.records - gone) * self._cheapest[a], self.totals[a][self.low[a]])
+        return max(gone + (self.records - gone) * self.cheapest[a], self.totals[a][self.low[a]])
 
     @cached_property
-    def _cheapest(self) -> tuple[float, ...]:
+    def cheapest(self) -> tuple[float, ...]:
         """Per column, the least cost of a kept cell: below zero where the objective rewards rare values (entropy)."""
-        cells = [costs[low] for costs, low in zip(self._cell_costs, self.low, strict=True)]
+        cells = [costs[low] for costs, low in zip(self.cell_costs, self.low, strict=True)]
         return tuple(min(0.0, float(c.min())) if c.size else 0.0 for c in cells)
 
     def hopeless(self) -> str:

@@ -19,8 +19,10 @@ import math
 from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, Protocol
 
+from sfumato.core.objective import Tally
 from sfumato.core.progress import Progress, silent
 from sfumato.steps.recoding.lattice import Judged, Lattice, Node
+from sfumato.steps.recoding.towers import Peaks, Prices, Towers, smallest_class
 
 if TYPE_CHECKING:
     from sfumato.core.classes import ClassTable
@@ -46,14 +48,16 @@ class Search:
 
     def run(self) -> Search:
         """Walk the whole lattice."""
-        lattice = self.lattice
+        lattice, k = self.lattice, smallest_class(self.lattice)
         self.progress(0.0, WORDS)
-        towers = Towers(lattice)
-        self._keep(lattice.judge(lattice.at(lattice.high, towers.finest)))
+        self._keep(lattice.judge(lattice.at(lattice.high)))
         if lattice.columns:
-            self._visit(lattice.low[: self._first_choice()], towers)
+            looks: Looks = RolledUp(lattice) if k is None or not lattice.records else Crowded(lattice, k)
+            self._visit(lattice.low[: self._first_choice()], looks)
         if lattice.objective.minimal:
             self._choose_minimal()
+        if self.best is not None and k is not None:  # the loop adds up in another order
+            self.best = lattice.judge(lattice.at(self.best.node))
         return self
 
     def _first_choice(self) -> int:
@@ -62,32 +66,26 @@ class Search:
         levels = enumerate(zip(lattice.low, lattice.high, strict=True))
         return next((a for a, (low, high) in levels if low < high), len(lattice.columns) - 1)
 
-    def _visit(self, prefix: Node, towers: Towers) -> None:
+    def _visit(self, prefix: Node, looks: Looks) -> None:
         """Decide the next column, the most promising level first."""
         below = self._nodes_below(len(prefix))
-        for bound, level in sorted(self._branches(prefix, towers)):
+        for bound, level in sorted(self._branches(prefix, looks)):
             if self._hopeless(bound):
                 self._settle(below)
             else:
-                self._visit((*prefix, level), towers)
+                self._visit((*prefix, level), looks)
 
-    def _branches(self, prefix: Node, towers: Towers) -> Iterator[tuple[float, int]]:
+    def _branches(self, prefix: Node, looks: Looks) -> Iterator[tuple[float, int]]:
         """The levels of the next column that may lead to something, each with the least score below it."""
-        lattice, depth = self.lattice, len(prefix)
-        name, last = lattice.columns[depth], depth == len(lattice.columns) - 1
-        coarse = towers.table(prefix)
-        for level in range(lattice.low[depth], lattice.high[depth] + 1):
-            coarse = coarse.roll_up({name: level})
+        below = self._nodes_below(len(prefix))
+        for level, bound, judged in looks.after(prefix):
             self.looked_at += 1
             if self.looked_at % OFTEN == 0:
-                self.progress(self.decided / lattice.size, f"{WORDS}, {self.looked_at:,} looked at")
-            if last:
-                self._keep(lattice.judge(coarse))
-                self._settle(1)
-                continue
-            bound = self._bound(coarse, depth + 1)
+                self.progress(self.decided / self.lattice.size, f"{WORDS}, {self.looked_at:,} looked at")
+            if judged is not None:
+                self._keep(judged)
             if bound is None:
-                self._settle(self._nodes_below(depth))
+                self._settle(below)
             else:
                 yield bound, level
 
@@ -95,14 +93,6 @@ class Search:
         """Number of nodes that share the levels of the columns up to this one."""
         low, high = self.lattice.low[depth + 1 :], self.lattice.high[depth + 1 :]
         return math.prod(h - lo + 1 for lo, h in zip(low, high, strict=True))
-
-    def _bound(self, coarse: ClassTable, fixed: int) -> float | None:
-        """Least score of any node below, or None when none can be feasible."""
-        lattice = self.lattice
-        tally = lattice.tally(coarse, lattice.forced(coarse), fixed)
-        if tally.suppressed > lattice.budget:
-            return None
-        return lattice.objective.score(tally) if lattice.objective.bounded else -math.inf
 
     def _hopeless(self, bound: float) -> bool:
         return self.best is not None and not self.lattice.objective.minimal and bound > self.best.score + SLACK
@@ -127,33 +117,86 @@ class Search:
         self.best = preferred(k_minimal(self.feasible))
 
 
-class Towers:
-    """Coarse tables by number of columns shown and prefix decided, rolled up when first asked for.
+class Looks(Protocol):
+    """What a search sees: by level of the column after a prefix, the least score below and, of a node, what it is.
 
-    Tower *j* shows the columns up to *j*: those of the prefix at their decided levels, the others at their lowest;
-    the columns after *j* stand at their highest level. A tower is a stack of tables for growing prefixes.
+    The least score is None where no node below can be feasible; a node is None where it is infeasible and lacks more than
+    one that is known. Nodes come with the last column only, and bounds without it.
     """
 
-    def __init__(self, lattice: Lattice) -> None:
-        self.columns = lattice.columns
-        self.finest = lattice.at(lattice.low)
-        self._stacks: list[list[tuple[Node, ClassTable]]] = []
-        table = self.finest
-        for shown in range(len(self.columns) - 1, -1, -1):
-            self._stacks.append([((), table)])
-            table = table.roll_up({self.columns[shown]: lattice.high[shown]})
-        self._stacks.reverse()
+    def after(self, prefix: Node) -> Iterable[tuple[int, float | None, Judged | None]]:  # noqa: D102
+        ...
 
-    def table(self, prefix: Node) -> ClassTable:
-        """The table that shows the prefix and the column after it."""
-        stack = self._stacks[len(prefix)]
-        while prefix[: len(stack[-1][0])] != stack[-1][0]:
-            stack.pop()
-        while len(stack[-1][0]) < len(prefix):
-            known, table = stack[-1]
-            level = prefix[len(known)]
-            stack.append(((*known, level), table.roll_up({self.columns[len(known)]: level})))
-        return stack[-1][1]
+
+class RolledUp:
+    """Looks under any model: every coarse table is rolled up and judged."""
+
+    def __init__(self, lattice: Lattice) -> None:
+        self.lattice = lattice
+        self._towers = Towers(lattice)
+
+    def after(self, prefix: Node) -> Iterator[tuple[int, float | None, Judged | None]]:
+        """One table after the other, each rolled up from the one before."""
+        lattice, depth = self.lattice, len(prefix)
+        name, last = lattice.columns[depth], depth == len(lattice.columns) - 1
+        coarse = self._towers.table(prefix)
+        for level in range(lattice.low[depth], lattice.high[depth] + 1):
+            coarse = coarse.roll_up({name: level})
+            yield (level, None, lattice.judge(coarse)) if last else (level, self._bound(coarse, depth + 1), None)
+
+    def _bound(self, coarse: ClassTable, fixed: int) -> float | None:
+        """Least score of any node below, or None when none can be feasible."""
+        lattice = self.lattice
+        tally = lattice.tally(coarse, lattice.forced(coarse), fixed)
+        if tally.suppressed > lattice.budget:
+            return None
+        return lattice.objective.score(tally) if lattice.objective.bounded else -math.inf
+
+
+class Crowded:
+    """Looks under k-anonymity alone: one loop tallies all levels of a column at once.
+
+    Whoever is suppressed at a node is suppressed at every finer one, so what a coarse table suppresses bounds what is
+    below it, and no infeasible node lacks less than the highest one.
+    """
+
+    def __init__(self, lattice: Lattice, k: int) -> None:
+        self.lattice, self.prices = lattice, Prices.of_lattice(lattice)
+        self._peaks = Peaks(lattice, k, self.prices)
+        cheapest = zip(lattice.weights, lattice.cheapest, lattice.totals, lattice.low, strict=True)
+        self._least = [(w, cost, totals[low]) for w, cost, totals, low in cheapest]
+
+    def after(self, prefix: Node) -> Iterator[tuple[int, float | None, Judged | None]]:
+        """All levels in one pass."""
+        lattice, depth = self.lattice, len(prefix)
+        last, low = depth == len(lattice.columns) - 1, lattice.low[depth]
+        whole, lost = self._peaks.at(prefix)
+        for i, ((gone, classes, _, squares), missed) in enumerate(zip(whole, lost, strict=True)):
+            if gone > lattice.budget or (last and not classes):
+                yield low + i, None, None
+                continue
+            levels = (*prefix, low + i)
+            tally = self._tally(levels, gone, classes, squares, missed)
+            score = self._mean(levels, gone, missed) if self.prices.mean else lattice.objective.score(tally)
+            if last:
+                yield low + i, None, Judged(levels, tally, score, feasible=True)
+            else:
+                yield low + i, score if lattice.objective.bounded else -math.inf, None
+
+    def _tally(self, levels: Node, gone: int, classes: int, squares: int, missed: list[float]) -> Tally:
+        """The tally of sums by column; where there is but one sum for all, the costs of cells are left out."""
+        lattice = self.lattice
+        if self.prices.mean:
+            return Tally(levels, lattice.tops, lattice.records, gone, classes, float(squares), (), lattice.weights)
+        lost = [*missed[1 : len(levels)], missed[0]]
+        return lattice.tally_of(levels, gone, classes, float(squares), lost)
+
+    def _mean(self, levels: Node, gone: int, missed: list[float]) -> float:
+        """The weighted mean cost of a cell: as decided, and of the columns that are not at least."""
+        n, totals, weights = self.lattice.records, self.lattice.totals, self.lattice.weights
+        known = sum([weights[a] * (totals[a][level] + gone) for a, level in enumerate(levels)])
+        rest = sum([w * max(gone + (n - gone) * cost, least) for w, cost, least in self._least[len(levels) :]])
+        return (known - missed[0] - missed[1] + rest) / n
 
 
 def better(one: Judged, other: Judged) -> bool:

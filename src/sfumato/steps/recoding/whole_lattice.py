@@ -13,9 +13,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from sfumato import kernels
-from sfumato.core.classes import Layout
-from sfumato.core.objective import Landscape, Tally, objective_named
+from sfumato.core.objective import Landscape, Tally
+from sfumato.steps.recoding.towers import Prices, Tower, smallest_class
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -24,11 +23,7 @@ if TYPE_CHECKING:
     from sfumato.steps.recoding.lattice import Lattice, Node
 
 
-# One loop over every node of a lattice under k-anonymity: what it needs, and what comes of it.
-#
-# See :mod:`sfumato.kernels.lattice` for the loop. Here the table, the hierarchies and the costs are laid out for it.
-
-Walk = tuple[tuple[Any, ...], tuple[Any, ...], tuple[Any, ...], tuple[Any, ...]]
+# Every node of a lattice under k-anonymity, in one walk up and down a tower.
 
 
 @dataclasses.dataclass(frozen=True)
@@ -46,53 +41,68 @@ class Counted:
 
 def walked(lattice: Lattice, k: int) -> Counted:
     """Every node under k-anonymity, by one loop."""
-    order, prices = _order(lattice), _prices(lattice)
-    whole = [np.zeros(lattice.size, dtype=np.int64) for _ in range(4)]
-    lost = np.zeros((lattice.size, prices.features))
-    table, columns, steps, last = _walk_input(lattice, order, prices)
-    kernels.lattice.walk(table, columns, steps, last, k, _scratch(table, columns, last), (*whole, lost))
-    suppressed, classes, squares, smallest = whole
+    prices, (*before, last) = Prices.of_lattice(lattice), _order(lattice)
+    tower = Tower(lattice, k, lattice.at(lattice.low), last, prices, range(len(lattice.columns)))
+    whole, lost = _walk(tower, before)
+    suppressed, classes, smallest, squares = _by_node(lattice, whole, (*before, last))
+    missed = lost[..., 1:].copy()
+    missed[..., prices.of[last]] += lost[..., 0]
     shape = [high - low + 1 for low, high in zip(lattice.low, lattice.high, strict=True)]
     levels = np.indices(shape, dtype=np.int16).reshape(len(shape), -1).T + np.array(lattice.low, dtype=np.int16)
+    sums = suppressed, classes, squares
     return Counted(
         levels=levels,
         suppressed=suppressed,
         classes=classes,
         squares=squares.astype(np.float64),
         marketer_risk=classes / np.maximum(1, lattice.records - suppressed),
-        prosecutor_risk=np.where(smallest > 0, 1.0 / np.maximum(1, smallest), 0.0),
-        score=_scores(lattice, levels, whole, lost),
+        prosecutor_risk=np.where(classes > 0, 1.0 / np.maximum(1, smallest), 0.0),
+        score=_scores(lattice, levels, sums, _by_node(lattice, missed, (*before, last)).T, prices),
     )
 
 
-@dataclasses.dataclass(frozen=True)
-class Prices:
-    """What cells cost, by column and level, and to which of ``features`` sums the cells of a column count.
+def _walk(tower: Tower, before: Sequence[int]) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+    """What the tower tallies, for all levels of the columns before the last: the first column slowest, then the last one's levels."""
+    lattice = tower.lattice
+    sizes = [lattice.high[a] - lattice.low[a] + 1 for a in before]
+    strides = [math.prod(sizes[i + 1 :]) for i in range(len(sizes))]
+    whole = np.empty((math.prod(sizes), *tower.whole.shape), dtype=np.int64)
+    lost = np.empty((math.prod(sizes), *tower.lost.shape))
 
-    An objective that is the weighted mean of all cells needs one sum of weighted costs, any other one a column.
-    """
+    def climb(place: int, row: int) -> None:
+        """All tables with the columns from a place on above their lowest level; on top stands the one where they are not."""
+        for i in range(place, len(before)):
+            height = tower.height
+            for step in range(1, sizes[i]):
+                at = row + step * strides[i]
+                tower.climb(before[i], lattice.low[before[i]] + step, (whole[at], lost[at]))
+                climb(i + 1, at)
+            tower.cut(height)
 
-    cells: Sequence[Sequence[NDArray[np.float64]]]
-    of: Sequence[int]
-    features: int
+    tower.tally((whole[0], lost[0]))
+    climb(0, 0)
+    return whole, lost
 
 
-def _prices(lattice: Lattice) -> Prices:
-    costs = lattice._cell_costs
-    if lattice.objective.score is objective_named("loss").score:
-        weighted = [[w * level for level in levels] for w, levels in zip(lattice.weights, costs, strict=True)]
-        return Prices(weighted, (0,) * len(costs), 1)
-    return Prices(costs, range(len(costs)), len(costs))
+def _by_node(lattice: Lattice, walked: NDArray[Any], order: Sequence[int]) -> NDArray[Any]:
+    """One row a sum and one entry a node, in the order of the lattice's columns."""
+    sizes = [lattice.high[a] - lattice.low[a] + 1 for a in order]
+    back = [order.index(a) for a in range(len(order))]
+    return walked.reshape(*sizes, -1).transpose(len(order), *back).reshape(walked.shape[-1], -1)
 
 
 def _scores(
-    lattice: Lattice, levels: NDArray[np.int16], whole: Sequence[NDArray[np.int64]], lost: NDArray[np.float64]
+    lattice: Lattice,
+    levels: NDArray[np.int16],
+    sums: Sequence[NDArray[np.int64]],
+    lost: NDArray[np.float64],
+    prices: Prices,
 ) -> NDArray[np.float64]:
     """The objective of every node, from what its suppressed records would have cost."""
-    suppressed, classes, squares, _ = whole
+    suppressed, classes, squares = sums
     n = max(1, lattice.records)
     full = np.column_stack([np.array(sums)[levels[:, a]] for a, sums in enumerate(lattice.totals)])
-    if lost.shape[1] == 1 and lattice.objective.score is objective_named("loss").score:
+    if prices.mean:
         weights = np.array(lattice.weights)
         mean: NDArray[np.float64] = (full @ weights - lost[:, 0] + suppressed * weights.sum()) / n
         return mean
@@ -104,88 +114,12 @@ def _scores(
     )
 
 
-def fits_the_walk(lattice: Lattice) -> bool:
-    """Whether the columns but the last one walked fit one word of a key."""
-    return _layout(lattice, _order(lattice)[:-1]).length == 1
-
-
 def _order(lattice: Lattice) -> list[int]:
     """The columns as the loop walks them: many codes first, and last the one with most levels, done in one pass."""
     codes = [len(ladder.labels[low]) for ladder, low in zip(lattice.base.ladders, lattice.low, strict=True)]
     columns = sorted(range(len(codes)), key=lambda a: (-codes[a], a))
     last = max(columns, key=lambda a: (lattice.high[a] - lattice.low[a], codes[a]))
     return [*(a for a in columns if a != last), last]
-
-
-def _layout(lattice: Lattice, columns: Sequence[int]) -> Layout:
-    return Layout.of([len(lattice.base.ladders[a].labels[lattice.low[a]]) for a in columns])
-
-
-def _walk_input(lattice: Lattice, order: Sequence[int], prices: Prices) -> Walk:
-    """The table, the columns, their ladders and the last column, as :func:`sfumato.kernels.lattice.walk` takes them."""
-    climb = [high - low for low, high in zip(lattice.low, lattice.high, strict=True)]
-    strides = [math.prod(c + 1 for c in climb[a + 1 :]) for a in range(len(climb))]
-    before, last = order[:-1], order[-1]
-    place = _layout(lattice, before)
-    columns = (place.shifts, place.widths, *(_whole([of[a] for a in before]) for of in (climb, strides, prices.of)))
-    ladder = lattice.base.ladders[last]
-    sizes = [len(ladder.labels[level]) for level in range(lattice.low[last], lattice.high[last] + 1)]
-    starts = np.cumsum([0, *sizes]).astype(np.uint64)
-    steps = _steps(lattice, order, prices)
-    return _groups(lattice, order, place, prices), columns, steps, (strides[last], prices.of[last], starts)
-
-
-def _whole(numbers: Sequence[int]) -> NDArray[np.int64]:
-    return np.array(numbers, dtype=np.int64)
-
-
-def _groups(lattice: Lattice, order: Sequence[int], place: Layout, prices: Prices) -> tuple[NDArray[Any], ...]:
-    """The table at the lowest levels: groups of classes that agree in all columns but the last, and their entries."""
-    base = lattice.at(lattice.low)
-    codes = [base.codes(lattice.columns[a]) for a in order]
-    keys = np.zeros((len(base), 1), dtype=np.uint64)
-    for i, column in enumerate(codes[:-1]):
-        kernels.keys.pack(keys, column, 0, place.shifts[i])
-    ids, first = kernels.keys.group(keys)
-    entries = np.argsort(ids, kind="stable")
-    borders = np.searchsorted(ids[entries], np.arange(len(first) + 1))
-    costs = np.zeros((len(first), prices.features))
-    for a, column in zip(order[:-1], codes[:-1], strict=True):
-        costs[:, prices.of[a]] += prices.cells[a][lattice.low[a]][column[first]]
-    groups = np.column_stack([keys[first, 0], borders[:-1].astype(np.uint64), borders[1:].astype(np.uint64)])
-    runs = np.column_stack([codes[-1][entries], base.records[entries]])
-    return groups, runs.astype(np.uint32 if lattice.records < 2**32 else np.uint64), costs
-
-
-def _scratch(table: tuple[Any, ...], columns: tuple[Any, ...], last: tuple[Any, ...]) -> tuple[NDArray[Any], ...]:
-    """Room for the walk to work in."""
-    (groups, entries, costs), climb, starts = table, columns[2], last[2]
-    size, levels, codes = len(groups), len(starts) - 1, int(starts[-1]) + 2
-    slots = np.empty(1 << max(4, (2 * size).bit_length()), dtype=np.int32)
-    following, first = np.full(size, -1, dtype=np.int32), np.arange(size, dtype=np.int32)
-    seen, sums = np.empty(codes, dtype=np.uint32), np.zeros(codes, dtype=entries.dtype)
-    added_up = np.empty((levels, 4), dtype=np.int64), np.empty((levels, 1 + costs.shape[1]))
-    level, place = np.zeros((2, len(climb) + 1), dtype=np.int64)
-    bounds = np.zeros((2 + int(climb.sum()), 4), dtype=np.int64)
-    return slots, following, first, first.copy(), seen, sums, *added_up, level, place, bounds
-
-
-def _steps(lattice: Lattice, order: Sequence[int], prices: Prices) -> tuple[NDArray[Any], ...]:
-    """One level up for every column, level and code, and what a cell costs there; flat, with where each begins."""
-    width = max(high - low + 1 for low, high in zip(lattice.low, lattice.high, strict=True))
-    begins = np.zeros((len(order), width), dtype=np.uint64)
-    ups: list[NDArray[Any]] = []
-    cells: list[NDArray[Any]] = []
-    position = 0
-    for i, a in enumerate(order):
-        ladder = lattice.base.ladders[a]
-        for level in range(lattice.low[a], lattice.high[a] + 1):
-            begins[i, level - lattice.low[a]] = position
-            codes = len(ladder.labels[level])
-            ups.append(ladder.up[level] if level < lattice.high[a] else np.zeros(codes, dtype=np.int64))
-            cells.append(prices.cells[a][level])
-            position += codes
-    return np.concatenate(ups).astype(np.uint32), begins, np.concatenate(cells), begins
 
 
 PYTHON_FACTOR = 100
@@ -222,17 +156,6 @@ def neighbourhood(lattice: Lattice, node: Node) -> Landscape:
         steps = [one for one in (level - 1, level + 1) if lattice.low[a] <= one <= lattice.high[a]]
         near += [(*node[:a], one, *node[a + 1 :]) for one in steps]
     return _landscape(lattice, _judged(lattice, (lattice.at(one) for one in sorted(near))), whole=False)
-
-
-def smallest_class(lattice: Lattice) -> int | None:
-    """The k of a lattice whose only promise is k-anonymity over records, whose keys and objective fit the loop; or None."""
-    base = lattice.base
-    if lattice.objective.own is not None:  # the loop keeps sums over columns only
-        return None
-    sizes = [model.crowd for model in lattice.models if model.crowd is not None]
-    if len(sizes) != len(lattice.models) or not sizes or base.person is not None or base.population is not None:
-        return None
-    return max(sizes) if fits_the_walk(lattice) else None
 
 
 def _landscape(lattice: Lattice, counted: Counted, *, whole: bool) -> Landscape:
