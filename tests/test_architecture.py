@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ast
 import dataclasses
+import re
 import textwrap
 from collections.abc import Iterator
 from pathlib import Path
@@ -321,6 +322,24 @@ def test_the_plan_has_no_circle():
         assert floor, f"these rooms import each other in a circle: {sorted(above)}"
         for room in floor:
             del above[room]
+
+
+def test_no_two_public_classes_are_called_alike():
+    homes: dict[str, list[str]] = {}
+    for path in SOURCES:
+        classes = [node for node in ast.parse(path.read_text(encoding="utf-8")).body if isinstance(node, ast.ClassDef)]
+        for node in classes:
+            homes.setdefault(node.name, []).append(module_name(path))
+    assert {name: at for name, at in homes.items() if len(at) > 1 and not name.startswith("_")} == {}
+
+
+def test_no_module_has_a_twin_in_its_room():
+    """``pair`` beside ``pairs``, ``lint`` beside ``linting``: nobody remembers which is which."""
+    seen: dict[tuple[str, str], list[str]] = {}
+    for path in SOURCES:
+        package, _, name = module_name(path).rpartition(".")
+        seen.setdefault((package, re.sub(r"(ing|ed|er|es|s|e)$", "", name)), []).append(name)
+    assert {place: names for place, names in seen.items() if len(names) > 1} == {}
 
 
 MAY_CIRCLE = {"policy", "release"}

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 import sfumato as sf
 from sfumato import examples
-from sfumato.comparison import DONE, Comparison, Outcome, candidates_from, expanded
+from sfumato.comparison import DONE, CandidateOutcome, Comparison, candidates_from, expanded
 from sfumato.core.pair import Pair, levels_of
 from sfumato.core.step import Goal
 from sfumato.errors import OutputError, ParameterError, RecipeError
@@ -147,7 +147,7 @@ def test_what_is_written(files, tmp_path):
 
 
 def outcome(name, risk, loss, higher=()):
-    return Outcome(name, True, "", 1, 0, (), {"r": risk}, {"u": loss}, higher, {"steps": []}, 0.0)
+    return CandidateOutcome(name, True, "", 1, 0, (), {"r": risk}, {"u": loss}, higher, {"steps": []}, 0.0)
 
 
 @given(st.lists(st.tuples(st.integers(0, 5), st.integers(0, 5)), min_size=1, max_size=10), st.booleans())

@@ -18,7 +18,7 @@ from sfumato.core.schema import Role
 from sfumato.errors import ParameterError, SchemaError, did_you_mean
 from sfumato.report.headline import promises_told
 from sfumato.report.pictures import class_size_chart
-from sfumato.risk.reidentification import JournalistRisk, MarketerRisk, ProsecutorRisk, RecordsAtRisk, UniqueRecords
+from sfumato.risk.reidentification import JournalistRisk, MarketerRisk, ProsecutorRisk, ShareAtRisk, UniqueRecords
 from sfumato.risk.singling_out import contributions, smallest_exposing_sets
 
 if TYPE_CHECKING:
@@ -123,7 +123,7 @@ def assess(
     itself = dataset if needed(models, schema).pairs else None  # what is released of a table today is the table
     evidence = gather(dataset, models, original=itself, population=population, weight=schema.only(Role.WEIGHT))
     classes = evidence.classes
-    metrics = (ProsecutorRisk(), JournalistRisk(), MarketerRisk(), RecordsAtRisk(threshold), UniqueRecords())
+    metrics = (ProsecutorRisk(), JournalistRisk(), MarketerRisk(), ShareAtRisk(threshold), UniqueRecords())
     sizes, amounts = np.unique(evidence.frequencies, return_counts=True)
     persons = None if classes.person is None else len(classes.counts[classes.person].labels)
     return Assessment(

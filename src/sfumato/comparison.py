@@ -194,7 +194,7 @@ def _with_options(spec: Any, owner: str, field: str, options: list[Any]) -> dict
 
 
 @dataclasses.dataclass(frozen=True)
-class Outcome:
+class CandidateOutcome:
     """One candidate: whether it may be released, how risky it is and what it is worth.
 
     ``risks`` are rates of success of attacks and the risks that follow from class sizes; ``utilities`` are normalised (0:
@@ -214,7 +214,7 @@ class Outcome:
     seconds: float
 
     @classmethod
-    def from_dict(cls, plain: Mapping[str, Any]) -> Outcome:
+    def from_dict(cls, plain: Mapping[str, Any]) -> CandidateOutcome:
         """The inverse of :func:`dataclasses.asdict`."""
         return cls(**{**plain, "promises": tuple(plain["promises"]), "higher": tuple(plain["higher"])})
 
@@ -229,28 +229,28 @@ class Comparison:
     """All candidates; ``risk`` and ``utility`` name the axes of the map."""
 
     name: str
-    outcomes: tuple[Outcome, ...]
+    outcomes: tuple[CandidateOutcome, ...]
     risk: str
     utility: str
 
     @property
-    def front(self) -> tuple[Outcome, ...]:
+    def front(self) -> tuple[CandidateOutcome, ...]:
         """The candidates that may be released and that no other such one beats in both risk and utility, safest first."""
         made = sorted((o for o in self.outcomes if o.holds and self._place(o) is not None), key=self._sure)
-        kept: list[Outcome] = []
+        kept: list[CandidateOutcome] = []
         for outcome in made:
             if not kept or self._sure(outcome)[1] < self._sure(kept[-1])[1] - 1e-15:
                 kept.append(outcome)
         return tuple(kept)
 
-    def _place(self, outcome: Outcome) -> tuple[float, float] | None:
+    def _place(self, outcome: CandidateOutcome) -> tuple[float, float] | None:
         """Risk and loss, both better when lower; None where one of them was not measured."""
         if self.risk not in outcome.risks or self.utility not in outcome.utilities:
             return None
         worth = outcome.utilities[self.utility]
         return outcome.risks[self.risk], -worth if self.utility in outcome.higher else worth
 
-    def _sure(self, outcome: Outcome) -> tuple[float, float]:
+    def _sure(self, outcome: CandidateOutcome) -> tuple[float, float]:
         return self._place(outcome) or (float("inf"), float("inf"))
 
     def with_axes(self, *, risk: str | None = None, utility: str | None = None) -> Comparison:
@@ -314,7 +314,7 @@ class Comparison:
         head = html_headline(front_told(plain), good=bool(front))
         return head + svg_on_white(plain) + html_table(self.name, heads, rows)
 
-    def _shown(self, outcome: Outcome) -> tuple[str | None, float | None]:
+    def _shown(self, outcome: CandidateOutcome) -> tuple[str | None, float | None]:
         risk = outcome.risks.get(self.risk)
         return None if risk is None else f"{risk:.2%}", outcome.utilities.get(self.utility)
 
@@ -328,7 +328,7 @@ class Comparison:
         return "\n".join(lines)
 
 
-def order_of(outcomes: Sequence[Outcome], names: Sequence[str]) -> tuple[Outcome, ...]:
+def order_of(outcomes: Sequence[CandidateOutcome], names: Sequence[str]) -> tuple[CandidateOutcome, ...]:
     """Outcomes in the order the candidates were given."""
     place = {name: i for i, name in enumerate(names)}
     return tuple(sorted(outcomes, key=lambda o: place[o.name]))
@@ -340,7 +340,7 @@ def order_of(outcomes: Sequence[Outcome], names: Sequence[str]) -> tuple[Outcome
 
 
 @dataclasses.dataclass(frozen=True)
-class Terms:
+class CommonTerms:
     """What is the same for all candidates: the seed, and the budget and attacks of the intruders."""
 
     seed: Seed
@@ -349,7 +349,7 @@ class Terms:
     sample: int = 2000
 
 
-def try_candidate(dataset: Dataset, candidate: Candidate, terms: Terms) -> Outcome:
+def try_candidate(dataset: Dataset, candidate: Candidate, terms: CommonTerms) -> CandidateOutcome:
     """Make a release as the candidate's recipe says, let the intruders try it, and measure what it is worth."""
     started = time.monotonic()
     recipe = candidate.recipe
@@ -361,7 +361,7 @@ def try_candidate(dataset: Dataset, candidate: Candidate, terms: Terms) -> Outco
     measured = _measured(release, terms)
     broken = [verdict.promise for verdict in release.verdicts if not verdict.holds]
     broken += [kept.sentence for kept in (*release.limits, *release.contract) if kept.refuses and not kept.holds]
-    return Outcome(
+    return CandidateOutcome(
         name=candidate.name,
         holds=release.holds,
         reason="; ".join(broken),
@@ -377,7 +377,7 @@ def try_candidate(dataset: Dataset, candidate: Candidate, terms: Terms) -> Outco
     )
 
 
-def _measured(release: Release, terms: Terms) -> dict[str, Any]:
+def _measured(release: Release, terms: CommonTerms) -> dict[str, Any]:
     if not len(release.dataset):
         return {"risks": {}, "utilities": {}, "higher": ()}
     pair = release.pair
@@ -398,8 +398,8 @@ def _measured(release: Release, terms: Terms) -> dict[str, Any]:
     }
 
 
-def _nothing(name: str, reason: str, recipe: dict[str, Any], started: float) -> Outcome:
-    return Outcome(name, False, reason, 0, 0, (), {}, {}, (), recipe, time.monotonic() - started)
+def _nothing(name: str, reason: str, recipe: dict[str, Any], started: float) -> CandidateOutcome:
+    return CandidateOutcome(name, False, reason, 0, 0, (), {}, {}, (), recipe, time.monotonic() - started)
 
 
 DEFAULT_RISK = "linkage"
@@ -413,7 +413,7 @@ def compare(
     dataset: Dataset,
     candidates: Sequence[Candidate],
     *,
-    terms: Terms,
+    terms: CommonTerms,
     workers: int | None = None,
     remember: Path | None = None,
     progress: Progress = silent,
@@ -436,12 +436,12 @@ def compare(
     return Comparison(dataset.source.name, ordered, _risk_axis(ordered), _utility_axis(ordered))
 
 
-def _risk_axis(outcomes: Sequence[Outcome]) -> str:
+def _risk_axis(outcomes: Sequence[CandidateOutcome]) -> str:
     known = [name for o in outcomes for name in o.risks]
     return DEFAULT_RISK if DEFAULT_RISK in known or not known else known[0]
 
 
-def _utility_axis(outcomes: Sequence[Outcome]) -> str:
+def _utility_axis(outcomes: Sequence[CandidateOutcome]) -> str:
     """The first of the usual axes that was measured on all that came out, else what was measured on the most."""
     made = [o.utilities for o in outcomes if o.made]
     whole = [name for name in DEFAULT_UTILITIES if all(name in one for one in made)]
@@ -449,7 +449,9 @@ def _utility_axis(outcomes: Sequence[Outcome]) -> str:
     return whole[0] if whole or not counts else max(counts, key=lambda name: (counts[name], name in DEFAULT_UTILITIES))
 
 
-def _tried(dataset: Dataset, candidates: Sequence[Candidate], terms: Terms, workers: int) -> Iterator[Outcome]:
+def _tried(
+    dataset: Dataset, candidates: Sequence[Candidate], terms: CommonTerms, workers: int
+) -> Iterator[CandidateOutcome]:
     """Outcomes as they come in; a single worker runs in this process."""
     if min(workers, len(candidates)) <= 1:
         for candidate in candidates:
@@ -475,11 +477,11 @@ def _open(table: Path, source: Source) -> None:
     _opened[:] = [Dataset(pl.read_parquet(table), source=source)]  # type: ignore[arg-type]
 
 
-def _try_in_worker(candidate: Candidate, terms: Terms) -> Outcome:
+def _try_in_worker(candidate: Candidate, terms: CommonTerms) -> CandidateOutcome:
     return try_candidate(_opened[0], candidate, terms)
 
 
-def _key(dataset: Dataset, candidate: Candidate, terms: Terms) -> str:
+def _key(dataset: Dataset, candidate: Candidate, terms: CommonTerms) -> str:
     told = {
         "recipe": recipes.to_dict(candidate.recipe),
         "input": digest_of_input(dataset),
@@ -489,17 +491,17 @@ def _key(dataset: Dataset, candidate: Candidate, terms: Terms) -> str:
     return hashlib.sha256(canonical(told)).hexdigest()
 
 
-def _remembered(folder: Path | None, key: str, name: str) -> Outcome | None:
+def _remembered(folder: Path | None, key: str, name: str) -> CandidateOutcome | None:
     if folder is None:
         return None
     try:
         plain = json.loads((folder / DONE / f"{key}.json").read_text(encoding="utf-8"))
-        return Outcome.from_dict({**plain, "name": name})
+        return CandidateOutcome.from_dict({**plain, "name": name})
     except (OSError, ValueError, TypeError, KeyError):
         return None
 
 
-def _remember(folder: Path | None, key: str, outcome: Outcome) -> None:
+def _remember(folder: Path | None, key: str, outcome: CandidateOutcome) -> None:
     if folder is None:
         return
     (folder / DONE).mkdir(parents=True, exist_ok=True)

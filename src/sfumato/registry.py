@@ -42,7 +42,7 @@ MEASURED = tuple(name for name in ("risk", "utility") if name in FAMILIES)
 
 
 @dataclasses.dataclass(frozen=True)
-class Question:
+class AskedModel:
     """A model as it was asked for, and the fields that were left open: then what is attained counts, not a verdict."""
 
     text: str
@@ -142,14 +142,14 @@ def build(family_name: str, spec: Any, where: str = "") -> Any:
         raise RecipeError(f"{place}{name}: {str(error).split(': ', 1)[-1]}") from None
 
 
-def ask(text: str) -> Question:
+def ask(text: str) -> AskedModel:
     """Read ``name:argument,…,field=value,…``; positional arguments fill the fields in order.
 
     Degrees that are not given are as weak as they can be, so that judging the model tells what a table attains. An
     argument that holds a comma stands in double quotes.
 
     >>> ask("l_diversity:illness,kind=entropy")
-    Question(text='l_diversity:illness,kind=entropy', model=LDiversity(sensitive='illness', l=1, kind='entropy', c=None), left_open=('l',))
+    AskedModel(text='l_diversity:illness,kind=entropy', model=LDiversity(sensitive='illness', l=1, kind='entropy', c=None), left_open=('l',))
     >>> ask("k_anonymity:5").left_open
     ()
     """
@@ -164,7 +164,7 @@ def ask(text: str) -> Question:
         form = ",".join(f"{field}={field.upper()}" for field in lacking)
         raise ParameterError(f"{text}: {' and '.join(lacking)} must be given, like {name}:{form}")
     try:
-        return Question(text, *weakest(known[name], given))
+        return AskedModel(text, *weakest(known[name], given))
     except ParameterError as error:
         raise ParameterError(f"{text}: {str(error).split(': ', 1)[-1]}") from None
 

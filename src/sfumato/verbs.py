@@ -338,7 +338,7 @@ def compare(
     ``vary`` does so from outside: ``["k_anonymity.k=3,5,10"]``. ``attacks=None`` lets every named intruder try everything.
     ``remember`` is a folder in which finished candidates are kept for the next run.
     """
-    from sfumato.comparison import Candidate, Terms, candidates_from
+    from sfumato.comparison import Candidate, CommonTerms, candidates_from
     from sfumato.comparison import compare as _compare
 
     if isinstance(candidates, Mapping):
@@ -347,7 +347,7 @@ def compare(
         made = tuple(Candidate(name, r if isinstance(r, Recipe) else recipes.load(r)) for name, r in candidates.items())
     else:
         made = candidates_from([Path(file) for file in candidates], vary)
-    terms = Terms(Seed.of(seed), None if attacks is None else _several(attacks), seconds, sample)
+    terms = CommonTerms(Seed.of(seed), None if attacks is None else _several(attacks), seconds, sample)
     kept = None if remember is None else Path(remember)
     if any(candidate.recipe.intake != made[0].recipe.intake for candidate in made):
         raise ParameterError(

@@ -66,14 +66,14 @@ class Killer:
 
     def install(self) -> None:
         os.write, os.fsync, os.link = self.write, self.around(FSYNC), self.around(LINK)
-        drawn = evaluation.Evaluation.with_noise
+        drawn = evaluation.PlannedQuestion.with_noise
 
         def draw(plan):
             WRITE(self.tell, b"drawn ")
             self.point()
             return drawn(plan)
 
-        evaluation.Evaluation.with_noise = draw
+        evaluation.PlannedQuestion.with_noise = draw
 
 
 def forked(work) -> tuple[int, str]:

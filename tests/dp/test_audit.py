@@ -15,10 +15,10 @@ import polars as pl
 import pytest
 
 import sfumato as sf
-from sfumato.dp import Loss
-from sfumato.dp.question import Axis, Question
+from sfumato.dp import PrivacyLoss
+from sfumato.dp.question import GroupAxis, Question
 from sfumato.dp.statistics import planned, scan
-from sfumato.dp.table import Relation, Table, declared
+from sfumato.dp.table import DeclaredTable, Relation, declared
 from tests.oracles.private_queries import clopper_pearson
 
 RUNS = 3000
@@ -42,7 +42,7 @@ def answers(question, rows, relation, loss):
     known = declared(dataset.schema, bounds={"age": (0, 100)}, domains={"sex": ["f", "m"]})
     plan = planned(question, known, relation, loss)
     cells = len(plan.groups)
-    values, cell = scan(question, Table.of(dataset, known, relation), cells)
+    values, cell = scan(question, DeclaredTable.of(dataset, known, relation), cells)
     cell = np.where(cell == cells, cells * RUNS, cell + cells * dataset.column("copy").to_numpy())
     many = dataclasses.replace(plan, groups=plan.groups * RUNS).with_noise()
     if many.chooser is not None:
@@ -71,7 +71,7 @@ def _proved(more, less, half):
     return math.log(low / high) if low > 0 else 0.0
 
 
-SEX = (Axis("sex"),)
+SEX = (GroupAxis("sex"),)
 CANDIDATES = tuple(float(c) for c in range(0, 101, 25))
 CASES = {
     "count": (Question("count"), FEW, ONE_MORE, Relation()),
@@ -94,7 +94,7 @@ CASES = {
 @pytest.mark.parametrize("case", CASES.values(), ids=CASES.keys())
 def test_the_proved_loss_is_at_most_the_claimed(case):
     question, one, other, relation = case
-    loss = Loss.of(epsilon=1.0)
+    loss = PrivacyLoss.of(epsilon=1.0)
     found = [answers(question, rows, relation, loss) for rows in (one, other)]
     assert least_epsilon(*found) <= 1.0
 
@@ -103,7 +103,7 @@ def test_gaussian_answers_keep_their_claim():
     """ρ = 0.125 is (ε, δ) for many; at δ = 0.01: P ≤ e^ε·Q + δ."""
     from sfumato.dp.budget import epsilon_of_rho
 
-    found = [answers(Question("count"), rows, Relation(), Loss.of(rho=0.125)) for rows in (FEW, ONE_MORE)]
+    found = [answers(Question("count"), rows, Relation(), PrivacyLoss.of(rho=0.125)) for rows in (FEW, ONE_MORE)]
     delta, half = 0.01, RUNS // 2
     epsilon = epsilon_of_rho(0.125, delta)
     for t in range(8):
@@ -116,11 +116,11 @@ def test_gaussian_answers_keep_their_claim():
 @pytest.mark.parametrize("name", ["count", "sum", "quantile"])
 def test_an_audit_notices_a_third_of_the_noise(name):
     question, one, other, relation = CASES[name]
-    found = [answers(question, rows, relation, Loss.of(epsilon=3.0)) for rows in (one, other)]
+    found = [answers(question, rows, relation, PrivacyLoss.of(epsilon=3.0)) for rows in (one, other)]
     assert least_epsilon(*found) > 1.0
 
 
 def test_an_audit_notices_surplus_rows():
     """Counting all three rows of a person while only one is claimed to count."""
-    found = [answers(Question("count"), rows, Relation(), Loss.of(epsilon=1.0)) for rows in (FEW, MORE)]
+    found = [answers(Question("count"), rows, Relation(), PrivacyLoss.of(epsilon=1.0)) for rows in (FEW, MORE)]
     assert least_epsilon(*found) > 1.0

@@ -9,14 +9,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sfumato.dp import Budget, Loss, composed
+from sfumato.dp import Budget, PrivacyLoss, composed
 from sfumato.dp.budget import NOTHING, advanced, epsilon_of_rho, rho_of_budget
 from sfumato.dp.ledger import Book, Terms
 from sfumato.dp.table import Relation
 from sfumato.errors import BudgetExceeded, ParameterError
 
 AMOUNTS = st.floats(1e-4, 2).map(lambda a: float(f"{a:.4g}"))
-LOSSES = st.one_of(st.builds(Loss.of, epsilon=AMOUNTS), st.builds(Loss.of, rho=AMOUNTS))
+LOSSES = st.one_of(st.builds(PrivacyLoss.of, epsilon=AMOUNTS), st.builds(PrivacyLoss.of, rho=AMOUNTS))
 BUDGETS = st.one_of(
     st.builds(Budget, AMOUNTS),
     st.builds(Budget, AMOUNTS, delta=st.sampled_from([1e-9, 1e-6, 1e-3])),
@@ -68,31 +68,31 @@ def test_what_is_said_to_be_left_can_be_spent_and_not_much_more(budget, wanted):
             book.spend({str(number): ("count", loss)})
     left = budget.largest_epsilon(book.spending)
     if left > 0:
-        assert budget.affords(NOTHING.plus([*book.losses, Loss.of(epsilon=left)]))
-    assert not budget.affords(NOTHING.plus([*book.losses, Loss.of(epsilon=left + 2e-6 + left * 1e-3)]))
+        assert budget.affords(NOTHING.plus([*book.losses, PrivacyLoss.of(epsilon=left)]))
+    assert not budget.affords(NOTHING.plus([*book.losses, PrivacyLoss.of(epsilon=left + 2e-6 + left * 1e-3)]))
 
 
 def test_tenths_add_up_to_one():
-    tenth = Loss.of(epsilon=0.1)
+    tenth = PrivacyLoss.of(epsilon=0.1)
     assert Budget(1.0).affords(NOTHING.plus([tenth] * 10)) and not Budget(1.0).affords(
-        NOTHING.plus([tenth] * 10 + [Loss.of(epsilon=1e-12)])
+        NOTHING.plus([tenth] * 10 + [PrivacyLoss.of(epsilon=1e-12)])
     )
-    third = Loss.of(epsilon=0.3).divided(3)
+    third = PrivacyLoss.of(epsilon=0.3).divided(3)
     assert third.epsilon * 3 == Fraction(3, 10)
-    assert Loss.from_dict(third.to_dict()) == third
+    assert PrivacyLoss.from_dict(third.to_dict()) == third
 
 
 def test_many_small_answers_are_cheaper_with_a_delta():
-    small = [Loss.of(epsilon=0.01)] * 1000  # a sum of 10; ρ = 0.05
+    small = [PrivacyLoss.of(epsilon=0.01)] * 1000  # a sum of 10; ρ = 0.05
     assert not Budget(2.0).affords(NOTHING.plus(small))
     assert Budget(2.0, delta=1e-6).affords(NOTHING.plus(small))
 
 
 def test_gaussian_answers_need_a_delta_or_zcdp():
-    assert not Budget(100.0).affords(NOTHING.plus([Loss.of(rho=1e-6)]))
-    assert Budget(1.0, delta=1e-6).affords(NOTHING.plus([Loss.of(rho=0.02)]))
-    assert Budget(rho=0.02).affords(NOTHING.plus([Loss.of(rho=0.02)])) and Budget(rho=0.02).affords(
-        NOTHING.plus([Loss.of(epsilon=0.2)])
+    assert not Budget(100.0).affords(NOTHING.plus([PrivacyLoss.of(rho=1e-6)]))
+    assert Budget(1.0, delta=1e-6).affords(NOTHING.plus([PrivacyLoss.of(rho=0.02)]))
+    assert Budget(rho=0.02).affords(NOTHING.plus([PrivacyLoss.of(rho=0.02)])) and Budget(rho=0.02).affords(
+        NOTHING.plus([PrivacyLoss.of(epsilon=0.2)])
     )
 
 
@@ -151,9 +151,9 @@ def test_wrong_budgets(wrong):
 @pytest.mark.parametrize("wrong", [0, -0.1, math.nan, math.inf, "much", True, None, [1]], ids=str)
 def test_wrong_losses(wrong):
     with pytest.raises(ParameterError):
-        Loss.of(epsilon=wrong)
+        PrivacyLoss.of(epsilon=wrong)
     with pytest.raises(ParameterError, match="either epsilon"):
-        Loss.of(epsilon=0.1, rho=0.1)
+        PrivacyLoss.of(epsilon=0.1, rho=0.1)
 
 
 @pytest.mark.parametrize("delta", [0.0, 1.0, -1.0, math.nan])
@@ -170,7 +170,7 @@ def test_wrong_delta(delta):
 @pytest.mark.parametrize("what", ["epsilon", "rho"])
 def test_amounts_that_mean_nothing_are_refused(amount, what):
     with pytest.raises(ParameterError):
-        Loss.of(**{what: amount})
+        PrivacyLoss.of(**{what: amount})
     with pytest.raises(ParameterError):
         Budget(**{what: amount})
 
@@ -178,5 +178,5 @@ def test_amounts_that_mean_nothing_are_refused(amount, what):
 def test_a_tiny_delta_is_refused_and_a_share_of_a_small_loss_is_not():
     with pytest.raises(ParameterError, match="delta is 0 or at least"):
         Budget(1.0, delta=1e-320)
-    part = Loss.of(epsilon=1e-15).divided(7)
-    assert Loss.from_dict(part.to_dict()) == part, "a ledger reads what was paid for"
+    part = PrivacyLoss.of(epsilon=1e-15).divided(7)
+    assert PrivacyLoss.from_dict(part.to_dict()) == part, "a ledger reads what was paid for"

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 import sfumato as sf
 from sfumato.core.schema import Attribute, Role, Schema
-from sfumato.dp.table import Relation, Table, declared, require_declared, rows_that_count
+from sfumato.dp.table import DeclaredTable, Relation, declared, require_declared, rows_that_count
 from sfumato.errors import ParameterError, SchemaError
 
 NOTHING = Schema({})
@@ -25,7 +25,7 @@ def table(frame, relation=None, **known):
     dataset = sf.read(frame)
     said = declared(dataset.schema, **known)
     require_declared(dataset, said)
-    return Table.of(dataset, said, relation or Relation())
+    return DeclaredTable.of(dataset, said, relation or Relation())
 
 
 def test_the_schema_declares_and_arguments_win():

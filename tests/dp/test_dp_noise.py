@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from scipy.stats import chisquare
 
 from sfumato.dp import mechanisms
-from sfumato.dp.budget import Loss
+from sfumato.dp.budget import PrivacyLoss
 from sfumato.dp.mechanisms import chooser, exact_level, gaussian, grid, laplace, noise_for
 from sfumato.dp.table import Relation
 from sfumato.errors import MissingExtra, ParameterError
@@ -103,7 +103,7 @@ def test_large_numbers_are_not_cut_to_32_bits():
 
 def test_noise_that_leaves_the_range_is_refused():
     with pytest.raises(ParameterError, match="small"):
-        noise_for(Loss.of(epsilon=1e-12), 2**20, 2.0**20)
+        noise_for(PrivacyLoss.of(epsilon=1e-12), 2**20, 2.0**20)
 
 
 def test_nothing_here_takes_a_seed():
@@ -135,7 +135,7 @@ TABLES = st.lists(st.integers(0, 4), max_size=6)
 def test_a_quantile_is_private_exactly(values, person, level, epsilon):
     """Every candidate's probability with and without a person, computed, not sampled."""
     share, candidates = exact_level(level), [0, 1, 3]
-    made = chooser(level, candidates, Relation(), Loss.of(epsilon=epsilon), cells=1)
+    made = chooser(level, candidates, Relation(), PrivacyLoss.of(epsilon=epsilon), cells=1)
     without = oracle.noisy_best(oracle.quantile_scores(values, candidates, share), made.noise.scale)
     present = oracle.noisy_best(oracle.quantile_scores([*values, person], candidates, share), made.noise.scale)
     assert sum(without) == pytest.approx(1)
@@ -147,7 +147,7 @@ def test_a_quantile_is_private_exactly(values, person, level, epsilon):
 @given(TABLES, st.integers(0, 4), st.integers(0, 4), LEVELS)
 def test_a_quantile_is_private_when_one_row_changes(values, old, new, level):
     share, candidates = exact_level(level), [0, 1, 3]
-    made = chooser(level, candidates, Relation(neighbours="change_one"), Loss.of(epsilon=1.0), cells=1)
+    made = chooser(level, candidates, Relation(neighbours="change_one"), PrivacyLoss.of(epsilon=1.0), cells=1)
     before = oracle.noisy_best(oracle.quantile_scores([*values, old], candidates, share), made.noise.scale)
     after = oracle.noisy_best(oracle.quantile_scores([*values, new], candidates, share), made.noise.scale)
     assert all(p <= math.e * q + 1e-12 for p, q in zip(before, after, strict=True))
@@ -155,7 +155,7 @@ def test_a_quantile_is_private_when_one_row_changes(values, old, new, level):
 
 def test_quantiles_are_drawn_with_these_probabilities():
     values, candidates = np.array([0.0, 1.0, 1.0, 3.0, 4.0]), (0.0, 1.0, 2.0, 3.0)
-    made = chooser(0.5, candidates, Relation(), Loss.of(epsilon=0.8), cells=1)
+    made = chooser(0.5, candidates, Relation(), PrivacyLoss.of(epsilon=0.8), cells=1)
     runs = 4000
     cell = np.repeat(np.arange(runs), len(values))  # every group holds the same table
     chosen = made.choose(np.tile(values, runs), cell, runs, made.draw(runs))
@@ -166,7 +166,7 @@ def test_quantiles_are_drawn_with_these_probabilities():
 
 @given(st.lists(st.integers(-2, 12), max_size=12), LEVELS)
 def test_scores_are_those_of_the_definition(values, level):
-    made = chooser(level, grid((0.0, 10.0), 6), Relation(), Loss.of(epsilon=1.0), cells=1)
+    made = chooser(level, grid((0.0, 10.0), 6), Relation(), PrivacyLoss.of(epsilon=1.0), cells=1)
     scores = oracle.quantile_scores(values, made.candidates, made.level)
     silent = np.zeros((1, 6), dtype=np.int64)
     rows = np.array(values, dtype=float)
@@ -177,7 +177,7 @@ def test_scores_are_those_of_the_definition(values, level):
 def test_the_rank_error_holds():
     """At most 5 % of the answers may be farther off; of 1,000 more than 95 are with a probability below 1e-8."""
     values = np.arange(200, dtype=float)
-    made = chooser(0.5, grid((0.0, 199.0), 21), Relation(), Loss.of(epsilon=0.5), cells=1)
+    made = chooser(0.5, grid((0.0, 199.0), 21), Relation(), PrivacyLoss.of(epsilon=0.5), cells=1)
     runs = 1000
     scores = np.array(oracle.quantile_scores(values, made.candidates, Fraction(1, 2)))
     drawn = made.draw(runs)

@@ -17,7 +17,7 @@ from sfumato import recipe_files as recipes
 from sfumato.cli.query import _read
 from sfumato.core.dataset import Dataset
 from sfumato.core.source import Intake
-from sfumato.dp.table import Relation, Table, declared
+from sfumato.dp.table import DeclaredTable, Relation, declared
 from tests.cli.conftest import sfumato  # noqa: F401 - a fixture
 
 RECIPE = """
@@ -64,7 +64,7 @@ def test_numbers_are_read_cell_by_cell(tmp_path, case):
         file.write_text("id;cost\n" + "".join(f"p{i};{cell}\n" for i, cell in enumerate([*cells, *other])))
         dataset = _read(str(file), Intake(decimal=decimal), BOUNDED)
         known = declared(dataset.schema, bounds={"cost": (0, 10_000)})
-        values, present = Table.of(dataset, known, Relation("row", "add_remove", 1)).numbers("cost")
+        values, present = DeclaredTable.of(dataset, known, Relation("row", "add_remove", 1)).numbers("cost")
         assert present[: len(cells)].all() and values[: len(cells)].tolist() == expected
 
 
@@ -74,7 +74,7 @@ def test_numbers_are_read_cell_by_cell(tmp_path, case):
 def test_a_number_is_in_a_domain_whatever_the_type_of_its_column(column):
     dataset = Dataset(pl.DataFrame({"code": column}))
     known = declared(dataset.schema, domains={"code": ["1", "2"]})
-    table = Table.of(dataset, known, Relation("row", "add_remove", 1))
+    table = DeclaredTable.of(dataset, known, Relation("row", "add_remove", 1))
     np.testing.assert_array_equal(table.codes("code"), [0, 1, 0])
 
 

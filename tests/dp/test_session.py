@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import sfumato as sf
-from sfumato.dp import Answer, Budget, Loss
+from sfumato.dp import Answer, Budget, PrivacyLoss
 from sfumato.dp.question import Question
 from sfumato.dp.statistics import planned
 from sfumato.dp.table import Relation
@@ -111,7 +111,7 @@ def test_intervals_hold_as_often_as_they_say(kind, cost):
     people = asking(pl.DataFrame({"age": ages}), Budget(1e9, delta=1e-6), domains={})
     truth = {"count": 400, "sum": sum(ages), "mean": statistics.mean(ages), "variance": statistics.variance(ages)}[kind]
     question = Question(kind, None if kind == "count" else "age")
-    plan = planned(question, people.table.declared, Relation(), Loss.of(**cost))
+    plan = planned(question, people.table.declared, Relation(), PrivacyLoss.of(**cost))
     answers = [plan.with_noise().answered(people.table) for _ in range(300)]
     assert all(answer.low[0] <= answer.value <= answer.high[0] for answer in answers)
     assert sum(not answer.low[0] - 1e-2 <= truth <= answer.high[0] + 1e-2 for answer in answers) <= 40

@@ -13,7 +13,7 @@ import pytest
 from sfumato import examples
 from sfumato.core.dataset import Dataset
 from sfumato.core.schema import Role
-from sfumato.examples.people import Draws, check_digit
+from sfumato.examples.people import PhiloxDraws, check_digit
 
 
 def digest(dataset: Dataset) -> str:
@@ -52,16 +52,16 @@ def test_draws_are_the_raw_bits_of_philox() -> None:
     import numpy as np
 
     raw = np.random.Philox(3).random_raw(4)
-    assert Draws(3).uniform(4).tolist() == [int(word >> np.uint64(11)) / 2**53 for word in raw]
+    assert PhiloxDraws(3).uniform(4).tolist() == [int(word >> np.uint64(11)) / 2**53 for word in raw]
     assert (
-        Draws(3).short(6).tolist()
+        PhiloxDraws(3).short(6).tolist()
         == [(int(word) >> shift) & 0xFFFF for word in raw[:2] for shift in (0, 16, 32, 48)][:6]
     )
 
 
 def test_draws_follow_their_weights() -> None:
     # 40,000 draws: a share is off by more than 5 standard errors once in about two million runs; the seed is fixed.
-    draws = Draws(5)
+    draws = PhiloxDraws(5)
     shares = Counter(draws.pick(40_000, [1, 0, 3]).tolist())
     assert shares[1] == 0
     assert shares[2] / 40_000 == pytest.approx(0.75, abs=5 * (0.75 * 0.25 / 40_000) ** 0.5)

@@ -16,7 +16,7 @@ from sfumato.core.model import Model
 from sfumato.core.schema import Schema
 from sfumato.core.step import Goal
 from sfumato.errors import ParameterError, SchemaError, Unsatisfiable
-from sfumato.hierarchies import Suppress
+from sfumato.hierarchies import SuppressedValue
 from sfumato.models.alpha_k import AlphaKAnonymity
 from sfumato.models.beta_likeness import BetaLikeness, DeltaDisclosure
 from sfumato.models.k_anonymity import KAnonymity
@@ -259,7 +259,7 @@ def test_nothing_satisfies_a_promise_about_a_constant_column(model, step):
     if isinstance(model, LDiversity) and model.kind == "entropy":
         model = LDiversity("secret", l=2, kind="entropy")
     with pytest.raises(Unsatisfiable, match="'secret' is constant"):
-        step.plan(counted_dataset([[3], [4]]).with_hierarchies(block=Suppress()), Goal((model,)))
+        step.plan(counted_dataset([[3], [4]]).with_hierarchies(block=SuppressedValue()), Goal((model,)))
 
 
 def test_all_problems_are_told_at_once():

@@ -11,7 +11,7 @@ import pytest
 from sfumato.policy.dialects.dpv import read_usages, release_to_dpv
 from sfumato.policy.dialects.known import parse_policy, permitted, usage_of_release, write_policy
 from sfumato.policy.dialects.subsumption import built_in
-from sfumato.policy.dialects.usages import Category, Measure, Usage, allows
+from sfumato.policy.dialects.usages import Category, TechnicalMeasure, Usage, allows
 from sfumato.policy.documents import Findings, PolicyError, read_json
 from sfumato.policy.policy import Group, LegalBasis, Policy, PrivacyModel, Recipient, Retention
 from sfumato.release.verify import read_certificate
@@ -50,7 +50,7 @@ def test_dpv_in():
             data=(Category("pd:Age"), Category("pd:Location", "zip", "QID", 2)),
             processing=("dpv:Use",),
             recipients=("https://example.org/university",),
-            measures=(Measure("sf:KAnonymity", (("has_k", 5.0),)),),
+            measures=(TechnicalMeasure("sf:KAnonymity", (("has_k", 5.0),)),),
             locations=("https://example.org/EU",),
             days=365,
             legal_bases=("dpv:Consent",),
@@ -117,7 +117,7 @@ def request(purpose="dpv:AcademicResearch", k=12.0, days=30, **changes) -> Usage
         data=(Category("pd:HealthRecord"),),
         processing=("dpv:Analyse",),
         recipients=("https://example.org/university",),
-        measures=(Measure("sf:KAnonymity", (("has_k", k),)),),
+        measures=(TechnicalMeasure("sf:KAnonymity", (("has_k", k),)),),
         days=days,
     )
     return dataclasses.replace(wanted, **changes)
@@ -217,7 +217,7 @@ def test_a_release_in_dpv_terms(certificate):
     assert made["dpv:hasPurpose"] == {"@id": "dpv:AcademicResearch"}
     assert not any(value in json.dumps(made) for value in ("20-30", "537", "Flu"))
     (again,) = usages(made)
-    assert again.measures == (Measure("sf:KAnonymity", (("has_k", 3.0),)),)
+    assert again.measures == (TechnicalMeasure("sf:KAnonymity", (("has_k", 3.0),)),)
     assert again.purposes == ("dpv:AcademicResearch",) and len(again.data) == 3
 
 

@@ -11,7 +11,7 @@ import sfumato as sf
 from sfumato import recipe_files as recipes
 from sfumato import registry
 from sfumato.profiling import means as room
-from sfumato.profiling.means import FALLBACK, Means, choose_means, means_for
+from sfumato.profiling.means import FALLBACK, ProposedStep, choose_means, means_for
 from sfumato.profiling.proposal import propose
 from sfumato.profiling.yaml_text import recipe_text
 
@@ -103,20 +103,22 @@ def test_many_quasi_identifiers_end_in_a_recipe_that_runs():
     table = {f"state_{i}": [f"label {draw.choice('abcdefgh')}" for _ in range(400)] for i in range(20)}
     frame = pl.DataFrame({**table, "age": [draw.randrange(18, 90) for _ in range(400)]})
     proposal = sf.profile(sf.read(frame))
-    assert proposal.means == Means({"mondrian": {}}, proposal.means.losses, 400, searched=False)
+    assert proposal.means == ProposedStep({"mondrian": {}}, proposal.means.losses, 400, searched=False)
     assert sf.run(sf.read(frame), recipes.parse(recipe_text(proposal))).holds
     assert proposal.means.step != FALLBACK
 
 
 def test_a_means_that_loses_more_than_another_says_why_it_is_taken():
-    why = Means({"local_recoding": {}}, {"local_recoding": 0.23, "global_recoding": 0.4, "mondrian": 0.215}, 100).why
+    why = ProposedStep(
+        {"local_recoding": {}}, {"local_recoding": 0.23, "global_recoding": 0.4, "mondrian": 0.215}, 100
+    ).why
     assert "(global_recoding 40 %, mondrian 22 %); taken before mondrian, which is not better by more than 2 %" in why
     assert why.endswith("because it releases labels of the hierarchies only")
-    assert "taken" not in Means({"mondrian": {}}, {"local_recoding": 0.3, "mondrian": 0.2}, 100).why
+    assert "taken" not in ProposedStep({"mondrian": {}}, {"local_recoding": 0.3, "mondrian": 0.2}, 100).why
 
 
 def test_every_choice_that_can_be_made_against_a_lesser_loss_has_its_reason():
     names = list(room._STEPS)
     for place, chosen in enumerate(names):
         for least in names[place + 1 :]:
-            assert "because" in Means({chosen: {}}, {chosen: 0.21, least: 0.2}, 100).why
+            assert "because" in ProposedStep({chosen: {}}, {chosen: 0.21, least: 0.2}, 100).why

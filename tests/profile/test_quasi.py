@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from sfumato.errors import ParameterError
 from sfumato.profiling.quasi import (
-    Candidate,
+    QuasiCandidate,
     class_sizes,
     distinction,
     rank,
@@ -166,9 +166,9 @@ def test_a_goal_is_required():
 
 def test_named_columns_rank_first_and_then_the_telling_ones():
     candidates = [
-        Candidate("measure", None, 1.0, 1.0),
-        Candidate("sex", "sex", 0.0, 0.5),
-        Candidate("zip", "postal code", 0.3, 0.99),
-        Candidate("code", None, 0.0, 0.2),
+        QuasiCandidate("measure", None, 1.0, 1.0),
+        QuasiCandidate("sex", "sex", 0.0, 0.5),
+        QuasiCandidate("zip", "postal code", 0.3, 0.99),
+        QuasiCandidate("code", None, 0.0, 0.2),
     ]
     assert [c.name for c in rank(candidates)] == ["zip", "sex", "measure", "code"]

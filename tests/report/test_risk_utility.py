@@ -7,7 +7,7 @@ import xml.etree.ElementTree as ET
 
 import pytest
 
-from sfumato.comparison import Comparison, Outcome
+from sfumato.comparison import CandidateOutcome, Comparison
 from sfumato.errors import printable
 from sfumato.report.risk_utility import chart_of, comparison_page, dots_of, picture_of, png_of
 from tests.report.test_maps import HOSTILE
@@ -16,7 +16,7 @@ from tests.report.test_pages import Page
 
 def outcome(name, risk, loss, *, holds=True, promises=("5-anonymity",), step="global_recoding", higher=(), reason=""):
     measured = {} if risk is None else {"linkage": risk}
-    return Outcome(
+    return CandidateOutcome(
         name=name,
         holds=holds,
         reason=reason,
@@ -119,7 +119,9 @@ def test_numbers_keep_apart():
 
 
 def test_same_comparison_same_page():
-    assert comparison_page(THREE) == comparison_page(comparison(*[Outcome.from_dict(c) for c in THREE["candidates"]]))
+    assert comparison_page(THREE) == comparison_page(
+        comparison(*[CandidateOutcome.from_dict(c) for c in THREE["candidates"]])
+    )
 
 
 def test_chart_has_a_ground_when_asked():

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 import sfumato as sf
 from sfumato import examples
-from sfumato.attacks.gdpr import Inference, Linkability, Membership, Rate, Risk, SinglingOut, area, true_positives
+from sfumato.attacks.gdpr import ExcessRisk, Inference, Linkability, Membership, Rate, SinglingOut, area, true_positives
 from sfumato.core.attack import Scene
 from sfumato.core.dataset import Dataset
 from sfumato.core.pair import Pair
@@ -25,14 +25,14 @@ def test_worked_rates():
     attack, control = Rate.of(30, 100), Rate.of(10, 100)
     assert (attack.centre, attack.error) == pytest.approx((0.307399, 0.088450), abs=1e-6)
     assert (control.centre, control.error) == pytest.approx((0.114797, 0.059568), abs=1e-6)
-    risk = Risk.of(attack, control)
+    risk = ExcessRisk.of(attack, control)
     assert (risk.value, risk.error) == pytest.approx((0.217579, 0.112944), abs=1e-6)
 
 
 @given(st.integers(1, 200), st.data())
 def test_risks_are_within_their_intervals(trials, data):
     hits, chance = (data.draw(st.integers(0, trials)) for _ in range(2))
-    risk = Risk.of(Rate.of(hits, trials), Rate.of(chance, trials))
+    risk = ExcessRisk.of(Rate.of(hits, trials), Rate.of(chance, trials))
     low, high = risk.interval
     assert 0 <= low <= risk.clipped <= high <= 1
 

@@ -21,12 +21,12 @@ from sfumato.core.dataset import Dataset
 from sfumato.core.hierarchy import TOP
 from sfumato.core.pair import Pair
 from sfumato.core.randomness import Seed
-from sfumato.hierarchies import Suppress, Tree
+from sfumato.hierarchies import SuppressedValue, Tree
 from sfumato.intruders import intruder_from
 from tests.oracles import downcoding as oracle
 
 TOWNS = Tree({TOP: {"north": ["Kiel", "Bremen"], "south": ["Ulm", "Passau"]}})
-HIERARCHIES = {"town": TOWNS, "sex": Suppress()}
+HIERARCHIES = {"town": TOWNS, "sex": SuppressedValue()}
 LADDERS = (
     {"Kiel": ("Kiel", "north", TOP), "Bremen": ("Bremen", "north", TOP)}
     | {"Ulm": ("Ulm", "south", TOP), "Passau": ("Passau", "south", TOP)},
@@ -162,7 +162,7 @@ def test_bounds_are_those_of_the_definition(key, size, k, others):
     rows = [first[0]] * size + [row for row in first[1:] for _ in range(k)]
     keys = [key] * size + [other for other in others for _ in range(k)]
     scene = _with_all_values(rows, keys, k)
-    released = audit.Released.of(scene)
+    released = audit.ReleasedClasses.of(scene)
     place = next(p for p in range(len(released.rows)) if 0 in released.rows[p])
     limits = audit._limits(scene, released, k, "release")
     finer = released.finer(place) if size > k else ()

@@ -13,7 +13,7 @@ from sfumato.core.evidence import wildcard_frequencies
 from sfumato.core.model import Evidence
 from sfumato.core.schema import Attribute, Role, Schema
 from sfumato.errors import ParameterError
-from sfumato.risk.reidentification import JournalistRisk, MarketerRisk, ProsecutorRisk, RecordsAtRisk, UniqueRecords
+from sfumato.risk.reidentification import JournalistRisk, MarketerRisk, ProsecutorRisk, ShareAtRisk, UniqueRecords
 from tests import oracle
 from tests.random_tables import tables
 
@@ -29,7 +29,7 @@ def expected(frequencies, threshold):
         ProsecutorRisk(): max((1 / f for f in frequencies), default=0),
         JournalistRisk(): max((1 / f for f in frequencies), default=0),
         MarketerRisk(): sum(1 / f for f in frequencies) / n if n else 0,
-        RecordsAtRisk(threshold): sum(1 / f > threshold + 1e-12 for f in frequencies) / n if n else 0,
+        ShareAtRisk(threshold): sum(1 / f > threshold + 1e-12 for f in frequencies) / n if n else 0,
         UniqueRecords(): sum(f == 1 for f in frequencies) / n if n else 0,
     }
 
@@ -69,10 +69,10 @@ def test_the_journalist_looks_at_the_population(data, table):
 def test_a_class_of_five_is_not_above_one_fifth():
     frame = pl.DataFrame({"a": ["x"] * 5 + ["y"] * 4})
     dataset = Dataset(frame, Schema({"a": Attribute((Role.QUASI,))}))
-    assert RecordsAtRisk(0.2).measure(evidence_of(dataset)).value == pytest.approx(4 / 9)
+    assert ShareAtRisk(0.2).measure(evidence_of(dataset)).value == pytest.approx(4 / 9)
 
 
 @pytest.mark.parametrize("threshold", [0, -0.1, 1.1, float("nan"), True])
 def test_thresholds_are_shares(threshold):
     with pytest.raises(ParameterError):
-        RecordsAtRisk(threshold)
+        ShareAtRisk(threshold)

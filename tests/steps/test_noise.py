@@ -18,7 +18,7 @@ from sfumato.core.schema import Attribute, Kind, Role, Schema
 from sfumato.errors import SchemaError
 from sfumato.steps.masking.block import block_of, covariance_of, root_of, semidefinite
 from sfumato.steps.masking.noise import Settling
-from sfumato.steps.masking.normal_noise import Noise, large_enough
+from sfumato.steps.masking.normal_noise import BlockNoise, large_enough
 from tests.oracles import masking as oracle
 from tests.steps.masking_contract import people, run
 
@@ -73,7 +73,7 @@ def test_kim_is_the_formula(values, alpha):
     table = Dataset(pl.DataFrame({"x": values}))
     block = block_of(table, ["x"])
     normals = np.random.default_rng(1).standard_normal((len(values), 1))
-    made = Noise(block, normals, alpha).kim(np.arange(len(values)))[:, 0]
+    made = BlockNoise(block, normals, alpha).kim(np.arange(len(values)))[:, 0]
     noise = normals[:, 0] * np.sqrt(alpha * np.var(block.values, ddof=1))
     assert made == pytest.approx(oracle.kim(block.values[:, 0].tolist(), noise.tolist(), alpha), rel=1e-6, abs=1e-6)
     assert made.mean() == pytest.approx(np.mean(values), rel=1e-9, abs=1e-7)

@@ -107,7 +107,7 @@ Combination = tuple[int, ...]
 
 
 @dataclasses.dataclass(frozen=True)
-class Bounds:
+class PartBounds:
     """Per column and part the least and the greatest number of records; ``together`` if columns were solved jointly."""
 
     least: tuple[tuple[int, ...], ...]
@@ -136,13 +136,13 @@ def column_bounds(size: int, parts: int, most: int) -> tuple[tuple[int, ...], tu
 
 def joint_bounds(
     size: int, parts: Sequence[int], most: int, allowed: Sequence[Combination], seconds: float
-) -> Bounds | None:
+) -> PartBounds | None:
     """Bounds when only some combinations of parts are allowed; None where nothing fits.
 
     Exact by enumeration where there are few cases, by CP-SAT otherwise; where its time runs out, its proved bounds.
 
     >>> joint_bounds(2, [2, 2], 1, [(0, 1), (1, 0), (1, 1)], 1.0)
-    Bounds(least=((1, 1), (1, 1)), most=((1, 1), (1, 1)), together=True)
+    PartBounds(least=((1, 1), (1, 1)), most=((1, 1), (1, 1)), together=True)
     """
     if not allowed:
         return None
@@ -162,7 +162,7 @@ def occupancies(size: int, most: int, allowed: Sequence[Combination]) -> Iterato
             yield counts
 
 
-def _enumerated(size: int, parts: Sequence[int], most: int, allowed: Sequence[Combination]) -> Bounds | None:
+def _enumerated(size: int, parts: Sequence[int], most: int, allowed: Sequence[Combination]) -> PartBounds | None:
     places = [(c, p) for c, n in enumerate(parts) for p in range(n)]
     least, greatest = dict.fromkeys(places, size + 1), dict.fromkeys(places, -1)
     for counts in occupancies(size, most, allowed):
@@ -174,7 +174,7 @@ def _enumerated(size: int, parts: Sequence[int], most: int, allowed: Sequence[Co
 
 def _solved(
     size: int, parts: Sequence[int], most: int, allowed: Sequence[Combination], seconds: float
-) -> Bounds | None:
+) -> PartBounds | None:
     """Ask CP-SAT for the least and the greatest number in every part."""
     cp = require("ortools.sat.python.cp_model", extra="solvers", to="take several columns of large classes together")
     model = cp.CpModel()
@@ -214,11 +214,13 @@ def _extreme(cp: Any, model: Any, total: Any, seconds: float, *, least: bool) ->
     return max(0, math.ceil(bound - 1e-6)) if least else math.floor(bound + 1e-6)
 
 
-def _bounds(parts: Sequence[int], least: Mapping[tuple[int, int], int], most: Mapping[tuple[int, int], int]) -> Bounds:
+def _bounds(
+    parts: Sequence[int], least: Mapping[tuple[int, int], int], most: Mapping[tuple[int, int], int]
+) -> PartBounds:
     def rows(table: Mapping[tuple[int, int], int]) -> tuple[tuple[int, ...], ...]:
         return tuple(tuple(table[c, p] for p in range(n)) for c, n in enumerate(parts))
 
-    return Bounds(rows(least), rows(most), together=True)
+    return PartBounds(rows(least), rows(most), together=True)
 
 
 # Auditing a release class by class: which parts of its cells are certain, and whether that is true.
@@ -252,7 +254,7 @@ class Audit:
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
-class Released:
+class ReleasedClasses:
     """The classes of a release over its node columns: the label of each class per column, and its rows."""
 
     columns: tuple[NodeColumn, ...]
@@ -260,7 +262,7 @@ class Released:
     rows: tuple[NDArray[np.int64], ...]
 
     @classmethod
-    def of(cls, scene: Scene) -> Released:
+    def of(cls, scene: Scene) -> ReleasedClasses:
         """Group the released rows by all quasi-identifiers."""
         columns = tuple(NodeColumn.of(scene.pair, name) for name in scene.pair.quasi)
         codes = np.stack([column.released for column in columns], axis=1)
@@ -284,7 +286,7 @@ class Released:
 
 def audit_release(scene: Scene, k: int, assumed: str, most: int) -> Audit:
     """What is certain of every class of at least k records, within the time of the scene; small classes first."""
-    released = Released.of(scene)
+    released = ReleasedClasses.of(scene)
     limits = _limits(scene, released, k, assumed)
     open_classes = sorted({place for place, _ in limits}, key=lambda place: (len(released.rows[place]), place))
     found: list[ClassAudit] = []
@@ -299,7 +301,7 @@ def audit_release(scene: Scene, k: int, assumed: str, most: int) -> Audit:
     return Audit(tuple(c.name for c in released.columns), tuple(found), len(open_classes) - len(found))
 
 
-def _limits(scene: Scene, released: Released, k: int, assumed: str) -> dict[tuple[int, int], int]:
+def _limits(scene: Scene, released: ReleasedClasses, k: int, assumed: str) -> dict[tuple[int, int], int]:
     """Per class and column with something below its cell, the most records that one part can have."""
     found: dict[tuple[int, int], int] = {}
     for c in range(len(released.columns)):
@@ -313,7 +315,7 @@ def _limits(scene: Scene, released: Released, k: int, assumed: str) -> dict[tupl
     return found
 
 
-def _mixed(released: Released, column: int) -> bool:
+def _mixed(released: ReleasedClasses, column: int) -> bool:
     """Whether some cells of a column say nothing and others something."""
     holds = released.columns[column].holds[released.keys[:, column]]
     nothing = holds.sum(axis=1) == holds.shape[1]
@@ -321,18 +323,18 @@ def _mixed(released: Released, column: int) -> bool:
 
 
 def bounds_of(
-    released: Released,
+    released: ReleasedClasses,
     place: int,
     wanted: Sequence[tuple[int, int]],
     finer: Sequence[int] | NDArray[np.int64],
     together: bool,
     seconds: float,
-) -> dict[int, Bounds | None]:
+) -> dict[int, PartBounds | None]:
     """Per column of a class the bounds of its parts (as a table of one column), or None where nothing fits."""
     size = len(released.rows[place])
     boxes = [box for other in finer if (box := _box(released, place, int(other)))]
     linked = sorted({c for box in boxes if len(box) > 1 for c in box})
-    found: dict[int, Bounds | None] = {}
+    found: dict[int, PartBounds | None] = {}
     for c, most in wanted:
         taken = [box[c] for box in boxes if list(box) == [c]]
         free = [i for i, part in enumerate(released.parts(place, c)) if not _covered(part, taken)]
@@ -346,15 +348,15 @@ def bounds_of(
     return found
 
 
-def _tighter(alone: Bounds | None, joint: Bounds | None, column: int) -> Bounds | None:
+def _tighter(alone: PartBounds | None, joint: PartBounds | None, column: int) -> PartBounds | None:
     """What a column says alone and what all say together; the solver may have run out of time."""
     if alone is None or joint is None:
         return None
     least = tuple(map(max, alone.least[0], joint.least[column]))
-    return Bounds((least,), (tuple(map(min, alone.most[0], joint.most[column])),), together=True)
+    return PartBounds((least,), (tuple(map(min, alone.most[0], joint.most[column])),), together=True)
 
 
-def _box(released: Released, place: int, other: int) -> dict[int, NDArray[np.bool_]]:
+def _box(released: ReleasedClasses, place: int, other: int) -> dict[int, NDArray[np.bool_]]:
     """Where a finer class holds fewer values, and which."""
     own, theirs = released.keys[place], released.keys[other]
     masks = {c: (column.holds[theirs[c]], column.holds[own[c]]) for c, column in enumerate(released.columns)}
@@ -369,16 +371,18 @@ def _covered(part: NDArray[np.bool_], masks: Sequence[NDArray[np.bool_]]) -> boo
     return not left.any()
 
 
-def _spread(bounds: tuple[tuple[int, ...], tuple[int, ...]] | None, free: Sequence[int], parts: int) -> Bounds | None:
+def _spread(
+    bounds: tuple[tuple[int, ...], tuple[int, ...]] | None, free: Sequence[int], parts: int
+) -> PartBounds | None:
     """Bounds of the parts that are free, as bounds of all; nobody is in the others."""
     if bounds is None:
         return None
     least, most = (dict(zip(free, side, strict=True)) for side in bounds)
-    return Bounds((tuple(least.get(i, 0) for i in range(parts)),), (tuple(most.get(i, 0) for i in range(parts)),))
+    return PartBounds((tuple(least.get(i, 0) for i in range(parts)),), (tuple(most.get(i, 0) for i in range(parts)),))
 
 
 def _allowed(
-    released: Released, place: int, linked: Sequence[int], boxes: Sequence[dict[int, NDArray[np.bool_]]]
+    released: ReleasedClasses, place: int, linked: Sequence[int], boxes: Sequence[dict[int, NDArray[np.bool_]]]
 ) -> list[Combination] | None:
     """The combinations of parts with a value in each that lie in no box; None if there are too many."""
     atoms = [_atoms(released.parts(place, c), [box[c] for box in boxes if c in box]) for c in linked]
@@ -405,7 +409,7 @@ def _atoms(parts: Sequence[NDArray[np.bool_]], masks: Sequence[NDArray[np.bool_]
     return list(found.values())
 
 
-def _judged(released: Released, place: int, bounds: dict[int, Bounds | None]) -> ClassAudit:
+def _judged(released: ReleasedClasses, place: int, bounds: dict[int, PartBounds | None]) -> ClassAudit:
     """Hold what seems certain against the truth."""
     rows = released.rows[place]
     right: list[str] = []

@@ -49,14 +49,14 @@ class Rate:
 
 
 @dataclasses.dataclass(frozen=True)
-class Risk:
+class ExcessRisk:
     """What an attack reaches beyond its control: (r_a − r_c)/(1 − r_c), with the error of both."""
 
     value: float
     error: float
 
     @classmethod
-    def of(cls, attack: Rate, control: Rate) -> Risk:
+    def of(cls, attack: Rate, control: Rate) -> ExcessRisk:
         r"""Risk with propagated error; a control that always succeeds leaves nothing to learn, and the risk is not defined: 0 ± 1.
 
         .. math:: R = \frac{r_a - r_c}{1 - r_c}, \qquad
@@ -64,7 +64,7 @@ class Risk:
 
         Reference: Giomi et al. 2023, doi:10.56553/popets-2023-0055.
 
-        >>> risk = Risk.of(Rate.of(30, 100), Rate.of(10, 100))
+        >>> risk = ExcessRisk.of(Rate.of(30, 100), Rate.of(10, 100))
         >>> round(risk.value, 6), round(risk.error, 6)
         (0.217579, 0.112944)
         """
@@ -222,7 +222,7 @@ class SinglingOut(Attack):
             mixed = [int(r.released[draw.integers(len(r.released))]) for r in readings]
             naive += int(_fitting(readings, mixed).sum()) == 1
         rates = Rate.of(single, trials), Rate.of(control, trials)
-        risk = Risk.of(*rates)
+        risk = ExcessRisk.of(*rates)
         told = (
             f"{single / trials:.1%} of {trials:,} descriptions taken from released records fit exactly one person; "
             f"{naive / trials:.1%} of descriptions put together at random do{cut_short(trials, len(rows))}"
@@ -285,7 +285,7 @@ class Linkability(Attack):
                 met[without] += bool(both.any())
         linked, control = met[False], met[True]
         rates = Rate.of(linked, trials), Rate.of(control, trials)
-        risk = Risk.of(*rates)
+        risk = ExcessRisk.of(*rates)
         told = (
             f"two files about the same people meet in one released record for {linked / trials:.1%} of {trials:,} people, "
             f"for {control / trials:.1%} without their own record{cut_short(trials, len(around.targets))}"
@@ -359,7 +359,7 @@ class Inference(Attack):
         common = secret.guess(everyone, None)
         rows = scene.intruder.truth[around.targets[seen]]
         naive = float(np.mean([secret.right(common, int(row)) for row in rows]))
-        risk = Risk.of(*rates)
+        risk = ExcessRisk.of(*rates)
         told = (
             f"{column} is guessed rightly for {right / trials:.1%} of {trials:,} people, for {control / trials:.1%} without "
             f"their own record, and for {naive:.1%} by guessing alike for all"

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from sfumato.core.dataset import Dataset
     from sfumato.core.model import Model, Verdict
     from sfumato.core.recipe import Recipe
-    from sfumato.registry import Question
+    from sfumato.registry import AskedModel
 
 
 # ``sfumato profile``: propose a recipe.
@@ -130,7 +130,7 @@ def _explain_record(dataset: Dataset, record: int, *, json: bool) -> None:
         out().print(f"  … and {len(found) - 20} more sets")
 
 
-def _told_apart(found: Assessment, questions: Sequence[Question]) -> tuple[Assessment, list[tuple[Verdict, Told]]]:
+def _told_apart(found: Assessment, questions: Sequence[AskedModel]) -> tuple[Assessment, list[tuple[Verdict, Told]]]:
     """The assessment with the verdicts on promises, and what is attained where a degree was left open."""
     asked = found.verdicts[len(found.verdicts) - len(questions) :]
     attained = [(v, _told(q, v, found.records)) for q, v in zip(questions, asked, strict=True) if q.left_open]
@@ -138,7 +138,7 @@ def _told_apart(found: Assessment, questions: Sequence[Question]) -> tuple[Asses
     return dataclasses.replace(found, verdicts=tuple(v for v in found.verdicts if id(v) not in open_ones)), attained
 
 
-def _told(question: Question, verdict: Verdict, records: int) -> Told:
+def _told(question: AskedModel, verdict: Verdict, records: int) -> Told:
     """What a table attains, as plain data; where not even the weakest promise holds the sentence would speak of it."""
     sentence = verdict.sentence
     if not verdict.holds:
@@ -162,7 +162,7 @@ def _show_attained(attained: list[tuple[Verdict, Told]]) -> None:
 
 
 def _described(
-    dataset: Dataset, recipe: Recipe | None, quasi: list[str], questions: Sequence[Question] = ()
+    dataset: Dataset, recipe: Recipe | None, quasi: list[str], questions: Sequence[AskedModel] = ()
 ) -> tuple[Dataset, tuple[Model, ...]]:
     from sfumato.verbs import with_recipe
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from sfumato.dp.budget import Budget, Loss, composed
+from sfumato.dp.budget import Budget, PrivacyLoss, composed
 from sfumato.dp.ledger import Ledger
 from sfumato.dp.planner import Choice, belief_after, choices, epsilon_for, epsilon_for_belief, expected_error, success
 from sfumato.dp.question import Answer
@@ -13,7 +13,7 @@ __all__ = [
     "Budget",
     "Choice",
     "Ledger",
-    "Loss",
+    "PrivacyLoss",
     "Quantum",
     "Session",
     "SlowReply",

@@ -161,14 +161,14 @@ def exact(amount: Any, what: str) -> Fraction:
 
 
 @dataclasses.dataclass(frozen=True)
-class Loss:
+class PrivacyLoss:
     """What one answer costs: a pure ``epsilon`` or a ``rho`` of zCDP, exactly as asked for."""
 
     epsilon: Fraction | None = None
     rho: Fraction | None = None
 
     @classmethod
-    def of(cls, epsilon: Any = None, rho: Any = None) -> Loss:
+    def of(cls, epsilon: Any = None, rho: Any = None) -> PrivacyLoss:
         """A loss from numbers; exactly one of the two is given."""
         if (epsilon is None) == (rho is None):
             raise ParameterError("say what the answer may cost: either epsilon (pure) or rho (zCDP)")
@@ -183,18 +183,18 @@ class Loss:
             return self.epsilon**2 / 2
         return self.rho or Fraction(0)
 
-    def divided(self, parts: int) -> Loss:
+    def divided(self, parts: int) -> PrivacyLoss:
         """One of several equal parts; together they cost exactly this."""
         if self.epsilon is not None:
-            return Loss(epsilon=self.epsilon / parts)
-        return Loss(rho=self.as_rho / parts)
+            return PrivacyLoss(epsilon=self.epsilon / parts)
+        return PrivacyLoss(rho=self.as_rho / parts)
 
     def to_dict(self) -> dict[str, str]:
         """Plain data for a ledger."""
         return {"epsilon": str(self.epsilon)} if self.epsilon is not None else {"rho": str(self.rho)}
 
     @classmethod
-    def from_dict(cls, plain: dict[str, str]) -> Loss:
+    def from_dict(cls, plain: dict[str, str]) -> PrivacyLoss:
         """The inverse of :meth:`to_dict`."""
         read = {name: exact(Fraction(value), name) for name, value in plain.items()}
         if len(read) != 1:
@@ -213,7 +213,7 @@ class Spending:
     rho: Fraction = Fraction(0)
     answers: int = 0
 
-    def plus(self, losses: Iterable[Loss]) -> Spending:
+    def plus(self, losses: Iterable[PrivacyLoss]) -> Spending:
         """This and more."""
         epsilon, rho, answers = self.epsilon, self.rho, self.answers
         for loss in losses:
@@ -252,10 +252,10 @@ class Budget:
     def affords(self, spending: Spending) -> bool:
         """Whether these losses together stay within the budget.
 
-        >>> tenth = Loss.of(epsilon=0.1)
+        >>> tenth = PrivacyLoss.of(epsilon=0.1)
         >>> Budget(0.3).affords(NOTHING.plus([tenth] * 3)), Budget(0.3).affords(NOTHING.plus([tenth] * 4))
         (True, False)
-        >>> Budget(0.3, delta=1e-6).affords(NOTHING.plus([Loss.of(epsilon=0.001)] * 1000))
+        >>> Budget(0.3, delta=1e-6).affords(NOTHING.plus([PrivacyLoss.of(epsilon=0.001)] * 1000))
         True
         """
         if self.rho is not None:

@@ -23,7 +23,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from sfumato.dp.budget import NOTHING, Budget, Loss
+from sfumato.dp.budget import NOTHING, Budget, PrivacyLoss
 from sfumato.dp.table import Relation
 from sfumato.errors import BudgetExceeded, MissingExtra, OutputError, ParameterError, UnreadableInput
 
@@ -55,7 +55,7 @@ class Book:
 
     def __init__(self, terms: Terms, lines: Sequence[Mapping[str, Any]] = (), *, file: int | None = None) -> None:
         self.terms = terms
-        self.losses: list[Loss] = []
+        self.losses: list[PrivacyLoss] = []
         self.spending = NOTHING
         self.answers: dict[str, dict[str, Any]] = {}
         self.asked: list[str] = []
@@ -64,7 +64,7 @@ class Book:
         for line in lines:
             self._take(line)
 
-    def spend(self, questions: Mapping[str, tuple[str, Loss]]) -> None:
+    def spend(self, questions: Mapping[str, tuple[str, PrivacyLoss]]) -> None:
         """Write down what these questions (key → text, loss) cost, all or none, before anything is computed."""
         wanted = [loss for _, loss in questions.values()]
         if not self.terms.budget.affords(self.spending.plus(wanted)):
@@ -75,7 +75,7 @@ class Book:
         """Keep answers, so that the same questions get them again."""
         self._write([{"answer": key, "values": answer} for key, answer in answers.items()])
 
-    def _refusal(self, wanted: Sequence[Loss]) -> str:
+    def _refusal(self, wanted: Sequence[PrivacyLoss]) -> str:
         budget = self.terms.budget
         asked = " + ".join(str(loss) for loss in wanted[:4]) + (" + …" if len(wanted) > 4 else "")
         return (
@@ -95,7 +95,7 @@ class Book:
 
     def _take(self, line: Mapping[str, Any]) -> None:
         if "spend" in line:
-            loss = Loss.from_dict(line["loss"])
+            loss = PrivacyLoss.from_dict(line["loss"])
             self.losses.append(loss)
             self.spending = self.spending.plus([loss])
             self.asked.append(line["asked"])

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from sfumato.dp.budget import Loss
+from sfumato.dp.budget import PrivacyLoss
 from sfumato.errors import InternalError, ParameterError, require
 
 if TYPE_CHECKING:
@@ -67,7 +67,7 @@ LAPLACE = "discrete Laplace"
 GAUSSIAN = "discrete Gaussian"
 
 
-def noise_for(loss: Loss, l1: int, l2: float) -> Noise:
+def noise_for(loss: PrivacyLoss, l1: int, l2: float) -> Noise:
     """The noise that hides a change of L1 norm ``l1`` and L2 norm ``l2`` at this loss: Laplace for ε, Gaussian for ρ.
 
     The scale is ``l1/ε`` or ``l2/√(2ρ)``, rounded up until OpenDP's own privacy map confirms the loss.
@@ -172,7 +172,7 @@ class Chooser:
         return largest / self.level.denominator
 
 
-def chooser(level: float, candidates: Sequence[float], relation: Relation, loss: Loss, *, cells: int) -> Chooser:
+def chooser(level: float, candidates: Sequence[float], relation: Relation, loss: PrivacyLoss, *, cells: int) -> Chooser:
     """The mechanism for a level between 0 and 1; adding a person moves scores by Δ in total over all groups."""
     share = exact_level(level)
     a, b = share.numerator, share.denominator

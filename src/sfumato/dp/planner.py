@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from sfumato.dp.budget import Loss
+from sfumato.dp.budget import PrivacyLoss
 from sfumato.dp.mechanisms import DEFAULT_GRID, chooser, grid
 from sfumato.dp.question import CONFIDENCE
 from sfumato.dp.statistics import failure, noises_of
@@ -126,7 +126,7 @@ def expected_error(
         raise ParameterError("rows, how many rows you expect, must be at least 1")
     if bounds is None and statistic != "count":
         raise ParameterError(f"a {statistic} needs the bounds of its column")
-    loss, whom = Loss.of(epsilon=epsilon), relation or Relation()
+    loss, whom = PrivacyLoss.of(epsilon=epsilon), relation or Relation()
     if statistic == "quantile":
         found = chooser(0.5, grid(bounds or (0.0, 1.0), candidates), whom, loss, cells=groups)
         return found.rank_error(1 - CONFIDENCE) / rows
@@ -135,7 +135,7 @@ def expected_error(
 
 def _half_width(
     statistic: str,
-    loss: Loss,
+    loss: PrivacyLoss,
     rows: float,
     value: float | None,
     bounds: tuple[float, float],

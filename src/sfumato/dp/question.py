@@ -18,8 +18,8 @@ from sfumato.errors import ParameterError, did_you_mean
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from sfumato.dp.budget import Loss
-    from sfumato.dp.table import Relation, Table
+    from sfumato.dp.budget import PrivacyLoss
+    from sfumato.dp.table import DeclaredTable, Relation
 
 ALIASES = {"=": "in", "==": "in", "!=": "not in", "<>": "not in"}
 COMPARISONS = ("<", "<=", ">", ">=")
@@ -34,7 +34,7 @@ class Condition:
     operator: str
     values: tuple[Any, ...]
 
-    def mask(self, table: Table) -> NDArray[np.bool_]:
+    def mask(self, table: DeclaredTable) -> NDArray[np.bool_]:
         """Per row whether the condition holds. A missing number meets none; what is outside a domain is in no list."""
         if self.column in table.declared.domains:
             domain = table.declared.domains[self.column]
@@ -94,7 +94,7 @@ def _shown(value: Any) -> str:
 
 
 @dataclasses.dataclass(frozen=True)
-class Axis:
+class GroupAxis:
     """What groups are made by: a column with a domain, or a bounded one cut at ``edges``."""
 
     column: str
@@ -108,7 +108,7 @@ class Axis:
         shown = [f"[{low:g}, {high:g}{']' if high == self.edges[-1] else ')'}" for low, high in pairs]
         return (*shown, OUTSIDE)
 
-    def codes(self, table: Table) -> NDArray[np.int64]:
+    def codes(self, table: DeclaredTable) -> NDArray[np.int64]:
         """The group of every row."""
         if self.edges is None:
             return table.codes(self.column)
@@ -125,7 +125,7 @@ class Question:
 
     statistic: str
     column: str | None = None
-    by: tuple[Axis, ...] = ()
+    by: tuple[GroupAxis, ...] = ()
     where: tuple[Condition, ...] = ()
     level: float | None = None
     candidates: tuple[float, ...] | None = None
@@ -139,7 +139,7 @@ class Question:
         own = () if self.column is None else (self.column,)
         return (*own, *(axis.column for axis in self.by), *(c.column for c in self.where))
 
-    def key(self, declared: Declared, relation: Relation, loss: Loss) -> str:
+    def key(self, declared: Declared, relation: Relation, loss: PrivacyLoss) -> str:
         """The same text for the same question under the same declarations and loss."""
         whole = {
             "question": dataclasses.asdict(self),

@@ -13,12 +13,12 @@ from typing import TYPE_CHECKING, Any
 
 from sfumato.core.dataset import Dataset
 from sfumato.core.schema import Role
-from sfumato.dp.budget import Budget, Loss
+from sfumato.dp.budget import Budget, PrivacyLoss
 from sfumato.dp.ledger import Ledger, Terms
 from sfumato.dp.mechanisms import DEFAULT_GRID, exact_level, grid
-from sfumato.dp.question import Answer, Axis, Condition, Question, condition
-from sfumato.dp.statistics import Evaluation, planned
-from sfumato.dp.table import ROW, Relation, Table, declared, require_declared
+from sfumato.dp.question import Answer, Condition, GroupAxis, Question, condition
+from sfumato.dp.statistics import PlannedQuestion, planned
+from sfumato.dp.table import ROW, DeclaredTable, Relation, declared, require_declared
 from sfumato.errors import OutputError, ParameterError, SchemaError
 
 if TYPE_CHECKING:
@@ -97,10 +97,10 @@ class Session:
     the same question again gets the same answer and costs nothing, unless ``fresh`` asks for new noise.
     """
 
-    table: Table
+    table: DeclaredTable
     ledger: Ledger
     quantum: Quantum | None = None
-    axes: tuple[Axis, ...] = ()
+    axes: tuple[GroupAxis, ...] = ()
     conditions: tuple[Condition, ...] = ()
 
     def __repr__(self) -> str:
@@ -116,7 +116,7 @@ class Session:
         """One answer each a value of the declared domain of these columns, and one for what is outside of it."""
         for column in columns:
             self.table.declared.domain_of(column)
-        axes = (*self.axes, *(Axis(column) for column in columns))
+        axes = (*self.axes, *(GroupAxis(column) for column in columns))
         if len({axis.column for axis in axes}) < len(axes):
             raise ParameterError("group_by names a column twice")
         return dataclasses.replace(self, axes=axes)
@@ -144,7 +144,7 @@ class Session:
         if bins is None:
             return self.group_by(column).count(epsilon=epsilon, rho=rho, fresh=fresh)
         edges = _edges(self.table.declared.bounds_of(column), bins)
-        view = dataclasses.replace(self, axes=(*self.axes, Axis(column, edges)))
+        view = dataclasses.replace(self, axes=(*self.axes, GroupAxis(column, edges)))
         return view.count(epsilon=epsilon, rho=rho, fresh=fresh)
 
     def quantile(
@@ -162,7 +162,7 @@ class Session:
         question = Question(
             "quantile", column, self.axes, self.conditions, level=float(exact_level(level)), candidates=values
         )
-        return self._replied([(question, Loss.of(epsilon, rho))], fresh=fresh)[0]
+        return self._replied([(question, PrivacyLoss.of(epsilon, rho))], fresh=fresh)[0]
 
     def sql(self, statement: str, *, epsilon: Any = None, rho: Any = None, fresh: bool = False) -> tuple[Answer, ...]:
         """The answers to a SELECT of the documented subset, one each an aggregate; they share the loss equally."""
@@ -170,7 +170,7 @@ class Session:
 
         with self._reply():
             asked = questions(statement, self.table.declared, self.ledger.terms.dataset)
-            part = Loss.of(epsilon, rho).divided(len(asked))
+            part = PrivacyLoss.of(epsilon, rho).divided(len(asked))
             found = self._answers([(question, part) for _, question in asked], fresh=fresh)
             names = (name for name, _ in asked)
             return tuple(dataclasses.replace(one, label=name) for one, name in zip(found, names, strict=True))
@@ -205,15 +205,15 @@ class Session:
 
         return choices(statistic, **self._known(column), **expected)
 
-    def _replied(self, asked: Sequence[tuple[Question, Loss]], *, fresh: bool) -> tuple[Answer, ...]:
+    def _replied(self, asked: Sequence[tuple[Question, PrivacyLoss]], *, fresh: bool) -> tuple[Answer, ...]:
         with self._reply():
             return self._answers(asked, fresh=fresh)
 
     def _ask(self, statistic: str, column: str | None, epsilon: Any, rho: Any, fresh: bool) -> Answer:
         question = Question(statistic, column, self.axes, self.conditions)
-        return self._replied([(question, Loss.of(epsilon, rho))], fresh=fresh)[0]
+        return self._replied([(question, PrivacyLoss.of(epsilon, rho))], fresh=fresh)[0]
 
-    def _answers(self, asked: Sequence[tuple[Question, Loss]], *, fresh: bool) -> tuple[Answer, ...]:
+    def _answers(self, asked: Sequence[tuple[Question, PrivacyLoss]], *, fresh: bool) -> tuple[Answer, ...]:
         """All questions are paid for, or none is; then all are answered."""
         known, relation = self.table.declared, self.ledger.terms.relation
         plans = {q.key(known, relation, loss): planned(q, known, relation, loss) for q, loss in asked}
@@ -226,7 +226,7 @@ class Session:
         repeated = {key: dataclasses.replace(Answer.from_dict(plain), repeated=True) for key, plain in old.items()}
         return tuple({**made, **repeated}[q.key(known, relation, loss)] for q, loss in asked)
 
-    def _computed(self, plans: Mapping[str, Evaluation]) -> dict[str, Answer]:
+    def _computed(self, plans: Mapping[str, PlannedQuestion]) -> dict[str, Answer]:
         """All noise first; then the data."""
         drawn = {key: plan.with_noise() for key, plan in plans.items()}
         return {key: plan.answered(self.table) for key, plan in drawn.items()}
@@ -305,7 +305,7 @@ def session(
     relation = book.terms.relation
     if relation.protects != ROW:
         dataset.require([relation.protects])
-    return Session(Table.of(dataset, known, relation), book, waiting)
+    return Session(DeclaredTable.of(dataset, known, relation), book, waiting)
 
 
 def _ledger(

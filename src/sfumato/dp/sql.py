@@ -22,7 +22,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from sfumato.dp.mechanisms import DEFAULT_GRID, exact_level, grid
-from sfumato.dp.question import Axis, Condition, Question, condition
+from sfumato.dp.question import Condition, GroupAxis, Question, condition
 from sfumato.dp.table import Declared
 from sfumato.errors import ParameterError, did_you_mean, require
 
@@ -166,7 +166,7 @@ def _spoken(part: str) -> str:
     return re.sub(r"(?<=[a-z])(?=[A-Z])", " ", part.strip("_").replace("_", " ")).upper()
 
 
-def _groups(select: Any, declared: Declared) -> tuple[Axis, ...]:
+def _groups(select: Any, declared: Declared) -> tuple[GroupAxis, ...]:
     group = select.args.get("group")
     if group is None:
         return ()
@@ -178,10 +178,10 @@ def _groups(select: Any, declared: Declared) -> tuple[Axis, ...]:
         raise ParameterError("GROUP BY names a column twice")
     for column in columns:
         declared.domain_of(column)
-    return tuple(Axis(column) for column in columns)
+    return tuple(GroupAxis(column) for column in columns)
 
 
-def _aggregates(select: Any, by: tuple[Axis, ...]) -> Iterator[tuple[str | None, Any]]:
+def _aggregates(select: Any, by: tuple[GroupAxis, ...]) -> Iterator[tuple[str | None, Any]]:
     grouped = {axis.column for axis in by}
     for one in select.expressions:
         named = type(one).__name__ == "Alias"
@@ -194,7 +194,7 @@ def _aggregates(select: Any, by: tuple[Axis, ...]) -> Iterator[tuple[str | None,
             raise _outside(f"column {inner.name!r} outside an aggregate", "aggregate it, or name it in GROUP BY")
 
 
-def _question(tree: Any, declared: Declared, by: tuple[Axis, ...], where: tuple[Condition, ...]) -> Question:
+def _question(tree: Any, declared: Declared, by: tuple[GroupAxis, ...], where: tuple[Condition, ...]) -> Question:
     kind = type(tree).__name__
     if kind == "Count":
         if type(tree.this).__name__ != "Star" or tree.expressions:
@@ -218,7 +218,7 @@ def _question(tree: Any, declared: Declared, by: tuple[Axis, ...], where: tuple[
 
 
 def _quantile(
-    column: str, level: Any, declared: Declared, by: tuple[Axis, ...], where: tuple[Condition, ...]
+    column: str, level: Any, declared: Declared, by: tuple[GroupAxis, ...], where: tuple[Condition, ...]
 ) -> Question:
     candidates = grid(declared.bounds_of(column), DEFAULT_GRID)
     return Question("quantile", column, by, where, level=float(exact_level(level)), candidates=candidates)

@@ -21,9 +21,9 @@ from sfumato.errors import InternalError, ParameterError
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from sfumato.dp.budget import Loss
+    from sfumato.dp.budget import PrivacyLoss
     from sfumato.dp.question import Question
-    from sfumato.dp.table import Declared, Relation, Table
+    from sfumato.dp.table import Declared, DeclaredTable, Relation
 
 if TYPE_CHECKING:
     Floats = NDArray[np.float64]
@@ -165,12 +165,12 @@ WITHOUT_BOUNDS = (0.0, 1.0)
 
 
 @dataclasses.dataclass(frozen=True)
-class Evaluation:
+class PlannedQuestion:
     """A question that can be answered: its groups, its mechanisms and, once drawn, its noise."""
 
     question: Question
     relation: Relation
-    loss: Loss
+    loss: PrivacyLoss
     groups: tuple[tuple[str, ...], ...]
     statistic: Statistic | None
     noises: tuple[Noise, ...]
@@ -185,14 +185,14 @@ class Evaluation:
         pairs = zip(self.noises, self.statistic.totals, strict=True)
         return f"{self.noises[0].name}, scale {', '.join(f'{n.scale * t.step:.4g}' for n, t in pairs)}"
 
-    def with_noise(self) -> Evaluation:
+    def with_noise(self) -> PlannedQuestion:
         """The same with its noise drawn."""
         cells = len(self.groups)
         if self.chooser is not None:
             return dataclasses.replace(self, drawn=(self.chooser.draw(cells),))
         return dataclasses.replace(self, drawn=tuple(noise.draw(cells) for noise in self.noises))
 
-    def answered(self, table: Table) -> Answer:
+    def answered(self, table: DeclaredTable) -> Answer:
         """The answer, by one scan of all rows."""
         cells = len(self.groups)
         values, cell = scan(self.question, table, cells)
@@ -229,7 +229,7 @@ class Evaluation:
         )
 
 
-def planned(question: Question, declared: Declared, relation: Relation, loss: Loss) -> Evaluation:
+def planned(question: Question, declared: Declared, relation: Relation, loss: PrivacyLoss) -> PlannedQuestion:
     """Everything about an answer that does not need the data; whatever is refused is refused here."""
     sides = [axis.labels(declared) for axis in question.by]
     candidates = len(question.candidates or (0,))
@@ -242,13 +242,13 @@ def planned(question: Question, declared: Declared, relation: Relation, loss: Lo
     if question.statistic == "quantile":
         level, values = question.level or 0.5, question.candidates or bounds
         found = chooser(level, values, relation, loss, cells=len(groups))
-        return Evaluation(question, relation, loss, groups, None, (), found)
+        return PlannedQuestion(question, relation, loss, groups, None, (), found)
     made = statistic(question.statistic, bounds)
     noises = noises_of(made, relation, loss, cells=len(groups))
-    return Evaluation(question, relation, loss, groups, made, noises, None)
+    return PlannedQuestion(question, relation, loss, groups, made, noises, None)
 
 
-def noises_of(made: Statistic, relation: Relation, loss: Loss, *, cells: int) -> tuple[Noise, ...]:
+def noises_of(made: Statistic, relation: Relation, loss: PrivacyLoss, *, cells: int) -> tuple[Noise, ...]:
     """One noise a total; the loss is divided equally among them."""
     part = loss.divided(len(made.totals))
     return tuple(noise_for(part, *relation.reach(total.low, total.high, cells=cells)) for total in made.totals)
@@ -259,7 +259,7 @@ def failure(totals: int) -> float:
     return (1 - CONFIDENCE) / totals
 
 
-def scan(question: Question, table: Table, cells: int) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+def scan(question: Question, table: DeclaredTable, cells: int) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
     """The value and the group of every row; what does not count is in the group after the last."""
     counts = table.counts
     for condition in question.where:

@@ -195,7 +195,7 @@ class Relation:
 
 
 @dataclasses.dataclass(frozen=True, eq=False, repr=False)
-class Table:
+class DeclaredTable:
     """A dataset, what is declared of it, and per row whether it counts."""
 
     dataset: Dataset
@@ -204,7 +204,7 @@ class Table:
     memo: dict[str, Any] = dataclasses.field(default_factory=dict)
 
     @classmethod
-    def of(cls, dataset: Dataset, declared: Declared, relation: Relation) -> Table:
+    def of(cls, dataset: Dataset, declared: Declared, relation: Relation) -> DeclaredTable:
         """The rows that count are chosen once a session; every declared column is read now, not when it is asked for."""
         table = cls(dataset, declared, rows_that_count(dataset, relation))
         for column in declared.bounds:

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
     from sfumato.core.dataset import Dataset
     from sfumato.core.hierarchy import Hierarchy
-    from sfumato.examples.people import Draws
+    from sfumato.examples.people import PhiloxDraws
 
 NOTE = "generated; no real person is in it"
 FIRST_DAY = "2023-01-01"
@@ -66,9 +66,9 @@ def hospital(rows: int = 3000, *, seed: int = 7) -> Dataset:
 
 
 def _hospital(rows: int = 3000, seed: int = 7) -> Example:
-    from sfumato.examples.people import Draws
+    from sfumato.examples.people import PhiloxDraws
 
-    draws = Draws(seed)
+    draws = PhiloxDraws(seed)
     columns = _patients(draws, at_least("rows", rows, 1))
     columns |= _admissions(draws, columns["age"], columns["sex"])
     for name, share in GAPS.items():
@@ -76,7 +76,7 @@ def _hospital(rows: int = 3000, seed: int = 7) -> Example:
     return from_columns(_hospital_attributes(), columns)
 
 
-def _patients(draws: Draws, rows: int) -> dict[str, Any]:
+def _patients(draws: PhiloxDraws, rows: int) -> dict[str, Any]:
     """Who the patients are. Some rare people take the place of drawn ones; a short table gets fewer of them."""
     age, sex = people.ages(draws, rows), people.sexes(draws, rows)
     codes, foreign = people.postcodes(draws, rows)
@@ -94,7 +94,7 @@ def _patients(draws: Draws, rows: int) -> dict[str, Any]:
     return columns
 
 
-def _admissions(draws: Draws, age: NDArray[np.int64], sex: NDArray[np.object_]) -> dict[str, Any]:
+def _admissions(draws: PhiloxDraws, age: NDArray[np.int64], sex: NDArray[np.object_]) -> dict[str, Any]:
     """What they are called, and when, why, where and for how long they were in hospital."""
     rows = len(age)
     given, family = people.given_names(draws, sex), people.family_names(draws, rows)
@@ -147,9 +147,9 @@ def visits(rows: int = 5000, *, seed: int = 11) -> Dataset:
 
 
 def _visits(rows: int = 5000, seed: int = 11) -> Example:
-    from sfumato.examples.people import Draws
+    from sfumato.examples.people import PhiloxDraws
 
-    draws = Draws(seed)
+    draws = PhiloxDraws(seed)
     of = _owners(draws, at_least("rows", rows, 1))
     size = int(of[-1]) + 1
     age, sex = people.ages(draws, size), people.sexes(draws, size)
@@ -173,7 +173,7 @@ def _visits(rows: int = 5000, seed: int = 11) -> Example:
     return from_columns(_visit_attributes(), columns)
 
 
-def _owners(draws: Draws, rows: int) -> NDArray[np.int64]:
+def _owners(draws: PhiloxDraws, rows: int) -> NDArray[np.int64]:
     """Which person each visit belongs to: 0, 0, 0, 1, 2, 2, …; the numbers of visits fall off geometrically."""
     frequent = np.where(draws.chance(rows, 0.08), 0.12, 0.45)  # a few chronically ill come far more often
     each = 1 + np.floor(np.log1p(-draws.uniform(rows)) / np.log1p(-frequent)).astype(np.int64)
@@ -239,22 +239,22 @@ def survey(rows: int = 4000, *, seed: int = 13) -> Dataset:
 
 
 def _survey(rows: int = 4000, seed: int = 13) -> Example:
-    from sfumato.examples.people import Draws
+    from sfumato.examples.people import PhiloxDraws
 
-    draws = Draws(seed)
+    draws = PhiloxDraws(seed)
     home, size = _households(draws, at_least("rows", rows, 1))
     columns = _of_households(draws, home, size) | _of_persons(draws, home)
     return from_columns(_attributes(), columns)
 
 
-def _households(draws: Draws, rows: int) -> tuple[Whole, Whole]:
+def _households(draws: PhiloxDraws, rows: int) -> tuple[Whole, Whole]:
     """The household of each row, and the size of each household."""
     drawn = 1 + draws.pick(rows, (39, 34, 13, 10, 3, 1))
     home = np.repeat(np.arange(rows, dtype=np.int64), drawn)[:rows]
     return home, np.bincount(home)
 
 
-def _of_households(draws: Draws, home: Whole, size: Whole) -> dict[str, Any]:
+def _of_households(draws: PhiloxDraws, home: Whole, size: Whole) -> dict[str, Any]:
     """What the members of a household share."""
     count = len(size)
     region = draws.order(count) % len(REGIONS)
@@ -274,7 +274,7 @@ def _of_households(draws: Draws, home: Whole, size: Whole) -> dict[str, Any]:
     }
 
 
-def _of_persons(draws: Draws, home: Whole) -> dict[str, Any]:
+def _of_persons(draws: PhiloxDraws, home: Whole) -> dict[str, Any]:
     """What each member has for themselves."""
     rows = len(home)
     age = _ages(draws, home)
@@ -297,7 +297,7 @@ def _of_persons(draws: Draws, home: Whole) -> dict[str, Any]:
     }
 
 
-def _ages(draws: Draws, home: Whole) -> Whole:
+def _ages(draws: PhiloxDraws, home: Whole) -> Whole:
     """The first of a household is grown up, the second mostly a partner of similar age, the others children."""
     rows = len(home)
     first = np.searchsorted(home, home)
@@ -309,7 +309,7 @@ def _ages(draws: Draws, home: Whole) -> Whole:
     return np.select([place == 0, (place == 1) & paired], [head, partner], child)
 
 
-def _educations(draws: Draws, age: Whole) -> Whole:
+def _educations(draws: PhiloxDraws, age: Whole) -> Whole:
     """Position of the education: children have none yet, a doctorate takes until 27."""
     grown = draws.pick(len(age), (4, 17, 22, 32, 13, 10, 2))
     reachable = np.select([age < 16, age < people.ADULT, age < 21, age < 24, age < 27], [0, 1, 3, 4, 5], 6)
@@ -317,7 +317,7 @@ def _educations(draws: Draws, age: Whole) -> Whole:
     return found
 
 
-def _employments(draws: Draws, age: Whole) -> Words:
+def _employments(draws: PhiloxDraws, age: Whole) -> Words:
     names = [name for members in EMPLOYMENT_TREE.values() for name in members]
     working = people.words(names, draws.pick(len(age), (52, 22, 9, 6, 3, 3, 5, 0)))
     luck = draws.uniform(len(age))
@@ -375,12 +375,12 @@ def large(rows: int = 1_000_000, *, columns: int = 6, distinct: str = "few", see
 
 
 def _large(rows: int = 1_000_000, columns: int = 6, distinct: str = "few", seed: int = 17) -> Example:
-    from sfumato.examples.people import Draws
+    from sfumato.examples.people import PhiloxDraws
 
     if not 1 <= columns <= len(_MAKERS):
         raise ParameterError(f"columns must lie between 1 and {len(_MAKERS)}, not {columns}")
     detailed = either("distinct", distinct, ("few", "many")) == "many"
-    draws = Draws(seed)
+    draws = PhiloxDraws(seed)
     age = _drawn(
         draws, at_least("rows", rows, 1), [4.0 if year < 60 else 4.0 * (1 - (year - 60) / 42) for year in range(OLDEST)]
     )
@@ -401,12 +401,12 @@ def _quantiles(weights: Sequence[float]) -> NDArray[np.uint16]:
     return found
 
 
-def _drawn(draws: Draws, rows: int, weights: Sequence[float]) -> NDArray[np.uint16]:
+def _drawn(draws: PhiloxDraws, rows: int, weights: Sequence[float]) -> NDArray[np.uint16]:
     return _quantiles(weights)[draws.short(rows)]
 
 
 def _drawn_by_age(
-    draws: Draws, age: NDArray[np.uint16], bands: Sequence[tuple[int, Sequence[float]]]
+    draws: PhiloxDraws, age: NDArray[np.uint16], bands: Sequence[tuple[int, Sequence[float]]]
 ) -> NDArray[np.uint16]:
     """Draw with the weights of the first band whose upper end lies above the age."""
     tables = np.concatenate([_quantiles(weights) for _, weights in bands])
@@ -423,14 +423,14 @@ def _enum(labels: Sequence[str], codes: NDArray[np.uint16]) -> pl.Series:
     return pl.Series(labels, dtype=pl.Enum(labels)).gather(pl.Series(codes.astype(np.uint32)))
 
 
-def _age(draws: Draws, age: NDArray[np.uint16], detailed: bool) -> Any:
+def _age(draws: PhiloxDraws, age: NDArray[np.uint16], detailed: bool) -> Any:
     if not detailed:
         return age.astype(np.int16)
     days = age.astype(np.int32) * 365 + draws.short(len(age)) % 365
     return np.datetime64("2024-12-31") - days.astype("timedelta64[D]")
 
 
-def _zip(draws: Draws, age: NDArray[np.uint16], detailed: bool) -> Any:
+def _zip(draws: PhiloxDraws, age: NDArray[np.uint16], detailed: bool) -> Any:
     area = _drawn(draws, len(age), _falling(AREAS, 1.2))
     if not detailed:
         return _enum([f"{7 * number % 1000:03d}" for number in range(AREAS)], area)
@@ -438,25 +438,25 @@ def _zip(draws: Draws, age: NDArray[np.uint16], detailed: bool) -> Any:
     return _enum(codes, (area * np.uint16(ENDINGS) + _drawn(draws, len(age), _falling(ENDINGS, 0.5))).astype(np.uint16))
 
 
-def _nationality(draws: Draws, age: NDArray[np.uint16], detailed: bool) -> Any:
+def _nationality(draws: PhiloxDraws, age: NDArray[np.uint16], detailed: bool) -> Any:
     names = [name for members in NATIONALITIES.values() for name in members]
     return _enum(names, _drawn(draws, len(age), [20.0, *_falling(len(names) - 1, 1.5)]))
 
 
-def _marital(draws: Draws, age: NDArray[np.uint16], detailed: bool) -> Any:
+def _marital(draws: PhiloxDraws, age: NDArray[np.uint16], detailed: bool) -> Any:
     return _enum([name for members in MARITAL.values() for name in members], _drawn_by_age(draws, age, MARITAL_BY_AGE))
 
 
-def _occupation(draws: Draws, age: NDArray[np.uint16], detailed: bool) -> Any:
+def _occupation(draws: PhiloxDraws, age: NDArray[np.uint16], detailed: bool) -> Any:
     names = [name for members in OCCUPATIONS.values() for name in members]
     return _enum(names, _drawn(draws, len(age), _falling(len(names), 0.7)))
 
 
-def _size(draws: Draws, age: NDArray[np.uint16], detailed: bool) -> Any:
+def _size(draws: PhiloxDraws, age: NDArray[np.uint16], detailed: bool) -> Any:
     return (1 + _drawn(draws, len(age), (22, 33, 18, 16, 6, 3, 1.5, 0.5))).astype(np.int16)
 
 
-_MAKERS: dict[str, Callable[[Draws, NDArray[np.uint16], bool], Any]] = {
+_MAKERS: dict[str, Callable[[PhiloxDraws, NDArray[np.uint16], bool], Any]] = {
     "age": _age,
     "sex": lambda draws, age, detailed: _enum(SEXES, _drawn(draws, len(age), (51, 49))),
     "zip": _zip,

@@ -12,7 +12,7 @@ from sfumato.core.dataset import Dataset
 from sfumato.core.schema import Attribute, Kind, Missing, Role, Schema
 from sfumato.core.source import Source
 from sfumato.errors import ParameterError, did_you_mean
-from sfumato.examples.people import Draws
+from sfumato.examples.people import PhiloxDraws
 from sfumato.hierarchies import Table, intervals, suppress
 
 if TYPE_CHECKING:
@@ -163,7 +163,7 @@ def sandhu(rows: int = 1000, *, positives: int = 5, seed: int = 7) -> Dataset:
 
 def _sandhu(rows: int = 1000, positives: int = 5, seed: int = 7) -> Example:
     at_least("rows", rows, at_least("positives", positives, 0))
-    draws = Draws(seed)
+    draws = PhiloxDraws(seed)
     height = np.rint(170 + 9 * draws.bell(rows)).astype(np.int64)
     weight = np.rint(0.9 * (height - 90) + 11 * draws.bell(rows)).astype(np.int64)
     aids = np.full(rows, "no", dtype=object)

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 # Seeded random draws that give the same table on every platform and with every version of numpy.
 
 
-class Draws:
+class PhiloxDraws:
     """A stream of draws from the Philox counter generator.
 
     Only the raw bits of the generator are used: they are frozen by definition, while the distributions of
@@ -315,13 +315,13 @@ def words(values: Sequence[str], codes: Whole) -> Words:
     return np.array(values, dtype=object)[codes]
 
 
-def with_gaps(draws: Draws, values: Any, share: float) -> list[Any]:
+def with_gaps(draws: PhiloxDraws, values: Any, share: float) -> list[Any]:
     """The values as a list, a share of them missing."""
     gaps = draws.chance(len(values), share)
     return [None if gap else value for value, gap in zip(values.tolist(), gaps, strict=True)]
 
 
-def ages(draws: Draws, size: int) -> Whole:
+def ages(draws: PhiloxDraws, size: int) -> Whole:
     """Ages of hospital patients: newborns, few children, many above 55."""
     tops = np.array([top for top, _ in AGE_SHARES])
     bottoms = np.concatenate([[0], tops[:-1]])
@@ -331,12 +331,12 @@ def ages(draws: Draws, size: int) -> Whole:
     return found
 
 
-def sexes(draws: Draws, size: int) -> Words:
+def sexes(draws: PhiloxDraws, size: int) -> Words:
     """Sex as registered."""
     return words(SEXES, draws.pick(size, (525, 470, 5)))
 
 
-def postcodes(draws: Draws, size: int) -> tuple[Words, NDArray[np.float64]]:
+def postcodes(draws: PhiloxDraws, size: int) -> tuple[Words, NDArray[np.float64]]:
     """Five-digit codes, most from four districts with a leading zero, and the share of foreigners there."""
     district = draws.pick(size, [share for _, share, _ in DISTRICTS])
     third = words([str(digit) for digit in range(10)], draws.pick(size, [(1 + digit) ** -1.6 for digit in range(10)]))
@@ -345,14 +345,14 @@ def postcodes(draws: Draws, size: int) -> tuple[Words, NDArray[np.float64]]:
     return codes, np.array([foreign for _, _, foreign in DISTRICTS])[district]
 
 
-def nationalities(draws: Draws, foreign: NDArray[np.float64]) -> Words:
+def nationalities(draws: PhiloxDraws, foreign: NDArray[np.float64]) -> Words:
     """German, or with the share of the place another nationality."""
     names, weights = _flat(NATIONALITIES)
     other = words(names, draws.pick(len(foreign), weights))
     return np.where(draws.chance(len(foreign), foreign), other, "German").astype(object)
 
 
-def marital(draws: Draws, age: Whole) -> Words:
+def marital(draws: PhiloxDraws, age: Whole) -> Words:
     """Marital status, which depends on the age."""
     tops = np.array([top for top, _ in MARITAL_BY_AGE])
     weights = np.array([shares for _, shares in MARITAL_BY_AGE], dtype=np.float64)
@@ -360,7 +360,7 @@ def marital(draws: Draws, age: Whole) -> Words:
     return words([status for statuses in MARITAL.values() for status in statuses], draws.pick_each(weights[band]))
 
 
-def occupations(draws: Draws, age: Whole) -> Words:
+def occupations(draws: PhiloxDraws, age: Whole) -> Words:
     """Occupation: by age a child, a pupil, a student or retired; otherwise one of the trades."""
     names, weights = _flat(OCCUPATIONS)
     working = words(names, draws.pick(len(age), weights))
@@ -376,7 +376,7 @@ def occupations(draws: Draws, age: Whole) -> Words:
     return np.select(rules, ["Below school age", "Pupil", "Student", "Retired", "Retired"], working).astype(object)
 
 
-def diagnoses(draws: Draws, age: Whole, sex: Words) -> Whole:
+def diagnoses(draws: PhiloxDraws, age: Whole, sex: Words) -> Whole:
     """Position of the diagnosis in :func:`catalogue`: its share, likelier near its age and in its sex."""
     known = [diagnosis for _, diagnosis in catalogue()]
     share, centre, spread, female = (np.array([d[i] for d in known]) for i in (1, 2, 3, 4))
@@ -391,7 +391,7 @@ def catalogue() -> list[tuple[str, Any]]:
     return [(ward, diagnosis) for ward, members in CHAPTERS.values() for diagnosis in members]
 
 
-def stays(draws: Draws, kind: Whole, age: Whole) -> tuple[Whole, NDArray[np.float64]]:
+def stays(draws: PhiloxDraws, kind: Whole, age: Whole) -> tuple[Whole, NDArray[np.float64]]:
     """Days in hospital and the cost in euros: longer and dearer with age, with a long tail."""
     mean = np.array([diagnosis.days for _, diagnosis in catalogue()])[kind] * (0.7 + age / 160)
     base = np.array([diagnosis.cost for _, diagnosis in catalogue()])[kind]
@@ -400,7 +400,7 @@ def stays(draws: Draws, kind: Whole, age: Whole) -> tuple[Whole, NDArray[np.floa
     return days, np.round(cost, 2)
 
 
-def given_names(draws: Draws, sex: Words) -> Words:
+def given_names(draws: PhiloxDraws, sex: Words) -> Words:
     """Given names put together from syllables."""
     size = len(sex)
     start = words(ONSETS, draws.whole(size, 0, len(ONSETS) - 1)) + words(
@@ -411,14 +411,14 @@ def given_names(draws: Draws, sex: Words) -> Words:
     return found
 
 
-def family_names(draws: Draws, size: int) -> Words:
+def family_names(draws: PhiloxDraws, size: int) -> Words:
     """Family names put together from syllables."""
     parts = [words(p, draws.whole(size, 0, len(p) - 1)) for p in (FAMILY_ONSETS, FAMILY_MIDDLES, FAMILY_ENDINGS)]
     found: Words = parts[0] + parts[1] + parts[2]
     return found
 
 
-def emails(draws: Draws, given: Words, family: Words) -> list[str]:
+def emails(draws: PhiloxDraws, given: Words, family: Words) -> list[str]:
     """Addresses in the domains reserved for examples."""
     size = len(given)
     numbers = draws.whole(size, 1, 999).tolist()
@@ -427,7 +427,7 @@ def emails(draws: Draws, given: Words, family: Words) -> list[str]:
     return [f"{first}.{last}{number}@{host}".lower() for first, last, number, host in names]
 
 
-def insurance_numbers(draws: Draws, size: int) -> list[str]:
+def insurance_numbers(draws: PhiloxDraws, size: int) -> list[str]:
     """``SF`` and ten digits, the last a Luhn check digit; no two are the same, and no country uses the form."""
     start = int(draws.whole(1, 100_000_000, 499_999_999)[0])
     return [f"SF{number}{check_digit(str(number))}" for number in (start + 37 * draws.order(size)).tolist()]

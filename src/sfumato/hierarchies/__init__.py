@@ -9,7 +9,7 @@ from sfumato.hierarchies.intervals import Intervals, intervals
 from sfumato.hierarchies.listed import write_hierarchy
 from sfumato.hierarchies.mask import MaskLeft, MaskRight, mask_left, mask_right
 from sfumato.hierarchies.order import Order, order
-from sfumato.hierarchies.suppress import Suppress, suppress
+from sfumato.hierarchies.suppress import SuppressedValue, suppress
 from sfumato.hierarchies.table import Table, hierarchy_table
 from sfumato.hierarchies.tree import Tree, tree
 
@@ -20,7 +20,7 @@ ALL: tuple[type, ...] = (
     Dates,
     Tree,
     Order,
-    Suppress,
+    SuppressedValue,
     HierarchyFile,
     Table,
     Frequency,
@@ -36,7 +36,7 @@ __all__ = [
     "MaskLeft",
     "MaskRight",
     "Order",
-    "Suppress",
+    "SuppressedValue",
     "Table",
     "Tree",
     "dates",

@@ -67,7 +67,7 @@ _WHOLE = re.compile(r"(\d{1,300})-(\d{1,300})", re.ASCII)
 _OPEN = re.compile(rf"(<|>=)\s*({NUMBER})", re.ASCII)
 
 
-class Reading(NamedTuple):
+class CellReading(NamedTuple):
     """What a cell says: a number (``low`` = ``high``), an interval, an open end (one side), or the top (neither)."""
 
     low: Exact | None
@@ -75,34 +75,34 @@ class Reading(NamedTuple):
     bracket: bool = False
 
 
-def read(text: str) -> Reading | None:
+def read(text: str) -> CellReading | None:
     """Read a number or an interval label, or return None.
 
-    >>> read("20-24") == Reading((20, 0), (25, 0)), read("older")
+    >>> read("20-24") == CellReading((20, 0), (25, 0)), read("older")
     (True, None)
     """
     number = exact(text)
-    return Reading(number, number) if number is not None else _read_label(text.strip())
+    return CellReading(number, number) if number is not None else _read_label(text.strip())
 
 
-def _read_label(text: str) -> Reading | None:
+def _read_label(text: str) -> CellReading | None:
     if text == TOP:
-        return Reading(None, None)
+        return CellReading(None, None)
     if found := _HALF_OPEN.fullmatch(text):
         return _span(exact(found[1]), exact(found[2]), bracket=True)
     if found := _WHOLE.fullmatch(text):
         return _span((int(found[1]), 0), (int(found[2]) + 1, 0), bracket=False)
     if found := _OPEN.fullmatch(text):
         end = exact(found[2])
-        return None if end is None else Reading(None, end) if found[1] == "<" else Reading(end, None)
+        return None if end is None else CellReading(None, end) if found[1] == "<" else CellReading(end, None)
     return None
 
 
-def _span(low: Exact | None, high: Exact | None, *, bracket: bool) -> Reading | None:
+def _span(low: Exact | None, high: Exact | None, *, bracket: bool) -> CellReading | None:
     if low is None or high is None:
         return None
     digits = max(0, -low[1], -high[1])
-    return Reading(low, high, bracket) if on_axis(low, digits) < on_axis(high, digits) else None
+    return CellReading(low, high, bracket) if on_axis(low, digits) < on_axis(high, digits) else None
 
 
 class Fields(Protocol):
@@ -139,7 +139,7 @@ class Grid:
     above: int | None
 
     @classmethod
-    def of(cls, fields: Fields, readings: Sequence[Reading] = ()) -> Grid:
+    def of(cls, fields: Fields, readings: Sequence[CellReading] = ()) -> Grid:
         """The grid of a hierarchy, fine enough for the numbers of all cells."""
         widths = [_exact(width) for width in fields.widths]
         others = (fields.origin, fields.lower, fields.upper, fields.open_below, fields.open_above)
@@ -149,7 +149,7 @@ class Grid:
         origin, lower, upper, below, above = [None if n is None else on_axis(n, digits) for n in ends]
         return cls(digits, tuple(on_axis(w, digits) for w in widths), origin or 0, lower, upper, below, above)
 
-    def ends(self, reading: Reading) -> Ends:
+    def ends(self, reading: CellReading) -> Ends:
         """The ends of a cell on the axis."""
         low, high, _ = reading
         first = None if low is None else on_axis(low, self.digits)

@@ -11,13 +11,13 @@ from sfumato.hierarchies.listed import category_paths
 
 
 @parameters
-class Suppress(Hierarchy):
+class SuppressedValue(Hierarchy):
     """Level 0 is the value, level 1 is ``*``.
 
     The loss is 0 on level 0 and 1 on level 1; a column with one single value loses nothing. A cell that already
     holds ``*`` has loss 1 on both levels.
 
-    >>> Suppress().paths(["f", "m"], [3, 2]).rows
+    >>> SuppressedValue().paths(["f", "m"], [3, 2]).rows
     (('f', '*'), ('m', '*'))
     """
 
@@ -29,6 +29,6 @@ class Suppress(Hierarchy):
         return category_paths([(v, TOP) for v in values], [int(v == TOP) for v in values], 2)
 
 
-def suppress() -> Suppress:
-    """A hierarchy with nothing between the value and the top: :class:`Suppress`."""
-    return Suppress()
+def suppress() -> SuppressedValue:
+    """A hierarchy with nothing between the value and the top: :class:`SuppressedValue`."""
+    return SuppressedValue()

@@ -24,7 +24,7 @@ from sfumato.errors import OutputError, UnreadableInput
 from sfumato.io import inference
 from sfumato.io.formats import listed
 from sfumato.io.naming import column_names
-from sfumato.io.sniff import Layout, sniff, to_utf8
+from sfumato.io.sniff import TextLayout, sniff, to_utf8
 from sfumato.io.values import about_codes, settle_values, strip_habit
 
 if TYPE_CHECKING:
@@ -168,7 +168,7 @@ def _settled(columns: list[pl.Series], intake: Intake, *, text: bool) -> tuple[s
     return decimal, [*about_blanks, *about_codes(blanked), *about_numbers]
 
 
-def _about_layout(layout: Layout, intake: Intake) -> list[str]:
+def _about_layout(layout: TextLayout, intake: Intake) -> list[str]:
     notes = []
     if intake.delimiter is None and layout.delimiter != ",":
         notes.append(f"delimiter found: {_SPELLED.get(layout.delimiter, layout.delimiter)}")
@@ -183,7 +183,7 @@ def _about_layout(layout: Layout, intake: Intake) -> list[str]:
     return notes
 
 
-def _one_column_of_words(layout: Layout) -> bool:
+def _one_column_of_words(layout: TextLayout) -> bool:
     """Whether the text is one column whose every value has blanks in it, or signs that are no usual delimiter."""
     below = [row for row in layout.rows[int(layout.header) :] if row]
     return bool(below) and all(len(row) == 1 and len(_WORDS.findall(row[0])) > 2 for row in below)
@@ -196,7 +196,7 @@ class _Text:
     data: bytes
     name: str
     offset: int
-    layout: Layout
+    layout: TextLayout
     rename: bool = False
 
     def columns(self) -> tuple[list[pl.Series], list[str]]:

@@ -30,7 +30,7 @@ _YEAR = re.compile(r"(?:19|20)\d\d")
 
 
 @dataclasses.dataclass(frozen=True)
-class Layout:
+class TextLayout:
     """What the head of a delimited text shows. ``rows`` are its first records, a header included."""
 
     delimiter: str
@@ -40,7 +40,7 @@ class Layout:
     rows: tuple[tuple[str, ...], ...]
 
 
-def sniff(data: bytes, *, delimiter: str | None, header: bool | None, prefer_tab: bool = False) -> Layout:
+def sniff(data: bytes, *, delimiter: str | None, header: bool | None, prefer_tab: bool = False) -> TextLayout:
     """Judge a text that has at least one character besides line ends."""
     head = _head(data)
     text = head.decode("utf-8", errors="ignore")
@@ -48,7 +48,7 @@ def sniff(data: bytes, *, delimiter: str | None, header: bool | None, prefer_tab
     mark = delimiter or _delimiter(text, whole, prefer_tab)
     rows = _records(text, mark, whole)
     named = has_header(rows) and not _hides_fields(rows) if header is None else header
-    return Layout(mark, _line_end(text), named, _padded(rows, named), tuple(map(tuple, rows)))
+    return TextLayout(mark, _line_end(text), named, _padded(rows, named), tuple(map(tuple, rows)))
 
 
 def _head(data: bytes) -> bytes:

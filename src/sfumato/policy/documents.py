@@ -21,7 +21,7 @@ SHOWN = 20
 
 
 @dataclasses.dataclass(frozen=True)
-class Finding:
+class Remark:
     """One thing that is wrong or worth knowing.
 
     ``rule`` is its name (``cyclic_purposes``), ``path`` where it stands (``$.purposes[0].data[2]``), ``line`` the line of
@@ -46,7 +46,7 @@ class Finding:
 class PolicyError(RecipeError):
     """A policy cannot be understood or contradicts itself; ``findings`` says where."""
 
-    def __init__(self, findings: Iterable[Finding], name: str = "the policy") -> None:
+    def __init__(self, findings: Iterable[Remark], name: str = "the policy") -> None:
         self.findings = tuple(findings)
         told = [f"{name}: {finding}" for finding in self.findings[:SHOWN]]
         left = len(self.findings) - SHOWN
@@ -58,9 +58,9 @@ class Findings:
 
     def __init__(self, name: str = "the policy") -> None:
         self.name = name
-        self._found: dict[Finding, None] = {}
+        self._found: dict[Remark, None] = {}
 
-    def __iter__(self) -> Iterator[Finding]:
+    def __iter__(self) -> Iterator[Remark]:
         return iter(self._found)
 
     def __len__(self) -> int:
@@ -68,7 +68,7 @@ class Findings:
 
     def error(self, rule: str, path: str, message: str, line: int | None = None) -> None:
         """Note something that makes the policy unusable."""
-        self._add(Finding(rule, "error", path, message, line))
+        self._add(Remark(rule, "error", path, message, line))
 
     def fail(self, rule: str, path: str, message: str, line: int | None = None) -> NoReturn:
         """Note something that ends the reading, and raise all errors found so far."""
@@ -77,22 +77,22 @@ class Findings:
 
     def warning(self, rule: str, path: str, message: str, line: int | None = None) -> None:
         """Note something that is probably not meant."""
-        self._add(Finding(rule, "warning", path, message, line))
+        self._add(Remark(rule, "warning", path, message, line))
 
     def note(self, rule: str, path: str, message: str, line: int | None = None) -> None:
         """Note something that the reader should know."""
-        self._add(Finding(rule, "note", path, message, line))
+        self._add(Remark(rule, "note", path, message, line))
 
-    def extend(self, findings: Iterable[Finding]) -> None:
+    def extend(self, findings: Iterable[Remark]) -> None:
         """Take over what somebody else found."""
         for finding in findings:
             self._add(finding)
 
-    def _add(self, finding: Finding) -> None:
+    def _add(self, finding: Remark) -> None:
         self._found.setdefault(finding)
 
     @property
-    def errors(self) -> tuple[Finding, ...]:
+    def errors(self) -> tuple[Remark, ...]:
         """The findings that make the policy unusable."""
         return tuple(f for f in self._found if f.severity == "error")
 

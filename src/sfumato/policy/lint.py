@@ -14,7 +14,7 @@ from sfumato.errors import UnreadableInput, did_you_mean, nearest
 from sfumato.policy.columns import torn_labels
 from sfumato.policy.dialects.known import PRESET, load_policy, parse_document, parse_policy, read_concept_text
 from sfumato.policy.dialects.subsumption import simple_parts
-from sfumato.policy.documents import Document, Finding, Findings, PolicyError, read_text
+from sfumato.policy.documents import Document, Findings, PolicyError, Remark, read_text
 from sfumato.policy.policy import (
     Anonymization,
     Group,
@@ -144,10 +144,10 @@ def lint(policy: Policy, *, today: datetime.date | None = None, columns: Sequenc
     return found
 
 
-def located(findings: Iterable[Finding], document: Document, dialect: str) -> list[Finding]:
+def located(findings: Iterable[Remark], document: Document, dialect: str) -> list[Remark]:
     """Findings about nouns, with the line of the document they came from."""
     return [
-        Finding(f.rule, f.severity, f.path, f.message, f.line or document.line(_document_path(f.path, dialect)))
+        Remark(f.rule, f.severity, f.path, f.message, f.line or document.line(_document_path(f.path, dialect)))
         for f in findings
     ]
 
@@ -274,20 +274,20 @@ UNREADABLE = "unreadable"
 
 def lint_file(
     path: str | Path, *, today: datetime.date | None = None, columns: Sequence[str] | None = None
-) -> list[Finding]:
+) -> list[Remark]:
     """Everything found in a file: while reading it, and in what it says. One that cannot be read has one finding."""
     if str(path).startswith(PRESET):
         return list(lint(load_policy(path), today=today, columns=columns))
     try:
         text = read_text(Path(path))
     except UnreadableInput as error:
-        return [Finding(UNREADABLE, "error", "$", str(error))]
+        return [Remark(UNREADABLE, "error", "$", str(error))]
     return lint_text(text, name=Path(path).name, today=today, columns=columns)
 
 
 def lint_text(
     text: str, *, name: str = "the policy", today: datetime.date | None = None, columns: Sequence[str] | None = None
-) -> list[Finding]:
+) -> list[Remark]:
     """Everything found in the text of a policy."""
     try:
         document, dialect = parse_document(text, name=name, findings=Findings(name))
@@ -297,17 +297,17 @@ def lint_text(
     except PolicyError as error:
         return list(error.findings)
     except UnreadableInput as error:
-        return [Finding(UNREADABLE, "error", "$", str(error))]
+        return [Remark(UNREADABLE, "error", "$", str(error))]
     every = [*found, *located(lint(policy, today=today, columns=columns), document, dialect)]
-    seen: dict[tuple[str, str], Finding] = {}
+    seen: dict[tuple[str, str], Remark] = {}
     for finding in every:
         seen.setdefault((finding.rule, finding.message), finding)
     return list(seen.values())
 
 
-def _lint_concept(text: str, name: str) -> list[Finding]:
+def _lint_concept(text: str, name: str) -> list[Remark]:
     """A SPECIAL policy is sound when it can be read and allows something."""
     policy, vocabulary = read_concept_text(text, name)
     if isinstance(policy, tuple) or next(simple_parts(policy, vocabulary), None) is not None:
         return []
-    return [Finding("allows_nothing", "warning", "$", "the policy contradicts itself and allows nothing")]
+    return [Remark("allows_nothing", "warning", "$", "the policy contradicts itself and allows nothing")]

@@ -17,7 +17,7 @@ import random
 import re
 from collections.abc import Callable, Sequence
 
-from sfumato.profiling.finding import Finding, Sample, percent, share
+from sfumato.profiling.finding import Recognition, TextSample, percent, share
 
 VALID_SHARE = 0.9
 CHANCE_SHARE = 0.5
@@ -91,7 +91,7 @@ NUMBERS = (
 )
 
 
-def find_number(sample: Sample, *, whole: bool) -> Finding | None:
+def find_number(sample: TextSample, *, whole: bool) -> Recognition | None:
     """The kind of number the values are by their check digits; ``whole``: the column holds integers."""
     if len(sample.texts) < 3:
         return None
@@ -114,13 +114,13 @@ def _usual_length(compact: Sequence[str]) -> int:
     return lengths[len(lengths) // 2]
 
 
-def _checked(texts: Sequence[str], length: int) -> Finding | None:
+def _checked(texts: Sequence[str], length: int) -> Recognition | None:
     for number in NUMBERS:
         if length in number.lengths:
             part = valid_share(_validator(number.module), texts)
             if part:
                 kind = f"an id number ({number.whose})" if number.what == "national id number" else f"an {number.whose}"
-                return Finding(number.what, f"{percent(part)} of the values have the check digits of {kind}", 0.95)
+                return Recognition(number.what, f"{percent(part)} of the values have the check digits of {kind}", 0.95)
     return None
 
 
@@ -162,13 +162,13 @@ def _redrawn(text: str, draw: random.Random) -> str:
     return "".join(str(draw.randrange(10)) if character.isdigit() else character for character in text)
 
 
-def _card(texts: Sequence[str], length: int) -> Finding | None:
+def _card(texts: Sequence[str], length: int) -> Recognition | None:
     if not 13 <= length <= 19:
         return None
     part = valid_share(_is_card, texts)
     if not part:
         return None
-    return Finding("payment card", f"{percent(part)} of the values have the check digit of payment cards", 0.95)
+    return Recognition("payment card", f"{percent(part)} of the values have the check digit of payment cards", 0.95)
 
 
 _ISSUERS = re.compile(
@@ -183,30 +183,30 @@ def _is_card(text: str) -> bool:
     return bool(_ISSUERS.fullmatch(compact)) and bool(luhn.is_valid(compact))
 
 
-def _ssn(texts: Sequence[str]) -> Finding | None:
+def _ssn(texts: Sequence[str]) -> Recognition | None:
     """US social security numbers have no check digit: only their usual writing gives them away."""
     part = share(lambda text: bool(_SSN.fullmatch(text)), texts)
     if part < 0.95 or len(texts) < 5:
         return None
-    return Finding(
+    return Recognition(
         "national id number", f"{percent(part)} of the values are written like US social security numbers", 0.9
     )
 
 
-def _phone(texts: Sequence[str]) -> Finding | None:
+def _phone(texts: Sequence[str]) -> Recognition | None:
     """Phone numbers: international by the plus sign, national by a region's numbering plan and a phone's writing."""
     if share(lambda text: bool(_PHONE.fullmatch(text)), texts) < 0.8:
         return None
     part = share(_is_international, texts, at_most=TRIED)
     if part >= 0.6:
-        return Finding("phone number", f"{percent(part)} of the values are international phone numbers", 0.97)
+        return Recognition("phone number", f"{percent(part)} of the values are international phone numbers", 0.97)
     if share(_written_like_phone, texts) < 0.9:
         return None
     for region in _PHONE_REGIONS:
         valid = functools.partial(_is_national, region=region)
         part = share(valid, texts, at_most=100)
         if part >= 0.95 and part - _share_by_chance(valid, texts[:100]) >= 0.2:
-            return Finding("phone number", f"{percent(part)} of the values are phone numbers of one country", 0.85)
+            return Recognition("phone number", f"{percent(part)} of the values are phone numbers of one country", 0.85)
     return None
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from sfumato.core.schema import Kind
-from sfumato.profiling.finding import Sample, sample_of
+from sfumato.profiling.finding import TextSample, sample_of
 from sfumato.profiling.kinds import guess_kind
 from sfumato.profiling.quasi import comparable, separation, uniqueness
 from sfumato.profiling.words import Match, find_all
@@ -47,12 +47,12 @@ class Card:
 
 
 @dataclasses.dataclass(frozen=True, repr=False)
-class Column:
+class ProfiledColumn:
     """A card with what it was made from: the values, the bounded look at them, the terms in the name."""
 
     card: Card
     values: pl.Series
-    sample: Sample
+    sample: TextSample
     matches: tuple[Match, ...]
 
     @property
@@ -72,7 +72,7 @@ def describe(name: str, values: pl.Series) -> Card:
     return look_at(name, values).card
 
 
-def look_at(name: str, values: pl.Series, *, prefix: str = "") -> Column:
+def look_at(name: str, values: pl.Series, *, prefix: str = "") -> ProfiledColumn:
     """A column with its card, its sample and the terms in its name, also without a prefix all columns share."""
     values = comparable(values)
     matches = tuple(find_all(name) or find_all(name.removeprefix(prefix)))
@@ -90,4 +90,4 @@ def look_at(name: str, values: pl.Series, *, prefix: str = "") -> Column:
         uniqueness=uniqueness(sizes),
         separation=separation(sizes),
     )
-    return Column(card, values, sample, matches)
+    return ProfiledColumn(card, values, sample, matches)

@@ -11,8 +11,8 @@ import polars as pl
 
 from sfumato.core.design import OFTEN_ALONE
 from sfumato.core.schema import Kind
-from sfumato.profiling.columns import Card, Column
-from sfumato.profiling.finding import Finding, percent
+from sfumato.profiling.columns import Card, ProfiledColumn
+from sfumato.profiling.finding import Recognition, percent
 from sfumato.profiling.lexicon_direct import BODY_OR_SURVEY_WEIGHT, BODY_WORDS
 
 if TYPE_CHECKING:
@@ -30,18 +30,18 @@ _LEAST_REPEATED = 1.02
 """Rows per value from which values count as repeated."""
 
 
-def find_weight(columns: Sequence[Column]) -> tuple[str, Finding] | None:
+def find_weight(columns: Sequence[ProfiledColumn]) -> tuple[str, Recognition] | None:
     """The column that holds survey weights: by name, with positive numbers that are not all kilograms."""
     named = [c for c in columns if _is("sampling weight", c) and _is_positive(c)]
     if named:
-        return named[0].card.name, Finding("sampling weight", "the name says survey weight", 0.85)
+        return named[0].card.name, Recognition("sampling weight", "the name says survey weight", 0.85)
     bare = [c for c in columns if is_bare_weight(c) and _is_positive(c)]
     if len(bare) != 1 or _has_body_columns(columns) or not weighs_records(bare[0]):
         return None
-    return bare[0].card.name, Finding("sampling weight", "called weight, and too large or too even for bodies", 0.6)
+    return bare[0].card.name, Recognition("sampling weight", "called weight, and too large or too even for bodies", 0.6)
 
 
-def is_bare_weight(column: Column) -> bool:
+def is_bare_weight(column: ProfiledColumn) -> bool:
     """Whether a column is just called weight, which is a body's in one table and a survey's in another."""
     match = column.match
     if match is None or match.concept != "body weight" or not column.values.dtype.is_numeric():
@@ -61,44 +61,44 @@ def warning_of_weight(card: Card) -> str:
     )
 
 
-def find_strata(columns: Sequence[Column]) -> dict[str, Finding]:
+def find_strata(columns: Sequence[ProfiledColumn]) -> dict[str, Recognition]:
     """Columns whose name says stratum and that part the records at all."""
-    reason = Finding("stratum", "the name says stratum", 0.85)
+    reason = Recognition("stratum", "the name says stratum", 0.85)
     return {
         c.card.name: reason for c in columns if _is("stratum", c) and c.card.distinct > 1 and c.card.uniqueness < 0.5
     }
 
 
-def find_household(columns: Sequence[Column]) -> tuple[str, Finding] | None:
+def find_household(columns: Sequence[ProfiledColumn]) -> tuple[str, Recognition] | None:
     """The column that numbers households: named so, and shared by a few rows each."""
     for column in columns:
         if _is("household id", column) and _LEAST_REPEATED <= column.card.rows_per_value <= _LARGEST_HOUSEHOLD:
             rows = f"{column.card.rows_per_value:.1f} rows each"
-            return column.card.name, Finding("household id", f"the name says household id; {rows}", 0.85)
+            return column.card.name, Recognition("household id", f"the name says household id; {rows}", 0.85)
     return None
 
 
-def find_person(columns: Sequence[Column], direct: Mapping[str, Finding]) -> tuple[str, Finding] | None:
+def find_person(columns: Sequence[ProfiledColumn], direct: Mapping[str, Recognition]) -> tuple[str, Recognition] | None:
     """The column that numbers persons who have several rows each; the likeliest kind of number wins."""
     for what in _PERSON_IDS:
         for column in columns:
             found = direct.get(column.card.name)
             if found is not None and found.what == what and _repeats(column):
                 rows = f"{column.card.rows_per_value:.1f} rows each: several of one person"
-                return column.card.name, Finding(what, f"{found.reason}; {rows}", min(found.confidence, 0.8))
+                return column.card.name, Recognition(what, f"{found.reason}; {rows}", min(found.confidence, 0.8))
     return None
 
 
-def _repeats(column: Column) -> bool:
+def _repeats(column: ProfiledColumn) -> bool:
     card = column.card
     return card.distinct >= 2 and _LEAST_REPEATED <= card.rows_per_value <= _MOST_ROWS_A_PERSON
 
 
-def _is(concept: str, column: Column) -> bool:
+def _is(concept: str, column: ProfiledColumn) -> bool:
     return column.match is not None and column.match.concept == concept
 
 
-def _is_positive(column: Column) -> bool:
+def _is_positive(column: ProfiledColumn) -> bool:
     values = column.values
     if not values.dtype.is_numeric():
         return False
@@ -106,11 +106,11 @@ def _is_positive(column: Column) -> bool:
     return least is None or bool(least >= 0)  # type: ignore[operator]
 
 
-def _has_body_columns(columns: Sequence[Column]) -> bool:
+def _has_body_columns(columns: Sequence[ProfiledColumn]) -> bool:
     return any(c.match is not None and c.match.concept in ("body height", "health", "appearance") for c in columns)
 
 
-def weighs_records(column: Column) -> bool:
+def weighs_records(column: ProfiledColumn) -> bool:
     """Survey weights are people (large) or scaled to a mean of one."""
     mean = column.values.mean()
     return isinstance(mean, float) and (mean > _HEAVIEST_BODY or 0.9 <= mean <= 1.1)
@@ -148,7 +148,7 @@ class Difference:
         return f"{self.one} {'−' if self.minus else '+'} {self.other}"
 
 
-def differences(known: Sequence[Column], others: Sequence[Column]) -> tuple[Difference, ...]:
+def differences(known: Sequence[ProfiledColumn], others: Sequence[ProfiledColumn]) -> tuple[Difference, ...]:
     """The first pair of known columns for each other column that is exactly their difference or sum."""
     lines = {c.card.name: line for c in known[:MOST_KNOWN] if (line := _line(c)) is not None}
     if len(lines) < 2:
@@ -158,7 +158,7 @@ def differences(known: Sequence[Column], others: Sequence[Column]) -> tuple[Diff
     return tuple(one for one in found if one is not None)
 
 
-def _line(column: Column) -> NDArray[np.float64] | None:
+def _line(column: ProfiledColumn) -> NDArray[np.float64] | None:
     """The column as numbers, dates as days, missing as NaN; None for anything else and for columns of a few values."""
     if column.card.distinct < SEVERAL or column.card.rows < FEWEST:
         return None

@@ -17,7 +17,7 @@ SCREEN = 24
 
 
 @dataclasses.dataclass(frozen=True)
-class Finding:
+class Recognition:
     """What a column was recognised as, why (never with a value of it), and how sure that is (0-1)."""
 
     what: str
@@ -26,7 +26,7 @@ class Finding:
 
 
 @dataclasses.dataclass(frozen=True, repr=False)
-class Sample:
+class TextSample:
     """Distinct texts of a column from an even spread over its rows, and how many cells they came from."""
 
     texts: tuple[str, ...]
@@ -38,13 +38,13 @@ class Sample:
         return len(self.texts) / self.cells if self.cells else 0.0
 
 
-def sample_of(values: pl.Series) -> Sample:
+def sample_of(values: pl.Series) -> TextSample:
     """Look at no more than :data:`SAMPLE` non-missing values, evenly spread, blanks stripped."""
     present = values.drop_nulls() if values.null_count() else values
     step = -(-present.len() // SAMPLE)
     cells = _as_texts(present.gather_every(step) if step > 1 else present)
     texts = [stripped for cell in cells if (stripped := cell.strip())]
-    return Sample(tuple(dict.fromkeys(texts)), len(texts))
+    return TextSample(tuple(dict.fromkeys(texts)), len(texts))
 
 
 def _as_texts(values: pl.Series) -> list[str]:

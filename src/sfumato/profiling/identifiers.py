@@ -12,7 +12,7 @@ import polars as pl
 
 from sfumato.core.free_text import words_of_free_text
 from sfumato.profiling.check_digits import find_number
-from sfumato.profiling.finding import Finding, Sample, percent, sample_of, share
+from sfumato.profiling.finding import Recognition, TextSample, percent, sample_of, share
 from sfumato.profiling.generalized import looks_grouped
 from sfumato.profiling.kinds import date_form
 from sfumato.profiling.lexicon_direct import META_WORDS, NEVER_NUMBERS, PERSON_WORDS, THING_WORDS, words_in
@@ -62,7 +62,7 @@ _LOOKS = {
 }
 
 
-def find_pattern(sample: Sample) -> Finding | None:
+def find_pattern(sample: TextSample) -> Recognition | None:
     """The first identifier whose look the values have, or None."""
     for detector in _DETECTORS:
         found = detector(sample)
@@ -71,22 +71,22 @@ def find_pattern(sample: Sample) -> Finding | None:
     return None
 
 
-def _email(sample: Sample) -> Finding | None:
+def _email(sample: TextSample) -> Recognition | None:
     """E-mail addresses; a few of them inside other text are enough to give people away."""
     holding = sum(1 for text in sample.texts if "@" in text and EMAIL.search(text))
     part = holding / len(sample.texts)
     if part >= 0.5:
-        return Finding("e-mail address", f"{percent(part)} of the values are e-mail addresses", 0.98)
+        return Recognition("e-mail address", f"{percent(part)} of the values are e-mail addresses", 0.98)
     if part >= 0.01 and holding >= 2:
-        return Finding("free text", f"{percent(part)} of the values contain an e-mail address", 0.85)
+        return Recognition("free text", f"{percent(part)} of the values contain an e-mail address", 0.85)
     return None
 
 
-def _machine_address(sample: Sample) -> Finding | None:
+def _machine_address(sample: TextSample) -> Recognition | None:
     part = share(_is_ip, sample.texts, at_most=1000)
     if part < 0.95 or len(sample.texts) < 3:
         return None
-    return Finding("ip address", f"{percent(part)} of the values are network (IP) addresses", 0.9)
+    return Recognition("ip address", f"{percent(part)} of the values are network (IP) addresses", 0.9)
 
 
 def _is_ip(text: str) -> bool:
@@ -99,25 +99,25 @@ def _is_ip(text: str) -> bool:
     return True
 
 
-def _format(sample: Sample) -> Finding | None:
+def _format(sample: TextSample) -> Recognition | None:
     if len(sample.texts) < 3:
         return None
     for what, pattern, enough, confidence in _FORMATS:
         part = share(pattern.fullmatch, sample.texts)
         if part >= enough:
-            return Finding(what, f"{percent(part)} of the values look like {_LOOKS[what]}", confidence)
+            return Recognition(what, f"{percent(part)} of the values look like {_LOOKS[what]}", confidence)
     return None
 
 
-def _free_text(sample: Sample) -> Finding | None:
+def _free_text(sample: TextSample) -> Recognition | None:
     """Long values with blanks that hardly repeat: nobody can say what is in them."""
     words = words_of_free_text(pl.Series(sample.texts, dtype=pl.String), sample.cells)
     if words is None:
         return None
-    return Finding("free text", f"free text of about {words:.0f} words: names and places can hide in it", 0.8)
+    return Recognition("free text", f"free text of about {words:.0f} words: names and places can hide in it", 0.8)
 
 
-def _person_names(sample: Sample) -> Finding | None:
+def _person_names(sample: TextSample) -> Recognition | None:
     """One to four words, many of them different common given names."""
     if len(sample.texts) < 8 or share(_few_words, sample.texts) < 0.9:
         return None
@@ -125,7 +125,7 @@ def _person_names(sample: Sample) -> Finding | None:
     part = len(hits) / len(sample.texts)
     if part < 0.25 or len(set(hits)) < 8:
         return None
-    return Finding(
+    return Recognition(
         "person name", f"{percent(part)} of the values contain a common given name", 0.6 + min(part, 0.9) / 3
     )
 
@@ -141,7 +141,7 @@ def _given_name(text: str, known: frozenset[str]) -> str | None:
     return next((word for word in re.split(r"[ ,.-]+", text.lower()) if word in known), None)
 
 
-_DETECTORS: tuple[Callable[[Sample], Finding | None], ...] = (
+_DETECTORS: tuple[Callable[[TextSample], Recognition | None], ...] = (
     _email,
     _machine_address,
     _format,
@@ -196,7 +196,7 @@ GIVEN_NAMES = words_in(
     """
 )
 
-__all__ = ["Finding", "detect_identifier", "identify"]
+__all__ = ["Recognition", "detect_identifier", "identify"]
 
 _HAVE_DIGITS = frozenset(
     {
@@ -223,7 +223,7 @@ _DECIMAL = re.compile(r"[+-]?\d*[.,]\d+")
 _NO_LETTERS = re.compile(r"[\W\d_]+")
 
 
-def detect_identifier(name: str, values: pl.Series) -> Finding | None:
+def detect_identifier(name: str, values: pl.Series) -> Recognition | None:
     """What a column identifies persons by, or None.
 
     The name counts when a word of it is known (whole words, several languages) and the values do not speak
@@ -237,7 +237,7 @@ def detect_identifier(name: str, values: pl.Series) -> Finding | None:
     return identify(find(name), values, sample_of(values))
 
 
-def identify(match: Match | None, values: pl.Series, sample: Sample) -> Finding | None:
+def identify(match: Match | None, values: pl.Series, sample: TextSample) -> Recognition | None:
     """As :func:`detect_identifier`, for a name already looked up and values already looked at."""
     facts = _Facts.of(values, sample)
     if facts.never:
@@ -256,12 +256,12 @@ class _Facts:
     """What the values of a column rule out or allow."""
 
     values: pl.Series
-    sample: Sample
+    sample: TextSample
     never: bool
     numeric: bool
 
     @classmethod
-    def of(cls, values: pl.Series, sample: Sample) -> _Facts:
+    def of(cls, values: pl.Series, sample: TextSample) -> _Facts:
         dtype = values.dtype
         broken = dtype.is_float() and any("." in text or "e" in text for text in sample.texts)
         flag = len(sample.texts) <= 2 and sample.cells >= _FEWEST_ROWS
@@ -274,7 +274,7 @@ class _Facts:
         return share(lambda text: any(map(wanted, text)), self.sample.texts, at_most=1000)
 
 
-def _by_name(match: Match, facts: _Facts) -> Finding | None:
+def _by_name(match: Match, facts: _Facts) -> Recognition | None:
     texts = facts.sample.texts
     if set(match.others) & META_WORDS or (facts.numeric and match.concept in NEVER_NUMBERS):
         return None
@@ -287,7 +287,7 @@ def _by_name(match: Match, facts: _Facts) -> Finding | None:
     if match.concept == "free text" and texts and facts.have("blank") < 0.3:
         return None
     what = "person name" if match.concept == "name" else match.concept
-    return Finding(what, f"the name says {what}", _SURE_BY_NAME.get(match.concept, 0.85))
+    return Recognition(what, f"the name says {what}", _SURE_BY_NAME.get(match.concept, 0.85))
 
 
 def _too_short_to_trust(match: Match) -> bool:
@@ -310,7 +310,7 @@ def _names_person(match: Match, facts: _Facts) -> bool:
     return True
 
 
-def _by_value(facts: _Facts) -> Finding | None:
+def _by_value(facts: _Facts) -> Recognition | None:
     if not facts.sample.texts:
         return None
     whole = facts.numeric
@@ -318,20 +318,20 @@ def _by_value(facts: _Facts) -> Finding | None:
     return found or find_number(facts.sample, whole=whole)
 
 
-def _speaks_against(match: Match | None, found: Finding) -> bool:
+def _speaks_against(match: Match | None, found: Recognition) -> bool:
     """A column called *city* whose values look like names holds cities; check digits and addresses overrule names."""
     return match is not None and match.family != "direct" and found.what in ("person name", "licence plate")
 
 
-def _both(by_name: Finding, by_value: Finding) -> Finding:
+def _both(by_name: Recognition, by_value: Recognition) -> Recognition:
     what = by_value.what if by_value.confidence > by_name.confidence else by_name.what
     if by_name.what == by_value.what or "free text" in (by_name.what, by_value.what):
         what = by_name.what
     sure = 1 - (1 - by_name.confidence) * (1 - by_value.confidence)
-    return Finding(what, f"{by_name.reason}; {by_value.reason}", round(min(sure, 0.99), 2))
+    return Recognition(what, f"{by_name.reason}; {by_value.reason}", round(min(sure, 0.99), 2))
 
 
-def _numbers_records(match: Match | None, facts: _Facts) -> Finding | None:
+def _numbers_records(match: Match | None, facts: _Facts) -> Recognition | None:
     """Values that differ in every record and are codes or a running count, not measurements."""
     if match is not None or facts.sample.cells < _FEWEST_ROWS or facts.sample.distinct_share < _ALL_DIFFERENT:
         return None
@@ -341,10 +341,10 @@ def _numbers_records(match: Match | None, facts: _Facts) -> Finding | None:
     different = values.n_unique() / values.len()
     if different < _ALL_DIFFERENT:
         return None
-    return Finding("record id", f"a number or code that differs in {percent(different)} of the records", 0.55)
+    return Recognition("record id", f"a number or code that differs in {percent(different)} of the records", 0.55)
 
 
-def _is_numbering(values: pl.Series, sample: Sample) -> bool:
+def _is_numbering(values: pl.Series, sample: TextSample) -> bool:
     """A running count, or numbers of one length that is long: measurements are of several lengths."""
     low, high = values.min(), values.max()
     lengths = {len(text) for text in sample.texts}

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Sequence
 import polars as pl
 
 from sfumato.core.schema import Kind
-from sfumato.profiling.finding import Sample, share
+from sfumato.profiling.finding import TextSample, share
 from sfumato.profiling.generalized import is_number, looks_grouped, masked_side
 from sfumato.profiling.words import Match
 
@@ -113,7 +113,7 @@ MOST_VALUES = 40
 
 
 @dataclasses.dataclass(frozen=True)
-class Vocabulary:
+class WordList:
     """An ordered list of words, written as the data write them."""
 
     values: tuple[str, ...]
@@ -122,13 +122,13 @@ class Vocabulary:
     def sizes(self) -> list[int]:
         """Group sizes for a hierarchy of the words: 2, 4, 8, … below their number.
 
-        >>> Vocabulary(("low", "medium", "high")).sizes
+        >>> WordList(("low", "medium", "high")).sizes
         [2]
         """
         return [2**i for i in range(1, 8) if 2**i < len(self.values)]
 
 
-def known_order(values: Sequence[str]) -> Vocabulary | None:
+def known_order(values: Sequence[str]) -> WordList | None:
     """The shortest vocabulary all values are words of, in their spelling; None where there is none.
 
     Two words of a list of three are enough, longer lists need three: ``S`` and ``M`` need not be sizes.
@@ -146,7 +146,7 @@ def known_order(values: Sequence[str]) -> Vocabulary | None:
         if plain <= known and len(plain) >= min(len(words), 4) - 1:
             for spelled in _spellings(words):
                 if distinct <= set(spelled):
-                    return Vocabulary(spelled)
+                    return WordList(spelled)
     return None
 
 
@@ -278,7 +278,7 @@ class KindGuess:
     reason: str
 
 
-def guess_kind(values: pl.Series, sample: Sample, match: Match | None) -> KindGuess:
+def guess_kind(values: pl.Series, sample: TextSample, match: Match | None) -> KindGuess:
     """The kind of a column from its type, its values and the concept of its name."""
     dtype = values.dtype
     if isinstance(dtype, pl.Date | pl.Datetime):
@@ -301,7 +301,7 @@ def _from_type(dtype: pl.DataType) -> KindGuess:
     return KindGuess(kind, "no values: only the type of the column speaks")
 
 
-def _from_numbers(sample: Sample, match: Match | None, *, whole: bool) -> KindGuess:
+def _from_numbers(sample: TextSample, match: Match | None, *, whole: bool) -> KindGuess:
     concept = match.concept if match else None
     if concept in COUNTED:
         return KindGuess(Kind.NUMERIC, "amounts")
@@ -317,12 +317,12 @@ def _from_numbers(sample: Sample, match: Match | None, *, whole: bool) -> KindGu
     return KindGuess(Kind.NUMERIC, "numbers")
 
 
-def _eight_digit_dates(sample: Sample, match: Match | None) -> bool:
+def _eight_digit_dates(sample: TextSample, match: Match | None) -> bool:
     named = match is not None and "date" in match.concept
     return (named or len(sample.texts) >= 5) and date_form(sample.texts) is not None
 
 
-def _from_texts(sample: Sample, match: Match | None) -> KindGuess:
+def _from_texts(sample: TextSample, match: Match | None) -> KindGuess:
     texts = sample.texts
     if len(texts) <= MOST_VALUES and known_order(texts):
         return KindGuess(Kind.ORDINAL, "words with a known order")
@@ -340,7 +340,7 @@ def _from_texts(sample: Sample, match: Match | None) -> KindGuess:
     return KindGuess(Kind.NOMINAL, "labels")
 
 
-def _from_written_numbers(sample: Sample, match: Match | None) -> KindGuess:
+def _from_written_numbers(sample: TextSample, match: Match | None) -> KindGuess:
     if any(map(_LEADING_ZERO.fullmatch, sample.texts)):
         return KindGuess(Kind.NOMINAL, "digits with leading zeros: codes")
     return _from_numbers(sample, match, whole=True)

@@ -38,7 +38,7 @@ AS_GOOD = 0.02
 
 
 @dataclasses.dataclass(frozen=True)
-class Means:
+class ProposedStep:
     """The step that is proposed, in recipe syntax, and why.
 
     ``losses`` has what each means tried would lose (0-1), ``rows`` the rows it was tried on; ``searched`` is False where the
@@ -73,7 +73,7 @@ class Means:
         return f"; taken before {least}, which is not better by more than {percent(AS_GOOD)}, because {_EASIER[self.name, least]}"
 
 
-def choose_means(proposal: Proposal, frame: pl.DataFrame) -> Means | None:
+def choose_means(proposal: Proposal, frame: pl.DataFrame) -> ProposedStep | None:
     """The means that loses least of the proposed quasi-identifiers while it keeps the promise; None with nothing to try.
 
     Tried are local recoding, global recoding and, where a column has an order or the lattice is too large to search,
@@ -84,7 +84,7 @@ def choose_means(proposal: Proposal, frame: pl.DataFrame) -> Means | None:
     return None if dataset is None else means_for(dataset)
 
 
-def means_for(dataset: Dataset) -> Means | None:
+def means_for(dataset: Dataset) -> ProposedStep | None:
     """As :func:`choose_means`, for a table whose columns are described; direct identifiers do not matter."""
     dataset = _drawn(dataset.drop(set(dataset.columns) - set(_judged(dataset.schema))))
     if len(dataset) < K or not dataset.schema.quasi:
@@ -96,7 +96,7 @@ def means_for(dataset: Dataset) -> Means | None:
         return None
     least = min(losses.values())
     chosen = next(name for name in _STEPS if name in losses and losses[name] <= least + AS_GOOD)
-    return Means(_STEPS[chosen], losses, len(dataset), searched)
+    return ProposedStep(_STEPS[chosen], losses, len(dataset), searched)
 
 
 _STEPS: dict[str, dict[str, Any]] = {

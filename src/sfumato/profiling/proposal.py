@@ -10,13 +10,13 @@ import polars as pl
 
 from sfumato.core.schema import Kind, Role
 from sfumato.core.source import Code, Source
-from sfumato.profiling.columns import Column, look_at
+from sfumato.profiling.columns import ProfiledColumn, look_at
 from sfumato.profiling.identifiers import identify
-from sfumato.profiling.means import Means, choose_means
+from sfumato.profiling.means import ProposedStep, choose_means
 from sfumato.profiling.quasi import (
     MOST_COLUMNS,
-    Candidate,
     IdentifyingSet,
+    QuasiCandidate,
     as_frame,
     class_sizes,
     codes_of,
@@ -124,11 +124,11 @@ class Proposal:
     source: Source
     rows: int
     columns: tuple[ColumnProposal, ...]
-    ranking: tuple[Candidate, ...]
+    ranking: tuple[QuasiCandidate, ...]
     identifying: IdentifyingSet | None
     missing_codes: Mapping[str, tuple[Code, ...]] = dataclasses.field(default_factory=dict)
     left_alone: float = 0.0
-    means: Means | None = None
+    means: ProposedStep | None = None
 
     def with_roles(self, role: Role) -> tuple[str, ...]:
         """Names of the columns proposed for a role."""
@@ -169,7 +169,7 @@ def propose_recipe(frame: pl.DataFrame, source: Source) -> Proposal:
     return dataclasses.replace(proposal, means=choose_means(proposal, frame))
 
 
-def _left_alone(columns: list[Column], guesses: Mapping[str, RoleGuess]) -> float:
+def _left_alone(columns: list[ProfiledColumn], guesses: Mapping[str, RoleGuess]) -> float:
     """Share of records that the plain columns single out together; at most :data:`MOST_COLUMNS` of them are counted."""
     plain = [c for c in columns if guesses[c.card.name].roles == (Role.PLAIN,) and not c.card.constant][:MOST_COLUMNS]
     coded = as_frame([codes_of(c.values) for c in plain], [c.card.name for c in plain])
@@ -183,7 +183,7 @@ def _shared_prefix(names: list[str]) -> str:
     return least[:same] if len(names) > 2 else ""
 
 
-def _proposal(column: Column, guess: RoleGuess) -> ColumnProposal:
+def _proposal(column: ProfiledColumn, guess: RoleGuess) -> ColumnProposal:
     card = column.card
     kind, reasons = card.kind, [guess.reason]
     hierarchy = None
@@ -215,13 +215,13 @@ def _may_be_known(guess: RoleGuess) -> bool:
     return not {Role.DIRECT, Role.UNIT, Role.WEIGHT} & set(guess.roles)
 
 
-def _candidate(column: Column, guess: RoleGuess) -> Candidate:
+def _candidate(column: ProfiledColumn, guess: RoleGuess) -> QuasiCandidate:
     concept = guess.concept if Role.QUASI in guess.roles else None
-    return Candidate(column.card.name, concept, column.card.uniqueness, column.card.separation)
+    return QuasiCandidate(column.card.name, concept, column.card.uniqueness, column.card.separation)
 
 
 def _identifying(
-    frame: pl.DataFrame, ranking: tuple[Candidate, ...], guesses: Mapping[str, RoleGuess]
+    frame: pl.DataFrame, ranking: tuple[QuasiCandidate, ...], guesses: Mapping[str, RoleGuess]
 ) -> IdentifyingSet | None:
     """The set among the proposed quasi-identifiers, for those are what the intruder is taken to know."""
     known = [c.name for c in ranking if Role.QUASI in guesses[c.name].roles][:MOST_COLUMNS]

@@ -37,7 +37,7 @@ MOST_COLUMNS = 64
 
 
 @dataclasses.dataclass(frozen=True)
-class Candidate:
+class QuasiCandidate:
     """A column an intruder may know: how far it separates records and whether its name speaks for it."""
 
     name: str
@@ -104,8 +104,8 @@ def class_sizes(frame: pl.DataFrame, columns: Sequence[str]) -> NDArray[np.int64
     return named.group_by(pl.all()).agg(pl.len().alias("len")).get_column("len").to_numpy().astype(np.int64)
 
 
-def rank(candidates: Sequence[Candidate]) -> tuple[Candidate, ...]:
-    """Candidates from most to least dangerous: named ones first, then by :attr:`Candidate.strength`."""
+def rank(candidates: Sequence[QuasiCandidate]) -> tuple[QuasiCandidate, ...]:
+    """Candidates from most to least dangerous: named ones first, then by :attr:`QuasiCandidate.strength`."""
     return tuple(sorted(candidates, key=lambda c: (c.concept is None, -c.strength)))
 
 

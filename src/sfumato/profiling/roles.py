@@ -11,7 +11,7 @@ import numpy as np
 
 from sfumato.core.design import OFTEN_ALONE
 from sfumato.core.schema import Kind, Role
-from sfumato.profiling.columns import Column
+from sfumato.profiling.columns import ProfiledColumn
 from sfumato.profiling.design import (
     Difference,
     differences,
@@ -23,7 +23,7 @@ from sfumato.profiling.design import (
     warning_of_weight,
     weighs_records,
 )
-from sfumato.profiling.finding import Finding, Sample, percent, share
+from sfumato.profiling.finding import Recognition, TextSample, percent, share
 from sfumato.profiling.generalized import is_number, looks_grouped
 from sfumato.profiling.lexicon_direct import BODY_WORDS, words_in
 from sfumato.profiling.lexicon_sensitive import ALSO_KNOWN_TO_OTHERS, ART_9
@@ -99,10 +99,10 @@ _VOCABULARIES = (
 _WORD = re.compile(r"[^\W\d_]+")
 
 
-def told_by_values(sample: Sample) -> str | None:
+def told_by_values(sample: TextSample) -> str | None:
     """The concept whose words the distinct values of a column are made of, or None.
 
-    >>> told_by_values(Sample(("Male", "Female"), 40)), told_by_values(Sample(("yes", "no"), 40))
+    >>> told_by_values(TextSample(("Male", "Female"), 40)), told_by_values(TextSample(("yes", "no"), 40))
     ('sex', None)
     """
     if not 2 <= len(sample.texts) <= _MOST_VALUES:
@@ -156,7 +156,7 @@ class Telling:
     mutual: bool
 
 
-def tellings(known: Sequence[Column], others: Sequence[Column]) -> tuple[Telling, ...]:
+def tellings(known: Sequence[ProfiledColumn], others: Sequence[ProfiledColumn]) -> tuple[Telling, ...]:
     """Which of the columns an outsider may know tell which column, or are told by it.
 
     Looks at 10,000 rows at most and at 120 columns at most. Columns with nearly as many values as records say nothing,
@@ -196,7 +196,7 @@ class _Coded:
     commonest: int
 
     @classmethod
-    def of(cls, column: Column) -> _Coded:
+    def of(cls, column: ProfiledColumn) -> _Coded:
         step = -(-column.values.len() // ROWS)
         values = column.values.gather_every(step)
         codes = codes_of(values).dense()
@@ -236,7 +236,7 @@ _SPEAKING = (Kind.ORDINAL, Kind.DATE, Kind.NOMINAL, Kind.NUMERIC)
 """Of two columns that say the same, words with an order are kept before dates, labels and bare numbers."""
 
 
-def with_duplicates_found(columns: Sequence[Column], guesses: Mapping[str, RoleGuess]) -> dict[str, RoleGuess]:
+def with_duplicates_found(columns: Sequence[ProfiledColumn], guesses: Mapping[str, RoleGuess]) -> dict[str, RoleGuess]:
     """Guesses in which of columns that tell each other one is kept as quasi-identifier.
 
     Both ways: the others are dropped (role ``direct``), for they would only have to be recoded in step. One way (an age
@@ -256,7 +256,7 @@ def with_duplicates_found(columns: Sequence[Column], guesses: Mapping[str, RoleG
     return changed
 
 
-def _keep_one(telling: Telling, columns: Mapping[str, Column], guesses: dict[str, RoleGuess]) -> None:
+def _keep_one(telling: Telling, columns: Mapping[str, ProfiledColumn], guesses: dict[str, RoleGuess]) -> None:
     pair = (telling.one, telling.other)
     if any(guesses[name].roles == (Role.DIRECT,) for name in pair):
         return  # one of them is gone already
@@ -266,7 +266,7 @@ def _keep_one(telling: Telling, columns: Mapping[str, Column], guesses: dict[str
     guesses[gone] = dataclasses.replace(guesses[gone], roles=(Role.DIRECT,), reason=reason, confidence=0.7)
 
 
-def _precedence(column: Column, guess: RoleGuess) -> tuple[bool, int]:
+def _precedence(column: ProfiledColumn, guess: RoleGuess) -> tuple[bool, int]:
     """Quasi-identifiers first, those that are sensitive too before others, then what speaks; equals in table order."""
     standing = (Role.QUASI in guess.roles) + (Role.SENSITIVE in guess.roles)
     numbers = column.values.dtype.is_numeric()
@@ -285,7 +285,7 @@ def _know_both(telling: Telling, guesses: dict[str, RoleGuess]) -> None:
         guesses[telling.one] = dataclasses.replace(one, roles=(Role.QUASI,), reason=reason, confidence=0.6)
 
 
-def with_differences_found(columns: Sequence[Column], guesses: Mapping[str, RoleGuess]) -> dict[str, RoleGuess]:
+def with_differences_found(columns: Sequence[ProfiledColumn], guesses: Mapping[str, RoleGuess]) -> dict[str, RoleGuess]:
     """Guesses in which no column is released as it is that is the difference or the sum of two quasi-identifiers."""
     known = [c for c in columns if Role.QUASI in guesses[c.card.name].roles]
     free = ((Role.PLAIN,), (Role.ASK,), (Role.SENSITIVE,))
@@ -336,7 +336,7 @@ class RoleGuess:
     unit: str | None = None
 
 
-def assign_roles(columns: Sequence[Column], direct: Mapping[str, Finding]) -> dict[str, RoleGuess]:
+def assign_roles(columns: Sequence[ProfiledColumn], direct: Mapping[str, Recognition]) -> dict[str, RoleGuess]:
     """A guess for every column: the design first, then direct identifiers, then what names and counts say."""
     guesses = _design_roles(columns, direct)
     for column in columns:
@@ -347,7 +347,7 @@ def assign_roles(columns: Sequence[Column], direct: Mapping[str, Finding]) -> di
     return with_differences_found(columns, with_duplicates_found(columns, guesses))
 
 
-def _design_roles(columns: Sequence[Column], direct: Mapping[str, Finding]) -> dict[str, RoleGuess]:
+def _design_roles(columns: Sequence[ProfiledColumn], direct: Mapping[str, Recognition]) -> dict[str, RoleGuess]:
     guesses = {
         name: RoleGuess((Role.STRATUM,), found.reason, found.confidence) for name, found in find_strata(columns).items()
     }
@@ -363,19 +363,19 @@ def _design_roles(columns: Sequence[Column], direct: Mapping[str, Finding]) -> d
     return guesses
 
 
-def _direct_role(found: Finding) -> RoleGuess:
+def _direct_role(found: Recognition) -> RoleGuess:
     note = "; dropped unless a step rewrites it" if found.what == "free text" else ""
     return RoleGuess((Role.DIRECT,), f"{found.reason}{note}", found.confidence, found.what)
 
 
-def _other_role(column: Column) -> RoleGuess:
+def _other_role(column: ProfiledColumn) -> RoleGuess:
     if column.card.constant:
         empty = "has no values" if not column.card.distinct else "has the same value in all records"
         return _by_name(column) if column.card.rows == 0 else RoleGuess((Role.PLAIN,), empty, 0.9)
     return _by_name(column)
 
 
-def _by_name(column: Column) -> RoleGuess:
+def _by_name(column: ProfiledColumn) -> RoleGuess:
     if is_bare_weight(column):
         reason = "the name says weight: others can see a body's; give a survey's weight role weight"
         return RoleGuess((Role.QUASI,), reason, 0.4, "body weight")
@@ -391,7 +391,7 @@ def _by_name(column: Column) -> RoleGuess:
     return _by_words(column) or _by_counts(column)
 
 
-def _by_words(column: Column) -> RoleGuess | None:
+def _by_words(column: ProfiledColumn) -> RoleGuess | None:
     """The values are words everybody knows people by, whatever the column is called."""
     concept = None if column.values.dtype.is_numeric() else told_by_values(column.sample)
     if concept is None:
@@ -400,7 +400,7 @@ def _by_words(column: Column) -> RoleGuess | None:
     return dataclasses.replace(guess, reason=guess.reason.replace("the name says", "the values say"), confidence=0.6)
 
 
-def _second_of_design(concept: str, column: Column) -> RoleGuess:
+def _second_of_design(concept: str, column: ProfiledColumn) -> RoleGuess:
     """A column named like a part of the survey design that was not taken for it."""
     if concept == "sampling weight" and column.values.dtype.is_numeric():
         return _second_weight(column)
@@ -411,7 +411,7 @@ def _second_of_design(concept: str, column: Column) -> RoleGuess:
     return _by_counts(column)
 
 
-def _second_weight(column: Column) -> RoleGuess:
+def _second_weight(column: ProfiledColumn) -> RoleGuess:
     if column.card.uniqueness >= OFTEN_ALONE or _nearly_all_different(column):
         alone = f"{percent(column.card.uniqueness)} of records stand alone with it"
         return RoleGuess(
@@ -432,7 +432,7 @@ def _quasi(concept: str) -> RoleGuess:
     return RoleGuess((Role.QUASI,), f"the name says {concept}: others can know it", 0.8, concept)
 
 
-def _plausible(match: Match, column: Column) -> bool:
+def _plausible(match: Match, column: ProfiledColumn) -> bool:
     """Whether the values do not contradict the name."""
     texts = column.sample.texts
     if not texts:
@@ -462,7 +462,7 @@ def _is_place(text: str) -> bool:
     return abs(float(text)) <= _DEGREES if is_number(text) else True
 
 
-def _by_counts(column: Column) -> RoleGuess:
+def _by_counts(column: ProfiledColumn) -> RoleGuess:
     """No known name: what the column tells apart decides, and where that could mean two things somebody is asked."""
     card = column.card
     apart = f"tells {percent(card.separation)} of record pairs apart, {percent(card.uniqueness)} of records stand alone"
@@ -486,13 +486,13 @@ def _by_counts(column: Column) -> RoleGuess:
 _OR_ELSE = "quasi if others can know it, sensitive if nobody may learn it, else plain"
 
 
-def _may_be_names(column: Column) -> bool:
+def _may_be_names(column: ProfiledColumn) -> bool:
     """Very many texts: kept by frequency, as labels are, common names of people would be published."""
     texts = column.card.kind is Kind.NOMINAL and not column.values.dtype.is_numeric()
     return texts and (column.card.distinct > MEASURED or column.card.uniqueness >= MANY_ALONE)
 
 
-def _nearly_all_different(column: Column) -> bool:
+def _nearly_all_different(column: ProfiledColumn) -> bool:
     card = column.card
     present = card.rows * (1 - card.missing_share)
     return present >= FEWEST_ROWS and card.distinct >= NEARLY_ALL_DIFFERENT * present

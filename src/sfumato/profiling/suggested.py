@@ -9,7 +9,7 @@ import polars as pl
 
 from sfumato.core.encoding import label
 from sfumato.core.schema import Kind
-from sfumato.profiling.columns import Column
+from sfumato.profiling.columns import ProfiledColumn
 from sfumato.profiling.generalized import intervals_around, is_number, looks_grouped, masked_side, widths_for
 from sfumato.profiling.kinds import MOST_VALUES, all_dates, date_form, known_order
 
@@ -33,7 +33,7 @@ class Suggestion:
     reason: str
 
 
-def suggest(column: Column) -> Suggestion:
+def suggest(column: ProfiledColumn) -> Suggestion:
     """The hierarchy that fits a quasi-identifier best; any column has one, for ``suppress`` fits all."""
     card = column.card
     labels = _labels(column)
@@ -67,14 +67,14 @@ def kept(distinct: int) -> list[int]:
     return [2**exponent for exponent in range(power, 0, -step)]
 
 
-def _labels(column: Column) -> list[str]:
+def _labels(column: ProfiledColumn) -> list[str]:
     """The distinct values as hierarchies will see them; a bounded look where there are very many."""
     if column.card.distinct > _MOST_CHECKED:
         return list(column.sample.texts)
     return [label(value) for value in column.values.drop_nulls().unique().to_list()]
 
 
-def _dates(column: Column, labels: list[str]) -> Suggestion | None:
+def _dates(column: ProfiledColumn, labels: list[str]) -> Suggestion | None:
     if column.card.kind is not Kind.DATE:
         return None
     if column.values.dtype.is_temporal():
@@ -86,7 +86,7 @@ def _dates(column: Column, labels: list[str]) -> Suggestion | None:
     return Suggestion({"dates": options}, "month, quarter, year, decade")
 
 
-def _mask(column: Column, labels: list[str]) -> Suggestion | None:
+def _mask(column: ProfiledColumn, labels: list[str]) -> Suggestion | None:
     concept = column.match.concept if column.match else None
     side = masked_side(labels)
     longest = max(map(len, labels), default=0)
@@ -102,7 +102,7 @@ def _mask(column: Column, labels: list[str]) -> Suggestion | None:
     return None
 
 
-def _filled_up(column: Column, labels: list[str]) -> dict[str, str]:
+def _filled_up(column: ProfiledColumn, labels: list[str]) -> dict[str, str]:
     """Numbers of different length have lost leading zeros, which a mask must have back."""
     lost = column.values.dtype.is_numeric() and len({len(text) for text in labels}) > 1
     return {"pad": "0"} if lost else {}
@@ -121,7 +121,7 @@ def _order(labels: list[str]) -> Suggestion | None:
     return Suggestion({"order": order}, "neighbours in a known order")
 
 
-def _intervals(column: Column, labels: list[str]) -> Suggestion | None:
+def _intervals(column: ProfiledColumn, labels: list[str]) -> Suggestion | None:
     if column.card.kind not in (Kind.NUMERIC, Kind.ORDINAL) or not labels:
         return None
     if all(map(is_number, labels)):
@@ -135,7 +135,7 @@ def _intervals(column: Column, labels: list[str]) -> Suggestion | None:
     return Suggestion({"intervals": around}, "the intervals in the column are nodes of it")
 
 
-def _intervals_by_spread(column: Column, labels: list[str]) -> Suggestion | None:
+def _intervals_by_spread(column: ProfiledColumn, labels: list[str]) -> Suggestion | None:
     """Round widths for the middle 98 % of the values, so that one outlier does not coarsen all."""
     numbers = column.values.drop_nulls().cast(pl.Float64, strict=False).drop_nulls()
     low, high = numbers.quantile(0.01), numbers.quantile(0.99)

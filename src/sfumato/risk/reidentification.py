@@ -77,7 +77,7 @@ class MarketerRisk(Risk):
 
 
 @parameters
-class RecordsAtRisk(Risk):
+class ShareAtRisk(Risk):
     """The share of records whose risk 1/f exceeds a threshold."""
 
     threshold: Annotated[float, Field(gt=0, le=1, description="risk above which a record is at risk")] = 0.2

@@ -12,7 +12,7 @@ import polars as pl
 
 from sfumato.core.step import Preserved
 from sfumato.steps.masking.block import correlation_of, covariance_of, means_of
-from sfumato.steps.microaggregation.centres import Table
+from sfumato.steps.microaggregation.centres import GroupedTable
 from sfumato.steps.microaggregation.ground import error_of, total_of
 from sfumato.steps.swapping.ground import combined
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     Array = NDArray[np.float64]
 
 
-class Kept:
+class KeptNumbers:
     """The original numbers beside the masked ones; every method measures one quantity, the worst column counts."""
 
     def __init__(self, block: Block, masked: Array) -> None:
@@ -181,7 +181,7 @@ if TYPE_CHECKING:
 
 
 @dataclasses.dataclass(frozen=True)
-class Told:
+class KeptFacts:
     """What is kept, the number of groups, and what the owner may know besides."""
 
     preserved: tuple[Preserved, ...]
@@ -189,7 +189,7 @@ class Told:
     owner: Mapping[str, Any]
 
 
-def kept(table: Table, columns: Mapping[str, pl.Series], groups: Mapping[str, Labels]) -> Told:
+def kept(table: GroupedTable, columns: Mapping[str, pl.Series], groups: Mapping[str, Labels]) -> KeptFacts:
     """Compare the released columns, in canonical order, with the original ones."""
     names = tuple(table.forms)
     sizes = [np.bincount(groups[name][groups[name] >= 0]) for name in names]
@@ -201,10 +201,10 @@ def kept(table: Table, columns: Mapping[str, pl.Series], groups: Mapping[str, La
         "largest_group": int(max(s.max() for s in sizes)),
     }
     spread = Preserved("spread (1 − SSE/SST)", names, False, lost)
-    return Told((*_moments(table, columns), spread), len(sizes[0]), owner)
+    return KeptFacts((*_moments(table, columns), spread), len(sizes[0]), owner)
 
 
-def _lost(table: Table, groups: Mapping[str, Labels]) -> float:
+def _lost(table: GroupedTable, groups: Mapping[str, Labels]) -> float:
     """SSE/SST of the points; with groups of their own for every column, over all columns."""
     rows, labels = table.rows, list(groups.values())
     points = table.points[rows]
@@ -216,7 +216,7 @@ def _lost(table: Table, groups: Mapping[str, Labels]) -> float:
     return sum(error_of(points[:, [a]], one[rows]) for a, one in enumerate(labels)) / total
 
 
-def _moments(table: Table, columns: Mapping[str, pl.Series]) -> Iterator[Preserved]:
+def _moments(table: GroupedTable, columns: Mapping[str, pl.Series]) -> Iterator[Preserved]:
     """Means, variances and correlations of the columns of numbers, by the survey weights."""
     names = tuple(name for name, form in table.forms.items() if form == "numbers")
     if not names:

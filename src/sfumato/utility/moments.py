@@ -67,7 +67,7 @@ def relative_errors(terms: Sequence[Term]) -> tuple[float, float, dict[str, floa
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
-class Sample:
+class WeightedRows:
     """Rows of numbers (NaN: none) and their weights, or None."""
 
     table: NDArray[np.float64]
@@ -139,15 +139,15 @@ class Sample:
 FEW = "two columns of numbers are needed"
 
 
-def _samples(pair: Pair, names: Sequence[str]) -> tuple[Sample, Sample]:
+def _samples(pair: Pair, names: Sequence[str]) -> tuple[WeightedRows, WeightedRows]:
     """The columns of both sides with the survey weights, where both tables have them."""
     columns = [numbers(pair, name) for name in names]
     before, after = weights_of(pair.original), weights_of(pair.released)
     if before is None or after is None:
         before = after = None
     return (
-        Sample(np.stack([c.before for c in columns], axis=1), before),
-        Sample(np.stack([c.after for c in columns], axis=1), after),
+        WeightedRows(np.stack([c.before for c in columns], axis=1), before),
+        WeightedRows(np.stack([c.after for c in columns], axis=1), after),
     )
 
 

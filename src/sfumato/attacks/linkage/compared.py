@@ -201,7 +201,7 @@ CONSTANTS = 8
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
-class Rule:
+class ComparisonRule:
     """How one column is compared: its kind, its constants, and per value or label the numbers of its cells.
 
     ``constants`` are those of :mod:`sfumato.kernels.linkage`. ``theirs`` and ``ours`` have per code the low end,
@@ -247,7 +247,7 @@ class Arrays:
         return found
 
 
-def arrays_of(files: Files, rules: Sequence[Rule]) -> Arrays:
+def arrays_of(files: Files, rules: Sequence[ComparisonRule]) -> Arrays:
     """Put files and rules into arrays; columns that tell most come first, so that far records are given up early."""
     order = sorted(range(len(rules)), key=lambda k: -_telling(files.columns[k], rules[k]))
     columns, chosen = [files.columns[k] for k in order], [rules[k] for k in order]
@@ -270,7 +270,7 @@ def arrays_of(files: Files, rules: Sequence[Rule]) -> Arrays:
     )  # fmt: skip
 
 
-def _telling(column: Compared, rule: Rule) -> float:
+def _telling(column: Compared, rule: ComparisonRule) -> float:
     """Roughly what two random cells cost."""
     shares = np.bincount(column.ours) / max(1, len(column.ours))
     differ = 1.0 - float((shares**2).sum())
@@ -337,7 +337,7 @@ Suppressed = Literal["zero", "mean"]
 
 def distance_rule(
     column: Compared, *, weight: float, standard: Standard, ranges: Ranges, suppressed: Suppressed
-) -> Rule:
+) -> ComparisonRule:
     """How one column adds to the distance."""
     if column.scale == "category":
         return _category(column, weight, ranges, suppressed)
@@ -356,17 +356,17 @@ def distance_rule(
         opened = _mean_gap(column, theirs[:, 0], (ours[:, 0] + ours[:, 1]) / 2, square=square)
     apart = 2.0 if square else 1.0
     constants = np.array([weight, weight * opened, weight * apart, 0.0, 0.0, 0.0, 0.0, 0.0])
-    return Rule(SQUARE if square else ABSOLUTE, constants, theirs, ours)
+    return ComparisonRule(SQUARE if square else ABSOLUTE, constants, theirs, ours)
 
 
-def _category(column: Compared, weight: float, ranges: Ranges, suppressed: Suppressed) -> Rule:
+def _category(column: Compared, weight: float, ranges: Ranges, suppressed: Suppressed) -> ComparisonRule:
     others = (column.stands_for - 1).astype(float)
     agreeing = 1 - 1 / column.stands_for if ranges == "mean" else np.zeros(len(others))
     theirs = np.column_stack([np.zeros((len(column.places), 2)), np.full(len(column.places), -np.inf)])
     ours = np.column_stack([np.zeros(len(others)), others, weight * agreeing])
     opened = _mean_disagreement(column, agreeing) if suppressed == "mean" else 0.0
     constants = np.array([weight, weight * opened, weight, 0.0, 0.0, 0.0, 0.0, 0.0])
-    return Rule(CATEGORY, constants, theirs, ours)
+    return ComparisonRule(CATEGORY, constants, theirs, ours)
 
 
 def _standards(

@@ -15,7 +15,7 @@ from sfumato.attacks.linkage.compared import (
     CATEGORY,
     GRADED,
     Arrays,
-    Rule,
+    ComparisonRule,
     arrays_of,
     common_columns,
     moments,
@@ -96,7 +96,7 @@ class Parameters:
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
-class Decision:
+class LinkDecision:
     """Where links begin and non-links end, in bits, and per pattern 1 link, 0 clerical, −1 non-link."""
 
     upper: float
@@ -157,7 +157,7 @@ def estimate(
     return Parameters(m, others, prior, rounds, stopped)
 
 
-def decide(patterns: Patterns, found: Parameters, wrong_links: float, missed: float) -> Decision:
+def decide(patterns: Patterns, found: Parameters, wrong_links: float, missed: float) -> LinkDecision:
     r"""Links, non-links and what is left to a clerk, from the two error probabilities.
 
     Patterns are taken by falling weight. Links are as many of the first as keep :math:`\sum P(\gamma \mid U) \le \mu`,
@@ -178,7 +178,7 @@ def decide(patterns: Patterns, found: Parameters, wrong_links: float, missed: fl
     verdicts[order[others:]] = -1
     upper = float(weights[order[links - 1]]) if links else math.inf
     lower = float(weights[order[others]]) if others < len(order) else -math.inf
-    return Decision(upper, lower, verdicts)
+    return LinkDecision(upper, lower, verdicts)
 
 
 def pattern_weights(patterns: Patterns, found: Parameters) -> NDArray[np.float64]:
@@ -193,7 +193,7 @@ MOST_COLUMNS = 27
 """Columns whose pattern fits a word."""
 
 
-def graded_rule(column: Compared, tolerance: float, bits: NDArray[np.float64] | None = None) -> Rule:
+def graded_rule(column: Compared, tolerance: float, bits: NDArray[np.float64] | None = None) -> ComparisonRule:
     """How one column is graded: close are numbers within so many standard deviations, or neighbouring ranks.
 
     With ``bits`` (per level the weight of a match, the last where nothing can be said) grades cost the bits they lack.
@@ -204,11 +204,15 @@ def graded_rule(column: Compared, tolerance: float, bits: NDArray[np.float64] | 
         others = (column.stands_for - 1).astype(float)
         theirs = np.column_stack([np.zeros((len(column.places), 2)), np.full(len(column.places), -np.inf)])
         ours = np.column_stack([np.zeros(len(others)), others, np.where(others > 0, covered, exact)])
-        return Rule(CATEGORY, np.array([differs, nothing, nothing, nothing, 0, exact, covered, close]), theirs, ours)
+        return ComparisonRule(
+            CATEGORY, np.array([differs, nothing, nothing, nothing, 0, exact, covered, close]), theirs, ours
+        )
     theirs = np.column_stack([column.places, column.places, np.zeros(len(column.places))])
     ours = np.column_stack([column.low, column.high, np.zeros(len(column.low))])
     reach = 1.0 if column.scale == "order" else tolerance * _deviation(column)
-    return Rule(GRADED, np.array([differs, nothing, nothing, nothing, reach, exact, covered, close]), theirs, ours)
+    return ComparisonRule(
+        GRADED, np.array([differs, nothing, nothing, nothing, reach, exact, covered, close]), theirs, ours
+    )
 
 
 def _deviation(column: Compared) -> float:
@@ -350,7 +354,7 @@ def _weights(arrays: Arrays, found: Parameters) -> dict[str, float]:
 def _details(
     scene: Scene,
     credit: Credits,
-    decision: Decision,
+    decision: LinkDecision,
     patterns: Patterns,
     found: Parameters,
     best: NDArray[np.float64],

@@ -13,8 +13,8 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from sfumato.policy.dialects.usages import MODELS, PREFIXES, Category, Graph, Measure, Node, Usage, read_odrl
-from sfumato.policy.documents import Document, Finding, Findings, PolicyError
+from sfumato.policy.dialects.usages import MODELS, PREFIXES, Category, Graph, Node, TechnicalMeasure, Usage, read_odrl
+from sfumato.policy.documents import Document, Findings, PolicyError, Remark
 from sfumato.policy.policy import Datum, Policy, PrivacyModel, Purpose, Retention, UnknownPromise, models_of
 from sfumato.release.certificates import pseudonymized
 
@@ -67,15 +67,15 @@ def _category(graph: Graph, value: Any) -> Category:
     return Category(graph.name_of(value), column, group, *levels)
 
 
-def _measure(graph: Graph, value: Any) -> Measure:
+def _measure(graph: Graph, value: Any) -> TechnicalMeasure:
     if not isinstance(value, Node):
-        return Measure(graph.name_of(value))
+        return TechnicalMeasure(graph.name_of(value))
     found = []
     for name in value.properties:
         if name.startswith("sf:has_"):
             found += [(name.removeprefix("sf:"), float(v)) for v in graph.values(value, name) if _is_number(v)]
     about = next((graph.name_of(v) for v in graph.values(value, "sf:about")), "")
-    return Measure(graph.name_of(value), tuple(found), about)
+    return TechnicalMeasure(graph.name_of(value), tuple(found), about)
 
 
 def _is_number(value: Any) -> bool:
@@ -131,7 +131,7 @@ def policy_to_dpv(policy: Policy) -> dict[str, Any]:
     refused = [p.name for p in policy.purposes if p.accepted is False and not p.required]
     if refused:
         told = "the language has no place for a purpose that was not agreed to; take it out, or export to our own form"
-        raise PolicyError([Finding("not_sayable", "error", f"$.{name}", told) for name in refused], policy.name)
+        raise PolicyError([Remark("not_sayable", "error", f"$.{name}", told) for name in refused], policy.name)
     return {"@context": context(), "@graph": [_process(policy, purpose) for purpose in policy.purposes]}
 
 

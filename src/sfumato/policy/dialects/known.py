@@ -20,8 +20,8 @@ from sfumato.policy.dialects.lpl import read_lpl
 from sfumato.policy.dialects.lpl_xml import read_xml
 from sfumato.policy.dialects.ours import MARK, read_ours
 from sfumato.policy.dialects.special import Concept, parse_functional, read_concept
-from sfumato.policy.dialects.subsumption import Answer, Vocabulary, built_in, decide
-from sfumato.policy.dialects.usages import WHOLE, Category, Measure, Usage, allows, policy_of_usages
+from sfumato.policy.dialects.subsumption import Coverage, Vocabulary, built_in, decide
+from sfumato.policy.dialects.usages import WHOLE, Category, TechnicalMeasure, Usage, allows, policy_of_usages
 from sfumato.policy.documents import ROOT, Document, Findings, Place, read_json, read_text, require_small
 from sfumato.policy.policy import Policy
 
@@ -208,7 +208,7 @@ def usage_of_release(
         if verdict.get("holds") and name in TERMS:
             parameter = PARAMETER[name]
             exact = float(int(value)) if parameter in WHOLE and value is not None else value
-            measures.append(Measure(TERMS[name], () if exact is None else ((parameter, float(exact)),)))
+            measures.append(TechnicalMeasure(TERMS[name], () if exact is None else ((parameter, float(exact)),)))
     return Usage(
         purposes=(purpose,),
         data=tuple(Category(name) for name in categories),
@@ -219,7 +219,7 @@ def usage_of_release(
     )
 
 
-def permitted(path: Path, use: Usage, *, today: datetime.date | None = None) -> Answer:
+def permitted(path: Path, use: Usage, *, today: datetime.date | None = None) -> Coverage:
     """Whether a policy file permits a use, with the first reason where it does not."""
     policy, vocabulary = read_concept_text(read_text(path), path.name)
     if isinstance(policy, tuple):

@@ -13,7 +13,7 @@ import re
 from collections.abc import Sequence
 from typing import Any, Literal
 
-from sfumato.policy.documents import Finding, Place, PolicyError
+from sfumato.policy.documents import Place, PolicyError, Remark
 from sfumato.policy.policy import (
     Anonymization,
     Datum,
@@ -373,16 +373,16 @@ def to_dialect_b(policy: Policy) -> dict[str, Any]:
 def _require_sayable(policy: Policy) -> None:
     found = []
     if policy.rule is not None:
-        found.append(Finding("not_sayable", "error", "$.rule", "the language has no place for the source of a rule"))
+        found.append(Remark("not_sayable", "error", "$.rule", "the language has no place for the source of a rule"))
     for purpose in policy.purposes:
         if purpose.any_data:
             found.append(
-                Finding("not_sayable", "error", f"$.{purpose.name}", "the language lists data; 'any' is not one")
+                Remark("not_sayable", "error", f"$.{purpose.name}", "the language lists data; 'any' is not one")
             )
         for datum in purpose.data:
             if datum.anonymization is not None and len(datum.anonymization.hierarchy) > 1:
                 said = "the language has one row of hierarchy entries per person; export to our own form instead"
-                found.append(Finding("not_sayable", "error", f"$.{purpose.name}.{datum.name}", said))
+                found.append(Remark("not_sayable", "error", f"$.{purpose.name}.{datum.name}", said))
     if found:
         raise PolicyError(found, policy.name)
 

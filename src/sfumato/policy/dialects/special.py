@@ -17,7 +17,7 @@ from decimal import Decimal
 from typing import Any, Literal, NoReturn
 
 from sfumato.errors import ParameterError
-from sfumato.policy.documents import MAX_DEPTH, Finding, Place, PolicyError, require_small
+from sfumato.policy.documents import MAX_DEPTH, Place, PolicyError, Remark, require_small
 
 MAX_UNION = 20_000
 """Disjuncts that a concept may have once unions are moved outside."""
@@ -357,7 +357,7 @@ class _Reader:
     def fail(self, message: str) -> NoReturn:
         place = self.tokens[min(self.at, len(self.tokens) - 1)][2] if self.tokens else 0
         line = self.text.count("\n", 0, place) + 1
-        raise PolicyError([Finding("functional_syntax", "error", "$", message, line)], self.name)
+        raise PolicyError([Remark("functional_syntax", "error", "$", message, line)], self.name)
 
 
 # SPECIAL usage policies as JSON.

@@ -170,7 +170,7 @@ Path = tuple[str, ...]
 
 
 @dataclasses.dataclass(frozen=True)
-class Answer:
+class Coverage:
     """Whether a use is allowed; ``reason`` is the first thing that is not covered."""
 
     allowed: bool
@@ -180,7 +180,7 @@ class Answer:
         return self.allowed
 
 
-def decide(description: Concept, policy: Concept, vocabulary: Vocabulary) -> Answer:
+def decide(description: Concept, policy: Concept, vocabulary: Vocabulary) -> Coverage:
     """Whether what is described is allowed by a policy.
 
     Exact values of the policy are read in the direction that protects (:func:`sfumato.policy.dialects.special.as_policy`). A description
@@ -188,16 +188,16 @@ def decide(description: Concept, policy: Concept, vocabulary: Vocabulary) -> Ans
     """
     left = list(simple_parts(description, vocabulary))
     if not left:
-        return Answer(False, "the description contradicts itself, so nothing is described")
+        return Coverage(False, "the description contradicts itself, so nothing is described")
     right = list(simple_parts(as_policy(policy), vocabulary))
     if not right:
-        return Answer(False, "the policy allows nothing")
+        return Coverage(False, "the policy allows nothing")
     for part in _cut(left, right):
         reasons = [_missing(part, allowed, vocabulary, ()) for allowed in right]
         if all(reason is not None for reason in reasons):
             nearest = max((r for r in reasons if r is not None), key=lambda r: r.depth)
-            return Answer(False, nearest.text)
-    return Answer(True)
+            return Coverage(False, nearest.text)
+    return Coverage(True)
 
 
 def subsumes(general: Concept, special: Concept, vocabulary: Vocabulary) -> bool:

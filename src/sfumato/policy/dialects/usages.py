@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 from sfumato.policy.dialects.special import And, Between, Concept, Named, Or, Some, disjuncts
-from sfumato.policy.dialects.subsumption import THING_NAMES, Answer, Vocabulary, built_in, decide, subsumes
+from sfumato.policy.dialects.subsumption import THING_NAMES, Coverage, Vocabulary, built_in, decide, subsumes
 from sfumato.policy.documents import ROOT, Document, Findings
 from sfumato.policy.policy import (
     Anonymization,
@@ -181,7 +181,7 @@ MODELS = {
 
 
 @dataclasses.dataclass(frozen=True)
-class Measure:
+class TechnicalMeasure:
     """A technical measure with its parameters: ``sf:KAnonymity`` with ``has_k`` 10."""
 
     name: str
@@ -216,7 +216,7 @@ class Usage:
     data: tuple[Category, ...] = ()
     processing: tuple[str, ...] = ()
     recipients: tuple[str, ...] = ()
-    measures: tuple[Measure, ...] = ()
+    measures: tuple[TechnicalMeasure, ...] = ()
     locations: tuple[str, ...] = ()
     days: int | None = None
     legal_bases: tuple[str, ...] = ()
@@ -245,7 +245,7 @@ def allows(
     vocabulary: Vocabulary | None = None,
     *,
     today: datetime.date | None = None,
-) -> Answer:
+) -> Coverage:
     """Whether permissions cover a request and no prohibition touches it: a prohibition goes before any permission.
 
     Permissions whose last day lies before ``today`` are gone; prohibitions do not end.
@@ -256,13 +256,13 @@ def allows(
     wanted = request.concept()
     for usage in usages:
         if not usage.permitted and _touches(wanted, _as_far_as_said(usage, request).concept(), known):
-            return Answer(
+            return Coverage(
                 False, f"a prohibition covers it: {', '.join((*usage.purposes, *usage.recipients)) or 'this use'}"
             )
     permitted = [usage for usage in usages if usage.permitted]
     lasting = tuple(usage.concept() for usage in permitted if usage.until is None or usage.until >= day)
     if not lasting:
-        return Answer(False, "every permission has ended" if permitted else "nothing is permitted")
+        return Coverage(False, "every permission has ended" if permitted else "nothing is permitted")
     return decide(wanted, Or(lasting), known)
 
 
@@ -470,7 +470,7 @@ def _last_day(operator: str, right: tuple[str, ...]) -> datetime.date | None:
     return day - datetime.timedelta(days=1) if operator == "odrl:lt" and day > datetime.date.min else day
 
 
-def _duties(graph: Graph, policy: Node, rule: Node) -> tuple[Measure, ...]:
+def _duties(graph: Graph, policy: Node, rule: Node) -> tuple[TechnicalMeasure, ...]:
     """``odrl:anonymize`` as a duty of a permission, or an obligation of the policy, asks for anonymisation.
 
     By a model where its constraints name one.
@@ -483,11 +483,13 @@ def _duties(graph: Graph, policy: Node, rule: Node) -> tuple[Measure, ...]:
         if "odrl:anonymize" not in actions:
             graph.findings.note("odrl_duty", duty.path, "only the duty to anonymize is read")
             continue
-        found += [_model(graph, c) for c in graph.values(duty, "odrl:constraint")] or [Measure("dpv:Anonymisation")]
+        found += [_model(graph, c) for c in graph.values(duty, "odrl:constraint")] or [
+            TechnicalMeasure("dpv:Anonymisation")
+        ]
     return tuple(found)
 
 
-def _model(graph: Graph, constraint: Any) -> Measure:
+def _model(graph: Graph, constraint: Any) -> TechnicalMeasure:
     """A constraint such as ``sf:has_k gteq 10``."""
     left, _, right = _constraint(graph, constraint)
     terms = {"sf:has_k": "sf:KAnonymity", "sf:has_l": "sf:LDiversity", "sf:has_t": "sf:TCloseness"}
@@ -496,5 +498,5 @@ def _model(graph: Graph, constraint: Any) -> Measure:
         graph.findings.warning(
             "odrl_duty", "$", f"the duty to anonymize names {left}, which we cannot read; any anonymisation does"
         )
-        return Measure("dpv:Anonymisation")
-    return Measure(terms[left], ((left.removeprefix("sf:"), float(number[0])),))
+        return TechnicalMeasure("dpv:Anonymisation")
+    return TechnicalMeasure(terms[left], ((left.removeprefix("sf:"), float(number[0])),))

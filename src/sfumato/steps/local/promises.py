@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from sfumato.core.schema import Schema
     from sfumato.core.step import Goal
     from sfumato.steps.local.axes import Axis
-    from sfumato.steps.local.regions import Cells, Regions
+    from sfumato.steps.local.regions import RegionCells, Regions
 
 
 @dataclasses.dataclass(frozen=True)
@@ -190,7 +190,7 @@ class _Released:
     keys: NDArray[np.uint64]
 
 
-def _as_released(cells: Sequence[Cells], axes: Sequence[Axis]) -> tuple[_Released, NDArray[np.int64]]:
+def _as_released(cells: Sequence[RegionCells], axes: Sequence[Axis]) -> tuple[_Released, NDArray[np.int64]]:
     """The classes that the cells of regions form, and the class of every region."""
     layout = Layout.of([len(column.labels) for column in cells])
     keys = np.zeros((len(cells[0].codes), layout.length), dtype=np.uint64)

@@ -40,7 +40,7 @@ Cell = tuple[str | None, float]
 
 
 @dataclasses.dataclass(frozen=True)
-class Cells:
+class RegionCells:
     """What regions release in one column: ``labels[codes[region]]``, with the loss of each region's cell.
 
     ``changed``: some region holds more than one value.
@@ -52,7 +52,7 @@ class Cells:
     changed: bool
 
     @classmethod
-    def of(cls, kinds: Iterable[Cell], which: NDArray[np.int64], *, changed: bool) -> Cells:
+    def of(cls, kinds: Iterable[Cell], which: NDArray[np.int64], *, changed: bool) -> RegionCells:
         """Region *i* has the cell number ``which[i]``; cells with the same label share a code."""
         codes: dict[str | None, int] = {}
         pairs = [(codes.setdefault(label, len(codes)), loss) for label, loss in kinds]
@@ -60,7 +60,7 @@ class Cells:
         return cls(np.array([code for code, _ in pairs], dtype=np.int64)[which], tuple(codes), losses[which], changed)
 
 
-def cells_of(axis: Axis, ranks: NDArray[np.int64], ends: NDArray[np.int64]) -> Cells:
+def cells_of(axis: Axis, ranks: NDArray[np.int64], ends: NDArray[np.int64]) -> RegionCells:
     """The cells of one column: region *r* holds ``ranks[ends[r−1]:ends[r]]``, never nothing."""
     starts = np.concatenate([[0], ends[:-1]]).astype(np.int64)
     if axis.form == "set":
@@ -68,7 +68,7 @@ def cells_of(axis: Axis, ranks: NDArray[np.int64], ends: NDArray[np.int64]) -> C
     lows, highs = np.minimum.reduceat(ranks, starts), np.maximum.reduceat(ranks, starts)
     pairs, which = np.unique(lows << 32 | highs, return_inverse=True)
     write = _tree_cell if axis.form == "tree" else _line_cell
-    return Cells.of(
+    return RegionCells.of(
         [write(axis, pair >> 32, pair & 0xFFFFFFFF) for pair in pairs.tolist()],
         which,
         changed=bool((lows < highs).any()),
@@ -92,7 +92,7 @@ def _tree_cell(axis: Axis, low: int, high: int) -> Cell:
     return ladder.labels[level][node], float(ladder.loss[level][node])
 
 
-def _set_cells(axis: Axis, ranks: NDArray[np.int64], lengths: NDArray[np.int64]) -> Cells:
+def _set_cells(axis: Axis, ranks: NDArray[np.int64], lengths: NDArray[np.int64]) -> RegionCells:
     pairs = np.unique(np.repeat(np.arange(len(lengths)), lengths) << 32 | ranks)
     found = pairs & 0xFFFFFFFF
     borders = np.searchsorted(pairs, np.arange(len(lengths) + 1) << 32).tolist()
@@ -104,7 +104,7 @@ def _set_cells(axis: Axis, ranks: NDArray[np.int64], lengths: NDArray[np.int64])
         which[region] = seen.setdefault(members.tobytes(), len(seen))
         if len(seen) > len(sets):
             sets.append(members.tolist())
-    return Cells.of(
+    return RegionCells.of(
         [_set_cell(axis, members) for members in sets], which, changed=any(len(members) > 1 for members in sets)
     )
 
@@ -170,7 +170,7 @@ class Regions:
         records = np.add.reduceat(self.amounts, starts)
         return float(sum(records @ self.cells(axis, classes).losses for axis in axes))
 
-    def cells(self, axis: Axis, classes: ClassTable) -> Cells:
+    def cells(self, axis: Axis, classes: ClassTable) -> RegionCells:
         """What each region releases in one column."""
         kept = self.members[: int(self.ends[-1])]
         return cells_of(axis, axis.ranks[classes.codes(axis.column)[kept]], self.ends)

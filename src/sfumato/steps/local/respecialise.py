@@ -234,7 +234,7 @@ class LocalPlan(ClassRecoding):
 
 
 @dataclasses.dataclass(frozen=True)
-class Column:
+class RegionColumn:
     """What regions release in one column: ``labels[codes[region]]`` at a loss; ``changed``: not all as it was."""
 
     codes: NDArray[np.int64]
@@ -243,7 +243,7 @@ class Column:
     changed: bool
 
 
-def column_of(ladder: Ladder, levels: NDArray[np.int64], codes: NDArray[np.int64]) -> Column:
+def column_of(ladder: Ladder, levels: NDArray[np.int64], codes: NDArray[np.int64]) -> RegionColumn:
     """The cells of one column, from the level of each region and the code of any record in it."""
     known: dict[str | None, int] = {}
     found = np.zeros(len(levels), dtype=np.int64)
@@ -255,10 +255,10 @@ def column_of(ladder: Ladder, levels: NDArray[np.int64], codes: NDArray[np.int64
         numbers = np.array([known.setdefault(names[node], len(known)) for node in np.unique(nodes).tolist()])
         found[at] = numbers[np.searchsorted(np.unique(nodes), nodes)]
         losses[at] = ladder.loss[level][nodes]
-    return Column(found, tuple(known), losses, bool(len(levels)) and bool(levels.max() > 0))
+    return RegionColumn(found, tuple(known), losses, bool(len(levels)) and bool(levels.max() > 0))
 
 
-def columns_of(lattice: Lattice, atoms: Atoms, shape: Shape) -> dict[str, Column]:
+def columns_of(lattice: Lattice, atoms: Atoms, shape: Shape) -> dict[str, RegionColumn]:
     """The cells of all quasi-identifiers."""
     ladders = lattice.base.ladders
     return {
@@ -267,13 +267,13 @@ def columns_of(lattice: Lattice, atoms: Atoms, shape: Shape) -> dict[str, Column
     }
 
 
-def holds(lattice: Lattice, atoms: Atoms, parts: Parts, columns: Mapping[str, Column]) -> bool:
+def holds(lattice: Lattice, atoms: Atoms, parts: Parts, columns: Mapping[str, RegionColumn]) -> bool:
     """Whether all promises hold on what would be released; regions that look alike count as one class."""
     table = _released(atoms, parts, columns)
     return not lattice.failing(table).any() if len(table) else True
 
 
-def _released(atoms: Atoms, parts: Parts, columns: Mapping[str, Column]) -> ClassTable:
+def _released(atoms: Atoms, parts: Parts, columns: Mapping[str, RegionColumn]) -> ClassTable:
     layout = Layout.of([len(column.labels) for column in columns.values()])
     keys = np.zeros((parts.count, layout.length), dtype=np.uint64)
     for a, column in enumerate(columns.values()):
@@ -298,7 +298,7 @@ def _flat(labels: tuple[str | None, ...]) -> Ladder:
 def plan_of(
     atoms: Atoms,
     parts: Parts,
-    columns: Mapping[str, Column],
+    columns: Mapping[str, RegionColumn],
     *,
     method: str,
     notes: Mapping[str, Any],
@@ -330,16 +330,16 @@ def plan_of(
 
 
 @dataclasses.dataclass(frozen=True)
-class Proposal:
+class Respecialisation:
     """Regions with the cells they would release, and the weighted mean cost of a record."""
 
     parts: Parts
-    columns: dict[str, Column]
+    columns: dict[str, RegionColumn]
     cost: float
 
 
 @dataclasses.dataclass(frozen=True)
-class Ground:
+class LocalGround:
     """All that a local recoding is planned on."""
 
     lattice: Lattice
@@ -351,7 +351,7 @@ class Ground:
         """Classes that break a promise about single classes."""
         return self.lattice.failing(table, [m for m in self.lattice.models if m.scope == "class"])
 
-    def proposal(self, parts: Parts, shape: Shape | None = None) -> Proposal | None:
+    def proposal(self, parts: Parts, shape: Shape | None = None) -> Respecialisation | None:
         """What tidy parts would release, or None when some promise, or the budget, does not hold on it."""
         shape = shape or Shape.tightest(parts, self.atoms, self.terrain)
         columns = columns_of(self.lattice, self.atoms, shape)
@@ -359,7 +359,7 @@ class Ground:
             self.lattice, self.atoms, parts, columns
         ):
             return None
-        return Proposal(parts, columns, cost_of(parts, shape, self.atoms, self.terrain))
+        return Respecialisation(parts, columns, cost_of(parts, shape, self.atoms, self.terrain))
 
 
 def respecialise(dataset: Dataset, goal: Goal, lattice: Lattice, weights: Mapping[str, float]) -> LocalPlan:
@@ -370,7 +370,7 @@ def respecialise(dataset: Dataset, goal: Goal, lattice: Lattice, weights: Mappin
     search = auto(lattice, goal.progress)
     if search.best is None:
         raise Unsatisfiable(_why_not(lattice), closest=search.closest)
-    ground = Ground(lattice, needed(goal.models, dataset.schema), atoms_of(dataset, lattice), Terrain.of(lattice))
+    ground = LocalGround(lattice, needed(goal.models, dataset.schema), atoms_of(dataset, lattice), Terrain.of(lattice))
     found = [_global(ground, search.best)]
     if not (ground.needs.population or ground.needs.weights) and lattice.records:
         found += [p for p in (ground.proposal(parts) for parts in _local(ground, goal)) if p is not None]
@@ -381,7 +381,7 @@ def respecialise(dataset: Dataset, goal: Goal, lattice: Lattice, weights: Mappin
     return plan_of(ground.atoms, best.parts, best.columns, method="respecialise", notes=notes, weights=weights)
 
 
-def _local(ground: Ground, goal: Goal) -> list[Parts]:
+def _local(ground: LocalGround, goal: Goal) -> list[Parts]:
     """Regions built from the finest cells up, without and with what a budget of records allows."""
     k = size_promised(ground)
     parts = _covered(ground, goal, k).tidy()
@@ -398,7 +398,7 @@ def _local(ground: Ground, goal: Goal) -> list[Parts]:
     return [parts, drop_outliers(parts, ground.atoms, ground.terrain, spare, ground.failing)]
 
 
-def size_promised(ground: Ground) -> int | None:
+def size_promised(ground: LocalGround) -> int | None:
     """The class size that is all the promises ask for, or None when they ask for more."""
     sizes = [model.enough_k for model in ground.lattice.models]
     if ground.lattice.base.counts or any(size is None for size in sizes):
@@ -406,7 +406,7 @@ def size_promised(ground: Ground) -> int | None:
     return max(size for size in sizes if size is not None)
 
 
-def _covered(ground: Ground, goal: Goal, k: int | None) -> Parts:
+def _covered(ground: LocalGround, goal: Goal, k: int | None) -> Parts:
     goal.progress(0.0, "covering records")
     if k is not None:
         return cover_by_size(ground.atoms, ground.terrain, k)
@@ -417,17 +417,17 @@ def _covered(ground: Ground, goal: Goal, k: int | None) -> Parts:
     return JudgedCover(ground.atoms, ground.terrain, ground.failing, trimmed, least).run(goal.progress)
 
 
-def _global(ground: Ground, best: Judged) -> Proposal:
+def _global(ground: LocalGround, best: Judged) -> Respecialisation:
     """The global optimum as regions, narrowed to what they hold where that keeps the promises."""
     parts, shape = _global_parts(ground, best)
     columns = columns_of(ground.lattice, ground.atoms, shape)
-    plain = Proposal(parts, columns, cost_of(parts, shape, ground.atoms, ground.terrain))
+    plain = Respecialisation(parts, columns, cost_of(parts, shape, ground.atoms, ground.terrain))
     if ground.needs.population:  # a narrower cell matches fewer of the population
         return plain
     return ground.proposal(parts) or plain
 
 
-def _global_parts(ground: Ground, best: Judged) -> tuple[Parts, Shape]:
+def _global_parts(ground: LocalGround, best: Judged) -> tuple[Parts, Shape]:
     lattice, atoms = ground.lattice, ground.atoms
     classes = lattice.at(best.node)
     keys = np.zeros((len(atoms), classes.keys.shape[1]), dtype=np.uint64)

@@ -15,7 +15,7 @@ from sfumato.core.parameters import parameters
 from sfumato.core.schema import Attribute, Kind, Schema
 from sfumato.core.step import Account, ColumnStep, Declaration, Effect, Masked, Preserved
 from sfumato.errors import ParameterError, SchemaError
-from sfumato.steps.kept import Kept
+from sfumato.steps.kept import KeptNumbers
 from sfumato.steps.masking.block import (
     Block,
     Names,
@@ -296,10 +296,10 @@ class _Coding:
             return told
         told = (*told, Preserved("order", names, True, 0.0))
         if self.step.replacement == "mean":
-            kept = Kept(self.block, made)
+            kept = KeptNumbers(self.block, made)
             return (*told, kept.means(exactly=True), kept.sums(exactly=True), kept.variances())
         ordinal = any(order is not None for order in self.orders.values())
-        return told if ordinal else (*told, Kept(self.block, made).means())
+        return told if ordinal else (*told, KeptNumbers(self.block, made).means())
 
 
 # Rounding: numbers become multiples of a base.
@@ -390,7 +390,7 @@ class Round(ColumnStep):
         return found
 
     def _preserved(self, block: Block, made: Array) -> tuple[Preserved, ...]:
-        kept = Kept(block, made)
+        kept = KeptNumbers(block, made)
         if self.method == "deterministic":
             return kept.exact("order"), kept.means()
         if self.method == "random":

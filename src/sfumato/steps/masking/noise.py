@@ -14,7 +14,7 @@ from sfumato.core.encoding import numbers_of
 from sfumato.core.parameters import parameters
 from sfumato.core.step import Clue, ColumnStep, Masked, NoiseAdded, Preserved
 from sfumato.errors import ParameterError, SchemaError
-from sfumato.steps.kept import Kept
+from sfumato.steps.kept import KeptNumbers
 from sfumato.steps.masking.block import (
     Block,
     Names,
@@ -28,7 +28,7 @@ from sfumato.steps.masking.block import (
     values_at,
     varies,
 )
-from sfumato.steps.masking.normal_noise import Noise, Sullivan, large_enough, standard_normals
+from sfumato.steps.masking.normal_noise import BlockNoise, Sullivan, large_enough, standard_normals
 
 if TYPE_CHECKING:
     import polars as pl
@@ -289,7 +289,7 @@ class _Adding:
     def plan(self) -> Masked:
         """The masked columns and what is to be said of them."""
         masked = self._settled(self._noisy())
-        kept = Kept(self.block, masked)
+        kept = KeptNumbers(self.block, masked)
         title = TITLES.get(self.step.method, self.step.method)
         return Masked(
             actions=dict.fromkeys(self.step.columns, f"noise added ({title})"),
@@ -310,7 +310,7 @@ class _Adding:
             self.owner = {"redrawn": way.redrawn, "still_near": way.left, "correlations_off_by": way.gap}
             self.mended = way.mended
             return made
-        noise = Noise(self.block, self.normals, step.alpha)
+        noise = BlockNoise(self.block, self.normals, step.alpha)
         for rows in self.parts:
             if step.method == "outliers":
                 made[rows] = noise.outliers(rows, 0.95 if step.quantile is None else step.quantile)
@@ -346,7 +346,7 @@ class _Adding:
             return values_at(like, ranks, self.block.back(masked))
         return column_like(name, self.block.back(masked), like)
 
-    def _preserved(self, kept: Kept) -> tuple[Preserved, ...]:
+    def _preserved(self, kept: KeptNumbers) -> tuple[Preserved, ...]:
         """What the method keeps, and what was asked to be kept besides."""
         told = self._kept_by_method(kept)
         if self.settling.sums:
@@ -357,7 +357,7 @@ class _Adding:
             told.append(kept.exact("zeros"))
         return tuple(told)
 
-    def _kept_by_method(self, kept: Kept) -> list[Preserved]:
+    def _kept_by_method(self, kept: KeptNumbers) -> list[Preserved]:
         method, free, several = self.step.method, not self.settling.changes, len(self.step.columns) > 1
         if method == "uncorrelated":
             return [kept.means(), *([kept.covariances()] if several else [])]
@@ -371,7 +371,7 @@ class _Adding:
         always = ["signs", "zeros"] if method == "multiplicative" else ["all values but the outlying ones"]
         return [kept.means(), *(kept.exact(what) for what in always if free)]
 
-    def _warnings(self, kept: Kept) -> list[str]:
+    def _warnings(self, kept: KeptNumbers) -> list[str]:
         found = [
             f"column {name!r} does not vary: it was left as it is"
             for j, name in enumerate(self.step.columns)

@@ -60,7 +60,7 @@ def large_enough(parts: list[Rows], least: int) -> tuple[list[Rows], int]:
     return [*large, np.sort(pool)], len(small)
 
 
-class Noise:
+class BlockNoise:
     """Noise of one kind for the strata of a block; ``mended`` counts those whose covariance could not be drawn from."""
 
     def __init__(self, block: Block, normals: Array, alpha: float) -> None:
@@ -149,7 +149,7 @@ ROUNDS = 10
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
-class Scale:
+class NormalScale:
     """One column of one stratum as normal scores, and the way back.
 
     ``scores`` are standard normal, with ties in random order; 0 where the value is missing. ``middles`` is where each known
@@ -166,7 +166,7 @@ class Scale:
     stepped: bool
 
     @classmethod
-    def of(cls, column: Array, weights: Array, groups: Rows, ties: Array, *, stepped: bool) -> Scale:
+    def of(cls, column: Array, weights: Array, groups: Rows, ties: Array, *, stepped: bool) -> NormalScale:
         """Scores of a column; rows of a group with one value have one score. ``ties`` breaks ties."""
         from scipy.special import ndtri
 
@@ -240,7 +240,7 @@ class Sullivan:
         """One stratum with noise."""
         block = self.block
         scales = [
-            Scale.of(
+            NormalScale.of(
                 block.values[rows, j],
                 block.weights[rows],
                 block.groups[j][rows],
@@ -254,7 +254,7 @@ class Sullivan:
         made = np.stack([scale.back(noisy[:, j], stepped=is_category) for j, (scale, is_category) in pairs], axis=1)
         return np.where(np.isnan(block.values[rows]), np.nan, made)
 
-    def _noisy(self, rows: Rows, scales: list[Scale]) -> Array:
+    def _noisy(self, rows: Rows, scales: list[NormalScale]) -> Array:
         """Scores with noise whose correlations were mended until the released ones are the original ones."""
         scores = np.stack([scale.scores for scale in scales], axis=1)
         gaps, weights = np.isnan(self.block.values[rows]), self.block.weights[rows]

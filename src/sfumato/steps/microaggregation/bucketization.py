@@ -19,7 +19,7 @@ from sfumato.formulas.bridge import implied_epsilon, plan_buckets
 from sfumato.formulas.closeness import distance_of
 from sfumato.steps.masking.block import Names, require_table
 from sfumato.steps.microaggregation.buckets import (
-    Column,
+    BucketColumn,
     Limits,
     as_centres,
     as_numbers,
@@ -206,7 +206,7 @@ class Bucketize(Step):
 
     def _released(
         self, dataset: Dataset, quasi: Sequence[str], groups: Labels, buckets: Mapping[str, Labels]
-    ) -> dict[str, Column]:
+    ) -> dict[str, BucketColumn]:
         write = as_ranges if self.release_quasi == "ranges" else as_centres
         show = {"range": as_ranges, "mean": as_centres, "number": as_numbers}[self.release]
         made = {name: write(dataset, name, groups) for name in quasi}

@@ -92,14 +92,14 @@ IN_ORDER = (Kind.NUMERIC, Kind.DATE, Kind.ORDINAL)
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
-class Column:
+class BucketColumn:
     """A released column, in the order of the table's rows, and what it is now."""
 
     values: pl.Series
     attribute: Attribute
 
 
-def as_ranges(dataset: Dataset, name: str, groups: Labels) -> Column:
+def as_ranges(dataset: Dataset, name: str, groups: Labels) -> BucketColumn:
     """What :mod:`sfumato.steps.local.regions` writes for the values of each group."""
     axis = axes_of(count_classes(dataset, [name]), dataset.schema)[0]
     encoded = encode(dataset.column(name))
@@ -115,10 +115,10 @@ def as_ranges(dataset: Dataset, name: str, groups: Labels) -> Column:
         hierarchy=before.hierarchy if known else None,
         order=before.order if known else None,
     )
-    return Column(texts, after)
+    return BucketColumn(texts, after)
 
 
-def as_centres(dataset: Dataset, name: str, groups: Labels) -> Column:
+def as_centres(dataset: Dataset, name: str, groups: Labels) -> BucketColumn:
     """The mean of numbers and dates, the median of ordered values, the lowest common node or the mode of others."""
     form = form_of(dataset, name, "taxonomy")
     line = line_of(dataset, name, form) if form in ON_A_LINE else None
@@ -127,14 +127,14 @@ def as_centres(dataset: Dataset, name: str, groups: Labels) -> Column:
     before = dataset.schema[name]
     gone = form in ("numbers", "dates", "taxonomy")
     after = dataclasses.replace(before, hierarchy=None) if gone else before
-    return Column(centres(dataset, name, form, line, groups, weights), after)
+    return BucketColumn(centres(dataset, name, form, line, groups, weights), after)
 
 
-def as_numbers(dataset: Dataset, name: str, groups: Labels) -> Column:
+def as_numbers(dataset: Dataset, name: str, groups: Labels) -> BucketColumn:
     """The number of the group, from 1."""
     texts = pl.Series(name, [str(number + 1) for number in range(int(groups.max(initial=-1)) + 1)], dtype=pl.String)
     after = dataclasses.replace(dataset.schema[name], kind=Kind.NOMINAL, hierarchy=None, order=None)
-    return Column(texts.gather(groups), after)
+    return BucketColumn(texts.gather(groups), after)
 
 
 def require_values(step: str, dataset: Dataset, columns: Sequence[str]) -> None:

@@ -127,7 +127,7 @@ if TYPE_CHECKING:
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
-class Table:
+class GroupedTable:
     """Columns to microaggregate. ``rows`` are those that are grouped, in ``parts``; ``order`` is the canonical order.
 
     All but ``order`` is in canonical order: ``dataset`` too.
@@ -158,7 +158,7 @@ def table_of(
     standardize: bool,
     nominal: str,
     missing: str,
-) -> Table:
+) -> GroupedTable:
     """The named columns of a table, ready to be grouped."""
     order = canonical_order(dataset)
     ordered = dataset.take(order)
@@ -168,7 +168,7 @@ def table_of(
     parts, left_out = _parts(strata_of(ordered, within)[0], absent, missing, columns)
     _require_crowds(parts, k, len(dataset))
     given = weights_of(ordered)
-    return Table(
+    return GroupedTable(
         dataset=ordered,
         order=order,
         forms=forms,

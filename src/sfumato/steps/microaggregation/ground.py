@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
-class Ground:
+class PointGround:
     """Records as points, in canonical order, and the parts (strata) that are grouped each by itself.
 
     Squared distances of points are what the methods make small: see :mod:`sfumato.steps.microaggregation.ground`.
@@ -50,7 +50,7 @@ class Found:
     notes: Mapping[str, Any] = dataclasses.field(default_factory=dict)
 
 
-def by_part(ground: Ground, method: Callable[[Points, int], Labels]) -> Labels:
+def by_part(ground: PointGround, method: Callable[[Points, int], Labels]) -> Labels:
     """Group every part by itself and number the groups of all."""
     groups = np.empty(len(ground.points), dtype=np.int64)
     made = 0
@@ -78,7 +78,7 @@ BLOCK = 20_000
 """The most records of a block of ``partitioned``."""
 
 
-def mdav(ground: Ground) -> Found:
+def mdav(ground: PointGround) -> Found:
     """Domingo-Ferrer & Torra's MDAV, part by part."""
     return Found(by_part(ground, mdav_of))
 
@@ -95,7 +95,7 @@ def mdav_of(points: Points, k: int) -> Labels:
     return groups
 
 
-def v_mdav(ground: Ground, gamma: float) -> Found:
+def v_mdav(ground: PointGround, gamma: float) -> Found:
     """Solanas & Martínez-Ballesté's V-MDAV: groups of k to 2k − 1 records."""
 
     def of_part(points: Points, k: int) -> Labels:
@@ -106,7 +106,7 @@ def v_mdav(ground: Ground, gamma: float) -> Found:
     return Found(by_part(ground, of_part))
 
 
-def partitioned(ground: Ground, block: int) -> Found:
+def partitioned(ground: PointGround, block: int) -> Found:
     """Cut every part into blocks and group each by MDAV."""
     blocks = [rows[inside] for rows in ground.parts for inside in blocks_of(ground.points[rows], ground.k, block)]
     groups, made = np.empty(len(ground.points), dtype=np.int64), 0

@@ -14,11 +14,11 @@ from sfumato.core.step import Goal
 from sfumato.errors import ParameterError, SchemaError
 from sfumato.steps.microaggregation import ground as distance
 from sfumato.steps.microaggregation import searching
-from sfumato.steps.microaggregation.centres import Table
+from sfumato.steps.microaggregation.centres import GroupedTable
 from sfumato.steps.microaggregation.ground import (
     ON_A_LINE,
     Found,
-    Ground,
+    PointGround,
     by_part,
     embedded,
     error_of,
@@ -52,12 +52,12 @@ def runs_of(scores: Array, k: int) -> Labels:
     return groups
 
 
-def by_score(ground: Ground, score: Callable[[Array], Array]) -> Found:
+def by_score(ground: PointGround, score: Callable[[Array], Array]) -> Found:
     """Runs of k records by a score of their points, part by part."""
     return Found(by_part(ground, lambda points, k: runs_of(score(points), k)))
 
 
-def best_runs(ground: Ground, score: Callable[[Array], Array]) -> Found:
+def best_runs(ground: PointGround, score: Callable[[Array], Array]) -> Found:
     """The runs with the least squared error among all runs of records in the order of a score."""
 
     def of_part(points: Array, k: int) -> Labels:
@@ -98,7 +98,7 @@ def first_dimension(points: Array) -> Array:
 # Groups that grow by joining: k-Ward, and its generalization with a mixability.
 
 
-def k_ward(ground: Ground, mixability: float = 1.0) -> Found:
+def k_ward(ground: PointGround, mixability: float = 1.0) -> Found:
     """Ward's joining of groups until all have k records; two groups with ⌈t·k⌉ records each are never joined.
 
     Mixability t = 1 is k-Ward.
@@ -166,7 +166,7 @@ FEW = 25
 GENERATIONS = 2000
 
 
-def genetic(ground: Ground) -> Found:
+def genetic(ground: PointGround) -> Found:
     """Evolve the groups of MDAV within macro-clusters: some of its groups whose means lie near to each other."""
     start = mdav(ground).groups
     groups = start.copy()
@@ -182,7 +182,7 @@ def genetic(ground: Ground) -> Found:
     return Found(groups, {"start_error": error_of(ground.points, start), **notes} if np.size(groups) else notes)
 
 
-def macro_clusters(ground: Ground, groups: Labels, part: Labels) -> list[Labels]:
+def macro_clusters(ground: PointGround, groups: Labels, part: Labels) -> list[Labels]:
     """The records of a part in clusters of whole groups: MDAV of the means of the groups."""
     own = numbered(groups[part])
     sizes = np.bincount(own)
@@ -211,17 +211,17 @@ Method = Literal[
 GAMMA = 0.2
 
 
-def grouping(step: Any, table: Table, goal: Goal) -> dict[str, Found]:
+def grouping(step: Any, table: GroupedTable, goal: Goal) -> dict[str, Found]:
     """The groups of the rows that a step's method finds, by column: the same for all, but for individual ranking."""
     rows = table.rows
     parts = [np.searchsorted(rows, part) for part in table.parts]
-    ground = Ground(table.points[rows], parts, step.k, goal.stream, goal.progress)
+    ground = PointGround(table.points[rows], parts, step.k, goal.stream, goal.progress)
     if step.method == "individual_ranking":
         return {name: _ranked(step, table, ground, name) for name in table.forms}
     return dict.fromkeys(table.forms, _of_all(step, table, ground))
 
 
-def _of_all(step: Any, table: Table, ground: Ground) -> Found:
+def _of_all(step: Any, table: GroupedTable, ground: PointGround) -> Found:
     if step.method == "single_axis":
         return by_score(_on_axis(step, table, ground), first_dimension)
     if step.method in ("z_score_sum", "optimal"):
@@ -237,7 +237,7 @@ def _of_all(step: Any, table: Table, ground: Ground) -> Found:
     return _by_distance(step, ground)
 
 
-def _by_distance(step: Any, ground: Ground) -> Found:
+def _by_distance(step: Any, ground: PointGround) -> Found:
     if step.method == "v_mdav":
         return distance.v_mdav(ground, GAMMA if step.gamma is None else step.gamma)
     if step.method == "partitioned":
@@ -253,7 +253,7 @@ def _by_distance(step: Any, ground: Ground) -> Found:
     return distance.mdav(ground)
 
 
-def _require_lines(method: str, table: Table) -> None:
+def _require_lines(method: str, table: GroupedTable) -> None:
     others = [name for name, form in table.forms.items() if form not in ON_A_LINE]
     if others:
         raise SchemaError(
@@ -262,7 +262,7 @@ def _require_lines(method: str, table: Table) -> None:
         )
 
 
-def _ranked(step: Any, table: Table, ground: Ground, name: str) -> Found:
+def _ranked(step: Any, table: GroupedTable, ground: PointGround, name: str) -> Found:
     """The groups of one column alone."""
     _require_lines(step.method, table)
     one = {name: table.forms[name]}
@@ -270,7 +270,7 @@ def _ranked(step: Any, table: Table, ground: Ground, name: str) -> Found:
     return by_score(dataclasses.replace(ground, points=points[table.rows]), first_dimension)
 
 
-def _on_axis(step: Any, table: Table, ground: Ground) -> Ground:
+def _on_axis(step: Any, table: GroupedTable, ground: PointGround) -> PointGround:
     form = form_of(table.dataset, step.axis, "mode")
     if form not in ON_A_LINE:
         raise SchemaError(f"microaggregate: the axis {step.axis!r} must be a column that can be ordered")

@@ -14,7 +14,7 @@ from sfumato.core.schema import Attribute, Kind, Role, Schema
 from sfumato.core.step import Centres, Clue, ColumnStep, Goal, Masked, Runs
 from sfumato.steps.kept import kept
 from sfumato.steps.masking.block import Names, require_table
-from sfumato.steps.microaggregation.centres import Table, centres, table_of
+from sfumato.steps.microaggregation.centres import GroupedTable, centres, table_of
 from sfumato.steps.microaggregation.methods import Method, grouping, require_options
 
 if TYPE_CHECKING:
@@ -180,7 +180,7 @@ class Microaggregate(ColumnStep):
             if attribute.hierarchy is not None and attribute.kind in gone
         }
 
-    def _warnings(self, schema: Schema, table: Table) -> Iterator[str]:
+    def _warnings(self, schema: Schema, table: GroupedTable) -> Iterator[str]:
         if self.method == "individual_ranking":
             yield INDIVIDUAL
         strata = schema.columns(Role.STRATUM) if self.within is None else self.within
@@ -196,7 +196,7 @@ class Microaggregate(ColumnStep):
             yield "groups have so many records, not persons: one person may fill a group"
 
 
-def _with_gaps(table: Table, found: Mapping[str, Found]) -> dict[str, Labels]:
+def _with_gaps(table: GroupedTable, found: Mapping[str, Found]) -> dict[str, Labels]:
     """By column the group of every record; −1 for those that are left out."""
     made: dict[int, Labels] = {}
     for one in found.values():
@@ -206,7 +206,7 @@ def _with_gaps(table: Table, found: Mapping[str, Found]) -> dict[str, Labels]:
     return {name: made[id(one)] for name, one in found.items()}
 
 
-def _released(table: Table, name: str, groups: Labels) -> pl.Series:
+def _released(table: GroupedTable, name: str, groups: Labels) -> pl.Series:
     return centres(table.dataset, name, table.forms[name], table.lines.get(name), groups, table.weights)
 
 

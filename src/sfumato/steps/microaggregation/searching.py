@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from sfumato import kernels
-from sfumato.steps.microaggregation.ground import Found, Ground, error_of, mdav
+from sfumato.steps.microaggregation.ground import Found, PointGround, error_of, mdav
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -42,7 +42,7 @@ HOPELESS = 1.2
 """Groups with so many times the least error are still hot when the search is stopped: going downhill would be in vain."""
 
 
-def refined(ground: Ground) -> Found:
+def refined(ground: PointGround) -> Found:
     """MDAV, then records moved and swapped, groups dissolved and created, as long as each lowers the error."""
     start = mdav(ground).groups
     made = grouped(ground, start)
@@ -50,12 +50,12 @@ def refined(ground: Ground) -> Found:
     return Found(numbered(made.groups), {"start_error": error_of(ground.points, start), "changes": changes})
 
 
-def best(ground: Ground, *, effort: int | None, seconds: float | None) -> Found:
-    """The best groups that annealing meets; see :class:`Search`."""
-    return Search(ground).run(EFFORT if effort is None and seconds is None else effort, seconds)
+def best(ground: PointGround, *, effort: int | None, seconds: float | None) -> Found:
+    """The best groups that annealing meets; see :class:`AnnealingSearch`."""
+    return AnnealingSearch(ground).run(EFFORT if effort is None and seconds is None else effort, seconds)
 
 
-class Search:
+class AnnealingSearch:
     """Simulated annealing of all records, again and again and each time more slowly, and of regions in between.
 
     At temperature T a change that adds x to the squared error is made with probability exp(−x/T). Only those records are
@@ -65,7 +65,7 @@ class Search:
     those with a large error, and kept where that helps. Every anneal goes downhill to its end. What is returned is the best of all.
     """
 
-    def __init__(self, ground: Ground) -> None:
+    def __init__(self, ground: PointGround) -> None:
         self.began = time.monotonic()
         self.ground, self.k = ground, ground.k
         self.random = ground.draw("annealing")
@@ -172,7 +172,7 @@ class Search:
         return float(kernels.regrouping.squared_error(self.made.points, self.made.groups, len(self.made.sizes)))
 
 
-def grouped(ground: Ground, groups: Labels) -> kernels.regrouping.Groups:
+def grouped(ground: PointGround, groups: Labels) -> kernels.regrouping.Groups:
     """Groups with all that the loops keep about them."""
     n, d = ground.points.shape
     points = np.zeros((n, -(-max(d, 1) // 4) * 4))
@@ -193,7 +193,7 @@ def grouped(ground: Ground, groups: Labels) -> kernels.regrouping.Groups:
     return made
 
 
-def neighbours(ground: Ground) -> NDArray[np.int32]:
+def neighbours(ground: PointGround) -> NDArray[np.int32]:
     """The nearest records of each record in its part; where a part has too few, they are repeated."""
     from scipy.spatial import KDTree
 

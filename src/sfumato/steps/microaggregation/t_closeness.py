@@ -37,7 +37,7 @@ Method = Literal["merge", "k_anonymity_first", "t_closeness_first"]
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
-class Line:
+class RecordLine:
     """Records on a line: ``ranks`` by record, and the sums that distances are made of (see the kernel)."""
 
     ranks: Labels
@@ -45,7 +45,7 @@ class Line:
     moved: Points
 
     @classmethod
-    def of(cls, places: Points) -> Line:
+    def of(cls, places: Points) -> RecordLine:
         """Records that lie at these places; ties are ranked by the order of records."""
         n = len(places)
         order = np.argsort(places, kind="stable")
@@ -64,7 +64,9 @@ class Line:
         return np.asarray(np.maximum(found, 0.0))
 
 
-def close_classes(points: Points, line: Line, *, k: int, t: float, method: Method) -> tuple[Labels, dict[str, Any]]:
+def close_classes(
+    points: Points, line: RecordLine, *, k: int, t: float, method: Method
+) -> tuple[Labels, dict[str, Any]]:
     """Classes of at least k that are within t of the table, and how they were found."""
     n = len(points)
     if method == "t_closeness_first":
@@ -81,14 +83,14 @@ def close_classes(points: Points, line: Line, *, k: int, t: float, method: Metho
     return groups, {**told, "merged": made - int(groups.max()) - 1}
 
 
-def _swapped(points: Points, line: Line, k: int, t: float) -> Labels:
+def _swapped(points: Points, line: RecordLine, k: int, t: float) -> Labels:
     groups = np.empty(len(points), dtype=np.int64)
     columns = np.array(points.T, order="C")
     kernels.buckets.near_and_close(columns, line.ranks, k, t + TOLERANCE, line.reach, line.moved, groups)
     return groups
 
 
-def _one_of_each(points: Points, line: Line, size: int) -> Labels:
+def _one_of_each(points: Points, line: RecordLine, size: int) -> Labels:
     """Classes with one record of each of so many parts of the line; what is left over stands in the middle parts."""
     n = len(points)
     classes = n // size
@@ -104,7 +106,7 @@ def _one_of_each(points: Points, line: Line, size: int) -> Labels:
     return greedy(points, part_of, Limits(counts.sum(axis=1), counts, counts))[0]
 
 
-def merged(points: Points, line: Line, groups: Labels, t: float) -> Labels:
+def merged(points: Points, line: RecordLine, groups: Labels, t: float) -> Labels:
     """Join the class that is farthest from the table with the one whose centre is nearest, until all are within t.
 
     It ends: a single class is the table.
@@ -121,7 +123,7 @@ def merged(points: Points, line: Line, groups: Labels, t: float) -> Labels:
 class _Merging:
     """Classes with their members, centres and distances; a class that was joined is no longer alive."""
 
-    def __init__(self, points: Points, line: Line, groups: Labels) -> None:
+    def __init__(self, points: Points, line: RecordLine, groups: Labels) -> None:
         self.line, self.n = line, len(points)
         count = int(groups.max()) + 1
         order = np.argsort(groups, kind="stable")
@@ -207,7 +209,7 @@ class TClosenessMicroaggregate(Step):
         quasi = self._quasi(dataset)
         order = canonical_order(dataset)
         ordered = dataset.take(order)
-        points, line = points_of(ordered, quasi), Line.of(self._places(ordered))
+        points, line = points_of(ordered, quasi), RecordLine.of(self._places(ordered))
         groups, notes = close_classes(points, line, k=self.k, t=self.t, method=self.method)
         write = as_centres if self.release_quasi == "centres" else as_ranges
         released = {name: write(ordered, name, groups) for name in quasi}

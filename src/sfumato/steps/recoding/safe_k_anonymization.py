@@ -125,7 +125,7 @@ TRIED = 40
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
-class Fixed:
+class FixedColumn:
     """One column at its level: a code for every row, what is released, and what the column is then."""
 
     codes: Codes
@@ -133,7 +133,9 @@ class Fixed:
     attribute: Attribute | None
 
 
-def fixed_columns(dataset: Dataset, columns: Sequence[str], levels: Mapping[str, int], step: str) -> dict[str, Fixed]:
+def fixed_columns(
+    dataset: Dataset, columns: Sequence[str], levels: Mapping[str, int], step: str
+) -> dict[str, FixedColumn]:
     """Every column at the level that is said, level 0 where none is."""
     unknown = [name for name in levels if name not in columns]
     if unknown:
@@ -143,10 +145,10 @@ def fixed_columns(dataset: Dataset, columns: Sequence[str], levels: Mapping[str,
     return {name: _fixed(dataset, name, levels.get(name, 0), step) for name in columns}
 
 
-def _fixed(dataset: Dataset, name: str, level: int, step: str) -> Fixed:
+def _fixed(dataset: Dataset, name: str, level: int, step: str) -> FixedColumn:
     encoded = encode(dataset.column(name))
     if level == 0:
-        return Fixed(encoded.codes, None, None)
+        return FixedColumn(encoded.codes, None, None)
     before = dataset.schema[name]
     ladder = ladder_of(dataset, name, encoded)
     if not 0 <= level <= ladder.top:
@@ -159,7 +161,7 @@ def _fixed(dataset: Dataset, name: str, level: int, step: str) -> Fixed:
     codes = remap_to(ladder, encoded, level)[encoded.codes]
     ordered = before.kind in (Kind.NUMERIC, Kind.DATE, Kind.ORDINAL)
     after = dataclasses.replace(before, kind=Kind.ORDINAL if ordered else Kind.NOMINAL, order=None)
-    return Fixed(codes, pl.Series(name, ladder.labels[level], dtype=pl.String).gather(codes), after)
+    return FixedColumn(codes, pl.Series(name, ladder.labels[level], dtype=pl.String).gather(codes), after)
 
 
 def _depends_on_data(hierarchy: Hierarchy, ladder: Ladder, level: int) -> bool:
@@ -286,7 +288,7 @@ class SafeAnonymize(Step):
         direct = dataset.schema.columns(Role.DIRECT)
         return [name for name in dataset.columns if name not in direct]
 
-    def _rows(self, dataset: Dataset, fixed: dict[str, Fixed], draws: Draws) -> Rows:
+    def _rows(self, dataset: Dataset, fixed: dict[str, FixedColumn], draws: Draws) -> Rows:
         """Sampled rows of large classes, in the order of what they release."""
         order = canonical_order(dataset)
         sampled = order[draws.kept(len(order), self.share)]

@@ -13,7 +13,7 @@ from sfumato.core.classes import count_classes
 from sfumato.core.evidence import needed
 from sfumato.core.step import Plan
 from sfumato.errors import InternalError, ParameterError, Unsatisfiable
-from sfumato.steps.suppression.cells import Combinations, Demand, Parts, demands_of, prices_of, require_enough
+from sfumato.steps.suppression.cells import Combinations, Demand, SuppressedParts, demands_of, prices_of, require_enough
 from sfumato.steps.suppression.greedy import cheapest_sets, suppress_greedily
 
 if TYPE_CHECKING:
@@ -55,18 +55,18 @@ INFEASIBLE = 2
 """What the solver says when nothing satisfies a program."""
 
 
-def price_of(parts: Parts, prices: dict[str, float]) -> float:
+def price_of(parts: SuppressedParts, prices: dict[str, float]) -> float:
     """What all suppressed cells cost."""
     return sum(prices[column] * count for column, count in parts.cells().items())
 
 
-def small_enough(parts: Parts) -> bool:
+def small_enough(parts: SuppressedParts) -> bool:
     """Whether a table can be given to the solver."""
     sets = 1 << min(62, len(_differing(parts)))
     return len(parts.classes) <= MOST_CLASSES and len(parts.classes) * sets <= MOST_CHOICES
 
 
-def require_small(parts: Parts) -> None:
+def require_small(parts: SuppressedParts) -> None:
     """Say what to do with a table that is too large for the solver."""
     if not small_enough(parts):
         raise ParameterError(
@@ -76,8 +76,13 @@ def require_small(parts: Parts) -> None:
 
 
 def fewest_cells(
-    parts: Parts, demands: Sequence[Demand], prices: dict[str, float], known: Parts, effort: int, most: int
-) -> tuple[Parts, dict[str, Any]]:
+    parts: SuppressedParts,
+    demands: Sequence[Demand],
+    prices: dict[str, float],
+    known: SuppressedParts,
+    effort: int,
+    most: int,
+) -> tuple[SuppressedParts, dict[str, Any]]:
     """The cheapest suppression that hits at most so many records, and how far from the optimum it can be at most.
 
     ``parts`` is the table as it is and ``known`` a suppression that meets the demands; ``effort`` bounds the nodes of each
@@ -104,7 +109,7 @@ def fewest_cells(
     return known, {"price": limit, "lower_bound": bound, "gap": (limit - bound) / limit if limit else 0.0}
 
 
-def _openings(parts: Parts, prices: dict[str, float]) -> Iterator[tuple[float, int]]:
+def _openings(parts: SuppressedParts, prices: dict[str, float]) -> Iterator[tuple[float, int]]:
     """Sets of columns in which missing is a category and some value could be hidden, and what hiding one in each costs."""
     lacking = int(np.bitwise_or.reduce(parts.absent, initial=0))
     bits = {parts.bits([name]): price for name, price in prices.items() if name in _differing(parts)}
@@ -112,12 +117,12 @@ def _openings(parts: Parts, prices: dict[str, float]) -> Iterator[tuple[float, i
     yield from cheapest_sets({bit: price for bit, price in bits.items() if bit & lacking})
 
 
-def _opened(parts: Parts, columns: int) -> Parts:
+def _opened(parts: SuppressedParts, columns: int) -> SuppressedParts:
     """The table where missing values of these columns match everything."""
     return dataclasses.replace(parts, missing=parts.missing | (parts.absent & columns), absent=parts.absent & ~columns)
 
 
-def _wiped(parts: Parts, demands: Sequence[Demand]) -> list[Parts]:
+def _wiped(parts: SuppressedParts, demands: Sequence[Demand]) -> list[SuppressedParts]:
     """The table with k − 1 records of which nothing is left, if that will do."""
     most = max(demand.k for demand in demands)
     whole = np.flatnonzero(parts.absent[parts.origin] == 0)
@@ -127,11 +132,11 @@ def _wiped(parts: Parts, demands: Sequence[Demand]) -> list[Parts]:
     return [found] if _met(found, demands) else []
 
 
-def _met(parts: Parts, demands: Sequence[Demand]) -> bool:
+def _met(parts: SuppressedParts, demands: Sequence[Demand]) -> bool:
     return not any((parts.frequencies(demand.columns) < demand.k).any() for demand in demands)
 
 
-def _differing(parts: Parts) -> list[str]:
+def _differing(parts: SuppressedParts) -> list[str]:
     """Columns in which not all classes are equal: hiding another one is of no use."""
     codes = {name: parts.classes.codes(name) for name in parts.classes.columns}
     return [name for name, code in codes.items() if len(code) and (code != code[0]).any()]
@@ -144,7 +149,13 @@ class _Program:
     """
 
     def __init__(
-        self, parts: Parts, demands: Sequence[Demand], prices: dict[str, float], limit: float, opened: int, most: int
+        self,
+        parts: SuppressedParts,
+        demands: Sequence[Demand],
+        prices: dict[str, float],
+        limit: float,
+        opened: int,
+        most: int,
     ) -> None:
         closed = int(np.bitwise_or.reduce(parts.absent, initial=0))
         useful = [name for name in prices if name in _differing(parts) and not parts.bits([name]) & closed]
@@ -213,7 +224,7 @@ class _Program:
             )
         return np.array([self.flags[u, hidden]]), np.ones(1), 0.0
 
-    def solve(self, effort: int) -> tuple[Parts | None, float]:
+    def solve(self, effort: int) -> tuple[SuppressedParts | None, float]:
         """The best that was found, or None when the effort did not suffice for any, and a lower bound."""
         if not len(self.sets):  # nothing may be hidden, and the table as it is does not do
             return None, math.inf
@@ -273,13 +284,13 @@ class _Program:
                 self._require(number, u, hidden)
         return bool(broken)
 
-    def _hidden(self, chosen: NDArray[np.int64]) -> Parts:
+    def _hidden(self, chosen: NDArray[np.int64]) -> SuppressedParts:
         classes, places = np.nonzero(chosen)
         times = chosen[classes, places]
         return self.parts.hide(np.repeat(classes, times), np.repeat(self.sets[places], times))
 
 
-def _columns_apart(parts: Parts, columns: Sequence[str]) -> NDArray[np.int64]:
+def _columns_apart(parts: SuppressedParts, columns: Sequence[str]) -> NDArray[np.int64]:
     """Per pair of classes, the columns in which they differ and neither is missing, as bits."""
     blanks = parts.blanks(columns)
     apart = np.zeros((len(blanks), len(blanks)), dtype=np.int64)
@@ -309,7 +320,7 @@ class CellSuppression:
         needed(goal.models, dataset.schema)
         demands = demands_of(goal.models, dataset.schema.quasi, self.combinations)
         classes = count_classes(dataset)
-        parts = Parts.of(classes, dataset.schema)
+        parts = SuppressedParts.of(classes, dataset.schema)
         require_enough(len(dataset), demands)
         prices = prices_of(classes, self.importance)
         found, allowed = suppress_greedily(parts, demands, prices, goal.progress), self._allowed(len(dataset))
@@ -320,7 +331,7 @@ class CellSuppression:
         _require_budget(found, len(dataset), allowed)
         return found.recoding(method, notes)
 
-    def _exactly(self, parts: Parts) -> bool:
+    def _exactly(self, parts: SuppressedParts) -> bool:
         if self.method == "exact":
             require_small(parts)
         return self.method == "exact" or (self.method == "auto" and small_enough(parts))
@@ -330,7 +341,7 @@ class CellSuppression:
         return math.floor(self.budget * records + 1e-9)
 
 
-def _require_budget(found: Parts, records: int, allowed: int) -> None:
+def _require_budget(found: SuppressedParts, records: int, allowed: int) -> None:
     if found.records_hit > allowed:
         raise Unsatisfiable(
             f"{found.records_hit:,} of {records:,} records would have suppressed cells; the budget allows {allowed:,}. "
@@ -339,7 +350,7 @@ def _require_budget(found: Parts, records: int, allowed: int) -> None:
         )
 
 
-def _notes(found: Parts, demands: tuple[Demand, ...]) -> dict[str, Any]:
+def _notes(found: SuppressedParts, demands: tuple[Demand, ...]) -> dict[str, Any]:
     """What the owner should know of a suppression."""
     return {
         "suppressed_cells": sum(found.cells().values()),

@@ -98,7 +98,7 @@ def prices_of(classes: ClassTable, importance: Mapping[str, float]) -> dict[str,
 
 
 @dataclasses.dataclass(frozen=True)
-class Parts:
+class SuppressedParts:
     """The records of a table by class and by the cells that are suppressed in them.
 
     Part *p* holds ``amounts[p]`` records of class ``origin[p]``; bit *c* of ``hidden[p]`` says that their cells of column *c*
@@ -115,7 +115,7 @@ class Parts:
     amounts: NDArray[np.int64]
 
     @classmethod
-    def of(cls, classes: ClassTable, schema: Schema) -> Parts:
+    def of(cls, classes: ClassTable, schema: Schema) -> SuppressedParts:
         """A table in which nothing is suppressed."""
         if classes.person is not None:
             raise SchemaError(
@@ -154,7 +154,7 @@ class Parts:
         """Per part, the records that are compatible with it in these columns."""
         return count_compatible(self.keys(columns), self.amounts, self.blanks(columns), self.fields)
 
-    def hide(self, parts: NDArray[np.int64], hidden: NDArray[np.int64]) -> Parts:
+    def hide(self, parts: NDArray[np.int64], hidden: NDArray[np.int64]) -> SuppressedParts:
         """Suppress cells: entry *i* hides the columns ``hidden[i]`` in one more record of part ``parts[i]``.
 
         A cell that is missing already has no value to hide.

@@ -23,7 +23,7 @@ import numpy as np
 from sfumato import kernels
 from sfumato.core.evidence import count_compatible
 from sfumato.core.progress import Progress, silent
-from sfumato.steps.suppression.cells import Demand, Parts
+from sfumato.steps.suppression.cells import Demand, SuppressedParts
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -36,8 +36,8 @@ MOST_MEMBERS = 4_000_000
 
 
 def suppress_greedily(
-    parts: Parts, demands: Sequence[Demand], prices: dict[str, float], progress: Progress = silent
-) -> Parts:
+    parts: SuppressedParts, demands: Sequence[Demand], prices: dict[str, float], progress: Progress = silent
+) -> SuppressedParts:
     """Suppress cells until every demand is met. Meeting one never breaks another: hiding only adds compatible records."""
     for number, demand in enumerate(demands):
         progress(number / len(demands), "suppressing cells")
@@ -55,7 +55,9 @@ def suppress_greedily(
 class _Cover:
     """One demand on a table: what was hidden so far, and how frequent everyone is by now."""
 
-    def __init__(self, parts: Parts, demand: Demand, prices: dict[str, float], frequencies: NDArray[np.int64]) -> None:
+    def __init__(
+        self, parts: SuppressedParts, demand: Demand, prices: dict[str, float], frequencies: NDArray[np.int64]
+    ) -> None:
         self.parts, self.k, self.columns = parts, demand.k, demand.columns
         self.prices = {1 << parts.classes.columns.index(c): price for c, price in prices.items()}
         self.keys = parts.keys(demand.columns)

@@ -49,7 +49,7 @@ HAIR = 1e-6
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
-class Space:
+class SwapSpace:
     """Records of two tables as points, in blocks of equal nominal values; −1 is the block of those that lack a number."""
 
     ours: Floats
@@ -75,7 +75,7 @@ def is_ordered(dataset: Dataset, name: str) -> bool:
     return listed or bool(dtype.is_numeric() or dtype.is_temporal())
 
 
-def space_of(ours: Dataset, theirs: Dataset, names: Sequence[str]) -> Space:
+def space_of(ours: Dataset, theirs: Dataset, names: Sequence[str]) -> SwapSpace:
     """Numbers in standard deviations of our table; other columns must be equal and make blocks."""
     ordered = [name for name in names if is_ordered(ours, name)]
     left = np.stack([scores_of(ours, name) for name in ordered] or [np.zeros(len(ours))], axis=1)
@@ -85,7 +85,7 @@ def space_of(ours: Dataset, theirs: Dataset, names: Sequence[str]) -> Space:
     our_blocks, their_blocks = blocks[: len(ours)], blocks[len(ours) :]
     our_blocks[np.isnan(left).any(axis=1)] = -1
     their_blocks[np.isnan(right).any(axis=1)] = -1
-    return Space(left / spread, right / spread, our_blocks, their_blocks)
+    return SwapSpace(left / spread, right / spread, our_blocks, their_blocks)
 
 
 def _spread(column: Floats) -> float:
@@ -108,7 +108,7 @@ def _shared_codes(ours: Dataset, theirs: Dataset, names: Sequence[str], ordered:
 
 
 def nearest_donors(
-    space: Space, seekers: Codes, donors: Codes, reach: float, once: bool, stream: np.random.Generator
+    space: SwapSpace, seekers: Codes, donors: Codes, reach: float, once: bool, stream: np.random.Generator
 ) -> Codes:
     """For each seeker, in turn, the nearest free donor of its block, or −1."""
     found = np.full(len(seekers), -1, dtype=np.int64)

@@ -20,7 +20,7 @@ from sfumato.core.classes import Placement, pack_rows, remap_to
 from sfumato.core.encoding import encode
 from sfumato.core.schema import Kind
 from sfumato.core.step import Plan
-from sfumato.steps.local.regions import Cells, cells_of, written_alike
+from sfumato.steps.local.regions import RegionCells, cells_of, written_alike
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -115,7 +115,7 @@ def group_of_ranks(cut: Cut, ranks: int) -> NDArray[np.int64]:
     return np.searchsorted(np.array(cut), np.arange(ranks), side="right") - 1
 
 
-def cells_of_cut(axis: Axis, cut: Cut) -> Cells:
+def cells_of_cut(axis: Axis, cut: Cut) -> RegionCells:
     """What the ranges of a cut are released as; a tree whose ranges are not all nodes is written as sets."""
     ends = np.array([*cut[1:], len(axis.labels)], dtype=np.int64)
     if axis.form == "tree" and not _all_nodes(axis, cut, ends):
@@ -169,7 +169,7 @@ def cut_recoding(
     )
 
 
-def _foreign(axis: Axis, cells: Cells) -> bool:
+def _foreign(axis: Axis, cells: RegionCells) -> bool:
     """Whether a label is none of the column's hierarchy."""
     known = {label for level in axis.ladder.labels for label in level}
     return axis.ladder.depth > 1 and not known.issuperset(cells.labels)

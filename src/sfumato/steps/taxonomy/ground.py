@@ -19,7 +19,7 @@ from sfumato.core.population import count_needed
 from sfumato.core.schema import Kind, Role, Schema
 from sfumato.errors import ParameterError, SchemaError, Unsatisfiable
 from sfumato.steps.local.axes import Axis, axes_of
-from sfumato.steps.local.regions import Cells
+from sfumato.steps.local.regions import RegionCells
 from sfumato.steps.recoding.lattice import Lattice, seen_by_classes
 from sfumato.steps.taxonomy.cut import Cut, cells_of_cut, group_of_ranks
 
@@ -56,9 +56,9 @@ class Ground:
         self.axes: tuple[Axis, ...] = axes_of(self.classes, _as_trees(dataset.schema) if trees else dataset.schema)
         self.ranks: list[NDArray[np.int64]] = [axis.ranks[self.classes.codes(axis.column)] for axis in self.axes]
         self.judge = _judge(self.classes, dataset.schema, goal, needs.counts)
-        self._cells: dict[tuple[int, Cut], Cells] = {}
+        self._cells: dict[tuple[int, Cut], RegionCells] = {}
 
-    def cells(self, a: int, cut: Cut) -> Cells:
+    def cells(self, a: int, cut: Cut) -> RegionCells:
         """What the ranges of a cut are released as."""
         if (a, cut) not in self._cells:
             self._cells[a, cut] = cells_of_cut(self.axes[a], cut)
@@ -149,7 +149,7 @@ def _judge(classes: ClassTable, schema: Schema, goal: Goal, counts: Sequence[str
     )
 
 
-def _ladder(cells: Cells) -> Ladder:
+def _ladder(cells: RegionCells) -> Ladder:
     """Released labels as a hierarchy of one level."""
     return Ladder((cells.labels,), (), (np.ones(len(cells.labels)),), (np.zeros(len(cells.labels)),))
 
