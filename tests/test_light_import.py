@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import inspect
 import json
 import subprocess
 import sys
 
 import pytest
+
+from sfumato.cli.app import COMMANDS, GROUPS, _not_called, build_app
 
 # Named here, not taken from the architecture test: this is what a user waits for.
 HEAVY = {"altair", "cryptography", "jinja2", "numba", "pandas", "pyarrow", "scipy", "vl_convert"}
@@ -41,6 +44,27 @@ def test_loads_nothing_heavy(code):
     loaded = loaded_by(code)
     assert "sfumato" in loaded
     assert not loaded & HEAVY
+
+
+def test_help_needs_no_frames():
+    """Titles are known without the commands, and without what they work with."""
+    assert not loaded_by(HELP) & ALLOWED
+
+
+def test_titles_are_those_of_the_commands():
+    """The words of ``--help`` are written down beside the names of the commands; they must say what the commands say."""
+    every = build_app()
+    said = {one.name: inspect.getdoc(one.callback).split("\n\n")[0] for one in every.registered_commands}
+    said |= {one.name: one.typer_instance.info.help for one in every.registered_groups}
+    assert said == {name: title for name, (_, title) in (COMMANDS | GROUPS).items()}
+
+
+@pytest.mark.parametrize("name", [*COMMANDS, *GROUPS])
+def test_a_command_is_there_when_it_is_called_and_only_then(name):
+    one = build_app([name, "--help"])
+    real = {c.name for c in one.registered_commands if c.callback is not _not_called}
+    assert real | {group.name for group in one.registered_groups} == {name}
+    assert {c.name for c in one.registered_commands} | {g.name for g in one.registered_groups} == {*COMMANDS, *GROUPS}
 
 
 def test_help_is_shown():

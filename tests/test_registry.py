@@ -13,7 +13,7 @@ from sfumato.models.k_anonymity import KAnonymity
 def test_names_are_words_and_none_occurs_twice(family):
     classes = registry.family(family)
     rooms = registry.ROOMS.get(family, (family,))
-    every = [cls for room in rooms for cls in __import__(f"sfumato.{room}", fromlist=["ALL"]).ALL]
+    every = [name for room in rooms for name in __import__(f"sfumato.{room}", fromlist=["ALL"]).ALL]
     assert len(classes) == len(every), "two classes share a name"
     for name, cls in classes.items():
         assert name == cls.name

@@ -15,7 +15,7 @@ from sfumato.core.choices import is_number, required_fields, trivial, variants, 
 from sfumato.core.hierarchy import Hierarchy
 from sfumato.core.metric import Risk, Utility
 from sfumato.core.model import Model
-from sfumato.core.parameters import known_as, values_of
+from sfumato.core.parameters import Family, known_as, values_of
 from sfumato.core.step import Step
 from sfumato.errors import ParameterError, RecipeError, did_you_mean
 
@@ -51,16 +51,20 @@ class AskedModel:
 
 
 @cache
-def family(name: str) -> dict[str, type]:
-    """The classes of one family by the name they have in a recipe."""
+def family(name: str) -> Family:
+    """The classes of one family by the name they have in a recipe; ours are imported one by one, as they are asked for."""
     if name not in FAMILIES:
         raise ParameterError(f"there is no family {name!r}.{did_you_mean(name, FAMILIES)}")
-    modules = [importlib.import_module(f"sfumato.{room}") for room in ROOMS.get(name, (name,))]
-    ours = {cls.name: cls for module in modules for cls in module.ALL}
-    return {**ours, **_plugged_in(name, ours)}
+    ours = [_room(room) for room in ROOMS.get(name, (name,))]
+    return Family.joined(ours, _plugged_in(name, Family.joined(ours, {})))
 
 
-def _plugged_in(family_name: str, ours: Mapping[str, type]) -> dict[str, type]:
+def _room(name: str) -> Family:
+    known: Family = importlib.import_module(f"sfumato.{name}").ALL
+    return known
+
+
+def _plugged_in(family_name: str, ours: Family) -> dict[str, type]:
     """The classes that other packages add to a family, in order of their names: the entry points ``sfumato.<family>``.
 
     Refused, with the package and what to do, is one that cannot be loaded, that is nothing of this family, or that takes a name
@@ -106,19 +110,24 @@ def _called(point: importlib.metadata.EntryPoint) -> str:
     return f"plug-in {point.value!r}" + ("" if point.dist is None else f" of package {point.dist.name}")
 
 
-def attacks() -> dict[str, type[Attack]]:
+def attacks() -> Family:
     """The attacks of the risk family, by name: everything there that can be carried out in a scene."""
-    return {name: cls for name, cls in family("risk").items() if issubclass(cls, Attack)}
+    return _half("attacks", Attack)
 
 
-def risks() -> dict[str, type[Risk]]:
+def risks() -> Family:
     """The risks of a file as it is, by name."""
-    return {name: cls for name, cls in family("risk").items() if issubclass(cls, Risk)}
+    return _half("risk", Risk)
 
 
-def utility_metrics() -> dict[str, type[Utility]]:
+def _half(room: str, kind: type) -> Family:
+    """What lives in one room of the risk family, and the plug-ins of that kind; the other room is not imported."""
+    return Family.joined([_room(room)], {n: c for n, c in family("risk").given.items() if issubclass(c, kind)})
+
+
+def utility_metrics() -> Family:
     """The utility metrics by name."""
-    return {name: cls for name, cls in family("utility").items() if issubclass(cls, Utility)}
+    return family("utility")
 
 
 def build(family_name: str, spec: Any, where: str = "") -> Any:
@@ -199,7 +208,7 @@ def write(value: Any) -> dict[str, Any]:
 
 def limit_problems(limits: Mapping[Any, Any]) -> list[str]:
     """What is wrong with limits: names nobody measures, or no numbers."""
-    known = [name for measured in MEASURED for name in family(measured)]
+    known = [name for measured in MEASURED for name in family(measured)]  # names alone: nothing is imported
     unknown = [str(n) for n in limits if n not in known]
     wrong = [n for n, v in limits.items() if isinstance(v, bool) or not isinstance(v, int | float) or not v >= 0]
     return [
@@ -216,7 +225,7 @@ def describe(cls: type) -> dict[str, Any]:
         fields.append({"name": field.name, "meaning": _meaning(cls, field.name), "required": required})
     doc = (cls.__doc__ or "").strip()
     plain = {"name": cls.name, "class": cls.__name__, "meaning": doc.split("\n")[0], "doc": doc, "fields": fields}  # type: ignore[attr-defined]
-    return {**plain, **_nature(cls)} if cls in family("models").values() else plain
+    return {**plain, **_nature(cls)} if Model in cls.__mro__ else plain
 
 
 def _nature(cls: Any) -> dict[str, Any]:

@@ -24,8 +24,8 @@ ONE_OF_EACH = [
 
 
 def test_one_of_each():
-    assert {type(h) for h in ONE_OF_EACH} == set(hierarchies.ALL)
-    assert len({cls.name for cls in hierarchies.ALL}) == len(hierarchies.ALL)
+    assert {type(h) for h in ONE_OF_EACH} == set(hierarchies.ALL.values())
+    assert len({cls.name for cls in hierarchies.ALL.values()}) == len(hierarchies.ALL)
 
 
 @pytest.mark.parametrize("hierarchy", ONE_OF_EACH, ids=lambda h: h.name)

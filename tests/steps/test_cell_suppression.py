@@ -478,7 +478,7 @@ def test_values_keep_their_types_in_every_kind_of_frame():
 
 
 @pytest.mark.parametrize(
-    "model", [m for m in MODELS if m.name not in ("k_anonymity", "k_on_subsets", "k_on_combinations")]
+    "model", [m for m in MODELS.values() if m.name not in ("k_anonymity", "k_on_subsets", "k_on_combinations")]
 )
 def test_other_promises_are_refused(model):
     class Promise(Model):

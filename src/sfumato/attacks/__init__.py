@@ -2,35 +2,34 @@
 
 from __future__ import annotations
 
-from sfumato.attacks.composition import Composition
-from sfumato.attacks.downcoding import Downcoding
-from sfumato.attacks.gdpr import Inference, Linkability, Membership, SinglingOut
-from sfumato.attacks.inference import BackgroundKnowledge, Homogeneity, ProbabilisticInference, Similarity, Skewness
-from sfumato.attacks.interval_disclosure import IntervalDisclosure
-from sfumato.attacks.linkage.distance_linkage import DistanceLinkage
-from sfumato.attacks.linkage.learned_linkage import LearnedLinkage
-from sfumato.attacks.linkage.probabilistic_linkage import ProbabilisticLinkage
-from sfumato.attacks.minimality import Minimality
-from sfumato.attacks.transparency import Transparency
-from sfumato.attacks.unique_in_population import UniqueInPopulation
+from typing import Any
 
-ALL = (
-    Homogeneity,
-    ProbabilisticInference,
-    BackgroundKnowledge,
-    Skewness,
-    Similarity,
-    Composition,
-    Minimality,
-    Downcoding,
-    IntervalDisclosure,
-    UniqueInPopulation,
-    Transparency,
-    SinglingOut,
-    Linkability,
-    Inference,
-    Membership,
-    DistanceLinkage,
-    ProbabilisticLinkage,
-    LearnedLinkage,
+from sfumato.core.parameters import Family
+
+ALL = Family(
+    __name__,
+    {
+        "homogeneity": "inference:Homogeneity",
+        "probabilistic_inference": "inference:ProbabilisticInference",
+        "background_knowledge": "inference:BackgroundKnowledge",
+        "skewness": "inference:Skewness",
+        "similarity": "inference:Similarity",
+        "composition": "composition:Composition",
+        "minimality": "minimality:Minimality",
+        "downcoding": "downcoding:Downcoding",
+        "interval_disclosure": "interval_disclosure:IntervalDisclosure",
+        "unique_in_population": "unique_in_population:UniqueInPopulation",
+        "transparency": "transparency:Transparency",
+        "singling_out": "gdpr:SinglingOut",
+        "linkability": "gdpr:Linkability",
+        "inference": "gdpr:Inference",
+        "membership": "gdpr:Membership",
+        "linkage": "linkage.distance_linkage:DistanceLinkage",
+        "probabilistic_linkage": "linkage.probabilistic_linkage:ProbabilisticLinkage",
+        "worst_case_linkage": "linkage.learned_linkage:LearnedLinkage",
+    },
 )
+
+
+def __getattr__(name: str) -> Any:
+    return ALL.called(name)

@@ -25,7 +25,7 @@ def main() -> None:
 
     with watching():
         try:
-            code = build_app()(standalone_mode=False)
+            code = build_app(_words())(standalone_mode=False)
             sys.stdout.flush()  # here, where a reader that left is told from a bug
             sys.exit(code if isinstance(code, int) else 0)
         except BrokenPipeError:
@@ -46,6 +46,12 @@ def main() -> None:
             if os.environ.get("SFUMATO_DEBUG"):
                 raise
             _fail(_bug(error), INTERNAL)
+
+
+def _words() -> list[str] | None:
+    """The words of this call; None where a shell asks for completions, which passes them in another way."""
+    completing = any(name.startswith("_") and name.endswith("_COMPLETE") for name in os.environ)
+    return None if completing else sys.argv[1:]
 
 
 def _end_quietly() -> None:

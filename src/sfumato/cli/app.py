@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable
+import importlib
+from collections.abc import Callable, Collection
 from typing import Annotated, Any
 
 import typer
@@ -19,23 +20,76 @@ def _tell_version(asked: bool | None) -> None:
         raise typer.Exit
 
 
-def build_app() -> typer.Typer:
-    """The application with all its commands."""
-    from sfumato.cli import (
-        assess,
-        attack,
-        choose_k,
-        compare,
-        demo,
-        evaluate,
-        explain,
-        policy,
-        query,
-        run,
-        vault,
-        verify,
-    )
+COMMANDS = {
+    "profile": (
+        "assess:profile",
+        "Look at a table and propose a recipe: roles, kinds and hierarchies, every guess marked with its reason.",
+    ),
+    "assess": (
+        "assess:assess",
+        "Say what an intruder can do with a table as it is: uniques, k, risks, and the columns that cause them.",
+    ),
+    "run": (
+        "run:run",
+        "Anonymize a table as a recipe says, judge the output again, and write what may be shared and what may not.",
+    ),
+    "check": (
+        "verify:check",
+        "Judge a released table by a recipe; exit code 1 when a promise does not hold or a direct identifier is left.",
+    ),
+    "attack": (
+        "attack:attack",
+        "Let named intruders (prosecutor, journalist, neighbour, colleague, worst case) try what the literature knows.",
+    ),
+    "evaluate": (
+        "evaluate:evaluate",
+        "Measure a release beside its original: loss, moments, tables, queries, models; by default everything that applies.",
+    ),
+    "compare": (
+        "compare:compare",
+        "Run candidates alike, attack and measure them alike, and show which of them no other one beats.",
+    ),
+    "verify": (
+        "verify:verify",
+        "Recompute what a certificate claims: which claims hold, which fail, which need the original.",
+    ),
+    "explain": (
+        "explain:explain",
+        "Explain a model, step, hierarchy or objective, or tell what a release did and why.",
+    ),
+    "choose-k": (
+        "choose_k:choose_k",
+        "Say which k a tolerable risk asks for, strictly and in practice, or which risk a k bounds.",
+    ),
+    "plan": (
+        "choose_k:plan",
+        "Plan buckets of confidential values: how many, how many classes, whether they fit, how far classes can be.",
+    ),
+    "list": ("explain:list_names", "List what can be written in a recipe, with one line of meaning each."),
+    "keygen": (
+        "verify:keygen",
+        "Make an Ed25519 key pair: the private key signs certificates, the public one (.pub.pem) is given away.",
+    ),
+    "query": ("query:query", "Answer a question under differential privacy and write down what it cost."),
+    "demo": (
+        "demo:demo",
+        "Anonymize a generated hospital table twice: a release that intruders beat, and one that they do not.",
+    ),
+}
+"""Name → where the command is, and its title, so that ``--help`` need not import them all."""
+GROUPS = {
+    "vault": ("vault:build", "Keys and the vault of pseudonyms: list, reidentify (logged), rotate."),
+    "policy": ("policy:build", "Privacy policies: check, compile, run, hold against a release, export."),
+}
+"""The same of groups of commands."""
 
+
+def build_app(words: Collection[str] | None = None) -> typer.Typer:
+    """The application with all its commands.
+
+    Only commands that are among the ``words`` of a call are imported, the others are there with their titles; without words all are.
+    A command can be called only by its name, so one that was not imported is never run.
+    """
     app = typer.Typer(
         name="sfumato",
         help="Blur the people, keep the picture, and prove it.",
@@ -46,27 +100,23 @@ def build_app() -> typer.Typer:
         context_settings={"help_option_names": ["-h", "--help"]},
     )
     app.callback()(_common)
-    for name, command in (
-        ("profile", assess.profile),
-        ("assess", assess.assess),
-        ("run", run.run),
-        ("check", verify.check),
-        ("attack", attack.attack),
-        ("evaluate", evaluate.evaluate),
-        ("compare", compare.compare),
-        ("verify", verify.verify),
-        ("explain", explain.explain),
-        ("choose-k", choose_k.choose_k),
-        ("plan", choose_k.plan),
-        ("list", explain.list_names),
-        ("keygen", verify.keygen),
-        ("query", query.query),
-        ("demo", demo.demo),
-    ):
-        app.command(name)(_interruptible(command))
-    app.add_typer(vault.build(_interruptible), name="vault")
-    app.add_typer(policy.build(_interruptible), name="policy")
+    for name, (home, title) in (COMMANDS | GROUPS).items():
+        if words is not None and name not in words:
+            app.command(name, help=title)(_not_called)
+        elif name in GROUPS:
+            app.add_typer(_found(home)(_interruptible), name=name)
+        else:
+            app.command(name)(_interruptible(_found(home)))
     return app
+
+
+def _found(home: str) -> Any:
+    module, _, name = home.partition(":")
+    return getattr(importlib.import_module(f"sfumato.cli.{module}"), name)
+
+
+def _not_called() -> None:
+    """Stand for a command that the words of the call do not name."""
 
 
 class Interrupted(Exception):

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import dataclasses
 import functools
-from collections.abc import Mapping, Sequence
+import importlib
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, TypeVar, dataclass_transform
 
 from pydantic import ConfigDict, Field, ValidationError
@@ -144,3 +145,58 @@ def plain_data(value: Any) -> Any:
     if isinstance(value, list | tuple):
         return [plain_data(v) for v in value]
     return value if value is None or isinstance(value, bool | int | float | str) else str(value)
+
+
+class Family(Mapping[str, Any]):
+    """Classes by the name they have in a recipe; what there is is known at once, a class is imported when it is asked for.
+
+    ``homes`` says where each class lives: ``module:Class``, the module below ``room``, or the class itself. A recipe that
+    names one step so waits for one step, not for all of them.
+
+    >>> known = Family("sfumato.models", {"k_anonymity": "k_anonymity:KAnonymity"})
+    >>> list(known), known["k_anonymity"](5), known.called("KAnonymity")(2)
+    (['k_anonymity'], KAnonymity(k=5), KAnonymity(k=2))
+    """
+
+    def __init__(self, room: str, homes: Mapping[str, str | type]) -> None:
+        self._room = room
+        self._homes = {name: f"{room}.{home}" if isinstance(home, str) else home for name, home in homes.items()}
+
+    @classmethod
+    def joined(cls, families: Sequence[Family], more: Mapping[str, type]) -> Family:
+        """Several families as one, and classes that are loaded already."""
+        made = cls("", {})
+        made._homes = {name: home for each in families for name, home in each._homes.items()} | dict(more)
+        return made
+
+    @property
+    def given(self) -> dict[str, type]:
+        """The classes that were given themselves, not by their home."""
+        return {name: home for name, home in self._homes.items() if not isinstance(home, str)}
+
+    def __getitem__(self, name: str) -> Any:
+        """The class of a name."""
+        home = self._homes[name]
+        if not isinstance(home, str):
+            return home
+        module, _, called = home.partition(":")
+        return getattr(importlib.import_module(module), called)
+
+    def __contains__(self, name: object) -> bool:
+        """Whether there is such a name; nothing is imported to tell."""
+        return name in self._homes
+
+    def __iter__(self) -> Iterator[str]:
+        """The names, in the order they were entered."""
+        return iter(self._homes)
+
+    def __len__(self) -> int:
+        """How many names there are."""
+        return len(self._homes)
+
+    def called(self, name: str) -> Any:
+        """The class that is called so in Python: what a room answers when a name is imported from it."""
+        for known, home in self._homes.items():
+            if isinstance(home, str) and home.endswith(f":{name}"):
+                return self[known]
+        raise AttributeError(f"module {self._room!r} has no attribute {name!r}")

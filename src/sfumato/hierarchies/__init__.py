@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from sfumato.core.parameters import Family
 from sfumato.hierarchies.dates import Dates, dates
 from sfumato.hierarchies.file import HierarchyFile, hierarchy_file, read_hierarchy
 from sfumato.hierarchies.frequency import Frequency, frequency
@@ -13,17 +14,20 @@ from sfumato.hierarchies.suppress import SuppressedValue, suppress
 from sfumato.hierarchies.table import Table, hierarchy_table
 from sfumato.hierarchies.tree import Tree, tree
 
-ALL: tuple[type, ...] = (
-    Intervals,
-    MaskRight,
-    MaskLeft,
-    Dates,
-    Tree,
-    Order,
-    SuppressedValue,
-    HierarchyFile,
-    Table,
-    Frequency,
+ALL = Family(
+    __name__,
+    {
+        "intervals": "intervals:Intervals",
+        "mask_right": "mask:MaskRight",
+        "mask_left": "mask:MaskLeft",
+        "dates": "dates:Dates",
+        "tree": "tree:Tree",
+        "order": "order:Order",
+        "suppress": "suppress:SuppressedValue",
+        "file": "file:HierarchyFile",
+        "table": "table:Table",
+        "frequency": "frequency:Frequency",
+    },
 )
 """Every hierarchy a recipe can name."""
 

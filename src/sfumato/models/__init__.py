@@ -2,45 +2,38 @@
 
 from __future__ import annotations
 
-from sfumato.models.alpha_k import AlphaKAnonymity
-from sfumato.models.beta_likeness import BetaLikeness, DeltaDisclosure
-from sfumato.models.concealment import KConcealment, KKAnonymity, KOneAnonymity, OneKAnonymity
-from sfumato.models.confusion import KConfusion
-from sfumato.models.k_anonymity import KAnonymity
-from sfumato.models.l_diversity import LDiversity, PSensitive
-from sfumato.models.population import DeltaPresence, KMap
-from sfumato.models.risk_thresholds import (
-    AverageRisk,
-    ExpectedReidentifications,
-    MaximumRisk,
-    PopulationUniqueness,
-    RecordsAtRisk,
-)
-from sfumato.models.stochastic_t_closeness import StochasticTCloseness
-from sfumato.models.subsets import KOnCombinations, KOnSubsets
-from sfumato.models.t_closeness import TCloseness
+from typing import Any
 
-ALL = (
-    KAnonymity,
-    PSensitive,
-    LDiversity,
-    AlphaKAnonymity,
-    TCloseness,
-    DeltaDisclosure,
-    BetaLikeness,
-    StochasticTCloseness,
-    KMap,
-    DeltaPresence,
-    KOnSubsets,
-    KOnCombinations,
-    MaximumRisk,
-    AverageRisk,
-    RecordsAtRisk,
-    ExpectedReidentifications,
-    PopulationUniqueness,
-    OneKAnonymity,
-    KOneAnonymity,
-    KKAnonymity,
-    KConcealment,
-    KConfusion,
+from sfumato.core.parameters import Family
+
+ALL = Family(
+    __name__,
+    {
+        "k_anonymity": "k_anonymity:KAnonymity",
+        "p_sensitive": "l_diversity:PSensitive",
+        "l_diversity": "l_diversity:LDiversity",
+        "alpha_k_anonymity": "alpha_k:AlphaKAnonymity",
+        "t_closeness": "t_closeness:TCloseness",
+        "delta_disclosure": "beta_likeness:DeltaDisclosure",
+        "beta_likeness": "beta_likeness:BetaLikeness",
+        "stochastic_t_closeness": "stochastic_t_closeness:StochasticTCloseness",
+        "k_map": "population:KMap",
+        "delta_presence": "population:DeltaPresence",
+        "k_on_subsets": "subsets:KOnSubsets",
+        "k_on_combinations": "subsets:KOnCombinations",
+        "maximum_risk": "risk_thresholds:MaximumRisk",
+        "average_risk": "risk_thresholds:AverageRisk",
+        "records_at_risk": "risk_thresholds:RecordsAtRisk",
+        "expected_reidentifications": "risk_thresholds:ExpectedReidentifications",
+        "population_uniqueness": "risk_thresholds:PopulationUniqueness",
+        "one_k_anonymity": "concealment:OneKAnonymity",
+        "k_one_anonymity": "concealment:KOneAnonymity",
+        "k_k_anonymity": "concealment:KKAnonymity",
+        "k_concealment": "concealment:KConcealment",
+        "k_confusion": "confusion:KConfusion",
+    },
 )
+
+
+def __getattr__(name: str) -> Any:
+    return ALL.called(name)

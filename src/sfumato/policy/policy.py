@@ -287,7 +287,7 @@ def models_of(promise: PrivacyModel, sensitive: Sequence[str]) -> list[Model]:
     fields = dict(_field(cls, key, value) for key, value in promise.parameters)
     given = {**settled, **fields}
     try:
-        if "sensitive" not in cls.__dataclass_fields__:  # type: ignore[attr-defined]
+        if "sensitive" not in cls.__dataclass_fields__:
             return [registry.build("models", {name: given})]
         columns = [c for c in sensitive if c in promise.data] or list(sensitive)
         if not columns:

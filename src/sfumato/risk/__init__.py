@@ -2,20 +2,25 @@
 
 from __future__ import annotations
 
-from sfumato.risk.individual_risk import IndividualRisk
-from sfumato.risk.log_linear import LogLinear
-from sfumato.risk.population_uniques import PopulationUniques
-from sfumato.risk.reidentification import JournalistRisk, MarketerRisk, ProsecutorRisk, ShareAtRisk, UniqueRecords
-from sfumato.risk.suda import Suda
+from typing import Any
 
-ALL = (
-    JournalistRisk,
-    MarketerRisk,
-    ProsecutorRisk,
-    ShareAtRisk,
-    UniqueRecords,
-    Suda,
-    IndividualRisk,
-    PopulationUniques,
-    LogLinear,
+from sfumato.core.parameters import Family
+
+ALL = Family(
+    __name__,
+    {
+        "journalist_risk": "reidentification:JournalistRisk",
+        "marketer_risk": "reidentification:MarketerRisk",
+        "prosecutor_risk": "reidentification:ProsecutorRisk",
+        "records_at_risk": "reidentification:ShareAtRisk",
+        "unique_records": "reidentification:UniqueRecords",
+        "suda": "suda:Suda",
+        "individual_risk": "individual_risk:IndividualRisk",
+        "population_uniques": "population_uniques:PopulationUniques",
+        "log_linear": "log_linear:LogLinear",
+    },
 )
+
+
+def __getattr__(name: str) -> Any:
+    return ALL.called(name)

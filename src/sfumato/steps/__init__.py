@@ -2,61 +2,45 @@
 
 from __future__ import annotations
 
-from sfumato.steps.local.k_member import KMember
-from sfumato.steps.local.local_recoding import LocalRecoding
-from sfumato.steps.local.mondrian import Mondrian
-from sfumato.steps.masking.coding import Round, TopBottomCoding
-from sfumato.steps.masking.date_shift import ShiftDates
-from sfumato.steps.masking.noise import AddNoise
-from sfumato.steps.masking.recode import Recode
-from sfumato.steps.masking.sampling import Sample
-from sfumato.steps.microaggregation.bucketization import Bucketize
-from sfumato.steps.microaggregation.insensitive import InsensitiveMicroaggregate
-from sfumato.steps.microaggregation.microaggregation import Microaggregate
-from sfumato.steps.microaggregation.t_closeness import TClosenessMicroaggregate
-from sfumato.steps.pseudonyms.pseudonyms import Pseudonymize
-from sfumato.steps.recoding.authorised import Authorised
-from sfumato.steps.recoding.global_recoding import GlobalRecoding
-from sfumato.steps.recoding.personal_levels import PersonalLevels
-from sfumato.steps.recoding.safe_k_anonymization import SafeAnonymize
-from sfumato.steps.suppression.suppression import Suppress
-from sfumato.steps.swapping.cross_swap import SwapAcross
-from sfumato.steps.swapping.data_swap import SwapData, SwapSimilar
-from sfumato.steps.swapping.pram import Pram
-from sfumato.steps.swapping.rank_swap import RankSwap
-from sfumato.steps.swapping.record_swap import SwapHouseholds
-from sfumato.steps.swapping.shuffle import ShuffleValues
-from sfumato.steps.taxonomy.greedy import BottomUpGeneralization, TopDownSpecialization
-from sfumato.steps.taxonomy.k_optimize import KOptimize
+from typing import Any
 
-ALL = (
-    GlobalRecoding,
-    LocalRecoding,
-    Mondrian,
-    KMember,
-    BottomUpGeneralization,
-    KOptimize,
-    TopDownSpecialization,
-    Suppress,
-    Sample,
-    TopBottomCoding,
-    Recode,
-    Round,
-    ShiftDates,
-    AddNoise,
-    Authorised,
-    PersonalLevels,
-    Pseudonymize,
-    RankSwap,
-    SwapData,
-    SwapSimilar,
-    SwapHouseholds,
-    SwapAcross,
-    ShuffleValues,
-    Pram,
-    Microaggregate,
-    Bucketize,
-    TClosenessMicroaggregate,
-    SafeAnonymize,
-    InsensitiveMicroaggregate,
+from sfumato.core.parameters import Family
+
+ALL = Family(
+    __name__,
+    {
+        "global_recoding": "recoding.global_recoding:GlobalRecoding",
+        "local_recoding": "local.local_recoding:LocalRecoding",
+        "mondrian": "local.mondrian:Mondrian",
+        "k_member": "local.k_member:KMember",
+        "bottom_up_generalization": "taxonomy.greedy:BottomUpGeneralization",
+        "k_optimize": "taxonomy.k_optimize:KOptimize",
+        "top_down_specialization": "taxonomy.greedy:TopDownSpecialization",
+        "suppression": "suppression.suppression:Suppress",
+        "sample": "masking.sampling:Sample",
+        "top_bottom_coding": "masking.coding:TopBottomCoding",
+        "recode": "masking.recode:Recode",
+        "round": "masking.coding:Round",
+        "shift_dates": "masking.date_shift:ShiftDates",
+        "add_noise": "masking.noise:AddNoise",
+        "authorised": "recoding.authorised:Authorised",
+        "personal_levels": "recoding.personal_levels:PersonalLevels",
+        "pseudonymize": "pseudonyms.pseudonyms:Pseudonymize",
+        "rank_swap": "swapping.rank_swap:RankSwap",
+        "swap_data": "swapping.data_swap:SwapData",
+        "swap_similar": "swapping.data_swap:SwapSimilar",
+        "swap_households": "swapping.record_swap:SwapHouseholds",
+        "swap_across": "swapping.cross_swap:SwapAcross",
+        "shuffle_values": "swapping.shuffle:ShuffleValues",
+        "pram": "swapping.pram:Pram",
+        "microaggregate": "microaggregation.microaggregation:Microaggregate",
+        "bucketize": "microaggregation.bucketization:Bucketize",
+        "t_closeness_microaggregation": "microaggregation.t_closeness:TClosenessMicroaggregate",
+        "safe_k_anonymization": "recoding.safe_k_anonymization:SafeAnonymize",
+        "insensitive_microaggregation": "microaggregation.insensitive:InsensitiveMicroaggregate",
+    },
 )
+
+
+def __getattr__(name: str) -> Any:
+    return ALL.called(name)

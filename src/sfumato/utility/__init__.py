@@ -2,54 +2,48 @@
 
 from __future__ import annotations
 
-from sfumato.utility.class_sizes import AverageClassSize, Classification, Discernibility, NormalisedClassSize
-from sfumato.utility.data_quality import Accuracy, Completeness, Consistency, Timeliness, Uniqueness, Validity
-from sfumato.utility.information_loss import (
-    Ambiguity,
-    Height,
-    Loss,
-    NonUniformEntropy,
-    NormalisedCertaintyPenalty,
-    Precision,
-)
-from sfumato.utility.kl_divergence import KullbackLeibler
-from sfumato.utility.moments import Correlations, Covariances, Eigenvalues, Means, Quantiles
-from sfumato.utility.predictive import PredictiveAccuracy, Propensity, RegressionOverlap
-from sfumato.utility.query_workload import QueryWorkload
-from sfumato.utility.squared_error import RecordSquaredError, SquaredError, StandardisedError, SumOfSquares
-from sfumato.utility.tables import CountError, TableDistance
+from typing import Any
 
-ALL = (
-    Loss,
-    NormalisedCertaintyPenalty,
-    Precision,
-    Height,
-    NonUniformEntropy,
-    KullbackLeibler,
-    Ambiguity,
-    AverageClassSize,
-    NormalisedClassSize,
-    Discernibility,
-    Classification,
-    SquaredError,
-    RecordSquaredError,
-    SumOfSquares,
-    StandardisedError,
-    Means,
-    Quantiles,
-    Covariances,
-    Correlations,
-    Eigenvalues,
-    Propensity,
-    QueryWorkload,
-    PredictiveAccuracy,
-    RegressionOverlap,
-    TableDistance,
-    CountError,
-    Completeness,
-    Uniqueness,
-    Timeliness,
-    Validity,
-    Accuracy,
-    Consistency,
+from sfumato.core.parameters import Family
+
+ALL = Family(
+    __name__,
+    {
+        "loss": "information_loss:Loss",
+        "ncp": "information_loss:NormalisedCertaintyPenalty",
+        "precision": "information_loss:Precision",
+        "height": "information_loss:Height",
+        "non_uniform_entropy": "information_loss:NonUniformEntropy",
+        "kl_divergence": "kl_divergence:KullbackLeibler",
+        "ambiguity": "information_loss:Ambiguity",
+        "average_class_size": "class_sizes:AverageClassSize",
+        "c_avg": "class_sizes:NormalisedClassSize",
+        "discernibility": "class_sizes:Discernibility",
+        "classification": "class_sizes:Classification",
+        "squared_error": "squared_error:SquaredError",
+        "record_squared_error": "squared_error:RecordSquaredError",
+        "sse_over_sst": "squared_error:SumOfSquares",
+        "il1s": "squared_error:StandardisedError",
+        "means": "moments:Means",
+        "quantiles": "moments:Quantiles",
+        "covariances": "moments:Covariances",
+        "correlations": "moments:Correlations",
+        "eigenvalues": "moments:Eigenvalues",
+        "propensity": "predictive:Propensity",
+        "query_workload": "query_workload:QueryWorkload",
+        "predictive_accuracy": "predictive:PredictiveAccuracy",
+        "regression_overlap": "predictive:RegressionOverlap",
+        "table": "tables:TableDistance",
+        "count": "tables:CountError",
+        "completeness": "data_quality:Completeness",
+        "uniqueness": "data_quality:Uniqueness",
+        "timeliness": "data_quality:Timeliness",
+        "validity": "data_quality:Validity",
+        "accuracy": "data_quality:Accuracy",
+        "consistency": "data_quality:Consistency",
+    },
 )
+
+
+def __getattr__(name: str) -> Any:
+    return ALL.called(name)
