@@ -15,7 +15,7 @@ from sfumato.core.choices import is_number, required_fields, trivial, variants, 
 from sfumato.core.hierarchy import Hierarchy
 from sfumato.core.metric import Risk, Utility
 from sfumato.core.model import Model
-from sfumato.core.parameters import Family, known_as, values_of
+from sfumato.core.parameters import Members, known_as, values_of
 from sfumato.core.step import Step
 from sfumato.errors import ParameterError, RecipeError, did_you_mean
 
@@ -51,20 +51,20 @@ class AskedModel:
 
 
 @cache
-def family(name: str) -> Family:
+def family(name: str) -> Members:
     """The classes of one family by the name they have in a recipe; ours are imported one by one, as they are asked for."""
     if name not in FAMILIES:
         raise ParameterError(f"there is no family {name!r}.{did_you_mean(name, FAMILIES)}")
     ours = [_room(room) for room in ROOMS.get(name, (name,))]
-    return Family.joined(ours, _plugged_in(name, Family.joined(ours, {})))
+    return Members.joined(ours, _plugged_in(name, Members.joined(ours, {})))
 
 
-def _room(name: str) -> Family:
-    known: Family = importlib.import_module(f"sfumato.{name}").ALL
+def _room(name: str) -> Members:
+    known: Members = importlib.import_module(f"sfumato.{name}").ALL
     return known
 
 
-def _plugged_in(family_name: str, ours: Family) -> dict[str, type]:
+def _plugged_in(family_name: str, ours: Members) -> dict[str, type]:
     """The classes that other packages add to a family, in order of their names: the entry points ``sfumato.<family>``.
 
     Refused, with the package and what to do, is one that cannot be loaded, that is nothing of this family, or that takes a name
@@ -110,22 +110,22 @@ def _called(point: importlib.metadata.EntryPoint) -> str:
     return f"plug-in {point.value!r}" + ("" if point.dist is None else f" of package {point.dist.name}")
 
 
-def attacks() -> Family:
+def attacks() -> Members:
     """The attacks of the risk family, by name: everything there that can be carried out in a scene."""
     return _half("attacks", Attack)
 
 
-def risks() -> Family:
+def risks() -> Members:
     """The risks of a file as it is, by name."""
     return _half("risk", Risk)
 
 
-def _half(room: str, kind: type) -> Family:
+def _half(room: str, kind: type) -> Members:
     """What lives in one room of the risk family, and the plug-ins of that kind; the other room is not imported."""
-    return Family.joined([_room(room)], {n: c for n, c in family("risk").given.items() if issubclass(c, kind)})
+    return Members.joined([_room(room)], {n: c for n, c in family("risk").given.items() if issubclass(c, kind)})
 
 
-def utility_metrics() -> Family:
+def utility_metrics() -> Members:
     """The utility metrics by name."""
     return family("utility")
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from sfumato.core.parameters import Family
+from sfumato.core.parameters import Members
 
-ALL = Family(
+ALL = Members(
     __name__,
     {
         "homogeneity": "inference:Homogeneity",

@@ -147,13 +147,13 @@ def plain_data(value: Any) -> Any:
     return value if value is None or isinstance(value, bool | int | float | str) else str(value)
 
 
-class Family(Mapping[str, Any]):
+class Members(Mapping[str, Any]):
     """Classes by the name they have in a recipe; what there is is known at once, a class is imported when it is asked for.
 
     ``homes`` says where each class lives: ``module:Class``, the module below ``room``, or the class itself. A recipe that
     names one step so waits for one step, not for all of them.
 
-    >>> known = Family("sfumato.models", {"k_anonymity": "k_anonymity:KAnonymity"})
+    >>> known = Members("sfumato.models", {"k_anonymity": "k_anonymity:KAnonymity"})
     >>> list(known), known["k_anonymity"](5), known.called("KAnonymity")(2)
     (['k_anonymity'], KAnonymity(k=5), KAnonymity(k=2))
     """
@@ -163,7 +163,7 @@ class Family(Mapping[str, Any]):
         self._homes = {name: f"{room}.{home}" if isinstance(home, str) else home for name, home in homes.items()}
 
     @classmethod
-    def joined(cls, families: Sequence[Family], more: Mapping[str, type]) -> Family:
+    def joined(cls, families: Sequence[Members], more: Mapping[str, type]) -> Members:
         """Several families as one, and classes that are loaded already."""
         made = cls("", {})
         made._homes = {name: home for each in families for name, home in each._homes.items()} | dict(more)

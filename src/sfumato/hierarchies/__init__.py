@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from sfumato.core.parameters import Family
+from sfumato.core.parameters import Members
 from sfumato.hierarchies.dates import Dates, dates
 from sfumato.hierarchies.file import HierarchyFile, hierarchy_file, read_hierarchy
 from sfumato.hierarchies.frequency import Frequency, frequency
@@ -14,7 +14,7 @@ from sfumato.hierarchies.suppress import SuppressedValue, suppress
 from sfumato.hierarchies.table import Table, hierarchy_table
 from sfumato.hierarchies.tree import Tree, tree
 
-ALL = Family(
+ALL = Members(
     __name__,
     {
         "intervals": "intervals:Intervals",

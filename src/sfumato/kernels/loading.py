@@ -11,7 +11,7 @@ from typing import Any
 
 from numba.core.caching import FunctionCache
 from numba.core.dispatcher import Dispatcher
-from numba.core.runtime import rtsys
+from numba.core.runtime.nrt import rtsys
 
 
 class CacheFirst(FunctionCache):
@@ -33,6 +33,7 @@ class CacheFirst(FunctionCache):
 
 def ask_cache_first(module: ModuleType) -> None:
     """Let all loops of a module ask their cache first."""
-    for loop in vars(module).values():
-        if isinstance(loop, Dispatcher) and type(loop._cache) is FunctionCache:
+    loops: list[Any] = [loop for loop in vars(module).values() if isinstance(loop, Dispatcher)]
+    for loop in loops:
+        if type(loop._cache) is FunctionCache:
             loop._cache.__class__ = CacheFirst  # it has its folder and stamp already
