@@ -80,6 +80,8 @@ MAY_IMPORT: dict[str, set[str]] = {
 COMMON_NAMES = {"__version__"}
 
 KERNELS_ONLY = {"numba"}
+PORTABLE_ONLY = {"fcntl", "msvcrt", "ctypes", "signal"}
+"""What systems do differently goes through one module, which says what each cannot promise."""
 INSIDE_FUNCTIONS = {
     "altair",
     "cryptography",
@@ -202,6 +204,8 @@ def weight_offences(module: str, found: list[Import]) -> Iterator[str]:
         package = one.target.split(".")[0]
         if package in KERNELS_ONLY and not in_kernels:
             yield f"line {one.line}: {package} belongs in kernels"
+        if package in PORTABLE_ONLY and module != "sfumato.core.portable":
+            yield f"line {one.line}: {package} belongs in core/portable.py"
         light = one.deferred or one.typing or (in_kernels and package in AT_THE_TOP_OF_KERNELS)
         if package in INSIDE_FUNCTIONS and not light:
             yield f"line {one.line}: import {package} inside the function that needs it"
@@ -399,6 +403,7 @@ BAD = {
     "command line reads files": ("sfumato.cli.run", "from sfumato.io import read_table"),
     "unknown room": ("sfumato.utils.x", "import os"),
     "numba elsewhere": ("sfumato.core.x", "def f():\n    import numba"),
+    "a lock of one system": ("sfumato.io.x", "def f():\n    import fcntl"),
     "scipy at the top": ("sfumato.core.x", "import scipy"),
     "altair at the top": ("sfumato.report.x", "import altair as alt"),
     "in a class body": ("sfumato.core.x", "class A:\n    import pandas"),

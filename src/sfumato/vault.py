@@ -7,7 +7,6 @@ import dataclasses
 import datetime
 import getpass
 import hashlib
-import importlib
 import json
 import os
 import re
@@ -20,6 +19,7 @@ from typing import Any
 from sfumato.core.encoding import SEPARATOR
 from sfumato.core.files import read_plain
 from sfumato.core.keys import KeyReference
+from sfumato.core.portable import NoLocks, open_private, sync_folder, wait_for
 from sfumato.errors import OutputError, ParameterError, UnreadableInput, did_you_mean
 
 __all__ = ["DomainSummary", "Entry", "read_log", "reidentify", "rotate", "summary"]
@@ -88,18 +88,7 @@ def write_whole(path: Path, content: bytes) -> None:
         raise OutputError(f"cannot write {path}: {error.strerror}; it is as it was") from None
     finally:
         Path(name).unlink(missing_ok=True)
-    _sync_folder(path.parent)
-
-
-def _sync_folder(folder: Path) -> None:
-    """Make a rename last through a power cut, where the system lets a folder be opened."""
-    if os.name == "nt":
-        return
-    handle = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)
+    sync_folder(path.parent)
 
 
 @contextlib.contextmanager
@@ -107,24 +96,26 @@ def only_one(path: Path) -> Iterator[None]:
     """Wait until nobody else changes a file, and keep others waiting until done."""
     lock = path.with_name(path.name + ".lock")
     try:
-        handle = os.open(lock, os.O_RDWR | os.O_CREAT, 0o600)
+        handle = open_private(lock, os.O_RDWR)
     except OSError as error:
         raise OutputError(f"cannot write to {path.parent}: {error.strerror}") from None
     try:
-        _wait_for(handle)
+        _wait(handle, path)
         yield
     finally:
         os.close(handle)  # which also gives the lock back
 
 
-def _wait_for(handle: int) -> None:
+def _wait(handle: int, path: Path) -> None:
     try:
-        import fcntl
-    except ImportError:  # Windows has no fcntl
-        windows = importlib.import_module("msvcrt")
-        windows.locking(handle, windows.LK_LOCK, 1)
-    else:
-        fcntl.flock(handle, fcntl.LOCK_EX)
+        wait_for(handle)
+    except NoLocks:
+        raise OutputError(
+            f"the file system of {path.parent} knows no locks, so two runs could give one person two pseudonyms; "
+            "keep the vault on a local disk"
+        ) from None
+    except OSError as error:
+        raise OutputError(f"{path} is in use by another process ({error.strerror}); try again later") from None
 
 
 VERSION = 1
@@ -326,7 +317,7 @@ def append(path: Path, vault: Vault, new: Entry) -> Vault:
     count, head = checked_head(path, vault)
     line = {**dataclasses.asdict(new), "before": head}
     try:
-        handle = os.open(log_of(path), os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
+        handle = open_private(log_of(path), os.O_WRONLY | os.O_APPEND)
         with os.fdopen(handle, "ab") as file:
             file.write(_text(line).encode() + b"\n")
             file.flush()

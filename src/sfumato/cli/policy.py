@@ -12,7 +12,8 @@ from rich.markup import escape
 
 from sfumato.cli.options import Data, Json, Quiet, read_data, reading
 from sfumato.cli.run import show
-from sfumato.cli.talk import give_json, out, progress, tell
+from sfumato.cli.talk import give_json, notes, out, progress, tell
+from sfumato.core.portable import cannot_promise
 from sfumato.core.source import NOTHING_SAID, Intake
 from sfumato.errors import ParameterError, UnreadableInput
 
@@ -152,6 +153,7 @@ def run(
     else:
         show(made.release)
     tell(f"share  {folder / 'share'}\nkeep   {folder / 'owner'}: with compliance.json", quiet=quiet)
+    notes(cannot_promise("modes", "locks", *(("exchange",) if force else ())), quiet=quiet)
 
 
 @reading

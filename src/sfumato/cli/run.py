@@ -13,6 +13,7 @@ from rich.table import Table
 from sfumato.cli.attack import show as show_attacks
 from sfumato.cli.options import Data, Json, Population, Quiet, RecipeFile, read_beside, read_data, reading
 from sfumato.cli.talk import bar, give_json, notes, out, progress, share, tell
+from sfumato.core.portable import cannot_promise
 from sfumato.core.source import NOTHING_SAID, Intake
 
 if TYPE_CHECKING:
@@ -82,6 +83,7 @@ def run(
         f"share  {folder / 'share'}: data, certificate, report\nkeep   {folder / 'owner'}: lock, alignment, owner's report",
         quiet=quiet,
     )
+    notes(cannot_promise("modes", "locks", *(("exchange",) if force else ())), quiet=quiet)
 
 
 def _summary(release: Release) -> dict[str, object]:

@@ -13,8 +13,9 @@ import typer
 from rich.markup import escape
 
 from sfumato.cli.options import Json, Quiet
-from sfumato.cli.talk import give_json, out, tell
+from sfumato.cli.talk import give_json, notes, out, tell
 from sfumato.core.keys import new_key_file
+from sfumato.core.portable import cannot_promise
 from sfumato.errors import ParameterError
 
 VaultFile = Annotated[Path, typer.Argument(help="the vault")]
@@ -43,6 +44,7 @@ def new_key(
     """Make a random key of 256 bits for pseudonyms and vaults."""
     new_key_file(file)
     tell(f"keep {escape(str(file))} secret, and keep a copy: without it a vault cannot be opened", quiet=quiet)
+    notes(cannot_promise("modes"), quiet=quiet)
 
 
 def list_domains(vault: VaultFile, key_file: KeyFile = None, key_env: KeyVariable = None, json: Json = False) -> None:

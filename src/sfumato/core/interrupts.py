@@ -8,10 +8,10 @@ that was the user. :func:`undisturbed` keeps the signal waiting while a folder i
 from __future__ import annotations
 
 import contextlib
-import signal
-import threading
 from collections.abc import Iterator
 from typing import Any
+
+from sfumato.core.portable import interrupt_handler, interrupts_to
 
 
 class _State:
@@ -46,14 +46,14 @@ def done() -> tuple[str, ...]:
 def watching() -> Iterator[None]:
     """Note Ctrl-C on its way to the usual handler; outside of the main thread there is nothing to watch."""
     _State.pressed, _State.done = False, ()
-    before = _handler()
+    before = interrupt_handler()
 
     def noting(number: int, frame: Any) -> None:
         _State.pressed = True
         before(number, frame)
 
     try:
-        with _handled_by(noting if callable(before) else None):
+        with interrupts_to(noting if callable(before) else None):
             yield
     finally:
         _State.pressed, _State.done = False, ()
@@ -62,24 +62,8 @@ def watching() -> Iterator[None]:
 @contextlib.contextmanager
 def undisturbed() -> Iterator[None]:
     """Let Ctrl-C wait until the block is done, then let it through."""
-    before, waiting = _handler(), list[tuple[int, Any]]()
-    with _handled_by((lambda number, frame: waiting.append((number, frame))) if callable(before) else None):
+    before, waiting = interrupt_handler(), list[tuple[int, Any]]()
+    with interrupts_to((lambda number, frame: waiting.append((number, frame))) if callable(before) else None):
         yield
     for number, frame in waiting[:1]:
         before(number, frame)
-
-
-def _handler() -> Any:
-    return signal.getsignal(signal.SIGINT) if threading.current_thread() is threading.main_thread() else None
-
-
-@contextlib.contextmanager
-def _handled_by(handler: Any) -> Iterator[None]:
-    if handler is None:
-        yield
-        return
-    before = signal.signal(signal.SIGINT, handler)
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGINT, before)

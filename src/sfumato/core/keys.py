@@ -8,11 +8,11 @@ import hmac
 import os
 import re
 import secrets
-import stat
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from sfumato.core.portable import open_private, open_to_others
 from sfumato.errors import OutputError, ParameterError
 
 LEAST_BYTES = 16
@@ -80,9 +80,9 @@ class KeyReference:
 
     def warnings(self) -> tuple[str, ...]:
         """What is unwise about where the key is kept."""
-        if self.file is None or os.name == "nt" or not self.file.exists():
+        if self.file is None or not self.file.exists():
             return ()
-        if self.file.stat().st_mode & (stat.S_IRGRP | stat.S_IROTH):
+        if open_to_others(self.file):
             return (f"{self.place} can be read by other users of this machine; close it: chmod 600 {self.file}",)
         return ()
 
@@ -117,7 +117,7 @@ def derived(key: bytes, purpose: str, domain: str = "") -> bytes:
 def new_key_file(path: Path) -> None:
     """Write a random key of 32 bytes (as hexadecimal text), readable by its owner only; never over another file."""
     try:
-        handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+        handle = open_private(path, os.O_WRONLY | os.O_EXCL)
         with os.fdopen(handle, "w", encoding="ascii") as file:
             file.write(secrets.token_hex(NEW_KEY_BYTES) + "\n")
     except FileExistsError:

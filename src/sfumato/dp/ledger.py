@@ -23,6 +23,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from sfumato.core.portable import NoLocks, lock, open_private, sync_folder
 from sfumato.dp.budget import NOTHING, Budget, PrivacyLoss
 from sfumato.dp.table import Relation
 from sfumato.errors import BudgetExceeded, MissingExtra, OutputError, ParameterError, UnreadableInput
@@ -126,7 +127,7 @@ class Ledger:
         line = sealed(terms.to_dict(), START)
         draft = file.with_name(f".{file.name}.{secrets.token_hex(8)}")
         try:
-            handle = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+            handle = open_private(draft, os.O_WRONLY | os.O_EXCL)
             try:
                 write_through(handle, json.dumps(line).encode() + b"\n")
                 os.link(draft, file)  # fails where a ledger is already: nobody's spending is forgotten
@@ -163,7 +164,7 @@ def held(path: Path) -> Iterator[Book]:
     except OSError as error:
         raise UnreadableInput(f"cannot open the ledger {path}: {error.strerror}") from None
     try:
-        lock(file)
+        hold_alone(file)
         lines = checked_lines(mended(file), path)
         try:
             book = Book(Terms.from_dict(lines[0]), lines, file=file)
@@ -174,13 +175,17 @@ def held(path: Path) -> Iterator[Book]:
         os.close(file)
 
 
-def lock(file: int) -> None:
-    """Wait until no other process holds the file; closing it, or dying, lets it go."""
+def hold_alone(file: int) -> None:
+    """Wait until no other process holds the file; closing it, or dying, lets it go.
+
+    Without locks two processes could spend the same budget, so nothing is answered then.
+    """
     try:
-        import fcntl
-    except ImportError:
-        raise MissingExtra("a ledger file needs a system with file locks (Linux, macOS, BSD); here, use none") from None
-    fcntl.flock(file, fcntl.LOCK_EX)
+        lock(file)
+    except NoLocks:
+        raise MissingExtra(
+            "a ledger file needs a system and a disk with file locks (Linux, macOS, BSD); here, use none"
+        ) from None
 
 
 def mended(file: int) -> bytes:
@@ -237,15 +242,6 @@ def write_through(file: int, text: bytes) -> None:
         os.fsync(file)
     except OSError as error:
         raise OutputError(f"the ledger cannot be written ({error.strerror}), so nothing is answered") from None
-
-
-def sync_folder(folder: Path) -> None:
-    """Make a new name in a folder survive a crash."""
-    handle = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)
 
 
 def _all_of(file: int) -> bytes:

@@ -6,7 +6,6 @@ import csv
 import dataclasses
 import itertools
 import math
-import os
 import tempfile
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -18,6 +17,7 @@ import polars as pl
 from pydantic import BeforeValidator, Field
 
 from sfumato.core.hierarchy import TOP, Hierarchy, Ladder, Paths, bind
+from sfumato.core.portable import as_new
 from sfumato.errors import OutputError, SchemaError
 
 if TYPE_CHECKING:
@@ -399,7 +399,7 @@ def _replace(target: Path, rows: Sequence[tuple[str, ...]], delimiter: str, enco
     try:
         with open(handle, "w", encoding=encoding, newline="") as stream:
             csv.writer(stream, delimiter=delimiter, lineterminator="\n", quoting=_quoting(rows)).writerows(rows)
-        Path(temporary).chmod(0o666 & ~_umask())
+        as_new(Path(temporary))
         Path(temporary).replace(target)
     except BaseException:
         Path(temporary).unlink(missing_ok=True)
@@ -410,10 +410,3 @@ def _quoting(rows: Sequence[tuple[str, ...]]) -> Literal[0, 1]:
     """Quote everything where a label holds what a reader takes for a line end or a byte order mark."""
     strange = any(mark in label for row in rows for label in row for mark in ("\r", "\ufeff"))
     return csv.QUOTE_ALL if strange else csv.QUOTE_MINIMAL
-
-
-def _umask() -> int:
-    """The permissions new files do not get; the temporary file was made for its owner alone."""
-    mask = os.umask(0)
-    os.umask(mask)
-    return mask

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from sfumato import registry
 from sfumato.core.files import MEGABYTE, read_plain
+from sfumato.core.portable import PRIVATE_FILE
 from sfumato.errors import ParameterError, UnreadableInput
 from sfumato.release.documents import CERTIFICATE_VERSION, canonical
 
@@ -246,7 +247,7 @@ def new_key(path: Path) -> None:
     from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat, PublicFormat
 
     key = Ed25519PrivateKey.generate()
-    path.touch(mode=0o600, exist_ok=False)
+    path.touch(mode=PRIVATE_FILE, exist_ok=False)
     path.write_bytes(key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption()))
     public = key.public_key().public_bytes(Encoding.PEM, PublicFormat.SubjectPublicKeyInfo)
     path.with_suffix(".pub.pem").write_bytes(public)

@@ -13,7 +13,6 @@ link stays.
 from __future__ import annotations
 
 import contextlib
-import ctypes
 import errno
 import os
 import re
@@ -23,14 +22,13 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from sfumato.core.interrupts import note_done, raise_if_pressed, undisturbed
+from sfumato.core.portable import NO_LINK, PRIVATE_FOLDER, PUBLIC_FOLDER, NoLocks, lock, open_private
+from sfumato.core.portable import exchanged as _exchanged
+from sfumato.core.portable import move as _rename
 from sfumato.errors import OutputError
 
 FRESH, OLD, LOCK = "new", "old", "lock"
 LEFT_BEHIND = re.compile(r"\.(?P<name>.+)\.sfumato-(?:lock|(?P<kind>new|old)-[0-9a-f]{16})")
-AT_CWD, EXCHANGE = -100, 2
-UNSUPPORTED = {errno.ENOSYS, errno.EINVAL, errno.ENOTSUP, errno.EOPNOTSUPP, errno.EPERM}
-BUSY = {errno.EWOULDBLOCK, errno.EACCES, errno.EAGAIN}
-NO_LOCKS = {errno.ENOSYS, errno.ENOLCK, errno.ENOTSUP, errno.EOPNOTSUPP, errno.EINVAL}
 
 
 def target_of(folder: Path) -> Path:
@@ -74,7 +72,7 @@ def in_place(folder: Path, *, force: bool) -> Iterator[Path]:
     with _told(folder), _locked(target):
         refuse_existing(folder, force=force)
         made = _beside(target, FRESH)
-        made.mkdir(mode=0o700)
+        made.mkdir(mode=PRIVATE_FOLDER)
         try:
             yield made
             raise_if_pressed()
@@ -118,7 +116,7 @@ def _mend(target: Path) -> None:
 
 def _put(made: Path, target: Path, *, force: bool) -> None:
     """Move the new folder to its place; Ctrl-C waits until it is known what stands there."""
-    made.chmod(0o755)
+    made.chmod(PUBLIC_FOLDER)
     with undisturbed():
         if force and target.exists() and any(target.iterdir()):
             _exchange(made, target)
@@ -130,8 +128,6 @@ def _put(made: Path, target: Path, *, force: bool) -> None:
 def _take(made: Path, target: Path) -> None:
     """Move a folder where nothing is, or an empty folder; what somebody else put there meanwhile is not replaced."""
     try:
-        if os.name == "nt" and target.exists():
-            target.rmdir()
         _rename(made, target)
     except OSError as error:
         if error.errno in (errno.ENOTEMPTY, errno.EEXIST):
@@ -153,24 +149,6 @@ def _exchange(made: Path, target: Path) -> None:
         _rename(aside, target)
         raise
     shutil.rmtree(aside, ignore_errors=True)
-
-
-def _rename(one: Path, other: Path) -> None:
-    one.rename(other)
-
-
-def _exchanged(one: Path, other: Path) -> bool:
-    """Whether the system exchanged two folders in one act (renameat2, Linux); False where it cannot."""
-    try:
-        call = ctypes.CDLL(None, use_errno=True).renameat2
-    except (AttributeError, OSError, TypeError):
-        return False
-    if call(AT_CWD, os.fsencode(one), AT_CWD, os.fsencode(other), EXCHANGE) == 0:
-        return True
-    number = ctypes.get_errno()
-    if number in UNSUPPORTED:
-        return False
-    raise OSError(number, os.strerror(number))
 
 
 def _beside(target: Path, kind: str) -> Path:
@@ -199,21 +177,19 @@ def _locked(target: Path, *, wait: bool = True) -> Iterator[bool]:
 
 def _lock(file: Path, *, wait: bool) -> int | None:
     """An open lock file that nobody else has locked, or None."""
+    handle = open_private(file, os.O_RDWR | NO_LINK)
     try:
-        import fcntl
-    except ImportError:  # not a POSIX system
-        return None
-    handle = os.open(file, os.O_RDWR | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0), 0o600)
-    try:
-        fcntl.flock(handle, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
-    except BaseException as error:
+        ours = lock(handle, wait=wait)
+    except NoLocks:
         os.close(handle)
-        if isinstance(error, OSError) and error.errno in NO_LOCKS:
-            file.unlink(missing_ok=True)
-        if isinstance(error, OSError) and error.errno in NO_LOCKS | BUSY:
-            return None
+        file.unlink(missing_ok=True)
+        return None
+    except BaseException:
+        os.close(handle)
         raise
-    return handle
+    if not ours:
+        os.close(handle)
+    return handle if ours else None
 
 
 def _is_same(handle: int, file: Path) -> bool:
@@ -221,10 +197,3 @@ def _is_same(handle: int, file: Path) -> bool:
         return os.path.samestat(os.fstat(handle), file.stat())
     except FileNotFoundError:
         return False
-
-
-def keep_private(folder: Path) -> None:
-    """Let only the owner look into a folder and read its files, whatever the umask says."""
-    folder.chmod(0o700)
-    for file in folder.rglob("*"):
-        file.chmod(0o700 if file.is_dir() else 0o600)

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import polars as pl
 
+from sfumato.core.portable import PRIVATE_FOLDER, keep_private
 from sfumato.errors import printable_json
 from sfumato.io.form import runnable_cells
 from sfumato.io.write import suffix_of, write_table
@@ -25,7 +26,7 @@ from sfumato.release.documents import (
     lock,
     owner_record,
 )
-from sfumato.release.exchange import in_place, keep_private
+from sfumato.release.exchange import in_place
 from sfumato.release.manifest import manifest_of, sha256_of
 from sfumato.release.written import as_written, require_kept
 from sfumato.report.gallery import named_cards, owner_pictures, public_pictures
@@ -152,7 +153,7 @@ def _write(
 ) -> None:
     share, owner = folder / "share", folder / "owner"
     share.mkdir()
-    owner.mkdir(mode=0o700)
+    owner.mkdir(mode=PRIVATE_FOLDER)
     salt, input_digest = secrets.token_hex(SALT_BYTES), digest_of_input(release.original)
     release, data_file = _write_data(release, share, format, defuse=defuse)
     told = Told.of(release)

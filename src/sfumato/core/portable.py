@@ -1,0 +1,196 @@
+"""What systems do differently: locks, file modes, folders exchanged in one act, folders made to last, signals.
+
+Nothing else asks which system this is. What one cannot promise is said by :func:`cannot_promise`, in the words in which the command
+line tells it, and nothing pretends: a lock that is not there is no lock that was got.
+
+=============================  =======  =======  =========================================================
+what                           Linux    macOS    Windows
+=============================  =======  =======  =========================================================
+lock a file (``lock``)         flock    flock    no: :class:`NoLocks`
+wait for a file (``wait_for``) flock    flock    one byte is locked, for as long as Windows lets us wait
+modes of files and folders     yes      yes      no: who may read the folder may read what lies in it
+exchange two folders           yes      no       no: moved in two steps
+make a rename last             yes      yes      no: left to the file system
+Ctrl-C noted and kept waiting  yes      yes      yes, in the main thread
+=============================  =======  =======  =========================================================
+"""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import importlib
+import os
+import signal
+import stat
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, Literal
+
+PRIVATE_FILE, PRIVATE_FOLDER, PUBLIC_FOLDER = 0o600, 0o700, 0o755
+EVERYBODY = 0o666
+NO_LINK = getattr(os, "O_NOFOLLOW", 0)
+"""Flag for opening: a symbolic link is not followed, where the system can tell."""
+AT_CWD, EXCHANGE = -100, 2
+"""Arguments of renameat2: paths as they are seen from here, and both ends change places."""
+UNSUPPORTED = {errno.ENOSYS, errno.EINVAL, errno.ENOTSUP, errno.EOPNOTSUPP, errno.EPERM}
+BUSY = {errno.EWOULDBLOCK, errno.EACCES, errno.EAGAIN}
+WITHOUT_LOCKS = {errno.ENOSYS, errno.ENOLCK, errno.ENOTSUP, errno.EOPNOTSUPP, errno.EINVAL}
+
+Promise = Literal["modes", "locks", "exchange"]
+LACKING: dict[Promise, str] = {
+    "modes": "this system has no file modes: what is for the owner alone is protected only by who may open its folder",
+    "locks": "this system has no file locks: two runs into the same folder do not wait for each other",
+    "exchange": "this system cannot exchange two folders in one act: if the machine stops at that moment, the earlier "
+    "release lies beside its place under a name that begins with a dot, and the next run puts it back",
+}
+
+
+class NoLocks(Exception):
+    """Neither this system nor this file system knows locks: nobody can be kept out."""
+
+
+def cannot_promise(*wanted: Promise) -> tuple[str, ...]:
+    """Of what is wanted, what this system cannot promise, in sentences; empty where it can promise all of it.
+
+    A file system may still know less than its system: a network folder without locks, say.
+    """
+    there = {"modes": _is_posix(), "locks": _fcntl() is not None, "exchange": _renameat2() is not None}
+    return tuple(LACKING[one] for one in wanted if not there[one])
+
+
+def _is_posix() -> bool:
+    return os.name != "nt"
+
+
+# Locks. They belong to the open file: closing it, or dying, gives them back.
+
+
+def _fcntl() -> Any:
+    """The module with ``flock``, or None."""
+    try:
+        return importlib.import_module("fcntl")
+    except ImportError:
+        return None
+
+
+def lock(handle: int, *, wait: bool = True) -> bool:
+    """Take the lock of an open file; False: somebody else has it and we do not wait. :class:`NoLocks` where there are none."""
+    fcntl = _fcntl()
+    if fcntl is None:
+        raise NoLocks
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
+    except OSError as error:
+        if error.errno in WITHOUT_LOCKS:
+            raise NoLocks from error
+        if error.errno in BUSY:
+            return False
+        raise
+    return True
+
+
+def wait_for(handle: int) -> None:
+    """Wait until nobody else holds an open file: by its lock, or on Windows by a lock on its first byte.
+
+    The second is enough where all who come are ours; it is given up with an OSError after ten seconds.
+    """
+    if _fcntl() is not None:
+        lock(handle)
+        return
+    windows: Any = importlib.import_module("msvcrt")
+    windows.locking(handle, windows.LK_LOCK, 1)
+
+
+# Modes of files and folders.
+
+
+def open_private(path: Path, flags: int) -> int:
+    """Open a file that is made, where there is none, for its owner alone."""
+    return os.open(path, flags | os.O_CREAT, PRIVATE_FILE)
+
+
+def keep_private(folder: Path) -> None:
+    """Let only the owner look into a folder and read its files, whatever the umask says."""
+    folder.chmod(PRIVATE_FOLDER)
+    for file in folder.rglob("*"):
+        file.chmod(PRIVATE_FOLDER if file.is_dir() else PRIVATE_FILE)
+
+
+def open_to_others(file: Path) -> bool:
+    """Whether other users of this machine may read a file, as far as its mode says; False where files have none."""
+    return _is_posix() and bool(file.stat().st_mode & (stat.S_IRGRP | stat.S_IROTH))
+
+
+def as_new(file: Path) -> None:
+    """Give a file that was made for its owner alone the mode of any new file: all that the umask does not take away."""
+    mask = os.umask(0)  # there is no way to read it but to set it
+    os.umask(mask)
+    file.chmod(EVERYBODY & ~mask)
+
+
+# Folders.
+
+
+def exchanged(one: Path, other: Path) -> bool:
+    """Whether the system exchanged two folders in one act (renameat2, Linux); False where it cannot."""
+    call = _renameat2()
+    if call is None:
+        return False
+    import ctypes
+
+    if call(AT_CWD, os.fsencode(one), AT_CWD, os.fsencode(other), EXCHANGE) == 0:
+        return True
+    number = ctypes.get_errno()
+    if number in UNSUPPORTED:
+        return False
+    raise OSError(number, os.strerror(number))
+
+
+def _renameat2() -> Any:
+    import ctypes
+
+    try:
+        return ctypes.CDLL(None, use_errno=True).renameat2
+    except (AttributeError, OSError, TypeError):
+        return None
+
+
+def move(folder: Path, target: Path) -> None:
+    """Rename a folder to where nothing is, or an empty folder, which Windows wants gone first."""
+    if not _is_posix() and target.exists():
+        target.rmdir()
+    folder.rename(target)
+
+
+def sync_folder(folder: Path) -> None:
+    """Make a new name in a folder last through a power cut, where the system lets a folder be opened."""
+    if not _is_posix():
+        return
+    handle = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
+
+
+# Signals: only the main thread may look at their handlers.
+
+
+def interrupt_handler() -> Any:
+    """What Ctrl-C calls now; None outside of the main thread."""
+    return signal.getsignal(signal.SIGINT) if threading.current_thread() is threading.main_thread() else None
+
+
+@contextlib.contextmanager
+def interrupts_to(handler: Any) -> Iterator[None]:
+    """Let Ctrl-C call something else during a block; None leaves it as it is."""
+    if handler is None:
+        yield
+        return
+    before = signal.signal(signal.SIGINT, handler)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
