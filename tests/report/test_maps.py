@@ -49,8 +49,7 @@ def test_a_card_tells_its_numbers():
 def test_bars_are_as_high_as_their_shares():
     """Half the share, half the height: what the eye reads is what the numbers say."""
     drawn = card_picture(card(["a", "b"], [0.8, 0.2], [0.4, 0.6])).svg
-    heights = [float(h) for h in re.findall(r'aria-roledescription="bar" d="M[\d.,-]+h[\d.]+v([\d.]+)h', drawn)]
-    heights = heights or [float(h) for h in re.findall(r'd="M[\d.,-]+h[\d.]+v([\d.]+)h-[\d.]+Z"', drawn)][-4:]
+    heights = [float(h) for h in re.findall(r'<rect [^>]*height="([\d.]+)"', drawn)]
     tallest = max(heights)
     assert sorted(h / tallest * 0.8 for h in heights) == pytest.approx([0.2, 0.4, 0.6, 0.8], abs=0.005)
 
@@ -96,7 +95,7 @@ def test_more_and_less_differ_without_colour():
 def test_names_that_are_equal_once_shortened_have_places_of_their_own():
     names = [f"a_very_long_common_beginning_{i}" for i in range(4)]
     drawn = pair_map(names, [0.5] * 6, "Moved.")
-    places = set(re.findall(r'<path transform="translate\(([\d.,]+)\)"', drawn.svg))
+    places = set(re.findall(r'<path d="M([-\d.,]+)L', drawn.svg))
     assert len(places) == 6
 
 

@@ -22,8 +22,8 @@ def texts(svg: str) -> list[str]:
 
 def bars(svg: str, colour: str) -> list[float]:
     """Widths of the bars of one colour, from top to bottom."""
-    paths = [n for n in ET.fromstring(svg).iter() if n.tag.endswith("}path") and n.get("fill") == colour]
-    return [float(re.match(r"M[-\d.]+,[-\d.]+h([-\d.]+)", node.get("d"))[1]) for node in paths]
+    boxes = [n for n in ET.fromstring(svg).iter() if n.tag.endswith("}rect") and n.get("fill") == colour]
+    return [float(node.get("width")) for node in boxes]
 
 
 def test_histogram_shows_records_not_classes():
@@ -34,7 +34,7 @@ def test_histogram_shows_records_not_classes():
 
 def test_bars_are_as_long_as_their_numbers():
     widths = bars(class_size_histogram(SIZES, k=None).svg, "#0b5394")
-    assert widths == pytest.approx([max(widths) * n / 12 for n in (3, 2, 0, 0, 10, 12)])
+    assert widths == pytest.approx([max(widths) * n / 12 for n in (3, 2, 0, 0, 10, 12)], abs=0.01)
     assert max(widths) > 100
 
 
@@ -74,7 +74,7 @@ def test_risks_are_told_in_words():
     )
     assert "1/k = 25%" in texts(picture.svg)
     assert bars(picture.svg, "#8c95a1") == pytest.approx(
-        [max(bars(picture.svg, "#8c95a1")) * share for share in (1.0, 0.9, 0.4)]
+        [max(bars(picture.svg, "#8c95a1")) * share for share in (1.0, 0.9, 0.4)], abs=0.01
     )
 
 
@@ -132,7 +132,7 @@ def test_no_letter_is_outside_the_picture():
         gutter = float(re.search(r"translate\(([\d.]+)", picture.svg)[1])
         for node in root.iter():
             if node.tag.endswith("}text") and node.text:
-                x = gutter + float(re.match(r"translate\(([-\d.]+)", node.get("transform"))[1])
+                x = gutter + float(node.get("x"))
                 wide = 7.5 * len(node.text)
                 start = x - wide if node.get("text-anchor") == "end" else x
                 assert start >= 0, node.text

@@ -9,7 +9,7 @@ import pytest
 
 from sfumato.comparison import CandidateOutcome, Comparison
 from sfumato.errors import printable
-from sfumato.report.risk_utility import chart_of, comparison_page, dots_of, picture_of, png_of
+from sfumato.report.risk_utility import chart_of, comparison_page, dots_of, picture_of, png_of, svg_on_white
 from tests.report.test_maps import HOSTILE
 from tests.report.test_pages import Page
 
@@ -124,5 +124,18 @@ def test_same_comparison_same_page():
     )
 
 
-def test_chart_has_a_ground_when_asked():
-    assert chart_of(THREE, background="white").to_dict(validate=False)["config"]["background"] == "white"
+def test_the_map_has_a_ground_and_a_name_in_a_notebook():
+    assert chart_of(THREE).to_dict(validate=False)["config"]["background"] == "white"
+    shown = ET.fromstring(svg_on_white(THREE))
+    assert shown.get("aria-label") == picture_of(THREE).description and shown[0].get("fill") == "white"
+
+
+def test_the_map_is_told_once_on_a_page_and_by_itself_in_a_file():
+    alone, page = ET.fromstring(picture_of(THREE).svg), comparison_page(THREE)
+    assert alone.get("role") == "img" and alone.get("aria-label") == picture_of(THREE).description
+    assert page.count("Risk and utility of 3 candidates.") == 1
+
+
+def test_who_points_at_a_mark_sees_the_name_of_its_candidate():
+    titles = [node.text for node in ET.fromstring(picture_of(THREE).svg).iter() if node.tag.endswith("title")]
+    assert sorted(titles) == ["beaten", "safe", "useful"]

@@ -2,14 +2,31 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any
 
 from sfumato.core.attack import USUAL_RATE
-from sfumato.report import vega as alt
-from sfumato.report.charts import AFTER, ALARM, BEFORE, FONT, INK, SOFT, data_of, labels, svg_of
-from sfumato.report.pictures import Picture, on_white
+from sfumato.report.charts import labels
+from sfumato.report.drawing import (
+    AFTER,
+    ALARM,
+    BEFORE,
+    FONT,
+    FRAME,
+    INK,
+    SOFT,
+    Axis,
+    Drawing,
+    Pen,
+    draw_axes,
+    percentages,
+)
+from sfumato.report.pictures import Picture
 from sfumato.report.wording import humanised, percent
+
+if TYPE_CHECKING:
+    import altair as alt
 
 MOST_AT_ONCE = 6
 """So many findings are told at once; the others are behind a click."""
@@ -118,50 +135,42 @@ def strongest(attacks: Mapping[str, Any] | None) -> dict[str, Any] | None:
     return first if first is not None and first["exceeds"] else None
 
 
-def attack_chart(attacks: Mapping[str, Any]) -> alt.LayerChart | None:
-    """The chart of all attacks, those that are unknown as a word without a bar; None where none was tried."""
-    told = [*map(_row, ranked(attacks)), *map(_unknown_row, unknown(attacks))]
-    names = labels([row["name"] for row in told], LONGEST)
-    rows = [{"place": place, **row, "name": name} for place, (row, name) in enumerate(zip(told, names, strict=True))]
+def attack_chart(attacks: Mapping[str, Any]) -> Drawing | None:
+    """All attacks as bars, those that are unknown as a word without a bar; None where none was tried."""
     if not attacks.get("tried"):
         return None
-    gutter, numbers = (18 + round(LETTER * max(len(row[key]) for row in rows)) for key in ("name", "text"))
+    told = [*map(_row, ranked(attacks)), *map(_unknown_row, unknown(attacks))]
+    names = labels([row["name"] for row in told], LONGEST)
+    gutter, numbers = (18 + round(LETTER * max(map(len, texts))) for texts in (names, [row["text"] for row in told]))
     plot = WIDTH - gutter - numbers
-    color = alt.Color("bad", type="nominal", legend=None, scale=alt.Scale(domain=[False, True], range=[AFTER, ALARM]))
-    tried = [r for r in rows if r["value"] is not None]
-    known, sure = [r for r in rows if r["guess"] is not None], [r for r in rows if r["low"] is not None]
-    layers = [
-        data_of(tried).mark_bar(height=13).encode(_x(plot, "value"), _y(rows), color),
-        data_of(known).mark_tick(color=BEFORE, thickness=5, size=13).encode(_x(plot, "guess"), _y(rows)),
-        data_of(tried).mark_tick(color=INK, thickness=1.5, size=22).encode(_x(plot, "allowed"), _y(rows)),
-        data_of(sure).mark_rule(color=INK, strokeWidth=2).encode(_x(plot, "low"), alt.X2("high"), _y(rows)),
-        _texts(rows, "name", -10, "right"),
-        _texts(rows, "text", plot + 12, "left"),
-    ]
-    fixed = alt.AutoSizeParams(type="none")
-    chart = alt.LayerChart(layer=layers, width=plot, height=ROW * len(rows), autosize=fixed)
-    chart.padding = {"left": gutter, "right": numbers, "top": 6, "bottom": 46}
-    view = alt.ViewConfig(stroke=None)
-    chart.config = alt.Config(font="sans-serif", aria=False, background="transparent", view=view)
-    return chart
+    made = Drawing(plot, ROW * len(told), left=gutter, right=numbers, top=6, bottom=46)
+    draw_axes(made, _rates(plot))
+    for mark in (_bar, _guess, _line, _interval):
+        for place, row in enumerate(told):
+            mark(made, row, plot, ROW * (place + 0.5))
+    for place, name in enumerate(names):
+        made.text(-10, ROW * (place + 0.5), name, align="right", size=SIZE)
+    for place, row in enumerate(told):
+        made.text(plot + 12, ROW * (place + 0.5), row["text"], size=SIZE)
+    return made
 
 
 def attack_chart_on_white(attacks: Mapping[str, Any]) -> alt.LayerChart | None:
     """The same for a notebook, which may be dark."""
-    chart = attack_chart(attacks)
-    return None if chart is None else on_white(chart)
+    made = attack_chart(attacks)
+    return None if made is None else made.chart()
 
 
 def attack_picture(attacks: Mapping[str, Any]) -> Picture | None:
     """Every attack as a bar; None where none was tried."""
-    chart = attack_chart(attacks)
-    if chart is None:
+    made = attack_chart(attacks)
+    if made is None:
         return None
     words = "; ".join(_in_words(tried) for tried in ranked(attacks))
     bad = any(tried["exceeds"] for tried in attacks["tried"])
     blind = "".join(f"; {one['intruder']}: {humanised(one['attack'])} unknown" for one in unknown(attacks))
     last = f"Brown: beyond that line. {conclusion(attacks)}" if bad else conclusion(attacks)
-    return Picture(svg_of(chart), f"Attacks. {words}{blind}.", CAPTION + last)
+    return Picture(made.svg(), f"Attacks. {words}{blind}.", CAPTION + last)
 
 
 def _row(tried: Mapping[str, Any]) -> dict[str, Any]:
@@ -189,29 +198,31 @@ def _beyond(tried: Mapping[str, Any]) -> float:
     return float(tried.get("beyond_guessing", tried["value"]))
 
 
-def _y(rows: Sequence[Mapping[str, Any]]) -> alt.Y:
-    return alt.Y("place", type="ordinal", axis=None, scale=alt.Scale(domain=list(range(len(rows)))))
+def _rates(plot: float) -> Axis:
+    shares = [0, 0.25, 0.5, 0.75, 1] if plot > 200 else [0, 0.5, 1]
+    ticks = [(plot * share, words) for share, words in zip(shares, percentages(shares), strict=True)]
+    look = Axis(ticks, SIZE - 1, SOFT, FRAME, FRAME, flush=True)
+    return dataclasses.replace(look, title="rate of success", title_size=SIZE, title_at=28)
 
 
-def _x(plot: int, field: str) -> alt.X:
-    axis = alt.Axis(
-        title="rate of success",
-        titleFontWeight=400,
-        titleFontSize=SIZE,
-        format="~%",
-        values=[0, 0.25, 0.5, 0.75, 1] if plot > 200 else [0, 0.5, 1],
-        labelFontSize=SIZE - 1,
-        labelColor=SOFT,
-        titleColor=SOFT,
-        gridColor="#e6eaee",
-    )
-    return alt.X(field, type="quantitative", scale=alt.Scale(domain=[0, 1]), axis=axis)
+def _bar(made: Drawing, row: Mapping[str, Any], plot: float, y: float) -> None:
+    if row["value"] is not None:
+        made.rect(0, y - 6.5, plot * row["value"], 13, Pen(ALARM if row["bad"] else AFTER))
 
 
-def _texts(rows: Sequence[Mapping[str, Any]], field: str, x: float, align: Literal["left", "right"]) -> alt.Chart:
-    mark = data_of(rows).mark_text(align=align, baseline="middle", fontSize=SIZE, color=INK)
-    made: alt.Chart = mark.encode(alt.XValue(x), _y(rows), alt.Text(field, type="nominal"))  # type: ignore[no-untyped-call]
-    return made
+def _guess(made: Drawing, row: Mapping[str, Any], plot: float, y: float) -> None:
+    if row["guess"] is not None:
+        made.rect(plot * row["guess"] - 2.5, y - 6.5, 5, 13, Pen(BEFORE, opacity=0.7))
+
+
+def _line(made: Drawing, row: Mapping[str, Any], plot: float, y: float) -> None:
+    if row["allowed"] is not None:
+        made.rect(plot * row["allowed"] - 0.75, y - 11, 1.5, 22, Pen(INK, opacity=0.7))
+
+
+def _interval(made: Drawing, row: Mapping[str, Any], plot: float, y: float) -> None:
+    if row["low"] is not None:
+        made.rule((plot * row["low"], y), (plot * row["high"], y), Pen(stroke=INK, width=2))
 
 
 def _in_words(tried: Mapping[str, Any]) -> str:

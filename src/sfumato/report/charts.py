@@ -1,29 +1,22 @@
-"""The charts behind the pictures: rows of bars or boxes with a label on the left and numbers on the right.
-
-Positions are fixed here and not measured from fonts, so the same numbers give the same SVG on every machine.
-Encoding channels are written out (``alt.X2("zero")``, not ``"zero"``): Altair is slow at guessing them.
-"""
+"""The charts behind the pictures: rows of bars or boxes with a label on the left and numbers on the right."""
 
 from __future__ import annotations
 
 import dataclasses
-import functools
 import itertools
-import json
 import unicodedata
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from itertools import pairwise
-from typing import Any, Literal
 
-from sfumato.report import vega as alt
+from sfumato.report.drawing import AFTER, ALARM, BEFORE, INK, SOFT, Align, Drawing, Pen
 
-INK, SOFT, BEFORE, AFTER, ALARM = "#1b2430", "#566070", "#8c95a1", "#0b5394", "#a33b00"
-WIDTH, ROW, FONT, LETTER = 500, 26, 14, 8.5
+WIDTH, ROW, LETTER = 500, 26, 8.5
 NARROWEST_PLOT = 140
 HEADING = -0.95
 """Where headings stand; the rows are at 0, 1, 2 …"""
 MOST_BOXES = 20
 LONGEST_LABEL = 18
+DASHED = Pen(stroke=INK, width=1.5, dashed=True)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -81,19 +74,18 @@ class Frame:
         """Height of all rows and the heading."""
         return ROW * (self.last + 2)
 
-    def y(self, field: str) -> alt.Y:
-        """The channel that puts a row number in its place."""
-        scale = alt.Scale(domain=[-1.3, self.last + 0.7], range=[0, self.height], nice=False, zero=False)
-        return alt.Y(field, type="quantitative", axis=None, scale=scale)
+    def y(self, row: float) -> float:
+        """Where the middle of a row is."""
+        return (row + 1.3) * ROW
 
-    def x(self, field: str, most: float) -> alt.X:
-        """The channel that spreads 0 to ``most`` over the plot."""
-        return alt.X(field, type="quantitative", axis=None, scale=alt.Scale(domain=[0, most], range=[0, self.plot]))
+    def drawing(self) -> Drawing:
+        """An empty drawing with room for the texts."""
+        return Drawing(self.plot, self.height, left=self.gutter, right=self.numbers, top=4, bottom=4)
 
 
 def bar_chart(
     lines: Sequence[Line], heading: tuple[str, str], *, most: float, divider: Divider | None = None
-) -> alt.LayerChart:
+) -> Drawing:
     """Horizontal bars from 0 to ``most``; two bars a row where there is a before, the light one behind.
 
     ``heading`` stands over the labels and over the numbers of a chart with one bar a row.
@@ -101,42 +93,43 @@ def bar_chart(
     two = any(line.before is not None for line in lines)
     rows = [(i + (divider is not None and i >= divider.row), line) for i, line in enumerate(lines)]
     frame = _frame_of(lines, heading, rows[-1][0])
-    layers = [_bars(frame, [(y, line.before or 0, BEFORE) for y, line in rows], 0.38, most)] if two else []
-    colours = [(y, line.after, ALARM if line.alarm else AFTER) for y, line in rows]
-    layers.append(_bars(frame, colours, 0.2 if two else 0.38, most))
-    layers.append(_rule(frame, (0, 0), (-0.5, frame.last + 0.5), colour=SOFT))
-    layers += _labels(frame, [(y, line.label) for y, line in rows], heading[0])
-    layers += (
-        _two_columns(frame, rows) if two else _one_column(frame, [(y, line.after_text) for y, line in rows], heading[1])
-    )
+    made = frame.drawing()
+    scale = frame.plot / most
+    if two:
+        _bars(made, frame, [(y, (line.before or 0) * scale, BEFORE) for y, line in rows], 0.38)
+    colours = [(y, line.after * scale, ALARM if line.alarm else AFTER) for y, line in rows]
+    _bars(made, frame, colours, 0.2 if two else 0.38)
+    made.rule((0, frame.y(-0.5)), (0, frame.y(frame.last + 0.5)), Pen(stroke=SOFT))
+    _labels(made, frame, [(y, line.label) for y, line in rows], heading[0])
+    if two:
+        _two_columns(made, frame, rows)
+    else:
+        _one_column(made, frame, [(y, line.after_text) for y, line in rows], heading[1])
     if divider is not None:
-        layers.append(_rule(frame, (0, frame.plot + frame.numbers), (divider.row, divider.row), dashed=True))
-        layers.append(_text(frame, [(divider.row, divider.label)], -10, "right", bold=True))
-    return _framed(frame, layers)
+        at = frame.y(divider.row)
+        made.rule((0, at), (frame.plot + frame.numbers, at), DASHED)
+        made.text(-10, at, divider.label, align="right", bold=True)
+    return made
 
 
-def level_chart(
-    levels: Sequence[tuple[str, int, int]], heading: tuple[str, str], words: Sequence[str]
-) -> alt.LayerChart:
+def level_chart(levels: Sequence[tuple[str, int, int]], heading: tuple[str, str], words: Sequence[str]) -> Drawing:
     """A row of boxes for each (name, level, top): one box a level, filled up to the level."""
     names = [name for name, _, _ in levels]
     frame = Frame([[heading[0], *names], [heading[1], *words]], len(levels) - 1)
-    boxes = [box for row, (_, level, top) in enumerate(levels) for box in _boxes(frame, row, level, top)]
-    mark = data_of(boxes).mark_rect(stroke=SOFT, strokeWidth=1)
-    drawn = _placed(mark, frame.x("left", frame.plot), alt.X2("right"), frame.y("top"), alt.Y2("bottom"), _fill())
-    labels = _labels(frame, list(enumerate(names)), heading[0])
-    return _framed(frame, [drawn, *labels, *_one_column(frame, list(enumerate(words)), heading[1])])
+    made = frame.drawing()
+    for row, (_, level, top) in enumerate(levels):
+        _boxes(made, frame, row, level, top)
+    _labels(made, frame, list(enumerate(names)), heading[0])
+    _one_column(made, frame, list(enumerate(words)), heading[1])
+    return made
 
 
-def with_threshold(
-    chart: alt.LayerChart, share: float, label: str, *, lines: Sequence[Line], through: int
-) -> alt.LayerChart:
-    """A bar chart of shares, made of these lines, with a dashed upright line through its first rows."""
+def add_threshold(made: Drawing, share: float, label: str, *, lines: Sequence[Line], through: int) -> None:
+    """A dashed upright line through the first rows of a bar chart of shares, made of these lines."""
     frame = _frame_of(lines, ("", ""), len(lines) - 1)
     at = frame.plot * share
-    return (
-        chart + _rule(frame, (at, at), (-0.5, through - 0.5), dashed=True) + _text(frame, [(-0.8, label)], at, "center")
-    )
+    made.rule((at, frame.y(-0.5)), (at, frame.y(through - 0.5)), DASHED)
+    made.text(at, frame.y(-0.8), label, align="center")
 
 
 def _frame_of(lines: Sequence[Line], heading: tuple[str, str], last: int) -> Frame:
@@ -145,18 +138,6 @@ def _frame_of(lines: Sequence[Line], heading: tuple[str, str], last: int) -> Fra
     if all(line.before is None for line in lines):
         return Frame([labels, after], last)
     return Frame([labels, ["before", *(line.before_text for line in lines)], ["after", *after]], last)
-
-
-def svg_of(chart: alt.LayerChart) -> str:
-    """A chart as SVG; equal charts on two pages are rendered once."""
-    return _rendered(json.dumps(chart.to_dict(validate=False), sort_keys=True))
-
-
-@functools.lru_cache(maxsize=32)
-def _rendered(specification: str) -> str:
-    import vl_convert
-
-    return vl_convert.vegalite_to_svg(json.loads(specification))
 
 
 def shortened(text: str, most: int = LONGEST_LABEL) -> str:
@@ -232,95 +213,44 @@ def _fitting(letters: Iterable[str], most: float) -> int:
     return sum(1 for _ in itertools.takewhile(lambda width: width <= most, widths))
 
 
-def _bars(frame: Frame, bars: Sequence[tuple[float, float, str]], half: float, most: float) -> alt.Chart:
-    rows = [{"x": value, "zero": 0, "top": y - half, "bottom": y + half, "fill": colour} for y, value, colour in bars]
-    mark = data_of(rows).mark_rect()
-    return _placed(mark, frame.x("x", most), alt.X2("zero"), frame.y("top"), alt.Y2("bottom"), _fill())
+def _bars(made: Drawing, frame: Frame, bars: Sequence[tuple[float, float, str]], half: float) -> None:
+    for row, length, colour in bars:
+        made.rect(0, frame.y(row - half), length, 2 * half * ROW, Pen(colour))
 
 
-def _boxes(frame: Frame, row: int, level: int, top: int) -> list[dict[str, Any]]:
+def _boxes(made: Drawing, frame: Frame, row: int, level: int, top: int) -> None:
     """One box a level; where there are too many to see, one for what is gone and one for what is left."""
     if top == 0:
-        return []
+        return
     many = top > MOST_BOXES
     shares = [0.0, level / top, 1.0] if many else [i / top for i in range(top + 1)]
     filled = 1 if many else level
-    place = {"top": row - 0.3, "bottom": row + 0.3}
-    return [
-        {
-            "left": frame.plot * left + 2,
-            "right": frame.plot * right - 2,
-            "fill": AFTER if i < filled else "white",
-            **place,
-        }
-        for i, (left, right) in enumerate(pairwise(shares))
-        if right > left
-    ]
+    for i, (left, right) in enumerate(pairwise(shares)):
+        if right > left:
+            pen = Pen(AFTER if i < filled else "white", SOFT)
+            made.rect(frame.plot * left + 2, frame.y(row - 0.3), frame.plot * (right - left) - 4, 0.6 * ROW, pen)
 
 
-def _labels(frame: Frame, texts: Sequence[tuple[float, str]], heading: str) -> list[alt.Chart]:
-    return [_text(frame, texts, -10, "right"), _text(frame, [(HEADING, heading)], -10, "right", colour=SOFT)]
+def _labels(made: Drawing, frame: Frame, texts: Sequence[tuple[float, str]], heading: str) -> None:
+    _column(made, frame, texts, -10, "right")
+    made.text(-10, frame.y(HEADING), heading, SOFT, align="right")
 
 
-def _one_column(frame: Frame, texts: Sequence[tuple[float, str]], heading: str) -> list[alt.Chart]:
-    start = frame.plot + 12
-    return [_text(frame, texts, start, "left"), _text(frame, [(HEADING, heading)], start, "left", colour=SOFT)]
+def _one_column(made: Drawing, frame: Frame, texts: Sequence[tuple[float, str]], heading: str) -> None:
+    _column(made, frame, texts, frame.plot + 12, "left")
+    made.text(frame.plot + 12, frame.y(HEADING), heading, SOFT)
 
 
-def _two_columns(frame: Frame, rows: Sequence[tuple[float, Line]]) -> list[alt.Chart]:
+def _two_columns(made: Drawing, frame: Frame, rows: Sequence[tuple[float, Line]]) -> None:
     middle, end = frame.plot + frame.widths[1], frame.plot + frame.numbers
-    return [
-        _text(frame, [(HEADING, "before"), *((y, line.before_text) for y, line in rows)], middle, "right", colour=SOFT),
-        _text(frame, [(HEADING, "after")], end, "right", colour=SOFT),
-        _text(frame, [(y, line.after_text) for y, line in rows], end, "right"),
-    ]
+    before = [(HEADING, "before"), *((y, line.before_text) for y, line in rows)]
+    _column(made, frame, before, middle, "right", SOFT)
+    _column(made, frame, [(HEADING, "after")], end, "right", SOFT)
+    _column(made, frame, [(y, line.after_text) for y, line in rows], end, "right")
 
 
-def _text(
-    frame: Frame,
-    texts: Sequence[tuple[float, str]],
-    x: float,
-    align: Literal["left", "center", "right"],
-    *,
-    colour: str = INK,
-    bold: bool = False,
-) -> alt.Chart:
-    rows = [{"y": y, "text": text} for y, text in texts]
-    mark = data_of(rows).mark_text(
-        align=align, baseline="middle", fontSize=FONT, color=colour, fontWeight=600 if bold else 400
-    )
-    at = alt.XValue(x)  # type: ignore[no-untyped-call]
-    return _placed(mark, at, frame.y("y"), alt.Text("text", type="nominal"))
-
-
-def _rule(
-    frame: Frame, x: tuple[float, float], y: tuple[float, float], *, dashed: bool = False, colour: str = INK
-) -> alt.Chart:
-    pen = {"strokeDash": [5, 4], "strokeWidth": 1.5} if dashed else {"strokeWidth": 1}
-    mark = data_of([{"y": y[0], "y2": y[1]}]).mark_rule(color=colour, **pen)
-    start, end = alt.XValue(x[0]), alt.X2Value(x[1])  # type: ignore[no-untyped-call]
-    return _placed(mark, start, end, frame.y("y"), alt.Y2("y2"))
-
-
-def _framed(frame: Frame, layers: Sequence[alt.Chart]) -> alt.LayerChart:
-    fixed = alt.AutoSizeParams(type="none")
-    chart = alt.LayerChart(layer=list(layers), width=frame.plot, height=frame.height, autosize=fixed)
-    chart.padding = {"left": frame.gutter, "right": frame.numbers, "top": 4, "bottom": 4}
-    view = alt.ViewConfig(stroke=None)
-    chart.config = alt.Config(font="sans-serif", aria=False, background="transparent", view=view)
-    return chart
-
-
-def _fill() -> alt.Fill:
-    return alt.Fill("fill", type="nominal", scale=None, legend=None)
-
-
-def data_of(values: Sequence[Mapping[str, Any]]) -> alt.Chart:
-    """A chart of some rows, written into the page itself."""
-    data = alt.Data(values=[dict(value) for value in values])  # type: ignore[no-untyped-call]
-    return alt.Chart(data)
-
-
-def _placed(mark: alt.Chart, *channels: Any) -> alt.Chart:
-    placed: alt.Chart = mark.encode(*channels)
-    return placed
+def _column(
+    made: Drawing, frame: Frame, texts: Sequence[tuple[float, str]], x: float, align: Align, colour: str = INK
+) -> None:
+    for row, words in texts:
+        made.text(x, frame.y(row), words, colour, align=align)

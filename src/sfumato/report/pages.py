@@ -298,12 +298,8 @@ def _inline(svg: str) -> str:
     from markupsafe import Markup
 
     start = svg.index(">")
-    opening = (
-        svg[:start]
-        .replace(' xmlns="http://www.w3.org/2000/svg"', "")
-        .replace(' xmlns:xlink="http://www.w3.org/1999/xlink"', "")
-    )
+    opening = re.sub(r' (xmlns|role|aria-label)="[^"]*"', "", svg[:start])
     width = re.search(r' width="([\d.]+)"', opening)
     natural = f' style="--natural: {round(float(width[1]) * LARGER)}px"' if width else ""
-    # Vega escapes every text it writes; tests hold hostile column names against it.
+    # A drawing escapes every text it writes; tests hold hostile column names against it.
     return Markup(opening + natural + ' aria-hidden="true" focusable="false"' + svg[start:])  # noqa: S704

@@ -1,4 +1,4 @@
-"""Pictures of a release: Altair charts, rendered to SVG without a network.
+"""Pictures of a release as SVG, and as Altair charts for who works in a notebook.
 
 Every picture carries its numbers as text, for readers who do not see it, and is readable without colour: what was
 before is a wide light bar, what is released a narrow dark one in front of it.
@@ -9,12 +9,15 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import chain, count, pairwise, takewhile
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from sfumato.report import vega as alt
-from sfumato.report.charts import Divider, Line, bar_chart, labels, level_chart, shortened, svg_of, with_threshold
+from sfumato.report.charts import Divider, Line, add_threshold, bar_chart, labels, level_chart, shortened
+from sfumato.report.drawing import Drawing
 from sfumato.report.measures import title_of
 from sfumato.report.wording import CHANCES, Counted, level_words, levels_of, percent, risk_name, score
+
+if TYPE_CHECKING:
+    import altair as alt
 
 # Class sizes in bins a reader can take in: fine where people stand alone, coarse where crowds are large.
 
@@ -109,13 +112,13 @@ def class_size_histogram(
     caption = COUNTED[counted] + ("" if before is None else TWO_BARS)
     if k is not None:
         caption += f" Above the dashed line is the place of classes smaller than the promised {k:,}."
-    return Picture(svg_of(chart), f"Number of {counted} by class size. {_in_words(lines)}.{line_at}", caption)
+    return Picture(chart.svg(), f"Number of {counted} by class size. {_in_words(lines)}.{line_at}", caption)
 
 
 def class_size_chart(sizes: Mapping[Any, int], k: int | None = None, *, counted: Counted = "records") -> alt.LayerChart:
     """The same as a chart, for a notebook."""
     lines, into = _sized(sizes, k, None, counted)
-    return on_white(_size_chart(lines, into, k, counted))
+    return _size_chart(lines, into, k, counted).chart()
 
 
 def risk_bars(
@@ -133,17 +136,17 @@ def risk_bars(
         limit = percent(threshold)
         words += f" The promised k allows a chance of {limit} at most."
         caption += f" Dashed line: {limit}, the highest chance the promised k allows."
-    return Picture(svg_of(chart), words, caption)
+    return Picture(chart.svg(), words, caption)
 
 
 def risk_chart(before: Mapping[str, float], after: Mapping[str, float], threshold: float | None) -> alt.LayerChart:
     """The same as a chart, for a notebook."""
-    return on_white(_risk_chart(before, after, threshold)[0])
+    return _risk_chart(before, after, threshold)[0].chart()
 
 
 def _risk_chart(
     before: Mapping[str, float] | None, after: Mapping[str, float], threshold: float | None
-) -> tuple[alt.LayerChart, list[Line], bool]:
+) -> tuple[Drawing, list[Line], bool]:
     """The chart, its lines, and whether the bar of the promise is drawn."""
     order = sorted(after, key=lambda name: name not in CHANCES)
     lines = [_risk_line(name, after[name], None if before is None else before.get(name)) for name in order]
@@ -151,8 +154,8 @@ def _risk_chart(
     chart = bar_chart(lines, ("", ""), most=1.0)
     if threshold is None or threshold >= 1 or not chances:
         return chart, lines, False
-    label = f"1/k = {percent(threshold)}"
-    return with_threshold(chart, threshold, label, lines=lines, through=chances), lines, True
+    add_threshold(chart, threshold, f"1/k = {percent(threshold)}", lines=lines, through=chances)
+    return chart, lines, True
 
 
 def measure_chart(measures: Sequence[tuple[str, float, str]]) -> alt.LayerChart | None:
@@ -168,13 +171,7 @@ def measure_chart(measures: Sequence[tuple[str, float, str]]) -> alt.LayerChart 
         )
         for name, value, better in order
     ]
-    return on_white(bar_chart(lines, ("", "0 is best; ↑ 1 is best"), most=1.0))
-
-
-def on_white(chart: alt.LayerChart) -> alt.LayerChart:
-    """A chart on a ground of its own: a notebook may be dark."""
-    chart.config.background = "white"
-    return chart
+    return bar_chart(lines, ("", "0 is best; ↑ 1 is best"), most=1.0).chart()
 
 
 def column_levels(plan: Iterable[Mapping[str, Any]]) -> Picture | None:
@@ -191,7 +188,7 @@ def column_levels(plan: Iterable[Mapping[str, Any]]) -> Picture | None:
     caption = "Each box is one level of the column's hierarchy; filled boxes are detail taken away."
     if len(order) > len(shown):
         caption += f" Shown are the {len(shown)} most changed of {len(order)} columns."
-    return Picture(svg_of(chart), f"Levels of the recoded columns. {words}.", caption)
+    return Picture(chart.svg(), f"Levels of the recoded columns. {words}.", caption)
 
 
 def png(svg: str, *, scale: float = 2.0) -> bytes:
@@ -214,7 +211,7 @@ def _sized(
     return _size_lines(into, k, after, earlier), into
 
 
-def _size_chart(lines: Sequence[Line], into: Sequence[Bin], k: int | None, counted: Counted) -> alt.LayerChart:
+def _size_chart(lines: Sequence[Line], into: Sequence[Bin], k: int | None, counted: Counted) -> Drawing:
     divider = None if k is None else Divider(next(i for i, b in enumerate(into) if b.low == k), f"k = {k:,}")
     most = max(1.0, *(max(line.after, line.before or 0) for line in lines))
     return bar_chart(lines, ("class size", counted), most=most, divider=divider)

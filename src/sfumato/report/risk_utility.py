@@ -5,34 +5,81 @@ Means are told apart by shape and candidates by number, so the map is readable w
 
 from __future__ import annotations
 
+import dataclasses
+import math
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from sfumato.report import vega as alt
-from sfumato.report.charts import AFTER, ALARM, BEFORE, FONT, INK, SOFT, data_of, svg_of
+from sfumato.report.charts import shortened
+from sfumato.report.drawing import (
+    AFTER,
+    ALARM,
+    BEFORE,
+    FILLED,
+    FONT,
+    INK,
+    SOFT,
+    Axis,
+    Drawing,
+    Line,
+    Mark,
+    Pen,
+    Shape,
+    Text,
+    draw_axes,
+    percentages,
+    plain_numbers,
+    rounded_out,
+    staircase,
+    ticks,
+    width_of,
+)
 from sfumato.report.measures import judges_detail, meaning_of, title_of
 from sfumato.report.pages import as_shown, as_yaml, rendered
 from sfumato.report.pictures import Picture, png
 from sfumato.report.wording import humanised, number, percent
 
+if TYPE_CHECKING:
+    import altair as alt
+
 WIDTH, HEIGHT = 560, 360
-SHAPES = ("circle", "square", "triangle-up", "diamond", "cross", "triangle-down", "triangle-left", "triangle-right")
-GRID = "#e6eaee"
+SHAPES: tuple[Shape, ...] = (
+    "circle",
+    "square",
+    "triangle-up",
+    "diamond",
+    "cross",
+    "triangle-down",
+    "triangle-left",
+    "triangle-right",
+)
+EDGE = 5
+"""Room that is left around everything."""
+LONGEST_MEANS = 40
+LEGEND = HEIGHT + 60
 
 
 def picture_of(comparison: Mapping[str, Any]) -> Picture:
     """The map as a picture with its numbers in words."""
-    return Picture(svg_of(chart_of(comparison)), _in_words(comparison), _caption(comparison))
+    words = _in_words(comparison)
+    return Picture(drawing_of(comparison).svg(words), words, _caption(comparison))
 
 
 def png_of(comparison: Mapping[str, Any]) -> bytes:
     """The map as a PNG file."""
-    return png(svg_of(chart_of(comparison, background="white")))
+    return png(drawing_of(comparison).svg())
 
 
 def svg_on_white(comparison: Mapping[str, Any]) -> str:
     """The map for a notebook, which may be dark."""
-    return svg_of(chart_of(comparison, background="white"))
+    made = drawing_of(comparison)
+    made.ground = "white"
+    return made.svg(_in_words(comparison))
+
+
+def chart_of(comparison: Mapping[str, Any]) -> alt.LayerChart:
+    """The map as a chart, for a notebook."""
+    return drawing_of(comparison).chart()
 
 
 def front_told(comparison: Mapping[str, Any]) -> str:
@@ -85,27 +132,40 @@ def comparison_page(comparison: Mapping[str, Any]) -> str:
     )
 
 
-def chart_of(comparison: Mapping[str, Any], *, background: str = "transparent") -> alt.LayerChart:
-    """The map as a chart."""
+def drawing_of(comparison: Mapping[str, Any]) -> Drawing:
+    """The map: the front behind, then what keeps its promises, what does not, numbers, and the means below."""
     dots = dots_of(comparison)
-    front = [dot for dot in dots if dot["front"]]
-    layers = [
-        _line(sorted(front, key=lambda dot: (dot["x"], dot["y"])), dots),
-        _points([dot for dot in dots if dot["holds"]], dots, filled=True),
-        _points([dot for dot in dots if not dot["holds"]], dots, filled=False),
-        _numbers(dots),
-    ]
-    chart = alt.LayerChart(layer=layers if dots else [_nothing()], width=WIDTH, height=HEIGHT)
-    chart.config = alt.Config(font="sans-serif", aria=False, background=background, view=alt.ViewConfig(stroke=None))
-    return chart
-
-
-def _nothing() -> alt.Chart:
-    """What a map without candidates says; an empty legend would have no size that can be drawn."""
-    mark = data_of([{"text": "no candidate could be measured"}]).mark_text(fontSize=FONT, color=SOFT)
-    x, y = alt.XValue(WIDTH / 2), alt.YValue(HEIGHT / 2)  # type: ignore[no-untyped-call]
-    made: alt.Chart = mark.encode(x, y, alt.Text("text", type="nominal"))
+    if not dots:
+        return _nothing()
+    chart = Map(_span([dot["x"] for dot in dots]), _span([dot["y"] for dot in dots]))
+    numbers, means = chart.numbers(dots), sorted({dot["means"] for dot in dots})
+    below = LEGEND - HEIGHT + 16 * ((len(means) + 1) // 2) - 2 + EDGE
+    up = chart.up(dots[0]["yt"])
+    right, top = _room(numbers)
+    made = Drawing(WIDTH, HEIGHT, math.ceil(up.title_at + FONT / 2 + EDGE), right, top, below)
+    draw_axes(made, chart.across(dots[0]["xt"]), up)
+    made.drawn.append(chart.front([dot for dot in dots if dot["front"]]))
+    shapes = {one: SHAPES[i % len(SHAPES)] for i, one in enumerate(means)}
+    made.drawn += [chart.mark(dot, shapes) for dot in sorted(dots, key=lambda dot: not dot["holds"])]
+    made.drawn += numbers
+    _add_legend(made, shapes)
     return made
+
+
+def _nothing() -> Drawing:
+    """What a map without candidates says."""
+    made = Drawing(WIDTH, HEIGHT, EDGE, EDGE, EDGE, EDGE)
+    made.text(WIDTH / 2, HEIGHT / 2, "no candidate could be measured", SOFT, align="center")
+    return made
+
+
+def _room(numbers: Sequence[Text]) -> tuple[float, float]:
+    """Room on the right and above for numbers that stand over the edge."""
+    ends = [
+        one.x + {"left": 1, "center": 0.5, "right": 0}[one.align] * width_of(one.words, one.size) for one in numbers
+    ]
+    overhead = [one.size / 2 - one.y for one in numbers]
+    return EDGE + max(1.0, max(ends) - WIDTH), EDGE + math.floor(max(6.0, *overhead))
 
 
 def dots_of(comparison: Mapping[str, Any]) -> list[dict[str, Any]]:
@@ -141,71 +201,85 @@ def _means(candidate: Mapping[str, Any]) -> str:
     return " + ".join(steps) or "nothing"
 
 
-def _x(dots: Sequence[Mapping[str, Any]]) -> alt.X:
-    title = dots[0]["xt"] if dots else ""
-    return alt.X("x", type="quantitative", axis=alt.Axis(title=title, tickCount=6, **_AXIS), scale=_span(dots, "x"))
+@dataclasses.dataclass(frozen=True)
+class Map:
+    """Where utility and risk lie: the range of each axis."""
+
+    utility: tuple[float, float]
+    risk: tuple[float, float]
+
+    def place(self, dot: Mapping[str, Any]) -> tuple[float, float]:
+        """Where a candidate is."""
+        return self.x(dot["x"]), self.y(dot["y"])
+
+    def x(self, value: float) -> float:
+        """Where a utility is."""
+        low, high = self.utility
+        return WIDTH * (value - low) / (high - low)
+
+    def y(self, value: float) -> float:
+        """Where a risk is."""
+        low, high = self.risk
+        return HEIGHT * (1 - (value - low) / (high - low))
+
+    def across(self, title: str) -> Axis:
+        """The axis of the utility."""
+        found = ticks(*self.utility, 6)
+        places = list(zip(map(self.x, found), plain_numbers(found), strict=True))
+        return Axis(places, dashes=BEFORE, title=title, flush=True)
+
+    def up(self, title: str) -> Axis:
+        """The axis of the risk; its title keeps clear of the numbers."""
+        found = ticks(*self.risk, 6)
+        words = percentages(found)
+        room = 7 + max(width_of(one, FONT - 1) for one in words) + 8 + FONT / 2
+        return Axis(list(zip(map(self.y, found), words, strict=True)), dashes=BEFORE, title=title, title_at=room)
+
+    def front(self, front: Sequence[Mapping[str, Any]]) -> Line:
+        """A staircase, with what the front beats behind it: between two candidates there is none, so no line joins them."""
+        better = any("better" in dot["xt"] for dot in front)
+        corners = [self.place(dot) for dot in sorted(front, key=lambda dot: (dot["x"], dot["y"]))]
+        return Line(staircase(corners, first_down=better), Pen(stroke=AFTER, width=2))
+
+    def mark(self, dot: Mapping[str, Any], shapes: Mapping[str, Shape]) -> Mark:
+        """A candidate: filled where it keeps its promises."""
+        pen = Pen(FILLED, AFTER, 1.6) if dot["holds"] else Pen("white", ALARM, 1.6)
+        return Mark(*self.place(dot), shapes[dot["means"]], 130, pen, dot["name"])
+
+    def numbers(self, dots: Sequence[Mapping[str, Any]]) -> list[Text]:
+        """The number of each candidate beside its mark, on the first side where no other number is in the way."""
+        found = []
+        for (dx, dy, align), group in _sided(dots, SIDES).items():
+            for dot in group:
+                x, y = self.place(dot)
+                found.append(Text(x + dx, y + dy, dot["number"], Pen(INK), align, FONT - 1))
+        return found
 
 
-def _y(dots: Sequence[Mapping[str, Any]]) -> alt.Y:
-    axis = alt.Axis(title=dots[0]["yt"] if dots else "", format="~%", tickCount=6, **_AXIS)
-    return alt.Y("y", type="quantitative", axis=axis, scale=_span(dots, "y"))
+SIDES = [
+    (11, -9, "left"),
+    (-11, -9, "right"),
+    (11, 11, "left"),
+    (-11, 11, "right"),
+    (0, -17, "center"),
+    (0, 19, "center"),
+]
 
 
-def _span(dots: Sequence[Mapping[str, Any]], axis: str) -> alt.Scale:
-    """From 0 to the largest; a range must be given where nothing was measured, or the picture has no size."""
-    values = [dot[axis] for dot in dots]
+def _span(values: Sequence[float]) -> tuple[float, float]:
+    """From 0 to the largest, and on to a round number; a range that is none where nothing differs from 0."""
     low, high = min([0.0, *values]), max([0.0, *values])
-    return alt.Scale(domain=[low, high if high > low else low + 1.0], nice=True)
+    return rounded_out(low, high if high > low else low + 1.0)
 
 
-def _line(front: Sequence[Mapping[str, Any]], every: Sequence[Mapping[str, Any]]) -> alt.Chart:
-    """A staircase, with what the front beats behind it: between two candidates there is none, so no line joins them."""
-    better = any("better" in dot["xt"] for dot in front)
-    pen: dict[str, Any] = {"color": AFTER, "strokeWidth": 2, "interpolate": "step-before" if better else "step-after"}
-    made: alt.Chart = data_of(front).mark_line(**pen).encode(_x(every), _y(every))
-    return made
-
-
-def _points(dots: Sequence[Mapping[str, Any]], every: Sequence[Mapping[str, Any]], *, filled: bool) -> alt.Chart:
-    known = sorted({dot["means"] for dot in every})
-    shape = alt.Shape(
-        "means",
-        type="nominal",
-        scale=alt.Scale(domain=known, range=[SHAPES[i % len(SHAPES)] for i in range(len(known))]),
-        legend=alt.Legend(
-            title=None,
-            orient="bottom",
-            columns=2,
-            columnPadding=28,
-            labelLimit=260,
-            labelFontSize=FONT - 1,
-            labelColor=INK,
-        ),
-    )
-    pen: dict[str, Any] = {"size": 130, "strokeWidth": 1.6, "stroke": AFTER if filled else ALARM, "opacity": 1}
-    made: alt.Chart = (
-        data_of(dots)
-        .mark_point(filled=filled, fill="#7ba7cf" if filled else "white", **pen)
-        .encode(_x(every), _y(every), shape, alt.Tooltip("name", type="nominal"))
-    )
-    return made
-
-
-def _numbers(dots: Sequence[Mapping[str, Any]]) -> alt.LayerChart:
-    """The number of each candidate beside its mark, on the first side where no other number is in the way."""
-    sides = [
-        (11, -9, "left"),
-        (-11, -9, "right"),
-        (11, 11, "left"),
-        (-11, 11, "right"),
-        (0, -17, "center"),
-        (0, 19, "center"),
-    ]
-    layers: list[alt.Chart] = []
-    for (dx, dy, align), group in _sided(dots, sides).items():
-        pen: dict[str, Any] = {"fontSize": FONT - 1, "dx": dx, "dy": dy, "align": align, "color": INK}
-        layers.append(data_of(group).mark_text(**pen).encode(_x(dots), _y(dots), alt.Text("number", type="nominal")))
-    return alt.LayerChart(layer=layers)
+def _add_legend(made: Drawing, shapes: Mapping[str, Shape]) -> None:
+    """The means by shape in two columns below the map."""
+    told = [(shortened(means, LONGEST_MEANS), shape) for means, shape in shapes.items()]
+    second = math.ceil(17 + max(width_of(means, FONT - 1) for means, _ in told[::2]) + 28)
+    for i, (means, shape) in enumerate(told):
+        x, y = (i % 2) * second, LEGEND + 6.75 + 16 * (i // 2)
+        made.drawn.append(Mark(x + 6.5, y, shape, 100, Pen(FILLED, AFTER, 1.5)))
+        made.text(x + 17, y, means, size=FONT - 1)
 
 
 def _sided(dots: Sequence[Mapping[str, Any]], sides: Sequence[Any]) -> dict[Any, list[Mapping[str, Any]]]:
@@ -226,12 +300,6 @@ def _sided(dots: Sequence[Mapping[str, Any]], sides: Sequence[Any]) -> dict[Any,
         placed.append(middles[best])
         found.setdefault(side, []).append(dot)
     return found
-
-
-_AXIS: dict[str, Any] = {
-    "labelColor": INK, "titleColor": SOFT, "labelFontSize": FONT - 1, "titleFontSize": FONT, "titleFontWeight": 400,
-    "grid": True, "gridColor": GRID, "domainColor": SOFT, "tickColor": BEFORE, "titlePadding": 8,
-}  # fmt: skip
 
 
 def _in_words(comparison: Mapping[str, Any]) -> str:

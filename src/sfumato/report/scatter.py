@@ -11,16 +11,31 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from sfumato.report import vega as alt
-from sfumato.report.charts import AFTER, ALARM, BEFORE, FONT, INK, SOFT, data_of, svg_of
+from sfumato.report.drawing import (
+    AFTER,
+    ALARM,
+    BEFORE,
+    FILLED,
+    SOFT,
+    Align,
+    Axis,
+    Drawing,
+    Line,
+    Mark,
+    Pen,
+    Text,
+    draw_axes,
+    percentages,
+    plain_numbers,
+    staircase,
+    ticks,
+)
 from sfumato.report.pictures import Picture
 from sfumato.report.wording import humanised, number, percent
 
 WIDTH, HEIGHT = 424, 300
-PADDING = {"left": 64, "right": 12, "top": 34, "bottom": 52}
+LEFT, RIGHT, TOP, BOTTOM = 64, 12, 34, 52
 LABEL_WIDTH = 46
-GRID = "#e6eaee"
-FILLED = "#7ba7cf"
 
 
 def loss_risk_map(alternatives: Mapping[str, Any]) -> Picture | None:
@@ -33,83 +48,69 @@ def loss_risk_map(alternatives: Mapping[str, Any]) -> Picture | None:
         return None
     name = humanised(alternatives["objective"])
     everything = [*cloud, *front, chosen]
-    plane = Plane(
-        _domain([dot["score"] for dot in everything]), _decades([dot["marketer_risk"] for dot in everything]), name
-    )
-    layers = [
-        plane.heading(),
-        plane.dots([dot for dot in cloud if not dot["within_budget"]], filled=False),
-        plane.dots([dot for dot in cloud if dot["within_budget"]], filled=True),
-        plane.staircase(front),
-        *plane.marked(chosen, "chosen"),
-    ]
-    return Picture(svg_of(_framed(layers)), _in_words(alternatives, name), _caption(alternatives, name))
+    plane = Plane(_domain([dot["score"] for dot in everything]), _decades([dot["marketer_risk"] for dot in everything]))
+    made = Drawing(WIDTH, HEIGHT, LEFT, RIGHT, TOP, BOTTOM)
+    draw_axes(made, plane.across(f"{name} (worse →)"), plane.up())
+    made.text(8 - LEFT, -18, "↑ marketer risk (worse)", SOFT)
+    made.drawn += plane.dots([dot for dot in cloud if not dot["within_budget"]], RING)
+    made.drawn += plane.dots([dot for dot in cloud if dot["within_budget"]], DOT)
+    made.drawn += plane.front(front)
+    made.drawn += plane.marked(chosen, "chosen")
+    return Picture(made.svg(), _in_words(alternatives, name), _caption(alternatives, name))
 
 
 @dataclasses.dataclass(frozen=True)
 class Plane:
-    """Where scores and risks lie: the range of each axis, and what the score is called."""
+    """Where scores and risks lie: the range of each axis."""
 
     scores: tuple[float, float]
     risks: tuple[float, float]
-    name: str
 
-    def x(self) -> alt.X:
-        """The channel of the score."""
-        axis = alt.Axis(title=f"{self.name} (worse →)", tickCount=6, **_AXIS)
-        scale = alt.Scale(domain=list(self.scores), nice=False, zero=False)
-        return alt.X("x", type="quantitative", axis=axis, scale=scale)
+    def x(self, score: float) -> float:
+        """Where a score is."""
+        low, high = self.scores
+        return WIDTH * (score - low) / (high - low)
 
-    def y(self) -> alt.Y:
-        """The channel of the risk."""
-        axis = alt.Axis(title=None, values=_ticks(*self.risks), format="~%", **_AXIS)
-        scale = alt.Scale(type="log", domain=list(self.risks), nice=False)
-        return alt.Y("y", type="quantitative", axis=axis, scale=scale)
+    def y(self, risk: float) -> float:
+        """Where a risk is; the axis is logarithmic."""
+        low, high = self.risks
+        return HEIGHT * (1 - math.log(risk / low) / math.log(high / low))
 
-    def heading(self) -> alt.Chart:
-        """What the upright axis shows, written above it so that nobody has to turn the head."""
-        mark = data_of([{"text": "↑ marketer risk (worse)"}]).mark_text(align="left", fontSize=FONT, color=SOFT)
-        x, y = alt.XValue(8 - PADDING["left"]), alt.YValue(-18)  # type: ignore[no-untyped-call]
-        return _placed(mark, x, y, alt.Text("text", type="nominal"))
+    def place(self, node: Mapping[str, Any]) -> tuple[float, float]:
+        """Where a node is."""
+        return self.x(node["score"]), self.y(node["marketer_risk"])
 
-    def dots(self, found: Sequence[Mapping[str, Any]], *, filled: bool) -> alt.Chart:
+    def across(self, title: str) -> Axis:
+        """The axis of the score."""
+        found = ticks(*self.scores, 6)
+        return Axis(list(zip(map(self.x, found), plain_numbers(found), strict=True)), title=title)
+
+    def up(self) -> Axis:
+        """The axis of the risk; what it shows is written above it, so that nobody has to turn the head."""
+        found = _ticks(*self.risks)
+        return Axis(list(zip(map(self.y, found), percentages(found), strict=True)))
+
+    def dots(self, found: Sequence[Mapping[str, Any]], pen: Pen) -> list[Mark]:
         """Nodes as dots, larger where one stands for more of them."""
-        rows = [
-            {"x": dot["score"], "y": dot["marketer_risk"], "size": 9 + 5 * math.log2(dot["nodes"])} for dot in found
-        ]
-        dots = data_of(rows)
-        if filled:
-            mark = dots.mark_point(fill=FILLED, stroke=AFTER, strokeWidth=0.5, filled=True, opacity=1)
-        else:
-            mark = dots.mark_point(stroke=BEFORE, strokeWidth=0.8)
-        return _placed(mark, self.x(), self.y(), alt.Size("size", type="quantitative", scale=None, legend=None))
+        return [Mark(*self.place(dot), "circle", 9 + 5 * math.log2(dot["nodes"]), pen) for dot in found]
 
-    def staircase(self, front: Sequence[Mapping[str, Any]]) -> alt.Chart:
+    def front(self, front: Sequence[Mapping[str, Any]]) -> list[Line | Mark]:
         """The front as a line: what is reachable lies on it, or above and to the right."""
-        rows = [{"x": dot["score"], "y": dot["marketer_risk"]} for dot in front]
-        point: dict[str, Any] = {"filled": True, "size": 26, "color": AFTER}
-        mark = data_of(rows).mark_line(interpolate="step-after", color=AFTER, strokeWidth=2, point=point)
-        return _placed(mark, self.x(), self.y())
+        corners = list(map(self.place, front))
+        dots = [Mark(x, y, "circle", 26, Pen(AFTER)) for x, y in corners]
+        return [Line(staircase(corners), Pen(stroke=AFTER, width=2)), *dots]
 
-    def marked(self, chosen: Mapping[str, Any], label: str) -> list[alt.Chart]:
+    def marked(self, chosen: Mapping[str, Any], label: str) -> list[Mark | Text]:
         """The chosen node and its name, below the front to the left, where no other node is, if there is room."""
-        row = [{"x": chosen["score"], "y": chosen["marketer_risk"], "text": label}]
-        diamond = data_of(row).mark_point(
-            shape="diamond", size=170, fill=ALARM, stroke="white", strokeWidth=2, opacity=1
-        )
-        room = WIDTH * (chosen["score"] - self.scores[0]) / (self.scores[1] - self.scores[0]) > LABEL_WIDTH
-        side: dict[str, Any] = {"align": "right", "dx": 8, "dy": 18} if room else {"align": "left", "dx": 8, "dy": -14}
-        pen: dict[str, Any] = {"fontSize": FONT, "fontWeight": 600, "baseline": "middle", **side}
-        halo = data_of(row).mark_text(stroke="white", strokeWidth=4, color="white", **pen)
-        text = data_of(row).mark_text(color=ALARM, **pen)
-        words = alt.Text("text", type="nominal")
-        return [_placed(diamond, self.x(), self.y()), *(_placed(t, self.x(), self.y(), words) for t in (halo, text))]
+        x, y = self.place(chosen)
+        room = x > LABEL_WIDTH
+        side: Align = "right" if room else "left"
+        halo, ink = Pen("white", "white", 4), Pen(ALARM)
+        words = [Text(x + 8, y + (18 if room else -14), label, pen, side, bold=True) for pen in (halo, ink)]
+        return [Mark(x, y, "diamond", 170, Pen(ALARM, "white", 2)), *words]
 
 
-_AXIS: dict[str, Any] = {
-    "labelColor": INK, "titleColor": SOFT, "labelFontSize": FONT - 1, "titleFontSize": FONT, "titleFontWeight": 400,
-    "grid": True, "gridColor": GRID, "domainColor": SOFT, "tickColor": SOFT, "titlePadding": 8, "labelFlush": False,
-}  # fmt: skip
+DOT, RING = Pen(FILLED, AFTER, 0.5), Pen(None, BEFORE, 0.8, opacity=0.7)
 
 
 def _domain(values: Sequence[float]) -> tuple[float, float]:
@@ -148,16 +149,3 @@ def _caption(alternatives: Mapping[str, Any], name: str) -> str:
         f"All {nodes:,} nodes by {name} and marketer risk; a dot may stand for several. Filled dots: the {within:,} within the "
         f"suppression budget; rings: beyond it. Line: within the budget nothing has less {name} and less risk at once."
     )
-
-
-def _framed(layers: Sequence[alt.Chart]) -> alt.LayerChart:
-    chart = alt.LayerChart(layer=list(layers), width=WIDTH, height=HEIGHT, autosize=alt.AutoSizeParams(type="none"))
-    chart.padding = PADDING
-    view = alt.ViewConfig(stroke=None)
-    chart.config = alt.Config(font="sans-serif", aria=False, background="transparent", view=view)
-    return chart
-
-
-def _placed(mark: alt.Chart, *channels: Any) -> alt.Chart:
-    placed: alt.Chart = mark.encode(*channels)
-    return placed

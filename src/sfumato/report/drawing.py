@@ -1,0 +1,464 @@
+"""Drawings: bars, rules, marks and texts at places that are given, written as SVG, or as an Altair chart where one is asked for.
+
+Nothing is measured from fonts, so the same numbers give the same SVG on every machine. Places are pixels from the upper left
+corner of the plot; a drawing knows how much room is around it.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import html
+import itertools
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Literal
+
+if TYPE_CHECKING:
+    import altair as alt
+
+INK, SOFT, BEFORE, AFTER, ALARM = "#1b2430", "#566070", "#8c95a1", "#0b5394", "#a33b00"
+GRID, FILLED, FRAME = "#e6eaee", "#7ba7cf", "#888"
+FONT = 14
+DASHES = "5,4"
+Align = Literal["left", "center", "right"]
+ANCHORS: Mapping[Align, str] = {"left": "start", "center": "middle", "right": "end"}
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Pen:
+    """How a shape is filled and outlined; None is no ink."""
+
+    fill: str | None = None
+    stroke: str | None = None
+    width: float = 1.0
+    opacity: float = 1.0
+    dashed: bool = False
+
+    def attributes(self) -> str:
+        """The pen in SVG."""
+        told = f' fill="{self.fill}"' if self.fill else ' fill="none"'
+        if self.stroke:
+            told += f' stroke="{self.stroke}" stroke-width="{_number(self.width)}"'
+        if self.dashed:
+            told += f' stroke-dasharray="{DASHES}"'
+        return told if self.opacity == 1 else f'{told} opacity="{_number(self.opacity)}"'
+
+    def as_mark(self) -> dict[str, Any]:
+        """The pen in Vega-Lite."""
+        dash = {"strokeDash": [int(part) for part in DASHES.split(",")]} if self.dashed else {}
+        ink = {"fill": self.fill, "stroke": self.stroke, "strokeWidth": self.width if self.stroke else 0}
+        return {**ink, "opacity": self.opacity, **dash}
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Rect:
+    """An upright rectangle."""
+
+    x: float
+    y: float
+    width: float
+    height: float
+    pen: Pen
+
+    def svg(self) -> str:
+        """The rectangle in SVG."""
+        place = (
+            f'x="{_number(self.x)}" y="{_number(self.y)}" width="{_number(self.width)}" height="{_number(self.height)}"'
+        )
+        return f"<rect {place}{self.pen.attributes()}/>"
+
+    def as_mark(self) -> dict[str, Any]:
+        """What all rectangles of one layer of a chart share."""
+        return {"type": "rect", **self.pen.as_mark()}
+
+    def as_rows(self) -> list[dict[str, Any]]:
+        """The rectangle as data of a chart."""
+        return [{"x": self.x, "y": self.y, "x2": self.x + self.width, "y2": self.y + self.height}]
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Line:
+    """A line through points."""
+
+    points: tuple[tuple[float, float], ...]
+    pen: Pen
+
+    def svg(self) -> str:
+        """The line in SVG: a straight one as a line, others as a path."""
+        if len(self.points) == 2:
+            (x1, y1), (x2, y2) = self.points
+            place = f'x1="{_number(x1)}" y1="{_number(y1)}" x2="{_number(x2)}" y2="{_number(y2)}"'
+            return f"<line {place}{self.pen.attributes()}/>"
+        path = "L".join(f"{_number(x)},{_number(y)}" for x, y in self.points)
+        return f'<path d="M{path}"{self.pen.attributes()}/>' if path else ""
+
+    def as_mark(self) -> dict[str, Any]:
+        """A layer of its own: two lines in one would be joined."""
+        return {"type": "line", **self.pen.as_mark()}
+
+    def as_rows(self) -> list[dict[str, Any]]:
+        """The points of the line in their order."""
+        return [{"x": x, "y": y, "order": i} for i, (x, y) in enumerate(self.points)]
+
+
+Shape = Literal[
+    "circle", "square", "diamond", "cross", "triangle-up", "triangle-down", "triangle-left", "triangle-right"
+]
+_TALL = math.sqrt(3) / 2
+OUTLINES: Mapping[Shape, Sequence[tuple[float, float]]] = {
+    "square": [(-1, -1), (1, -1), (1, 1), (-1, 1)],
+    "diamond": [(-1, 0), (0, -1), (1, 0), (0, 1)],
+    "cross": [(-1, -0.4), (-1, 0.4), (-0.4, 0.4), (-0.4, 1), (0.4, 1), (0.4, 0.4), (1, 0.4), (1, -0.4), (0.4, -0.4),
+              (0.4, -1), (-0.4, -1), (-0.4, -0.4)],
+    "triangle-up": [(0, -_TALL), (-1, _TALL), (1, _TALL)],
+    "triangle-down": [(0, _TALL), (-1, -_TALL), (1, -_TALL)],
+    "triangle-left": [(-_TALL, 0), (_TALL, -1), (_TALL, 1)],
+    "triangle-right": [(_TALL, 0), (-_TALL, -1), (-_TALL, 1)],
+}  # fmt: skip
+"""Corners of each shape for a half width of 1; a circle has none."""
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Mark:
+    """A shape around a place. ``size`` is the square of its width; ``title`` is shown to who points at it."""
+
+    x: float
+    y: float
+    shape: Shape
+    size: float
+    pen: Pen
+    title: str = ""
+
+    def svg(self) -> str:
+        """The mark in SVG."""
+        half, ink = self.half, self.pen.attributes()
+        if self.shape == "circle":
+            kind, place = "circle", f'cx="{_number(self.x)}" cy="{_number(self.y)}" r="{_number(half)}"'
+        else:
+            path = "L".join(
+                f"{_number(self.x + half * a)},{_number(self.y + half * b)}" for a, b in OUTLINES[self.shape]
+            )
+            kind, place = "path", f'd="M{path}Z"'
+        told = f"><title>{escaped(self.title)}</title></{kind}>" if self.title else "/>"
+        return f"<{kind} {place}{ink}{told}"
+
+    @property
+    def half(self) -> float:
+        """Half the width."""
+        return math.sqrt(self.size) / 2
+
+    def as_mark(self) -> dict[str, Any]:
+        """What all marks of one layer of a chart share."""
+        return {"type": "point", "shape": self.shape, **self.pen.as_mark()}
+
+    def as_rows(self) -> list[dict[str, Any]]:
+        """The mark as data of a chart."""
+        return [{"x": self.x, "y": self.y, "size": self.size, "title": self.title}]
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Text:
+    """Words beside a place, in the middle of it from above to below; turned around it and then moved by ``dx`` where they stand aslant."""
+
+    x: float
+    y: float
+    words: str
+    pen: Pen
+    align: Align = "left"
+    size: float = FONT
+    bold: bool = False
+    angle: float = 0.0
+    dx: float = 0.0
+
+    def svg(self) -> str:
+        """The words in SVG. Where a line of text has its middle differs between browsers, so letters are put on their base line."""
+        down = round(0.3 * self.size)
+        place = f'x="{_number(self.x + self.dx)}" y="{_number(self.y + down)}"'
+        if self.angle:
+            turned = f"translate({_number(self.x)},{_number(self.y)}) rotate({_number(self.angle)})"
+            place = f'transform="{turned}" x="{_number(self.dx)}" y="{down}"'
+        look = f' text-anchor="{ANCHORS[self.align]}" font-size="{_number(self.size)}"{self.pen.attributes()}'
+        weight = ' font-weight="600"' if self.bold else ""
+        return f"<text {place}{look}{weight}>{escaped(self.words)}</text>"
+
+    def as_mark(self) -> dict[str, Any]:
+        """What all texts of one layer of a chart share."""
+        look = {
+            "align": self.align,
+            "baseline": "middle",
+            "fontSize": self.size,
+            "fontWeight": 600 if self.bold else 400,
+        }
+        return {"type": "text", **self.pen.as_mark(), **look, "angle": self.angle % 360, "dx": self.dx}
+
+    def as_rows(self) -> list[dict[str, Any]]:
+        """The words as data of a chart."""
+        return [{"x": self.x, "y": self.y, "words": self.words}]
+
+
+Drawn = Rect | Line | Mark | Text
+
+
+@dataclasses.dataclass
+class Drawing:
+    """What is drawn, from behind to front, in a plot with room around it; the ground is that of the page if none is given."""
+
+    width: float
+    height: float
+    left: float = 0
+    right: float = 0
+    top: float = 0
+    bottom: float = 0
+    ground: str = ""
+    drawn: list[Drawn] = dataclasses.field(default_factory=list)
+
+    @property
+    def extent(self) -> tuple[int, int]:
+        """Width and height of the whole picture."""
+        return math.ceil(self.left + self.width + self.right), math.ceil(self.top + self.height + self.bottom)
+
+    def rect(self, x: float, y: float, width: float, height: float, pen: Pen) -> None:
+        """Add a rectangle."""
+        self.drawn.append(Rect(x, y, width, height, pen))
+
+    def rule(self, start: tuple[float, float], end: tuple[float, float], pen: Pen) -> None:
+        """Add a straight line."""
+        self.drawn.append(Line((start, end), pen))
+
+    def text(self, x: float, y: float, words: str, colour: str = INK, **look: Any) -> None:
+        """Add words; ``look`` as :class:`Text` names it."""
+        self.drawn.append(Text(x, y, words, Pen(colour), **look))
+
+    def svg(self, label: str = "") -> str:
+        """The drawing as SVG; ``label`` tells who cannot see it what it shows, where no page around it does."""
+        width, height = self.extent
+        named = f' role="img" aria-label="{html.escape(_printed(label))}"' if label else ""
+        opening = f'<svg xmlns="http://www.w3.org/2000/svg" width="{width}" height="{height}" viewBox="0 0 {width} {height}"{named}>'
+        ground = f'<rect width="100%" height="100%" fill="{self.ground}"/>' if self.ground else ""
+        place = f'transform="translate({_number(self.left)},{_number(self.top)})"'
+        shapes = "".join(one.svg() for one in self.drawn)
+        return f'{opening}{ground}<g {place} font-family="sans-serif" stroke-miterlimit="10">{shapes}</g></svg>'
+
+    def chart(self) -> alt.LayerChart:
+        """The drawing as an Altair chart on white: a notebook may be dark."""
+        import altair as alt
+
+        width, height = self.extent
+        view = {"autosize": "none", "padding": 0, "width": width, "height": height}
+        config = {"font": "sans-serif", "aria": False, "background": "white", "view": {"stroke": None}}
+        plain = {**view, "config": config, "layer": list(self._layers())}
+        made: alt.LayerChart = alt.LayerChart.from_dict(plain, validate=False)
+        return made
+
+    def _layers(self) -> Iterator[dict[str, Any]]:
+        """Neighbours of one look share a layer; every line has one of its own."""
+        width, height = self.extent
+        alike = itertools.groupby(
+            enumerate(self.drawn), lambda n: (n[0] if isinstance(n[1], Line) else -1, n[1].as_mark())
+        )
+        for (_, mark), group in alike:
+            rows = [row for _, one in group for row in one.as_rows()]
+            places = {"x": _pixels("x", -self.left, width), "y": _pixels("y", -self.top, height)}
+            yield {"data": {"values": rows}, "mark": mark, "encoding": places | _CHANNELS[mark["type"]]}
+
+
+_CHANNELS: Mapping[str, dict[str, Any]] = {
+    "rect": {"x2": {"field": "x2"}, "y2": {"field": "y2"}},
+    "line": {"order": {"field": "order", "type": "quantitative"}},
+    "point": {
+        "size": {"field": "size", "type": "quantitative", "scale": None, "legend": None},
+        "tooltip": {"field": "title", "type": "nominal"},
+    },
+    "text": {"text": {"field": "words", "type": "nominal"}},
+}
+
+
+def _pixels(axis: str, start: float, length: float) -> dict[str, Any]:
+    """The channel that takes places as they are."""
+    scale = {"domain": [start, start + length], "range": [0, length], "nice": False, "zero": False}
+    return {"field": axis, "type": "quantitative", "axis": None, "scale": scale}
+
+
+def escaped(words: str) -> str:
+    r"""Words as they may stand in SVG: nothing in them opens or closes an element, and signs that XML cannot hold are blanks.
+
+    >>> escaped('<b>"a" & b</b>'), escaped("tab\tnull\x00")
+    ('&lt;b&gt;"a" &amp; b&lt;/b&gt;', 'tab null ')
+    """
+    return html.escape(_printed(words), quote=False)
+
+
+def _printed(words: str) -> str:
+    return words if words.isprintable() else "".join(c if c.isprintable() else " " for c in words)
+
+
+def _number(value: float) -> str:
+    """A place in hundredths of a pixel, no longer than it must be.
+
+    >>> _number(12.0), _number(0.125), _number(-0.001), _number(99.999)
+    ('12', '0.12', '0', '100')
+    """
+    rounded = round(value, 2)
+    whole = int(rounded)
+    return str(whole) if whole == rounded else repr(float(rounded))
+
+
+def staircase(corners: Sequence[tuple[float, float]], *, first_down: bool = False) -> tuple[tuple[float, float], ...]:
+    """The way from corner to corner without slopes: across and then down, or down and then across.
+
+    >>> staircase([(0, 1), (2, 3)]), staircase([(0, 1), (2, 3)], first_down=True)
+    (((0, 1), (2, 1), (2, 3)), ((0, 1), (0, 3), (2, 3)))
+    """
+    between = [((a, d) if first_down else (c, b)) for (a, b), (c, d) in itertools.pairwise(corners)]
+    return (
+        tuple(itertools.chain.from_iterable(zip(corners, [*between, corners[-1]], strict=True)))[:-1] if corners else ()
+    )
+
+
+# Axes.
+
+
+@dataclasses.dataclass(frozen=True)
+class Axis:
+    """Places along one side of a plot with their words, and how they look."""
+
+    ticks: Sequence[tuple[float, str]]
+    size: float = FONT - 1
+    words: str = INK
+    lines: str = SOFT
+    dashes: str = SOFT
+    title: str = ""
+    title_size: float = FONT
+    title_at: float = 35
+    """How far the middle of the title is from the axis."""
+    flush: bool = False
+    """Words at the ends of a lying axis stay within the plot."""
+
+
+def draw_axes(drawing: Drawing, across: Axis | None = None, up: Axis | None = None) -> None:
+    """A lying axis at the foot and an upright one on the left, their grid behind everything; lines lie in the middle of pixels and are sharp."""
+    width, height = drawing.width, drawing.height
+    for axis, lying in ((across, True), (up, False)):
+        for at, _ in axis.ticks if axis else ():
+            line = _sharp(at)
+            start, end = ((line, 0.5), (line, height + 0.5)) if lying else ((0.5, line), (width + 0.5, line))
+            drawing.rule(start, end, Pen(stroke=GRID))
+    if across:
+        _lying(drawing, across)
+    if up:
+        _upright(drawing, up)
+
+
+def _sharp(at: float) -> float:
+    return math.floor(at + 0.5) + 0.5
+
+
+def _lying(drawing: Drawing, axis: Axis) -> None:
+    width, foot = drawing.width, drawing.height + 0.5
+    below = 7 + round(0.79 * axis.size) - round(0.3 * axis.size)  # the letters hang from there
+    for at, _ in axis.ticks:
+        drawing.rule((_sharp(at), foot), (_sharp(at), foot + 5), Pen(stroke=axis.dashes))
+    for at, words in _apart(axis):
+        side = "center" if not axis.flush else "left" if at <= 1 else "right" if at >= width - 1 else "center"
+        drawing.text(at + 0.5, foot + below, words, axis.words, align=side, size=axis.size)
+    drawing.rule((0.5, foot), (width + 0.5, foot), Pen(stroke=axis.lines))
+    if axis.title:
+        drawing.text(width / 2 + 0.5, foot + axis.title_at, axis.title, SOFT, align="center", size=axis.title_size)
+
+
+def _upright(drawing: Drawing, axis: Axis) -> None:
+    height = drawing.height
+    for at, _ in axis.ticks:
+        drawing.rule((-4.5, _sharp(at)), (0.5, _sharp(at)), Pen(stroke=axis.dashes))
+    for at, words in axis.ticks:
+        drawing.text(-6.5, at + 0.5, words, axis.words, align="right", size=axis.size)
+    drawing.rule((0.5, height + 0.5), (0.5, 0.5), Pen(stroke=axis.lines))
+    if axis.title:
+        place = (0.5 - axis.title_at, height / 2 + 0.5)
+        drawing.text(*place, axis.title, SOFT, align="center", size=axis.title_size, angle=-90)
+
+
+def _apart(axis: Axis) -> Sequence[tuple[float, str]]:
+    """The ticks whose words do not run into each other: every second, fourth … where all would."""
+    shown = axis.ticks
+    while any(b - a < (_half(axis, v) + _half(axis, w)) for (a, v), (b, w) in itertools.pairwise(shown)):
+        shown = shown[::2]
+    return shown
+
+
+def _half(axis: Axis, words: str) -> float:
+    return width_of(words, axis.size) / 2
+
+
+def width_of(words: str, size: float) -> float:
+    """About how wide words are in a usual font without serifs.
+
+    >>> round(width_of("100%", 13), 1), round(width_of("global recoding", 13), 1)
+    (33.2, 88.2)
+    """
+    return size * sum(_WIDE.get(letter, 0.667 if letter.isupper() else 0.556) for letter in words)
+
+
+_WIDE = {**dict.fromkeys("ijl'", 0.222), **dict.fromkeys(" .,:;|!ftI/", 0.278), **dict.fromkeys("r()-", 0.333)}
+_WIDE |= {**dict.fromkeys("cksvxyz", 0.5), **dict.fromkeys("mMW", 0.833), "%": 0.889, "w": 0.722}
+
+
+def step_of(low: float, high: float, count: int) -> float:
+    """The distance of about so many round places in a range: 1, 2 or 5 times a power of ten.
+
+    >>> step_of(0, 1, 6), step_of(0, 0.9, 3), step_of(0, 12345, 6)
+    (0.2, 0.2, 2000.0)
+    """
+    raw = (high - low) / count
+    power = math.floor(math.log10(raw))
+    over = raw / 10.0**power
+    factor = 10 if over >= math.sqrt(50) else 5 if over >= math.sqrt(10) else 2 if over >= math.sqrt(2) else 1
+    return factor * 10.0**power if power >= 0 else factor / 10.0**-power
+
+
+def ticks(low: float, high: float, count: int) -> list[float]:
+    """About so many round places within a range.
+
+    >>> ticks(0, 0.7, 3), ticks(-300, -2, 6)
+    ([0.0, 0.2, 0.4, 0.6], [-300.0, -250.0, -200.0, -150.0, -100.0, -50.0])
+    """
+    step = step_of(low, high, count)
+    digits = max(0, -math.floor(math.log10(step)))
+    first, last = math.ceil(low / step - 1e-9), math.floor(high / step + 1e-9)
+    return [round(i * step, digits) for i in range(first, last + 1)]
+
+
+def rounded_out(low: float, high: float) -> tuple[float, float]:
+    """The range that begins and ends at round places.
+
+    >>> rounded_out(0, 0.87), rounded_out(0, 10300)
+    ((0.0, 0.9), (0.0, 11000.0))
+    """
+    for _ in range(3):
+        step = step_of(low, high, 10)
+        digits = max(0, -math.floor(math.log10(step)))
+        low, high = (
+            round(math.floor(low / step + 1e-9) * step, digits),
+            round(math.ceil(high / step - 1e-9) * step, digits),
+        )
+    return low, high
+
+
+def plain_numbers(values: Sequence[float]) -> list[str]:
+    """Evenly spaced numbers with as many digits as tell them apart.
+
+    >>> plain_numbers([-0.5, 0.0, 0.5]), plain_numbers([0.0, 2000.0])
+    (['−0.5', '0.0', '0.5'], ['0', '2,000'])
+    """
+    step = min((b - a for a, b in itertools.pairwise(values)), default=1.0)
+    digits = max(0, -math.floor(math.log10(step) + 1e-9))
+    return [f"{value:,.{digits}f}".replace("-", "−") for value in values]
+
+
+def percentages(values: Sequence[float]) -> list[str]:
+    """Shares as percentages without needless zeros.
+
+    >>> percentages([0.0, 0.005, 0.5, 1e-6])
+    ['0%', '0.5%', '50%', '0.0001%']
+    """
+    return [f"{100 * value:.6f}".rstrip("0").rstrip(".") + "%" for value in values]
