@@ -14,18 +14,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sfumato.report.attacks import attack_chart
-from sfumato.report.charts import Line as Row
-from sfumato.report.charts import bar_chart, level_chart
+from sfumato.report.charts import Line, bar_chart, level_chart
 from sfumato.report.drawing import (
     AFTER,
     INK,
     OUTLINES,
     SOFT,
-    Axis,
     Drawing,
-    Line,
     Mark,
     Pen,
+    Ruler,
+    Stroke,
     draw_axes,
     percentages,
     plain_numbers,
@@ -45,10 +44,10 @@ HOSTILE = '<script>alert(1)</script>&"]]>'
 def everything(words: str = "word") -> Drawing:
     """A drawing with one of each thing."""
     made = Drawing(100, 50, left=20, right=5, top=10, bottom=30)
-    draw_axes(made, Axis([(0, "0"), (100, "1")], title=words, flush=True), Axis([(25, "half")], title=words))
+    draw_axes(made, Ruler([(0, "0"), (100, "1")], title=words, flush=True), Ruler([(25, "half")], title=words))
     made.rect(0, 0, 40, 10, Pen(AFTER, SOFT, opacity=0.5))
     made.rule((0, 20), (100, 20), Pen(stroke=INK, dashed=True))
-    made.drawn.append(Line(staircase([(0, 0), (50, 20), (100, 50)]), Pen(stroke=AFTER, width=2)))
+    made.drawn.append(Stroke(staircase([(0, 0), (50, 20), (100, 50)]), Pen(stroke=AFTER, width=2)))
     made.drawn += [Mark(50, 25, shape, 100, Pen(AFTER), words) for shape in ("circle", *OUTLINES)]
     made.text(10, 10, words, align="right", bold=True)
     made.text(30, 40, words, SOFT, align="center", angle=315, dx=-4)
@@ -95,7 +94,7 @@ def _here() -> dict[str, str]:
 
 DRAWINGS = {
     "everything": everything,
-    "bars": lambda: bar_chart([Row("a", 1, "1", 3, "3"), Row("b", 2, "2", 0, "0")], ("", ""), most=3),
+    "bars": lambda: bar_chart([Line("a", 1, "1", 3, "3"), Line("b", 2, "2", 0, "0")], ("", ""), most=3),
     "levels": lambda: level_chart([("age", 2, 4), ("sex", 1, 1)], ("column", "level"), ["2 of 4", "gone"]),
     "attacks": lambda: attack_chart(samples.full_record()["certificate"]["attacks"]),
     "map": lambda: drawing_of(THREE),
@@ -161,7 +160,7 @@ def test_percentages_are_read_back(share):
 def test_words_of_an_axis_do_not_run_into_each_other():
     words = [(40.0 * i, f"{10**8 * i:,}") for i in range(8)]
     made = Drawing(300, 100)
-    draw_axes(made, Axis(words))
+    draw_axes(made, Ruler(words))
     shown = [one for one in made.drawn if hasattr(one, "words")]
     assert 1 < len(shown) < 8
     for a, b in itertools.pairwise(shown):

@@ -16,9 +16,9 @@ from sfumato.report.drawing import (
     FRAME,
     INK,
     SOFT,
-    Axis,
     Drawing,
     Pen,
+    Ruler,
     draw_axes,
     percentages,
 )
@@ -198,10 +198,10 @@ def _beyond(tried: Mapping[str, Any]) -> float:
     return float(tried.get("beyond_guessing", tried["value"]))
 
 
-def _rates(plot: float) -> Axis:
+def _rates(plot: float) -> Ruler:
     shares = [0, 0.25, 0.5, 0.75, 1] if plot > 200 else [0, 0.5, 1]
     ticks = [(plot * share, words) for share, words in zip(shares, percentages(shares), strict=True)]
-    look = Axis(ticks, SIZE - 1, SOFT, FRAME, FRAME, flush=True)
+    look = Ruler(ticks, SIZE - 1, SOFT, FRAME, FRAME, flush=True)
     return dataclasses.replace(look, title="rate of success", title_size=SIZE, title_at=28)
 
 

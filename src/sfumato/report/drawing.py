@@ -77,7 +77,7 @@ class Rect:
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class Line:
+class Stroke:
     """A line through points."""
 
     points: tuple[tuple[float, float], ...]
@@ -196,7 +196,7 @@ class Text:
         return [{"x": self.x, "y": self.y, "words": self.words}]
 
 
-Drawn = Rect | Line | Mark | Text
+Drawn = Rect | Stroke | Mark | Text
 
 
 @dataclasses.dataclass
@@ -223,7 +223,7 @@ class Drawing:
 
     def rule(self, start: tuple[float, float], end: tuple[float, float], pen: Pen) -> None:
         """Add a straight line."""
-        self.drawn.append(Line((start, end), pen))
+        self.drawn.append(Stroke((start, end), pen))
 
     def text(self, x: float, y: float, words: str, colour: str = INK, **look: Any) -> None:
         """Add words; ``look`` as :class:`Text` names it."""
@@ -254,7 +254,7 @@ class Drawing:
         """Neighbours of one look share a layer; every line has one of its own."""
         width, height = self.extent
         alike = itertools.groupby(
-            enumerate(self.drawn), lambda n: (n[0] if isinstance(n[1], Line) else -1, n[1].as_mark())
+            enumerate(self.drawn), lambda n: (n[0] if isinstance(n[1], Stroke) else -1, n[1].as_mark())
         )
         for (_, mark), group in alike:
             rows = [row for _, one in group for row in one.as_rows()]
@@ -319,7 +319,7 @@ def staircase(corners: Sequence[tuple[float, float]], *, first_down: bool = Fals
 
 
 @dataclasses.dataclass(frozen=True)
-class Axis:
+class Ruler:
     """Places along one side of a plot with their words, and how they look."""
 
     ticks: Sequence[tuple[float, str]]
@@ -335,7 +335,7 @@ class Axis:
     """Words at the ends of a lying axis stay within the plot."""
 
 
-def draw_axes(drawing: Drawing, across: Axis | None = None, up: Axis | None = None) -> None:
+def draw_axes(drawing: Drawing, across: Ruler | None = None, up: Ruler | None = None) -> None:
     """A lying axis at the foot and an upright one on the left, their grid behind everything; lines lie in the middle of pixels and are sharp."""
     width, height = drawing.width, drawing.height
     for axis, lying in ((across, True), (up, False)):
@@ -353,7 +353,7 @@ def _sharp(at: float) -> float:
     return math.floor(at + 0.5) + 0.5
 
 
-def _lying(drawing: Drawing, axis: Axis) -> None:
+def _lying(drawing: Drawing, axis: Ruler) -> None:
     width, foot = drawing.width, drawing.height + 0.5
     below = 7 + round(0.79 * axis.size) - round(0.3 * axis.size)  # the letters hang from there
     for at, _ in axis.ticks:
@@ -366,7 +366,7 @@ def _lying(drawing: Drawing, axis: Axis) -> None:
         drawing.text(width / 2 + 0.5, foot + axis.title_at, axis.title, SOFT, align="center", size=axis.title_size)
 
 
-def _upright(drawing: Drawing, axis: Axis) -> None:
+def _upright(drawing: Drawing, axis: Ruler) -> None:
     height = drawing.height
     for at, _ in axis.ticks:
         drawing.rule((-4.5, _sharp(at)), (0.5, _sharp(at)), Pen(stroke=axis.dashes))
@@ -378,7 +378,7 @@ def _upright(drawing: Drawing, axis: Axis) -> None:
         drawing.text(*place, axis.title, SOFT, align="center", size=axis.title_size, angle=-90)
 
 
-def _apart(axis: Axis) -> Sequence[tuple[float, str]]:
+def _apart(axis: Ruler) -> Sequence[tuple[float, str]]:
     """The ticks whose words do not run into each other: every second, fourth … where all would."""
     shown = axis.ticks
     while any(b - a < (_half(axis, v) + _half(axis, w)) for (a, v), (b, w) in itertools.pairwise(shown)):
@@ -386,7 +386,7 @@ def _apart(axis: Axis) -> Sequence[tuple[float, str]]:
     return shown
 
 
-def _half(axis: Axis, words: str) -> float:
+def _half(axis: Ruler, words: str) -> float:
     return width_of(words, axis.size) / 2
 
 

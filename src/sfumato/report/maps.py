@@ -15,10 +15,10 @@ from sfumato.report.drawing import (
     FRAME,
     INK,
     SOFT,
-    Axis,
     Drawing,
     Mark,
     Pen,
+    Ruler,
     draw_axes,
     percentages,
     ticks,
@@ -43,7 +43,7 @@ def card_picture(card: Mapping[str, Any]) -> Picture:
     shares = ticks(0, most, 3)
     places = [CARD_HEIGHT * (1 - share / most) for share in shares]
     told = list(zip(places, percentages(shares), strict=True))
-    draw_axes(made, up=Axis(told, size=11, words=SOFT, lines=FRAME, dashes=FRAME))
+    draw_axes(made, up=Ruler(told, size=11, words=SOFT, lines=FRAME, dashes=FRAME))
     middles = _middles(len(card["bins"]))
     for key, colour, wide in (("before", BEFORE, 0.86), ("after", AFTER, 0.42)):
         _card_bars(made, [share / most for share in card[key]], colour, wide * CARD_WIDTH / max(1, len(middles)))

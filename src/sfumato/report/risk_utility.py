@@ -19,12 +19,12 @@ from sfumato.report.drawing import (
     FONT,
     INK,
     SOFT,
-    Axis,
     Drawing,
-    Line,
     Mark,
     Pen,
+    Ruler,
     Shape,
+    Stroke,
     Text,
     draw_axes,
     percentages,
@@ -222,24 +222,24 @@ class Map:
         low, high = self.risk
         return HEIGHT * (1 - (value - low) / (high - low))
 
-    def across(self, title: str) -> Axis:
+    def across(self, title: str) -> Ruler:
         """The axis of the utility."""
         found = ticks(*self.utility, 6)
         places = list(zip(map(self.x, found), plain_numbers(found), strict=True))
-        return Axis(places, dashes=BEFORE, title=title, flush=True)
+        return Ruler(places, dashes=BEFORE, title=title, flush=True)
 
-    def up(self, title: str) -> Axis:
+    def up(self, title: str) -> Ruler:
         """The axis of the risk; its title keeps clear of the numbers."""
         found = ticks(*self.risk, 6)
         words = percentages(found)
         room = 7 + max(width_of(one, FONT - 1) for one in words) + 8 + FONT / 2
-        return Axis(list(zip(map(self.y, found), words, strict=True)), dashes=BEFORE, title=title, title_at=room)
+        return Ruler(list(zip(map(self.y, found), words, strict=True)), dashes=BEFORE, title=title, title_at=room)
 
-    def front(self, front: Sequence[Mapping[str, Any]]) -> Line:
+    def front(self, front: Sequence[Mapping[str, Any]]) -> Stroke:
         """A staircase, with what the front beats behind it: between two candidates there is none, so no line joins them."""
         better = any("better" in dot["xt"] for dot in front)
         corners = [self.place(dot) for dot in sorted(front, key=lambda dot: (dot["x"], dot["y"]))]
-        return Line(staircase(corners, first_down=better), Pen(stroke=AFTER, width=2))
+        return Stroke(staircase(corners, first_down=better), Pen(stroke=AFTER, width=2))
 
     def mark(self, dot: Mapping[str, Any], shapes: Mapping[str, Shape]) -> Mark:
         """A candidate: filled where it keeps its promises."""

@@ -18,11 +18,11 @@ from sfumato.report.drawing import (
     FILLED,
     SOFT,
     Align,
-    Axis,
     Drawing,
-    Line,
     Mark,
     Pen,
+    Ruler,
+    Stroke,
     Text,
     draw_axes,
     percentages,
@@ -80,25 +80,25 @@ class Plane:
         """Where a node is."""
         return self.x(node["score"]), self.y(node["marketer_risk"])
 
-    def across(self, title: str) -> Axis:
+    def across(self, title: str) -> Ruler:
         """The axis of the score."""
         found = ticks(*self.scores, 6)
-        return Axis(list(zip(map(self.x, found), plain_numbers(found), strict=True)), title=title)
+        return Ruler(list(zip(map(self.x, found), plain_numbers(found), strict=True)), title=title)
 
-    def up(self) -> Axis:
+    def up(self) -> Ruler:
         """The axis of the risk; what it shows is written above it, so that nobody has to turn the head."""
         found = _ticks(*self.risks)
-        return Axis(list(zip(map(self.y, found), percentages(found), strict=True)))
+        return Ruler(list(zip(map(self.y, found), percentages(found), strict=True)))
 
     def dots(self, found: Sequence[Mapping[str, Any]], pen: Pen) -> list[Mark]:
         """Nodes as dots, larger where one stands for more of them."""
         return [Mark(*self.place(dot), "circle", 9 + 5 * math.log2(dot["nodes"]), pen) for dot in found]
 
-    def front(self, front: Sequence[Mapping[str, Any]]) -> list[Line | Mark]:
+    def front(self, front: Sequence[Mapping[str, Any]]) -> list[Stroke | Mark]:
         """The front as a line: what is reachable lies on it, or above and to the right."""
         corners = list(map(self.place, front))
         dots = [Mark(x, y, "circle", 26, Pen(AFTER)) for x, y in corners]
-        return [Line(staircase(corners), Pen(stroke=AFTER, width=2)), *dots]
+        return [Stroke(staircase(corners), Pen(stroke=AFTER, width=2)), *dots]
 
     def marked(self, chosen: Mapping[str, Any], label: str) -> list[Mark | Text]:
         """The chosen node and its name, below the front to the left, where no other node is, if there is room."""
