@@ -8,18 +8,15 @@ import re
 import sys
 from collections.abc import Iterator, Mapping
 from functools import cache
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from rich.console import Console
 from rich.markup import escape
 from rich.segment import Segment
 from rich.text import Text
 
-from sfumato.core.progress import must_compile, silent
+from sfumato.core.progress import Progress, must_compile, silent
 from sfumato.errors import did_you_mean, printable, printable_json
-
-if TYPE_CHECKING:
-    from sfumato.core.progress import Progress
 
 
 @cache

@@ -15,14 +15,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from sfumato.dp.mechanisms import Chooser, Noise, chooser, noise_for
-from sfumato.dp.question import CONFIDENCE, Answer
+from sfumato.dp.question import CONFIDENCE, Answer, Question
 from sfumato.errors import InternalError, ParameterError
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from sfumato.dp.budget import PrivacyLoss
-    from sfumato.dp.question import Question
     from sfumato.dp.table import Declared, DeclaredTable, Relation
 
 if TYPE_CHECKING:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from sfumato.core.hierarchy import TOP
+from sfumato.core.hierarchy import TOP, Hierarchy
 from sfumato.core.schema import Attribute, Kind
 from sfumato.examples.literature import (
     Example,
@@ -23,7 +23,6 @@ from sfumato.hierarchies import Table, Tree, intervals, mask_right, suppress
 
 if TYPE_CHECKING:
     from sfumato.core.dataset import Dataset
-    from sfumato.core.hierarchy import Hierarchy
 
 ZIPS = ("47677", "47602", "47678", "47905", "47909", "47906", "47605", "47673", "47607")
 AGES = (29, 22, 27, 43, 52, 47, 30, 36, 32)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import polars as pl
 
-from sfumato.core.hierarchy import TOP
+from sfumato.core.hierarchy import TOP, Hierarchy
 from sfumato.core.schema import Attribute, Kind, Role
 from sfumato.errors import ParameterError
 from sfumato.examples import people
@@ -23,15 +23,13 @@ from sfumato.examples.literature import (
     quasi,
     sensitive,
 )
-from sfumato.examples.people import MARITAL, MARITAL_BY_AGE, NATIONALITIES, OCCUPATIONS, nested
+from sfumato.examples.people import MARITAL, MARITAL_BY_AGE, NATIONALITIES, OCCUPATIONS, PhiloxDraws, nested
 from sfumato.hierarchies import Dates, Order, Tree, intervals, mask_right, suppress
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from sfumato.core.dataset import Dataset
-    from sfumato.core.hierarchy import Hierarchy
-    from sfumato.examples.people import PhiloxDraws
 
 NOTE = "generated; no real person is in it"
 FIRST_DAY = "2023-01-01"

@@ -9,14 +9,13 @@ from pydantic import Field
 
 from sfumato.core.encoding import Column, parts_of
 from sfumato.core.model import Evidence, Model, Needs, Verdict
-from sfumato.core.schema import Role
+from sfumato.core.schema import Role, Schema
 from sfumato.errors import SchemaError, did_you_mean
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from sfumato.core.classes import Counts
-    from sfumato.core.schema import Schema
 
 Sensitive = Annotated[
     str | Annotated[tuple[str, ...], Field(min_length=2)],

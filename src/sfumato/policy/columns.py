@@ -11,7 +11,7 @@ import numpy as np
 from sfumato import registry
 from sfumato.core.classes import ladder_of
 from sfumato.core.encoding import encode
-from sfumato.core.hierarchy import TOP
+from sfumato.core.hierarchy import TOP, Hierarchy
 from sfumato.core.schema import Attribute, Kind, Role, Schema
 from sfumato.errors import SchemaError
 from sfumato.policy.documents import Findings
@@ -20,7 +20,6 @@ from sfumato.policy.policy import STRENGTH, Group, Purpose, UnknownPromise, mode
 
 if TYPE_CHECKING:
     from sfumato.core.dataset import Dataset
-    from sfumato.core.hierarchy import Hierarchy
     from sfumato.core.model import Model
 
 OnConflict = Literal["privacy", "suppress_rows", "fail"]

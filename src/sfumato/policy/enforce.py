@@ -23,7 +23,6 @@ from sfumato.release.replay import POLICIES
 
 if TYPE_CHECKING:
     from sfumato.core.dataset import Dataset
-    from sfumato.policy.compile import Compiled
     from sfumato.release.release import Release
 
 # The compliance record: under which policies a release was made, and how to notice that they changed since.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import polars as pl
 
@@ -26,10 +26,6 @@ from sfumato.profiling.quasi import (
 )
 from sfumato.profiling.roles import RoleGuess, assign_roles
 from sfumato.profiling.suggested import suggest
-
-if TYPE_CHECKING:
-    from sfumato.core.source import Code
-
 
 # Codes that often stand for a missing value, looked for in a table; and the words of a recipe about reading.
 #

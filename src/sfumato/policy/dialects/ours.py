@@ -15,15 +15,12 @@ import datetime
 import json
 from enum import StrEnum
 from functools import cache
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from pydantic import ValidationError
+from pydantic import TypeAdapter, ValidationError
 
 from sfumato.policy.documents import ROOT, Document, Findings, PolicyError
 from sfumato.policy.policy import Policy
-
-if TYPE_CHECKING:
-    from pydantic import TypeAdapter
 
 MARK = "sfumato_policy"
 VERSION = 1

@@ -6,7 +6,7 @@ import dataclasses
 import datetime
 import re
 from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from sfumato.policy.dialects.special import And, Between, Concept, Named, Or, Some, disjuncts
 from sfumato.policy.dialects.subsumption import THING_NAMES, Coverage, Vocabulary, built_in, decide, subsumes
@@ -22,10 +22,6 @@ from sfumato.policy.policy import (
     Recipient,
     Retention,
 )
-
-if TYPE_CHECKING:
-    from sfumato.policy.documents import Document
-
 
 # Just enough of JSON-LD to read policies: names under known prefixes, references within the document, nothing fetched.
 

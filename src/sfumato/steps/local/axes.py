@@ -16,14 +16,13 @@ import numpy as np
 
 from sfumato import kernels
 from sfumato.core.hierarchy import Ladder
-from sfumato.core.schema import Attribute, Kind
+from sfumato.core.schema import Attribute, Kind, Schema
 from sfumato.errors import SchemaError, did_you_mean
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from sfumato.core.classes import ClassTable
-    from sfumato.core.schema import Schema
 
 Form = Literal["line", "tree", "set"]
 HUGE = 1e150

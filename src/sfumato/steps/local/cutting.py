@@ -11,14 +11,13 @@ import numpy as np
 
 from sfumato import kernels
 from sfumato.core.progress import Progress, silent
-from sfumato.steps.local.axes import points_of
+from sfumato.steps.local.axes import Axis, points_of
 from sfumato.steps.local.regions import Regions
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from sfumato.kernels.space import Space
-    from sfumato.steps.local.axes import Axis
     from sfumato.steps.local.promises import Promises
 
 SHARED = 200_000

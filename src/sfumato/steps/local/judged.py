@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from sfumato import kernels
-from sfumato.steps.local.terrain import Parts
+from sfumato.steps.local.terrain import Atoms, Parts, Terrain
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from sfumato.core.classes import ClassTable
     from sfumato.core.encoding import Column
     from sfumato.core.progress import Progress
-    from sfumato.steps.local.terrain import Atoms, Terrain
 
 Failing = Callable[["ClassTable"], "NDArray[np.bool_]"]
 DEAREST_CELL, FEW = 0.5, 0.05

@@ -10,7 +10,7 @@ from pydantic import Field
 
 from sfumato.core.hierarchy import all_or_nothing, ends_of
 from sfumato.core.parameters import parameters
-from sfumato.core.step import Step
+from sfumato.core.step import Goal, Step
 from sfumato.errors import ParameterError
 from sfumato.steps.local.class_recoding import ClassRecoding, recode_classes
 from sfumato.steps.local.k_member import plan_k_member
@@ -22,7 +22,6 @@ from sfumato.steps.recoding.reach import auto
 
 if TYPE_CHECKING:
     from sfumato.core.dataset import Dataset
-    from sfumato.core.step import Goal
     from sfumato.steps.recoding.lattice import Lattice
 
 

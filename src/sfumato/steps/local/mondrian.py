@@ -28,7 +28,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from sfumato.core.dataset import Dataset
-    from sfumato.core.step import Goal
 
 
 # Single-dimensional Mondrian: columns are cut at medians, each cut going through the whole table.

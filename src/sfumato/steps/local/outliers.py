@@ -8,18 +8,16 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from sfumato import kernels
-from sfumato.steps.local.axes import points_of
+from sfumato.steps.local.axes import Axis, points_of
 from sfumato.steps.local.regions import Regions
-from sfumato.steps.local.terrain import Parts, Shape
+from sfumato.steps.local.terrain import Atoms, Parts, Shape, Terrain
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from sfumato.core.classes import ClassTable
     from sfumato.kernels.space import Space
-    from sfumato.steps.local.axes import Axis
     from sfumato.steps.local.promises import Promises
-    from sfumato.steps.local.terrain import Atoms, Terrain
 
 LARGEST = 64
 """Regions with more parts than this are left alone: one record is rarely what makes them wide."""

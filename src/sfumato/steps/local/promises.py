@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from sfumato import kernels
-from sfumato.core.classes import Counts, Layout
+from sfumato.core.classes import ClassTable, Counts, Layout
 from sfumato.core.evidence import needed
 from sfumato.core.hierarchy import Ladder
 from sfumato.core.model import Evidence, Model, Needs, Verdict
@@ -19,7 +19,6 @@ from sfumato.errors import ParameterError, Unsatisfiable
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from sfumato.core.classes import ClassTable
     from sfumato.core.dataset import Dataset
     from sfumato.core.encoding import Column
     from sfumato.core.schema import Schema

@@ -9,14 +9,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import polars as pl
 
-from sfumato.core.classes import Placement
+from sfumato.core.classes import ClassTable, Placement
 from sfumato.core.hierarchy import TOP
 from sfumato.steps.local.class_recoding import SUPPRESSED, ClassRecoding, recode_classes
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from sfumato.core.classes import ClassTable
     from sfumato.core.dataset import Dataset
     from sfumato.steps.local.axes import Axis
 

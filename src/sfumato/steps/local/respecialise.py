@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from sfumato import kernels
-from sfumato.core.classes import Layout
+from sfumato.core.classes import ClassTable, Layout
 from sfumato.core.evidence import needed
 from sfumato.core.hierarchy import Ladder, bind
 from sfumato.errors import Unsatisfiable
@@ -23,11 +23,9 @@ from sfumato.steps.recoding.reach import auto, warnings_of
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from sfumato.core.classes import ClassTable
     from sfumato.core.dataset import Dataset
     from sfumato.core.model import Needs
     from sfumato.core.step import Goal
-    from sfumato.steps.local.terrain import Atoms
     from sfumato.steps.recoding.lattice import Judged, Lattice
 
 

@@ -12,7 +12,7 @@ import numpy as np
 
 from sfumato import kernels
 from sfumato.core.classes import ClassTable, Counts, Layout, Placement, pack_rows, survey_weights
-from sfumato.core.encoding import encode, encode_column, parts_of
+from sfumato.core.encoding import Column, encode, encode_column, parts_of
 from sfumato.core.hierarchy import bind
 from sfumato.core.population import weight_column
 
@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from sfumato.core.dataset import Dataset
-    from sfumato.core.encoding import Column
     from sfumato.steps.recoding.lattice import Lattice
 
 MOST_NODES, WORK = 20_000, 2_000_000_000

@@ -13,7 +13,7 @@ from sfumato import kernels
 from sfumato.core.encoding import encode, label, numbers_of
 from sfumato.core.parameters import parameters
 from sfumato.core.schema import Attribute, Kind, Schema
-from sfumato.core.step import Account, ColumnStep, Declaration, Effect, Masked, Preserved
+from sfumato.core.step import Account, ColumnStep, Declaration, Effect, Goal, Masked, Preserved
 from sfumato.errors import ParameterError, SchemaError
 from sfumato.steps.kept import KeptNumbers
 from sfumato.steps.masking.block import (
@@ -32,7 +32,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from sfumato.core.dataset import Dataset
-    from sfumato.core.step import Goal
 
 # Quantiles of weighted values.
 

@@ -13,7 +13,7 @@ from sfumato.core.design import units_of
 from sfumato.core.parameters import parameters
 from sfumato.core.randomness import canonical_order, placed_back
 from sfumato.core.schema import Role
-from sfumato.core.step import ColumnStep, Masked, Preserved
+from sfumato.core.step import ColumnStep, Goal, Masked, Preserved
 from sfumato.errors import ParameterError, SchemaError
 from sfumato.steps.masking.block import Names, by_appearance, require_table
 
@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from sfumato.core.dataset import Dataset
-    from sfumato.core.step import Goal
 
 
 # Columns of dates and times: their days, and the same moved by whole days.

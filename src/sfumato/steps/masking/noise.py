@@ -12,7 +12,7 @@ from pydantic import Field
 
 from sfumato.core.encoding import numbers_of
 from sfumato.core.parameters import parameters
-from sfumato.core.step import Clue, ColumnStep, Masked, NoiseAdded, Preserved
+from sfumato.core.step import Clue, ColumnStep, Goal, Masked, NoiseAdded, Preserved
 from sfumato.errors import ParameterError, SchemaError
 from sfumato.steps.kept import KeptNumbers
 from sfumato.steps.masking.block import (
@@ -35,7 +35,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from sfumato.core.dataset import Dataset
-    from sfumato.core.step import Goal
 
 
 # Making masked numbers keep whole numbers, zeros, bounds and sums.

@@ -7,13 +7,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from sfumato.steps.masking.block import correlation_of, covariance_of, means_of, root_of, semidefinite
+from sfumato.steps.masking.block import Block, correlation_of, covariance_of, means_of, root_of, semidefinite
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from sfumato.core.step import Goal
-    from sfumato.steps.masking.block import Block
 
 if TYPE_CHECKING:
     Array = NDArray[np.float64]

@@ -15,14 +15,12 @@ from sfumato.core.encoding import encode, label, numbers_of
 from sfumato.core.parameters import parameters
 from sfumato.core.ranges import number
 from sfumato.core.schema import Attribute, Kind, Schema
-from sfumato.core.step import Account, ColumnStep, Declaration, Effect, Masked, Preserved
+from sfumato.core.step import Account, ColumnStep, Declaration, Effect, Goal, Masked, Preserved
 from sfumato.errors import ParameterError, SchemaError
 from sfumato.steps.masking.block import Names, require_table
 
 if TYPE_CHECKING:
     from sfumato.core.dataset import Dataset
-    from sfumato.core.schema import Attribute
-    from sfumato.core.step import Goal
 
 
 # What a column is once its values were replaced by labels.

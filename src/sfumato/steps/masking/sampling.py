@@ -15,7 +15,7 @@ from sfumato.core.encoding import numbers_of
 from sfumato.core.parameters import parameters
 from sfumato.core.randomness import canonical_order
 from sfumato.core.schema import Attribute, Kind, Role, Schema
-from sfumato.core.step import Masked, Preserved, Step
+from sfumato.core.step import Goal, Masked, Preserved, Step
 from sfumato.errors import ParameterError, SchemaError
 from sfumato.steps.masking.block import LARGEST, SMALLEST, Names, by_appearance, means_of, require_table, varies
 
@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from sfumato.core.dataset import Dataset
-    from sfumato.core.step import Goal
 
 
 # How many units of each stratum a sample takes.

@@ -14,8 +14,8 @@ from pydantic import AfterValidator, BeforeValidator, Field
 from sfumato.core.encoding import SEPARATOR, encode_column, joint_label
 from sfumato.core.keys import KeyReference, reference_form
 from sfumato.core.parameters import parameters
-from sfumato.core.schema import Attribute, Kind, Role
-from sfumato.core.step import ColumnStep, Masked, Preserved
+from sfumato.core.schema import Attribute, Kind, Role, Schema
+from sfumato.core.step import ColumnStep, Goal, Masked, Preserved
 from sfumato.errors import ParameterError, SchemaError
 from sfumato.steps.pseudonyms.format_preserving import LONGEST, Asked, Encoding
 from sfumato.steps.pseudonyms.methods import CODED, KEYED, Algorithm, Fake, Method, made_by
@@ -25,8 +25,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from sfumato.core.dataset import Dataset
-    from sfumato.core.schema import Schema
-    from sfumato.core.step import Goal
 
 
 # Who is in a table: the different identities, and where each is.

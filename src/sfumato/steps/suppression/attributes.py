@@ -13,7 +13,7 @@ from sfumato.core.evidence import needed
 from sfumato.core.hierarchy import Ladder, all_or_nothing, ends_of
 from sfumato.core.objective import Objective, Tally
 from sfumato.core.population import count_needed
-from sfumato.core.step import Plan
+from sfumato.core.step import Goal, Plan
 from sfumato.errors import ParameterError, SchemaError, Unsatisfiable
 from sfumato.steps.recoding.lattice import Lattice, normalised_weights
 from sfumato.steps.recoding.optimal import Search
@@ -23,7 +23,6 @@ if TYPE_CHECKING:
 
     from sfumato.core.classes import ClassTable
     from sfumato.core.dataset import Dataset
-    from sfumato.core.step import Goal
 
 
 @dataclasses.dataclass(frozen=True)

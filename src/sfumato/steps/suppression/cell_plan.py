@@ -11,7 +11,7 @@ import numpy as np
 
 from sfumato.core.classes import count_classes
 from sfumato.core.evidence import needed
-from sfumato.core.step import Plan
+from sfumato.core.step import Goal, Plan
 from sfumato.errors import InternalError, ParameterError, Unsatisfiable
 from sfumato.steps.suppression.cells import Combinations, Demand, SuppressedParts, demands_of, prices_of, require_enough
 from sfumato.steps.suppression.greedy import cheapest_sets, suppress_greedily
@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from sfumato.core.dataset import Dataset
-    from sfumato.core.step import Goal
     from sfumato.steps.local.class_recoding import ClassRecoding
     from sfumato.steps.recoding.global_recoding import Recoding
 

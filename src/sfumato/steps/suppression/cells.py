@@ -15,18 +15,16 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from sfumato.core.classes import Placement
+from sfumato.core.classes import ClassTable, Placement
 from sfumato.core.evidence import count_compatible, field_mask, missing_cells, wildcard_columns
-from sfumato.core.schema import Missing
+from sfumato.core.schema import Missing, Schema
 from sfumato.errors import ParameterError, SchemaError, Unsatisfiable, did_you_mean
 from sfumato.steps.local.class_recoding import ClassRecoding
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from sfumato.core.classes import ClassTable
     from sfumato.core.model import Model
-    from sfumato.core.schema import Schema
 
 Combinations = int | Sequence[Sequence[str]]
 

@@ -14,7 +14,7 @@ from sfumato.core.evidence import needed
 from sfumato.core.objective import objective_named
 from sfumato.core.parameters import parameters
 from sfumato.core.population import count_needed
-from sfumato.core.step import Step
+from sfumato.core.step import Goal, Step
 from sfumato.errors import ParameterError, Unsatisfiable
 from sfumato.steps.local.class_recoding import SUPPRESSED, ClassRecoding, recode_classes, whole_classes
 from sfumato.steps.local.regions import written_alike
@@ -26,7 +26,6 @@ from sfumato.steps.suppression.cells import with_wildcards
 if TYPE_CHECKING:
     from sfumato.core.dataset import Dataset
     from sfumato.core.schema import Schema
-    from sfumato.core.step import Goal
 
 Combination = Annotated[Sequence[str], Field(min_length=1), AfterValidator(tuple)]
 Named = Annotated[Sequence[Combination], Field(min_length=1), AfterValidator(tuple)]

@@ -25,6 +25,7 @@ from sfumato.formulas.transition import (
     uniform_matrix,
 )
 from sfumato.steps.swapping.ground import (
+    Carriers,
     Columns,
     Within,
     carriers_of,
@@ -40,7 +41,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from sfumato.core.dataset import Dataset
-    from sfumato.steps.swapping.ground import Carriers
 
 
 # Which matrix randomises the answers of each stratum, and the answers it gives.

@@ -37,7 +37,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from sfumato.core.dataset import Dataset
-    from sfumato.steps.swapping.ground import Carriers
 
 
 # The lowest and highest values of a column, which swapping may leave out or group first.

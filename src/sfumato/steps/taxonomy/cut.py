@@ -16,18 +16,16 @@ import numpy as np
 import polars as pl
 
 from sfumato import kernels
-from sfumato.core.classes import Placement, pack_rows, remap_to
+from sfumato.core.classes import ClassTable, Placement, pack_rows, remap_to
 from sfumato.core.encoding import encode
-from sfumato.core.schema import Kind
+from sfumato.core.schema import Kind, Schema
 from sfumato.core.step import Plan
 from sfumato.steps.local.regions import RegionCells, cells_of, written_alike
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from sfumato.core.classes import ClassTable
     from sfumato.core.dataset import Dataset
-    from sfumato.core.schema import Schema
     from sfumato.steps.local.axes import Axis
 
 Cut = tuple[int, ...]

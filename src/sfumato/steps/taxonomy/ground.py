@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from sfumato import kernels
-from sfumato.core.classes import Layout
+from sfumato.core.classes import ClassTable, Layout
 from sfumato.core.encoding import encode
 from sfumato.core.evidence import needed
 from sfumato.core.hierarchy import Ladder
@@ -26,7 +26,6 @@ from sfumato.steps.taxonomy.cut import Cut, cells_of_cut, group_of_ranks
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from sfumato.core.classes import ClassTable
     from sfumato.core.dataset import Dataset
     from sfumato.core.step import Goal
 

@@ -12,7 +12,7 @@ import numpy as np
 from pydantic import Field
 
 from sfumato import kernels
-from sfumato.core.classes import Layout
+from sfumato.core.classes import ClassTable, Layout
 from sfumato.core.parameters import parameters
 from sfumato.core.step import Fineness, Goal, Step
 from sfumato.errors import ParameterError
@@ -22,7 +22,6 @@ from sfumato.steps.taxonomy.ground import Ground
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from sfumato.core.classes import ClassTable
     from sfumato.core.dataset import Dataset
     from sfumato.core.progress import Progress
     from sfumato.core.schema import Schema
