@@ -26,9 +26,9 @@ from sfumato.core.classes import count_classes
 from sfumato.core.step import Goal
 from sfumato.hierarchies import HierarchyFile
 from sfumato.models import KAnonymity
-from sfumato.steps.local.class_recoding import ClassRecoding
 from sfumato.steps.local.k_member import plan_k_member
 from sfumato.steps.local.mondrian import Mondrian, plan_mondrian
+from sfumato.steps.local.regions import ClassRecoding
 
 REFERENCE = Path(__file__).resolve().parents[2] / "shared" / "data" / "adult"
 ADULT = ("sex", "age", "race", "marital-status", "education", "native-country", "workclass", "occupation")

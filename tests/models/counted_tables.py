@@ -9,10 +9,9 @@ from sfumato.core.dataset import Dataset
 from sfumato.core.evidence import gather
 from sfumato.core.schema import Attribute, Kind, Role, Schema
 from sfumato.hierarchies import Table
-from sfumato.models.alpha_k import AlphaKAnonymity
 from sfumato.models.beta_likeness import BetaLikeness, DeltaDisclosure
 from sfumato.models.k_anonymity import KAnonymity
-from sfumato.models.l_diversity import LDiversity, PSensitive
+from sfumato.models.l_diversity import AlphaKAnonymity, LDiversity, PSensitive
 from sfumato.models.t_closeness import TCloseness
 
 VALUES = ("1", "2", "4", "8", "16", "32")

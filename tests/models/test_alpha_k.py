@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sfumato.errors import ParameterError, SchemaError
-from sfumato.models.alpha_k import AlphaKAnonymity
+from sfumato.models.l_diversity import AlphaKAnonymity
 from tests import oracle
 from tests.models.counted_tables import VALUES, counted_classes, verdict_of
 

@@ -17,10 +17,9 @@ from sfumato.core.schema import Schema
 from sfumato.core.step import Goal
 from sfumato.errors import ParameterError, SchemaError, Unsatisfiable
 from sfumato.hierarchies import SuppressedValue
-from sfumato.models.alpha_k import AlphaKAnonymity
 from sfumato.models.beta_likeness import BetaLikeness, DeltaDisclosure
 from sfumato.models.k_anonymity import KAnonymity
-from sfumato.models.l_diversity import LDiversity, PSensitive
+from sfumato.models.l_diversity import AlphaKAnonymity, LDiversity, PSensitive
 from sfumato.models.t_closeness import TCloseness
 from sfumato.registry import build, write
 from sfumato.steps import GlobalRecoding, KMember, LocalRecoding, Mondrian

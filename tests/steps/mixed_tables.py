@@ -12,7 +12,7 @@ from sfumato.core.dataset import Dataset
 from sfumato.core.encoding import label
 from sfumato.core.schema import Attribute, Kind, Role, Schema
 from sfumato.hierarchies import Table
-from sfumato.steps.local.class_recoding import SUPPRESSED, regions_of_rows
+from sfumato.steps.local.regions import SUPPRESSED, regions_of_rows
 from tests import oracle
 from tests.random_tables import hierarchies
 

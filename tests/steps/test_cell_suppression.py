@@ -23,8 +23,8 @@ from sfumato.errors import ParameterError, SchemaError, Unsatisfiable
 from sfumato.models import ALL as MODELS
 from sfumato.models.k_anonymity import KAnonymity
 from sfumato.models.subsets import KOnCombinations, KOnSubsets
-from sfumato.steps.suppression import greedy as cell_suppression
-from sfumato.steps.suppression.greedy import cheapest_sets
+from sfumato.steps.suppression import cells as cell_suppression
+from sfumato.steps.suppression.cells import cheapest_sets
 from sfumato.steps.suppression.suppression import Suppress
 from tests import oracle
 

@@ -16,6 +16,7 @@ from sfumato.core.step import Goal
 from sfumato.errors import ParameterError, SchemaError
 from sfumato.models.k_anonymity import KAnonymity
 from sfumato.steps.taxonomy.cut import (
+    Ground,
     bottommost,
     cells_of_cut,
     children_of,
@@ -25,7 +26,6 @@ from sfumato.steps.taxonomy.cut import (
     recode_columns,
     topmost,
 )
-from sfumato.steps.taxonomy.ground import Ground
 
 TREE = sf.tree({"*": {"virus": ["flu", "HIV"], "injury": ["cut", "burn"], "age": {"old": ["gout"]}}})
 SCHEMA = Schema(

@@ -18,7 +18,7 @@ from sfumato.core.step import Goal
 from sfumato.errors import ParameterError, SchemaError, Unsatisfiable
 from sfumato.models.k_anonymity import KAnonymity
 from sfumato.models.l_diversity import LDiversity
-from sfumato.steps.taxonomy.ground import Ground
+from sfumato.steps.taxonomy.cut import Ground
 from sfumato.steps.taxonomy.k_optimize import CutCosts, KOptimize, points_of_all, shares
 from tests import oracle
 

@@ -19,11 +19,10 @@ from sfumato.errors import ParameterError, SchemaError, Unsatisfiable
 from sfumato.hierarchies import Table
 from sfumato.models.k_anonymity import KAnonymity
 from sfumato.models.l_diversity import LDiversity
-from sfumato.steps.taxonomy.cut import best_split, entropy, gain
+from sfumato.steps.taxonomy.cut import Ground, best_split, entropy, gain
 from sfumato.steps.taxonomy.greedy import BottomUpGeneralization, TopDownSpecialization
 from sfumato.steps.taxonomy.greedy import _Generalising as Generalising
 from sfumato.steps.taxonomy.greedy import _Specialising as Specialising
-from sfumato.steps.taxonomy.ground import Ground
 from tests import oracle
 from tests.random_tables import RandomTable, tables
 

@@ -23,9 +23,8 @@ from sfumato.core.source import Intake, Source, placed
 from sfumato.errors import OutputError, UnreadableInput
 from sfumato.io import inference
 from sfumato.io.formats import listed
-from sfumato.io.naming import column_names
 from sfumato.io.sniff import TextLayout, sniff, to_utf8
-from sfumato.io.values import about_codes, settle_values, strip_habit
+from sfumato.io.values import about_codes, column_names, settle_values, strip_habit
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

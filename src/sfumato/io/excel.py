@@ -22,8 +22,8 @@ from sfumato.core.source import Source, placed
 from sfumato.errors import OutputError, UnreadableInput, require
 from sfumato.io.formats import refusing
 from sfumato.io.inference import is_identifier_name
-from sfumato.io.naming import column_names
 from sfumato.io.sniff import ROWS, has_header
+from sfumato.io.values import column_names
 
 # Numbers that Excel shows with leading zeros: the cell format ``00000`` of a ZIP code.
 #

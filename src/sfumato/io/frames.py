@@ -9,8 +9,7 @@ from typing import Any
 from sfumato.core.dataset import Dataset
 from sfumato.core.source import Intake, Source
 from sfumato.errors import ParameterError
-from sfumato.io.naming import numbered, repeated
-from sfumato.io.values import with_values
+from sfumato.io.values import numbered, repeated, with_values
 
 ABOUT_FRAMES = ("missing_values", "missing_in", "unicode", "blanks", "rename_duplicates")
 NAME = "the table"

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 
 from sfumato.core.source import LAYOUT, Intake, Source
 from sfumato.errors import ParameterError, UnreadableInput
-from sfumato.io import arrow, delimited, excel, jsonl, parquet, stats
+from sfumato.io import columnar, delimited, excel, jsonl, stats
 from sfumato.io.form import Form, restored, typed
 from sfumato.io.formats import choose_format, require_format
 from sfumato.io.values import about_codes, settle_values
@@ -142,7 +142,7 @@ def _parse(
     elif kind == "excel":
         frame, source = excel.read(data, name=name, header=intake.header, rename_duplicates=intake.rename_duplicates)
     elif kind in ("parquet", "arrow"):
-        frame, source = {"parquet": parquet.read, "arrow": arrow.read}[kind](data, name=name)
+        frame, source = {"parquet": columnar.read_parquet, "arrow": columnar.read_arrow}[kind](data, name=name)
     else:
         frame, source = stats.read(data, name=name, kind=kind, encoding=intake.encoding)
     columns = frame.get_columns()

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, BinaryIO
 from sfumato.core.dataset import compact
 from sfumato.core.source import Source
 from sfumato.errors import OutputError, ParameterError, SfumatoError, did_you_mean
-from sfumato.io import arrow, delimited, excel, jsonl, parquet, stats
+from sfumato.io import columnar, delimited, excel, jsonl, stats
 from sfumato.io.form import LAYOUT, Form, defused, types_of
 from sfumato.io.formats import FORMAT_OF_SUFFIX, SUFFIX, require_format
 
@@ -113,7 +113,9 @@ def _write(frame: pl.DataFrame, draft: Path, source: Source, form: Form) -> None
         elif kind == "excel":
             excel.write(frame, draft, dataclasses.replace(source, header=form.header))
         else:
-            {"parquet": parquet.write, "arrow": arrow.write, "jsonl": jsonl.write}[kind](frame, draft, source)
+            {"parquet": columnar.write_parquet, "arrow": columnar.write_arrow, "jsonl": jsonl.write}[kind](
+                frame, draft, source
+            )
     except (SfumatoError, OSError):
         raise
     except Exception:  # noqa: BLE001 - a writer's own message may hold values

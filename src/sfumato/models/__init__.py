@@ -1,4 +1,4 @@
-"""Promises, one a file. A new one is added here and nowhere else."""
+"""Promises; those of one ground share a file. A new one is added here and nowhere else."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ ALL = Members(
         "k_anonymity": "k_anonymity:KAnonymity",
         "p_sensitive": "l_diversity:PSensitive",
         "l_diversity": "l_diversity:LDiversity",
-        "alpha_k_anonymity": "alpha_k:AlphaKAnonymity",
+        "alpha_k_anonymity": "l_diversity:AlphaKAnonymity",
         "t_closeness": "t_closeness:TCloseness",
         "delta_disclosure": "beta_likeness:DeltaDisclosure",
         "beta_likeness": "beta_likeness:BetaLikeness",

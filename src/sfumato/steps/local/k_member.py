@@ -13,10 +13,9 @@ from sfumato import kernels
 from sfumato.core.parameters import parameters
 from sfumato.core.step import Goal, Step
 from sfumato.steps.local.axes import Axis, axes_of, points_of, space_of
-from sfumato.steps.local.class_recoding import ClassRecoding
 from sfumato.steps.local.cutting import blocks_of
 from sfumato.steps.local.promises import Promises
-from sfumato.steps.local.regions import Regions, recoding, release_regions
+from sfumato.steps.local.regions import ClassRecoding, Regions, recoding, release_regions
 from sfumato.steps.recoding.lattice import normalised_weights
 
 if TYPE_CHECKING:

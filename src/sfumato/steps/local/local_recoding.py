@@ -12,10 +12,9 @@ from sfumato.core.hierarchy import all_or_nothing, ends_of
 from sfumato.core.parameters import parameters
 from sfumato.core.step import Goal, Step
 from sfumato.errors import ParameterError
-from sfumato.steps.local.class_recoding import ClassRecoding, recode_classes
 from sfumato.steps.local.k_member import plan_k_member
 from sfumato.steps.local.mondrian import plan_mondrian
-from sfumato.steps.local.regions import release_regions, written_alike
+from sfumato.steps.local.regions import ClassRecoding, recode_classes, release_regions, written_alike
 from sfumato.steps.local.respecialise import respecialise
 from sfumato.steps.recoding.global_recoding import GlobalRecoding
 from sfumato.steps.recoding.reach import auto

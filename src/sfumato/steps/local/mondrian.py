@@ -15,14 +15,11 @@ from sfumato.core.parameters import parameters
 from sfumato.core.step import Goal, Step
 from sfumato.errors import ParameterError
 from sfumato.steps.local.axes import axes_of, points_of, space_of
-from sfumato.steps.local.class_recoding import ClassRecoding
 from sfumato.steps.local.cutting import cut_by_crowd, cut_by_promises
-from sfumato.steps.local.outliers import without_outliers
-from sfumato.steps.local.promises import Promises
-from sfumato.steps.local.regions import Regions, recoding, release_regions
+from sfumato.steps.local.promises import Promises, without_outliers
+from sfumato.steps.local.regions import ClassRecoding, Regions, recoding, release_regions
 from sfumato.steps.recoding.lattice import normalised_weights
-from sfumato.steps.taxonomy.cut import Cut, CutRecoding, children_of, cut_recoding, recode_columns, topmost
-from sfumato.steps.taxonomy.ground import Ground
+from sfumato.steps.taxonomy.cut import Cut, CutRecoding, Ground, children_of, cut_recoding, recode_columns, topmost
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

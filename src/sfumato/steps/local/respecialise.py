@@ -14,9 +14,9 @@ from sfumato.core.classes import ClassTable, Layout
 from sfumato.core.evidence import needed
 from sfumato.core.hierarchy import Ladder, bind
 from sfumato.errors import Unsatisfiable
-from sfumato.steps.local.class_recoding import SUPPRESSED, ClassRecoding
 from sfumato.steps.local.judged import JudgedCover
-from sfumato.steps.local.outliers import drop_outliers
+from sfumato.steps.local.promises import drop_outliers
+from sfumato.steps.local.regions import SUPPRESSED, ClassRecoding
 from sfumato.steps.local.terrain import Atoms, Parts, Shape, Terrain, atoms_of, cost_of
 from sfumato.steps.recoding.reach import auto, warnings_of
 

@@ -21,16 +21,15 @@ from sfumato.core.population import count_needed
 from sfumato.core.schema import Kind
 from sfumato.core.step import Fineness, Goal, Plan, Step
 from sfumato.errors import ParameterError, SchemaError, Unsatisfiable
-from sfumato.steps.local.class_recoding import recode_classes
-from sfumato.steps.local.regions import written_alike
+from sfumato.steps.local.regions import recode_classes, written_alike
 from sfumato.steps.recoding.classical import AlgorithmName, choose
 from sfumato.steps.recoding.lattice import Judged, Lattice, level_bounds, normalised_weights, seen_by_classes
 from sfumato.steps.recoding.optimal import Outcome
 from sfumato.steps.recoding.reach import warnings_of
 from sfumato.steps.recoding.whole_lattice import survey
-from sfumato.steps.suppression.attributes import ends_only
 from sfumato.steps.suppression.cell_plan import CellSuppression, RecodedCells
 from sfumato.steps.suppression.cells import demands_of, with_wildcards
+from sfumato.steps.suppression.suppression import ends_only
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

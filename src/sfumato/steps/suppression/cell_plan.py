@@ -13,14 +13,22 @@ from sfumato.core.classes import count_classes
 from sfumato.core.evidence import needed
 from sfumato.core.step import Goal, Plan
 from sfumato.errors import InternalError, ParameterError, Unsatisfiable
-from sfumato.steps.suppression.cells import Combinations, Demand, SuppressedParts, demands_of, prices_of, require_enough
-from sfumato.steps.suppression.greedy import cheapest_sets, suppress_greedily
+from sfumato.steps.suppression.cells import (
+    Combinations,
+    Demand,
+    SuppressedParts,
+    cheapest_sets,
+    demands_of,
+    prices_of,
+    require_enough,
+    suppress_greedily,
+)
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from sfumato.core.dataset import Dataset
-    from sfumato.steps.local.class_recoding import ClassRecoding
+    from sfumato.steps.local.regions import ClassRecoding
     from sfumato.steps.recoding.global_recoding import Recoding
 
 

@@ -15,6 +15,7 @@ from sfumato.core.step import Fineness, Goal, Step
 from sfumato.steps.taxonomy.cut import (
     Cut,
     CutRecoding,
+    Ground,
     best_split,
     bottommost,
     children_of,
@@ -24,7 +25,6 @@ from sfumato.steps.taxonomy.cut import (
     recode_columns,
     topmost,
 )
-from sfumato.steps.taxonomy.ground import Ground
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

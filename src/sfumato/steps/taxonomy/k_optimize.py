@@ -16,8 +16,7 @@ from sfumato.core.classes import ClassTable, Layout
 from sfumato.core.parameters import parameters
 from sfumato.core.step import Fineness, Goal, Step
 from sfumato.errors import ParameterError
-from sfumato.steps.taxonomy.cut import Cut, CutRecoding, cut_recoding, group_of_ranks, recode_columns
-from sfumato.steps.taxonomy.ground import Ground
+from sfumato.steps.taxonomy.cut import Cut, CutRecoding, Ground, cut_recoding, group_of_ranks, recode_columns
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

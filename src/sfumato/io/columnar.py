@@ -1,4 +1,4 @@
-"""Arrow files (Feather version 2) and Arrow streams, read and written by polars."""
+"""Parquet files, Arrow files (Feather version 2) and Arrow streams, read and written by polars."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from sfumato.errors import UnreadableInput
 from sfumato.io.formats import ARROW_STREAM, refuse_nested, refusing
 
 
-def read(data: bytes, *, name: str) -> tuple[pl.DataFrame, Source]:
+def read_arrow(data: bytes, *, name: str) -> tuple[pl.DataFrame, Source]:
     """Read an Arrow file or stream."""
     if data.startswith(b"FEA1"):
         raise UnreadableInput(f"{name} is a Feather file of version 1: write it again as Feather version 2 or Parquet")
@@ -28,7 +28,7 @@ def read(data: bytes, *, name: str) -> tuple[pl.DataFrame, Source]:
     return refuse_nested(frame, name), Source(name, "arrow")
 
 
-def write(frame: pl.DataFrame, target: Path, source: Source) -> None:
+def write_arrow(frame: pl.DataFrame, target: Path, source: Source) -> None:
     """Write an Arrow file.
 
     An array may keep a value behind a missing one, and the text of rows that are gone: a suppressed cell would be in the file
@@ -38,3 +38,25 @@ def write(frame: pl.DataFrame, target: Path, source: Source) -> None:
     frame.write_parquet(clean)
     with target.open("wb") as out:
         pl.read_parquet(clean.getvalue()).write_ipc(out)
+
+
+# Parquet files, read and written by polars.
+
+
+def read_parquet(data: bytes, *, name: str) -> tuple[pl.DataFrame, Source]:
+    """Read a Parquet file."""
+    if not (data.startswith(b"PAR1") and data.endswith(b"PAR1") and len(data) >= 12):
+        raise UnreadableInput(
+            f"{name} is no Parquet file, or only a part of one: it must begin and end with PAR1; fetch it again"
+        )
+    with refusing(
+        f"{name} begins like a Parquet file but cannot be read: it is damaged, encrypted or of an unknown version"
+    ):
+        frame = pl.read_parquet(io.BytesIO(data))
+    return refuse_nested(frame, name), Source(name, "parquet")
+
+
+def write_parquet(frame: pl.DataFrame, target: Path, source: Source) -> None:
+    """Write a Parquet file."""
+    with target.open("wb") as out:
+        frame.write_parquet(out)
