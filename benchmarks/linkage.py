@@ -21,11 +21,11 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 
+from sfumato.attacks import DistanceLinkage, ProbabilisticLinkage
 from sfumato.core.attack import Attack, Intruder, Scene
 from sfumato.core.dataset import Dataset
 from sfumato.core.pair import Pair
 from sfumato.core.schema import Attribute, Kind, Missing, Role, Schema
-from sfumato.risk import DistanceLinkage, ProbabilisticLinkage
 
 REFERENCE = Path(__file__).resolve().parents[2] / "shared" / "data" / "linkage"
 NAMES = ("given_name", "surname", "address_1", "suburb")

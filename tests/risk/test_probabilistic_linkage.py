@@ -103,8 +103,9 @@ def naive_level(name, x, cell, tolerance):
     return 1 if gap <= tolerance else 0
 
 
+@pytest.mark.parametrize("few", [0, 8, 10**9], ids=["by record", "as it pays", "by class"])
 @given(seed=st.integers(0, 2**32))
-def test_patterns_are_counted_as_pair_by_pair(seed):
+def test_patterns_are_counted_as_pair_by_pair(few, seed):
     rng = np.random.default_rng(seed)
     size = int(rng.integers(2, 12))
     original = {"n1": [str(v) for v in range(10)], "o1": [*ORDER, *ORDER, "low", "low"], "c1": list("abcdabcdab")}
@@ -120,7 +121,9 @@ def test_patterns_are_counted_as_pair_by_pair(seed):
     files = files_of(scene)
     rules = [graded_rule(column, 0.5) for column in files.columns]
     arrays = arrays_of(files, rules)
-    patterns = count_patterns(arrays, np.arange(len(arrays.theirs.records)))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(probabilistic_linkage, "FEW", few)
+        patterns = count_patterns(arrays, np.arange(len(arrays.theirs.records)))
     reach = {name: arrays.constants[k, 4] for k, name in enumerate(arrays.names)}
     expected = {}
     for i, j in itertools.product(range(size), range(10)):

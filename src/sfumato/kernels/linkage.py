@@ -19,6 +19,7 @@ SQUARE, ABSOLUTE, CATEGORY, GRADED = 0, 1, 2, 3
 OPEN, MISSING = -1, -2
 EXACT, COVERED, CLOSE, DIFFERS, NOTHING = 3, 2, 1, 0, 4
 SLACK = 1e-9
+ROUNDING = 1e-14
 
 
 @njit(cache=True, nogil=True)
@@ -138,43 +139,116 @@ def _grown(keys, counts):
 
 
 @njit(cache=True, nogil=True)
+def _count(keys, counts, used, new_keys, amounts, size):
+    """Add amounts to the counts of keys; both tables grow before they are a quarter full."""
+    last, h = _EMPTY, np.uint64(0)
+    for p in range(size):
+        if 4 * used > keys.size:
+            keys, counts = _grown(keys, counts)
+            last = _EMPTY
+        if new_keys[p] != last:
+            last = new_keys[p]
+            h = _place(keys, last)
+            if keys[h] == _EMPTY:
+                keys[h] = last
+                used += 1
+        counts[h] += amounts[p]
+    return keys, counts, used
+
+
+@njit(cache=True, nogil=True)
+def _first_from(lows, low, high, least):
+    """The first of sorted values from ``low`` to ``high`` that is not less."""
+    while low < high:
+        middle = (low + high) >> 1
+        if lows[middle] < least:
+            low = middle + 1
+        else:
+            high = middle
+    return low
+
+
+@njit(cache=True, nogil=True)
+def _mark_levels(
+    k, i, kinds, rules, numbers, marks, bases, starts, matches, values, lows, highs, widest, power, levels
+):
+    """Write what the values of a column that do not differ from record *i*'s add to a pattern; returns the span they lie in."""
+    x, y, reach = numbers[i, k, 0], numbers[i, k, 1], rules[k, 4]
+    if kinds[k] == CATEGORY:
+        first, last = values[k + 1], values[k]
+        for m in range(starts[bases[k] + marks[i, k]], starts[bases[k] + marks[i, k] + 1]):
+            v = values[k] + matches[m]
+            first, last = min(first, v), max(last, v + 1)
+            levels[v] = power * cell_level(CATEGORY, 0, x, y, 0, lows[v], highs[v], True, reach)
+        return first, last
+    spare = 2 * SLACK + ROUNDING * (abs(x) + abs(y) + reach + widest[k])
+    first = _first_from(lows, values[k], values[k + 1], x - reach - widest[k] - spare)
+    last = first
+    while last < values[k + 1] and lows[last] <= y + reach + spare:
+        levels[last] = power * cell_level(GRADED, 0, x, y, 0, lows[last], highs[last], False, reach)
+        last += 1
+    return first, last
+
+
+@njit(cache=True, nogil=True)
 def pattern_counts(
-    anchors, kinds, rules, numbers, marks, weights, other_numbers, other_marks, other_weights, bases, starts, matches,
-    other_bases,
+    anchors, kinds, rules, numbers, marks, weights, bases, starts, matches,
+    values, lows, highs, widest, held_starts, held, few, other_weights, class_of, class_values, class_weights,
 ):  # fmt: skip
     """Patterns (digits to base 5, the first column first) of all pairs of an anchor and a record of the other file.
 
-    A pair of distinct records counts as often as rows have them.
+    A pair of distinct records counts as often as rows have them. Not every pair is looked at: records of a class hold the same
+    values in all columns but those in which ``few`` agree, and the same gaps in these; so a class is counted at once, as if its
+    records differed in these columns, and then those are put right that do agree with the anchor in one of them.
+    Values of column *k* are ``values[k]`` to ``values[k + 1]``, on the line by their low ends; value *v* is held by the records
+    ``held[held_starts[v]:held_starts[v + 1]]``.
     """
     keys, counts, used = np.full(1024, _EMPTY), np.zeros(1024), 0
-    found = np.empty(other_marks.shape[0], np.int64)
-    stamps = np.full(other_bases[-1] + 1, -1, np.int64)
+    columns, classes, records = kinds.size, class_weights.size, class_of.size
+    levels, power = np.zeros(lows.size, np.int64), np.ones(columns, np.int64)
+    for k in range(columns - 2, -1, -1):
+        power[k] = power[k + 1] * LEVELS
+    spans = np.zeros((columns, 2), np.int64)
+    found, amounts = np.empty(classes + 2 * records, np.int64), np.empty(classes + 2 * records)
+    added, touched = np.zeros(records, np.int64), np.empty(records, np.int64)
     for a in range(anchors.size):
         i = anchors[a]
-        stamp_agreeing(i, kinds, marks, bases, starts, matches, other_bases, stamps)
-        for j in range(found.size):
-            key = np.int64(0)
-            for k in range(kinds.size):
-                other = other_marks[j, k]
-                key = key * LEVELS + cell_level(
-                    kinds[k], marks[i, k], numbers[i, k, 0], numbers[i, k, 1], other,
-                    other_numbers[j, k, 0], other_numbers[j, k, 1],
-                    kinds[k] == CATEGORY and other >= 0 and stamps[other_bases[k] + other] == i, rules[k, 4],
+        for k in range(columns):
+            if marks[i, k] >= 0:
+                spans[k, 0], spans[k, 1] = _mark_levels(
+                    k, i, kinds, rules, numbers, marks, bases, starts, matches, values, lows, highs, widest, power[k], levels
                 )  # fmt: skip
-            found[j] = key
-        last, h = _EMPTY, np.uint64(0)
-        for j in range(found.size):
-            if 4 * used > keys.size:
-                keys, counts = _grown(keys, counts)
-                last = _EMPTY
-            if found[j] != last:
-                last = found[j]
-                h = _place(keys, last)
-                if keys[h] == _EMPTY:
-                    keys[h] = last
-                    used += 1
-            counts[h] += weights[i] * other_weights[j]
-    return keys[keys != _EMPTY], counts[keys != _EMPTY]
+        for c in range(classes):
+            key = np.int64(0)
+            for k in range(columns):
+                v = class_values[c, k]
+                if marks[i, k] < 0 or v < 0:
+                    key += power[k] * NOTHING
+                elif not few[k]:
+                    key += levels[v]
+            found[c], amounts[c] = key, weights[i] * class_weights[c]
+        size = 0
+        for k in range(columns):
+            if marks[i, k] < 0:
+                continue
+            for v in range(spans[k, 0], spans[k, 1]):
+                if few[k] and levels[v] > 0:
+                    for p in range(held_starts[v], held_starts[v + 1]):
+                        j = held[p]
+                        if added[j] == 0:
+                            touched[size] = j
+                            size += 1
+                        added[j] += levels[v]
+                levels[v] = 0
+        for t in range(size):
+            j = touched[t]
+            amount, place = weights[i] * other_weights[j], classes + 2 * t
+            found[place], amounts[place] = found[class_of[j]], -amount
+            found[place + 1], amounts[place + 1] = found[class_of[j]] + added[j], amount
+            added[j] = 0
+        keys, counts, used = _count(keys, counts, used, found, amounts, classes + 2 * size)
+    there = (keys != _EMPTY) & (counts > 0)
+    return keys[there], counts[there]
 
 
 # Distances with parameters, and a look at all records under them.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Literal
@@ -24,6 +25,11 @@ if TYPE_CHECKING:
     from sfumato.attacks.linkage.files import Files
     from sfumato.core.attack import Scene
     from sfumato.core.schema import Attribute
+
+
+if TYPE_CHECKING:
+    Lists = tuple[NDArray[np.int64], NDArray[np.int64]]
+    """How long each of some lists is, and all of them one after the other."""
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -50,6 +56,19 @@ class Compared:
     missing_theirs: NDArray[np.bool_]
     missing_ours: NDArray[np.bool_]
     span: float
+
+    @functools.cached_property
+    def ours_fit(self) -> Lists:
+        """Per released label the intruder's values it may stand for, in order; nothing on a line."""
+        lengths = np.array([len(values) for values in self.fitting], dtype=np.int64)
+        return lengths, np.array([value for values in self.fitting for value in values], dtype=np.int64)
+
+    @functools.cached_property
+    def theirs_fit(self) -> Lists:
+        """Per value of the intruder the released labels that may stand for it, in order; nothing on a line."""
+        lengths, values = self.ours_fit
+        labels = np.repeat(np.arange(len(lengths)), lengths)[np.argsort(values, kind="stable")]
+        return np.bincount(values, minlength=len(self.places) if self.scale == "category" else 0), labels
 
 
 def common_columns(scene: Scene) -> tuple[str, ...]:
@@ -259,13 +278,13 @@ def arrays_of(files: Files, rules: Sequence[ComparisonRule]) -> Arrays:
             files.theirs.codes[:, order],
             files.theirs.records,
             [_marked(rule.theirs, rule.kind, c.open_theirs, c.missing_theirs) for rule, c in zip(chosen, columns, strict=True)],
-            [_theirs_to_ours(c) for c in columns],
+            [c.theirs_fit for c in columns],
         ),
         _side(
             files.ours.codes[:, order],
             files.ours.records,
             [_marked(rule.ours, rule.kind, c.open_ours, c.missing_ours) for rule, c in zip(chosen, columns, strict=True)],
-            [c.fitting for c in columns],
+            [c.ours_fit for c in columns],
         ),
     )  # fmt: skip
 
@@ -289,32 +308,20 @@ def _side(
     codes: NDArray[np.int64],
     records: NDArray[np.int64],
     cells: Sequence[tuple[NDArray[np.float64], NDArray[np.int64]]],
-    matching: Sequence[Sequence[Sequence[int]]],
+    matching: Sequence[Lists],
 ) -> Side:
     numbers = np.stack([cell[0][codes[:, k]] for k, cell in enumerate(cells)], axis=1)
     marks = np.stack([cell[1][codes[:, k]] for k, cell in enumerate(cells)], axis=1)
-    bases = np.concatenate([[0], np.cumsum([len(listed) for listed in matching])]).astype(np.int64)
-    lengths = [len(codes_of) for listed in matching for codes_of in listed]
-    flat = [code for listed in matching for codes_of in listed for code in codes_of]
+    bases = np.concatenate([[0], np.cumsum([len(lengths) for lengths, _ in matching])]).astype(np.int64)
+    lengths = np.concatenate([lengths for lengths, _ in matching])
     return Side(
         np.ascontiguousarray(numbers),
         np.ascontiguousarray(marks),
         records,
         bases,
         np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64),
-        np.array(flat, dtype=np.int64),
+        np.concatenate([flat for _, flat in matching]),
     )
-
-
-def _theirs_to_ours(column: Compared) -> tuple[tuple[int, ...], ...]:
-    """Per value of the intruder the released labels that may stand for it, in order."""
-    if column.scale != "category":
-        return ()
-    found: list[list[int]] = [[] for _ in column.places]
-    for label, values in enumerate(column.fitting):
-        for value in values:
-            found[value].append(label)
-    return tuple(tuple(labels) for labels in found)
 
 
 # Rules that make a distance of two records of the differences of their cells.

@@ -24,7 +24,7 @@ from sfumato.attacks.linkage.compared import (
     require_linkable,
     sampled_interval,
 )
-from sfumato.attacks.linkage.files import Files, files_of
+from sfumato.attacks.linkage.files import Files, distinct, files_of
 from sfumato.attacks.linkage.search import Credits, linked
 from sfumato.core.attack import Attack, Finding
 from sfumato.core.parameters import parameters
@@ -33,7 +33,7 @@ from sfumato.errors import SchemaError
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from sfumato.attacks.linkage.compared import Compared
+    from sfumato.attacks.linkage.compared import Compared, Side
     from sfumato.core.attack import Scene
 
 
@@ -50,6 +50,8 @@ if TYPE_CHECKING:
 
 LEVELS, NOTHING = 5, 4
 LEAST = 1e-6
+SLACK = 1e-9
+"""Gaps on the line up to this are none, as in the loops."""
 ROUNDS, SMALL, AT_LEAST = 500, 1e-10, 5
 
 
@@ -223,12 +225,76 @@ def _deviation(column: Compared) -> float:
     return moments(both[~np.isnan(both)])[1]
 
 
+@dataclasses.dataclass(frozen=True, eq=False)
+class Holders:
+    """The distinct cells of one released column and the records that hold each; −1 in ``value_of`` where nothing can be said."""
+
+    value_of: NDArray[np.int64]
+    low: NDArray[np.float64]
+    high: NDArray[np.float64]
+    starts: NDArray[np.int64]
+    records: NDArray[np.int64]
+
+
+FEW = 8
+"""Columns in which fewer than one in so many released records agree with an anchor are looked up record by record."""
+
+
+def _holders(arrays: Arrays, k: int) -> Holders:
+    """Who holds what in a column: a category by its code, a place or range on the line in their order."""
+    ends, marks = arrays.ours.numbers[:, k, :2], arrays.ours.marks[:, k]
+    there = np.flatnonzero(marks >= 0)
+    value_of, size = np.full(len(marks), -1, dtype=np.int64), int(arrays.ours.bases[k + 1] - arrays.ours.bases[k])
+    if arrays.kinds[k] == CATEGORY:
+        value_of[there] = marks[there]
+    else:
+        there = there[np.lexsort((ends[there, 1], ends[there, 0]))]
+        new = (np.diff(ends[there], axis=0) != 0).any(axis=1)
+        value_of[there] = np.concatenate([[0], np.cumsum(new)])[: len(there)]
+        size = int(value_of.max(initial=-1)) + 1
+    low, high = np.zeros(size), np.zeros(size)
+    low[value_of[there]], high[value_of[there]] = ends[there].T
+    order = there[np.argsort(value_of[there], kind="stable")]
+    lengths = np.bincount(value_of[there], minlength=size)
+    return Holders(value_of, low, high, np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64), order)
+
+
+def _agreeing(arrays: Arrays, k: int, held: Holders, anchors: NDArray[np.int64]) -> float:
+    """How many released records, in the mean over the anchors, may agree with an anchor in a column."""
+    left, marks = arrays.theirs, arrays.theirs.marks[anchors, k]
+    asked = anchors[marks >= 0]
+    if arrays.kinds[k] == CATEGORY:
+        sums = np.concatenate([[0], np.cumsum(np.diff(held.starts)[left.matches[_matches_of(left, k)]])])
+        ends = left.starts[left.bases[k] : left.bases[k + 1] + 1] - left.starts[left.bases[k]]
+        return float((sums[ends[1:]] - sums[ends[:-1]])[marks[marks >= 0]].sum()) / max(1, len(anchors))
+    reach, ends = arrays.constants[k, 4] + 2 * SLACK, left.numbers[asked, k]
+    first = np.searchsorted(held.low, ends[:, 0] - reach - (held.high - held.low).max(initial=0.0))
+    last = np.searchsorted(held.low, ends[:, 1] + reach, side="right")
+    return float((held.starts[last] - held.starts[first]).sum()) / max(1, len(anchors))
+
+
+def _matches_of(side: Side, k: int) -> slice:
+    return slice(int(side.starts[side.bases[k]]), int(side.starts[side.bases[k + 1]]))
+
+
 def count_patterns(arrays: Arrays, anchors: NDArray[np.int64]) -> Patterns:
-    """The patterns of all pairs of an anchor (a distinct record of the intruder) and a released record."""
-    left, right = arrays.theirs, arrays.ours
+    """The patterns of all pairs of an anchor (a distinct record of the intruder) and a released record.
+
+    The counts are exact, though most pairs are never looked at: see :func:`sfumato.kernels.linkage.pattern_counts`.
+    """
+    left, records = arrays.theirs, arrays.ours.records
+    held = [_holders(arrays, k) for k in range(len(arrays.kinds))]
+    few = np.array([FEW * _agreeing(arrays, k, h, anchors) <= len(records) for k, h in enumerate(held)])
+    values = np.concatenate([[0], np.cumsum([len(h.low) for h in held])]).astype(np.int64)
+    classes = distinct([np.where(f, np.minimum(h.value_of, 0), h.value_of) + 1 for h, f in zip(held, few, strict=True)])
+    cells = np.where(classes.codes > 0, classes.codes - 1 + values[:-1], -1)
+    held_starts = np.concatenate([[0], np.cumsum(np.concatenate([np.diff(h.starts) for h in held]))])
     keys, counts = kernels.linkage.pattern_counts(
-        anchors, arrays.kinds, arrays.constants, left.numbers, left.marks, left.records.astype(float),
-        right.numbers, right.marks, right.records.astype(float), left.bases, left.starts, left.matches, right.bases,
+        anchors, arrays.kinds, arrays.constants, left.numbers, left.marks, left.records.astype(float), left.bases,
+        left.starts, left.matches, values, np.concatenate([h.low for h in held]), np.concatenate([h.high for h in held]),
+        np.array([(h.high - h.low).max(initial=0.0) for h in held]), held_starts.astype(np.int64),
+        np.concatenate([h.records for h in held]), few, records.astype(float), classes.kind_of.astype(np.int64), cells,
+        np.bincount(classes.kind_of, weights=records, minlength=len(cells)),
     )  # fmt: skip
     order = np.argsort(keys)
     digits = LEVELS ** np.arange(len(arrays.kinds) - 1, -1, -1)
@@ -256,7 +322,9 @@ class ProbabilisticLinkage(Attack):
 
     ``u`` is the share of a level among random pairs (nearly all of which are not matches) and stays fixed, or is estimated too.
     Patterns of files with more than 5 million pairs of distinct records are counted for a random sample of the intruder's
-    records (500 or more) against all released ones: no blocking, so no match is lost to it. recordlinkage and splink block first.
+    records (500 or more) against all released ones. Few of the pairs are looked at one by one, but none is lost: records that agree in no telling
+    column are counted, and passed over in the search, by what they have in common, so that recall is that of all pairs (the bound is 1).
+    recordlinkage and splink compare only pairs that agree in a chosen column.
     Reference: Fellegi & Sunter 1969, doi:10.1080/01621459.1969.10501049.
 
     >>> ProbabilisticLinkage(tolerance=0.2).name
