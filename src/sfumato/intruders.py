@@ -11,7 +11,7 @@ import polars as pl
 
 from sfumato import registry
 from sfumato.core.attack import NOT_IN_FILE, USUAL_RATE, Attack, Finding, Intruder, NothingToAttack, Scene, now
-from sfumato.core.encoding import encode, require_same_codes
+from sfumato.core.encoding import require_same_codes
 from sfumato.core.notebook import html_headline, html_list, html_table
 from sfumato.core.parameters import known_as
 from sfumato.core.progress import Progress, silent
@@ -237,7 +237,7 @@ def intruder_with(pair: Pair, file: Dataset, knows: Sequence[str] | None, *, by:
     on = [by] if by else common
     pair.original.require(on)
     for name in on:
-        theirs_of, ours_of = (encode(table.column(name)).labels for table in (file, pair.original))
+        theirs_of, ours_of = (table.encoded(name).labels for table in (file, pair.original))
         require_same_codes(theirs_of, ours_of, name, between="the intruder's file and the table")
     places = [str(place) for place in range(len(on))]
     theirs, ours = _as_labels(file, on), _as_labels(pair.original, on).with_row_index("row")
@@ -259,7 +259,7 @@ def renamed(file: Dataset, names: Mapping[str, str]) -> Dataset:
 
 def _as_labels(table: Dataset, columns: Sequence[str]) -> pl.DataFrame:
     """Columns as the labels values are known by, numbered: 33 and 33.0 are the same, and no name is in the way."""
-    encoded = [encode(table.column(column)) for column in columns]
+    encoded = [table.encoded(column) for column in columns]
     labels = [pl.Series(e.labels, dtype=pl.String).gather(e.codes) for e in encoded]
     return pl.DataFrame({str(place): series for place, series in enumerate(labels)})
 

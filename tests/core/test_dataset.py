@@ -10,9 +10,12 @@ import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from sfumato.core.classes import count_classes
 from sfumato.core.dataset import Dataset
+from sfumato.core.encoding import encode
 from sfumato.core.schema import Attribute, Kind, Role, Schema
 from sfumato.core.source import Source
 from sfumato.errors import ParameterError, SchemaError
@@ -227,3 +230,53 @@ def test_repr_names_columns_and_shows_no_value():
     assert "name: direct" in text
     assert "1 rows" in text
     assert not any(value in text for value in ("Ann", "30", "2024"))
+
+
+CHANGES = ("take", "drop", "recode", "replace", "describe", "compact")
+
+
+def changed(dataset, change, number):
+    """A dataset after one change, of which nothing is known but what was carried along."""
+    if change == "take":
+        return dataset.take(np.random.default_rng(number).integers(0, len(dataset), number % 9 + 1))
+    if change == "drop":
+        return dataset.drop(["whole"])
+    if change == "recode":
+        return dataset.recoded("text", ["z", None, "a", "z"], np.arange(len(dataset)) % 4)
+    if change == "replace":
+        return dataset.with_columns({"gaps": pl.Series("gaps", [number] * len(dataset))})
+    if change == "describe":
+        return dataset.with_attribute("text", Attribute((Role.QUASI,), hierarchy=suppress() if number % 2 else None))
+    return dataset.compacted()
+
+
+@pytest.mark.parametrize("kind", FRAMES)
+@given(changes=st.lists(st.tuples(st.sampled_from(CHANGES), st.integers(0, 50)), max_size=5))
+def test_what_is_known_of_columns_is_what_they_hold(kind, changes):
+    dataset = Dataset(FRAMES[kind]()).with_roles(quasi=["text", "level"], plain=["whole", "gaps"])
+    for change, number in [*changes, ("describe", 0)]:
+        for name in dataset.columns:
+            fresh, known = encode(dataset.column(name)), dataset.encoded(name)
+            assert known.labels == fresh.labels and known.counts.tolist() == fresh.counts.tolist()
+            assert known.codes.tolist() == fresh.codes.tolist()
+        plain = Dataset(dataset.to_polars(), schema=dataset.schema)
+        one, other = count_classes(dataset, counted=["gaps"]), count_classes(plain, counted=["gaps"])
+        assert one.keys.tolist() == other.keys.tolist() and one.records.tolist() == other.records.tolist()
+        assert one.counts["gaps"].counts.tolist() == other.counts["gaps"].counts.tolist()
+        assert [ladder.labels for ladder in one.ladders] == [ladder.labels for ladder in other.ladders]
+        dataset = changed(dataset, change, number)
+
+
+def test_tables_with_the_same_rows_share_what_is_known_of_them():
+    dataset = Dataset(polars_frame()).with_roles(quasi=["text", "level"], direct="whole")
+    count_classes(dataset.drop(["whole"]))
+    assert set(dataset.known.codes) == {"text", "level"} and len(dataset.known.classes) == 1
+    assert not dataset.with_columns({"text": pl.Series([1] * 4)}).known.classes
+
+
+def test_text_taken_by_codes_is_the_text():
+    column = pl.Series("text", ["b", None, "a", "b", ""])
+    dataset, rows = Dataset(pl.DataFrame({"text": column})), np.array([4, 1, 1, 0, 2, 3])
+    plain = dataset.take(rows).column("text")
+    dataset.encoded("text")
+    assert dataset.take(rows).column("text").to_list() == plain.to_list() == column.gather(rows).to_list()

@@ -15,9 +15,10 @@ from hypothesis import strategies as st
 import sfumato as sf
 from sfumato.core.consistency import covering
 from sfumato.core.dataset import Dataset
+from sfumato.core.encoding import encode
 from sfumato.core.encoding import label as label_of
 from sfumato.core.hierarchy import bind
-from sfumato.core.pair import Pair, read_column
+from sfumato.core.pair import Joint, Pair, read_column
 from sfumato.core.ranges import places_of, range_of_numbers
 from sfumato.core.schema import Attribute, Kind, Role
 from sfumato.core.step import Goal
@@ -138,9 +139,10 @@ def test_numbers_are_read_as_if_they_were_text(before, after):
     numbers = [pl.Series("v", values, dtype=pl.Float64) for values in (before, after)]
     texts = [pl.Series("v", [_text(value) for value in values], dtype=pl.String) for values in numbers]
     quick, slow = read_column("v", attribute, *numbers), read_column("v", attribute, *texts)
-    for field in dataclasses.fields(quick):
-        one, other = getattr(quick, field.name), getattr(slow, field.name)
-        assert np.array_equal(one, other, equal_nan=True) if isinstance(one, np.ndarray) else one == other, field.name
+    names = {field.name for field in dataclasses.fields(quick)} - {"before", "after"} | {"original", "released"}
+    for name in sorted(names):
+        one, other = getattr(quick, name), getattr(slow, name)
+        assert np.array_equal(one, other, equal_nan=True) if isinstance(one, np.ndarray) else one == other, name
 
 
 def _text(value):
@@ -159,3 +161,24 @@ def test_ranges_of_moments_are_read_as_ranges_of_days_are(written):
     column = pair.reading("seen")
     assert column.scale == "number" and column.truthful(pair.rows).all()
     assert 0 < pair.losses("seen").mean() < 0.5
+
+
+@given(st.lists(st.tuples(st.sampled_from("abc"), st.sampled_from(["x", "y", None])), max_size=30), st.booleans())
+def test_pairs_of_value_and_label_are_those_of_the_rows(cells, many):
+    before = [f"{value}{i if many else ''}" for i, (value, _) in enumerate(cells)]
+    after = [label for _, label in cells]
+    rows = np.arange(len(cells))[::-1]
+    kept, written = encode(pl.Series(before, dtype=pl.String)), encode(pl.Series(after, dtype=pl.String))
+    joint = Joint.of(kept, written, rows)
+    told = [(kept.labels[v], written.labels[w]) for v, w in zip(joint.value, joint.label, strict=True)]
+    assert [told[i] for i in joint.which] == [(before[row], after[i]) for i, row in enumerate(rows)]
+    assert joint.count.tolist() == [sum(pair == each for each in (told[i] for i in joint.which)) for pair in told]
+    assert len(set(told)) == len(told)
+
+
+def test_many_pairs_are_found_by_sorting(monkeypatch):
+    kept, written = encode(pl.Series([1, 2, 3, 2])), encode(pl.Series(["a", "b", "a", "b"]))
+    dense = Joint.of(kept, written, np.arange(4))
+    monkeypatch.setattr("sfumato.core.pair.DENSE", 0)
+    sparse = Joint.of(kept, written, np.arange(4))
+    assert all(np.array_equal(*(getattr(j, f) for j in (dense, sparse))) for f in ("value", "label", "count", "which"))

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from sfumato.core.dataset import Dataset
     from sfumato.core.encoding import Column, Encoded
     from sfumato.core.hierarchy import Ladder
+    from sfumato.core.schema import Attribute
 
 
 # How often the values of a column occur in each class.
@@ -277,25 +278,63 @@ def count_rows(
     """Like :func:`count_classes`, and the class of every row. Classes are in key order, whatever the row order."""
     names = tuple(dataset.schema.quasi if columns is None else columns)
     dataset.require([*names, *(part for column in counted for part in parts_of(column))])
-    bare, ids = _grouped(dataset, names, at)
+    found = _grouped(dataset, names) if at is None else _Grouping((), *_group(dataset, names, at))
     person = dataset.schema.person
     wanted: dict[Column, None] = dict.fromkeys([*counted, *([person] if person else [])])
+    ids = found.ids
     table = dataclasses.replace(
-        bare,
-        counts={name: _counted(dataset, name, names, ids, len(bare), at) for name in wanted},
-        weights=None if weight is None else kernels.keys.add_up(survey_weights(dataset, weight), ids, len(bare)),
+        found.table,
+        counts={name: found.counted(dataset, name, ids) for name in wanted},
+        weights=None if weight is None else kernels.keys.add_up(survey_weights(dataset, weight), ids, len(found.table)),
+        person=person,
     )
     return table, ids
 
 
-def _grouped(dataset: Dataset, names: tuple[str, ...], at: Placement | None) -> tuple[ClassTable, NDArray[np.int64]]:
-    """The classes without counts and the class of every row, remembered with the (immutable) dataset."""
-    if at is None and names in dataset.memo:
-        return dataset.memo[names]  # type: ignore[no-any-return]
+@dataclasses.dataclass(frozen=True, eq=False)
+class _Grouping:
+    """The classes of some columns as ``attributes`` describe them, the class of every row, and what was counted in them."""
+
+    attributes: tuple[Attribute | None, ...]
+    table: ClassTable
+    narrow: NDArray[Any]
+    counts: dict[Column, Counts] = dataclasses.field(default_factory=dict)
+
+    @property
+    def ids(self) -> NDArray[np.int64]:
+        """The class of every row, widened anew at every call."""
+        return self.narrow.astype(np.int64)
+
+    def counted(self, dataset: Dataset, column: Column, ids: NDArray[np.int64]) -> Counts:
+        """Counts of one column per class, counted once."""
+        if column not in self.counts:
+            self.counts[column] = count_values(dataset, column, ids, len(self.table))
+        return self.counts[column]
+
+    def without(self, gone: set[str]) -> _Grouping:
+        """The same when some other columns hold other values."""
+        left = {column: counts for column, counts in self.counts.items() if not gone & set(parts_of(column))}
+        return dataclasses.replace(self, counts=left)
+
+
+def _grouped(dataset: Dataset, names: tuple[str, ...]) -> _Grouping:
+    """The classes of a table, remembered for every table that has the same rows and describes these columns alike."""
+    attributes = tuple(dataset.schema.attributes.get(name) for name in names)
+    remembered = dataset.known.classes.setdefault(names, [])
+    for found in remembered:
+        if found.attributes == attributes:
+            return found  # type: ignore[no-any-return]
+    fresh = _Grouping(attributes, *_group(dataset, names, None))
+    remembered.append(fresh)
+    return fresh
+
+
+def _group(dataset: Dataset, names: tuple[str, ...], at: Placement | None) -> tuple[ClassTable, NDArray[Any]]:
+    """The classes without counts in key order, and the class of every row in the narrowest type."""
     keys, place = pack_rows(dataset, names, at)
     ids, first = kernels.keys.group(keys)
     order = np.lexsort(keys[first].T) if len(first) else np.empty(0, np.int64)
-    rank = np.empty(len(first), dtype=np.int64)
+    rank = np.empty(len(first), dtype=np.min_scalar_type(max(1, len(first)) - 1))
     rank[order] = np.arange(len(first))
     table = ClassTable(
         columns=names,
@@ -304,23 +343,8 @@ def _grouped(dataset: Dataset, names: tuple[str, ...], at: Placement | None) -> 
         layout=place.layout,
         keys=keys[first][order],
         records=tallied(ids, len(first), dataset.copies)[order],
-        person=dataset.schema.person,
     )
-    grouped = table, (rank[ids] if len(first) else ids)
-    if at is None:
-        dataset.memo[names] = grouped
-    return grouped
-
-
-def _counted(
-    dataset: Dataset, column: Column, names: tuple[str, ...], ids: NDArray[np.int64], groups: int, at: Placement | None
-) -> Counts:
-    """Counts of one column per class, remembered with the dataset."""
-    if at is not None:
-        return count_values(dataset, column, ids, groups)
-    if (names, column) not in dataset.memo:
-        dataset.memo[names, column] = count_values(dataset, column, ids, groups)
-    return dataset.memo[names, column]  # type: ignore[no-any-return]
+    return table, rank[ids]
 
 
 def pack_rows(
@@ -334,7 +358,7 @@ def pack_rows(
         ladders.append(at.ladders[a] if at else ladder_of(dataset, name, encoded))
         remap = remap_to(ladders[a], encoded, at.levels[a] if at else 0)
         narrow = np.min_scalar_type(len(ladders[a].labels[0]))  # not of the encoding: it may have fewer values
-        codes.append(remap.astype(narrow)[encoded.codes] if remap.size else encoded.codes)
+        codes.append(remap.astype(narrow)[encoded.narrow] if remap.size else encoded.codes)
     place = at or Placement(tuple(ladders), (0,) * len(names), Layout.of([len(ladder.labels[0]) for ladder in ladders]))
     keys = np.zeros((len(dataset), place.layout.length), dtype=np.uint64)
     for a, column in enumerate(codes):

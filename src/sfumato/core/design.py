@@ -10,7 +10,7 @@ import polars as pl
 
 from sfumato import kernels
 from sfumato.core.classes import count_rows
-from sfumato.core.encoding import encode, numbers_of
+from sfumato.core.encoding import numbers_of
 from sfumato.core.schema import Role
 from sfumato.errors import SchemaError
 
@@ -31,7 +31,7 @@ def strata_of(dataset: Dataset, within: Sequence[str] | None = None) -> tuple[ND
     dataset.require(names)
     if not names or not len(dataset):
         return np.zeros(len(dataset), dtype=np.int64), min(1, len(dataset))
-    codes = [encode(dataset.column(name)).codes for name in names]
+    codes = [dataset.encoded(name).codes for name in names]
     if len(codes) == 1:
         return codes[0].astype(np.int64), int(codes[0].max()) + 1
     ids, first = kernels.keys.group(np.stack(codes, axis=1).astype(np.uint64))
@@ -50,7 +50,7 @@ def units_of(dataset: Dataset, unit: str | None = None) -> NDArray[np.int64] | N
     persons = [n for n in names if dataset.schema[n].unit == "person"]
     if not names:
         return None
-    encoded = encode(dataset.column((persons or names)[0]))
+    encoded = dataset.encoded((persons or names)[0])
     codes = np.array(encoded.codes, dtype=np.int64)
     if None in encoded.labels:
         alone = codes == encoded.labels.index(None)
@@ -107,7 +107,7 @@ def renumbered(dataset: Dataset, seed: Seed) -> Dataset:
         return dataset
     classes = count_rows(dataset)[1]
     for name in units:
-        encoded = encode(dataset.column(name))
+        encoded = dataset.encoded(name)
         pairs = np.stack([classes, encoded.codes], axis=1).astype(np.uint64)
         ids, first = kernels.keys.group(pairs)
         numbers = np.empty(len(first), dtype=np.int64)

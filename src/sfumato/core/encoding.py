@@ -30,11 +30,47 @@ DIRECT_RANGE = 1 << 20
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Encoded:
-    """``labels[codes[i]]`` is the label of row *i* (None: missing); ``counts`` says how often each occurs."""
+    """``labels[codes[i]]`` is the label of row *i* (None: missing); ``counts`` says how often each occurs.
 
-    codes: NDArray[np.int64]
+    ``narrow`` are the codes in the narrowest unsigned type, as they are kept: one byte a row where there are few labels.
+    """
+
+    narrow: NDArray[Any]
     labels: tuple[str | None, ...]
     counts: NDArray[np.int64]
+
+    @property
+    def codes(self) -> NDArray[np.int64]:
+        """The codes to compute with, widened anew at every call."""
+        return self.narrow.astype(np.int64)
+
+    def taken(self, rows: NDArray[np.int64]) -> Encoded:
+        """The encoding of some of the rows, in another order or repeated."""
+        return relabelled(self.narrow[rows], self.labels)
+
+    def text(self, name: str) -> pl.Series:
+        """The labels of all rows as a column of text."""
+        return pl.Series(name, self.labels, dtype=pl.String).gather(self.narrow)
+
+
+def relabelled(codes: NDArray[Any], labels: Sequence[str | None]) -> Encoded:
+    """The encoding of rows that have these labels: in order, missing last, without those that no row has; equal ones are one.
+
+    >>> found = relabelled(np.array([2, 0, 2]), ["b", "unused", "a"])
+    >>> found.codes.tolist(), found.labels, found.counts.tolist()
+    ([0, 1, 0], ('a', 'b'), [2, 1])
+    """
+    amounts = np.bincount(codes, minlength=len(labels)) if len(codes) else np.zeros(len(labels), dtype=np.int64)
+    used = np.flatnonzero(amounts)
+    names = [labels[code] for code in used.tolist()]
+    fresh = sorted({name for name in names if name is not None})
+    place: dict[str | None, int] = {name: i for i, name in enumerate(fresh)}
+    final = (*fresh, *([None] if None in names else []))
+    place[None] = len(fresh)
+    moved = np.zeros(len(labels), dtype=np.min_scalar_type(max(1, len(final)) - 1))
+    moved[used] = [place[name] for name in names]
+    counts = np.bincount(moved[used], weights=amounts[used], minlength=len(final)).astype(np.int64)
+    return Encoded(moved[codes] if len(labels) else moved, final, counts)
 
 
 def label(value: Any) -> str:
@@ -82,7 +118,7 @@ def encode(column: pl.Series) -> Encoded:
     if direct is not None:
         return direct
     if isinstance(column.dtype, pl.Categorical | pl.Enum):
-        column = column.cast(pl.String)
+        return _encode_categories(column)
     if column.dtype == pl.String:
         return _encode_text(column)
     distinct = column.drop_nulls().unique()
@@ -95,19 +131,37 @@ def encode(column: pl.Series) -> Encoded:
     replaced = column.replace_strict(
         distinct, pl.Series([position[name] for name in names], dtype=pl.Int64), default=missing, return_dtype=pl.Int64
     )
-    codes = replaced.fill_null(missing).to_numpy()
-    return Encoded(codes, tuple(labels), np.bincount(codes, minlength=len(labels)))
+    return _counted(replaced.fill_null(missing), labels)
 
 
 def _encode_text(column: pl.Series) -> Encoded:
     """Encode text, which is its own label; UTF-8 sorts as its characters do."""
-    distinct = column.drop_nulls().unique().sort()
+    distinct = column.unique().drop_nulls().sort()
     missing = len(distinct)
-    places = pl.Series(np.arange(missing), dtype=pl.Int64)
-    replaced = column.replace_strict(distinct, places, default=missing, return_dtype=pl.Int64)
-    codes = replaced.fill_null(missing).to_numpy()
-    labels: list[str | None] = [*distinct.to_list(), *([None] if column.null_count() else [])]
-    return Encoded(codes, tuple(labels), np.bincount(codes, minlength=len(labels)))
+    places = column.cast(pl.Enum(distinct)).to_physical()
+    places = places.cast(pl.UInt64).fill_null(missing) if column.null_count() else places
+    return _counted(places, [*distinct.to_list(), *([None] if column.null_count() else [])])
+
+
+def _encode_categories(column: pl.Series) -> Encoded:
+    """Encode categories by the codes they have; their text is looked at once a category."""
+    distinct = column.unique().drop_nulls()
+    own = distinct.to_physical().cast(pl.Int64).to_numpy()
+    if not len(own) or int(own.max()) >= DIRECT_RANGE:
+        return _encode_text(column.cast(pl.String))
+    missing = int(own.max()) + 1
+    labels: list[str | None] = [None] * (missing + 1)
+    for code, name in zip(own.tolist(), distinct.cast(pl.String).to_list(), strict=True):
+        labels[code] = name
+    places = column.to_physical()
+    places = places.cast(pl.UInt64).fill_null(missing) if column.null_count() else places
+    return relabelled(places.to_numpy(), labels)
+
+
+def _counted(codes: pl.Series, labels: Sequence[str | None]) -> Encoded:
+    """The encoding with these codes, none of them missing, and labels, which are in order."""
+    narrow = codes.to_numpy().astype(np.min_scalar_type(max(1, len(labels)) - 1))
+    return Encoded(narrow, tuple(labels), np.bincount(narrow, minlength=len(labels)))
 
 
 def _labels(distinct: pl.Series) -> list[str]:
@@ -134,7 +188,7 @@ def _encode_whole(column: pl.Series) -> Encoded | None:
     used = np.flatnonzero(counts)
     names = [None if u == missing else str(u + low) for u in used.tolist()]
     order = sorted(range(len(used)), key=lambda i: (names[i] is None, names[i] or ""))
-    dense = np.zeros(missing + 1, dtype=np.int64)
+    dense = np.zeros(missing + 1, dtype=np.min_scalar_type(len(used) - 1))
     dense[used[order]] = np.arange(len(used))
     return Encoded(dense[shifted], tuple(names[i] for i in order), counts[used[order]])
 
@@ -150,7 +204,7 @@ def parts_of(column: Column) -> tuple[str, ...]:
 
 def encode_column(dataset: Dataset, column: Column) -> Encoded:
     """Encode a column of a table, or the combination of several: the values that occur together are one value."""
-    encoded = [encode(dataset.column(name)) for name in parts_of(column)]
+    encoded = [dataset.encoded(name) for name in parts_of(column)]
     if isinstance(column, str):
         return _weighed(encoded[0], dataset.copies)
     codes = np.zeros(len(dataset), dtype=np.int64)
@@ -189,7 +243,7 @@ def alike(dataset: Dataset, columns: Sequence[str]) -> tuple[NDArray[np.int64], 
     >>> [found.tolist() for found in alike(Dataset(pl.DataFrame({"a": [1, 2, 1]})), ["a"])]
     [[0, 1, 0], [0, 1]]
     """
-    codes = np.stack([encode(dataset.column(name)).codes for name in columns], axis=1)
+    codes = np.stack([dataset.encoded(name).codes for name in columns], axis=1)
     ids, first = kernels.keys.group(codes.astype(np.uint64))
     return ids.astype(np.int64), first.astype(np.int64)
 

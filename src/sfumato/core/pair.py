@@ -65,7 +65,7 @@ class Reading:
     nothing here), and, on the scale ``category``, for the values ``members[starts[i]:starts[i+1]]``. ``everything`` marks
     labels that fit every value. ``loss`` is Iyengar's: 0 for a point, 1 for everything, the share of the range or of
     the other values in between; a missing label has loss 1 (see :meth:`Pair.losses` for cells that were missing before).
-    ``original`` and ``released`` are codes per row. ``span`` is the width of all places, of the listed order, or the
+    ``before`` and ``after`` are the column as codes. ``span`` is the width of all places, of the listed order, or the
     number of values less one. ``level`` is the level of the hierarchy that the labels were read at (None: at any).
     """
 
@@ -80,10 +80,20 @@ class Reading:
     members: NDArray[np.int64]
     everything: NDArray[np.bool_]
     loss: NDArray[np.float64]
-    original: NDArray[np.int64]
-    released: NDArray[np.int64]
+    before: Encoded
+    after: Encoded
     span: float
     level: int | None = None
+
+    @property
+    def original(self) -> NDArray[np.int64]:
+        """The code of every original row, widened anew at every call."""
+        return self.before.codes
+
+    @property
+    def released(self) -> NDArray[np.int64]:
+        """The code of every released row, widened anew at every call."""
+        return self.after.codes
 
     @property
     def middle(self) -> NDArray[np.float64]:
@@ -139,11 +149,52 @@ class Reading:
 
     def truthful(self, rows: NDArray[np.int64]) -> NDArray[np.bool_]:
         """Per released row whether its cell may stand for its own original (``rows``), or says nothing at all of it."""
-        width = max(1, len(self.labels))
-        pairs, which = np.unique(self.original[rows] * width + self.released, return_inverse=True)
-        true = [self.labels[p % width] is None or self.fits(p // width, p % width) for p in pairs.tolist()]
-        found: NDArray[np.bool_] = np.array(true, dtype=bool)[which]
+        joint = Joint.of(self.before, self.after, rows)
+        found: NDArray[np.bool_] = self.true_pairs(joint)[joint.which]
         return found
+
+    def true_pairs(self, joint: Joint) -> NDArray[np.bool_]:
+        """Per distinct pair of value and label whether the label may stand for the value, or says nothing at all of it."""
+        pairs = zip(joint.value.tolist(), joint.label.tolist(), strict=True)
+        return np.array([self.labels[label] is None or self.fits(value, label) for value, label in pairs], dtype=bool)
+
+
+DENSE = 1 << 22
+"""Pairs of codes up to this number are told apart by a table, not by sorting."""
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Joint:
+    """The distinct pairs of an original value and the label it was released as, in order of their codes.
+
+    ``value`` and ``label`` are the codes of each pair, ``count`` says how many released rows have it and ``which`` is the pair
+    of every released row, in the narrowest type that holds it. What depends on a cell alone depends on these few pairs.
+    """
+
+    value: NDArray[np.int64]
+    label: NDArray[np.int64]
+    count: NDArray[np.int64]
+    which: NDArray[Any]
+
+    @classmethod
+    def of(cls, before: Encoded, after: Encoded, rows: NDArray[np.int64]) -> Joint:
+        """The pairs of a column; released row *i* came from the original row ``rows[i]``."""
+        width, size = max(1, len(after.labels)), len(before.labels) * max(1, len(after.labels))
+        codes = before.narrow[rows].astype(np.min_scalar_type(size)) * width + after.narrow
+        if size > DENSE:
+            used, which, count = np.unique(codes, return_inverse=True, return_counts=True)
+            return cls(*_parted(used, width), count, which)
+        amounts = np.bincount(codes, minlength=size)
+        used = np.flatnonzero(amounts)
+        place = np.zeros(size, dtype=np.min_scalar_type(max(1, len(used)) - 1))
+        place[used] = np.arange(len(used))
+        return cls(*_parted(used, width), amounts[used], place[codes])
+
+
+def _parted(pairs: NDArray[Any], width: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """The two codes of every pair."""
+    wide = pairs.astype(np.int64)
+    return wide // width, wide % width
 
 
 def read_column(
@@ -153,12 +204,23 @@ def read_column(
 
     ``rung`` is the level of the hierarchy that the whole column was released at, where one is known.
     """
-    before, after = encode(original), encode(released)
-    scale, places = _places(attribute, before, original)
+    return read_codes(name, attribute, (encode(original), encode(released)), (original.dtype, released.dtype), rung)
+
+
+def read_codes(
+    name: str,
+    attribute: Attribute,
+    encoded: tuple[Encoded, Encoded],
+    types: tuple[pl.DataType, pl.DataType],
+    rung: Rung | None = None,
+) -> Reading:
+    """Read a released column in terms of the original one, both as codes; see :func:`read_column`."""
+    before, after = encoded
+    scale, places = _places(attribute, before, types[0])
     nodes, losses, level = _tree(attribute, before, scale, rung)
     known = places[~np.isnan(places)]
     ends = (float(known.min()), float(known.max())) if known.size else (math.nan, math.nan)
-    low, high = _ranges(attribute, after, released, scale, (places, nodes, ends))
+    low, high = _ranges(attribute, after, types[1], scale, (places, nodes, ends))
     sets = [_members(label, nodes) if scale == "category" else () for label in after.labels]
     span = _span(scale, attribute, ends, sum(v is not None for v in before.labels))
     everything = np.array([label == TOP for label in after.labels], dtype=bool)
@@ -174,8 +236,8 @@ def read_column(
         np.array([code for s in sets for code in s], dtype=np.int64),
         everything,
         np.array([_loss(label, losses, sets[i], (low[i], high[i]), span) for i, label in enumerate(after.labels)]),
-        np.asarray(before.codes, dtype=np.int64),
-        np.asarray(after.codes, dtype=np.int64),
+        before,
+        after,
         span,
         level,
     )
@@ -203,7 +265,7 @@ def _tree(
 def _ranges(
     attribute: Attribute,
     after: Encoded,
-    released: pl.Series,
+    released: pl.DataType,
     scale: Scale,
     around: tuple[NDArray[np.float64], Mapping[str | None, Sequence[int]], Range],
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
@@ -217,20 +279,19 @@ def _ranges(
     return np.array([low for low, _ in found]), np.array([high for _, high in found])
 
 
-def _numbers_of_labels(encoded: Encoded, column: pl.Series) -> NDArray[np.float64] | None:
-    """The number of every label of a column of numbers; None for other columns."""
-    if not column.dtype.is_numeric():
+def _numbers_of_labels(encoded: Encoded, dtype: pl.DataType) -> NDArray[np.float64] | None:
+    """The number of every label of a column of numbers, whose labels are written so that nothing is lost; None for others."""
+    if not dtype.is_numeric():
         return None
-    found = np.full(len(encoded.labels), np.nan)
-    found[encoded.codes] = column.cast(pl.Float64).fill_null(float("nan")).to_numpy()
+    found = np.array([math.nan if name is None else float(name) for name in encoded.labels], dtype=np.float64)
     return None if np.isinf(found).any() else found  # infinite values lie on no line
 
 
-def _places(attribute: Attribute, before: Encoded, column: pl.Series) -> tuple[Scale, NDArray[np.float64]]:
+def _places(attribute: Attribute, before: Encoded, dtype: pl.DataType) -> tuple[Scale, NDArray[np.float64]]:
     """Where values lie on the line, and what kind of line it is."""
     values = before.labels
     if attribute.kind is Kind.NUMERIC and attribute.order is None:
-        numbers = _numbers_of_labels(before, column)
+        numbers = _numbers_of_labels(before, dtype)
         if numbers is not None:
             return "number", numbers
     if attribute.order is not None:
@@ -394,12 +455,14 @@ class Pair:
             self.original.require([name])
             self.released.require([name])
             attribute = self.original.schema[name]
-            columns = (name, attribute, self.original.column(name), self.released.column(name))
-            found = read_column(*columns, self.levels.get(name) or self._unchanged(name))
-            if name in self.levels and not found.truthful(self.rows).all():
-                anywhere = read_column(*columns)
+            tables = (self.original, self.released)
+            encoded = tables[0].encoded(name), tables[1].encoded(name)
+            types = tables[0].column(name).dtype, tables[1].column(name).dtype
+            found = read_codes(name, attribute, encoded, types, self.levels.get(name) or self._unchanged(name))
+            if name in self.levels and not found.true_pairs(self.joint(name)).all():
+                anywhere = read_codes(name, attribute, encoded, types)
                 wider = (anywhere, anywhere.widened())
-                found = next((each for each in wider if each.truthful(self.rows).all()), found)
+                found = next((each for each in wider if each.true_pairs(self.joint(name)).all()), found)
             self.memo[name] = found
         reading: Reading = self.memo[name]
         return reading
@@ -407,18 +470,27 @@ class Pair:
     def truthful(self, name: str) -> NDArray[np.bool_]:
         """Per released row whether its cell of a column may stand for its own original; found once."""
         if ("truthful", name) not in self.memo:
-            self.memo["truthful", name] = self.reading(name).truthful(self.rows)
+            joint = self.joint(name)
+            self.memo["truthful", name] = self.reading(name).true_pairs(joint)[joint.which]
         found: NDArray[np.bool_] = self.memo["truthful", name]
         return found
 
     def _unchanged(self, name: str) -> Rung | None:
         """The lowest level for a column whose cells are all as they were; None for any other."""
-        before, after = (encode(table.column(name)) for table in (self.original, self.released))
-        if len(after.codes) != len(self.rows) or not set(after.labels) <= set(before.labels):
+        before, after = self.original.encoded(name).labels, self.released.encoded(name).labels
+        if len(self.released) != len(self.rows) or not set(after) <= set(before):
             return None
-        place = {label: code for code, label in enumerate(before.labels)}
-        moved = np.array([place[label] for label in after.labels], dtype=np.int64)
-        return Rung(0, 0) if (moved[after.codes] == before.codes[self.rows]).all() else None
+        joint = self.joint(name)
+        pairs = zip(joint.value.tolist(), joint.label.tolist(), strict=True)
+        return Rung(0, 0) if all(before[value] == after[label] for value, label in pairs) else None
+
+    def joint(self, name: str) -> Joint:
+        """The distinct pairs of value and label of a column, and the pair of every released row; found once."""
+        if ("joint", name) not in self.memo:
+            encoded = self.original.encoded(name), self.released.encoded(name)
+            self.memo["joint", name] = Joint.of(*encoded, self.rows)
+        found: Joint = self.memo["joint", name]
+        return found
 
     def losses(self, name: str) -> NDArray[np.float64]:
         """Iyengar's loss of every released cell of a column; a cell that was missing and still is has lost nothing."""

@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import polars as pl
 
-from sfumato.core.encoding import encode
 from sfumato.core.schema import Schema, checked_bounds, checked_domain
 from sfumato.errors import ParameterError, SchemaError, did_you_mean
 
@@ -255,7 +254,7 @@ def rows_that_count(dataset: Dataset, relation: Relation) -> NDArray[np.bool_]:
     rows = len(dataset)
     if relation.protects == ROW:
         return np.ones(rows, dtype=bool)
-    encoded = encode(dataset.column(relation.protects))
+    encoded = dataset.encoded(relation.protects)
     lots = np.frombuffer(secrets.token_bytes(8 * rows), dtype=np.uint64)
     order = np.lexsort((lots, encoded.codes))
     sorted_units = encoded.codes[order]

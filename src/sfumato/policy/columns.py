@@ -10,7 +10,6 @@ import numpy as np
 
 from sfumato import registry
 from sfumato.core.classes import ladder_of
-from sfumato.core.encoding import encode
 from sfumato.core.hierarchy import TOP, Hierarchy
 from sfumato.core.schema import Attribute, Kind, Role, Schema
 from sfumato.errors import SchemaError
@@ -398,7 +397,7 @@ def _covering(dataset: Dataset, used: Dataset, column: str, hierarchy: Hierarchy
 
 
 def _lacks_values(hierarchy: Hierarchy, dataset: Dataset, column: str) -> bool:
-    encoded = encode(dataset.column(column))
+    encoded = dataset.encoded(column)
     return uncovered(hierarchy, encoded.labels, encoded.counts.tolist())
 
 
@@ -406,7 +405,7 @@ def _used(dataset: Dataset, merged: Guarantee) -> Dataset:
     """The rows of people whose policies are enforced."""
     if not merged.own or COLUMN not in dataset.columns:
         return dataset
-    encoded = encode(dataset.column(COLUMN))
+    encoded = dataset.encoded(COLUMN)
     allowed = np.array([label in merged.own for label in encoded.labels], dtype=bool)
     return dataset.take(np.flatnonzero(allowed[encoded.codes]))
 
@@ -418,7 +417,7 @@ def _tops(dataset: Dataset, merged: Guarantee, findings: Findings) -> dict[str, 
     for column in dict.fromkeys([*floors, *merged.caps]):
         if dataset.schema[column].has(Role.DIRECT):
             continue
-        tops[column] = ladder_of(dataset, column, encode(dataset.column(column))).top
+        tops[column] = ladder_of(dataset, column, dataset.encoded(column)).top
         if floors.get(column, 0) > tops[column]:
             told = f"{column}: level {floors[column]} is asked for, but its hierarchy ends at level {tops[column]}"
             findings.error("min_above_hierarchy", column, told)

@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from sfumato import registry
-from sfumato.core.encoding import encode
 from sfumato.core.evidence import gather
 from sfumato.core.hierarchy import TOP
 from sfumato.core.schema import Role, Schema
@@ -81,7 +80,7 @@ def check_numbers(
             if dropped is not None and column not in dropped:
                 told.append(f"there is no column {column!r}, neither released nor dropped; nothing was checked for it")
             continue
-        encoded = encode(dataset.column(column))
+        encoded = dataset.encoded(column)
         labels = {v: c for v, c in zip(encoded.labels, encoded.counts.tolist(), strict=True) if v is not None}
         if kind == "zip" and dataset.column(column).dtype.is_numeric():
             labels = {v.zfill(AREA_DIGITS): c for v, c in labels.items()}  # numbers have lost the zeros in front
@@ -199,7 +198,7 @@ class Released:
         least = method.minimum or 0
         coarse = {TOP, *(label for row in method.hierarchy for label in row[least:])}
         fine = {label for row in method.hierarchy for label in row[:least]} - coarse
-        encoded = encode(self.dataset.column(column))
+        encoded = self.dataset.encoded(column)
         counts = dict(zip(encoded.labels, encoded.counts.tolist(), strict=True))
         hit = sum(count for label, count in counts.items() if label in fine)
         unknown = sum(count for label, count in counts.items() if label is not None and label not in fine | coarse)

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from sfumato.core.encoding import encode
 from sfumato.core.schema import Attribute, Role
 from sfumato.errors import SchemaError, UnreadableInput
 from sfumato.policy.dialects.ours import to_ours
@@ -94,7 +93,7 @@ class Policies:
             raise SchemaError(
                 f"the table already has a column {COLUMN!r}; rename it, or say by={COLUMN!r} if it names policies"
             )
-        encoded = encode(dataset.column(by))
+        encoded = dataset.encoded(by)
         names = [NOBODY if label is None else self.label_of.get(label, NOBODY) for label in encoded.labels]
         column = pl.Series(COLUMN, names, dtype=pl.String).gather(encoded.codes).alias(COLUMN)
         return dataset.with_columns({COLUMN: column}).with_attribute(COLUMN, Attribute((Role.DIRECT,)))

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 
 from sfumato import registry
 from sfumato.core.dataset import Dataset
-from sfumato.core.encoding import encode
 from sfumato.core.hierarchy import bind
 from sfumato.core.randomness import Seed, canonical_order
 from sfumato.core.schema import Attribute, Kind, Role, Schema
@@ -135,7 +134,7 @@ def _nodes(dataset: Dataset) -> float:
     for name in dataset.schema.quasi:
         hierarchy = dataset.schema[name].hierarchy
         if hierarchy is not None and math.isfinite(levels):
-            encoded = encode(dataset.column(name))
+            encoded = dataset.encoded(name)
             levels *= len(bind(hierarchy, encoded.labels, encoded.counts.tolist()).labels)
     return levels
 

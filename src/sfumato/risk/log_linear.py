@@ -12,7 +12,6 @@ from pydantic import Field
 
 from sfumato.core.attack import Attack, Finding, NothingToAttack, not_a_sample, rows_of
 from sfumato.core.design import weights_of
-from sfumato.core.encoding import encode
 from sfumato.core.parameters import parameters
 from sfumato.errors import ParameterError
 
@@ -61,7 +60,7 @@ def log_linear_risk(
     """
     if not 0 < fraction <= 1:
         raise ParameterError("the sampling fraction must be above 0 and at most 1")
-    encoded = [encode(dataset.column(c)) for c in columns]
+    encoded = [dataset.encoded(c) for c in columns]
     shape = tuple(len(e.labels) for e in encoded)
     if math.prod(shape) > MOST_CELLS:
         raise ParameterError(

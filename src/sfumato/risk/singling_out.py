@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from sfumato.core.encoding import encode
 from sfumato.errors import ParameterError
 
 if TYPE_CHECKING:
@@ -129,7 +128,7 @@ def why_alone(
         raise ParameterError(f"there is no record {row:,}; the table has {len(dataset):,}, counted from 0")
     alike = np.zeros(len(dataset), dtype=np.int64)
     for place, name in enumerate(names):
-        codes = encode(dataset.column(name)).codes
+        codes = dataset.encoded(name).codes
         alike |= (codes == codes[row]).astype(np.int64) << place
     alike[row] = 0
     others = np.unique(alike)

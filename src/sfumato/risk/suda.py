@@ -13,7 +13,6 @@ from pydantic import Field
 
 from sfumato import kernels
 from sfumato.core.attack import Attack, Finding, NothingToAttack
-from sfumato.core.encoding import encode
 from sfumato.core.parameters import parameters
 from sfumato.errors import ParameterError, SchemaError
 
@@ -104,7 +103,7 @@ class _Classes:
 
     @classmethod
     def of(cls, dataset: Dataset, names: Sequence[str]) -> _Classes:
-        codes = np.stack([encode(dataset.column(n)).codes for n in names], axis=1)
+        codes = np.stack([dataset.encoded(n).codes for n in names], axis=1)
         ids, first = kernels.keys.group(codes.astype(np.uint64))
         sizes = np.bincount(ids, minlength=len(first)).astype(np.int64)
         single = np.where(sizes == 1, np.cumsum(sizes == 1) - 1, -1)

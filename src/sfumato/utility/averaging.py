@@ -9,7 +9,6 @@ import numpy as np
 
 from sfumato import kernels
 from sfumato.core.classes import Layout
-from sfumato.core.encoding import encode
 from sfumato.core.metric import Measure
 from sfumato.utility.cells import Cells, cells_of
 
@@ -128,7 +127,7 @@ def class_sizes(pair: Pair, columns: Sequence[str], side: Side) -> NDArray[np.in
 def codes_of(pair: Pair, name: str, side: Side) -> tuple[NDArray[np.int64], int]:
     """The codes of a column on one side, and how many there are."""
     if name not in pair.released.columns:
-        encoded = encode(pair.original.column(name))
+        encoded = pair.original.encoded(name)
         return encoded.codes, len(encoded.labels)
     reading = pair.reading(name)
     if side == "original":

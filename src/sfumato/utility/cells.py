@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from sfumato.core.encoding import encode
 from sfumato.core.hierarchy import Ladder, bind
 from sfumato.core.pair import Reading
 
@@ -19,9 +18,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from sfumato.core.pair import Pair
-
-DENSE = 1 << 22
-"""Pairs of codes up to this number are told apart by a table, not by sorting."""
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -43,7 +39,7 @@ class Cells:
     counts: NDArray[np.int64]
     value: NDArray[np.int64]
     label: NDArray[np.int64]
-    which: NDArray[np.int64]
+    which: NDArray[Any]
     rows: NDArray[np.int64]
     level: NDArray[np.int64]
     height: NDArray[np.float64]
@@ -73,9 +69,10 @@ def cells_of(pair: Pair, name: str) -> Cells | None:
 
 def _cells(pair: Pair, name: str) -> Cells:
     reading = pair.reading(name)
-    counts = np.bincount(reading.original, minlength=len(reading.values))
+    counts = reading.before.counts
     ladder = bind(pair.original.schema[name].hierarchy, reading.values, counts.tolist())
-    value, label, which, rows = _distinct(reading, reading.original[pair.rows])
+    joint = pair.joint(name)
+    value, label, which, rows = joint.value, joint.label, joint.which, joint.count
     position = {leaf: i for i, leaf in enumerate(ladder.labels[0])}
     leaf = np.array([position[v] for v in reading.values], dtype=np.int64)[value]
     level, column_level = _levels(ladder, reading, leaf, label)
@@ -100,23 +97,6 @@ def _cells(pair: Pair, name: str) -> Cells:
         reading, ladder, counts, value, label, which, rows, level, height, loss,
         np.maximum(1.0, leaves), np.maximum(1.0, records), fits, lost, column_level, meant.all_leaves,
     )  # fmt: skip
-
-
-def _distinct(
-    reading: Reading, original: NDArray[np.int64]
-) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
-    """The distinct pairs of codes, the pair of every row, and how often each occurs."""
-    width = max(1, len(reading.labels))
-    codes = original * width + reading.released
-    if len(reading.values) * width <= DENSE:
-        amounts = np.bincount(codes, minlength=len(reading.values) * width)
-        used = np.flatnonzero(amounts)
-        place = np.zeros(len(amounts), dtype=np.int64)
-        place[used] = np.arange(len(used))
-        which, rows = place[codes], amounts[used]
-    else:
-        used, which, rows = np.unique(codes, return_inverse=True, return_counts=True)
-    return used // width, used % width, which, rows
 
 
 def _levels(
@@ -215,7 +195,7 @@ def log_leaves(pair: Pair, name: str) -> float:
     cells = cells_of(pair, name)
     if cells is not None:
         return math.log(max(1.0, cells.all_leaves))
-    encoded = encode(pair.original.column(name))
+    encoded = pair.original.encoded(name)
     ladder = bind(pair.original.schema[name].hierarchy, encoded.labels, encoded.counts.tolist())
     missing = int(None in encoded.labels)
     known = float(ladder.leaves[-1].max()) if ladder.top and len(ladder.leaves[-1]) else len(encoded.labels) - missing

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 from pydantic import Field
 
-from sfumato.core.encoding import encode
 from sfumato.core.metric import ColumnUtility, Measure
 from sfumato.core.parameters import parameters
 from sfumato.utility.averaging import cell_measure, normalised, records_of, share_lost, suppressed_of
@@ -268,7 +267,7 @@ def _bits_of_suppression(pair: Pair, name: str) -> NDArray[np.float64]:
     if cells is not None:
         counts, codes = cells.counts, cells.reading.original
     else:
-        encoded = encode(pair.original.column(name))
+        encoded = pair.original.encoded(name)
         counts, codes = encoded.counts, encoded.codes
     bits = np.log2(max(1, len(pair.original)) / np.maximum(counts, 1))
     found: NDArray[np.float64] = bits[codes]

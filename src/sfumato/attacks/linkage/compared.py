@@ -13,7 +13,7 @@ import polars as pl
 
 from sfumato import kernels
 from sfumato.core.attack import NothingToAttack
-from sfumato.core.encoding import encode, require_same_codes
+from sfumato.core.encoding import require_same_codes
 from sfumato.core.pair import Labels, Reading, Scale, read_column
 from sfumato.core.ranges import day, number
 from sfumato.core.schema import Kind, Missing
@@ -115,7 +115,7 @@ def _generalised(scene: Scene, name: str) -> bool:
 
 def _known_truly(scene: Scene, name: str) -> bool:
     """Whether the intruder's values of a column are the original's."""
-    theirs, reading = encode(scene.intruder.file.column(name)), scene.pair.reading(name)
+    theirs, reading = scene.intruder.file.encoded(name), scene.pair.reading(name)
     place = {value: code for code, value in enumerate(reading.values)}
     same = np.array([place.get(value, -1) for value in theirs.labels], dtype=np.int64)[theirs.codes]
     people = scene.intruder.truth >= 0
@@ -132,7 +132,7 @@ def require_linkable(scene: Scene) -> None:
 def compare(scene: Scene, name: str) -> Compared:
     """Read one column of both files."""
     attribute = scene.pair.original.schema[name]
-    known = encode(scene.intruder.file.column(name))
+    known = scene.intruder.file.encoded(name)
     reading = _reading(scene, name, known.labels)
     if reading.scale == "category":
         require_same_codes(

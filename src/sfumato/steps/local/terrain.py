@@ -12,7 +12,7 @@ import numpy as np
 
 from sfumato import kernels
 from sfumato.core.classes import ClassTable, Counts, Layout, Placement, pack_rows, survey_weights
-from sfumato.core.encoding import Column, encode, encode_column, parts_of
+from sfumato.core.encoding import Column, encode_column, parts_of
 from sfumato.core.hierarchy import bind
 from sfumato.core.population import weight_column
 
@@ -89,7 +89,7 @@ def _codes(base: ClassTable, held: NDArray[np.bool_]) -> NDArray[np.int64]:
 
 def _finer_atoms(dataset: Dataset, base: ClassTable, extras: Sequence[str]) -> Atoms:
     columns = (*base.columns, *extras)
-    ladders = [bind(None, e.labels, e.counts.tolist()) for e in (encode(dataset.column(name)) for name in extras)]
+    ladders = [bind(None, e.labels, e.counts.tolist()) for e in (dataset.encoded(name) for name in extras)]
     place = _placement((*base.ladders, *ladders))
     keys, _ = pack_rows(dataset, columns, place)
     ids, first = kernels.keys.group(keys)

@@ -11,7 +11,7 @@ import polars as pl
 from pydantic import AfterValidator, Field
 
 from sfumato.core.design import strata_of, units_of, weights_of
-from sfumato.core.encoding import as_column, encode, numbers_of
+from sfumato.core.encoding import as_column, numbers_of
 from sfumato.core.randomness import canonical_order, placed_back
 from sfumato.core.schema import Kind, Role
 from sfumato.errors import ParameterError, SchemaError
@@ -174,7 +174,7 @@ def is_category(dataset: Dataset, name: str) -> bool:
 
 def ranks_of(dataset: Dataset, name: str) -> NDArray[np.float64]:
     """The rank of every value among the listed or, without a list, the sorted values; NaN where it is missing."""
-    encoded = encode(dataset.column(name))
+    encoded = dataset.encoded(name)
     attribute = dataset.schema.attributes.get(name)
     order = attribute.order if attribute is not None else None
     rank = {value: float(i) for i, value in enumerate(order if order is not None else encoded.labels)}

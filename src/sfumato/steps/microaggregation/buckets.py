@@ -12,7 +12,6 @@ import polars as pl
 from sfumato import kernels
 from sfumato.core.classes import count_classes, remap_to
 from sfumato.core.design import weights_of
-from sfumato.core.encoding import encode
 from sfumato.core.hierarchy import TOP
 from sfumato.core.model import TOLERANCE
 from sfumato.core.schema import Attribute, Kind
@@ -102,7 +101,7 @@ class BucketColumn:
 def as_ranges(dataset: Dataset, name: str, groups: Labels) -> BucketColumn:
     """What :mod:`sfumato.steps.local.regions` writes for the values of each group."""
     axis = axes_of(count_classes(dataset, [name]), dataset.schema)[0]
-    encoded = encode(dataset.column(name))
+    encoded = dataset.encoded(name)
     ranks = axis.ranks[remap_to(axis.ladder, encoded)][encoded.codes]
     ends = np.cumsum(np.bincount(groups))
     cells = cells_of(axis, ranks[np.argsort(groups, kind="stable")], ends)

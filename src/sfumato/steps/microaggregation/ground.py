@@ -10,7 +10,7 @@ import numpy as np
 import polars as pl
 
 from sfumato import kernels
-from sfumato.core.encoding import Encoded, encode, numbers_of
+from sfumato.core.encoding import Encoded, numbers_of
 from sfumato.core.hierarchy import Ladder, bind
 from sfumato.core.progress import Progress, silent
 from sfumato.core.schema import Kind
@@ -223,7 +223,7 @@ def dates_at(ticks: Array, column: pl.Series) -> pl.Series:
 
 def ladder_of(dataset: Dataset, name: str) -> tuple[Encoded, Ladder, NDArray[np.int64]]:
     """A column under its hierarchy: its codes, the ladder, and the ladder's code of every row at level 0."""
-    encoded = encode(dataset.column(name))
+    encoded = dataset.encoded(name)
     ladder = bind(dataset.schema[name].hierarchy, encoded.labels, encoded.counts.tolist())
     place = {label: code for code, label in enumerate(ladder.labels[0])}
     return encoded, ladder, np.array([place[label] for label in encoded.labels], dtype=np.int64)[encoded.codes]
@@ -236,7 +236,7 @@ def embedded(dataset: Dataset, forms: Mapping[str, Form], lines: Mapping[str, Ar
         if form in ON_A_LINE:
             made.append(_scaled(lines[name], standardize=standardize)[:, None])
         elif form == "nominal":
-            encoded = encode(dataset.column(name))
+            encoded = dataset.encoded(name)
             made.append(_indicators(encoded.codes, [label is None for label in encoded.labels], 2.0))
         else:
             made += _levels(dataset, name)

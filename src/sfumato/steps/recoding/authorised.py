@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 import numpy as np
 from pydantic import AfterValidator, Field
 
-from sfumato.core.encoding import encode
 from sfumato.core.parameters import parameters
 from sfumato.core.step import Masked, Step
 from sfumato.errors import ParameterError, ReleaseRefused
@@ -51,7 +50,7 @@ class Authorised(Step):
         dataset.require([self.by])
         if not self.allowed:
             raise ParameterError("authorised: allowed is empty, so nobody's data may be used")
-        encoded = encode(dataset.column(self.by))
+        encoded = dataset.encoded(self.by)
         wanted = set(self.allowed)
         fits = np.array([label in wanted for label in encoded.labels], dtype=bool)
         rows = np.flatnonzero(fits[encoded.codes]) if len(dataset) else np.zeros(0, dtype=np.int64)

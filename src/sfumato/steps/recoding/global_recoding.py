@@ -8,12 +8,10 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 
 import numpy as np
-import polars as pl
 from pydantic import Field
 
 from sfumato import kernels
 from sfumato.core.classes import Placement, pack_rows, remap_to
-from sfumato.core.encoding import encode
 from sfumato.core.evidence import needed
 from sfumato.core.objective import OBJECTIVES, objective_named
 from sfumato.core.parameters import parameters
@@ -243,10 +241,9 @@ class GlobalRecoding(Step):
             if level == 0:
                 dataset = written_alike(dataset, name)
                 continue
-            encoded = encode(dataset.column(name))
-            labels = pl.Series(name, ladder.labels[level], dtype=pl.String)
-            codes = remap_to(ladder, encoded, level)[encoded.codes]
-            dataset = dataset.with_columns({name: labels.gather(codes)})
+            encoded = dataset.encoded(name)
+            table = remap_to(ladder, encoded, level)
+            dataset = dataset.recoded(name, [ladder.labels[level][code] for code in table.tolist()], encoded.narrow)
             dataset = dataset.with_schema(dataset.schema.replace(name, kind=_kind_after(dataset.schema[name].kind)))
         return dataset
 

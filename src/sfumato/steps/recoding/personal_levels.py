@@ -11,7 +11,7 @@ import polars as pl
 from pydantic import Field
 
 from sfumato.core.classes import ladder_of, remap_to
-from sfumato.core.encoding import Encoded, encode
+from sfumato.core.encoding import Encoded
 from sfumato.core.hierarchy import is_fixed
 from sfumato.core.parameters import parameters
 from sfumato.core.schema import Attribute, Kind, Schema
@@ -114,7 +114,7 @@ class PersonalLevels(Step):
         return made
 
     def _policies(self, dataset: Dataset) -> Encoded:
-        encoded = encode(dataset.column(str(self.by)))
+        encoded = dataset.encoded(str(self.by))
         unknown = sum(
             int(count) for label, count in zip(encoded.labels, encoded.counts, strict=True) if label not in self.own
         )
@@ -126,7 +126,7 @@ class PersonalLevels(Step):
         return encoded
 
     def _raised(self, dataset: Dataset, name: str, policies: Encoded | None) -> pl.Series:
-        encoded = encode(dataset.column(name))
+        encoded = dataset.encoded(name)
         ladder = ladder_of(dataset, name, encoded)
         wanted = self._wanted(name, policies)
         if int(wanted.max(initial=0)) > ladder.top:

@@ -14,7 +14,6 @@ from pydantic import Field
 
 from sfumato import kernels
 from sfumato.core.classes import ladder_of, remap_to
-from sfumato.core.encoding import encode
 from sfumato.core.hierarchy import bind, is_fixed
 from sfumato.core.parameters import parameters
 from sfumato.core.randomness import canonical_order
@@ -146,7 +145,7 @@ def fixed_columns(
 
 
 def _fixed(dataset: Dataset, name: str, level: int, step: str) -> FixedColumn:
-    encoded = encode(dataset.column(name))
+    encoded = dataset.encoded(name)
     if level == 0:
         return FixedColumn(encoded.codes, None, None)
     before = dataset.schema[name]

@@ -100,7 +100,7 @@ def _shared_codes(ours: Dataset, theirs: Dataset, names: Sequence[str], ordered:
     for name in names:
         if name in ordered:
             continue
-        left, right = encode(ours.column(name)), encode(theirs.column(name))
+        left, right = ours.encoded(name), theirs.encoded(name)
         number = {value: i for i, value in enumerate(dict.fromkeys([*left.labels, *right.labels]))}
         parts = [np.array([number[v] for v in one.labels], dtype=np.int64)[one.codes] for one in (left, right)]
         found.append(np.concatenate(parts))

@@ -11,7 +11,6 @@ from pydantic import Field
 
 from sfumato import kernels
 from sfumato.core.classes import count_rows
-from sfumato.core.encoding import encode
 from sfumato.core.parameters import parameters
 from sfumato.core.step import ColumnStep, Goal, Masked, Preserved
 from sfumato.errors import ParameterError, SchemaError
@@ -120,7 +119,7 @@ class _Swap:
     def __init__(self, dataset: Dataset, names: Sequence[str], keep: Sequence[str], strata: Codes) -> None:
         self.names, self.keep = tuple(names), tuple(keep)
         self.codes, known = codes_of(dataset, names)
-        self.fixed = [encode(dataset.column(name)).codes for name in keep]
+        self.fixed = [dataset.encoded(name).codes for name in keep]
         self.cells = combined([*self.fixed, strata])
         self.carriers: Carriers = carriers_of(dataset, [], self.codes, self.cells)
         self.movable = np.flatnonzero(known[self.carriers.rows])

@@ -13,7 +13,7 @@ from pydantic import AfterValidator, Field
 
 from sfumato import kernels
 from sfumato.core.design import strata_of, units_of
-from sfumato.core.encoding import encode, numbers_of
+from sfumato.core.encoding import numbers_of
 from sfumato.core.randomness import canonical_order
 from sfumato.core.schema import Kind, Role
 from sfumato.errors import ParameterError, SchemaError
@@ -67,7 +67,7 @@ def carriers_of(dataset: Dataset, names: Sequence[str], *more: NDArray[np.int64]
         if units is None:
             continue
         found = carriers_by(dataset, units, unit)
-        codes = [*(encode(dataset.column(name)).codes for name in names), *more] if codes is None else codes
+        codes = [*(dataset.encoded(name).codes for name in names), *more] if codes is None else codes
         if len(found) < len(dataset) and all(found.carry(code) for code in codes):
             return found
     order = canonical_order(dataset)
@@ -192,7 +192,7 @@ def rounded(numbers: NDArray[np.float64], stream: np.random.Generator) -> Codes:
 
 def codes_of(dataset: Dataset, names: Sequence[str]) -> tuple[Codes, NDArray[np.bool_]]:
     """One code a row for the values of some columns together, and which rows lack none of them."""
-    encoded = [encode(dataset.column(name)) for name in names]
+    encoded = [dataset.encoded(name) for name in names]
     known = np.ones(len(dataset), dtype=np.bool_)
     for one in encoded:
         if None in one.labels:
@@ -302,7 +302,7 @@ def scores_of(dataset: Dataset, name: str) -> NDArray[np.float64]:
 
 def _places(dataset: Dataset, name: str, order: tuple[str, ...]) -> NDArray[np.float64]:
     """The place of each value in a listed order."""
-    encoded = encode(dataset.column(name))
+    encoded = dataset.encoded(name)
     place = {value: float(i) for i, value in enumerate(order)}
     unknown = sum(1 for value in encoded.labels if value is not None and value not in place)
     if unknown:

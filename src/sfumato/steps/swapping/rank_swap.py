@@ -11,7 +11,7 @@ import numpy as np
 from pydantic import Field
 
 from sfumato.core.design import weights_of
-from sfumato.core.encoding import as_column, encode, numbers_of
+from sfumato.core.encoding import as_column, numbers_of
 from sfumato.core.parameters import parameters
 from sfumato.core.step import Clue, ColumnStep, Goal, Masked, Preserved, RankWindow
 from sfumato.errors import ParameterError
@@ -288,7 +288,7 @@ class RankSwap(ColumnStep):
 
 
 def _subsets(dataset: Dataset, names: Sequence[str]) -> Codes:
-    return combined([encode(dataset.column(name)).codes for name in names])
+    return combined([dataset.encoded(name).codes for name in names])
 
 
 def _steady(before: NDArray[np.float64], after: NDArray[np.float64], subsets: Codes, most: float) -> bool:

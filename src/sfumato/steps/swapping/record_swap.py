@@ -11,7 +11,6 @@ from pydantic import AfterValidator, Field
 
 from sfumato import kernels
 from sfumato.core.design import units_of
-from sfumato.core.encoding import encode
 from sfumato.core.parameters import parameters
 from sfumato.core.step import Goal, Masked, Preserved, Step
 from sfumato.errors import SchemaError
@@ -49,7 +48,7 @@ def households_of(dataset: Dataset, constant: Sequence[str], step: str) -> Carri
     if units is None:
         raise SchemaError(f"{step} needs to know the households: give their column role unit with unit: household")
     homes = carriers_by(dataset, units, "household")
-    varying = [name for name in constant if not homes.carry(encode(dataset.column(name)).codes)]
+    varying = [name for name in constant if not homes.carry(dataset.encoded(name).codes)]
     if varying:
         raise SchemaError(
             f"{step}: members of a household must agree in {', '.join(varying)}; "
@@ -81,8 +80,8 @@ class Homes:
         similar: Sequence[Sequence[str]],
     ) -> Homes:
         """Count people by risk columns and area, level by level."""
-        places = [encode(dataset.column(name)).codes for name in geography]
-        people = [encode(dataset.column(name)).codes for name in risk]
+        places = [dataset.encoded(name).codes for name in geography]
+        people = [dataset.encoded(name).codes for name in risk]
         levels = range(1, len(places) + 1)
         profiles = [
             codes_of(dataset, names)[0] if names else np.zeros(len(dataset), dtype=np.int64) for names in similar
@@ -261,8 +260,8 @@ class SwapHouseholds(Step):
         """Households per area and profile: the columns that all lists in use have in common."""
         used = [self.similar[p] for p in np.unique(similar[similar >= 0]).tolist()] or [self.similar[0]]
         common = [name for name in used[0] if all(name in profile for profile in used)]
-        profile = [encode(dataset.column(name)).codes for name in common]
-        areas = [encode(dataset.column(name)).codes for name in self.geography]
+        profile = [dataset.encoded(name).codes for name in common]
+        areas = [dataset.encoded(name).codes for name in self.geography]
         before = [codes[rows] for codes in (*areas, *profile)]
         after = [*(codes[sources[rows]] for codes in areas), *(codes[rows] for codes in profile)]
         return (table_kept("households per area and profile", (*self.geography, *common), before, after),)

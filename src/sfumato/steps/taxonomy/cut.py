@@ -18,7 +18,6 @@ import polars as pl
 
 from sfumato import kernels
 from sfumato.core.classes import ClassTable, Layout, Placement, pack_rows, remap_to
-from sfumato.core.encoding import encode
 from sfumato.core.evidence import needed
 from sfumato.core.hierarchy import Ladder
 from sfumato.core.objective import objective_named
@@ -90,7 +89,7 @@ def recode_columns(dataset: Dataset, plan: CutRecoding) -> Dataset:
         keys, _ = pack_rows(dataset, plan.columns, plan.placement)
         dataset = dataset.take(np.flatnonzero(kernels.keys.look_up(plan.dropped, keys) < 0))
     for name, ladder in zip(plan.columns, plan.placement.ladders, strict=True):
-        encoded = encode(dataset.column(name))
+        encoded = dataset.encoded(name)
         codes = remap_to(ladder, encoded)  # refuses values that were not planned for, in columns that stay as well
         if name not in plan.changed:
             dataset = written_alike(dataset, name)
@@ -406,7 +405,7 @@ def _require_label(dataset: Dataset, label: str) -> None:
             f"the class label {label!r} is a column with role {' and '.join(attribute.roles)}; "
             "take one that is released as it is"
         )
-    values = len(encode(dataset.column(label)).labels)
+    values = len(dataset.encoded(label).labels)
     if values < 2 or values > MOST_LABELS:
         raise SchemaError(
             f"the class label {label!r} has {values:,} different value(s); it takes 2 to {MOST_LABELS:,} to classify by"
