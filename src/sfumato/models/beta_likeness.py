@@ -17,11 +17,11 @@ from sfumato.models.sensitive import (
     extreme,
     forced_records,
     is_constant,
+    known_by_it,
     needs_of,
     reference_of,
     share_of_records,
     spoken,
-    too_few_values,
     verdict,
 )
 
@@ -128,9 +128,7 @@ class BetaLikeness(SensitiveModel):
         if attained is None:
             return ""
         if is_constant(evidence, self.sensitive):
-            return (
-                f"{share_of_records(evidence, failing)} are known by it: {too_few_values(evidence, self.sensitive, 2)}"
-            )
+            return known_by_it(evidence, failing, self.sensitive)
         column = spoken(self.sensitive)
         if not failing.any():
             return f"no class makes a value of {column} more than {1 + attained:.3g} times as likely as in the original table"
@@ -250,9 +248,7 @@ class DeltaDisclosure(SensitiveModel):
         if attained is None:
             return ""
         if is_constant(evidence, self.sensitive):
-            return (
-                f"{share_of_records(evidence, failing)} are known by it: {too_few_values(evidence, self.sensitive, 2)}"
-            )
+            return known_by_it(evidence, failing, self.sensitive)
         column = spoken(self.sensitive)
         if not failing.any():
             return (

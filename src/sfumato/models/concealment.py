@@ -9,7 +9,7 @@ classes cannot reach them.
 from __future__ import annotations
 
 import dataclasses
-from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
+from typing import TYPE_CHECKING, Annotated, ClassVar, Literal, Protocol
 
 import numpy as np
 from pydantic import Field
@@ -28,8 +28,49 @@ if TYPE_CHECKING:
 AtLeast = Annotated[int, Field(ge=1, description="how many records must be possible for everyone")]
 
 
+class _OnPairs(Model, Protocol):
+    """A promise about the consistency graph: what the four notions have in common."""
+
+    k: int
+    facts: ClassVar[Facts] = Facts(against="identity")
+    monotone: ClassVar[bool] = True
+    shrinking: ClassVar[bool] = False
+    scope: ClassVar[Literal["class", "table"]] = "table"
+
+    @property
+    def enough_k(self) -> int:
+        """In a class of k, everybody is generalised by all records, every record generalises all, and all can trade places."""
+        return self.k
+
+    def needs(self, schema: Schema) -> Needs:
+        """The originals of what is released."""
+        if not schema.quasi:
+            raise SchemaError(f"{self.promise} needs at least one column with role quasi")
+        return Needs(pairs=True)
+
+    def failing(self, evidence: Evidence) -> NDArray[np.bool_]:
+        """Always an error: suppressing classes does not lead there."""
+        raise ParameterError(
+            f"{self.promise} depends on pairs of original and released records and cannot be reached by recoding and "
+            "suppressing classes; ask for k-anonymity, which implies it, and judge it on the release"
+        )
+
+    def _pairs(self, evidence: Evidence) -> Pairs:
+        """The graph, of a table with one row a person."""
+        if evidence.pairs is None:
+            raise SchemaError(f"{self.promise} was judged without the original table; gather evidence with it")
+        person = evidence.classes.person
+        if person is not None:
+            repeated = evidence.classes.total - int((evidence.classes.counts[person].total() > 0).sum())
+            if repeated:
+                raise SchemaError(
+                    f"{self.promise} counts records, and {repeated:,} of them repeat a person ({person!r}); keep one row a person"
+                )
+        return evidence.pairs
+
+
 @parameters
-class OneKAnonymity(Model):
+class OneKAnonymity(_OnPairs):
     r"""Every original record is generalised by at least k released records.
 
     .. math:: \min_x |\{y : x \sqsubseteq y\}| \ge k
@@ -46,32 +87,15 @@ class OneKAnonymity(Model):
     k: AtLeast
 
     name: ClassVar[str] = "one_k_anonymity"
-    facts: ClassVar[Facts] = Facts(against="identity")
-    monotone: ClassVar[bool] = True
-    shrinking: ClassVar[bool] = False
-    scope: ClassVar[Literal["class", "table"]] = "table"
 
     @property
     def promise(self) -> str:
         """The promise in a few words."""
         return f"(1,{self.k})-anonymity"
 
-    @property
-    def enough_k(self) -> int:
-        """A member of a class of k is generalised by all records of the class."""
-        return self.k
-
-    def needs(self, schema: Schema) -> Needs:
-        """The originals of what is released."""
-        return _needs(self, schema)
-
-    def failing(self, evidence: Evidence) -> NDArray[np.bool_]:
-        """Always an error: suppressing classes does not lead there."""
-        raise _unreachable(self)
-
     def judge(self, evidence: Evidence) -> Verdict:
         """The least number of released records an original fits, and the classes of those with too few."""
-        pairs = _pairs(self, evidence)
+        pairs = self._pairs(evidence)
         counts = pairs.neighbours_of_originals()
         short = int(pairs.originals[counts < self.k].sum())
         return _judged(
@@ -84,7 +108,7 @@ class OneKAnonymity(Model):
 
 
 @parameters
-class KOneAnonymity(Model):
+class KOneAnonymity(_OnPairs):
     r"""Every released record generalises at least k original records.
 
     .. math:: \min_y |\{x : x \sqsubseteq y\}| \ge k
@@ -99,32 +123,15 @@ class KOneAnonymity(Model):
     k: AtLeast
 
     name: ClassVar[str] = "k_one_anonymity"
-    facts: ClassVar[Facts] = Facts(against="identity")
-    monotone: ClassVar[bool] = True
-    shrinking: ClassVar[bool] = False
-    scope: ClassVar[Literal["class", "table"]] = "table"
 
     @property
     def promise(self) -> str:
         """The promise in a few words."""
         return f"({self.k},1)-anonymity"
 
-    @property
-    def enough_k(self) -> int:
-        """A record of a class of k generalises the originals of the whole class."""
-        return self.k
-
-    def needs(self, schema: Schema) -> Needs:
-        """The originals of what is released."""
-        return _needs(self, schema)
-
-    def failing(self, evidence: Evidence) -> NDArray[np.bool_]:
-        """Always an error: suppressing classes does not lead there."""
-        raise _unreachable(self)
-
     def judge(self, evidence: Evidence) -> Verdict:
         """The least number of originals a released record fits, and the classes with too few."""
-        pairs = _pairs(self, evidence)
+        pairs = self._pairs(evidence)
         counts = pairs.neighbours_of_released()
         short = int(pairs.released[counts < self.k].sum())
         return _judged(self, self.k, evidence, counts, short, "people a released record could be")
@@ -135,7 +142,7 @@ class KOneAnonymity(Model):
 
 
 @parameters
-class KKAnonymity(Model):
+class KKAnonymity(_OnPairs):
     r"""Both (1,k)- and (k,1)-anonymity.
 
     .. math:: \min\Bigl(\min_x |\{y : x \sqsubseteq y\}|,\ \min_y |\{x : x \sqsubseteq y\}|\Bigr) \ge k
@@ -148,32 +155,15 @@ class KKAnonymity(Model):
     k: AtLeast
 
     name: ClassVar[str] = "k_k_anonymity"
-    facts: ClassVar[Facts] = Facts(against="identity")
-    monotone: ClassVar[bool] = True
-    shrinking: ClassVar[bool] = False
-    scope: ClassVar[Literal["class", "table"]] = "table"
 
     @property
     def promise(self) -> str:
         """The promise in a few words."""
         return f"({self.k},{self.k})-anonymity"
 
-    @property
-    def enough_k(self) -> int:
-        """As for either side."""
-        return self.k
-
-    def needs(self, schema: Schema) -> Needs:
-        """The originals of what is released."""
-        return _needs(self, schema)
-
-    def failing(self, evidence: Evidence) -> NDArray[np.bool_]:
-        """Always an error: suppressing classes does not lead there."""
-        raise _unreachable(self)
-
     def judge(self, evidence: Evidence) -> Verdict:
         """The least number of records of the other side that one fits, and the classes of those with too few."""
-        pairs = _pairs(self, evidence)
+        pairs = self._pairs(evidence)
         left, right = pairs.neighbours_of_originals(), pairs.neighbours_of_released()
         short = (left[pairs.same[0]] < self.k) | (right[pairs.same[1]] < self.k)
         values = np.minimum(pairs.least_per_released(left), right)
@@ -192,7 +182,7 @@ class KKAnonymity(Model):
 
 
 @parameters
-class KConcealment(Model):
+class KConcealment(_OnPairs):
     r"""Every original record has at least k matches: released records it has in some assignment of all records at once.
 
     .. math:: \min_x |\{y : (x, y) \text{ lies in a perfect matching of the consistency graph}\}| \ge k
@@ -215,32 +205,15 @@ class KConcealment(Model):
     k: AtLeast
 
     name: ClassVar[str] = "k_concealment"
-    facts: ClassVar[Facts] = Facts(against="identity")
-    monotone: ClassVar[bool] = True
-    shrinking: ClassVar[bool] = False
-    scope: ClassVar[Literal["class", "table"]] = "table"
 
     @property
     def promise(self) -> str:
         """The promise in a few words."""
         return f"{self.k}-concealment"
 
-    @property
-    def enough_k(self) -> int:
-        """Members of a class of k can trade places."""
-        return self.k
-
-    def needs(self, schema: Schema) -> Needs:
-        """The originals of what is released."""
-        return _needs(self, schema)
-
-    def failing(self, evidence: Evidence) -> NDArray[np.bool_]:
-        """Always an error: suppressing classes does not lead there."""
-        raise _unreachable(self)
-
     def judge(self, evidence: Evidence) -> Verdict:
         """The least number of matches of an original, and the classes of those with too few."""
-        pairs = _pairs(self, evidence)
+        pairs = self._pairs(evidence)
         counts = pairs.matches_of_originals()
         short = int(pairs.originals[counts < self.k].sum())
         what = "released records a person could be, whatever the others are"
@@ -249,33 +222,6 @@ class KConcealment(Model):
     def implies(self, other: Model) -> bool:
         """A larger k implies a smaller one, and (1,k)-anonymity."""
         return isinstance(other, KConcealment | OneKAnonymity) and self.k >= other.k
-
-
-def _needs(model: Model, schema: Schema) -> Needs:
-    if not schema.quasi:
-        raise SchemaError(f"{model.promise} needs at least one column with role quasi")
-    return Needs(pairs=True)
-
-
-def _unreachable(model: Model) -> ParameterError:
-    return ParameterError(
-        f"{model.promise} depends on pairs of original and released records and cannot be reached by recoding and "
-        "suppressing classes; ask for k-anonymity, which implies it, and judge it on the release"
-    )
-
-
-def _pairs(model: Model, evidence: Evidence) -> Pairs:
-    """The graph, of a table with one row a person."""
-    if evidence.pairs is None:
-        raise SchemaError(f"{model.promise} was judged without the original table; gather evidence with it")
-    person = evidence.classes.person
-    if person is not None:
-        repeated = evidence.classes.total - int((evidence.classes.counts[person].total() > 0).sum())
-        if repeated:
-            raise SchemaError(
-                f"{model.promise} counts records, and {repeated:,} of them repeat a person ({person!r}); keep one row a person"
-            )
-    return evidence.pairs
 
 
 def _judged(model: Model, k: int, evidence: Evidence, values: NDArray[np.int64], short: int, what: str) -> Verdict:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, Protocol
 
 import numpy as np
 from pydantic import Field
@@ -149,8 +149,44 @@ IDENTITY = Facts(against="identity", measure="quantitative")
 Chance = Annotated[float, Field(gt=0, le=1)]
 
 
+class _BelowThreshold(Model, Protocol):
+    """A promise about the chances 1/f of records that are above a threshold, or not."""
+
+    threshold: float
+    facts: ClassVar[Facts] = IDENTITY
+    monotone: ClassVar[bool] = True
+
+    @property
+    def enough_k(self) -> int:
+        """With classes this large no record is above the threshold, and so neither is a mean."""
+        return math.ceil(1 / self.threshold - TOLERANCE)
+
+    def needs(self, schema: Schema) -> Needs:
+        """Nothing but the classes."""
+        return classes_only(self, schema)
+
+
+class _SumOfRecords(_BelowThreshold, Protocol):
+    """A promise about a mean over all records: the riskiest classes go until it is low enough."""
+
+    shrinking: ClassVar[bool] = False
+    scope: ClassVar[Literal["class", "table"]] = "table"
+
+    def _excess(self, evidence: Evidence) -> NDArray[np.float64]:
+        """Per class what one of its records is above what the promise allows on average."""
+        ...
+
+    def failing(self, evidence: Evidence) -> NDArray[np.bool_]:
+        """The riskiest classes, as few records as must go for the mean to be low enough."""
+        return fewest_records(evidence.classes, evidence.classes.records, self._excess(evidence))
+
+    def excess(self, evidence: Evidence) -> tuple[NDArray[np.float64], float]:
+        """Per class what it adds to a sum over the released ones, and what that may be at most."""
+        return self._excess(evidence) * evidence.classes.records, 0.0
+
+
 @parameters
-class MaximumRisk(Model):
+class MaximumRisk(_BelowThreshold):
     r"""Nobody is picked rightly with a chance above the threshold.
 
     .. math:: \max_E 1/f_E \le \tau
@@ -169,8 +205,6 @@ class MaximumRisk(Model):
     threshold: Annotated[Chance, Field(description="highest acceptable chance of re-identification")]
 
     name: ClassVar[str] = "maximum_risk"
-    facts: ClassVar[Facts] = IDENTITY
-    monotone: ClassVar[bool] = True
     shrinking: ClassVar[bool] = True
     scope: ClassVar[Literal["class", "table"]] = "class"
 
@@ -178,15 +212,6 @@ class MaximumRisk(Model):
     def promise(self) -> str:
         """The promise in a few words."""
         return f"highest risk {self.threshold:g}"
-
-    @property
-    def enough_k(self) -> int:
-        """The k of the k-anonymity that says the same."""
-        return math.ceil(1 / self.threshold - TOLERANCE)
-
-    def needs(self, schema: Schema) -> Needs:
-        """Nothing but the classes."""
-        return classes_only(self, schema)
 
     def failing(self, evidence: Evidence) -> NDArray[np.bool_]:
         """Classes with too high a risk."""
@@ -207,7 +232,7 @@ class MaximumRisk(Model):
 
 
 @parameters
-class AverageRisk(Model):
+class AverageRisk(_SumOfRecords):
     r"""Over all records, the mean chance of being picked rightly is at most the threshold.
 
     .. math:: \frac{1}{N} \sum_E f_E \cdot \frac{1}{f_E} = \frac{\text{number of classes}}{N} \le \tau
@@ -223,32 +248,11 @@ class AverageRisk(Model):
     threshold: Annotated[Chance, Field(description="highest acceptable mean chance of re-identification")]
 
     name: ClassVar[str] = "average_risk"
-    facts: ClassVar[Facts] = IDENTITY
-    monotone: ClassVar[bool] = True
-    shrinking: ClassVar[bool] = False
-    scope: ClassVar[Literal["class", "table"]] = "table"
 
     @property
     def promise(self) -> str:
         """The promise in a few words."""
         return f"average risk {self.threshold:g}"
-
-    @property
-    def enough_k(self) -> int:
-        """A mean is not above the maximum."""
-        return math.ceil(1 / self.threshold - TOLERANCE)
-
-    def needs(self, schema: Schema) -> Needs:
-        """Nothing but the classes."""
-        return classes_only(self, schema)
-
-    def failing(self, evidence: Evidence) -> NDArray[np.bool_]:
-        """The riskiest classes, as many as must go for the mean to be low enough."""
-        return fewest_records(evidence.classes, evidence.classes.records, self._excess(evidence))
-
-    def excess(self, evidence: Evidence) -> tuple[NDArray[np.float64], float]:
-        """Per class what it adds to a sum over the released ones, and what that may be at most."""
-        return self._excess(evidence) * evidence.classes.records, 0.0
 
     def _excess(self, evidence: Evidence) -> NDArray[np.float64]:
         return 1 / evidence.frequencies - (self.threshold + TOLERANCE)
@@ -266,7 +270,7 @@ class AverageRisk(Model):
 
 
 @parameters
-class RecordsAtRisk(Model):
+class RecordsAtRisk(_SumOfRecords):
     r"""At most a share of the records has a chance of being picked rightly that is above the threshold.
 
     .. math:: \frac{1}{N} \sum_E f_E \,[1/f_E > \tau] \le s
@@ -280,32 +284,11 @@ class RecordsAtRisk(Model):
     share: Annotated[float, Field(ge=0, le=1, description="greatest acceptable share of records at risk")]
 
     name: ClassVar[str] = "records_at_risk"
-    facts: ClassVar[Facts] = IDENTITY
-    monotone: ClassVar[bool] = True
-    shrinking: ClassVar[bool] = False
-    scope: ClassVar[Literal["class", "table"]] = "table"
 
     @property
     def promise(self) -> str:
         """The promise in a few words."""
         return f"at most {self.share:.4g} of records at risk above {self.threshold:g}"
-
-    @property
-    def enough_k(self) -> int:
-        """With classes this large no record is at risk."""
-        return math.ceil(1 / self.threshold - TOLERANCE)
-
-    def needs(self, schema: Schema) -> Needs:
-        """Nothing but the classes."""
-        return classes_only(self, schema)
-
-    def failing(self, evidence: Evidence) -> NDArray[np.bool_]:
-        """Classes at risk, the riskiest first, as few records as must go for the share to be small enough."""
-        return fewest_records(evidence.classes, evidence.classes.records, self._excess(evidence))
-
-    def excess(self, evidence: Evidence) -> tuple[NDArray[np.float64], float]:
-        """Per class what it adds to a sum over the released ones, and what that may be at most."""
-        return self._excess(evidence) * evidence.classes.records, 0.0
 
     def _excess(self, evidence: Evidence) -> NDArray[np.float64]:
         at_risk = evidence.frequencies < self.enough_k

@@ -87,6 +87,11 @@ def is_constant(evidence: Evidence, column: Column, which: Reference = "original
     return bool(too_few_values(evidence, column, 2, which))
 
 
+def known_by_it(evidence: Evidence, failing: NDArray[np.bool_], column: Column, which: Reference = "original") -> str:
+    """The sentence about a column that tells the same of everyone."""
+    return f"{share_of_records(evidence, failing)} are known by it: {too_few_values(evidence, column, 2, which)}"
+
+
 def with_reason(sentence: str, reason: str) -> str:
     """A sentence, and why nothing can be done about it."""
     return f"{sentence}; {reason}" if reason else sentence

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
+from typing import TYPE_CHECKING, Annotated, ClassVar, Literal, Protocol
 
 import numpy as np
 from pydantic import AfterValidator, Field
@@ -24,8 +24,31 @@ if TYPE_CHECKING:
 Combination = Annotated[Sequence[str], Field(min_length=1), AfterValidator(lambda names: tuple(dict.fromkeys(names)))]
 
 
+class _OnColumns(Model, Protocol):
+    """k-anonymity on some of the quasi-identifiers at a time; what the two ways to choose them have in common."""
+
+    k: int
+    facts: ClassVar[Facts] = Facts(against="identity")
+    monotone: ClassVar[bool] = True
+    shrinking: ClassVar[bool] = True
+    scope: ClassVar[Literal["class", "table"]] = "table"
+
+    @property
+    def enough_k(self) -> int:
+        """Fewer columns make larger classes."""
+        return self.k
+
+    def failing(self, evidence: Evidence) -> NDArray[np.bool_]:
+        """Classes that are in too small a group of some set of columns."""
+        return self._least(evidence) < self.k
+
+    def _least(self, evidence: Evidence) -> NDArray[np.int64]:
+        """Per class, the size of the smallest group it belongs to."""
+        ...
+
+
 @parameters
-class KOnSubsets(Model):
+class KOnSubsets(_OnColumns):
     r"""Whatever ``size`` quasi-identifiers an intruder knows, at least k records share their values.
 
     .. math:: \min_{|A| = m} \min_{E_A} |E_A| \ge k
@@ -49,20 +72,11 @@ class KOnSubsets(Model):
     size: Annotated[int, Field(ge=1, description="how many quasi-identifiers an intruder knows")]
 
     name: ClassVar[str] = "k_on_subsets"
-    facts: ClassVar[Facts] = Facts(against="identity")
-    monotone: ClassVar[bool] = True
-    shrinking: ClassVar[bool] = True
-    scope: ClassVar[Literal["class", "table"]] = "table"
 
     @property
     def promise(self) -> str:
         """The promise in a few words."""
         return f"{self.k}-anonymity on any {'column' if self.size == 1 else f'{self.size} columns'}"
-
-    @property
-    def enough_k(self) -> int:
-        """Fewer columns make larger classes."""
-        return self.k
 
     def crowds(self, columns: Sequence[str]) -> Iterable[tuple[Sequence[str], int]]:
         """Every subset of so many columns, and k."""
@@ -75,10 +89,6 @@ class KOnSubsets(Model):
                 f"{self.promise} needs {self.size} columns with role quasi; there are {len(schema.quasi)}"
             )
         return Needs()
-
-    def failing(self, evidence: Evidence) -> NDArray[np.bool_]:
-        """Classes that are in too small a group of some subset."""
-        return self._least(evidence) < self.k
 
     def judge(self, evidence: Evidence) -> Verdict:
         """The smallest group of any subset, and the classes in too small ones."""
@@ -97,7 +107,7 @@ class KOnSubsets(Model):
 
 
 @parameters
-class KOnCombinations(Model):
+class KOnCombinations(_OnColumns):
     r"""For each named combination of quasi-identifiers, at least k records share their values.
 
     .. math:: \min_{A \in \mathcal{A}} \min_{E_A} |E_A| \ge k
@@ -116,20 +126,11 @@ class KOnCombinations(Model):
     ]
 
     name: ClassVar[str] = "k_on_combinations"
-    facts: ClassVar[Facts] = Facts(against="identity")
-    monotone: ClassVar[bool] = True
-    shrinking: ClassVar[bool] = True
-    scope: ClassVar[Literal["class", "table"]] = "table"
 
     @property
     def promise(self) -> str:
         """The promise in a few words."""
         return f"{self.k}-anonymity on {'; '.join(' × '.join(names) for names in self.combinations)}"
-
-    @property
-    def enough_k(self) -> int:
-        """Fewer columns make larger classes."""
-        return self.k
 
     def crowds(self, columns: Sequence[str]) -> Iterable[tuple[Sequence[str], int]]:
         """The named combinations, and k."""
@@ -147,10 +148,6 @@ class KOnCombinations(Model):
                 ]
             )
         return Needs()
-
-    def failing(self, evidence: Evidence) -> NDArray[np.bool_]:
-        """Classes that are in too small a group of some combination."""
-        return self._least(evidence) < self.k
 
     def judge(self, evidence: Evidence) -> Verdict:
         """The smallest group of any combination, and the classes in too small ones."""

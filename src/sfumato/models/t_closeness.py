@@ -24,11 +24,11 @@ from sfumato.models.sensitive import (
     extreme,
     forced_records,
     is_constant,
+    known_by_it,
     needs_of,
     reference_of,
     share_of_records,
     spoken,
-    too_few_values,
     verdict,
 )
 
@@ -336,8 +336,7 @@ class TCloseness(SensitiveModel):
         if attained is None:
             return ""
         if is_constant(evidence, self.sensitive, self.reference):
-            reason = too_few_values(evidence, self.sensitive, 2, self.reference)
-            return f"{share_of_records(evidence, failing)} are known by it: {reason}"
+            return known_by_it(evidence, failing, self.sensitive, self.reference)
         text = f"no class is farther than {attained:.4g} from the {self.reference} table"
         if failing.any():
             text = (

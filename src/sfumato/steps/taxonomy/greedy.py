@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import itertools
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Annotated, ClassVar
+from typing import TYPE_CHECKING, Annotated, ClassVar, Protocol
 
 import numpy as np
 from pydantic import Field
@@ -32,8 +32,27 @@ if TYPE_CHECKING:
     from sfumato.core.dataset import Dataset
 
 
+Label = Annotated[str, Field(min_length=1, description="column that classifiers will predict")]
+
+
+class _GreedyCut(Step, Protocol):
+    """A step that cuts taxonomies greedily, so that a class label can still be predicted."""
+
+    fineness: ClassVar[Fineness] = "none"
+
+    def apply(self, dataset: Dataset, plan: CutRecoding) -> Dataset:
+        """Recode the columns."""
+        return recode_columns(dataset, plan)
+
+
+def _released(ground: Ground, cuts: list[Cut], method: str, notes: dict[str, int]) -> CutRecoding:
+    """The cuts as a plan that suppresses nobody."""
+    nobody = np.zeros(len(ground.classes), dtype=np.bool_)
+    return cut_recoding(ground.classes, ground.axes, cuts, nobody, method=method, notes=notes)
+
+
 @parameters
-class TopDownSpecialization(Step):
+class TopDownSpecialization(_GreedyCut):
     r"""Specialise values, best first, as long as the promises hold, so that a class label can still be predicted.
 
     All columns begin at the top of their hierarchies. A *specialisation* replaces one value *v* by its children, everywhere in
@@ -52,10 +71,9 @@ class TopDownSpecialization(Step):
     doi:10.1109/ICDE.2005.143.
     """
 
-    label: Annotated[str, Field(min_length=1, description="column that classifiers will predict")]
+    label: Label
 
     name: ClassVar[str] = "top_down_specialization"
-    fineness: ClassVar[Fineness] = "none"
 
     def plan(self, dataset: Dataset, goal: Goal) -> CutRecoding:
         """Specialise as far as the promises allow."""
@@ -66,18 +84,7 @@ class TopDownSpecialization(Step):
         search = _Specialising(ground, cuts)
         for done in search.run():
             goal.progress(done, "specialising")
-        return cut_recoding(
-            ground.classes,
-            ground.axes,
-            search.cuts,
-            np.zeros(len(ground.classes), dtype=np.bool_),
-            method="top-down specialization",
-            notes={"specialisations": search.made},
-        )
-
-    def apply(self, dataset: Dataset, plan: CutRecoding) -> Dataset:
-        """Recode the columns."""
-        return recode_columns(dataset, plan)
+        return _released(ground, search.cuts, "top-down specialization", {"specialisations": search.made})
 
 
 @dataclasses.dataclass(frozen=True)
@@ -165,7 +172,7 @@ class _Specialising:
 
 
 @parameters
-class BottomUpGeneralization(Step):
+class BottomUpGeneralization(_GreedyCut):
     r"""Generalise values until the promises hold, those first that cost little information for much anonymity.
 
     A *generalization* replaces all children *c* of a node *p* of a hierarchy by *p*, everywhere in the table; other values of
@@ -182,10 +189,9 @@ class BottomUpGeneralization(Step):
     doi:10.1109/ICDM.2004.10110.
     """
 
-    label: Annotated[str, Field(min_length=1, description="column that classifiers will predict")]
+    label: Label
 
     name: ClassVar[str] = "bottom_up_generalization"
-    fineness: ClassVar[Fineness] = "none"
 
     def plan(self, dataset: Dataset, goal: Goal) -> CutRecoding:
         """Generalise until the promises hold."""
@@ -193,18 +199,7 @@ class BottomUpGeneralization(Step):
         search = _Generalising(ground)
         for done in search.run():
             goal.progress(done, "generalising")
-        return cut_recoding(
-            ground.classes,
-            ground.axes,
-            search.cuts,
-            np.zeros(len(ground.classes), dtype=np.bool_),
-            method="bottom-up generalization",
-            notes={"generalizations": search.made},
-        )
-
-    def apply(self, dataset: Dataset, plan: CutRecoding) -> Dataset:
-        """Recode the columns."""
-        return recode_columns(dataset, plan)
+        return _released(ground, search.cuts, "bottom-up generalization", {"generalizations": search.made})
 
 
 @dataclasses.dataclass(frozen=True)
