@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import functools
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -45,22 +45,43 @@ READING: dict[str, Any] = {
 """What can be said about reading on the command line; it goes before what a recipe says."""
 
 
-def reading(command: Callable[..., None]) -> Callable[..., None]:
-    """Give a command the options of reading; it takes them together, as ``intake``."""
+def gathered(
+    into: str, shared: Mapping[str, tuple[Any, Any]], make: Callable[[dict[str, Any]], Any]
+) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """A decorator that gives commands shared options; each takes them together, as the parameter ``into``.
 
-    @functools.wraps(command)
-    def read_as_said(*args: Any, **options: Any) -> None:
-        said = {name: value for name in READING if (value := options.pop(name, None)) is not None}
-        if "missing" in said:
-            said["missing_values"] = codes_of(said.pop("missing"))
-        command(*args, **options, intake=options.pop("intake", None) or Intake.of(said))
+    ``shared`` has an annotation and a default for every option, and ``make`` what becomes of their values. They stand where the
+    parameter stands; in the last place they follow all others.
+    """
 
-    given = inspect.signature(command, eval_str=True)
-    own = [one for one in given.parameters.values() if one.name != "intake"]
-    kind = inspect.Parameter.KEYWORD_ONLY
-    shared = [inspect.Parameter(name, kind, default=None, annotation=form) for name, form in READING.items()]
-    read_as_said.__signature__ = given.replace(parameters=[*own, *shared])  # type: ignore[attr-defined]
-    return read_as_said
+    def decorate(command: Callable[..., None]) -> Callable[..., None]:
+        @functools.wraps(command)
+        def with_shared(*args: Any, **options: Any) -> None:
+            said = {name: options.pop(name, default) for name, (_, default) in shared.items()}
+            command(*args, **options, **{into: options.pop(into, None) or make(said)})
+
+        given = inspect.signature(command, eval_str=True)
+        kind, own = inspect.Parameter.KEYWORD_ONLY, list(given.parameters.values())
+        added = [
+            inspect.Parameter(name, kind, default=value, annotation=form) for name, (form, value) in shared.items()
+        ]
+        at = [one.name for one in own].index(into)
+        after = [one.replace(kind=kind) for one in own[at + 1 :]]  # what follows a keyword is one
+        with_shared.__signature__ = given.replace(parameters=[*own[:at], *added, *after])  # type: ignore[attr-defined]
+        return with_shared
+
+    return decorate
+
+
+def _intake(said: dict[str, Any]) -> Intake:
+    known = {name: value for name, value in said.items() if value is not None}
+    if "missing" in known:
+        known["missing_values"] = codes_of(known.pop("missing"))
+    return Intake.of(known)
+
+
+reading = gathered("intake", {name: (form, None) for name, form in READING.items()}, _intake)
+"""Give a command the options of reading; it takes them together, as ``intake``."""
 
 
 def codes_of(text: str) -> tuple[str, ...]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import datetime
 from collections.abc import Callable
 from pathlib import Path
@@ -10,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from rich.markup import escape
 
-from sfumato.cli.options import Data, Json, Quiet, read_data, reading
+from sfumato.cli.options import Data, Json, Quiet, gathered, read_data, reading
 from sfumato.cli.run import show
 from sfumato.cli.talk import give_json, notes, out, progress, tell
 from sfumato.core.portable import cannot_promise
@@ -67,22 +68,74 @@ def lint(
         raise typer.Exit(UnreadableInput.exit_code if UNREADABLE in broken else 1)
 
 
+@dataclasses.dataclass(frozen=True)
+class Choices:
+    """What is decided about the use of a table under policies, as it was said on the command line."""
+
+    recipient: str | None = None
+    by: str | None = None
+    table: Path | None = None
+    on_conflict: str = "privacy"
+    floor: bool = False
+    budget: float = 0.0
+    meet: list[str] | None = None
+    key: str | None = None
+    vault: str | None = None
+    today: str | None = None
+    ended: str | None = None
+
+    @property
+    def options(self) -> dict[str, Any]:
+        """What compiling is told; what cannot be meant is refused."""
+        from sfumato import registry
+
+        if self.on_conflict not in ("privacy", "suppress_rows", "fail"):
+            raise ParameterError(f"--on-conflict is privacy, suppress_rows or fail, not {self.on_conflict!r}")
+        asked = [registry.ask(text) for text in self.meet or []]
+        if any(question.left_open for question in asked):
+            raise ParameterError("--meet needs a degree, like k_anonymity:5")
+        key = self.key or ""
+        named = {"env": key.removeprefix("env:")} if key.startswith("env:") else {"file": key}
+        return {
+            "on_conflict": self.on_conflict,
+            "floor": self.floor,
+            "budget": self.budget,
+            "meet": tuple(question.model for question in asked),
+            "key": named if key else None,
+            "vault": self.vault,
+            "today": _day(self.today),
+            "ended": _day(self.ended),
+        }
+
+
+USUAL = Choices()
+FORMS = {
+    "recipient": RecipientName,
+    "by": By,
+    "table": Table,
+    "on_conflict": OnConflict,
+    "floor": Floor,
+    "budget": BudgetShare,
+    "meet": Meet,
+    "key": Key,
+    "vault": Vault,
+    "today": Today,
+    "ended": Ended,
+}
+choosing = gathered(
+    "choices",
+    {field.name: (FORMS[field.name], field.default) for field in dataclasses.fields(Choices)},
+    lambda said: Choices(**said),
+)
+
+
 @reading
+@choosing
 def compile_recipe(
     data: Data,
     policy: PolicyFiles,
     purpose: PurposeName,
-    recipient: RecipientName = None,
-    by: By = None,
-    table: Table = None,
-    on_conflict: OnConflict = "privacy",
-    floor: Floor = False,
-    budget: BudgetShare = 0.0,
-    meet: Meet = None,
-    key: Key = None,
-    vault: Vault = None,
-    today: Today = None,
-    ended: Ended = None,
+    choices: Choices = USUAL,
     json: Json = False,
     quiet: Quiet = False,
     intake: Intake = NOTHING_SAID,
@@ -93,9 +146,8 @@ def compile_recipe(
     from sfumato.policy.people import Policies
 
     policies = Policies.load(*policy)
-    dataset = _assigned(policies, _table(data, table, intake=intake, quiet=quiet), by)
-    options = _options(on_conflict, floor, budget, meet, key, vault, today, ended)
-    compiled = compile_policies(policies, dataset, purpose=purpose, recipient=recipient, **options)
+    dataset = _assigned(policies, _table(data, choices.table, intake=intake, quiet=quiet), choices.by)
+    compiled = compile_policies(policies, dataset, purpose=purpose, recipient=choices.recipient, **choices.options)
     _tell(compiled, quiet=quiet)
     if policies.groups:
         tell("this recipe needs a column with each person's policy; sfumato policy run adds it", quiet=quiet)
@@ -109,22 +161,13 @@ def compile_recipe(
 
 
 @reading
+@choosing
 def run(
     data: Data,
     policy: PolicyFiles,
     purpose: PurposeName,
     output: Annotated[str, typer.Option("--output", "-o", help="folder to make")],
-    recipient: RecipientName = None,
-    by: By = None,
-    table: Table = None,
-    on_conflict: OnConflict = "privacy",
-    floor: Floor = False,
-    budget: BudgetShare = 0.0,
-    meet: Meet = None,
-    key: Key = None,
-    vault: Vault = None,
-    today: Today = None,
-    ended: Ended = None,
+    choices: Choices = USUAL,
     seed: Annotated[
         str | None, typer.Option(help="hexadecimal seed, to repeat a run; short ones mark a rehearsal")
     ] = None,
@@ -140,12 +183,10 @@ def run(
 
     refuse_existing(Path(output), force=force)
     policies = Policies.load(*policy)
-    dataset = _table(data, table, intake=intake, quiet=quiet)
-    options = _options(on_conflict, floor, budget, meet, key, vault, today, ended)
+    dataset = _table(data, choices.table, intake=intake, quiet=quiet)
+    use = {"purpose": purpose, "recipient": choices.recipient, "by": choices.by, **choices.options}
     with progress("enforcing", quiet=quiet) as told:
-        made = enforce(
-            policies, dataset, purpose=purpose, recipient=recipient, by=by, seed=seed, progress=told, **options
-        )
+        made = enforce(policies, dataset, seed=seed, progress=told, **use)
     folder = made.write(output, force=force)
     _tell(made.compiled, quiet=quiet)
     if json:
@@ -237,36 +278,6 @@ def _table(data: str, recipe: Path | None, *, intake: Intake, quiet: bool) -> Da
 
 def _assigned(policies: Policies, dataset: Dataset, by: str | None) -> Dataset:
     return policies.assigned(dataset, by) if policies.groups and by is not None else dataset
-
-
-def _options(
-    on_conflict: str,
-    floor: bool,
-    budget: float,
-    meet: list[str] | None,
-    key: str | None,
-    vault: str | None,
-    today: str | None,
-    ended: str | None,
-) -> dict[str, Any]:
-    from sfumato import registry
-
-    if on_conflict not in ("privacy", "suppress_rows", "fail"):
-        raise ParameterError(f"--on-conflict is privacy, suppress_rows or fail, not {on_conflict!r}")
-    asked = [registry.ask(text) for text in meet or []]
-    if any(question.left_open for question in asked):
-        raise ParameterError("--meet needs a degree, like k_anonymity:5")
-    named = {"env": key.removeprefix("env:")} if key and key.startswith("env:") else {"file": key}
-    return {
-        "on_conflict": on_conflict,
-        "floor": floor,
-        "budget": budget,
-        "meet": tuple(question.model for question in asked),
-        "key": named if key else None,
-        "vault": vault,
-        "today": _day(today),
-        "ended": _day(ended),
-    }
 
 
 def _day(text: str | None) -> datetime.date | None:

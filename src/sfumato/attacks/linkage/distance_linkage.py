@@ -159,7 +159,7 @@ class DistanceLinkage(Attack):
         found = {way: self._credits(scene, files, arrays, way) for way in self._ways()}
         if "intruder" in found and not self.one_to_one and only_generalised(scene):
             found["classes"] = by_classes(files, found["intruder"])
-        best = max(found, key=lambda way: (round(_rate(found[way]), 12), way != "classes", way))
+        best = max(found, key=lambda way: (round(found[way].rate, 12), way != "classes", way))
         return self._finding(scene, files, found, best)
 
     def _ways(self) -> tuple[str, ...]:
@@ -189,16 +189,15 @@ class DistanceLinkage(Attack):
 
     def _finding(self, scene: Scene, files: Files, found: Mapping[str, Credits], best: str) -> Finding:
         credit = found[best]
-        rate = _rate(credit)
+        rate = credit.rate
         people = credit.rows if best != "released" else None
         truth = scene.intruder.truth if people is not None else scene.pair.rows
-        sampled = "" if credit.complete else f" (a random sample of {len(credit.rows):,}, for want of time)"
         how, more = "taking the nearest record", ""
         if best == "classes":
             how, more = "taking a random record of the right class", " and which values each class stands for"
         sentence = (
             f"By {how}, an intruder who knows {', '.join(files.names)}{more} links {percent(rate)} of "
-            f"{len(credit.rows):,} people to their own released record{sampled}; guessing, 1 in {len(scene.pair.released):,}."
+            f"{len(credit.rows):,} people to their own released record{credit.sampled}; guessing, 1 in {len(scene.pair.released):,}."
         )
         return Finding(
             self.name,
@@ -212,15 +211,11 @@ class DistanceLinkage(Attack):
         )
 
 
-def _rate(credit: Credits) -> float:
-    return float(credit.credit.mean()) if len(credit.rows) else 0.0
-
-
 def _details(scene: Scene, found: Mapping[str, Credits]) -> dict[str, Any]:
     """Counts behind the value."""
     per_way = {
         way: {
-            "value": _rate(credit),
+            "value": credit.rate,
             "records": len(credit.rows),
             "linked_without_tie": int((credit.credit == 1.0).sum()),
             "mean_ties": float(credit.tied.mean()) if len(credit.rows) else 0.0,

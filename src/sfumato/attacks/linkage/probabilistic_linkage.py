@@ -382,8 +382,7 @@ class ProbabilisticLinkage(Attack):
     def _finding(
         self, scene: Scene, files: Files, credit: Credits, details: dict[str, Any], weights: dict[str, float]
     ) -> Finding:
-        rate = float(credit.credit.mean()) if len(credit.rows) else 0.0
-        sampled = "" if credit.complete else f" (a random sample of {len(credit.rows):,}, for want of time)"
+        rate, sampled = credit.rate, credit.sampled
         if details["stopped_by_time"]:
             sampled += f" (by weights of {details['rounds']} rounds of estimation, for want of time)"
         sentence = (

@@ -36,6 +36,16 @@ class Credits:
     least: NDArray[np.float64]
     complete: bool
 
+    @property
+    def rate(self) -> float:
+        """The share of all rows that are linked rightly, by expectation."""
+        return float(self.credit.mean()) if len(self.rows) else 0.0
+
+    @property
+    def sampled(self) -> str:
+        """What a sentence adds where time ran out."""
+        return "" if self.complete else f" (a random sample of {len(self.rows):,}, for want of time)"
+
 
 def linked(scene: Scene, files: Files, arrays: Arrays, *, backwards: bool = False) -> Credits:
     """Link every row of one file that has its like in the other to the nearest there.
