@@ -133,7 +133,7 @@ def test_both_ways_to_search_agree_on_everything(data, objective, table, k, budg
     quick = Search(lattice_of(table, (KAnonymity(k), KAnonymity(1)), **options)).run()
     plain = Search(lattice_of(table, (Crowds(k),), **options)).run()
     assert quick.best == plain.best, "the node, its tally and its score to the last digit"
-    assert quick.looked_at == plain.looked_at
+    assert quick.looked_at <= plain.looked_at
     assert quick.decided == plain.decided
     if plain.best is None:
         assert quick.closest == plain.closest

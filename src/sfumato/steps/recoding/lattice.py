@@ -82,8 +82,8 @@ class Lattice:
     def totals(self) -> tuple[tuple[float, ...], ...]:
         """Per column and level, the summed cell cost of all records when nothing is suppressed."""
         sums = []
-        for a, name in enumerate(self.columns):
-            per_code = self._records_per_code(a, name)
+        for a in range(len(self.columns)):
+            per_code = self.records_per_code[a]
             ladder = self.base.ladders[a]
             sums.append(
                 tuple(
@@ -93,20 +93,19 @@ class Lattice:
             )
         return tuple(sums) if sums else tuple(np.zeros((0, 0)))
 
-    def _records_per_code(self, a: int, name: str) -> NDArray[np.int64]:
-        base = self.base
-        codes = np.bincount(
-            base.codes(name), weights=base.records, minlength=len(base.ladders[a].labels[base.levels[a]])
-        )
-        return codes.astype(np.int64)
+    @cached_property
+    def records_per_code(self) -> list[NDArray[np.int64]]:
+        """Per column, how many records have each code, at the level the table was counted at."""
+        base, found = self.base, []
+        for a, name in enumerate(self.columns):
+            size = len(base.ladders[a].labels[base.levels[a]])
+            found.append(np.bincount(base.codes(name), weights=base.records, minlength=size).astype(np.int64))
+        return found
 
     @cached_property
     def cell_costs(self) -> list[list[NDArray[np.float64]]]:
         """Per column and level, what the objective says a cell with each code costs."""
-        return [
-            self.objective.costs(ladder, self._records_per_code(a, self.columns[a]))
-            for a, ladder in enumerate(self.base.ladders)
-        ]
+        return [self.objective.costs(ladder, self.records_per_code[a]) for a, ladder in enumerate(self.base.ladders)]
 
     @cached_property
     def _flat_costs(self) -> tuple[NDArray[np.float64], list[list[int]]]:

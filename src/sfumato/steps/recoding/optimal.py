@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 from sfumato.core.objective import Tally
 from sfumato.core.progress import Progress, silent
 from sfumato.steps.recoding.lattice import Judged, Lattice, Node
-from sfumato.steps.recoding.towers import Peaks, Prices, Towers, smallest_class
+from sfumato.steps.recoding.towers import Peaks, Prices, Towers, raised, smallest_class
 
 if TYPE_CHECKING:
     from sfumato.core.classes import ClassTable
@@ -45,6 +45,7 @@ class Search:
     looked_at: int = 0
     decided: int = 0
     feasible: list[Judged] = dataclasses.field(default_factory=list)
+    _below: list[int] = dataclasses.field(default_factory=list)  # nodes that share the levels of the columns up to one
 
     def run(self) -> Search:
         """Walk the whole lattice."""
@@ -52,23 +53,25 @@ class Search:
         self.progress(0.0, WORDS)
         self._keep(lattice.judge(lattice.at(lattice.high)))
         if lattice.columns:
-            looks: Looks = RolledUp(lattice) if k is None or not lattice.records else Crowded(lattice, k)
-            self._visit(lattice.low[: self._first_choice()], looks)
+            self._walk(RolledUp(lattice) if k is None or not lattice.records else Crowded(raised(lattice, k), k))
         if lattice.objective.minimal:
             self._choose_minimal()
         if self.best is not None and k is not None:  # the loop adds up in another order
             self.best = lattice.judge(lattice.at(self.best.node))
         return self
 
-    def _first_choice(self) -> int:
-        """The first column with more than one level to choose from, or the last one: nothing is decided before it."""
-        lattice = self.lattice
-        levels = enumerate(zip(lattice.low, lattice.high, strict=True))
-        return next((a for a, (low, high) in levels if low < high), len(lattice.columns) - 1)
+    def _walk(self, looks: Looks) -> None:
+        """Visit all prefixes that may lead to something; nothing is decided before the first column with a choice."""
+        ground = looks.lattice
+        levels = [high - low + 1 for low, high in zip(ground.low, ground.high, strict=True)]
+        self._below = [math.prod(levels[depth + 1 :]) for depth in range(len(levels))]
+        self._settle(self.lattice.size - ground.size)
+        first = next((a for a, several in enumerate(levels) if several > 1), len(levels) - 1)
+        self._visit(ground.low[:first], looks)
 
     def _visit(self, prefix: Node, looks: Looks) -> None:
         """Decide the next column, the most promising level first."""
-        below = self._nodes_below(len(prefix))
+        below = self._below[len(prefix)]
         for bound, level in sorted(self._branches(prefix, looks)):
             if self._hopeless(bound):
                 self._settle(below)
@@ -77,7 +80,7 @@ class Search:
 
     def _branches(self, prefix: Node, looks: Looks) -> Iterator[tuple[float, int]]:
         """The levels of the next column that may lead to something, each with the least score below it."""
-        below = self._nodes_below(len(prefix))
+        below = self._below[len(prefix)]
         for level, bound, judged in looks.after(prefix):
             self.looked_at += 1
             if self.looked_at % OFTEN == 0:
@@ -88,11 +91,6 @@ class Search:
                 self._settle(below)
             else:
                 yield bound, level
-
-    def _nodes_below(self, depth: int) -> int:
-        """Number of nodes that share the levels of the columns up to this one."""
-        low, high = self.lattice.low[depth + 1 :], self.lattice.high[depth + 1 :]
-        return math.prod(h - lo + 1 for lo, h in zip(low, high, strict=True))
 
     def _hopeless(self, bound: float) -> bool:
         return self.best is not None and not self.lattice.objective.minimal and bound > self.best.score + SLACK
@@ -121,8 +119,11 @@ class Looks(Protocol):
     """What a search sees: by level of the column after a prefix, the least score below and, of a node, what it is.
 
     The least score is None where no node below can be feasible; a node is None where it is infeasible and lacks more than
-    one that is known. Nodes come with the last column only, and bounds without it.
+    one that is known. Nodes come with the last column only, and bounds without it. ``lattice`` has all nodes that may be
+    feasible.
     """
+
+    lattice: Lattice
 
     def after(self, prefix: Node) -> Iterable[tuple[int, float | None, Judged | None]]:  # noqa: D102
         ...

@@ -77,6 +77,21 @@ def _fits(lattice: Lattice) -> bool:
     return bool(widths) and sum(widths) - min(widths) <= 64
 
 
+def raised(lattice: Lattice, k: int) -> Lattice:
+    """The lattice without the lowest levels of a column that break k-anonymity beyond the budget whatever the others do.
+
+    A value that fewer than *k* records have is in no larger class, so the column alone says how many must go at least.
+    """
+    low = list(lattice.low)
+    for a, (records, ladder) in enumerate(zip(lattice.records_per_code, lattice.base.ladders, strict=True)):
+        while low[a] < lattice.high[a]:
+            sizes = np.bincount(ladder.climb(lattice.base.levels[a], low[a]), weights=records)
+            if sizes[sizes < k].sum() <= lattice.budget:
+                break
+            low[a] += 1
+    return lattice if tuple(low) == lattice.low else dataclasses.replace(lattice, low=tuple(low))
+
+
 @dataclasses.dataclass(frozen=True)
 class Prices:
     """What cells cost, by column and level, and to which of ``features`` sums the cells of a column count.
