@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 import itertools
 import unicodedata
 from collections.abc import Iterable, Sequence
@@ -49,7 +50,7 @@ class Frame:
     texts: Sequence[Sequence[str]]
     last: int
 
-    @property
+    @functools.cached_property
     def widths(self) -> list[int]:
         """Room for each column of texts, from the longest of them."""
         return [14 + round(LETTER * max(_width(text) for text in column)) for column in self.texts]
