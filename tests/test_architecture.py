@@ -25,6 +25,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "errors": set(),
     "kernels": set(),
     "core": {"kernels", "errors"},
+    "engines": GROUND | {"io"},
     "formulas": {"core", "kernels", "errors"},
     "vault": {"core", "errors"},
     **dict.fromkeys(FAMILIES, GROUND | {"kernels"}),
@@ -38,7 +39,8 @@ MAY_IMPORT: dict[str, set[str]] = {
     "assessment": GROUND | {"registry", "risk", "attacks", "report"},
     "intruders": GROUND | {"registry", "risk", "report"},
     "evaluation": GROUND | {"registry", "utility", "report"},
-    "release": GROUND | {"registry", "recipe_files", "assessment", "intruders", "evaluation", "report", "io"},
+    "release": GROUND
+    | {"engines", "registry", "recipe_files", "assessment", "intruders", "evaluation", "report", "io"},
     "comparison": GROUND | {"recipe_files", "registry", "release", "intruders", "evaluation", "report"},
     "policy": GROUND | {"registry", "recipe_files", "release"},
     "verbs": GROUND
@@ -54,7 +56,7 @@ MAY_IMPORT: dict[str, set[str]] = {
         "examples",
         "io",
     }
-    | {"comparison", "risk"},
+    | {"comparison", "risk", "engines"},
     "cli": GROUND
     | {
         "verbs",
@@ -68,7 +70,7 @@ MAY_IMPORT: dict[str, set[str]] = {
         "release",
         "report",
     }
-    | {"examples", "dp", "vault", "comparison"},
+    | {"examples", "dp", "vault", "comparison", "engines"},
     "__main__": {"cli"},
     # the public names
     "__init__": GROUND
@@ -85,10 +87,12 @@ PORTABLE_ONLY = {"fcntl", "msvcrt", "ctypes", "signal"}
 INSIDE_FUNCTIONS = {
     "altair",
     "cryptography",
+    "duckdb",
     "jinja2",
     "pandas",
     "phonenumbers",
     "pyarrow",
+    "pyspark",
     "scipy",
     "stdnum",
     "vl_convert",

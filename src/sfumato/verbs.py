@@ -20,11 +20,14 @@ from sfumato.core.recipe import Agreement, Recipe
 from sfumato.core.schema import Role, Schema
 from sfumato.core.source import Intake
 from sfumato.core.step import Step, accounts
+from sfumato.engines.opening import is_lazy, opened, take_lazily
+from sfumato.engines.table import LazyTable
 from sfumato.errors import ParameterError, ReleaseRefused, SchemaError
 from sfumato.evaluation import evaluate as _evaluate
 from sfumato.intruders import attack_release
 from sfumato.io.frames import take_frame
 from sfumato.io.read import read_table
+from sfumato.release.large import columns_seen, make_large
 from sfumato.release.make import make_release, population_of
 from sfumato.release.release import Release
 from sfumato.release.written import described
@@ -40,8 +43,13 @@ if TYPE_CHECKING:
     from sfumato.release.verify import Verification
 
 
-def read(table: Any, *, recipe: Recipe | str | Path | None = None, **options: Any) -> Dataset:
+def read(
+    data: Any, /, *, recipe: Recipe | str | Path | None = None, engine: str | None = None, **options: Any
+) -> Dataset | LazyTable:
     """Read a table from a path (CSV, Parquet, Arrow, JSON lines, Excel, SPSS, Stata, SAS) or take a frame.
+
+    A lazy frame (polars, DuckDB) stays with its engine, and so does Parquet, one file or a folder or pattern of parts, when it is
+    large or ``engine`` says ``polars`` or ``duckdb``; ``memory`` reads everything.
 
     Options say how: ``delimiter, encoding, decimal, header, rename_duplicates, missing_values, unicode, blanks``
     (see :class:`~sfumato.core.source.Intake`); what is not said is taken from the ``recipe``, else found out. ``format`` names
@@ -54,16 +62,36 @@ def read(table: Any, *, recipe: Recipe | str | Path | None = None, **options: An
     [30, None]
     """
     made = None if recipe is None else _loaded(recipe)
-    if isinstance(table, Dataset):
-        if options:
-            raise ParameterError(f"the table is read already; {', '.join(options)} must be said when it is read first")
-        return table
-    if isinstance(table, str | Path):
+    if isinstance(data, Dataset | LazyTable):
+        if options or engine:
+            said = ", ".join([*options, *(["engine"] if engine else [])])
+            raise ParameterError(f"the table is read already; {said} must be said when it is read first")
+        return data
+    if is_lazy(data):
+        return take_lazily(data, _said(options, made))
+    if isinstance(data, str | Path):
+        if str(data) != "-" and (held := opened(data, engine, _said(options, made))) is not None:
+            return held
         if made is not None and accounts(made.steps, made.schema):
             options = {"text": True, **options}
-        frame, source = read_table(table, otherwise=None if made is None else made.intake, **options)
+        frame, source = read_table(data, otherwise=None if made is None else made.intake, **options)
         return Dataset(frame, source=source)  # type: ignore[arg-type]
-    return take_frame(table, made.intake if made else Intake(), options)
+    return take_frame(data, made.intake if made else Intake(), options)
+
+
+def _said(options: Mapping[str, Any], recipe: Recipe | None) -> dict[str, Any]:
+    """What is said about values: in the options, and where nothing is, in the recipe."""
+    return {**(recipe.intake.about_values.said() if recipe else {}), **options}
+
+
+def in_memory(table: Dataset | LazyTable, what: str) -> Dataset:
+    """A table that is in memory; one that an engine holds is refused, with what to do."""
+    if isinstance(table, Dataset):
+        return table
+    raise ParameterError(
+        f"{what} needs the rows of {table.source.name}, which {table.engine.NAME} holds; read it into memory (engine='memory'), or a sample "
+        "of it"
+    )
 
 
 Table = Any
@@ -79,7 +107,7 @@ def _loaded(recipe: Recipe | str | Path) -> Recipe:
     return recipe if isinstance(recipe, Recipe) else recipes.load(recipe)
 
 
-def _described(table: Table, roles: Roles | None, what: str) -> Dataset:
+def _described(table: Table, roles: Roles | None, what: str) -> Dataset | LazyTable:
     """A table whose columns have roles; one that has none is refused, with what to do."""
     dataset = read(table)
     if roles is not None:
@@ -116,7 +144,7 @@ def profile(dataset: Table) -> Proposal:
     """
     from sfumato.profiling.proposal import propose_recipe
 
-    table = read(dataset)
+    table = in_memory(read(dataset), "profile")
     return propose_recipe(table.to_polars(), table.source)
 
 
@@ -142,12 +170,13 @@ def judge(
     """
     models = [registry.ask(model).model if isinstance(model, str) else model for model in _several(meet)]
     people = population_of(models, population)
-    return judge_all(
-        gather(
-            _described(dataset, roles, "judge"), models, original=original, population=people, posteriors=posteriors
-        ),
-        models,
-    )
+    table = _counted(_described(dataset, roles, "judge"), models)
+    return judge_all(gather(table, models, original=original, population=people, posteriors=posteriors), models)
+
+
+def _counted(table: Dataset | LazyTable, models: Sequence[Model]) -> Dataset:
+    """A table in memory; of one that an engine holds, the combinations that promises look at, counted by the engine."""
+    return table if isinstance(table, Dataset) else table.counted(columns_seen(models, table.schema))
 
 
 def assess(
@@ -167,7 +196,8 @@ def assess(
     """
     models = _members(meet, "meet", "sf.KAnonymity(5)")
     people = population_of(models, population, base)
-    return _assess(_described(dataset, roles, "assess"), models, threshold=threshold, population=people)
+    table = _counted(_described(dataset, roles, "assess"), models)
+    return _assess(table, models, threshold=threshold, population=people)
 
 
 def why_alone(dataset: Dataset, record: int, columns: Sequence[str] | None = None) -> tuple[tuple[str, ...], ...]:
@@ -175,10 +205,11 @@ def why_alone(dataset: Dataset, record: int, columns: Sequence[str] | None = Non
     return _why_alone(dataset, record, columns)
 
 
-def with_recipe(dataset: Table, recipe: Recipe | str | Path) -> tuple[Dataset, Recipe]:
+def with_recipe(dataset: Table, recipe: Recipe | str | Path) -> tuple[Dataset | LazyTable, Recipe]:
     """A table read and described as a recipe (or the path of one) says, and the recipe."""
     made = _loaded(recipe)
-    return described(read(dataset, recipe=made), made), made
+    table = read(dataset, recipe=made)
+    return (described(table, made) if isinstance(table, Dataset) else table.described(made.schema, made.intake)), made
 
 
 def anonymize(
@@ -207,9 +238,18 @@ def anonymize(
     table = _described(dataset, roles, "anonymize")
     promises, means = _members(meet, "meet", "sf.KAnonymity(5)"), _members(steps, "steps", "sf.Mondrian()")
     recipe = Recipe(table.schema, promises, means, dict(limits or {}), _several(contract))
-    return make_release(
-        table, recipe, seed=Seed.of(seed), shuffle=shuffle, progress=progress, population=population, format=format
-    )
+    return _made(table, recipe, format, seed=Seed.of(seed), shuffle=shuffle, progress=progress, population=population)
+
+
+def _made(table: Dataset | LazyTable, recipe: Recipe, format: str | None, **options: Any) -> Release:  # noqa: A002
+    """A release of a table in memory, or of one that an engine holds."""
+    if isinstance(table, Dataset):
+        return make_release(table, recipe, format=format, **options)
+    if format not in (None, "parquet"):
+        raise ParameterError(
+            f"{table.source.name} is held by {table.engine.NAME} and released as Parquet, not as {format}"
+        )
+    return make_large(table, recipe, **options)
 
 
 def run(
@@ -224,9 +264,7 @@ def run(
 ) -> Release:
     """Make a release as a recipe says; see :func:`anonymize`."""
     table, made = with_recipe(dataset, recipe)
-    return make_release(
-        table, made, seed=Seed.of(seed), shuffle=shuffle, progress=progress, population=population, format=format
-    )
+    return _made(table, made, format, seed=Seed.of(seed), shuffle=shuffle, progress=progress, population=population)
 
 
 def check(
@@ -238,23 +276,24 @@ def check(
     table itself.
     """
     made = _loaded(recipe)
-    dataset = read(dataset, recipe=dataclasses.replace(made, intake=made.intake.layout))
+    table = read(dataset, recipe=dataclasses.replace(made, intake=made.intake.layout))
     if not made.meet:
         raise ReleaseRefused(
             "the recipe promises nothing under 'meet', and an empty promise is not a promise: nothing about a released file can be checked by it; limits and contract need the original: sfumato attack, sfumato evaluate"
         )
     schema = made.schema
     for step in made.steps:
-        schema = step.released_schema(schema, dataset.columns)
-    left = [c for c in schema.direct if c in dataset.columns]
+        schema = step.released_schema(schema, table.columns)
+    left = [c for c in schema.direct if c in table.columns]
     if left:
-        raise ReleaseRefused(f"{dataset.source.name} still holds direct identifiers: {', '.join(left)}")
+        raise ReleaseRefused(f"{table.source.name} still holds direct identifiers: {', '.join(left)}")
     schema = schema.without(schema.direct)
-    schema.check(dataset.columns, dataset.source)
+    schema.check(table.columns, table.source)
     people = population_of(made.meet, population, made.base)
     if people is None:
         schema = _as_released(schema)
-    evidence = gather(dataset.with_schema(schema), made.meet, original=original, population=people)
+    counted = _counted(table.with_schema(schema), made.meet)
+    evidence = gather(counted, made.meet, original=original, population=people)
     return judge_all(evidence, made.meet)
 
 
@@ -283,7 +322,7 @@ def attack(original: Table, released: Table, *, roles: Roles | None = None, **op
 
 def _both(original: Table, released: Table, roles: Roles | None, what: str) -> tuple[Dataset, Dataset]:
     """An original and what was released of it, both with roles; the released table may lack columns."""
-    before, after = _described(original, roles, what), read(released)
+    before, after = in_memory(_described(original, roles, what), what), in_memory(read(released), what)
     if not after.schema.attributes:
         known = {name: one for name, one in before.schema.attributes.items() if name in after.columns}
         after = after.with_schema(Schema(known))
@@ -353,7 +392,7 @@ def compare(
         raise ParameterError(
             "the candidates read the table in different ways (missing_values, header, text …); make them agree"
         )
-    table = read(dataset, recipe=made[0].recipe if made else None)
+    table = in_memory(read(dataset, recipe=made[0].recipe if made else None), "compare")
     return _compare(table, made, terms=terms, workers=workers, remember=kept, progress=progress)
 
 

@@ -12,7 +12,7 @@ import typer
 from rich.markup import escape
 from rich.table import Table
 
-from sfumato.cli.options import Data, Json, Quiet, read_data, reading
+from sfumato.cli.options import Data, Engine, Json, Quiet, open_data, read_data, reading
 from sfumato.cli.talk import bar, give_json, out, progress, share, tell
 from sfumato.core.schema import Role
 from sfumato.core.source import NOTHING_SAID, Intake
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from sfumato.core.dataset import Dataset
     from sfumato.core.model import Model, Verdict
     from sfumato.core.recipe import Recipe
+    from sfumato.engines.table import LazyTable
     from sfumato.registry import AskedModel
 
 
@@ -83,6 +84,7 @@ def assess(
     population: Annotated[
         str | None, typer.Option(help="a table of everyone: how many uniques of the table are unique there too")
     ] = None,
+    engine: Engine = None,
     json: Json = False,
     quiet: Quiet = False,
     intake: Intake = NOTHING_SAID,
@@ -91,13 +93,14 @@ def assess(
     from sfumato import recipe_files as recipes
     from sfumato.registry import ask
     from sfumato.verbs import assess as look
+    from sfumato.verbs import in_memory
 
     questions = [ask(text) for text in model or []]
     made = None if recipe is None else recipes.load(recipe)
-    dataset = read_data(data, quiet=quiet, intake=intake, recipe=made)
+    dataset = open_data(data, quiet=quiet, intake=intake, recipe=made, engine=engine)
     described, models = _described(dataset, made, quasi or [], questions)
     if record is not None:
-        _explain_record(described, record, json=json)
+        _explain_record(in_memory(described, "assess --record"), record, json=json)
         return
     base = Path() if recipe is None else recipe.parent
     everyone = None if population is None else read_data(population, quiet=True)
@@ -162,8 +165,8 @@ def _show_attained(attained: list[tuple[Verdict, Told]]) -> None:
 
 
 def _described(
-    dataset: Dataset, recipe: Recipe | None, quasi: list[str], questions: Sequence[AskedModel] = ()
-) -> tuple[Dataset, tuple[Model, ...]]:
+    dataset: Dataset | LazyTable, recipe: Recipe | None, quasi: list[str], questions: Sequence[AskedModel] = ()
+) -> tuple[Dataset | LazyTable, tuple[Model, ...]]:
     from sfumato.verbs import with_recipe
 
     if recipe is not None and quasi:

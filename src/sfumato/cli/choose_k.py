@@ -53,14 +53,15 @@ def _from_table(
     """What a table and its recipe say about k; the records, and the people they stand for, are the table's own."""
     from sfumato import recipe_files as recipes
     from sfumato.release.prices import PUBLIC_RISK, choose_for
-    from sfumato.verbs import with_recipe
+    from sfumato.verbs import in_memory, with_recipe
 
     if data is None or recipe is None:
         raise ParameterError("a table and its recipe go together: sfumato choose-k visits.csv -r visits.yaml")
     if any(other is not None for other in others):
         raise ParameterError("--k, --population and --records go without a table, which has figures of its own")
     made = recipes.load(recipe)
-    dataset, made = with_recipe(read_data(data, quiet=quiet, intake=intake, recipe=made), made)
+    read = read_data(data, quiet=quiet, intake=intake, recipe=made)
+    dataset = in_memory(with_recipe(read, made)[0], "choose-k")
     with progress("trying", quiet=quiet) as told:
         return choose_for(dataset, made, risk=PUBLIC_RISK if risk is None else risk, progress=told).to_dict()
 

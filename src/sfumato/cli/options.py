@@ -17,6 +17,7 @@ from sfumato.core.source import Intake
 if TYPE_CHECKING:
     from sfumato.core.dataset import Dataset
     from sfumato.core.recipe import Recipe
+    from sfumato.engines.table import LazyTable
 
 Data = Annotated[
     str, typer.Argument(help="the table: CSV, Parquet, Arrow, JSON lines, Excel, SPSS, Stata, SAS; '-' for stdin")
@@ -24,6 +25,9 @@ Data = Annotated[
 RecipeFile = Annotated[Path, typer.Option("--recipe", "-r", help="the recipe (YAML)")]
 Json = Annotated[bool, typer.Option("--json", help="print the result as JSON")]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="no talk, only results and errors")]
+Engine = Annotated[
+    str | None, typer.Option(help="who holds the table: memory, polars or duckdb; Parquet only, found from its size")
+]
 Population = Annotated[
     str | None, typer.Option(help="a second table: everyone, for promises about them, or what swap_across takes from")
 ]
@@ -108,6 +112,15 @@ def read_data(
     table: str, *, quiet: bool, intake: Intake | None = None, recipe: Recipe | None = None, **options: Any
 ) -> Dataset:
     """Read the table of a command as its options say, else its recipe, and tell what was decided on the way."""
+    from sfumato.verbs import in_memory
+
+    return in_memory(open_data(table, quiet=quiet, intake=intake, recipe=recipe, **options), "this command")
+
+
+def open_data(
+    table: str, *, quiet: bool, intake: Intake | None = None, recipe: Recipe | None = None, **options: Any
+) -> Dataset | LazyTable:
+    """The same for commands that also take tables an engine holds."""
     from sfumato.verbs import read
 
     dataset = read(table, recipe=recipe, **(intake or Intake()).said(), **options)

@@ -11,7 +11,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from sfumato.cli.attack import show as show_attacks
-from sfumato.cli.options import Data, Json, Population, Quiet, RecipeFile, read_beside, read_data, reading
+from sfumato.cli.options import Data, Engine, Json, Population, Quiet, RecipeFile, open_data, read_beside, reading
 from sfumato.cli.talk import bar, give_json, notes, out, progress, share, tell
 from sfumato.core.portable import cannot_promise
 from sfumato.core.source import NOTHING_SAID, Intake
@@ -42,6 +42,7 @@ def run(
         typer.Option(help="seconds the named intruders have to try the release before it is written; 0: none", min=0),
     ] = 0.0,
     population: Population = None,
+    engine: Engine = None,
     pictures: Annotated[
         bool, typer.Option("--pictures", help="write the pictures of both reports as PNG files too")
     ] = False,
@@ -60,7 +61,7 @@ def run(
     format = format or ("csv" if output == "-" else None)  # noqa: A001
     if output != "-":
         refuse_existing(Path(output), force=force)
-    dataset = read_data(data, quiet=quiet, intake=intake, recipe=made)
+    dataset = open_data(data, quiet=quiet, intake=intake, recipe=made, engine=engine)
     with progress("searching", quiet=quiet) as told:
         beside = read_beside(population)
         release = make(dataset, made, seed=seed, shuffle=shuffle, progress=told, population=beside, format=format)
@@ -90,7 +91,7 @@ def _summary(release: Release) -> dict[str, object]:
     return {
         "holds": release.holds,
         "headline": release.headline.text,
-        "records": len(release.dataset),
+        "records": release.dataset.records,
         "suppressed": release.suppressed,
         "verdicts": [v.to_dict() for v in release.verdicts],
         "plan": [{"step": name, **plan.describe()} for name, plan in release.plans],
@@ -112,7 +113,7 @@ def show(release: Release) -> None:
     for verdict in release.verdicts:
         mark = "[green]✓[/]" if verdict.holds else "[red]✗[/]"
         console.print(f"{mark} [bold]{escape(verdict.promise)}[/]: {escape(verdict.sentence)}", soft_wrap=True)
-    kept, all_records = len(release.dataset), len(release.original)
+    kept, all_records = release.dataset.records, release.original.records
     console.print(
         f"  {kept:,} of {all_records:,} records released, {release.suppressed:,} suppressed ({share(release.suppressed / all_records)})\n"
     )

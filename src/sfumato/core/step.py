@@ -159,6 +159,18 @@ class Randomised(Clue):
     """Values were drawn by the matrices of :meth:`Step.transitions`, column by column."""
 
 
+class Span(StrEnum):
+    """How much of a table a step must see at once.
+
+    ``cells``: what becomes of a cell depends on that cell and the recipe alone. ``classes``: it decides from the distinct
+    combinations of the columns it reads and how many records have each, and then works on any rows. ``table``: all records.
+    """
+
+    CELLS = "cells"
+    CLASSES = "classes"
+    TABLE = "table"
+
+
 class Plan(Protocol):
     """What a step decided: small, pure data.
 
@@ -168,6 +180,11 @@ class Plan(Protocol):
 
     recoded_cells: ClassVar[bool] = False
     """Whether single cells are suppressed besides the recoding of whole columns."""
+
+    @property
+    def deals(self) -> bool:
+        """Whether records that are alike in all it looks at part ways, so that all of them must be seen at once."""
+        return False
 
     @property
     def preserved(self) -> tuple[Preserved, ...]:
@@ -240,6 +257,19 @@ class Step(Protocol):
         return ()
 
     @property
+    def span(self) -> Span:
+        """How much of the table it must see at once: tables that do not fit into memory are given to it in pieces."""
+        return Span.TABLE
+
+    def reads(self, schema: Schema) -> tuple[str, ...]:
+        """The columns that its plan looks at, where it decides from counts."""
+        return schema.quasi
+
+    def limited_to(self, columns: Sequence[str]) -> Step | None:
+        """The part of it that works on a table with these columns only; None: it has nothing to do there."""
+        return self
+
+    @property
     def clue(self) -> Clue | None:
         """What it leaves for an intruder who knows the method and its parameters; None: nothing."""
         return None
@@ -274,6 +304,13 @@ class ColumnStep(Step, Protocol):
     def masks(self) -> tuple[str, ...]:
         """The columns it is told to mask."""
         return tuple(self.columns or ())
+
+    def limited_to(self, columns: Sequence[str]) -> Step | None:
+        """The same step for those of its columns that are there."""
+        there = [name for name in self.masks if name in columns]
+        if len(there) == len(self.masks):
+            return self
+        return dataclasses.replace(self, columns=there) if there else None  # type: ignore[type-var]
 
 
 # What a masking step decided: new values for some columns, and what they still have of the old ones.

@@ -57,7 +57,7 @@ def story_of(release: Release, pair: Pair) -> dict[str, Any]:
         "cards": [_card(pair, b) for b in bins.values()],
         "maps": _maps(pair, [bins[c] for c in _by_role(pair, shown)[:MOST_IN_MAP] if c in bins]),
         "suppressed_cells": {c: _gone(pair, c) for c in shown},
-        "sampled": len(pair.released) < len(release.dataset),
+        "sampled": len(pair.released) < release.dataset.records,
     }
 
 
@@ -211,11 +211,11 @@ def certificate(
     body: dict[str, Any] = {
         "sfumato_certificate": CERTIFICATE_VERSION,
         "created": release.created.isoformat(timespec="seconds"),
-        "data": {**data_file, "rows": len(release.dataset), "columns": release.dataset.columns},
+        "data": {**data_file, "rows": release.dataset.records, "columns": release.released_columns},
         "input_commitment": {"value": commitment(input_digest, salt), "scheme": COMMITMENT},
         "recipe": recipes.public_dict(release.recipe),
-        "roles": {n: [str(r) for r in a.roles] for n, a in release.dataset.schema.attributes.items()},
-        "missing_rule": {n: str(release.dataset.schema[n].missing) for n in release.dataset.schema.quasi},
+        "roles": {n: [str(r) for r in a.roles] for n, a in release.released_schema.attributes.items()},
+        "missing_rule": {n: str(release.released_schema[n].missing) for n in release.released_schema.quasi},
         "verdicts": [verdict.to_dict() for verdict in release.verdicts],
         "limits": [limit.to_dict() for limit in release.limits],
         "contract": [] if judged is not None and judged.holds else [kept.to_dict() for kept in release.contract],
@@ -267,7 +267,7 @@ def owner_record(release: Release, *, told: Told, input_digest: str) -> dict[str
     """
     other = alternatives_in_passing(release)
     return {
-        "input": {"name": release.original.source.name, "sha256": input_digest, "rows": len(release.original)},
+        "input": {"name": release.original.source.name, "sha256": input_digest, "rows": release.original.records},
         "notes": list(release.original.source.notes),
         "before": release.before.to_dict(),
         "after": release.after.to_dict(),

@@ -37,6 +37,7 @@ from sfumato.release.release import ColumnChange, Release
 if TYPE_CHECKING:
     from sfumato.core.model import Model
     from sfumato.core.step import Plan, Step
+    from sfumato.engines.table import LazyTable
 
 
 # Limits of a recipe: how much an attack may reach, how much may be lost.
@@ -142,7 +143,7 @@ def make_release(
     value from the start, and what it cannot hold is refused.
     With ``refuse=False`` what breaks a promise is made all the same, to be looked at and compared; it cannot be written.
     """
-    _require_sense(dataset, recipe, refuse=refuse)
+    require_sense(dataset, recipe, refuse=refuse)
     recipe = dataclasses.replace(recipe, intake=dataset.source.intake)  # how it was read, whoever said so
     population = population_of(recipe.meet, population, recipe.base)
     form = Form.of(_format(dataset, format), dataset.source)
@@ -169,7 +170,7 @@ def make_release(
         verdicts=judge_all(gather(shared, recipe.meet, original=original, population=population), recipe.meet),
         before=before,
         after=assess(shared),
-        columns=_changes(original, shared, plans),
+        columns=changes_of(original, shared, plans),
         scores={objective: score for _, plan in plans for objective, score in plan.scores().items()},
         seed=seed,
         shuffled=shuffle,
@@ -180,7 +181,7 @@ def make_release(
         made_for=form.format,
     )
     if refuse:
-        _refuse_broken(release)
+        refuse_broken(release)
     return release
 
 
@@ -194,11 +195,11 @@ def judged_again(release: Release, shared: Dataset) -> Release:
         dataset=shared,
         verdicts=judge_all(evidence, recipe.meet),
         after=assess(shared),
-        columns=_changes(original, shared, release.plans),
+        columns=changes_of(original, shared, release.plans),
         limits=limits,
         contract=contract,
     )
-    _refuse_broken(found)
+    refuse_broken(found)
     return found
 
 
@@ -230,7 +231,8 @@ def _bounds_kept(
     return limits, tuple(agreement.judge(pair) for agreement in recipe.contract)
 
 
-def _require_sense(dataset: Dataset, recipe: Recipe, *, refuse: bool) -> None:
+def require_sense(dataset: Dataset | LazyTable, recipe: Recipe, *, refuse: bool) -> None:
+    """Refuse a recipe without promises or steps, and a table without rows."""
     if refuse and not recipe.meet and not recipe.limits:
         raise ParameterError(
             "meet is empty: say what must hold, for example k_anonymity: {k: 5}, or set limits: {linkage: 0.05}"
@@ -240,18 +242,20 @@ def _require_sense(dataset: Dataset, recipe: Recipe, *, refuse: bool) -> None:
         raise ParameterError("; ".join(wrong))
     if not recipe.steps:
         raise ParameterError("steps is empty: say how to get there, for example global_recoding: {budget: 0.02}")
-    if not len(dataset):
+    if not dataset.records:
         raise SchemaError(f"{dataset.source.name} has no rows; there is nothing to release")
 
 
-def _refuse_broken(release: Release) -> None:
+def refuse_broken(release: Release) -> None:
+    """Raise when a promise, limit or contract does not hold."""
     broken = [f"{v.promise}: {v.sentence}" for v in release.verdicts if not v.holds]
     broken += [kept.sentence for kept in (*release.limits, *release.contract) if kept.refuses and not kept.holds]
     if broken:
         raise ReleaseRefused(f"the output does not keep what was promised, nothing is released: {'; '.join(broken)}")
 
 
-def _changes(original: Dataset, shared: Dataset, plans: Sequence[tuple[str, Plan]]) -> tuple[ColumnChange, ...]:
+def changes_of(original: Dataset, shared: Dataset, plans: Sequence[tuple[str, Plan]]) -> tuple[ColumnChange, ...]:
+    """What happened to every column, in words."""
     levels: dict[str, tuple[int, int]] = {}
     local: set[str] = set()
     masked: dict[str, list[str]] = {}

@@ -6,6 +6,7 @@ import dataclasses
 import hashlib
 import stat
 from collections.abc import Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any, Literal
 
@@ -53,6 +54,18 @@ def sha256_of(file: Path) -> str:
     """SHA-256 of a file's bytes."""
     with file.open("rb") as handle:
         return hashlib.file_digest(handle, "sha256").hexdigest()
+
+
+DATA = "data"
+"""The folder of a released table that was written in parts."""
+
+
+def sha256_of_parts(folder: Path) -> str:
+    """SHA-256 of the names and digests of all parts of a table, in the order of their names."""
+    with ThreadPoolExecutor() as pool:
+        files = sorted(folder.iterdir())
+        lines = [f"{file.name} {digest}\n" for file, digest in zip(files, pool.map(sha256_of, files), strict=True)]
+    return hashlib.sha256("".join(lines).encode()).hexdigest()
 
 
 def folder_claim(certificate: Mapping[str, Any], share: Path) -> Claim:

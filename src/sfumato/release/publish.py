@@ -5,7 +5,8 @@ from __future__ import annotations
 import json
 import os
 import secrets
-from collections.abc import Callable, Mapping
+import shutil
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -13,7 +14,7 @@ import numpy as np
 import polars as pl
 
 from sfumato.core.portable import PRIVATE_FOLDER, keep_private
-from sfumato.errors import printable_json
+from sfumato.errors import ParameterError, printable_json
 from sfumato.io.form import runnable_cells
 from sfumato.io.write import suffix_of, write_table
 from sfumato.release.certificates import FILE, public_half, signed
@@ -27,7 +28,7 @@ from sfumato.release.documents import (
     owner_record,
 )
 from sfumato.release.exchange import in_place
-from sfumato.release.manifest import manifest_of, sha256_of
+from sfumato.release.manifest import DATA, manifest_of, sha256_of, sha256_of_parts
 from sfumato.release.written import as_written, require_kept
 from sfumato.report.gallery import named_cards, owner_pictures, public_pictures
 from sfumato.report.pages import as_shown, owner_page, public_page
@@ -173,6 +174,8 @@ def _write_data(
     defuse: bool,
 ) -> tuple[Release, dict[str, Any]]:
     """Write the released table and read it back: the release as the file holds it, and what a certificate says of the file."""
+    if release.parts:
+        return release, _put_parts(release.parts, share, format, defuse=defuse)
     source, frame = release.original.source, release.dataset.to_polars()
     chosen = format or ("csv" if source.format == "frame" else source.format)
     file = share / f"data{suffix_of(chosen)}"
@@ -186,8 +189,21 @@ def _write_data(
     }
 
 
+def _put_parts(parts: Sequence[Path], share: Path, format: str | None, *, defuse: bool) -> dict[str, Any]:  # noqa: A002
+    """Put the parts of a released table, which were judged as they are, into its folder."""
+    if format not in (None, "parquet") or defuse:
+        raise ParameterError("a table that was released in parts is written as Parquet; leave out format and defuse")
+    folder = share / DATA
+    folder.mkdir()
+    for part in parts:
+        shutil.copyfile(part, folder / part.name)
+    return {"file": DATA, "sha256": sha256_of_parts(folder), "format": "parquet", "form": {}, "parts": len(parts)}
+
+
 def _write_alignment(release: Release, file: Path) -> None:
-    """Row of the original for every released row, in released order."""
+    """Row of the original for every released row, in released order; a table that an engine holds has no row numbers."""
+    if release.parts:
+        return
     origin = release.dataset.origin
     rows = np.arange(len(release.dataset)) if origin is None else origin
     pl.DataFrame({"original_row": rows}).write_parquet(file)

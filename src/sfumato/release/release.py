@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from sfumato.core.model import Verdict
     from sfumato.core.randomness import Seed
     from sfumato.core.recipe import Kept, Recipe
+    from sfumato.core.schema import Schema
     from sfumato.core.step import Plan, Preserved
     from sfumato.evaluation import Evaluation
     from sfumato.intruders import AttackReport
@@ -110,9 +111,24 @@ class Release:
         return attack_release(self.pair, **{**known, "seed": self.seed, **options})
 
     @property
+    def parts(self) -> tuple[Path, ...]:
+        """The files that hold the released table already; none where it is in memory."""
+        return ()
+
+    @property
+    def released_columns(self) -> list[str]:
+        """Names of the columns that are shared."""
+        return self.dataset.columns
+
+    @property
+    def released_schema(self) -> Schema:
+        """What the shared columns are."""
+        return self.dataset.schema
+
+    @property
     def suppressed(self) -> int:
         """Number of records that were dropped."""
-        return len(self.original) - len(self.dataset)
+        return self.original.records - self.dataset.records
 
     @property
     def risks(self) -> list[tuple[Measure, Measure]]:
@@ -216,7 +232,7 @@ class Release:
         head = self.headline.text
         lines = [
             f"{self.original.source.name}: {head}",
-            f"  {len(self.dataset):,} of {len(self.original):,} records released, {self.suppressed:,} suppressed",
+            f"  {self.dataset.records:,} of {self.original.records:,} records released, {self.suppressed:,} suppressed",
             *(f"  {verdict!r}" for verdict in (*self.verdicts, *self.limits, *self.contract)),
             *(f"  {c.name}: {c.action}" for c in self.columns),
             f"  marketer risk {self.before.measure('marketer_risk'):.2%} → {self.after.measure('marketer_risk'):.2%}",

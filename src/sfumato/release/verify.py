@@ -19,11 +19,14 @@ from sfumato.assessment import DEFAULT_THRESHOLD, assess
 from sfumato.core.dataset import Dataset
 from sfumato.core.evidence import gather
 from sfumato.core.schema import Attribute, Kind, Schema
+from sfumato.core.source import Source
+from sfumato.engines.opening import held, parts_of
 from sfumato.errors import SchemaError, SfumatoError, UnreadableInput
 from sfumato.io.form import runnable_cells
 from sfumato.release.certificates import FILE, pseudonymized, read_certificate, signature_holds
 from sfumato.release.documents import digest_of
-from sfumato.release.manifest import Claim, folder_claim, near, require_plain_file, sha256_of
+from sfumato.release.large import columns_seen
+from sfumato.release.manifest import Claim, folder_claim, near, require_plain_file, sha256_of, sha256_of_parts
 from sfumato.release.replay import AGAINST_ORIGINAL, as_judged, claims_from_original
 from sfumato.release.written import read_described
 
@@ -81,22 +84,30 @@ def verify(
     ``population`` is the second table that was given to the run, where there was one.
     """
     certificate = read_certificate(folder)
-    file = require_plain_file(folder, _data_name(certificate))
+    file = _data_of(folder, certificate)
     claims = [_edited(certificate), _signature(certificate, trusted_key), folder_claim(certificate, folder)]
     claims.append(_bytes(certificate, file))
     try:
-        released = _released(certificate, file)
+        released, names = _released(certificate, file)
     except SfumatoError as error:
         claims.append(Claim("readable data", "fails", str(error)))
         return Verification(str(folder), tuple(c for c in claims if c), "signature" in certificate)
-    claims += [_guarded(check, certificate, released) for check in (_shape, _formulas, _direct)]
+    claims += [_guarded(check, certificate, released, names) for check in (_shape, _formulas, _direct)]
     promises = _promises(certificate, released, as_judged(certificate, original, owner))
     again = claims_from_original(certificate, released, original, owner, population)
     replayed = {claim.name.removesuffix(AGAINST_ORIGINAL) for claim in again}
     claims += [c for c in promises if c.status != "needs original" or c.name not in replayed]
-    claims += [_guarded(_classes, certificate, released), *again]
+    claims += [_guarded(_classes, certificate, released, names), *again]
     claims.append(_nothing(claims))
     return Verification(str(folder), tuple(c for c in claims if c is not None), "signature" in certificate)
+
+
+def _data_of(folder: Path, certificate: Mapping[str, Any]) -> Path:
+    """The data file of a release, or the folder of its parts."""
+    name = _data_name(certificate)
+    if "parts" in certificate["data"] and (folder / name).is_dir() and not (folder / name).is_symlink():
+        return folder / name
+    return require_plain_file(folder, name)
 
 
 def _data_name(certificate: Mapping[str, Any]) -> str:
@@ -127,7 +138,7 @@ def _signature(certificate: Mapping[str, Any], trusted: Path | None) -> Claim | 
 
 def _bytes(certificate: Mapping[str, Any], file: Path) -> Claim:
     try:
-        found = sha256_of(file)
+        found = sha256_of_parts(file) if file.is_dir() else sha256_of(file)
     except OSError:
         raise UnreadableInput(f"{file} is not there or cannot be read") from None
     if found == certificate["data"].get("sha256"):
@@ -137,18 +148,29 @@ def _bytes(certificate: Mapping[str, Any], file: Path) -> Claim:
 
 def read_released(folder: Path, certificate: Mapping[str, Any]) -> Dataset:
     """The released table of a shared folder, described as its certificate says."""
-    return _released(certificate, folder / _data_name(certificate))
+    return _released(certificate, folder / _data_name(certificate))[0]
 
 
-def _released(certificate: Mapping[str, Any], file: Path) -> Dataset:
-    frame, source = read_described(file, certificate["data"])
+def _released(certificate: Mapping[str, Any], file: Path) -> tuple[Dataset, list[str]]:
+    """The released table and the names of all its columns; of one in parts, the combinations that promises look at."""
     schema = Schema({name: _attribute(certificate, name, tuple(roles)) for name, roles in certificate["roles"].items()})
+    if file.is_dir():
+        return _counted_parts(file, schema, certificate)
+    frame, source = read_described(file, certificate["data"])
     missing = [name for name in schema.attributes if name not in frame.columns]
     if missing:
         raise UnreadableInput(
             f"the data file lacks {len(missing)} column(s) the certificate names: {', '.join(missing[:5])}"
         )
-    return Dataset(frame, source=source).with_schema(schema)  # type: ignore[arg-type]
+    return Dataset(frame, source=source).with_schema(schema), frame.columns  # type: ignore[arg-type]
+
+
+def _counted_parts(folder: Path, schema: Schema, certificate: Mapping[str, Any]) -> tuple[Dataset, list[str]]:
+    """A table in parts: the combinations that its promises look at, counted part by part."""
+    table = held(parts_of(folder), "polars", Source(name=folder.name, format="parquet")).with_schema(schema)
+    shown = [spec for spec in certificate["recipe"]["meet"] if not recipes.keeps_back("models", spec)]
+    models = [registry.build("models", spec) for spec in shown]
+    return table.counted(columns_seen(models, schema)), table.columns
 
 
 def _attribute(certificate: Mapping[str, Any], name: str, roles: tuple[Any, ...]) -> Attribute:
@@ -166,35 +188,35 @@ def _attribute(certificate: Mapping[str, Any], name: str, roles: tuple[Any, ...]
     )
 
 
-Check = Callable[[Mapping[str, Any], Dataset], Claim | None]
+Check = Callable[[Mapping[str, Any], Dataset, list[str]], Claim | None]
 
 
-def _guarded(check: Check, certificate: Mapping[str, Any], released: Dataset) -> Claim | None:
+def _guarded(check: Check, certificate: Mapping[str, Any], released: Dataset, names: list[str]) -> Claim | None:
     try:
-        return check(certificate, released)
+        return check(certificate, released, names)
     except (KeyError, TypeError, ValueError):
         return Claim(check.__name__.strip("_"), "fails", "the certificate lacks what this claim needs")
 
 
-def _shape(certificate: Mapping[str, Any], released: Dataset) -> Claim:
+def _shape(certificate: Mapping[str, Any], released: Dataset, names: list[str]) -> Claim:
     rows, columns = certificate["data"]["rows"], list(certificate["data"]["columns"])
-    if rows == len(released) and columns == released.columns:
+    if rows == released.records and columns == names:
         return Claim("rows and columns", "holds", f"{rows:,} rows, {len(columns)} columns as said")
-    found = f"{len(released):,} rows and {len(released.columns)} columns found, {rows:,} and {len(columns)} certified"
+    found = f"{released.records:,} rows and {len(names)} columns found, {rows:,} and {len(columns)} certified"
     return Claim("rows and columns", "fails", found)
 
 
-def _formulas(certificate: Mapping[str, Any], released: Dataset) -> Claim | None:
+def _formulas(certificate: Mapping[str, Any], released: Dataset, names: list[str]) -> Claim | None:
     """The cells that a spreadsheet would run are counted as they are; nothing is said where they are."""
     if certificate["data"].get("formulas") in (None, runnable_cells(released.to_polars())):
         return None
     return Claim("formulas", "fails", "the cells of the file that a spreadsheet would run are not those certified")
 
 
-def _direct(certificate: Mapping[str, Any], released: Dataset) -> Claim:
+def _direct(certificate: Mapping[str, Any], released: Dataset, names: list[str]) -> Claim:
     named = [c for c, spec in certificate["recipe"]["columns"].items() if "direct" in spec["role"]]
     replaced = {c for columns in pseudonymized(certificate) for c in columns}
-    left = [c for c in named if c in released.columns and c not in replaced]
+    left = [c for c in named if c in names and c not in replaced]
     if left:
         return Claim("direct identifiers gone", "fails", f"still there: {', '.join(left)}")
     told = f"{len(named) - len(replaced)} dropped" + (f", {len(replaced)} replaced by pseudonyms" if replaced else "")
@@ -264,7 +286,7 @@ def _lacking(model: Model, released: Dataset, original: Dataset | None) -> str |
     return None
 
 
-def _classes(certificate: Mapping[str, Any], released: Dataset) -> Claim:
+def _classes(certificate: Mapping[str, Any], released: Dataset, names: list[str]) -> Claim:
     found, said = assess(released), certificate["classes"]
     sizes = {str(size): count for size, count in found.class_sizes.items()}
     risks_fit = all(near(m.value, said["risks"].get(m.name)) for m in found.measures)

@@ -11,7 +11,7 @@ from pydantic import Field
 
 from sfumato import kernels
 from sfumato.core.parameters import parameters
-from sfumato.core.step import Goal, Step
+from sfumato.core.step import Goal, Span, Step
 from sfumato.steps.local.axes import Axis, axes_of, points_of, space_of
 from sfumato.steps.local.cutting import blocks_of
 from sfumato.steps.local.promises import Promises
@@ -72,6 +72,11 @@ class KMember(Step):
     def plan(self, dataset: Dataset, goal: Goal) -> ClassRecoding:
         """Cluster the classes of a table."""
         return plan_k_member(dataset, goal, weights=self.weights, start=self.start, pool=self.pool, block=self.block)
+
+    @property
+    def span(self) -> Span:
+        """It decides from counted combinations."""
+        return Span.CLASSES
 
     def apply(self, dataset: Dataset, plan: ClassRecoding) -> Dataset:
         """Release the clusters."""

@@ -10,7 +10,7 @@ from pydantic import Field
 
 from sfumato.core.hierarchy import all_or_nothing, ends_of
 from sfumato.core.parameters import parameters
-from sfumato.core.step import Goal, Step
+from sfumato.core.step import Goal, Span, Step
 from sfumato.errors import ParameterError
 from sfumato.steps.local.k_member import plan_k_member
 from sfumato.steps.local.mondrian import plan_mondrian
@@ -131,6 +131,11 @@ class LocalRecoding(Step):
         if self.suppress in ("cell", "attribute"):
             made = with_suppressible_cells(made, self.levels)
         return with_attributes_dropped(made) if self.suppress == "attribute" else made
+
+    @property
+    def span(self) -> Span:
+        """It decides from counted combinations."""
+        return Span.CLASSES
 
     def apply(self, dataset: Dataset, plan: ClassRecoding) -> Dataset:
         """Recode the cells and drop the suppressed records."""

@@ -12,7 +12,7 @@ import numpy as np
 from pydantic import Field
 
 from sfumato.core.parameters import parameters
-from sfumato.core.step import Goal, Step
+from sfumato.core.step import Goal, Span, Step
 from sfumato.errors import ParameterError
 from sfumato.steps.local.axes import axes_of, points_of, space_of
 from sfumato.steps.local.cutting import cut_by_crowd, cut_by_promises
@@ -189,6 +189,11 @@ class Mondrian(Step):
             normalised_weights(dataset.schema.quasi, self.weights)
             return plan_medians(dataset, goal, weights=self.weights, order=self.order)
         return plan_mondrian(dataset, goal, mode=self.mode, weights=self.weights, budget=self.budget, order=self.order)
+
+    @property
+    def span(self) -> Span:
+        """It decides from counted combinations."""
+        return Span.CLASSES
 
     def apply(self, dataset: Dataset, plan: ClassRecoding | CutRecoding) -> Dataset:
         """Release the regions."""

@@ -93,6 +93,11 @@ class ClassRecoding(Plan):
         amounts, regions = self._released()
         return {name: int(amounts[cells[regions]].sum()) for name, cells in self.hidden.items()}
 
+    @property
+    def deals(self) -> bool:
+        """Whether a class is split."""
+        return len(self.regions) > len(self.keys)
+
     def describe(self) -> dict[str, Any]:
         """The plan as plain data: no data values."""
         changed = {**self.cells, **self.hidden}
@@ -189,6 +194,9 @@ def regions_of_rows(dataset: Dataset, plan: ClassRecoding) -> NDArray[np.int64]:
     """The region of every row; the rows of a split class are dealt out in table order."""
     packed, _ = pack_rows(dataset, plan.columns, plan.placement)
     classes = kernels.keys.look_up(plan.keys, packed)
+    if not plan.deals:
+        whole: NDArray[np.int64] = plan.regions[plan.starts[:-1]][classes]
+        return whole
     order = np.argsort(classes, kind="stable")
     dealt = np.repeat(plan.regions, plan.amounts)  # parts are stored class after class, so this is in class order
     regions = np.empty(len(dataset), dtype=np.int64)

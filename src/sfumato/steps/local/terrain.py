@@ -12,7 +12,7 @@ import numpy as np
 
 from sfumato import kernels
 from sfumato.core.classes import ClassTable, Counts, Layout, Placement, pack_rows, survey_weights
-from sfumato.core.encoding import Column, encode_column, parts_of
+from sfumato.core.encoding import Column, encode_column, parts_of, tallied
 from sfumato.core.hierarchy import bind
 from sfumato.core.population import weight_column
 
@@ -104,7 +104,7 @@ def _finer_atoms(dataset: Dataset, base: ClassTable, extras: Sequence[str]) -> A
         placement=place,
         keys=keys[chosen],
         codes=np.stack(codes, axis=1),
-        amounts=np.bincount(ids, minlength=len(first))[order],
+        amounts=tallied(ids, len(first), dataset.copies)[order],
         values={name: encode_column(dataset, name).codes[chosen].astype(np.int64) for name in base.counts},
         base=base,
         weights=None if weights is None else kernels.keys.add_up(weights, ids, len(first))[order],

@@ -17,7 +17,7 @@ from sfumato.core.objective import OBJECTIVES, objective_named
 from sfumato.core.parameters import parameters
 from sfumato.core.population import count_needed
 from sfumato.core.schema import Kind
-from sfumato.core.step import Fineness, Goal, Plan, Step
+from sfumato.core.step import Fineness, Goal, Plan, Span, Step
 from sfumato.errors import ParameterError, SchemaError, Unsatisfiable
 from sfumato.steps.local.regions import recode_classes, written_alike
 from sfumato.steps.recoding.classical import AlgorithmName, choose
@@ -161,6 +161,15 @@ class GlobalRecoding(Step):
             raise ParameterError(
                 f"anytime cannot tell which nodes are k-minimal, as {self.objective} asks; use optimal"
             )
+
+    @property
+    def span(self) -> Span:
+        """It decides from counted combinations."""
+        return Span.CLASSES
+
+    def reads(self, schema: Schema) -> tuple[str, ...]:
+        """The quasi-identifiers, and the label that the objective counts."""
+        return schema.quasi if self.label is None else (*schema.quasi, self.label)
 
     def plan(self, dataset: Dataset, goal: Goal) -> Recoding | RecodedCells:
         """Search the lattice for the best levels."""

@@ -328,14 +328,14 @@ class CellSuppression:
         demands = demands_of(goal.models, dataset.schema.quasi, self.combinations)
         classes = count_classes(dataset)
         parts = SuppressedParts.of(classes, dataset.schema)
-        require_enough(len(dataset), demands)
+        require_enough(dataset.records, demands)
         prices = prices_of(classes, self.importance)
-        found, allowed = suppress_greedily(parts, demands, prices, goal.progress), self._allowed(len(dataset))
+        found, allowed = suppress_greedily(parts, demands, prices, goal.progress), self._allowed(dataset.records)
         method, notes = "greedy cell suppression", _notes(found, demands)
         if self._exactly(parts):
             found, gap = fewest_cells(parts, demands, prices, found, self.effort, allowed)
             method, notes = "exact cell suppression", _notes(found, demands) | gap
-        _require_budget(found, len(dataset), allowed)
+        _require_budget(found, dataset.records, allowed)
         return found.recoding(method, notes)
 
     def _exactly(self, parts: SuppressedParts) -> bool:

@@ -16,7 +16,7 @@ from sfumato.core.hierarchy import Ladder, all_or_nothing, ends_of
 from sfumato.core.objective import Objective, Tally, objective_named
 from sfumato.core.parameters import parameters
 from sfumato.core.population import count_needed
-from sfumato.core.step import Goal, Plan, Step
+from sfumato.core.step import Goal, Plan, Span, Step
 from sfumato.errors import ParameterError, SchemaError, Unsatisfiable
 from sfumato.steps.local.regions import SUPPRESSED, ClassRecoding, recode_classes, whole_classes, written_alike
 from sfumato.steps.recoding.lattice import Lattice, normalised_weights
@@ -225,6 +225,11 @@ class Suppress(Step):
             how = CellSuppression(self.budget, self.importance, self.combinations, self.method, self.effort or EFFORT)
             return how.plan(dataset, goal)
         return failing_records(dataset, goal, self.budget)
+
+    @property
+    def span(self) -> Span:
+        """It decides from counted combinations."""
+        return Span.CLASSES
 
     def apply(self, dataset: Dataset, plan: Any) -> Dataset:
         """Leave it out."""

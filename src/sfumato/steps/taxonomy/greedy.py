@@ -11,7 +11,7 @@ import numpy as np
 from pydantic import Field
 
 from sfumato.core.parameters import parameters
-from sfumato.core.step import Fineness, Goal, Step
+from sfumato.core.step import Fineness, Goal, Span, Step
 from sfumato.steps.taxonomy.cut import (
     Cut,
     CutRecoding,
@@ -39,6 +39,11 @@ class _GreedyCut(Step, Protocol):
     """A step that cuts taxonomies greedily, so that a class label can still be predicted."""
 
     fineness: ClassVar[Fineness] = "none"
+
+    @property
+    def span(self) -> Span:
+        """It decides from counted combinations."""
+        return Span.CLASSES
 
     def apply(self, dataset: Dataset, plan: CutRecoding) -> Dataset:
         """Recode the columns."""

@@ -14,7 +14,7 @@ from pydantic import Field
 from sfumato import kernels
 from sfumato.core.classes import ClassTable, Layout
 from sfumato.core.parameters import parameters
-from sfumato.core.step import Fineness, Goal, Step
+from sfumato.core.step import Fineness, Goal, Span, Step
 from sfumato.errors import ParameterError
 from sfumato.steps.taxonomy.cut import Cut, CutRecoding, Ground, cut_recoding, group_of_ranks, recode_columns
 
@@ -247,6 +247,11 @@ class KOptimize(Step):
             method=f"k-optimize, {self.objective}",
             notes=search.notes() | {"cut_points": len(points), "possible_cut_points": possible},
         )
+
+    @property
+    def span(self) -> Span:
+        """It decides from counted combinations."""
+        return Span.CLASSES
 
     def apply(self, dataset: Dataset, plan: CutRecoding) -> Dataset:
         """Recode the columns and drop the suppressed records."""

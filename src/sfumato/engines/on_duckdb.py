@@ -1,0 +1,73 @@
+"""What DuckDB relations do for us: count, and give rows in batches."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import narwhals as nw
+import polars as pl
+
+from sfumato.engines.on_polars import BATCH, spare
+from sfumato.errors import UnreadableInput
+
+if TYPE_CHECKING:
+    from sfumato.engines.table import Tick
+
+NAME = "duckdb"
+
+
+def columns_of(frame: nw.LazyFrame[Any]) -> list[str]:
+    """Names of the columns."""
+    return list(frame.collect_schema().names())
+
+
+def rows_of(frame: nw.LazyFrame[Any]) -> int:
+    """Number of rows."""
+    with guarded():
+        found: Any = frame.select(nw.len()).collect("polars").item()
+        return int(found)
+
+
+def counted(frame: nw.LazyFrame[Any], columns: Sequence[str], most: int, tick: Tick) -> pl.DataFrame | None:
+    """Distinct combinations of some columns and, last, how many rows have each; None: there are more than ``most``."""
+    name = spare(columns)
+    grouped = frame.group_by(*columns).agg(nw.len().cast(nw.Int64).alias(name)).head(most + 1)
+    with guarded():
+        found = pl.DataFrame(grouped.to_native().to_arrow_table())
+    tick(int(found[name].sum()))
+    return None if found.height > most else found
+
+
+def batches(frame: nw.LazyFrame[Any], columns: Sequence[str], tick: Tick) -> Iterator[pl.DataFrame]:
+    """The rows, a million at a time, in any order."""
+    seen = 0
+    with guarded():
+        for batch in frame.select(*columns).to_native().to_arrow_reader(BATCH):
+            seen += batch.num_rows
+            tick(seen)
+            yield pl.DataFrame(batch)
+
+
+def scanned(parts: Sequence[Path], like: Any) -> nw.LazyFrame[Any]:
+    """Parts of Parquet as a relation on the connection of ``like``."""
+    listed = ", ".join("'" + str(part).replace("'", "''") + "'" for part in parts)
+    query = f"SELECT * FROM read_parquet([{listed}])"  # noqa: S608 - paths of our own, quoted
+    made: nw.LazyFrame[Any] = nw.from_native(like.to_native().query("sfumato_beside", query)).lazy()
+    return made
+
+
+@contextlib.contextmanager
+def guarded() -> Iterator[None]:
+    """Errors of an engine may show values of the table: they are told without their text."""
+    import duckdb
+
+    try:
+        yield
+    except (duckdb.Error, OSError) as error:
+        raise UnreadableInput(
+            f"{NAME} could not read the table ({type(error).__name__}): a part is damaged or gone, or the query behind the relation "
+            "fails; run it by hand to see why"
+        ) from None

@@ -1,0 +1,92 @@
+"""What lazy polars frames do for us: count, and give rows in batches."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import narwhals as nw
+import polars as pl
+
+from sfumato.errors import UnreadableInput
+
+if TYPE_CHECKING:
+    from sfumato.engines.table import Tick
+
+NAME = "polars"
+BATCH = 1_000_000
+"""Rows that are in memory at once, several times."""
+
+
+def columns_of(frame: nw.LazyFrame[Any]) -> list[str]:
+    """Names of the columns."""
+    return list(frame.collect_schema().names())
+
+
+def rows_of(frame: nw.LazyFrame[Any]) -> int:
+    """Number of rows."""
+    with guarded():
+        return int(frame.to_native().select(pl.len()).collect(engine="streaming").item())
+
+
+def counted(frame: nw.LazyFrame[Any], columns: Sequence[str], most: int, tick: Tick) -> pl.DataFrame | None:
+    """Distinct combinations of some columns and, last, how many rows have each; None: there are more than ``most``.
+
+    Batches are counted one by one and their counts merged when they have grown as large as what they are merged with:
+    memory stays near the size of the result, and every combination is merged a few times only.
+    """
+    name = spare(columns)
+    merged, fresh = None, list[pl.DataFrame]()
+    for batch in batches(frame, columns, tick):
+        fresh.append(batch.group_by(list(columns)).agg(pl.len().cast(pl.Int64).alias(name)))
+        if merged is None or sum(part.height for part in fresh) >= merged.height:
+            merged, fresh = _merged([merged, *fresh], columns, name), []
+            if merged.height > most:
+                return None
+    found = _merged([merged, *fresh], columns, name)
+    return None if found.height > most else found
+
+
+def _merged(parts: Sequence[pl.DataFrame | None], columns: Sequence[str], name: str) -> pl.DataFrame:
+    there = [part for part in parts if part is not None]
+    if len(there) == 1:
+        return there[0]
+    return pl.concat(there).group_by(list(columns)).agg(pl.col(name).sum())
+
+
+def batches(frame: nw.LazyFrame[Any], columns: Sequence[str], tick: Tick) -> Iterator[pl.DataFrame]:
+    """The rows, a million at a time, in any order."""
+    seen = 0
+    with guarded():
+        wanted = frame.to_native().select(pl.col(list(columns)))
+        for batch in wanted.collect_batches(chunk_size=BATCH, maintain_order=False):
+            seen += batch.height
+            tick(seen)
+            yield batch
+
+
+def scanned(parts: Sequence[Path], like: Any) -> nw.LazyFrame[Any]:
+    """Parts of Parquet as a frame of this engine; ``like`` is a frame that it stands beside."""
+    return nw.from_native(pl.scan_parquet(list(parts), glob=False)).lazy()
+
+
+def spare(columns: Sequence[str]) -> str:
+    """A name that no column has."""
+    name = "records"
+    while name in columns:
+        name += "_"
+    return name
+
+
+class guarded:  # noqa: N801 - reads as a word
+    """Errors of an engine may show values of the table: they are told without their text."""
+
+    def __enter__(self) -> None: ...
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: Any) -> None:
+        if isinstance(error, pl.exceptions.PolarsError | OSError):
+            raise UnreadableInput(
+                f"{NAME} could not read the table ({type(error).__name__}): a part is damaged or gone, parts differ in "
+                "their columns, or the query behind the frame fails; collect it by hand to see why"
+            ) from None

@@ -1,0 +1,176 @@
+"""Opening a table that should not be read into memory: lazy frames, folders of Parquet, files that are too large."""
+
+from __future__ import annotations
+
+import dataclasses
+import glob
+import hashlib
+import os
+from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import narwhals as nw
+import polars as pl
+
+from sfumato.core.dataset import Dataset
+from sfumato.core.source import Intake, Source
+from sfumato.engines.table import LazyTable
+from sfumato.errors import ParameterError, UnreadableInput, did_you_mean, require
+
+MEMORY = "memory"
+ENGINES = (MEMORY, "polars", "duckdb")
+COMFORTABLE = 0.125
+"""Share of the machine's memory that the cells of a table may take to be read as a whole: working on it takes several times as much."""
+SUFFIXES = (".parquet", ".pq")
+MAGIC = "*?["
+ABOUT_VALUES = ("missing_values", "missing_in", "unicode", "blanks")
+
+
+def is_lazy(data: Any) -> bool:
+    """Whether something is a lazy frame: of polars, DuckDB or Spark."""
+    room, kind = type(data).__module__.split(".")[0], type(data).__name__
+    return kind in ("LazyFrame", "DuckDBPyRelation") or (room == "pyspark" and kind == "DataFrame")
+
+
+def take_lazily(frame: Any, options: Mapping[str, Any]) -> LazyTable:
+    """A lazy frame as a table; options are about its values."""
+    made = frame if isinstance(frame, nw.LazyFrame) else nw.from_native(frame).lazy()
+    return LazyTable(made, source=Source(name="the table", intake=_about_values(options)))
+
+
+def opened(data: str | Path, engine: str | None, options: Mapping[str, Any]) -> Dataset | LazyTable | None:
+    """A path as a table that an engine holds, or None where it is one file to be read as others are.
+
+    Folders and patterns are Parquet parts of one table. Without ``engine``, what takes up to an eighth of the memory is read into
+    it and anything larger left to polars; notes say which and why.
+    """
+    require_engine(engine)
+    several = _is_several(data)
+    if engine == MEMORY and not several:
+        return None
+    if not several and Path(data).suffix.lower() not in SUFFIXES:
+        if engine is not None:
+            raise ParameterError(
+                f"{Path(data).name}: only Parquet is read by {engine}; other files are read into memory"
+            )
+        return None
+    if not several and engine is None and not _is_large([Path(data)]):
+        return None
+    parts = parts_of(data)
+    engine, why = (engine, "as you said") if engine is not None else _chosen(parts)
+    source = Source(
+        name=str(data), format="parquet", intake=_about_values(options), notes=(f"read by {engine}: {why}",)
+    )
+    table = held(parts, engine, dataclasses.replace(source, digest=digest_of_parts(parts)))
+    return table.collected() if engine == MEMORY else table
+
+
+def require_engine(engine: str | None) -> None:
+    """Refuse an engine that is not known."""
+    if engine is not None and engine not in ENGINES:
+        raise ParameterError(
+            f"there is no engine {engine!r}.{did_you_mean(engine, ENGINES)} There are: {', '.join(ENGINES)}"
+        )
+
+
+def _about_values(options: Mapping[str, Any]) -> Intake:
+    idle = [name for name in options if name not in ABOUT_VALUES]
+    if idle:
+        raise ParameterError(
+            f"a table that an engine holds takes no reading option {' or '.join(idle)}; it takes {', '.join(ABOUT_VALUES)}"
+        )
+    return Intake.of(options)
+
+
+def _is_several(data: str | Path) -> bool:
+    return (any(sign in str(data) for sign in MAGIC) and not Path(data).exists()) or Path(data).is_dir()
+
+
+def parts_of(data: str | Path) -> tuple[Path, ...]:
+    """The files of a table in parts, by name; parts that differ in their columns or types are refused."""
+    folder = Path(data)
+    if folder.is_dir():
+        found = sorted(
+            p for suffix in SUFFIXES for p in folder.rglob(f"*{suffix}") if not _hidden(p.relative_to(folder))
+        )
+    else:
+        found = sorted(Path(name) for name in glob.glob(str(data), recursive=True)) if _is_several(data) else [folder]
+    files = [path for path in found if path.is_file()]
+    if not files:
+        raise UnreadableInput(f"{data}: there are no Parquet files there; check the path")
+    _require_alike(files)
+    return tuple(files)
+
+
+def _hidden(path: Path) -> bool:
+    """What engines leave beside parts: marks of success, checksums, unfinished work."""
+    return any(part.startswith(("_", ".")) for part in path.parts)
+
+
+def _require_alike(files: Sequence[Path]) -> None:
+    """Refuse parts that are damaged, or have other columns or types than the first."""
+    first: Any = None
+    for file in files:
+        try:
+            schema = pl.read_parquet_schema(file)
+        except (pl.exceptions.PolarsError, OSError):
+            raise UnreadableInput(f"{file.name} is damaged or not Parquet; take it out or write it anew") from None
+        if first is None:
+            first = schema
+        if schema != first:
+            other = sorted({*schema, *first} - {n for n in schema if n in first and schema[n] == first[n]})
+            raise UnreadableInput(
+                f"{file.name} differs from {files[0].name} in {', '.join(other[:5]) or 'the order of its columns'}: all parts of a table "
+                "have the same columns and types"
+            )
+
+
+def _chosen(parts: Sequence[Path]) -> tuple[str, str]:
+    """The engine for parts about which nothing was said, and why."""
+    if _is_large(parts):
+        return (
+            "polars",
+            f"its cells take about {_cells(parts) / 2**30:,.1f} GB, more than an eighth of the memory of this machine",
+        )
+    return MEMORY, "it fits comfortably"
+
+
+def _is_large(parts: Sequence[Path]) -> bool:
+    return _cells(parts) > COMFORTABLE * memory()
+
+
+def memory() -> int:
+    """Memory of this machine in bytes."""
+    try:
+        return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    except (AttributeError, ValueError, OSError):  # a system that does not say
+        return 8 * 2**30
+
+
+def _cells(parts: Sequence[Path]) -> int:
+    """About how many bytes the cells of Parquet files take in memory, from their sizes alone: they are packed about five times."""
+    return 5 * sum(part.stat().st_size for part in parts if part.is_file())
+
+
+def digest_of_parts(parts: Sequence[Path]) -> str:
+    """SHA-256 of the digests of all parts, which does not depend on their names or order."""
+
+    def one(file: Path) -> str:
+        with file.open("rb") as handle:
+            return hashlib.file_digest(handle, "sha256").hexdigest()
+
+    with ThreadPoolExecutor() as pool:
+        return hashlib.sha256("".join(sorted(pool.map(one, parts))).encode()).hexdigest()
+
+
+def held(parts: tuple[Path, ...], engine: str, source: Source) -> LazyTable:
+    """Parts of Parquet as a table of an engine."""
+    if engine == "duckdb":
+        return LazyTable(
+            require("duckdb", extra="duckdb", to="let DuckDB read").read_parquet([str(part) for part in parts]),
+            source=source,
+            parts=parts,
+        )
+    return LazyTable(pl.scan_parquet(list(parts), glob=False), source=source, parts=parts)  # type: ignore[arg-type]

@@ -1,0 +1,158 @@
+"""A table that an engine holds: described like any other, counted and read by its engine."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING, Any, Protocol
+
+import narwhals as nw
+import polars as pl
+
+from sfumato.core.dataset import Dataset, Described
+from sfumato.core.schema import Schema
+from sfumato.core.source import Intake
+from sfumato.engines import on_duckdb, on_polars
+from sfumato.errors import SchemaError
+from sfumato.io.values import with_values
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    import numpy as np
+    from numpy.typing import NDArray
+
+MOST_COMBINATIONS = 20_000_000
+"""Distinct combinations that are counted in memory: about one gigabyte."""
+
+
+class Tick(Protocol):
+    """Called with the number of rows seen so far."""
+
+    def __call__(self, rows: int) -> None: ...  # noqa: D102
+
+
+def unheard(rows: int) -> None:
+    """Tell nobody."""
+
+
+class Engine(Protocol):
+    """What every engine does: the functions of its module."""
+
+    NAME: str
+
+    def columns_of(self, frame: Any) -> list[str]: ...  # noqa: D102
+    def rows_of(self, frame: Any) -> int: ...  # noqa: D102
+    def counted(self, frame: Any, columns: Any, most: int, tick: Tick) -> pl.DataFrame | None: ...  # noqa: D102
+    def batches(self, frame: Any, columns: Any, tick: Tick) -> Iterator[pl.DataFrame]: ...  # noqa: D102
+    def scanned(self, parts: Any, like: Any) -> Any: ...  # noqa: D102
+
+
+def engine_of(frame: Any) -> Engine:
+    """The engine that holds a lazy frame."""
+    known: dict[str, Any] = {"polars": on_polars, "duckdb": on_duckdb}
+    name = frame.implementation.name.lower()
+    if name not in known:
+        raise SchemaError(f"lazy frames of {name} are not understood; there are: {', '.join(known)}")
+    found: Engine = known[name]
+    return found
+
+
+@dataclasses.dataclass(frozen=True, eq=False, repr=False)
+class LazyTable(Described):
+    """A table that is not in memory: a lazy frame (polars, DuckDB) with a schema.
+
+    Nothing of it is read before it must be; ``counted`` and ``batches`` are the two ways to see its rows. ``memo``
+    remembers what was counted. ``parts`` are the files it is read from, where they are known; ``keep`` is what must live as long as
+    the table does, such as the folder of its parts.
+    """
+
+    frame: nw.LazyFrame[Any]
+    parts: tuple[Path, ...] = ()
+    keep: Any = None
+    memo: dict[Any, Any] = dataclasses.field(default_factory=dict, init=False, compare=False)
+
+    def __post_init__(self) -> None:
+        frame: Any = self.frame
+        object.__setattr__(self, "frame", frame if isinstance(frame, nw.LazyFrame) else nw.from_native(frame).lazy())
+        engine_of(self.frame)
+
+    @property
+    def engine(self) -> Engine:
+        """The functions of the engine that holds it."""
+        return engine_of(self.frame)
+
+    @property
+    def columns(self) -> list[str]:
+        """Names of the columns."""
+        if "columns" not in self.memo:
+            self.memo["columns"] = self.engine.columns_of(self.frame)
+        return list(self.memo["columns"])
+
+    @property
+    def records(self) -> int:
+        """Number of rows, counted once."""
+        if "records" not in self.memo:
+            self.memo["records"] = self.engine.rows_of(self.frame)
+        found: int = self.memo["records"]
+        return found
+
+    def __repr__(self) -> str:
+        roles = [f"  {n}: {' + '.join(a.roles)} ({a.kind})" for n, a in self.schema.attributes.items()]
+        head = f"LazyTable {self.source.name!r} held by {self.engine.NAME}: {len(self.columns)} columns"
+        return "\n".join([head, *roles[:30], *(["  …"] if len(roles) > 30 else [])])
+
+    def to_native(self) -> Any:
+        """The frame in the user's own kind."""
+        return self.frame.to_native()
+
+    def counted(self, columns: Iterable[str], tick: Tick = unheard) -> Dataset:
+        """The distinct combinations of some columns as a table in memory, whose rows say how many records they stand for.
+
+        Raises:
+            SchemaError: there are more than twenty million combinations.
+        """
+        wanted = set(columns)
+        names = tuple(name for name in self.columns if name in wanted)
+        if names not in self.memo:
+            self.memo[names] = self._count(names, tick)
+        found: Dataset = self.memo[names]
+        return found.with_schema(self.part_of_schema(names))
+
+    def _count(self, names: tuple[str, ...], tick: Tick) -> Dataset:
+        found = self.engine.counted(self.frame, names, MOST_COMBINATIONS, tick)
+        if found is None:
+            raise SchemaError(
+                f"the columns {', '.join(names)} have more than {MOST_COMBINATIONS:,} combinations of values, which do not fit into memory; "
+                "make the finest of them coarser before (round, cut or code it in the query), or leave out what no promise needs"
+            )
+        copies = found.to_series(found.width - 1).to_numpy()
+        self.memo.setdefault("records", int(copies.sum()))
+        return self._in_memory(found.drop(found.columns[-1]), copies)
+
+    def _in_memory(self, rows: pl.DataFrame, copies: NDArray[np.int64] | None = None) -> Dataset:
+        """Rows of the table, read as was said about its values."""
+        plain = dataclasses.replace(self.source, intake=Intake())
+        made = Dataset(rows, source=plain, copies=copies)  # type: ignore[arg-type]
+        return with_values(made, self.source.intake)
+
+    def collected(self) -> Dataset:
+        """The whole table in memory."""
+        rows = list(self.engine.batches(self.frame, self.columns, unheard))
+        made = self._in_memory(pl.concat(rows) if rows else pl.DataFrame(schema=self.columns))
+        return made.with_schema(self.schema)
+
+    def described(self, schema: Schema, intake: Intake) -> LazyTable:
+        """The table with a schema, its values read as is said where reading did not say otherwise."""
+        schema.check(self.columns, self.source)
+        source = dataclasses.replace(self.source, intake=self.source.intake.over(intake.about_values))
+        return dataclasses.replace(self, source=source).with_schema(schema)
+
+    def part_of_schema(self, names: Iterable[str]) -> Schema:
+        """What some of the columns are."""
+        return Schema({name: self.schema[name] for name in names if name in self.schema.attributes})
+
+    def batches(self, tick: Tick = unheard) -> Iterator[Dataset]:
+        """All rows as tables in memory, some at a time, in any order."""
+        for rows in self.engine.batches(self.frame, self.columns, tick):
+            yield self._in_memory(rows).with_schema(self.schema)

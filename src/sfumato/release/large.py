@@ -1,0 +1,239 @@
+"""A release of a table that an engine holds: planned on counts, made batch by batch, judged by counting what was written."""
+
+from __future__ import annotations
+
+import dataclasses
+import datetime
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import polars as pl
+
+from sfumato.assessment import assess
+from sfumato.core.dataset import Dataset
+from sfumato.core.encoding import parts_of
+from sfumato.core.evidence import gather, judge_all, needed
+from sfumato.core.free_text import refuse_free_text
+from sfumato.core.pair import Pair, levels_of
+from sfumato.core.progress import Progress, silent
+from sfumato.core.schema import Role, Schema
+from sfumato.core.source import Intake
+from sfumato.core.step import Goal, Plan, Span, Step
+from sfumato.engines.parts import Folder, in_parallel, write_parts
+from sfumato.engines.table import LazyTable
+from sfumato.errors import ParameterError
+from sfumato.io.indistinct import made_one
+from sfumato.release.make import changes_of, population_of, refuse_broken, require_sense
+from sfumato.release.release import Release
+
+if TYPE_CHECKING:
+    from sfumato.core.model import Model
+    from sfumato.core.randomness import Seed
+    from sfumato.core.recipe import Recipe
+
+FORMAT = "parquet"
+SAMPLE = 100_000
+"""Records that measures and pictures are taken from."""
+
+
+@dataclasses.dataclass(frozen=True, eq=False, repr=False)
+class LargeRelease(Release):
+    """A release whose table an engine holds.
+
+    ``dataset`` and ``original`` are the combinations of the columns that promises look at, with how many records each stands for;
+    ``table`` is the whole released table, written in parts, and ``sample`` some of its records beside their originals.
+    """
+
+    table: LazyTable = None  # type: ignore[assignment]
+    sample: Pair = None  # type: ignore[assignment]
+
+    @property
+    def pair(self) -> Pair:
+        """The sample: measures and pictures are taken from it."""
+        return self.sample
+
+    @property
+    def parts(self) -> tuple[Path, ...]:
+        """The files that hold the released table."""
+        return self.table.parts
+
+    @property
+    def data(self) -> Any:
+        """The released table, in the kind of frame that was handed in."""
+        return self.table.to_native()
+
+    @property
+    def released_columns(self) -> list[str]:
+        """Names of the columns that are shared."""
+        return self.table.columns
+
+    @property
+    def released_schema(self) -> Schema:
+        """What the shared columns are."""
+        return self.table.schema
+
+
+def make_large(
+    table: LazyTable,
+    recipe: Recipe,
+    *,
+    seed: Seed,
+    shuffle: bool = True,
+    progress: Progress = silent,
+    population: Dataset | None = None,
+    refuse: bool = True,
+) -> LargeRelease:
+    """Count, plan on the counts, release batch by batch into parts, count the parts and judge what was counted."""
+    require_sense(table, recipe, refuse=refuse)
+    recipe = dataclasses.replace(recipe, intake=table.source.intake)
+    population = population_of(recipe.meet, population, recipe.base)
+    _require_counts(table, recipe)
+    seen = columns_seen(recipe.meet, table.schema, recipe.steps)
+    original = table.counted(seen, lambda rows: progress(0.0, f"counting, {rows:,} rows")).checked()
+    before = assess(original.drop(original.schema.direct), recipe.meet, population=population)
+    pipeline, planned = _planned(table, original, recipe, Goal(recipe.meet, seed, progress, population))
+    written = _written(table, pipeline, seed, progress, shuffle=shuffle)
+    refuse_free_text(written.originals)
+    plans = written.plans
+    progress(1.0, "counting what was written")
+    shared = written.table.counted(planned.columns)
+    evidence = gather(shared, recipe.meet, original=original, population=population)
+    release = LargeRelease(
+        dataset=shared,
+        original=original,
+        recipe=recipe,
+        plans=plans,
+        verdicts=judge_all(evidence, recipe.meet),
+        before=before,
+        after=assess(shared),
+        columns=changes_of(written.originals, written.releases, plans),
+        scores={objective: score for _, plan in plans for objective, score in plan.scores().items()},
+        seed=seed,
+        shuffled=shuffle,
+        created=datetime.datetime.now(datetime.UTC),
+        population=population,
+        made_for=FORMAT,
+        table=written.table,
+        sample=Pair.of(written.originals, written.releases, levels_of(plan.describe() for _, plan in plans)),
+    )
+    if refuse:
+        refuse_broken(release)
+    return release
+
+
+# What can be done without all rows in memory.
+
+
+def _require_counts(table: LazyTable, recipe: Recipe) -> None:
+    """Refuse, all at once, what needs the whole table in memory."""
+    table.schema.check(table.columns, table.source)
+    needs = needed(recipe.meet, table.schema)
+    problems = [f"step {s.name} works on all records at once" for s in recipe.steps if s.span is Span.TABLE]
+    problems += [
+        f"{what} need every record beside its original"
+        for what, asked in (
+            ("promises about pairs", needs.pairs),
+            ("promises about values before masking", needs.unmasked),
+        )
+        if asked
+    ]
+    if table.schema.columns(Role.UNIT):
+        problems.append("a column with role unit is renumbered within classes, which takes all rows at once")
+    if recipe.limits or recipe.contract:
+        problems.append("limits and contract are measured on all records")
+    if problems:
+        raise ParameterError(
+            f"{table.source.name} is held by {table.engine.NAME}, and this takes all of it in memory: {'; '.join(problems)}. "
+            "Leave it out, or read the table into memory (engine='memory')"
+        )
+
+
+def columns_seen(models: Sequence[Model], schema: Schema, steps: Sequence[Step] = ()) -> list[str]:
+    """The columns that promises and plans look at."""
+    counts = needed(models, schema).counts
+    wanted = [*schema.quasi, *(part for column in counts for part in parts_of(column)), *schema.columns(Role.WEIGHT)]
+    wanted += [name for step in steps if step.span is Span.CLASSES for name in step.reads(schema)]
+    return list(dict.fromkeys(wanted))
+
+
+def _planned(table: LazyTable, original: Dataset, recipe: Recipe, goal: Goal) -> tuple[Pipeline, Dataset]:
+    """Every step planned on the counted combinations, and what they become."""
+    shared = original.drop(original.schema.direct)
+    stages = list[tuple[Step, Plan | None, Goal]]()
+    for place, step in enumerate(recipe.steps):
+        part: Step | None = step.limited_to(shared.columns)
+        plan = None if part is None else part.plan(shared, dataclasses.replace(goal, place=place))
+        shared = shared if part is None else part.apply(shared, plan)
+        decided = plan if step.span is Span.CLASSES else None
+        stages.append((step, decided, Goal((), goal.seed, silent, None, place)))
+    types = {name: shared.column(name).dtype for name in shared.columns}
+    return Pipeline(table.schema.direct, tuple(stages), types), shared
+
+
+# Releasing the rows.
+
+
+@dataclasses.dataclass(frozen=True)
+class Pipeline:
+    """The steps of a recipe with what was decided from counts, ready for any rows of the table.
+
+    ``types`` are the types that columns have in the whole release: those of a few rows alone may look otherwise.
+    """
+
+    direct: tuple[str, ...]
+    stages: tuple[tuple[Step, Plan | None, Goal], ...]
+    types: dict[str, pl.DataType]
+
+    def run(self, rows: Dataset) -> tuple[Dataset, tuple[tuple[str, Plan], ...]]:
+        """What is released of some rows, and the plan of every step."""
+        claimed = {name for step, _, _ in self.stages for name in step.claims}
+        shared, plans = rows.drop(set(self.direct) - claimed), list[tuple[str, Plan]]()
+        for step, decided, goal in self.stages:
+            plan = step.plan(shared, goal) if decided is None else decided
+            shared = step.apply(shared, plan)
+            plans.append((step.name, plan))
+        shared = shared.drop(shared.schema.direct)
+        return made_one(shared, FORMAT, spellings=False)[0], tuple(plans)
+
+    def frame(self, rows: Dataset) -> pl.DataFrame:
+        """The released rows as they are written: categories as text, every column of its one type."""
+        made = self.run(rows)[0].to_polars()
+        types = {name: self.types.get(name, dtype) for name, dtype in made.schema.items()}
+        plain = {n: pl.String() if isinstance(t, pl.Categorical | pl.Enum) else t for n, t in types.items()}
+        return made.with_columns(pl.col(name).cast(dtype) for name, dtype in plain.items())
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Written:
+    """The released parts, and a sample: some rows of the original, what was released of them, and by which plans."""
+
+    table: LazyTable
+    originals: Dataset
+    releases: Dataset
+    plans: tuple[tuple[str, Plan], ...]
+
+
+def _written(table: LazyTable, pipeline: Pipeline, seed: Seed, progress: Progress, *, shuffle: bool) -> Written:
+    """Release all rows into a folder of parts that lives as long as the release does."""
+    folder = Folder()
+    share = min(1.0, SAMPLE / max(1, table.records))
+    key, some = int(seed.stream("sample of a large table").integers(2**63)), list[pl.DataFrame]()
+
+    def release(rows: Dataset) -> pl.DataFrame:
+        frame = rows.to_polars()
+        some.append(frame if share >= 1 else frame.filter(frame.hash_rows(key) < int(share * 2**64)))
+        return pipeline.frame(rows)
+
+    batches = table.batches(lambda rows: progress(min(1.0, rows / max(1, table.records)), f"released {rows:,} rows"))
+    parts = write_parts(in_parallel(release, batches), folder.path, rows=table.records, seed=seed if shuffle else None)
+    sample = Dataset(pl.concat(some), source=table.source).with_schema(table.schema)  # type: ignore[arg-type]
+    releases, plans = pipeline.run(sample)
+    released = LazyTable(
+        table.engine.scanned(parts, table.frame),
+        schema=releases.schema,
+        source=dataclasses.replace(table.source, intake=Intake(), digest=None),
+        parts=tuple(parts),
+        keep=folder,
+    )
+    return Written(released, sample, releases, plans)
