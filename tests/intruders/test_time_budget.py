@@ -89,7 +89,9 @@ def test_worst_case_linkage_stops_looking(clock, monkeypatch):
     from sfumato.attacks.linkage import files as units
 
     looks = []
-    monkeypatch.setattr(units, "look", lambda *given, _look=units.look: looks.append(1) or _look(*given))
+    monkeypatch.setattr(
+        units, "look", lambda *given, _look=units.look, **more: looks.append(1) or _look(*given, **more)
+    )
     found = registry.attacks()["worst_case_linkage"]().attack(scene(seconds=1))
     assert len(looks) <= 3 and found.details["stopped_by_time"]
     assert found.interval[0] <= found.value <= found.interval[1]

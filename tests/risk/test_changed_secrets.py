@@ -138,7 +138,7 @@ def test_inference_uses_the_matrix_too():
     who = intruder_from(release.pair, ("age",), sample=200, seed=Seed(0))
     scene = Scene(release.pair, who, release.recipe.steps)
     around = surroundings(scene, "inference")
-    seen, likely = Inference()._secrets(scene, around, "ill")
+    seen, likely = Inference()._secrets(scene, "ill")
     blind, seeing = (Inference()._one(scene, around, secret).details["attack_rate"] for secret in (seen, likely))
     assert blind < 0.8 < 0.98 < seeing
 

@@ -18,6 +18,58 @@ if TYPE_CHECKING:
     from sfumato.core.pair import Pair, Reading
 
 
+WORD = 1 << 62
+"""Combinations of codes that fit one word."""
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Distinct:
+    """The distinct records of a file: ``kind_of[i]`` is the one row *i* has, ``codes`` its cells, ``records`` how often it occurs."""
+
+    kind_of: NDArray[np.int64]
+    codes: NDArray[np.int64]
+    records: NDArray[np.int64]
+
+
+def distinct(codes: Sequence[NDArray[np.int64]]) -> Distinct:
+    """Number records alike that have the same codes, in the order of the codes.
+
+    The codes of a record are one number to a mixed base; where it would not fit a word, records are numbered before the next column.
+
+    >>> import numpy as np
+    >>> found = distinct([np.array([1, 0, 1]), np.array([5, 5, 5])])
+    >>> found.kind_of.tolist(), found.codes.tolist(), found.records.tolist()
+    ([1, 0, 1], [[0, 5], [1, 5]], [1, 2])
+    """
+    keys, size = np.zeros(len(codes[0]), dtype=np.int64), 1
+    for part in codes:
+        width = int(part.max()) + 1 if len(part) else 1
+        if size * width > WORD:
+            keys, first = _in_order(keys)
+            size = len(first)
+        keys, size = keys * width + part, size * width
+    ids, first = _in_order(keys)
+    return Distinct(ids, np.column_stack([part[first] for part in codes]), np.bincount(ids, minlength=len(first)))
+
+
+def _in_order(keys: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """The rank of every key among the distinct ones, and the first row that has each of them."""
+    ids, first = kernels.keys.group(keys.astype(np.uint64)[:, None])
+    order = np.argsort(keys[first])
+    rank = np.empty(len(order), dtype=np.int64)
+    rank[order] = np.arange(len(order))
+    return rank[ids], first[order]
+
+
+def alike_records(pair: Pair, names: Sequence[str]) -> Distinct:
+    """The distinct released records of some columns, whatever their order; found once for a pair."""
+    key = ("alike", *sorted(names))
+    if key not in pair.memo:
+        pair.memo[key] = distinct([pair.reading(name).released for name in key[1:]])
+    found: Distinct = pair.memo[key]
+    return found
+
+
 @dataclasses.dataclass(frozen=True, eq=False)
 class Crowd:
     """Classes of released records and how often each value of one sensitive column occurs in each, as an intruder sees it.
@@ -85,23 +137,28 @@ class Crowd:
 
 
 def crowd_of(pair: Pair, knows: Sequence[str], column: str) -> Crowd:
-    """The crowds that an intruder sees who knows some columns of the release."""
-    known = [name for name in knows if name in pair.released.columns and name != column]
-    rows = len(pair.released)
-    codes = [pair.reading(name).released for name in known] or [np.zeros(rows, dtype=np.int64)]
-    classes, first = kernels.keys.group(np.stack(codes, axis=1).astype(np.uint64))
+    """The crowds that an intruder sees who knows some columns of the release; found once for a pair."""
+    known = sorted(name for name in knows if name in pair.released.columns and name != column)
+    key = ("crowd", column, *known)
+    if key not in pair.memo:
+        pair.memo[key] = _crowd(pair, known, column)
+    found: Crowd = pair.memo[key]
+    return found
+
+
+def _crowd(pair: Pair, known: Sequence[str], column: str) -> Crowd:
     reading = pair.reading(column)
-    width = max(1, len(reading.labels))
-    keys, counts = np.unique(classes.astype(np.int64) * width + reading.released, return_counts=True)
-    return Crowd.of(
-        column,
-        classes.astype(np.int64),
-        np.bincount(classes, minlength=len(first)).astype(np.int64),
-        reading.labels,
-        true_labels(pair, column),
-        (keys // width, keys % width, counts.astype(np.float64)),
-        np.bincount(reading.released, minlength=width).astype(np.float64),
-    )
+    released, truth = reading.released, true_labels(pair, column)
+    rows = len(released)
+    nothing = Distinct(np.zeros(rows, dtype=np.int64), np.zeros((1, 0), dtype=np.int64), np.array([rows]))
+    classes = alike_records(pair, known) if known else nothing
+    cells = distinct([classes.kind_of, released])
+    counted = cells.codes[:, 0], cells.codes[:, 1], cells.records.astype(np.float64)
+    totals = np.bincount(released, minlength=max(1, len(reading.labels))).astype(np.float64)
+    if generalises(pair, column):
+        pairs = cells.kind_of  # what is released is true, so the pair of every person is that of the own record
+        return Crowd(column, classes.kind_of, reading.labels, classes.records, totals, truth, pairs, *counted)
+    return Crowd.of(column, classes.kind_of, classes.records, reading.labels, truth, counted, totals)
 
 
 def true_labels(pair: Pair, column: str) -> NDArray[np.int64]:

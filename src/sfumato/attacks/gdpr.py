@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 import math
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar
@@ -10,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 import numpy as np
 from pydantic import Field
 
+from sfumato import kernels
 from sfumato.attacks.crowd import known_matrix, no_secret, targets
 from sfumato.attacks.linkage.compared import Z95, Arrays, arrays_of, distance_rule, refusal
 from sfumato.attacks.linkage.files import Files, files_of
@@ -102,6 +104,7 @@ def told_rates(attack: Rate, control: Rate, naive: float, trials: int) -> dict[s
 AT_MOST = 500
 """Targets an attack is tried on."""
 TIE = 1e-9
+Near = tuple[float, "NDArray[np.int64]"]
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -121,19 +124,45 @@ class Surroundings:
         """The columns, in the order of the costs."""
         return tuple(self.arrays.names)
 
-    def costs(self, target: int) -> NDArray[np.float64]:
-        """Per distinct released record and column, how far it is from a target."""
+    def near(self, target: int, weights: NDArray[np.float64]) -> tuple[Near, Near]:
+        """How far the nearest released record is from a target, columns weighted, and all distinct records that are so near.
+
+        First as it is, then as if the target had not taken part: infinitely far where no record is left then.
+        """
+        own = int(self.files.ours.kind_of[self.own[target]])
+        found = self._near(target, weights, -1)
+        return found, found if self.files.ours.records[own] > 1 else self._near(target, weights, own)
+
+    def _near(self, target: int, weights: NDArray[np.float64], skip: int) -> Near:
         here = int(self.files.theirs.kind_of[self.targets[target]])
-        right = len(self.arrays.ours.records)
-        found: NDArray[np.float64] = self.arrays.costs(np.column_stack([np.full(right, here), np.arange(right)]))
+        arrays, left, right = self.arrays, self.arrays.theirs, self.arrays.ours
+        search: Any = kernels.neighbours.all_nearest
+        found: Near = search(
+            here, skip, TIE, weights, arrays.kinds, arrays.constants, left.numbers, left.marks, right.numbers, right.marks,
+            right.records, left.bases, left.starts, left.matches, *arrays.tree, right.bases, self.stamps,
+        )  # fmt: skip
         return found
 
-    def records(self, target: int, *, without_own: bool) -> NDArray[np.int64]:
-        """Per distinct released record how many rows have it; ``without_own``: as if the target had not taken part."""
-        found = self.files.ours.records.copy()
-        if without_own:
-            found[self.files.ours.kind_of[self.own[target]]] -= 1
-        return found
+    @functools.cached_property
+    def stamps(self) -> NDArray[np.int64]:
+        """Where the search notes which codes agree with those of a record."""
+        return np.full(int(self.arrays.ours.bases[-1]) + 1, -1, dtype=np.int64)
+
+    @functools.cached_property
+    def by_kind(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """The released rows in order of their distinct record, and where those of each begin."""
+        ours = self.files.ours
+        return np.argsort(ours.kind_of, kind="stable"), np.concatenate([[0], np.cumsum(ours.records)])
+
+    def rows(self, kinds: NDArray[np.int64]) -> NDArray[np.int64]:
+        """The released rows that have some of the distinct records, in order."""
+        order, starts = self.by_kind
+        if 8 * int(self.files.ours.records[kinds].sum()) > len(order):
+            chosen = np.zeros(len(self.files.ours.records), dtype=bool)
+            chosen[kinds] = True
+            return np.flatnonzero(chosen[self.files.ours.kind_of])
+        parts = [order[starts[kind] : starts[kind + 1]] for kind in kinds.tolist()]
+        return np.sort(np.concatenate([np.zeros(0, dtype=np.int64), *parts]))
 
 
 def surroundings(scene: Scene, purpose: str, most: int = AT_MOST) -> Surroundings:
@@ -150,16 +179,6 @@ def surroundings(scene: Scene, purpose: str, most: int = AT_MOST) -> Surrounding
     if len(there) > most:
         there = np.sort(scene.seed.stream(f"{purpose}: whom to attack").choice(there, most, replace=False))
     return Surroundings(files, arrays, there, released[truth[there]])
-
-
-def nearest(costs: NDArray[np.float64], records: NDArray[np.int64]) -> NDArray[np.bool_]:
-    """Which distinct records are nearest, among those that have any row left."""
-    total = np.where(records > 0, costs.sum(axis=1), np.inf)
-    least = float(total.min(initial=np.inf))
-    if not np.isfinite(least):
-        return np.zeros(len(total), dtype=bool)
-    found: NDArray[np.bool_] = (records > 0) & (total <= least + TIE * (1 + least))
-    return found
 
 
 def refused(scene: Scene) -> str | None:
@@ -207,20 +226,22 @@ class SinglingOut(Attack):
         known = [c for c in scene.intruder.knows if c in pair.columns]
         rows = draw.choice(len(pair.released), min(AT_MOST, len(pair.released)), replace=False)
         single, control, naive, trials, victims = 0, 0, 0, 0, []
+        holders = {name: CellHolders(pair.reading(name)) for name in known}
         for row in rows:
             if trials >= AT_LEAST and not scene.left:
                 break
             trials += 1
             chosen = draw.choice(len(known), min(self.columns, len(known)), replace=False)
-            readings = [pair.reading(known[i]) for i in np.sort(chosen)]
-            fit = _fitting(readings, [int(r.released[row]) for r in readings])
-            others = int(fit.sum()) - bool(fit[pair.rows[row]])
-            single += int(fit.sum()) == 1
-            control += others == 1
-            if int(fit.sum()) == 1:
-                victims.append(int(np.flatnonzero(fit)[0]))
-            mixed = [int(r.released[draw.integers(len(r.released))]) for r in readings]
-            naive += int(_fitting(readings, mixed).sum()) == 1
+            columns = [holders[known[i]] for i in np.sort(chosen).tolist()]
+            labels = [int(c.released[row]) for c in columns]
+            fit = fitting(columns, labels)
+            own = all(bool(c.fits(pair.rows[[row]], label)[0]) for c, label in zip(columns, labels, strict=True))
+            single += len(fit) == 1
+            control += len(fit) - own == 1
+            if len(fit) == 1:
+                victims.append(int(fit[0]))
+            mixed = [int(c.released[draw.integers(len(c.released))]) for c in columns]
+            naive += len(fitting(columns, mixed)) == 1
         rates = Rate.of(single, trials), Rate.of(control, trials)
         risk = ExcessRisk.of(*rates)
         told = (
@@ -238,15 +259,77 @@ class SinglingOut(Attack):
         )
 
 
-def _fitting(readings: list[Reading], labels: list[int]) -> NDArray[np.bool_]:
-    """Which original rows satisfy the conjunction of some released cells."""
-    fit = np.ones(len(readings[0].original), dtype=bool)
-    for reading, label in zip(readings, labels, strict=True):
-        fit &= reading.held_by(label)[reading.original]
-    return fit
+SETTLED = 3
+"""Rows that satisfy a description after which no more are looked for: neither it nor its control describes one person then."""
+AT_FIRST = 1024
 
 
-# Linkability: two files about the same people are joined through the release.
+class CellHolders:
+    """The original rows whose value of a column a released label may stand for, found without a look at all rows."""
+
+    def __init__(self, reading: Reading) -> None:
+        self.reading, self.released, self.original = reading, reading.released, reading.original
+        self.line = reading.scale != "category"
+        self.missing = np.array([value is None for value in reading.values], dtype=bool)
+        self.slack = 1e-9 * max(1.0, abs(reading.span))
+        self.codes = np.argsort(reading.places, kind="stable") if self.line else np.arange(len(reading.values))
+        self.places = reading.places[self.codes]
+        counts = np.bincount(self.original, minlength=len(reading.values))
+        self.starts = np.concatenate([[0], np.cumsum(counts[self.codes])])
+
+    @functools.cached_property
+    def order(self) -> NDArray[np.int64]:
+        """The original rows by value: in the order of places on the line, of codes otherwise."""
+        rank = np.empty(len(self.codes), dtype=np.min_scalar_type(max(1, len(self.codes))))
+        rank[self.codes] = np.arange(len(self.codes))
+        return np.argsort(rank[self.original], kind="stable")
+
+    def spans(self, label: int) -> list[tuple[int, int]]:
+        """Runs of values, in order, that a label may stand for."""
+        reading = self.reading
+        if reading.everything[label]:
+            return [(0, len(self.codes))]
+        if reading.labels[label] is None or not self.line:
+            held = np.flatnonzero(reading.held_by(label)[self.codes])
+            return [(place, place + 1) for place in held.tolist()]
+        first = np.searchsorted(self.places, reading.low[label] - self.slack, "left")
+        last = np.searchsorted(self.places, reading.high[label] + self.slack, "right")
+        return [] if np.isnan(reading.low[label]) or first >= last else [(int(first), int(last))]
+
+    def count(self, label: int) -> int:
+        """How many original rows a label may stand for."""
+        return sum(int(self.starts[last] - self.starts[first]) for first, last in self.spans(label))
+
+    def rows(self, label: int) -> NDArray[np.int64]:
+        """The original rows that a label may stand for."""
+        parts = [self.order[self.starts[first] : self.starts[last]] for first, last in self.spans(label)]
+        return parts[0] if len(parts) == 1 else np.concatenate([np.zeros(0, dtype=np.int64), *parts])
+
+    def fits(self, rows: NDArray[np.int64], label: int) -> NDArray[np.bool_]:
+        """Which of some original rows a label may stand for."""
+        reading, values = self.reading, self.original[rows]
+        if reading.everything[label]:
+            return np.ones(len(rows), dtype=bool)
+        if reading.labels[label] is None or not self.line:
+            return np.asarray(reading.held_by(label)[values])
+        places = reading.places[values]
+        return np.asarray((places >= reading.low[label] - self.slack) & (places <= reading.high[label] + self.slack))
+
+
+def fitting(columns: Sequence[CellHolders], labels: Sequence[int]) -> NDArray[np.int64]:
+    """The original rows that satisfy the conjunction of some released cells; some of them, at least three, where there are more.
+
+    The narrowest cell names the rows that come into question; they are looked through until it is settled.
+    """
+    narrow = min(range(len(columns)), key=lambda c: columns[c].count(labels[c]))
+    asked, done = columns[narrow].rows(labels[narrow]), 0
+    found: list[NDArray[np.int64]] = [np.zeros(0, dtype=np.int64)]
+    while done < len(asked) and sum(map(len, found)) < SETTLED:
+        rows, done = asked[done : 8 * done + AT_FIRST], 8 * done + AT_FIRST
+        for c, (column, label) in enumerate(zip(columns, labels, strict=True)):
+            rows = rows if c == narrow else rows[column.fits(rows, label)]
+        found.append(rows)
+    return np.concatenate(found)
 
 
 @parameters
@@ -274,15 +357,13 @@ class Linkability(Attack):
     def attack(self, scene: Scene) -> Finding:
         """Link both halves through the release, with and without the person's own record."""
         around = surroundings(scene, self.name)
-        halves = [[i for i, _ in enumerate(around.names) if i % 2 == side] for side in (0, 1)]
+        halves = [np.array([float(i % 2 == side) for i, _ in enumerate(around.names)]) for side in (0, 1)]
         met, trials = {False: 0, True: 0}, 0
         for target in scene.sampled(len(around.targets), self.name):
             trials += 1
-            costs = around.costs(target)
+            one, two = (around.near(target, half) for half in halves)
             for without in met:
-                records = around.records(target, without_own=without)
-                both = nearest(costs[:, halves[0]], records) & nearest(costs[:, halves[1]], records)
-                met[without] += bool(both.any())
+                met[without] += bool(np.isin(one[without][1], two[without][1]).any())
         linked, control = met[False], met[True]
         rates = Rate.of(linked, trials), Rate.of(control, trials)
         risk = ExcessRisk.of(*rates)
@@ -327,38 +408,34 @@ class Inference(Attack):
         """Guess every secret of every target, with and without the target's own record."""
         around = surroundings(scene, self.name)
         found = [
-            self._one(scene, around, secret)
-            for column in targets(scene)
-            for secret in self._secrets(scene, around, column)
+            self._one(scene, around, secret) for column in targets(scene) for secret in self._secrets(scene, column)
         ]
         return worst_of(found)
 
-    def _secrets(self, scene: Scene, around: Surroundings, column: str) -> Iterator[_Secret]:
+    def _secrets(self, scene: Scene, column: str) -> Iterator[_Secret]:
         """A column by what was released of it, and by what that makes likely where a transition matrix is known."""
-        reading, kinds = scene.pair.reading(column), around.files.ours.kind_of
-        yield _Secret(reading, kinds, self.tolerance)
+        reading = scene.pair.reading(column)
+        yield _Secret(reading, reading.released, self.tolerance)
         matrix = known_matrix(scene, column) if reading.scale == "category" else None
         if matrix is not None:
-            yield _Secret(reading, kinds, self.tolerance, matrix.beliefs)
+            yield _Secret(reading, reading.released, self.tolerance, matrix.beliefs)
 
     def _one(self, scene: Scene, around: Surroundings, secret: _Secret) -> Finding:
-        column = secret.reading.name
+        column, alike = secret.reading.name, np.ones(len(around.names))
+        values = secret.reading.original[scene.intruder.truth[around.targets]].tolist()
         right, control = 0, 0
         seen = []
         for target in scene.sampled(len(around.targets), self.name):
             seen.append(target)
-            costs = around.costs(target)
-            for without in (False, True):
-                near = nearest(costs, around.records(target, without_own=without))
+            for without, (_, kinds) in zip((False, True), around.near(target, alike), strict=True):
+                rows = around.rows(kinds)
                 own = int(around.own[target]) if without else None
-                hit = secret.right(secret.guess(near, own), int(scene.intruder.truth[around.targets[target]]))
+                hit = secret.right(secret.guess(rows, own), values[target])
                 right, control = right + (hit and not without), control + (hit and without)
         trials = len(seen)
         rates = Rate.of(right, trials), Rate.of(control, trials)
-        everyone = np.ones(len(around.arrays.ours.records), dtype=bool)
-        common = secret.guess(everyone, None)
-        rows = scene.intruder.truth[around.targets[seen]]
-        naive = float(np.mean([secret.right(common, int(row)) for row in rows]))
+        common = secret.guess(np.arange(len(secret.released)), None)
+        naive = float(np.mean([secret.right(common, values[target]) for target in seen]))
         risk = ExcessRisk.of(*rates)
         told = (
             f"{column} is guessed rightly for {right / trials:.1%} of {trials:,} people, for {control / trials:.1%} without "
@@ -377,22 +454,19 @@ def worst_of(found: Sequence[Finding]) -> Finding:
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class _Secret:
-    """A sensitive column: its released labels by distinct record, and when a guess is right.
+    """A sensitive column: its released labels by row, and when a guess is right.
 
     With ``beliefs`` (how likely each label stands for each value) values are guessed, otherwise labels.
     """
 
     reading: Reading
-    kind_of: NDArray[np.int64]
+    released: NDArray[np.int64]
     tolerance: float
     beliefs: NDArray[np.float64] | None = None
 
-    def guess(self, near: NDArray[np.bool_], own: int | None) -> float | None:
-        """The mean place, the most frequent label or the likeliest value among released rows that are near, but for one."""
-        rows = near[self.kind_of]
-        if own is not None:
-            rows[own] = False
-        labels = self.reading.released[rows]
+    def guess(self, rows: NDArray[np.int64], own: int | None) -> float | None:
+        """The mean place, the most frequent label or the likeliest value among released rows, but for one's own."""
+        labels = self.released[rows if own is None else rows[rows != own]]
         if not len(labels):
             return None
         if self.reading.scale != "category":
@@ -401,11 +475,10 @@ class _Secret:
         counts = np.bincount(labels, minlength=len(self.reading.labels))
         return float((counts if self.beliefs is None else counts @ self.beliefs).argmax())
 
-    def right(self, guess: float | None, row: int) -> bool:
-        """Whether a guess is right for an original row."""
+    def right(self, guess: float | None, value: int) -> bool:
+        """Whether a guess is right for an original value, given by code."""
         if guess is None:
             return False
-        value = int(self.reading.original[row])
         if self.beliefs is not None:
             return value == int(guess)
         if self.reading.scale != "category":
@@ -448,10 +521,9 @@ class Membership(Attack):
         """Score members and the same people as if they had not taken part."""
         around = surroundings(scene, self.name)
         members, others = np.full(len(around.targets), np.nan), np.full(len(around.targets), np.nan)
+        alike = np.ones(len(around.names))
         for target in scene.sampled(len(around.targets), self.name):
-            far = around.costs(target).sum(axis=1)
-            members[target] = far[around.records(target, without_own=False) > 0].min()
-            others[target] = far[around.records(target, without_own=True) > 0].min(initial=np.inf)
+            (members[target], _), (others[target], _) = around.near(target, alike)
         seen = ~np.isnan(members)
         members, others = members[seen], others[seen]
         hits = {share: true_positives(members, others, share) for share in (self.false_alarms, *FALSE_ALARMS)}

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
 
 import numpy as np
 from pydantic import Field
 
+from sfumato.attacks.crowd import distinct
 from sfumato.core.attack import Attack, Finding, NothingToAttack
 from sfumato.core.hierarchy import bind
 from sfumato.core.parameters import parameters
@@ -15,7 +17,9 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from sfumato.core.attack import Scene
-    from sfumato.core.pair import Pair
+    from sfumato.core.pair import Pair, Reading
+
+    Ends = tuple[NDArray[np.float64], NDArray[np.float64]]
 
 USUAL_WIDTHS = tuple(range(1, 11))
 
@@ -87,31 +91,40 @@ class IntervalDisclosure(Attack):
         ``order`` deals the released values out to other people.
         """
         reading = pair.reading(column)
-        labels = reading.released if order is None else reading.released[order]
-        values = reading.original[pair.rows]
+        released, values = reading.released, reading.original[pair.rows]
+        labels = released if order is None else released[order]
         if reading.scale == "category":
             return self._same_category(pair, column, labels, values).astype(np.float64)
-        place, middle = reading.places[values], reading.middle[labels]
-        ends = [self._ends(reading.middle[reading.released], middle, float(p)) for p in self.widths]
-        narrow = [(reading.low[labels] >= low - 1e-12) & (reading.high[labels] <= high + 1e-12) for low, high in ends]
-        inside = [(place >= low - 1e-12) & (place <= high + 1e-12) for low, high in ends]
-        hits = [i & n for i, n in zip(inside, narrow, strict=True)]
-        return np.mean(np.stack(hits), axis=0, dtype=np.float64) if hits[0].size else np.zeros(0)
+        few = len(reading.values) * len(reading.labels) <= len(
+            labels
+        )  # pairs of a value and a label, each looked at once
+        cells = distinct([values, labels]) if few and len(labels) else None
+        value, label = (values, labels) if cells is None else (cells.codes[:, 0], cells.codes[:, 1])
+        place, hits = reading.places[value], []
+        for low, high in self._ends(reading, np.bincount(released, minlength=len(reading.labels))):
+            narrow = (reading.low >= low - 1e-12) & (reading.high <= high + 1e-12)
+            hits.append(narrow[label] & (place >= low[label] - 1e-12) & (place <= high[label] + 1e-12))
+        shares = np.asarray(np.stack(hits).mean(axis=0, dtype=np.float64)) if hits[0].size else np.zeros(0)
+        return shares if cells is None else shares[cells.kind_of]
 
-    def _ends(
-        self, column: NDArray[np.float64], middle: NDArray[np.float64], percent: float
-    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        known = np.sort(column[~np.isnan(column)])
-        if not known.size:
-            return middle, middle
-        if self.kind == "deviation":
-            half = percent / 100 * float(np.std(known, ddof=1)) if len(known) > 1 else 0.0
-            return middle - half, middle + half
-        width = int(percent * len(known) / 200 + 1e-9)
-        low = np.clip(np.searchsorted(known, middle, side="left") - width, 0, len(known) - 1)
-        high = np.clip(np.searchsorted(known, middle, side="right") - 1 + width, 0, len(known) - 1)
-        nowhere = np.isnan(middle)
-        return np.where(nowhere, np.nan, known[low]), np.where(nowhere, np.nan, known[high])
+    def _ends(self, reading: Reading, records: NDArray[np.int64]) -> Iterator[Ends]:
+        """Per width the ends of the interval around every label, as often released as ``records`` says."""
+        middle = reading.middle
+        order = np.argsort(middle, kind="stable")
+        order = order[~np.isnan(middle[order])]
+        known = np.repeat(middle[order], records[order])
+        first, last = np.zeros(len(middle), dtype=np.int64), np.zeros(len(middle), dtype=np.int64)
+        first[order] = np.searchsorted(known, middle[order], side="left")
+        last[order] = np.searchsorted(known, middle[order], side="right") - 1
+        spread = float(np.std(known, ddof=1)) if self.kind == "deviation" and len(known) > 1 else 0.0
+        for percent in map(float, self.widths):
+            if self.kind == "deviation" or not known.size:
+                half = percent / 100 * spread
+                yield middle - half, middle + half
+                continue
+            width = int(percent * len(known) / 200 + 1e-9)
+            low, high = known[np.maximum(first - width, 0)], known[np.minimum(last + width, len(known) - 1)]
+            yield np.where(np.isnan(middle), np.nan, low), np.where(np.isnan(middle), np.nan, high)
 
     def _same_category(
         self, pair: Pair, column: str, labels: NDArray[np.int64], values: NDArray[np.int64]

@@ -130,37 +130,43 @@ def build_tree(kinds, rules, numbers, marks):
     return order, spans[:count], children[:count], ends[:count], codes[:count], holds[:count]
 
 
+@njit(cache=True, nogil=True, inline="always")
+def _least(node, k, kinds, rules, numbers, marks, i, ends, codes, holds, bases, starts, matches):
+    """At least this much does any record of a node cost in one column."""
+    mark, held = marks[i, k], holds[node, k]
+    if mark == OPEN:
+        return rules[k, 1]
+    least = rules[k, 1] if held & HAS_OPEN else np.inf
+    if held & HAS_MISSING:
+        least = min(least, rules[k, 3] if mark == MISSING else rules[k, 2])
+    if held & HAS_PLACE:
+        if kinds[k] == CATEGORY:
+            least = min(least, rules[k, 0])
+            if agree(mark, codes[node, k, 0], codes[node, k, 1], bases[k], starts, matches):
+                least = min(least, max(numbers[i, k, 2], ends[node, k, 2]))
+        elif mark == MISSING:
+            least = min(least, rules[k, 2])
+        else:
+            gap = max(0.0, ends[node, k, 0] - numbers[i, k, 1], numbers[i, k, 0] - ends[node, k, 1])
+            if kinds[k] == GRADED:
+                least = min(least, rules[k, 0])
+                if gap <= rules[k, 4] + SLACK:
+                    least = min(least, rules[k, 7])
+                if gap <= SLACK:
+                    least = min(least, rules[k, 5], rules[k, 6])
+            else:
+                half = numbers[i, k, 2] + ends[node, k, 2]
+                least = min(least, line_cost(kinds[k], gap, half, False, rules[k, 0], 0.0, 0.0, 0.0, 0.0))
+    return least
+
+
 @njit(cache=True, nogil=True)
-def _bound(node, kinds, rules, numbers, marks, i, ends, codes, holds, bases, starts, matches, limit):
-    """At least this much does any record of a node cost; given up as soon as that exceeds the limit."""
+def _bound(node, weights, kinds, rules, numbers, marks, i, ends, codes, holds, bases, starts, matches, limit):
+    """At least this much does any record of a node cost, columns weighted; given up as soon as that exceeds the limit."""
     total = 0.0
     for k in range(kinds.size):
-        mark, held = marks[i, k], holds[node, k]
-        if mark == OPEN:
-            total += rules[k, 1]
-            continue
-        least = rules[k, 1] if held & HAS_OPEN else np.inf
-        if held & HAS_MISSING:
-            least = min(least, rules[k, 3] if mark == MISSING else rules[k, 2])
-        if held & HAS_PLACE:
-            if kinds[k] == CATEGORY:
-                least = min(least, rules[k, 0])
-                if agree(mark, codes[node, k, 0], codes[node, k, 1], bases[k], starts, matches):
-                    least = min(least, max(numbers[i, k, 2], ends[node, k, 2]))
-            elif mark == MISSING:
-                least = min(least, rules[k, 2])
-            else:
-                gap = max(0.0, ends[node, k, 0] - numbers[i, k, 1], numbers[i, k, 0] - ends[node, k, 1])
-                if kinds[k] == GRADED:
-                    least = min(least, rules[k, 0])
-                    if gap <= rules[k, 4] + SLACK:
-                        least = min(least, rules[k, 7])
-                    if gap <= SLACK:
-                        least = min(least, rules[k, 5], rules[k, 6])
-                else:
-                    half = numbers[i, k, 2] + ends[node, k, 2]
-                    least = min(least, line_cost(kinds[k], gap, half, False, rules[k, 0], 0.0, 0.0, 0.0, 0.0))
-        total += least
+        least = _least(node, k, kinds, rules, numbers, marks, i, ends, codes, holds, bases, starts, matches)
+        total += least * weights[k]
         if total > limit:
             break
     return total
@@ -168,12 +174,16 @@ def _bound(node, kinds, rules, numbers, marks, i, ends, codes, holds, bases, sta
 
 @njit(cache=True, nogil=True)
 def descend(
-    i, best, counting, slack, kinds, rules, numbers, marks, other_numbers, other_marks, records, bases, starts, matches,
-    order, spans, children, ends, codes, holds, stack, bounds, other_bases, stamps,
+    i, best, counting, slack, weights, skip, kinds, rules, numbers, marks, other_numbers, other_marks, records, bases, starts,
+    matches, order, spans, children, ends, codes, holds, stack, bounds, other_bases, stamps, listed,
 ):  # fmt: skip
-    """Record *i*: the least cost of any record of the tree, at most ``best``; counting, how many cost no more than that."""
+    """Record *i*: the least cost of any record of the tree but ``skip``, at most ``best``; counting, how many cost no more than that.
+
+    Columns are weighted. Counting, the records are written into ``listed`` too, where it has room for all; returns the least cost, how
+    many rows have such a record, and how many records that are.
+    """
     limit = best + slack * (1.0 + abs(best)) if counting else best
-    found, height = 0, 1
+    found, amount, height = 0, 0, 1
     stack[0], bounds[0] = 0, -np.inf
     while height > 0:
         height -= 1
@@ -182,8 +192,12 @@ def descend(
             continue
         one, two = children[node, 0], children[node, 1]
         if one >= 0:
-            first = _bound(one, kinds, rules, numbers, marks, i, ends, codes, holds, bases, starts, matches, limit)
-            second = _bound(two, kinds, rules, numbers, marks, i, ends, codes, holds, bases, starts, matches, limit)
+            first = _bound(
+                one, weights, kinds, rules, numbers, marks, i, ends, codes, holds, bases, starts, matches, limit
+            )
+            second = _bound(
+                two, weights, kinds, rules, numbers, marks, i, ends, codes, holds, bases, starts, matches, limit
+            )
             if first < second:
                 one, two, first, second = two, one, second, first
             stack[height], bounds[height] = one, first
@@ -192,10 +206,12 @@ def descend(
             continue
         for p in range(spans[node, 0], spans[node, 1]):
             j = order[p]
+            if j == skip:
+                continue
             total = 0.0
             for k in range(kinds.size):
                 other = other_marks[j, k]
-                total += cell_cost(
+                total += weights[k] * cell_cost(
                     kinds[k], marks[i, k], numbers[i, k, 0], numbers[i, k, 1], numbers[i, k, 2],
                     other, other_numbers[j, k, 0], other_numbers[j, k, 1], other_numbers[j, k, 2],
                     kinds[k] == CATEGORY and other >= 0 and stamps[other_bases[k] + other] == i,
@@ -206,9 +222,12 @@ def descend(
             if counting:
                 if total <= limit:
                     found += records[j]
+                    if listed.size:
+                        listed[amount] = j
+                    amount += 1
             elif total < best:
                 best, limit = total, total
-    return best, found
+    return best, found, amount
 
 
 # The nearest records by category first, by the tree where that does not settle it.
@@ -285,6 +304,7 @@ def nearest(
     seen, candidates = np.full(records.size, -1, np.int64), np.empty(records.size, np.int64)
     stamps = np.full(other_bases[-1] + 1, -1, np.int64)
     totals, done = np.empty(records.size), np.zeros(kinds.size, np.bool_)
+    alike, none = np.ones(kinds.size), np.empty(0, np.int64)
     share = SHARE_OF_CATEGORIES if (kinds == CATEGORY).all() else SHARE
     for q in range(queries.size):
         i, best, found, floor, settled = queries[q], np.inf, 0, 0.0, False
@@ -307,9 +327,208 @@ def nearest(
                     tied[q] += records[candidates[c]]
         else:
             for counting in (False, True):
-                best, tied[q] = descend(
-                    i, best, counting, slack, kinds, rules, numbers, marks, other_numbers, other_marks, records,
-                    bases, starts, matches, order, spans, children, ends, codes, holds, stack, bounds, other_bases, stamps,
+                best, tied[q], _ = descend(
+                    i, best, counting, slack, alike, -1, kinds, rules, numbers, marks, other_numbers, other_marks, records,
+                    bases, starts, matches, order, spans, children, ends, codes, holds, stack, bounds, other_bases, stamps, none,
                 )  # fmt: skip
         least[q] = best
     return least, tied
+
+
+# All records that are nearest, and the nearest others of records whose own is known.
+
+
+@njit(cache=True, nogil=True)
+def all_nearest(
+    i, skip, slack, weights, kinds, rules, numbers, marks, other_numbers, other_marks, records, bases, starts, matches,
+    order, spans, children, ends, codes, holds, other_bases, stamps,
+):  # fmt: skip
+    """The least weighted cost of any record but ``skip`` for record *i*, and the records that cost that, within the slack.
+
+    ``stamps`` may be used again as long as another record comes with other codes: *i* is what is stamped.
+    """
+    stack, bounds = np.empty(spans.shape[0] + 1, np.int64), np.empty(spans.shape[0] + 1)
+    stamp_agreeing(i, kinds, marks, bases, starts, matches, other_bases, stamps)
+    none = np.empty(0, np.int64)
+    best, _, _ = descend(
+        i, np.inf, False, slack, weights, skip, kinds, rules, numbers, marks, other_numbers, other_marks, records, bases,
+        starts, matches, order, spans, children, ends, codes, holds, stack, bounds, other_bases, stamps, none,
+    )  # fmt: skip
+    if best == np.inf:
+        return best, none
+    listed = np.empty(records.size, np.int64)
+    _, _, amount = descend(
+        i, best, True, slack, weights, skip, kinds, rules, numbers, marks, other_numbers, other_marks, records, bases,
+        starts, matches, order, spans, children, ends, codes, holds, stack, bounds, other_bases, stamps, listed,
+    )  # fmt: skip
+    return best, listed[:amount].copy()
+
+
+@njit(cache=True, nogil=True)
+def first_of_nodes(order, spans, children):
+    """Per node of a tree the lowest number of any of its records."""
+    lowest = np.empty(spans.shape[0], np.int64)
+    for node in range(spans.shape[0] - 1, -1, -1):  # children come after their parents
+        if children[node, 0] >= 0:
+            lowest[node] = min(lowest[children[node, 0]], lowest[children[node, 1]])
+        else:
+            lowest[node] = np.int64(2**62)
+            for p in range(spans[node, 0], spans[node, 1]):
+                lowest[node] = min(lowest[node], order[p])
+    return lowest
+
+
+@njit(cache=True, nogil=True)
+def _keep_in_order(distance, j, distances, nearest):
+    """Put a record in its place among the nearest so far; of equally near ones the lowest numbers come first."""
+    place = distances.size - 1
+    while place > 0 and (
+        distances[place - 1] > distance or (distances[place - 1] == distance and nearest[place - 1] > j)
+    ):
+        distances[place], nearest[place] = distances[place - 1], nearest[place - 1]
+        place -= 1
+    distances[place], nearest[place] = distance, j
+
+
+@njit(cache=True, nogil=True)
+def _nearest_others(
+    i, own, own_terms, apart, weights, distances, nearest, kinds, rules, numbers, marks, other_numbers, other_marks, bases,
+    starts, matches, order, spans, children, ends, codes, holds, lowest, stack, bounds, other_bases, stamps,
+):  # fmt: skip
+    """The nearest records to *i* but for its own and those that cost the same as that in every column, up to ``apart``."""
+    last, height = distances.size - 1, 1
+    stack[0], bounds[0] = 0, -np.inf
+    while height > 0:
+        height -= 1
+        node, limit = stack[height], distances[last]
+        if bounds[height] > limit or (bounds[height] == limit and 0 <= nearest[last] < lowest[node]):
+            continue
+        one, two = children[node, 0], children[node, 1]
+        if one >= 0:
+            first = _bound(
+                one, weights, kinds, rules, numbers, marks, i, ends, codes, holds, bases, starts, matches, limit
+            )
+            second = _bound(
+                two, weights, kinds, rules, numbers, marks, i, ends, codes, holds, bases, starts, matches, limit
+            )
+            if first < second or (first == second and lowest[one] < lowest[two]):
+                one, two, first, second = two, one, second, first
+            stack[height], bounds[height] = one, first
+            stack[height + 1], bounds[height + 1] = two, second
+            height += 2
+            continue
+        for p in range(spans[node, 0], spans[node, 1]):
+            j = order[p]
+            total, unlike = 0.0, 0.0
+            for k in range(kinds.size):
+                other = other_marks[j, k]
+                cost = cell_cost(
+                    kinds[k], marks[i, k], numbers[i, k, 0], numbers[i, k, 1], numbers[i, k, 2],
+                    other, other_numbers[j, k, 0], other_numbers[j, k, 1], other_numbers[j, k, 2],
+                    kinds[k] == CATEGORY and other >= 0 and stamps[other_bases[k] + other] == i,
+                    rules[k, 0], rules[k, 1], rules[k, 2], rules[k, 3], rules[k, 4], rules[k, 5], rules[k, 6], rules[k, 7],
+                )  # fmt: skip
+                total += cost * weights[k]
+                unlike = max(unlike, abs(cost - own_terms[k]))
+                if total > distances[last]:
+                    break
+            if j == own or unlike <= apart or total > distances[last]:
+                continue
+            if total < distances[last] or nearest[last] < 0 or j < nearest[last]:
+                _keep_in_order(total, j, distances, nearest)
+
+
+@njit(cache=True, nogil=True)
+def _surrounded(
+    i, own, own_terms, apart, margin, tie, kinds, rules, numbers, marks, other_numbers, other_marks, records, bases, starts,
+    matches, order, spans, children, ends, codes, holds, stack, other_bases, stamps,
+):  # fmt: skip
+    """How many records are as far from *i* as its own in every column, and what a monotone distance can reach for it.
+
+    Only records no farther than its own in any column, up to the margin, matter: nodes that are farther in one are left out.
+    """
+    twins, reach, height = 0, 2, 1
+    stack[0] = 0
+    while height > 0:
+        height -= 1
+        node = stack[height]
+        beyond = False
+        for k in range(kinds.size):
+            least = _least(node, k, kinds, rules, numbers, marks, i, ends, codes, holds, bases, starts, matches)
+            if least - own_terms[k] >= margin:
+                beyond = True
+                break
+        if beyond:
+            continue
+        if children[node, 0] >= 0:
+            stack[height], stack[height + 1] = children[node, 0], children[node, 1]
+            height += 2
+            continue
+        for p in range(spans[node, 0], spans[node, 1]):
+            j = order[p]
+            farthest, unlike = -np.inf, 0.0
+            for k in range(kinds.size):
+                other = other_marks[j, k]
+                cost = cell_cost(
+                    kinds[k], marks[i, k], numbers[i, k, 0], numbers[i, k, 1], numbers[i, k, 2],
+                    other, other_numbers[j, k, 0], other_numbers[j, k, 1], other_numbers[j, k, 2],
+                    kinds[k] == CATEGORY and other >= 0 and stamps[other_bases[k] + other] == i,
+                    rules[k, 0], rules[k, 1], rules[k, 2], rules[k, 3], rules[k, 4], rules[k, 5], rules[k, 6], rules[k, 7],
+                )  # fmt: skip
+                farthest, unlike = max(farthest, cost - own_terms[k]), max(unlike, abs(cost - own_terms[k]))
+                if farthest >= margin:
+                    break
+            if j == own or farthest >= margin:
+                continue
+            if unlike <= apart:
+                twins += records[j]
+            else:
+                reach = min(reach, 0 if farthest < -tie else 1)
+    return twins, reach
+
+
+@njit(cache=True, nogil=True)
+def impostors(
+    units, parameters, most, surrounded, true_roots, kinds, rules, numbers, marks, other_numbers, other_marks, records, bases,
+    starts, matches, order, spans, children, ends, codes, holds, lowest, other_bases, margin, tie,
+):  # fmt: skip
+    """What :func:`sfumato.kernels.linkage.impostors` finds for a weighted mean, without a look at records that are too far.
+
+    ``true_roots`` are the roots of each unit's differences from its own. Twins and reach, which no weights change, are found only
+    where ``surrounded`` says so, and are 0 otherwise.
+    """
+    size = units.shape[0]
+    own, tied = np.empty(size), np.zeros(size, np.int64)
+    nearest, distances = np.full((size, most), -1, np.int64), np.full((size, most), np.inf)
+    twins, reach = np.zeros(size, np.int64), np.zeros(size, np.int64)
+    stamps, none = np.full(other_bases[-1] + 1, -1, np.int64), np.empty(0, np.int64)
+    stack, bounds = np.empty(spans.shape[0] + 1, np.int64), np.empty(spans.shape[0] + 1)
+    own_terms = np.empty(kinds.size)
+    for u in range(size):
+        i, mine = units[u, 0], units[u, 1]
+        stamp_agreeing(i, kinds, marks, bases, starts, matches, other_bases, stamps)
+        own[u] = 0.0
+        for k in range(kinds.size):
+            own_terms[k] = true_roots[u, k] * true_roots[u, k]
+            own[u] += own_terms[k] * parameters[k]
+        _nearest_others(
+            i, mine, own_terms, 0.1 * tie, parameters, distances[u], nearest[u], kinds, rules, numbers, marks, other_numbers,
+            other_marks, bases, starts, matches, order, spans, children, ends, codes, holds, lowest, stack, bounds, other_bases,
+            stamps,
+        )  # fmt: skip
+        least, _, _ = descend(
+            i, own[u], False, tie, parameters, mine, kinds, rules, numbers, marks, other_numbers, other_marks, records, bases,
+            starts, matches, order, spans, children, ends, codes, holds, stack, bounds, other_bases, stamps, none,
+        )  # fmt: skip
+        if own[u] <= least + tie * (1.0 + abs(least)):
+            _, found, _ = descend(
+                i, least, True, tie, parameters, mine, kinds, rules, numbers, marks, other_numbers, other_marks, records, bases,
+                starts, matches, order, spans, children, ends, codes, holds, stack, bounds, other_bases, stamps, none,
+            )  # fmt: skip
+            tied[u] = found + records[mine]
+        if surrounded:
+            twins[u], reach[u] = _surrounded(
+                i, mine, own_terms, 0.1 * tie, margin, tie, kinds, rules, numbers, marks, other_numbers, other_marks, records,
+                bases, starts, matches, order, spans, children, ends, codes, holds, stack, other_bases, stamps,
+            )  # fmt: skip
+    return own, nearest, distances, tied, twins, reach

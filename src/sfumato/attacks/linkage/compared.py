@@ -6,7 +6,7 @@ import dataclasses
 import functools
 import math
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 import polars as pl
@@ -22,6 +22,7 @@ from sfumato.errors import SchemaError, SfumatoError
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from sfumato.attacks.crowd import Distinct
     from sfumato.attacks.linkage.files import Files
     from sfumato.core.attack import Scene
     from sfumato.core.schema import Attribute
@@ -256,6 +257,20 @@ class Arrays:
     theirs: Side
     ours: Side
 
+    @functools.cached_property
+    def tree(self) -> tuple[NDArray[Any], ...]:
+        """The tree over the distinct released records, grown once."""
+        grown: tuple[NDArray[Any], ...] = kernels.neighbours.build_tree(
+            self.kinds, self.constants, self.ours.numbers, self.ours.marks
+        )
+        return grown
+
+    @functools.cached_property
+    def lowest(self) -> NDArray[np.int64]:
+        """Per node of the tree the lowest number of its records."""
+        found: NDArray[np.int64] = kernels.neighbours.first_of_nodes(*self.tree[:3])
+        return found
+
     def costs(self, pairs: NDArray[np.int64]) -> NDArray[np.float64]:
         """Per pair of distinct records (the intruder's, the released) what each column costs."""
         left, right = self.theirs, self.ours
@@ -268,7 +283,7 @@ class Arrays:
 
 def arrays_of(files: Files, rules: Sequence[ComparisonRule]) -> Arrays:
     """Put files and rules into arrays; columns that tell most come first, so that far records are given up early."""
-    order = sorted(range(len(rules)), key=lambda k: -_telling(files.columns[k], rules[k]))
+    order = sorted(range(len(rules)), key=lambda k: -_telling(files.ours, k, rules[k]))
     columns, chosen = [files.columns[k] for k in order], [rules[k] for k in order]
     return Arrays(
         tuple(column.name for column in columns),
@@ -289,9 +304,9 @@ def arrays_of(files: Files, rules: Sequence[ComparisonRule]) -> Arrays:
     )  # fmt: skip
 
 
-def _telling(column: Compared, rule: ComparisonRule) -> float:
-    """Roughly what two random cells cost."""
-    shares = np.bincount(column.ours) / max(1, len(column.ours))
+def _telling(ours: Distinct, column: int, rule: ComparisonRule) -> float:
+    """Roughly what two random cells of a column cost."""
+    shares = np.bincount(ours.codes[:, column], weights=ours.records) / max(1, len(ours.kind_of))
     differ = 1.0 - float((shares**2).sum())
     return differ * float(rule.constants[0]) * (2.0 if rule.kind == SQUARE else 1.0)
 

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from sfumato import kernels
+from sfumato.attacks.crowd import Distinct, alike_records, distinct
 from sfumato.attacks.linkage.aggregators import MEAN, Family
 from sfumato.attacks.linkage.compared import Compared, common_columns, compare
 from sfumato.attacks.linkage.search import TIE
@@ -18,15 +18,6 @@ if TYPE_CHECKING:
 
     from sfumato.attacks.linkage.compared import Arrays
     from sfumato.core.attack import Scene
-
-
-@dataclasses.dataclass(frozen=True, eq=False)
-class Distinct:
-    """The distinct records of a file: ``kind_of[i]`` is the one row *i* has, ``codes`` its cells, ``records`` how often it occurs."""
-
-    kind_of: NDArray[np.int64]
-    codes: NDArray[np.int64]
-    records: NDArray[np.int64]
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -48,24 +39,8 @@ def files_of(scene: Scene) -> Files:
     """Read the columns in common and compress either file to its distinct records."""
     columns = tuple(compare(scene, name) for name in common_columns(scene))
     theirs = distinct([column.theirs for column in columns])
-    ours = distinct([column.ours for column in columns])
+    ours = alike_records(scene.pair, [column.name for column in columns])
     return Files(columns, theirs, ours, same_person(scene.intruder.truth, scene.pair.rows))
-
-
-def distinct(codes: Sequence[NDArray[np.int64]]) -> Distinct:
-    """Number records alike that have the same codes, in the order of the codes.
-
-    >>> import numpy as np
-    >>> found = distinct([np.array([1, 0, 1]), np.array([5, 5, 5])])
-    >>> found.kind_of.tolist(), found.codes.tolist(), found.records.tolist()
-    ([1, 0, 1], [[0, 5], [1, 5]], [1, 2])
-    """
-    ids = np.zeros(len(codes[0]), dtype=np.int64)
-    for part in codes:  # numbered anew after each column: the product of all domains may not fit a word
-        width = int(part.max()) + 1 if len(part) else 1
-        _, ids = np.unique(ids * width + part, return_inverse=True)
-    _, first, records = np.unique(ids, return_index=True, return_counts=True)
-    return Distinct(ids, np.column_stack([part[first] for part in codes]), records.astype(np.int64))
 
 
 def same_person(truth: NDArray[np.int64], rows: NDArray[np.int64]) -> NDArray[np.int64]:
@@ -75,7 +50,10 @@ def same_person(truth: NDArray[np.int64], rows: NDArray[np.int64]) -> NDArray[np
     >>> same_person(np.array([2, -1, 0, 2]), np.array([0, 2])).tolist()
     [[0, 1], [2, 0], [3, 1]]
     """
-    order = np.argsort(rows, kind="stable")
+    sought = np.zeros(max(int(rows.max(initial=-1)), int(truth.max(initial=-1))) + 1, dtype=bool)
+    sought[truth[truth >= 0]] = True
+    some = np.flatnonzero(sought[rows])  # of a large release few rows are sought
+    order = some[np.argsort(rows[some], kind="stable")]
     first = np.searchsorted(rows[order], truth, side="left")
     amount = np.where(truth >= 0, np.searchsorted(rows[order], truth, side="right") - first, 0)
     left = np.repeat(np.arange(len(truth)), amount)
@@ -135,15 +113,39 @@ def units_of(files: Files) -> Units:
     return Units(pairs, people.astype(np.int64), files.ours.records[pairs[:, 1]])
 
 
-def look(arrays: Arrays, units: Units, family: Family, parameters: NDArray[np.float64]) -> Look:
-    """Compare every unit with all released records."""
+def look(
+    arrays: Arrays, units: Units, family: Family, parameters: NDArray[np.float64], *, before: Look | None = None
+) -> Look:
+    """Compare every unit with all released records; by a weighted mean, with those that are not plainly too far.
+
+    ``before`` is a look of the same family at the same units: what no parameters change is taken from it.
+    """
     left, right = arrays.theirs, arrays.ours
-    own, others, distances, tied, twins, reach = kernels.linkage.impostors(
-        units.pairs, family.kind, parameters, KEPT, arrays.kinds, arrays.constants, left.numbers, left.marks,
-        right.numbers, right.marks, right.records, left.bases, left.starts, left.matches, right.bases, MARGIN, TIE,
-    )  # fmt: skip
+    files = (left.numbers, left.marks, right.numbers, right.marks, right.records, left.bases, left.starts, left.matches)
+    loops: Any = kernels
+    if family.kind == MEAN:
+        own, others, distances, tied, twins, reach = loops.neighbours.impostors(
+            units.pairs, parameters, KEPT, before is None, roots_of(arrays, units.pairs), arrays.kinds, arrays.constants,
+            *files, *arrays.tree, arrays.lowest, right.bases, MARGIN, TIE,
+        )  # fmt: skip
+        if before is not None:
+            twins, reach = before.twins, before.reach
+    else:
+        own, others, distances, tied, twins, reach = loops.linkage.impostors(
+            units.pairs, family.kind, parameters, KEPT, arrays.kinds, arrays.constants, *files, right.bases, MARGIN, TIE,
+        )  # fmt: skip
     credit = np.where(tied > 0, units.people / np.maximum(1, tied), 0.0)
     return Look(credit, np.asarray(distances[:, 0] >= own + MARGIN), twins, reach, others)
+
+
+def roots_of(arrays: Arrays, pairs: NDArray[np.int64]) -> NDArray[np.float64]:
+    """Signed roots of the differences of pairs of distinct records (the intruder's, the released), a column each."""
+    left, right = arrays.theirs, arrays.ours
+    found: NDArray[np.float64] = kernels.linkage.roots_of(
+        pairs, arrays.kinds, arrays.constants, left.numbers, left.marks, right.numbers, right.marks,
+        left.bases, left.starts, left.matches,
+    )  # fmt: skip
+    return found
 
 
 class Pool:
@@ -157,7 +159,7 @@ class Pool:
         self.arrays, self.units, self.family = arrays, units, family
         self.rows = np.zeros((0, 2), dtype=np.int64)
         self.roots = np.zeros((0, family.columns))
-        self.own_roots = self._roots(units.pairs)
+        self.own_roots = roots_of(arrays, units.pairs)
         self.own_terms = self._terms(self.own_roots)
         self.gains = np.zeros((0, family.width))
         self._looks: dict[tuple[int, bytes], Look] = {}
@@ -175,7 +177,8 @@ class Pool:
         chosen = family or self.family
         key = (chosen.kind, parameters.tobytes())
         if key not in self._looks:
-            self._looks[key] = look(self.arrays, self.units, chosen, parameters)
+            before = next((seen for (kind, _), seen in self._looks.items() if kind == chosen.kind), None)
+            self._looks[key] = look(self.arrays, self.units, chosen, parameters, before=before)
         return self._looks[key]
 
     def first_looks(self, scene: Scene) -> None:
@@ -198,21 +201,15 @@ class Pool:
     def add_rows(self, fresh: NDArray[np.int64]) -> int:
         """Take in pairs (unit, released record); returns how many are new."""
         before = len(self.rows)
-        rows = np.unique(np.concatenate([self.rows, fresh]), axis=0)
+        width = max(1, len(self.arrays.ours.records))
+        keys = np.unique(np.concatenate([self.rows, fresh]) @ np.array([width, 1]))
+        rows = np.column_stack(np.divmod(keys, width))
         if len(rows) > before:
-            roots = self._roots(np.column_stack([self.units.pairs[rows[:, 0], 0], rows[:, 1]]))
+            roots = roots_of(self.arrays, np.column_stack([self.units.pairs[rows[:, 0], 0], rows[:, 1]]))
             gains = self._terms(roots) - self.own_terms[rows[:, 0]]
             told = np.abs(gains).max(axis=1, initial=0.0) > 0.1 * TIE
             self.rows, self.roots, self.gains = rows[told], roots[told], gains[told]
         return len(self.rows) - before
-
-    def _roots(self, pairs: NDArray[np.int64]) -> NDArray[np.float64]:
-        left, right = self.arrays.theirs, self.arrays.ours
-        found: NDArray[np.float64] = kernels.linkage.roots_of(
-            pairs, self.arrays.kinds, self.arrays.constants, left.numbers, left.marks, right.numbers, right.marks,
-            left.bases, left.starts, left.matches,
-        )  # fmt: skip
-        return found
 
     def _terms(self, roots: NDArray[np.float64]) -> NDArray[np.float64]:
         found: NDArray[np.float64] = kernels.linkage.terms_of(self.family.kind, roots, self.family.width)

@@ -11,6 +11,7 @@ import numpy as np
 from pydantic import Field
 
 from sfumato import kernels
+from sfumato.attacks.crowd import distinct
 from sfumato.attacks.linkage.compared import (
     CATEGORY,
     GRADED,
@@ -24,7 +25,7 @@ from sfumato.attacks.linkage.compared import (
     require_linkable,
     sampled_interval,
 )
-from sfumato.attacks.linkage.files import Files, distinct, files_of
+from sfumato.attacks.linkage.files import Files, files_of
 from sfumato.attacks.linkage.search import Credits, linked
 from sfumato.core.attack import Attack, Finding
 from sfumato.core.parameters import parameters

@@ -71,7 +71,8 @@ def _searched(
 ) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
     """Per distinct record the least distance and the records tied at it; 0 records where it was not searched."""
     here, there = (arrays.ours, arrays.theirs) if backwards else (arrays.theirs, arrays.ours)
-    tree = kernels.neighbours.build_tree(arrays.kinds, arrays.constants, there.numbers, there.marks)
+    grow: Any = kernels.neighbours.build_tree
+    tree = grow(arrays.kinds, arrays.constants, there.numbers, there.marks) if backwards else arrays.tree
     search: Any = kernels.neighbours.nearest
     lists = holders(arrays.kinds, there.marks, codes=int(here.matches.max(initial=0)) + 1)
     least, tied = np.full(len(here.records), np.inf), np.zeros(len(here.records), dtype=np.int64)
