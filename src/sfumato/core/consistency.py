@@ -61,17 +61,21 @@ def covering(
     everywhere = {position[TOP]} if TOP in position else set()
     if wildcard and None in position:
         everywhere.add(position[None])
-    known = set().union(*nodes) if nodes else set()
-    ranges = _within_ranges(values, [(c, r) for c, r in enumerate(released) if r not in known and c not in sets], order)
-    found = []
+    covered = set().union(*nodes) if nodes else set()
+    ranges = _within_ranges(
+        values, [(c, r) for c, r in enumerate(released) if r not in covered and c not in sets], order
+    )
+    coverings = []
     for value, above, held in zip(values, nodes, ranges, strict=True):
         if value is None and wildcard:
-            found.append(list(range(len(released))))
+            coverings.append(list(range(len(released))))
             continue
         named = {position[node] for node in above if node in position}
-        found.append(sorted(named | everywhere | held | {code for code, members in sets.items() if members & above}))
-    lengths = [len(codes) for codes in found]
-    flat = [code for codes in found for code in codes]
+        coverings.append(
+            sorted(named | everywhere | held | {code for code, members in sets.items() if members & above})
+        )
+    lengths = [len(codes) for codes in coverings]
+    flat = [code for codes in coverings for code in codes]
     return Covering(np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64), np.array(flat, dtype=np.int64))
 
 
@@ -89,14 +93,14 @@ def _nodes(values: Labels, ladder: Ladder) -> list[set[str | None]]:
 
 def _sets(released: Labels, known: set[str | None]) -> dict[int, set[str | None]]:
     """Released labels that are no node but a list of nodes, by their code."""
-    found: dict[int, set[str | None]] = {}
+    sets: dict[int, set[str | None]] = {}
     for code, label in enumerate(released):
         if label is None or label == TOP or label in known or "," not in label:
             continue
         members: set[str | None] = {part.strip() for part in label.strip("{}").split(",")}
         if members <= known:
-            found[code] = members
-    return found
+            sets[code] = members
+    return sets
 
 
 def _within_ranges(
@@ -105,10 +109,10 @@ def _within_ranges(
     """Per value the codes of those labels that are ranges and hold it."""
     places, reader = places_of(values, order)
     read = [(code, reader(label)) for code, label in labels if label is not None and label != TOP]
-    known = [(code, ends) for code, ends in read if ends is not None]
-    codes = np.array([code for code, _ in known], dtype=np.int64)
-    lows = np.array([ends[0] for _, ends in known], dtype=np.float64)
-    highs = np.array([ends[1] for _, ends in known], dtype=np.float64)
+    ranges = [(code, ends) for code, ends in read if ends is not None]
+    codes = np.array([code for code, _ in ranges], dtype=np.int64)
+    lows = np.array([ends[0] for _, ends in ranges], dtype=np.float64)
+    highs = np.array([ends[1] for _, ends in ranges], dtype=np.float64)
     return [set(codes[(lows <= place) & (place <= highs)].tolist()) for place in places]
 
 
@@ -125,16 +129,16 @@ def consistent(fine: ClassTable, released: ClassTable, coverings: Sequence[Cover
         width = len(
             released.ladders[released.columns.index(name)].labels[released.levels[released.columns.index(name)]]
         )
-        known, beginnings = np.unique(beginnings * width + released.codes(name), return_inverse=True)
+        prefixes, beginnings = np.unique(beginnings * width + released.codes(name), return_inverse=True)
         values = fine.codes(name)[left]
         amounts = cover.starts[values + 1] - cover.starts[values]
         _require_size(int(amounts.sum()))
         source = np.repeat(np.arange(len(left)), amounts)
         within = np.arange(len(source)) - np.repeat(np.cumsum(amounts) - amounts, amounts)
         wanted = reached[source] * width + cover.codes[cover.starts[values][source] + within]
-        at = np.searchsorted(known, wanted)
-        there = at < len(known)
-        there[there] = known[at[there]] == wanted[there]
+        at = np.searchsorted(prefixes, wanted)
+        there = at < len(prefixes)
+        there[there] = prefixes[at[there]] == wanted[there]
         left, reached = left[source[there]], at[there]
     classes = np.empty(len(released), dtype=np.int64)
     classes[beginnings] = np.arange(len(released))
@@ -157,7 +161,7 @@ def coverings_of(
     ``known`` adds, per column, values (with their counts) that the hierarchies were bound to besides those of the fine table:
     some hierarchies are made from the values they see.
     """
-    found = []
+    coverings = []
     for a, name in enumerate(released.columns):
         values = fine.ladders[a].labels[0]
         counts = {**dict.fromkeys(values, 0), **known.get(name, {})}
@@ -166,8 +170,8 @@ def coverings_of(
         wildcard = attribute is not None and attribute.missing is Missing.WILDCARD
         labels = released.ladders[a].labels[released.levels[a]]
         order = attribute.order if attribute else None
-        found.append(covering(values, labels, ladder, wildcard=wildcard, order=order))
-    return found
+        coverings.append(covering(values, labels, ladder, wildcard=wildcard, order=order))
+    return coverings
 
 
 # Originals and what was released of them: who could be whom.
@@ -255,8 +259,8 @@ def pair_up(original: Dataset, released: Dataset, classes: ClassTable, rows: NDA
     original.require(classes.columns)
     kept = original.take(origin_of(released, original))
     fine, fine_rows = count_rows(dataclasses.replace(kept, schema=Schema({})), classes.columns)
-    known = {name: value_counts(original, name) for name in classes.columns}
-    left, right = consistent(fine, classes, coverings_of(fine, classes, released.schema, known))
+    value_tables = {name: value_counts(original, name) for name in classes.columns}
+    left, right = consistent(fine, classes, coverings_of(fine, classes, released.schema, value_tables))
     both, amounts = np.unique(fine_rows * max(1, len(classes)) + rows, return_counts=True)
     wrong = int(amounts[~np.isin(both, left * max(1, len(classes)) + right)].sum())
     if wrong:

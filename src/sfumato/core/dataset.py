@@ -37,10 +37,10 @@ class Known:
     def without(self, changed: Iterable[str]) -> Known:
         """What is still known when some columns hold other values."""
         gone = set(changed)
-        kept = {names: found for names, found in self.classes.items() if not gone & set(names)}
+        kept = {names: counted for names, counted in self.classes.items() if not gone & set(names)}
         return Known(
             {name: encoded for name, encoded in self.codes.items() if name not in gone},
-            {names: [each.without(gone) for each in found] for names, found in kept.items()},
+            {names: [each.without(gone) for each in counted] for names, counted in kept.items()},
         )
 
 
@@ -168,8 +168,8 @@ class Dataset(Described):
         key = ("notebook", name)
         if key not in self.memo:
             self.memo[key] = _missing_and_distinct(self, name)
-        found: tuple[int | None, int | None] = self.memo[key]
-        return found
+        counts: tuple[int | None, int | None] = self.memo[key]
+        return counts
 
     def to_native(self) -> Any:
         """The frame in the user's own kind."""
@@ -194,10 +194,10 @@ class Dataset(Described):
         """One column as codes and labels, encoded once; one with very many labels is not kept. Its counts are of rows."""
         if name in self.known.codes and name in self.columns:
             return self.known.codes[name]
-        found = encode(self.column(name))
-        if len(found.labels) <= MOST_LABELS:
-            self.known.codes[name] = found
-        return found
+        encoding = encode(self.column(name))
+        if len(encoding.labels) <= MOST_LABELS:
+            self.known.codes[name] = encoding
+        return encoding
 
     def _knowing(self, known: Known) -> Self:
         """This table, fresh from a change, with what is still true of its columns."""
@@ -211,7 +211,7 @@ class Dataset(Described):
     def checked(self) -> Dataset:
         """The same dataset, or one error that lists all that does not fit: roles missing, columns unknown, zeros lost."""
         self.schema.check(self.columns, self.source)
-        problems = [told for name in self.schema.attributes if (told := self._zeros_lost(name))]
+        problems = [problem for name in self.schema.attributes if (problem := self._zeros_lost(name))]
         if problems:
             raise SchemaError(problems)
         return self
@@ -234,10 +234,10 @@ class Dataset(Described):
         origin = rows if self.origin is None else self.origin[rows]
         copies = None if self.copies is None else self.copies[rows]
         few = {n: e for n, e in self.known.codes.items() if n in self.columns and len(e.labels) <= len(rows)}
-        known = Known({name: encoded.taken(rows) for name, encoded in few.items()})
+        remembered = Known({name: encoded.taken(rows) for name, encoded in few.items()})
         by_code = bool(few) and self.frame.implementation.is_polars()
-        frame = self._gathered(rows, known) if by_code else self.frame[rows]
-        return dataclasses.replace(self, frame=frame, origin=origin, copies=copies)._knowing(known)
+        frame = self._gathered(rows, remembered) if by_code else self.frame[rows]
+        return dataclasses.replace(self, frame=frame, origin=origin, copies=copies)._knowing(remembered)
 
     def _gathered(self, rows: NDArray[np.int64], known: Known) -> nw.DataFrame[Any]:
         """Some rows of a polars frame, column by column: a gather of codes takes a tenth of the time of one of text."""
@@ -258,21 +258,21 @@ class Dataset(Described):
         if not gone:
             return self
         kept = [n for n in self.columns if n not in gone]  # by item: to polars' drop "*" and "^a$" are patterns
-        made = dataclasses.replace(self, frame=self.frame[kept], schema=self.schema.without(gone))
-        return made._knowing(self.known)
+        smaller = dataclasses.replace(self, frame=self.frame[kept], schema=self.schema.without(gone))
+        return smaller._knowing(self.known)
 
     def with_columns(self, columns: dict[str, pl.Series]) -> Dataset:
         """A dataset in which some columns hold other values, of the same length."""
         fresh = [_series_like(self.frame, name, values) for name, values in columns.items()]
-        made = dataclasses.replace(self, frame=self.frame.with_columns(*fresh))
-        return made._knowing(self.known.without(columns))
+        changed = dataclasses.replace(self, frame=self.frame.with_columns(*fresh))
+        return changed._knowing(self.known.without(columns))
 
     def recoded(self, name: str, labels: Sequence[str | None], codes: NDArray[Any]) -> Dataset:
         """A dataset in which a column holds text: in row *i* the label ``labels[codes[i]]`` (None: missing)."""
-        found = relabelled(codes, labels)
-        made = self.with_columns({name: found.text(name)})
-        made.known.codes[name] = found
-        return made
+        column = relabelled(codes, labels)
+        changed = self.with_columns({name: column.text(name)})
+        changed.known.codes[name] = column
+        return changed
 
     def compacted(self) -> Dataset:
         """A dataset that knows no value but those in its cells.
@@ -280,15 +280,15 @@ class Dataset(Described):
         Categories that no row has (a list of them goes with every column of categories, and rows that were dropped leave
         theirs behind), and what a frame carries besides its values (metadata of Arrow, ``attrs`` of pandas), are gone.
         """
-        made = _compact(self.frame.to_native(), self.frame.implementation)
-        return dataclasses.replace(self, frame=nw.from_native(made, eager_only=True))._knowing(self.known)
+        compact = _compact(self.frame.to_native(), self.frame.implementation)
+        return dataclasses.replace(self, frame=nw.from_native(compact, eager_only=True))._knowing(self.known)
 
 
 def _missing_and_distinct(dataset: Dataset, name: str) -> tuple[int | None, int | None]:
     try:
         values = dataset.column(name)
-        known = values.drop_nans().drop_nulls() if values.dtype.is_float() else values.drop_nulls()
-        return len(values) - len(known), known.n_unique()
+        present = values.drop_nans().drop_nulls() if values.dtype.is_float() else values.drop_nulls()
+        return len(values) - len(present), present.n_unique()
     except (SchemaError, pl.exceptions.PolarsError):  # what cannot be counted must not keep the rest from being shown
         return None, None
 
@@ -315,11 +315,11 @@ def _series_like(frame: nw.DataFrame[Any], name: str, values: pl.Series) -> nw.S
         arrow: nw.Series[Any] = nw.from_native(pa.chunked_array([values.to_arrow()]), series_only=True)
         return arrow.alias(name)
     data = values.to_numpy() if values.dtype.is_numeric() else values.to_list()  # numpy keeps the width of numbers
-    made: nw.Series[Any] = nw.new_series(name, data, backend=frame.implementation)
+    series: nw.Series[Any] = nw.new_series(name, data, backend=frame.implementation)
     nullable = any(parent.__name__ == "BaseMaskedDtype" for parent in type(frame.to_native().dtypes.get(name)).__mro__)
     if nullable and values.dtype.is_numeric():  # pandas calls these types as polars does: Int16, Float32
-        return nw.from_native(made.to_native().astype(str(values.dtype)), series_only=True)
-    return made
+        return nw.from_native(series.to_native().astype(str(values.dtype)), series_only=True)
+    return series
 
 
 def compact(column: pl.Series) -> pl.Series:
@@ -337,13 +337,13 @@ def compact(column: pl.Series) -> pl.Series:
 
 def _compact(frame: Any, implementation: Any) -> Any:
     if implementation.is_pandas():
-        made = frame.copy(deep=False)
-        made.attrs = {}
-        for position, dtype in enumerate(made.dtypes):
+        copy = frame.copy(deep=False)
+        copy.attrs = {}
+        for position, dtype in enumerate(copy.dtypes):
             if dtype == "category":
-                name = made.columns[position]
-                made[name] = made[name].cat.remove_unused_categories()
-        return made
+                name = copy.columns[position]
+                copy[name] = copy[name].cat.remove_unused_categories()
+        return copy
     if implementation.is_pyarrow():
         return _compact_arrow(frame)
     return frame.with_columns(compact(column) for column in frame)

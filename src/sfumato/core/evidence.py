@@ -208,8 +208,8 @@ def judge_all(evidence: Evidence, models: Sequence[Model]) -> tuple[Verdict, ...
 
 def _aligned(counts: Counts, labels: tuple[str | None, ...]) -> Counts:
     """The same counts under another order of labels, extended by those only the counts know."""
-    known = set(labels)
-    union = labels + tuple(name for name in counts.labels if name not in known)
+    labelled = set(labels)
+    union = labels + tuple(name for name in counts.labels if name not in labelled)
     position = {name: i for i, name in enumerate(union)}
     remap = np.array([position[name] for name in counts.labels], dtype=np.int64)
     return Counts(counts.starts, remap[counts.codes] if remap.size else counts.codes, counts.counts, union)

@@ -53,7 +53,7 @@ def require_plain(path: str | os.PathLike[str], *, most: int, what: str) -> None
 
 
 def _require_plain(found: os.stat_result, name: str, most: int, what: str) -> None:
-    kind = next((told for is_kind, told in KINDS if is_kind(found.st_mode)), None)
+    kind = next((words for is_kind, words in KINDS if is_kind(found.st_mode)), None)
     if kind is not None:
         raise UnreadableInput(f"{name}: {what} must be a plain file, and this is {kind}")
     if found.st_size > most:

@@ -54,14 +54,14 @@ def refuse_free_text(dataset: Dataset) -> None:
     What is in such a column nobody can promise, so it is not released by a guess or an oversight: ``free_text: true`` in
     the recipe says that somebody has read it.
     """
-    found = [
+    texts = [
         name
         for name, attribute in dataset.schema.attributes.items()
         if not attribute.has(Role.DIRECT) and not attribute.free_text and is_free_text(dataset.column(name))
     ]
-    if found:
+    if texts:
         raise SchemaError(
-            f"{len(found)} column(s) of {dataset.source.name} hold free text, in which names and places can hide: "
-            f"{', '.join(found)}; give them role 'direct' (they are dropped), or write 'free_text: true' beside the role "
+            f"{len(texts)} column(s) of {dataset.source.name} hold free text, in which names and places can hide: "
+            f"{', '.join(texts)}; give them role 'direct' (they are dropped), or write 'free_text: true' beside the role "
             "if somebody has read them and they may be released"
         )

@@ -200,13 +200,13 @@ def bind(hierarchy: Hierarchy | None, values: Sequence[str | None], counts: Sequ
     level 0 is **not** value *i*: look it up in ``labels[0]``.
     """
     present = [(v, c) for v, c in zip(values, counts, strict=True) if v is not None]
-    known = [v for v, _ in present]
+    values_present = [v for v, _ in present]
     if hierarchy is None:
-        rows: Sequence[tuple[str, ...]] = [(v,) for v in known]
-        paths = Paths(tuple(rows), (dict.fromkeys(known, 1.0),), (dict.fromkeys(known, 0.0),))
+        rows: Sequence[tuple[str, ...]] = [(v,) for v in values_present]
+        paths = Paths(tuple(rows), (dict.fromkeys(values_present, 1.0),), (dict.fromkeys(values_present, 0.0),))
     else:
-        paths = hierarchy.paths(known, [c for _, c in present])
-    return _ladder(paths, missing=len(known) < len(values))
+        paths = hierarchy.paths(values_present, [c for _, c in present])
+    return _ladder(paths, missing=len(values_present) < len(values))
 
 
 def _ladder(paths: Paths, *, missing: bool) -> Ladder:

@@ -52,15 +52,15 @@ class KeyReference:
 
     def read(self) -> bytes:
         """The key."""
-        found = (self._from_file() if self.env is None else self._from_environment()).rstrip(b"\r\n")
-        if len(found) < LEAST_BYTES:
+        key = (self._from_file() if self.env is None else self._from_environment()).rstrip(b"\r\n")
+        if len(key) < LEAST_BYTES:
             raise ParameterError(
-                f"{self.place} holds {len(found)} bytes; a key has at least {LEAST_BYTES}. "
+                f"{self.place} holds {len(key)} bytes; a key has at least {LEAST_BYTES}. "
                 "Make one with 'sfumato vault new-key'"
             )
-        if len(set(found)) < FEWEST_DIFFERENT:
+        if len(set(key)) < FEWEST_DIFFERENT:
             raise ParameterError(f"{self.place} repeats a few bytes: that can be guessed. Make a random key")
-        return found
+        return key
 
     def _from_environment(self) -> bytes:
         value = os.environ.get(str(self.env))
@@ -71,12 +71,12 @@ class KeyReference:
     def _from_file(self) -> bytes:
         try:
             with Path(str(self.file)).open("rb") as handle:
-                found = handle.read(MOST_BYTES + 1)
+                content = handle.read(MOST_BYTES + 1)
         except OSError as error:
             raise ParameterError(f"cannot read {self.place}: {error.strerror}") from None
-        if len(found) > MOST_BYTES:
+        if len(content) > MOST_BYTES:
             raise ParameterError(f"{self.place} is larger than {MOST_BYTES:,} bytes; that is no key")
-        return found
+        return content
 
     def warnings(self) -> tuple[str, ...]:
         """What is unwise about where the key is kept."""

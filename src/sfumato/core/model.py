@@ -111,9 +111,9 @@ class Verdict:
         return f"{'✓' if self.holds else '✗'} {self.promise}: {self.sentence}"
 
     def _repr_html_(self) -> str:
-        told = self.to_dict()
+        fields = self.to_dict()
         heads = ("attained", "required", "failing_classes", "failing_records", "missing_rule")
-        return html_table(repr(self), [head.replace("_", " ") for head in heads], [[told[head] for head in heads]])
+        return html_table(repr(self), [head.replace("_", " ") for head in heads], [[fields[head] for head in heads]])
 
     def to_dict(self) -> dict[str, Any]:
         """The verdict as plain data, without anything per class or per record; what is infinite is None."""

@@ -126,8 +126,8 @@ def _log_leaves(ladder: Ladder, counts: NDArray[np.int64]) -> list[NDArray[np.fl
 def all_values(ladder: Ladder) -> float:
     """The logarithm of the number of values of a column: leaves of its hierarchy or values that occur, missing included."""
     missing = None in ladder.labels[0]
-    known = float(ladder.leaves[-1].max(initial=0.0)) if ladder.top else len(ladder.labels[0]) - missing
-    return math.log(max(1.0, known + missing))
+    values = float(ladder.leaves[-1].max(initial=0.0)) if ladder.top else len(ladder.labels[0]) - missing
+    return math.log(max(1.0, values + missing))
 
 
 def _ambiguity(spread: Spread) -> float:
@@ -361,8 +361,8 @@ class Landscape:
     def position(self, levels: Mapping[str, int]) -> int | None:
         """Which entry is the node with these levels, or None when it is not here."""
         wanted = [levels[name] for name in self.columns]
-        found = np.flatnonzero((self.levels == np.array(wanted, dtype=self.levels.dtype)).all(axis=1))
-        return int(found[0]) if len(found) else None
+        places = np.flatnonzero((self.levels == np.array(wanted, dtype=self.levels.dtype)).all(axis=1))
+        return int(places[0]) if len(places) else None
 
     def best(self, budget: int | None = None) -> int | None:
         """The node a search would choose within a budget, or None when there is none.
@@ -415,8 +415,8 @@ class Landscape:
         points[:, 0] = np.round(points[:, 0], 12)  # what only rounding tells apart is equal
         ties = self.levels[nodes].sum(axis=1)
         order = np.lexsort((ties, *points.T[::-1]))
-        found: NDArray[np.int64] = nodes[kernels.lattice.unbeaten(points, order)]
-        return found[np.lexsort((self.marketer_risk[found], self.score[found]))]
+        front: NDArray[np.int64] = nodes[kernels.lattice.unbeaten(points, order)]
+        return front[np.lexsort((self.marketer_risk[front], self.score[front]))]
 
 
 _SHIFT = (slice(1, None), slice(None, -1))

@@ -32,9 +32,9 @@ def parameters(cls: type[T]) -> type[T]:
     ...
     sfumato.errors.ParameterError: Crowd: k should be greater than or equal to 1
     """
-    made: Any = dataclass(frozen=True, config=ConfigDict(extra="forbid", hide_input_in_errors=True))(cls)
-    validated = made.__init__
-    names = [field.name for field in dataclasses.fields(made)]
+    checked: Any = dataclass(frozen=True, config=ConfigDict(extra="forbid", hide_input_in_errors=True))(cls)
+    validated = checked.__init__
+    names = [field.name for field in dataclasses.fields(checked)]
 
     @functools.wraps(validated)
     def init(self: Any, *args: Any, **kwargs: Any) -> None:
@@ -44,16 +44,16 @@ def parameters(cls: type[T]) -> type[T]:
         try:
             validated(self, **given, **kwargs)
         except ValidationError as error:
-            found = [
+            problems = [
                 problem.removeprefix(f"{cls.__name__}: ") for problem in problems_of(error, names)
             ]  # said once is enough
-            raise ParameterError(f"{cls.__name__}: {'; '.join(found)}") from None
+            raise ParameterError(f"{cls.__name__}: {'; '.join(problems)}") from None
         taken = [name for name, value in {**given, **kwargs}.items() if _taken_for_number(value, getattr(self, name))]
         if taken:
             raise ParameterError(f"{cls.__name__}: {taken[0]} should be a number, not true or false")
 
-    made.__init__ = init
-    return made  # type: ignore[no-any-return]
+    checked.__init__ = init
+    return checked  # type: ignore[no-any-return]
 
 
 def _taken_for_number(given: Any, made: Any) -> bool:
@@ -101,19 +101,19 @@ _NO_SUCH = ("unexpected_keyword_argument", "extra_forbidden")
 
 def problems_of(error: ValidationError, names: Sequence[str] = ()) -> list[str]:
     """What a validation found, one sentence each, without the values given; ``names`` are the parameters there are."""
-    found: dict[str, None] = {}  # a field that may be two things fails twice, and is told once a sentence
+    sentences: dict[str, None] = {}  # a field that may be two things fails twice, and is told once a sentence
     for issue in error.errors(include_url=False, include_input=False):
         where = ".".join(str(part) for part in issue["loc"])
         if issue["type"] in _NO_SUCH:
-            found[f"there is no parameter {where!r}.{did_you_mean(where, names)}".rstrip(".")] = None
+            sentences[f"there is no parameter {where!r}.{did_you_mean(where, names)}".rstrip(".")] = None
             continue
         message = issue["msg"].removeprefix("Value error, ").replace("Input should be", "should be", 1)
         message = IN_OUR_WORDS.get(issue["type"], message).replace("be an instance of Sequence", "be a list")
         if issue["type"] in ("too_short", "too_long"):
             message = message.format_map(issue["ctx"]).replace(" 1 entries", " 1 entry")
         plain = message.startswith(("should", "must"))
-        found[f"{where} {message}".strip() if plain else f"{where}: {message}".lstrip(": ")] = None
-    return list(found)
+        sentences[f"{where} {message}".strip() if plain else f"{where}: {message}".lstrip(": ")] = None
+    return list(sentences)
 
 
 def values_of(value: Any) -> dict[str, Any]:
@@ -165,9 +165,9 @@ class Members(Mapping[str, Any]):
     @classmethod
     def joined(cls, families: Sequence[Members], more: Mapping[str, type]) -> Members:
         """Several families as one, and classes that are loaded already."""
-        made = cls("", {})
-        made._homes = {name: home for each in families for name, home in each._homes.items()} | dict(more)
-        return made
+        together = cls("", {})
+        together._homes = {name: home for each in families for name, home in each._homes.items()} | dict(more)
+        return together
 
     @property
     def given(self) -> dict[str, type]:
@@ -196,7 +196,7 @@ class Members(Mapping[str, Any]):
 
     def called(self, name: str) -> Any:
         """The class that is called so in Python: what a room answers when a name is imported from it."""
-        for known, home in self._homes.items():
+        for spelled, home in self._homes.items():
             if isinstance(home, str) and home.endswith(f":{name}"):
-                return self[known]
+                return self[spelled]
         raise AttributeError(f"module {self._room!r} has no attribute {name!r}")

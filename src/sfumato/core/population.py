@@ -113,11 +113,11 @@ def matched(
     """
     _check(population, classes.columns, schema)
     fine = count_classes(dataclasses.replace(population, schema=Schema({})), classes.columns)
-    known = {name: _known(classes, name, original) for name in classes.columns}
+    originals = {name: _known(classes, name, original) for name in classes.columns}
     for a, name in enumerate(classes.columns):
-        require_same_codes(known[name], fine.ladders[a].labels[0], name, between="the table and the population")
-    people, found = consistent(fine, classes, coverings_of(fine, classes, schema, known))
-    sums = np.bincount(found, weights=fine.records[people], minlength=len(classes)).astype(np.int64)
+        require_same_codes(originals[name], fine.ladders[a].labels[0], name, between="the table and the population")
+    people, classes_of_people = consistent(fine, classes, coverings_of(fine, classes, schema, originals))
+    sums = np.bincount(classes_of_people, weights=fine.records[people], minlength=len(classes)).astype(np.int64)
     lost = np.ones(len(fine), dtype=np.bool_)
     lost[people] = False
     return dataclasses.replace(classes, population=sums), int(fine.records[lost].sum())

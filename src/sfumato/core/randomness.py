@@ -118,6 +118,6 @@ def comparable(column: pl.Series) -> pl.Series:
 
 def placed_back(values: NDArray[np.float64], order: NDArray[np.int64]) -> NDArray[np.float64]:
     """Values given in canonical order, in the order of the rows."""
-    found = np.empty_like(values)
-    found[order] = values
-    return found
+    placed = np.empty_like(values)
+    placed[order] = values
+    return placed

@@ -54,17 +54,17 @@ def range_of_numbers(text: str) -> Range | None:
     alone = number(text)
     if alone is not None:
         return alone, alone
-    if found := _PAIR.fullmatch(text):
-        low, high = float(found[1]), float(found[2])
+    if match := _PAIR.fullmatch(text):
+        low, high = float(match[1]), float(match[2])
         return (low, high) if low <= high else None
-    if found := _BELOW.fullmatch(text):
-        return -math.inf, float(found[1] or found[2])
-    if found := _ABOVE.fullmatch(text):
-        return float(found[1] or found[2]), math.inf
+    if match := _BELOW.fullmatch(text):
+        return -math.inf, float(match[1] or match[2])
+    if match := _ABOVE.fullmatch(text):
+        return float(match[1] or match[2]), math.inf
     if text.startswith("{") and text.endswith("}"):
         members = [number(part) for part in text[1:-1].split(",")]
-        known = [m for m in members if m is not None]
-        return (min(known), max(known)) if known and len(known) == len(members) else None
+        numbers = [m for m in members if m is not None]
+        return (min(numbers), max(numbers)) if numbers and len(numbers) == len(members) else None
     return None
 
 
@@ -96,8 +96,8 @@ def range_in_order(text: str, ranks: Mapping[str, float]) -> Range | None:
         if text[:cut] in ranks and text[cut + 2 :] in ranks:
             return ranks[text[:cut]], ranks[text[cut + 2 :]]
     parts = [ranks.get(part.strip()) for part in text.strip("{}").split(",")]
-    known = [part for part in parts if part is not None]
-    return (min(known), max(known)) if known and len(known) == len(parts) else None
+    ends = [part for part in parts if part is not None]
+    return (min(ends), max(ends)) if ends and len(ends) == len(parts) else None
 
 
 def places_of(
@@ -115,7 +115,7 @@ def places_of(
         ranks = {value: float(rank) for rank, value in enumerate(order)}
         return [math.nan if v is None else ranks.get(v, math.nan) for v in values], partial(range_in_order, ranks=ranks)
     for place, read in ((number, range_of_numbers), (day, range_of_days)):
-        found = [None if v is None else place(v) for v in values]
-        if all(f is not None or v is None for f, v in zip(found, values, strict=True)):
-            return [math.nan if f is None else f for f in found], read
+        places = [None if v is None else place(v) for v in values]
+        if all(f is not None or v is None for f, v in zip(places, values, strict=True)):
+            return [math.nan if f is None else f for f in places], read
     return [math.nan] * len(values), lambda text: None

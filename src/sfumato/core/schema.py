@@ -156,11 +156,11 @@ class Schema:
     @classmethod
     def from_roles(cls, roles: Mapping[str, str | Iterable[str]]) -> Schema:
         """Build from ``{role: column or columns}``; a column named under several roles has them all."""
-        found: dict[str, list[Role]] = {}
+        roles_of: dict[str, list[Role]] = {}
         for role, columns in roles.items():
             for column in [columns] if isinstance(columns, str) else columns:
-                found.setdefault(column, []).append(_member(Role, role, "role"))
-        return cls({column: Attribute(tuple(given)) for column, given in found.items()})
+                roles_of.setdefault(column, []).append(_member(Role, role, "role"))
+        return cls({column: Attribute(tuple(given)) for column, given in roles_of.items()})
 
     def columns(self, role: Role) -> tuple[str, ...]:
         """Names of the columns that play a role, in table order."""

@@ -60,17 +60,17 @@ class Intake:
         for name in ("header", "rename_duplicates"):
             if not isinstance(getattr(self, name), bool | None):
                 raise ParameterError(f"{name} must be true or false")
-        for name, known in TEXT_RULES.items():
-            if getattr(self, name) not in (None, *known):
-                raise ParameterError(f"{name} must be {known[0]} or left out")
+        for name, allowed in TEXT_RULES.items():
+            if getattr(self, name) not in (None, *allowed):
+                raise ParameterError(f"{name} must be {allowed[0]} or left out")
 
     @classmethod
     def of(cls, given: Mapping[str, Any]) -> Intake:
         """From options by name, as :func:`sfumato.read` takes them; unknown ones are refused."""
-        known = [field.name for field in dataclasses.fields(cls)]
-        unknown = [str(name) for name in given if name not in known]
+        names = [field.name for field in dataclasses.fields(cls)]
+        unknown = [str(name) for name in given if name not in names]
         if unknown:
-            raise ParameterError(f"reading has no option {unknown[0]!r}.{did_you_mean(unknown[0], known)}")
+            raise ParameterError(f"reading has no option {unknown[0]!r}.{did_you_mean(unknown[0], names)}")
         return cls(**given)
 
     @classmethod
@@ -127,18 +127,18 @@ class Intake:
         >>> Intake(missing_values=("NA", -9), unicode="nfc").sentences()
         ['The codes NA, -9 were read as missing values.', 'Text was compared after Unicode normalisation (NFC).']
         """
-        told = []
+        sentences = []
         if self.missing_values:
-            told.append(f"The codes {', '.join(map(str, self.missing_values))} were read as missing values.")
+            sentences.append(f"The codes {', '.join(map(str, self.missing_values))} were read as missing values.")
         single = [column for column, codes in self.missing_in.items() if codes]
         if single:
-            told.append(f"Codes of their own were read as missing values in {', '.join(single)}.")
+            sentences.append(f"Codes of their own were read as missing values in {', '.join(single)}.")
         ways = [
             words
             for name, words in (("unicode", "Unicode normalisation (NFC)"), ("blanks", "leaving out outer blanks"))
             if getattr(self, name) is not None
         ]
-        return [*told, *([f"Text was compared after {' and '.join(ways)}."] if ways else [])]
+        return [*sentences, *([f"Text was compared after {' and '.join(ways)}."] if ways else [])]
 
 
 def checked_codes(given: Any) -> tuple[Code, ...]:
@@ -230,21 +230,21 @@ def lacking(columns: Sequence[str], source: Source, asked: Iterable[str], said: 
     if not missing:
         return []
     if not confirmed(columns, source, {*wanted, *said}):
-        found = f"{len(wanted) - len(missing):,} of the {len(wanted):,} asked for are among its {len(columns):,}"
-        return [f"{source.name} has no {_named(missing)}: {found}; {ASK}"]
+        share = f"{len(wanted) - len(missing):,} of the {len(wanted):,} asked for are among its {len(columns):,}"
+        return [f"{source.name} has no {_named(missing)}: {share}; {ASK}"]
     hints = {name: nearest(str(name), columns) for name in missing}
     alike = [name for name in missing if not hints[name]]
-    told = [f"{source.name} has no {_named(alike)}"] if alike else []
-    return told + [f"{source.name} has no column {name!r}.{hint}" for name, hint in hints.items() if hint]
+    sentences = [f"{source.name} has no {_named(alike)}"] if alike else []
+    return sentences + [f"{source.name} has no column {name!r}.{hint}" for name, hint in hints.items() if hint]
 
 
 def without_role(columns: Sequence[str], source: Source, said: Iterable[str], roles: str) -> list[str]:
     """A sentence about the columns of which nothing was said: by name, or by position where they cannot be named."""
-    known = set(said)
-    left = [i for i, name in enumerate(columns, start=1) if name not in known]
+    decided = set(said)
+    left = [i for i, name in enumerate(columns, start=1) if name not in decided]
     if not left:
         return []
-    which = _named([columns[i - 1] for i in left]) if confirmed(columns, source, known) else placed(left)
+    which = _named([columns[i - 1] for i in left]) if confirmed(columns, source, decided) else placed(left)
     have = "have no role; give each" if len(left) > 1 else "has no role; give it"
     return [f"{which} of {source.name} {have} one ({roles}), 'plain' if it is none of the others"]
 

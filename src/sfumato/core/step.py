@@ -372,7 +372,7 @@ class Masked(Plan):
 
     def applied(self, dataset: Dataset) -> Dataset:
         """The dataset with the new values in place."""
-        made = dataset.with_columns(dict(self.columns)) if self.columns else dataset
+        masked = dataset.with_columns(dict(self.columns)) if self.columns else dataset
         for name, attribute in self.attributes.items():
-            made = made.with_attribute(name, attribute)
-        return made if self.rows is None else made.take(self.rows)
+            masked = masked.with_attribute(name, attribute)
+        return masked if self.rows is None else masked.take(self.rows)

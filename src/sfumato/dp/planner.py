@@ -128,8 +128,8 @@ def expected_error(
         raise ParameterError(f"a {statistic} needs the bounds of its column")
     loss, whom = PrivacyLoss.of(epsilon=epsilon), relation or Relation()
     if statistic == "quantile":
-        found = chooser(0.5, grid(bounds or (0.0, 1.0), candidates), whom, loss, cells=groups)
-        return found.rank_error(1 - CONFIDENCE) / rows
+        chosen = chooser(0.5, grid(bounds or (0.0, 1.0), candidates), whom, loss, cells=groups)
+        return chosen.rank_error(1 - CONFIDENCE) / rows
     return _half_width(statistic, loss, rows, value, bounds or (0.0, 1.0), whom, groups)
 
 
@@ -142,16 +142,16 @@ def _half_width(
     relation: Relation,
     groups: int,
 ) -> float:
-    made = made_of(statistic, bounds)
-    noises = noises_of(made, relation, loss, cells=groups)
-    tails = [n.tail(failure(len(noises))) * t.step for n, t in zip(noises, made.totals, strict=True)]
+    parts = made_of(statistic, bounds)
+    noises = noises_of(parts, relation, loss, cells=groups)
+    tails = [n.tail(failure(len(noises))) * t.step for n, t in zip(noises, parts.totals, strict=True)]
     middle, half = sum(bounds) / 2, (bounds[1] - bounds[0]) / 2
     guess = middle if value is None else value
     if statistic == "variance":  # taken to lie around the middle
         shape = [rows, 0.0, rows * ((half * half / 3 if value is None else value) - half * half / 2)]
     else:
         shape = {"count": [rows], "sum": [guess], "mean": [rows, rows * (guess - middle)]}[statistic]
-    estimate = made.combine([np.array([total]) for total in shape], tails)
+    estimate = parts.combine([np.array([total]) for total in shape], tails)
     return float(estimate.high[0] - estimate.low[0]) / 2
 
 
@@ -197,11 +197,11 @@ def choices(
     ε = 1: somebody ... can be 73.1% sure; the answer is within ±3 (0.3%)
     """
     size = _size(statistic, rows, value)
-    found = []
+    ways = []
     for epsilon in epsilons:
         error = expected_error(statistic, epsilon, rows=rows, value=value, **known)
-        found.append(Choice(float(epsilon), belief_after(epsilon), success(epsilon), error, error / size))
-    return tuple(found)
+        ways.append(Choice(float(epsilon), belief_after(epsilon), success(epsilon), error, error / size))
+    return tuple(ways)
 
 
 def _size(statistic: str, rows: float, value: float | None) -> float:

@@ -171,9 +171,9 @@ class Session:
         with self._reply():
             asked = questions(statement, self.table.declared, self.ledger.terms.dataset)
             part = PrivacyLoss.of(epsilon, rho).divided(len(asked))
-            found = self._answers([(question, part) for _, question in asked], fresh=fresh)
+            answers = self._answers([(question, part) for _, question in asked], fresh=fresh)
             names = (name for name, _ in asked)
-            return tuple(dataclasses.replace(one, label=name) for one, name in zip(found, names, strict=True))
+            return tuple(dataclasses.replace(one, label=name) for one, name in zip(answers, names, strict=True))
 
     @property
     def spent(self) -> float:
@@ -215,16 +215,18 @@ class Session:
 
     def _answers(self, asked: Sequence[tuple[Question, PrivacyLoss]], *, fresh: bool) -> tuple[Answer, ...]:
         """All questions are paid for, or none is; then all are answered."""
-        known, relation = self.table.declared, self.ledger.terms.relation
-        plans = {q.key(known, relation, loss): planned(q, known, relation, loss) for q, loss in asked}
+        declared_columns, relation = self.table.declared, self.ledger.terms.relation
+        plans = {
+            q.key(declared_columns, relation, loss): planned(q, declared_columns, relation, loss) for q, loss in asked
+        }
         with self.ledger.hold() as book:
             old = {} if fresh else {key: book.answers[key] for key in plans if key in book.answers}
             new = {key: plan for key, plan in plans.items() if key not in old}
             book.spend({key: (str(plan.question), plan.loss) for key, plan in new.items()})
-            made = self._computed(new)
-            book.record({key: answer.to_dict() for key, answer in made.items()})
+            answers = self._computed(new)
+            book.record({key: answer.to_dict() for key, answer in answers.items()})
         repeated = {key: dataclasses.replace(Answer.from_dict(plain), repeated=True) for key, plain in old.items()}
-        return tuple({**made, **repeated}[q.key(known, relation, loss)] for q, loss in asked)
+        return tuple({**answers, **repeated}[q.key(declared_columns, relation, loss)] for q, loss in asked)
 
     def _computed(self, plans: Mapping[str, PlannedQuestion]) -> dict[str, Answer]:
         """All noise first; then the data."""
@@ -298,14 +300,14 @@ def session(
     undecided = dataset.schema.undecided(dataset.source.name)
     if undecided:  # one of these columns may name persons with several rows
         raise SchemaError(undecided)
-    known = declared(dataset.schema, bounds=bounds, domains=domains, missing=missing)
-    require_declared(dataset, known)
+    declarations = declared(dataset.schema, bounds=bounds, domains=domains, missing=missing)
+    require_declared(dataset, declarations)
     waiting = Quantum(quantum) if isinstance(quantum, int | float) else quantum
     book = _ledger(dataset, ledger, budget, name, protects, neighbours, contributions)
     relation = book.terms.relation
     if relation.protects != ROW:
         dataset.require([relation.protects])
-    return Session(DeclaredTable.of(dataset, known, relation), book, waiting)
+    return Session(DeclaredTable.of(dataset, declarations, relation), book, waiting)
 
 
 def _ledger(

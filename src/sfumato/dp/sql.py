@@ -155,10 +155,12 @@ def _require_known(select: Any) -> None:
 def _require_qualifiers(select: Any) -> None:
     """Refuse columns of another table: a qualifier is the name of the table, or its alias where it has one."""
     table = select.args["from_"].this
-    known = (table.alias or table.name).lower()
+    qualifier = (table.alias or table.name).lower()
     for column in select.walk():
-        if type(column).__name__ == "Column" and column.table and column.table.lower() != known:
-            raise _outside(f"the qualifier {column.table!r}", f"write {known}.{column.name}, or {column.name} alone")
+        if type(column).__name__ == "Column" and column.table and column.table.lower() != qualifier:
+            raise _outside(
+                f"the qualifier {column.table!r}", f"write {qualifier}.{column.name}, or {column.name} alone"
+            )
 
 
 def _spoken(part: str) -> str:

@@ -121,9 +121,9 @@ def _variance(bounds: tuple[float, float]) -> Statistic:
         value = np.clip(square / np.maximum(rows, 1), -most / 2, most / 2) + most / 2 - mean**2
         low = low_square + most / 2 - np.maximum(low_mean**2, high_mean**2)
         high = high_square + most / 2 - least
-        found = [np.clip(part, 0, most) * _bessel(at) for part, at in ((value, rows), (low, rows + tails[0]))]
+        variances = [np.clip(part, 0, most) * _bessel(at) for part, at in ((value, rows), (low, rows + tails[0]))]
         top = np.clip(high, 0, most) * _bessel(rows - tails[0])
-        return Estimate(found[0], np.minimum(found[1], found[0]), np.maximum(top, found[0]))
+        return Estimate(variances[0], np.minimum(variances[1], variances[0]), np.maximum(top, variances[0]))
 
     return Statistic((ROWS, centred, squares), combine)
 
@@ -196,8 +196,8 @@ class PlannedQuestion:
         cells = len(self.groups)
         values, cell = scan(self.question, table, cells)
         if self.chooser is not None:
-            found = self.chooser.choose(values, cell, cells, self.drawn[0])
-            return self._answer(found, None, None)
+            chosen = self.chooser.choose(values, cell, cells, self.drawn[0])
+            return self._answer(chosen, None, None)
         return self._combined(values, cell)
 
     def _combined(self, values: NDArray[np.float64], cell: NDArray[np.int64]) -> Answer:
@@ -240,11 +240,11 @@ def planned(question: Question, declared: Declared, relation: Relation, loss: Pr
     bounds = WITHOUT_BOUNDS if question.column is None else declared.bounds_of(question.column)
     if question.statistic == "quantile":
         level, values = question.level or 0.5, question.candidates or bounds
-        found = chooser(level, values, relation, loss, cells=len(groups))
-        return PlannedQuestion(question, relation, loss, groups, None, (), found)
-    made = statistic(question.statistic, bounds)
-    noises = noises_of(made, relation, loss, cells=len(groups))
-    return PlannedQuestion(question, relation, loss, groups, made, noises, None)
+        quantile = chooser(level, values, relation, loss, cells=len(groups))
+        return PlannedQuestion(question, relation, loss, groups, None, (), quantile)
+    parts = statistic(question.statistic, bounds)
+    noises = noises_of(parts, relation, loss, cells=len(groups))
+    return PlannedQuestion(question, relation, loss, groups, parts, noises, None)
 
 
 def noises_of(made: Statistic, relation: Relation, loss: PrivacyLoss, *, cells: int) -> tuple[Noise, ...]:

@@ -148,8 +148,8 @@ class Relation:
 
     def __post_init__(self) -> None:
         if self.neighbours not in NEIGHBOURS:
-            known = did_you_mean(str(self.neighbours), NEIGHBOURS)
-            raise ParameterError(f"neighbours must be add_remove or change_one.{known}")
+            hint = did_you_mean(str(self.neighbours), NEIGHBOURS)
+            raise ParameterError(f"neighbours must be add_remove or change_one.{hint}")
         if type(self.contributions) is not int or self.contributions < 1:
             raise ParameterError("contributions, the rows of one unit that count, must be a whole number from 1")
         if self.protects == ROW and self.contributions != 1:
@@ -217,16 +217,16 @@ class DeclaredTable:
         if column not in self.memo:
             bounds = self.declared.bounds_of(column)
             self.memo[column] = _bounded(self.dataset.column(column), bounds, self.declared.missing.get(column))
-        found: tuple[NDArray[np.float64], NDArray[np.bool_]] = self.memo[column]
-        return found
+        clipped: tuple[NDArray[np.float64], NDArray[np.bool_]] = self.memo[column]
+        return clipped
 
     def codes(self, column: str) -> NDArray[np.int64]:
         """The places of the values of a column in its domain; what is outside has the number after the last."""
         if column not in self.memo:
             domain = self.declared.domain_of(column)
             self.memo[column] = _placed(self.dataset.column(column), domain, self.declared.missing.get(column))
-        found: NDArray[np.int64] = self.memo[column]
-        return found
+        places: NDArray[np.int64] = self.memo[column]
+        return places
 
 
 def require_declared(dataset: Dataset, declared: Declared) -> None:
@@ -283,8 +283,8 @@ def _placed(column: pl.Series, domain: tuple[str, ...], default: float | str | N
         places = _placed_numbers(column, domain)
     else:
         words = column.cast(pl.String)
-        known = pl.Series(list(domain), dtype=pl.String)
-        found = words.replace_strict(known, pl.Series(range(outside)), default=outside, return_dtype=pl.Int64)
+        listed = pl.Series(list(domain), dtype=pl.String)
+        found = words.replace_strict(listed, pl.Series(range(outside)), default=outside, return_dtype=pl.Int64)
         places = found.fill_null(outside).to_numpy()
         # '33.0' is '33' here as it is in a column of numbers: one odd word elsewhere in the column must not change that
         places = np.where(places == outside, _placed_numbers(words, domain), places)
@@ -298,8 +298,8 @@ def _placed(column: pl.Series, domain: tuple[str, ...], default: float | str | N
 
 def _placed_numbers(column: pl.Series, domain: tuple[str, ...]) -> NDArray[np.int64]:
     """Places of numbers: 33.0 in the table is '33' in the domain."""
-    known = [(number, place) for place, word in enumerate(domain) if math.isfinite(number := _as_number(word))]
-    ranked, places = np.array([*sorted(known), (math.inf, len(domain))]).T
+    numbers = [(number, place) for place, word in enumerate(domain) if math.isfinite(number := _as_number(word))]
+    ranked, places = np.array([*sorted(numbers), (math.inf, len(domain))]).T
     values = _as_floats(column)
     at = np.minimum(np.searchsorted(ranked, values), len(ranked) - 1)
     return np.where(ranked[at] == values, places[at], len(domain)).astype(np.int64)

@@ -181,8 +181,8 @@ class Binned:
     def after(self) -> NDArray[np.float64]:
         """Share of the released records in each bin, generalised cells spread out."""
         counts = np.bincount(self.released, minlength=len(self.spread))
-        found: NDArray[np.float64] = counts @ self.spread / max(1, len(self.released))
-        return found
+        expected: NDArray[np.float64] = counts @ self.spread / max(1, len(self.released))
+        return expected
 
     @property
     def distance(self) -> float:
@@ -207,12 +207,12 @@ def binned(pair: Pair, column: str, most: int = MOST_BINS, *, fewest: int = 1, e
 
 def _span(reading: Reading) -> tuple[float, float, NDArray[np.float64]]:
     """The 1st and the 99th percentile of the known values, or the ends where these are one, and the values."""
-    known = reading.places[reading.original]
-    known = known[np.isfinite(known)]
-    low, high = np.quantile(known, [0.01, 0.99]) if known.size else (0.0, 1.0)
+    places = reading.places[reading.original]
+    places = places[np.isfinite(places)]
+    low, high = np.quantile(places, [0.01, 0.99]) if places.size else (0.0, 1.0)
     if high <= low:
-        low, high = (known.min(), known.max()) if known.size else (0.0, 1.0)
-    return float(low), float(high), known
+        low, high = (places.min(), places.max()) if places.size else (0.0, 1.0)
+    return float(low), float(high), places
 
 
 def _even(reading: Reading, most: int) -> tuple[NDArray[np.float64], list[str]]:
@@ -224,10 +224,10 @@ def _even(reading: Reading, most: int) -> tuple[NDArray[np.float64], list[str]]:
 
 def _round(reading: Reading, most: int) -> tuple[NDArray[np.float64], list[str]]:
     """Bins with round borders, and one border where values lie beyond."""
-    low, high, known = _span(reading)
-    whole = bool(np.all(known == np.floor(known)))
+    low, high, places = _span(reading)
+    whole = bool(np.all(places == np.floor(places)))
     edges = number_edges(*((float(np.floor(low)), float(np.ceil(high))) if whole else (low, high)), most, whole=whole)
-    beyond = {"below": bool((known < edges[0]).any()), "above": bool((known >= edges[-1]).any())}
+    beyond = {"below": bool((places < edges[0]).any()), "above": bool((places >= edges[-1]).any())}
     return np.array(edges), number_names(edges, whole=whole, **beyond)
 
 
@@ -248,22 +248,22 @@ def _by_number(reading: Reading, edges: NDArray[np.float64], names: Sequence[str
 
 def _overlap(edges: NDArray[np.float64], low: NDArray[np.float64], high: NDArray[np.float64]) -> NDArray[np.float64]:
     """Per range how it lies over bins, the outer ones reaching to infinity; nothing for what lies nowhere."""
-    found = np.zeros((len(low), len(edges) - 1))
+    shares = np.zeros((len(low), len(edges) - 1))
     points = np.flatnonzero(high <= low)
-    found[points, np.clip(np.searchsorted(edges, low[points], side="right") - 1, 0, len(edges) - 2)] = 1.0
+    shares[points, np.clip(np.searchsorted(edges, low[points], side="right") - 1, 0, len(edges) - 2)] = 1.0
     wide = np.flatnonzero(high > low)
     outer = np.concatenate([[-np.inf], edges[1:-1], [np.inf]])
     start, end = low[wide, None], high[wide, None]
-    found[wide] = np.clip(np.minimum(outer[1:], end) - np.maximum(outer[:-1], start), 0, None) / (end - start)
-    return found
+    shares[wide] = np.clip(np.minimum(outer[1:], end) - np.maximum(outer[:-1], start), 0, None) / (end - start)
+    return shares
 
 
 def _by_value(reading: Reading, most: int, fewest: int) -> Binned:
     """A bin for each of the most frequent values, in the order of the line where there is one, and one for all others."""
     counts = np.bincount(reading.original, minlength=len(reading.values))
-    known = [v for v in range(len(reading.values)) if reading.values[v] is not None and counts[v] >= fewest]
+    frequent = [v for v in range(len(reading.values)) if reading.values[v] is not None and counts[v] >= fewest]
     common = sorted(
-        sorted(known, key=lambda v: (-counts[v], str(reading.values[v])))[:most], key=lambda v: _place(reading, v)
+        sorted(frequent, key=lambda v: (-counts[v], str(reading.values[v])))[:most], key=lambda v: _place(reading, v)
     )
     names = (*(str(reading.values[v]) for v in common), OTHERS, MISSING)
     bin_of = np.full(len(reading.values), len(common), dtype=np.int64)
@@ -296,9 +296,9 @@ def _sets(reading: Reading) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     if reading.scale == "category":
         return reading.starts, reading.members
     ends = zip(reading.low - 1e-9, reading.high + 1e-9, strict=True)
-    found = [np.flatnonzero((reading.places >= low) & (reading.places <= high)) for low, high in ends]
-    starts = np.concatenate([[0], np.cumsum([len(values) for values in found])]).astype(np.int64)
-    return starts, np.concatenate([np.zeros(0, dtype=np.int64), *found])
+    members = [np.flatnonzero((reading.places >= low) & (reading.places <= high)) for low, high in ends]
+    starts = np.concatenate([[0], np.cumsum([len(values) for values in members])]).astype(np.int64)
+    return starts, np.concatenate([np.zeros(0, dtype=np.int64), *members])
 
 
 def _without_unused(
@@ -337,11 +337,11 @@ def _spread_table(one: Binned, other: Binned) -> NDArray[np.float64]:
     shape = (len(one.spread), len(other.spread))
     if shape[0] * shape[1] <= MOST_CELLS:
         return np.asarray(one.spread.T @ _table(one.released, other.released, shape) @ other.spread)
-    found = np.zeros((len(one.names), len(other.names)))
+    table = np.zeros((len(one.names), len(other.names)))
     for at in range(0, len(one.released), AT_ONCE):  # row by row: a table of all kinds of cells would fill the memory
         some = slice(at, at + AT_ONCE)
-        found += one.spread[one.released[some]].T @ other.spread[other.released[some]]
-    return found
+        table += one.spread[one.released[some]].T @ other.spread[other.released[some]]
+    return table
 
 
 def _table(one: NDArray[np.int64], other: NDArray[np.int64], shape: tuple[int, int]) -> NDArray[np.float64]:

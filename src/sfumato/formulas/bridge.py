@@ -183,13 +183,13 @@ class BucketPlan:
     def sentences(self) -> list[str]:
         """The plan in plain words."""
         many, most = self.bucket_sizes[-1], self.bucket_sizes[0]
-        told = [f"Confidential values go into {self.buckets} buckets of {_span(many, most)} records."]
+        sentences = [f"Confidential values go into {self.buckets} buckets of {_span(many, most)} records."]
         if not self.feasible:
-            told.append(f"No class of {self.k:,} can be made of {self.n:,} records: lower k.")
-            return told
+            sentences.append(f"No class of {self.k:,} can be made of {self.n:,} records: lower k.")
+            return sentences
         sizes = self.class_sizes
         return [
-            *told,
+            *sentences,
             f"{self.classes:,} classes of {_span(min(sizes), max(sizes))} records share them out within a factor of {self.t:g}.",
             f"A class can be as far from the table as a factor of {self.farthest:.4g}; the least t these sizes could meet is {self.nearest:.4g}.",
             f"That limits what a release tells about somebody like ε = {implied_epsilon(self.t)}.",

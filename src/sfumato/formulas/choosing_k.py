@@ -85,16 +85,19 @@ class ChosenK:
 
     def sentences(self) -> list[str]:
         """Both readings in plain words."""
-        found = [f"Strictly: k = {self.strict:,}, because {_compared(self.strict, self.risk)}.", self._in_practice()]
-        found += [
+        sentences = [
+            f"Strictly: k = {self.strict:,}, because {_compared(self.strict, self.risk)}.",
+            self._in_practice(),
+        ]
+        sentences += [
             f"{one.name}: risk {one.risk:g} taken as k = {one.k} ({one.source}; {one.seen})." for one in self.published
         ]
         if self.sample is not None:
-            found.append(
+            sentences.append(
                 f"If nobody knows who is in the file: k = {self.sample:,}, when its {self.records:,} records are a random sample "
                 f"of {self.population:,} people. That is an estimate; the model k_map with a population table is a promise."
             )
-        return found
+        return sentences
 
     def _in_practice(self) -> str:
         reading = "In practice" if self.published else "To the nearest whole number"

@@ -161,10 +161,10 @@ def whole_counts(sizes: Sequence[int], buckets: Sequence[int], low: Counts, high
     heads = np.concatenate([np.arange(rows), rows + j, np.full(columns, sink)])
     room = np.concatenate([out, np.minimum(high - low, out[:, None]).ravel(), into]).astype(np.int32)
     network = csr_array((room, (tails, heads)), shape=(sink + 1, sink + 1))
-    found = maximum_flow(network, source, sink)
-    if found.flow_value != out.sum():
+    flow = maximum_flow(network, source, sink)
+    if flow.flow_value != out.sum():
         return None
-    return low + np.asarray(found.flow[:rows, rows:source].toarray(), dtype=np.int64)
+    return low + np.asarray(flow.flow[:rows, rows:source].toarray(), dtype=np.int64)
 
 
 def require_factor(t: float) -> None:

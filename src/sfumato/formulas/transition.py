@@ -25,17 +25,17 @@ TOLERANCE = 1e-9
 def checked_matrix(matrix: Any) -> Floats:
     """A square matrix of probabilities whose rows add up to 1; anything else is refused."""
     try:
-        found = np.array(matrix, dtype=np.float64)
+        square = np.array(matrix, dtype=np.float64)
     except (TypeError, ValueError):
         raise ParameterError("a transition matrix holds numbers, as many in each row as there are rows") from None
-    if found.ndim != 2 or found.shape[0] != found.shape[1] or not found.size:
+    if square.ndim != 2 or square.shape[0] != square.shape[1] or not square.size:
         raise ParameterError("a transition matrix is square: one row and one column for each value")
-    if not (found >= 0).all():
+    if not (square >= 0).all():
         raise ParameterError("a transition matrix holds probabilities; some entries are negative or missing")
-    wrong = int((np.abs(found.sum(axis=1) - 1) > TOLERANCE * len(found)).sum())
+    wrong = int((np.abs(square.sum(axis=1) - 1) > TOLERANCE * len(square)).sum())
     if wrong:
-        raise ParameterError(f"the rows of a transition matrix add up to 1; {wrong} of {len(found)} do not")
-    return found
+        raise ParameterError(f"the rows of a transition matrix add up to 1; {wrong} of {len(square)} do not")
+    return square
 
 
 def uniform_matrix(size: int, retain: float) -> Floats:
@@ -107,8 +107,8 @@ def local_epsilon(matrix: Any) -> float:
     >>> local_epsilon([[1, 0], [.5, .5]])
     inf
     """
-    found = checked_matrix(matrix)
-    most, least = found.max(axis=0), found.min(axis=0)
+    square = checked_matrix(matrix)
+    most, least = square.max(axis=0), square.min(axis=0)
     if (least[most > 0] == 0).any():
         return math.inf
     return float((np.log(most[most > 0]) - np.log(least[most > 0])).max())
@@ -125,11 +125,11 @@ def estimate_frequencies(released_counts: Any, matrix: Any) -> Floats:
     >>> estimate_frequencies([40, 60], [[.75, .25], [.25, .75]]).round(6).tolist()
     [30.0, 70.0]
     """
-    found, counts = checked_matrix(matrix), np.asarray(released_counts, dtype=np.float64)
-    if counts.shape != (len(found),):
-        raise ParameterError(f"there must be one count for each of the {len(found)} values of the matrix")
-    if np.linalg.cond(found) > 1e12:
+    square, counts = checked_matrix(matrix), np.asarray(released_counts, dtype=np.float64)
+    if counts.shape != (len(square),):
+        raise ParameterError(f"there must be one count for each of the {len(square)} values of the matrix")
+    if np.linalg.cond(square) > 1e12:
         raise ParameterError(
             "this transition matrix forgets the original values: frequencies cannot be estimated from it"
         )
-    return np.asarray(np.linalg.solve(found.T, counts), dtype=np.float64)
+    return np.asarray(np.linalg.solve(square.T, counts), dtype=np.float64)

@@ -316,10 +316,10 @@ def population_uniques(class_sizes: ArrayLike, fraction: float, estimator: Estim
 def _estimate(sample: Frequencies, estimator: Estimator) -> tuple[float, str]:
     simple = zayatz(sample)
     wanted = ("pitman" if sample.fraction <= 0.1 else "snb") if estimator == "dankar" else estimator
-    found = {"pitman": pitman, "snb": slide_negative_binomial}[wanted](sample) if wanted != "zayatz" else None
-    if found is None or (estimator == "dankar" and wanted == "snb" and simple < found):
+    fitted = {"pitman": pitman, "snb": slide_negative_binomial}[wanted](sample) if wanted != "zayatz" else None
+    if fitted is None or (estimator == "dankar" and wanted == "snb" and simple < fitted):
         return simple, "zayatz"
-    return found, wanted
+    return fitted, wanted
 
 
 def zayatz(sample: Frequencies) -> float:

@@ -241,9 +241,9 @@ class _Text:
         """Raise with the reason polars did not read the text."""
         where = {"name": self.name, "line_end": self.layout.line_end}
         mark = self.layout.delimiter
-        found = find_records(self.data, delimiter=mark, line_end=self.layout.line_end, offset=self.offset)
+        records = find_records(self.data, delimiter=mark, line_end=self.layout.line_end, offset=self.offset)
         refuse_broken_quotes(self.data, delimiter=mark, offset=self.offset, **where)
-        refuse_ragged(found, self.data, fields=int(found.fields[0]), **where)
+        refuse_ragged(records, self.data, fields=int(records.fields[0]), **where)
         raise UnreadableInput(
             f"{self.name} {otherwise}; check its quotes and line ends, or say --delimiter (delimiter=) if it was guessed wrong"
         )
@@ -253,11 +253,11 @@ class _Text:
         if frame.width < 2 or not frame.height or not frame[:, -1].null_count() or not self._absent_fields(frame):
             return frame, []
         where = {"name": self.name, "line_end": self.layout.line_end}
-        found = find_records(
+        records = find_records(
             self.data, delimiter=self.layout.delimiter, line_end=self.layout.line_end, offset=self.offset
         )
-        refuse_ragged(found, self.data, fields=len(names), **where)
-        blank = found.blank(self.data)[int(self.layout.header) :]
+        refuse_ragged(records, self.data, fields=len(names), **where)
+        blank = records.blank(self.data)[int(self.layout.header) :]
         if len(blank) != frame.height:
             self._refuse("cannot be split into lines")
         return frame.filter(pl.Series(~blank)), [f"empty lines left out: {int(blank.sum()):,}"]

@@ -60,11 +60,11 @@ class Form:
     @classmethod
     def from_dict(cls, format: str | None, said: Mapping[str, Any]) -> Form:  # noqa: A002
         """The form a certificate tells; the null marker and the quote are those of this version, or refused."""
-        known = {*LAYOUT, "defused", "types", "null", "quote"}
+        keys = {*LAYOUT, "defused", "types", "null", "quote"}
         fits = {"delimiter": str, "encoding": str, "decimal": str, "header": bool, "defused": bool, "types": Mapping}
         if not isinstance(said, Mapping):
             raise UnreadableInput("the certificate does not say in parts how its file is read")
-        wrong = [name for name in said if name not in known]
+        wrong = [name for name in said if name not in keys]
         wrong += [name for name, kind in fits.items() if name in said and not isinstance(said[name], kind)]
         if wrong or said.get("null", NULL) != NULL or said.get("quote", QUOTE) != QUOTE:
             raise UnreadableInput("the certificate says in words that this sfumato does not know how its file is read")
@@ -101,9 +101,9 @@ def typed(frame: pl.DataFrame, form: Form, name: str) -> pl.DataFrame:
 
 def _made(column: pl.Series, kind: str, form: Form, name: str) -> pl.Series:
     try:
-        made = _converted(column, kind, form)
-        if made.null_count() == column.null_count():
-            return made
+        converted = _converted(column, kind, form)
+        if converted.null_count() == column.null_count():
+            return converted
     except (pl.exceptions.PolarsError, KeyError):  # their messages may hold values
         pass
     raise UnreadableInput(f"{name}: {listed([column.name])} does not hold what its certificate says: {kind}")

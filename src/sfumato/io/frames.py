@@ -26,8 +26,8 @@ def take_frame(frame: Any, otherwise: Intake, options: Mapping[str, Any]) -> Dat
         raise ParameterError(
             f"a frame takes no reading option {' or '.join(idle)}: it is read already; it takes {', '.join(ABOUT_FRAMES)}"
         )
-    known = {f.name: getattr(otherwise, f.name) for f in dataclasses.fields(otherwise) if f.name in ABOUT_FRAMES}
-    intake = Intake.of(options).over(Intake(**known))
+    defaults = {f.name: getattr(otherwise, f.name) for f in dataclasses.fields(otherwise) if f.name in ABOUT_FRAMES}
+    intake = Intake.of(options).over(Intake(**defaults))
     notes = [INDEX_LEFT] if _has_index(frame) else []
     if intake.rename_duplicates:
         frame, more = _renamed(frame)

@@ -52,9 +52,9 @@ def made_one(dataset: Dataset, format: str, *, spellings: bool = True) -> tuple[
     shared = [
         n for n in dataset.columns if n not in dataset.schema.attributes or Role.DIRECT not in dataset.schema[n].roles
     ]
-    found = {name: _one(dataset.column(name), format, spellings=spellings) for name in shared}
-    changed = {name: one for name, one in found.items() if one is not None}
-    notes = [f"{listed([name])}: {told}" for name, (_, told) in changed.items()]
+    columns = {name: _one(dataset.column(name), format, spellings=spellings) for name in shared}
+    changed = {name: one for name, one in columns.items() if one is not None}
+    notes = [f"{listed([name])}: {note}" for name, (_, note) in changed.items()]
     if not changed:
         return dataset, notes
     return dataset.with_columns({name: values for name, (values, _) in changed.items()}), notes
@@ -73,7 +73,7 @@ def refuse_unwritable(dataset: Dataset, format: str, *, header: bool) -> None:  
     for name in shared:
         column = dataset.column(name)
         if column.dtype in (pl.String, pl.Categorical, pl.Enum):
-            problems += [f"{listed([name])}: {told}" for told in _lost(column.cast(pl.String), format)]
+            problems += [f"{listed([name])}: {loss}" for loss in _lost(column.cast(pl.String), format)]
     if problems:
         raise OutputError(
             f"{dataset.source.name} cannot be written as {format} so that it can be read again: {'; '.join(problems)}; "
@@ -84,11 +84,11 @@ def refuse_unwritable(dataset: Dataset, format: str, *, header: bool) -> None:  
 def _lost(text: pl.Series, format: str) -> list[str]:  # noqa: A002
     """What a format would lose of a column of text, in words."""
     most = _LONGEST.get(format)
-    found = {
+    losses = {
         "with a NUL sign": text.str.contains("\0", literal=True).sum() if format in _NO_NUL else 0,
         f"of more than {most} signs": 0 if most is None else (text.str.len_chars() > most).sum(),
     }
-    return [f"{cells:,} cell{'s' * (cells > 1)} {what}" for what, cells in found.items() if cells]
+    return [f"{cells:,} cell{'s' * (cells > 1)} {what}" for what, cells in losses.items() if cells]
 
 
 def _keeps(name: str) -> bool:
@@ -107,8 +107,8 @@ def _one(column: pl.Series, format: str, *, spellings: bool) -> tuple[pl.Series,
 
 
 def _numbers(column: pl.Series, format: str) -> tuple[pl.Series, str] | None:  # noqa: A002
-    known = column.fill_null(1.0)
-    values = known.to_numpy()
+    filled = column.fill_null(1.0)
+    values = filled.to_numpy()
     lost = ~np.isfinite(values) if format in _FINITE else np.isnan(values)
     negative = (values == 0) & np.signbit(values)
     finer = 0
@@ -119,28 +119,28 @@ def _numbers(column: pl.Series, format: str) -> tuple[pl.Series, str] | None:  #
     if not (lost.any() or negative.any() or finer):
         return None
     missing = column.is_null() | pl.Series(lost)
-    made = pl.Series(column.name, np.where(negative, 0.0, values), dtype=column.dtype).set(missing, None)
-    told = {
+    written = pl.Series(column.name, np.where(negative, 0.0, values), dtype=column.dtype).set(missing, None)
+    notes = {
         "no numbers, missing now": int(lost.sum()),
         "-0.0, now 0.0": int(negative.sum()),
         "rounded to 16 digits": finer,
     }
-    return made, _sentence(told, format)
+    return written, _sentence(notes, format)
 
 
 def _texts(text: pl.Series, format: str, *, spellings: bool) -> tuple[pl.Series, str] | None:  # noqa: A002
-    told = {}
+    notes = {}
     if format in _TRIMMED:
         bare = text.str.strip_chars_end(" ")
-        told["without blanks at the end"] = int((bare != text).sum())
+        notes["without blanks at the end"] = int((bare != text).sum())
         text = bare
     if format in _EMPTY_IS_MISSING:
         empty = text == ""
-        told["empty, missing now"] = int(empty.sum())
+        notes["empty, missing now"] = int(empty.sum())
         text = text.set(empty, None)
     if format == "csv" and spellings and not is_identifier_name(text.name):
-        text, told["another spelling of a number, now one"] = _respelled(text)
-    return (text, _sentence(told, format)) if any(told.values()) else None
+        text, notes["another spelling of a number, now one"] = _respelled(text)
+    return (text, _sentence(notes, format)) if any(notes.values()) else None
 
 
 def _respelled(text: pl.Series) -> tuple[pl.Series, int]:
@@ -156,8 +156,8 @@ def _respelled(text: pl.Series) -> tuple[pl.Series, int]:
     other = {one: shortest[number] for one, number in numbers.items() if shortest[number] != one}
     if not other:
         return text, 0
-    made = text.replace(list(other), list(other.values()))
-    return made, int((made != text).sum())
+    respelled = text.replace(list(other), list(other.values()))
+    return respelled, int((respelled != text).sum())
 
 
 def _may_be_respelled(text: pl.Series) -> bool:
@@ -186,14 +186,14 @@ def _sentence(told: dict[str, int], format: str) -> str:  # noqa: A002
 
 def guessed(frame: pl.DataFrame) -> dict[str, pl.Series]:
     """Columns of text that whoever reads a CSV without its form finds fewer values in: numbers, or text without its blanks."""
-    found = {}
+    guesses = {}
     for column in frame:
         if column.dtype != pl.String or not (_may_be_respelled(column) or column.str.contains("^ | $").any()):
             continue
         distinct = column.drop_nulls().unique()
         if _as_guessed(distinct).n_unique() < len(distinct):
-            found[column.name] = _as_guessed(column)
-    return found
+            guesses[column.name] = _as_guessed(column)
+    return guesses
 
 
 def _as_guessed(column: pl.Series) -> pl.Series:

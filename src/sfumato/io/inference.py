@@ -314,11 +314,11 @@ def _settle_thousands(columns: list[pl.Series], i: int, mark: str, decimal: str 
 def _notes(verdicts: list[str], seen: dict[str, int]) -> list[str]:
     notes = []
     for verdict, sentence in _REASONS.items():
-        columns = [i for i, found in enumerate(verdicts, start=1) if found == verdict]
+        columns = [i for i, judged in enumerate(verdicts, start=1) if judged == verdict]
         if columns:
             notes.append(sentence.format(placed(columns), s="s" if len(columns) == 1 else ""))
     for mark, word in ((".", "points"), (",", "commas")):
-        columns = [i for i, found in enumerate(verdicts, start=1) if found == f"read{mark}"]
+        columns = [i for i, judged in enumerate(verdicts, start=1) if judged == f"read{mark}"]
         if columns:
             notes.append(f"{placed(columns)}: {word} before three digits read as asked or as elsewhere in the file")
     if all(seen.values()):

@@ -75,7 +75,7 @@ def _diagnose(data: bytes, name: str) -> None:
             kinds.setdefault(key, set()).add(type(value))
     if not kinds:
         raise UnreadableInput(f"{name}: no object has a key; a table needs at least one column")
-    mixed = [key for key, found in kinds.items() if bool in found and found & {int, float}]
+    mixed = [key for key, types in kinds.items() if bool in types and types & {int, float}]
     if mixed:
         raise UnreadableInput(f"{name}: {listed(mixed)} mixes true/false and numbers; write it one way")
 

@@ -68,8 +68,8 @@ def read_written(path: str | os.PathLike[str] | BinaryIO, form: Form) -> tuple[p
 
     A form without types (of a certificate that tells only the layout) leaves the types of a CSV to be found.
     """
-    known = _MEANINGFUL.get(form.format, set()) if form.format in ("csv", "excel") else set()
-    layout = {name: getattr(form, name) for name in LAYOUT if name in known}
+    meaningful = _MEANINGFUL.get(form.format, set()) if form.format in ("csv", "excel") else set()
+    layout = {name: getattr(form, name) for name in LAYOUT if name in meaningful}
     if form.types is None:
         return read_table(path, format=form.format, **layout)
     name, _, data = _load(path)
@@ -118,8 +118,8 @@ def _load_stream(stream: BinaryIO) -> tuple[str, str, bytes]:
 def _require_meaning(kind: str, said: dict[str, Any]) -> None:
     """Raise when something was said that means nothing for the format."""
     given = {option for option, value in said.items() if value is not None}
-    known = {field.name for field in dataclasses.fields(Intake)}
-    idle = sorted(given & known - _ANY_FORMAT - _MEANINGFUL.get(kind, set()))
+    options = {field.name for field in dataclasses.fields(Intake)}
+    idle = sorted(given & options - _ANY_FORMAT - _MEANINGFUL.get(kind, set()))
     if idle:
         raise ParameterError(
             f"{' and '.join(idle)} mean{'s' if len(idle) == 1 else ''} nothing for {kind} files; leave it out"
@@ -128,8 +128,8 @@ def _require_meaning(kind: str, said: dict[str, Any]) -> None:
 
 def _meaningful(kind: str, intake: Intake) -> Intake:
     """What a recipe says that means something for the format."""
-    known = _ANY_FORMAT | _MEANINGFUL.get(kind, set())
-    return Intake(**{f.name: getattr(intake, f.name) for f in dataclasses.fields(intake) if f.name in known})
+    options = _ANY_FORMAT | _MEANINGFUL.get(kind, set())
+    return Intake(**{f.name: getattr(intake, f.name) for f in dataclasses.fields(intake) if f.name in options})
 
 
 def _parse(

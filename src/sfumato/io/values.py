@@ -65,7 +65,7 @@ def repeated(names: Sequence[str]) -> dict[int, int]:
 
 def numbered(names: Sequence[str]) -> list[str]:
     """Names made different: the second ``a`` is ``a_2``, unless a column has that name already."""
-    taken, counts, made = set(names), dict[str, int](), list[str]()
+    taken, counts, unique = set(names), dict[str, int](), list[str]()
     for name in names:
         counts[name] = counts.get(name, 0) + 1
         fresh = name
@@ -73,8 +73,8 @@ def numbered(names: Sequence[str]) -> list[str]:
             fresh = f"{name}_{counts[name]}"
             counts[name] += fresh in taken
         taken.add(fresh)
-        made.append(fresh)
-    return made
+        unique.append(fresh)
+    return unique
 
 
 def settle_values(columns: list[pl.Series], intake: Intake) -> Counter[str]:
@@ -174,8 +174,8 @@ def with_values(dataset: Dataset, intake: Intake) -> Dataset:
     if dataset.source.format == "csv":
         _settle_types(before, after)
     changed = {new.name: new for old, new in zip(before, after, strict=True) if new is not old}
-    told = (*dataset.source.notes, *about_codes(blanked))
-    source = dataclasses.replace(dataset.source, intake=intake, notes=told)
+    notes = (*dataset.source.notes, *about_codes(blanked))
+    source = dataclasses.replace(dataset.source, intake=intake, notes=notes)
     return dataclasses.replace(dataset.with_columns(changed) if changed else dataset, source=source)
 
 

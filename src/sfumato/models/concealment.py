@@ -230,7 +230,7 @@ def _judged(model: Model, k: int, evidence: Evidence, values: NDArray[np.int64],
     sentence = f"{what}: at least {attained}"
     if short:
         sentence = f"{what}: fewer than {k} for {short:,} of {evidence.classes.total:,} records, at worst {attained}"
-    found = verdict(
+    judged = verdict(
         model,
         evidence,
         values < k,
@@ -240,4 +240,4 @@ def _judged(model: Model, k: int, evidence: Evidence, values: NDArray[np.int64],
         sentence=sentence,
         counts_crowds=True,
     )
-    return dataclasses.replace(found, records=short)
+    return dataclasses.replace(judged, records=short)

@@ -104,7 +104,9 @@ def _sentence(k: int, attained: int | None, evidence: Evidence, short: int) -> s
 def _compatible(k: int, attained: int, evidence: Evidence) -> str:
     """What holds when missing values match everything, and what would not hold otherwise."""
     hidden = int(evidence.classes.records[evidence.classes.sizes < k].sum())
-    told = f"everyone could be at least {attained - 1} other records, where a missing value may stand for anything"
+    sentence = f"everyone could be at least {attained - 1} other records, where a missing value may stand for anything"
     if not hidden:
-        return told
-    return f"{told}; {hidden:,} of {evidence.classes.total:,} are hidden only by missing values of others or their own"
+        return sentence
+    return (
+        f"{sentence}; {hidden:,} of {evidence.classes.total:,} are hidden only by missing values of others or their own"
+    )

@@ -190,13 +190,13 @@ class LDiversity(SensitiveModel):
         if failing.any():
             concerned = f"{share_of_records(evidence, failing)} stand in a class"
             reason = too_few_values(evidence, self.sensitive, math.ceil(self.l - TOLERANCE))
-            told = {
+            sentence = {
                 "distinct": f"{concerned} with fewer than {self.l:g} values of {column}; the least diverse has {attained}",
                 "entropy": f"{concerned} less diverse than {self.l:g} equally frequent values of {column}; the least "
                 f"diverse is worth {attained:.4g}",
                 "recursive": f"{concerned} where one value of {column} stands out too much; l = {attained} would hold",
             }[self.kind]
-            return with_reason(told, reason)
+            return with_reason(sentence, reason)
         return {
             "distinct": f"every class shows at least {attained} different values of {column}",
             "entropy": f"every class is as diverse as {attained:.4g} equally frequent values of {column}, or more",
@@ -291,12 +291,12 @@ class PSensitive(SensitiveModel):
         if not failing.any():
             return f"every class has at least {smallest} members and {attained} different values of {column}"
         most = max_groups(counts_of(evidence, self.sensitive).total().tolist(), self.p, self.k)
-        told = (
+        sentence = (
             f"{share_of_records(evidence, failing)} stand in a class of fewer than {self.k} or with fewer than {self.p} "
             f"values of {column}; the smallest class has {smallest}, the least diverse {attained}; "
             f"no recoding can form more than {most:,} classes"
         )
-        return with_reason(told, too_few_values(evidence, self.sensitive, self.p))
+        return with_reason(sentence, too_few_values(evidence, self.sensitive, self.p))
 
 
 def max_groups(counts: Sequence[int], p: int, k: int = 1) -> int:
@@ -446,9 +446,9 @@ class AlphaKAnonymity(SensitiveModel):
                 f"every class has at least {smallest} members and no protected value of {column} makes up more than "
                 f"{attained:.1%} of one"
             )
-        told = (
+        sentence = (
             f"{share_of_records(evidence, failing)} stand in a class of fewer than {self.k} or with more than "
             f"{self.alpha:.1%} of one protected value of {column}; the smallest class has {smallest}, the largest share "
             f"is {attained:.1%}"
         )
-        return with_reason(told, too_few_values(evidence, self.sensitive, 2))
+        return with_reason(sentence, too_few_values(evidence, self.sensitive, 2))

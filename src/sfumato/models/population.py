@@ -126,11 +126,11 @@ class KMap(Model):
         classes = evidence.classes
         if self.fraction is not None:
             return least_population(evidence.frequencies, self.fraction, self.confidence or USUAL_CONFIDENCE)
-        found = classes.weights if self.weights else classes.population
-        if found is None:
+        people = classes.weights if self.weights else classes.population
+        if people is None:
             what = "survey weights" if self.weights else "a population table"
             raise SchemaError(f"{self.promise} was judged without {what}; gather evidence with it")
-        return found
+        return people
 
     def _sentence(self, evidence: Evidence, failing: NDArray[np.bool_], attained: float | None) -> str:
         if attained is None:
@@ -231,8 +231,8 @@ class DeltaPresence(Model):
     def implies(self, other: Model) -> bool:
         """Narrower bounds imply wider ones, and a chance of at most 1/k implies k-map with the same population."""
         if isinstance(other, KMap):
-            known = (other.weights, other.fraction, other.population) == (False, None, self.population)
-            return known and other.k <= math.ceil(1 / self.high - TOLERANCE)
+            same_population = (other.weights, other.fraction, other.population) == (False, None, self.population)
+            return same_population and other.k <= math.ceil(1 / self.high - TOLERANCE)
         if not isinstance(other, DeltaPresence) or self.population != other.population:
             return False
         return self.low >= other.low and self.high <= other.high

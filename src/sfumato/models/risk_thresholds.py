@@ -92,9 +92,9 @@ class _Sack:
         first = np.arange(self.enough or 0)
         if (np.diff(self.costs) >= 0).all() and (np.diff(self.gains) <= NEAR * self.need).all():
             return first  # no set of fewer classes is enough, and none of as many has fewer records
-        found = self._without_needless(first)
-        spent = int(self.costs[found].sum())
-        return found if spent <= self._least(len(first)) else self._hit(spent - 1, found)
+        needed = self._without_needless(first)
+        spent = int(self.costs[needed].sum())
+        return needed if spent <= self._least(len(first)) else self._hit(spent - 1, needed)
 
     def _least(self, many: int) -> int:
         """Records that are lost at least: as if a part of the last class could go."""
@@ -137,12 +137,12 @@ class _Sack:
 
     def _read_back(self, items: NDArray[np.int64], taken: NDArray[np.bool_], records: int) -> NDArray[np.int64]:
         """The set that the table of sums stands for."""
-        found = []
+        dropped = []
         for row, item in zip(taken[::-1], items[::-1].tolist(), strict=True):
             if row[records]:
-                found.append(item)
+                dropped.append(item)
                 records -= int(self.costs[item])
-        return np.array(found, dtype=np.int64)
+        return np.array(dropped, dtype=np.int64)
 
 
 IDENTITY = Facts(against="identity", measure="quantitative")
@@ -459,11 +459,11 @@ class PopulationUniqueness(Model):
 
     def judge(self, evidence: Evidence) -> Verdict:
         """The estimated share, and the sample uniques if it is too high."""
-        found = self._uniques(evidence)
-        attained = found.share if len(evidence.classes) else None
-        sentence = f"about {found.number:,.3g} of {found.population:,} people ({found.share:.2%}) are unique in the population ({found.how})"
+        uniques = self._uniques(evidence)
+        attained = uniques.share if len(evidence.classes) else None
+        sentence = f"about {uniques.number:,.3g} of {uniques.population:,} people ({uniques.share:.2%}) are unique in the population ({uniques.how})"
         risks = 1 / evidence.frequencies
-        return risk_verdict(self, evidence, self._failing(evidence, found), attained, self.share, risks, sentence)
+        return risk_verdict(self, evidence, self._failing(evidence, uniques), attained, self.share, risks, sentence)
 
     def implies(self, other: Model) -> bool:
         """A smaller share implies a larger one under the same estimate."""

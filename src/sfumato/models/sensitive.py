@@ -75,10 +75,10 @@ def too_few_values(evidence: Evidence, column: Column, least: float, which: Refe
     With ``released`` only values that are released count: of the others nobody who holds the file knows.
     """
     counts = counts_of(evidence, column)
-    found = len(counts.labels) if which == "original" else int((counts.total() > 0).sum())
-    if found >= least or not len(evidence.classes):
+    distinct = len(counts.labels) if which == "original" else int((counts.total() > 0).sum())
+    if distinct >= least or not len(evidence.classes):
         return ""
-    has = "is constant" if found == 1 else f"has only {found} different values"
+    has = "is constant" if distinct == 1 else f"has only {distinct} different values"
     return f"column {spoken(column)!r} {has}, so no recoding can keep this"
 
 

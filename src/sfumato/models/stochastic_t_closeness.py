@@ -185,12 +185,12 @@ class StochasticTCloseness(SensitiveModel):
         table = reference @ matrix / reference.sum()
         order = self._order(evidence, outcomes) if self.distance == "ordered" else None
         step = max(1, CELLS // max(1, len(outcomes)))
-        found = []
+        matrices = []
         for start in range(0, len(evidence.classes), step):
             block = rows[start : start + step]
             mixed = np.asarray(block @ matrix) / block.sum(axis=1)[:, None]
-            found.append(_distances_to(table, mixed, self.distance, order))
-        return np.concatenate(found)
+            matrices.append(_distances_to(table, mixed, self.distance, order))
+        return np.concatenate(matrices)
 
     def _matrix_of(self, labels: Sequence[str | None]) -> tuple[NDArray[np.float64], list[str | None]]:
         """The matrix for the values that occur, and the values they may become."""

@@ -91,8 +91,8 @@ def tree(counts: Counts, attribute: Attribute) -> tuple[NDArray[np.int64], int]:
 def _once(counts: Counts, key: Any, work: Callable[[], T]) -> T:
     if key not in counts.worked_out:
         counts.worked_out[key] = work()
-    found: T = counts.worked_out[key]
-    return found
+    worked_out: T = counts.worked_out[key]
+    return worked_out
 
 
 def _measured(
@@ -312,25 +312,25 @@ class TCloseness(SensitiveModel):
         """Distance of every class to a reference, and how much of it a single record can account for."""
         counts, reference = counts_of(evidence, self.sensitive), reference_of(evidence, self.sensitive, which)
         rows = counts.starts, counts.codes, counts.counts, reference
-        found: tuple[NDArray[Any], NDArray[Any]]
+        compared: tuple[NDArray[Any], NDArray[Any]]
         if not len(evidence.classes):
-            found = np.zeros(0), np.zeros(0)
+            compared = np.zeros(0), np.zeros(0)
         elif is_constant(evidence, self.sensitive, self.reference):
-            found = (np.full(len(evidence.classes), np.inf),) * 2
+            compared = (np.full(len(evidence.classes), np.inf),) * 2
         elif self.distance == "equal":
-            found = kernels.distributions.total_variations(*rows)
+            compared = kernels.distributions.total_variations(*rows)
         elif self.distance == "multiplicative":
             smallest, largest, complete = kernels.distributions.ratio_ranges(*rows)
             factors = np.where(complete, np.maximum(largest, 1.0 / smallest), np.inf)
-            found = factors, factors
+            compared = factors, factors
         elif self.distance == "hierarchical":
-            found = kernels.distributions.tree_distances(*rows, *tree(counts, evidence.schema[str(self.sensitive)]))
+            compared = kernels.distributions.tree_distances(*rows, *tree(counts, evidence.schema[str(self.sensitive)]))
         else:
             column, only_reference = str(self.sensitive), which == "released"
             attribute = evidence.schema[column]
             places = axis(counts, reference, column, attribute, self.distance, only_reference=only_reference)
-            found = kernels.distributions.cumulative_distances(*rows, *places)
-        return found
+            compared = kernels.distributions.cumulative_distances(*rows, *places)
+        return compared
 
     def _sentence(self, evidence: Evidence, failing: NDArray[np.bool_], attained: float | None) -> str:
         if attained is None:
@@ -350,5 +350,9 @@ class TCloseness(SensitiveModel):
         which: Reference = "released" if self.reference == "original" else "original"
         if which == "original" and self.sensitive not in evidence.reference:
             return ""
-        found = extreme(self._distances(evidence, which), "largest")
-        return "" if abs(found - attained) <= TOLERANCE or found == attained else f" (from the {which} one {found:.4g})"
+        farthest = extreme(self._distances(evidence, which), "largest")
+        return (
+            ""
+            if abs(farthest - attained) <= TOLERANCE or farthest == attained
+            else f" (from the {which} one {farthest:.4g})"
+        )

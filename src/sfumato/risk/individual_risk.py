@@ -92,12 +92,12 @@ class IndividualRisk(Attack):
         found = individual_risks(scene.pair.released, _known(scene), mine)
         risks = found.risks if found.household is None else found.household
         hit = risks > self.threshold
-        told = (
+        sentence = (
             f"about {found.expected:,.3g} of {len(risks):,} records would be re-identified in the population; the risk of "
             f"{int(hit.sum()):,} {'persons, household and all,' if mine is not None else 'records'} exceeds {self.threshold:g}"
         )
         details = {"expected_re_identifications": found.expected, "highest": float(risks.max())}
-        return Finding(self.name, float(risks.mean()), told, victims=rows_of(scene, hit), details=details)
+        return Finding(self.name, float(risks.mean()), sentence, victims=rows_of(scene, hit), details=details)
 
 
 def _known(scene: Scene) -> tuple[str, ...]:

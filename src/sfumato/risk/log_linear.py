@@ -113,12 +113,12 @@ class LogLinear(Attack):
 
     def applies(self, scene: Scene) -> str | None:
         """None when the sampling fraction is known and the grid of keys is not too large."""
-        known = self._known(scene)
-        if not known:
+        columns = self._known(scene)
+        if not columns:
             return NothingToAttack("this intruder knows no column of the release")
         if self.fraction is None and weights_of(scene.pair.released) is None:
             return not_a_sample(scene)
-        cells = math.prod(len(scene.pair.reading(c).labels) for c in known)
+        cells = math.prod(len(scene.pair.reading(c).labels) for c in columns)
         return None if cells <= MOST_CELLS else f"the grid of the keys has {cells:,} cells"
 
     def attack(self, scene: Scene) -> Finding:
@@ -127,13 +127,15 @@ class LogLinear(Attack):
         fraction = self.fraction
         if fraction is None and weights is not None:
             fraction = min(1.0, len(weights) / max(float(weights.sum()), 1e-300))
-        found = log_linear_risk(
+        fitted = log_linear_risk(
             scene.pair.released, self._known(scene), fraction or 1.0, interactions=self.interactions
         )
-        hit = found.inverse > 0.5
-        told = f"about {found.tau2:,.3g} matches with unique records would be right; {found.tau1:,.3g} are unique in the population"
-        details = {"tau1": found.tau1, "tau2": found.tau2}
-        return Finding(self.name, found.tau2 / len(found.inverse), told, victims=rows_of(scene, hit), details=details)
+        hit = fitted.inverse > 0.5
+        sentence = f"about {fitted.tau2:,.3g} matches with unique records would be right; {fitted.tau1:,.3g} are unique in the population"
+        details = {"tau1": fitted.tau1, "tau2": fitted.tau2}
+        return Finding(
+            self.name, fitted.tau2 / len(fitted.inverse), sentence, victims=rows_of(scene, hit), details=details
+        )
 
     def _known(self, scene: Scene) -> tuple[str, ...]:
         return tuple(c for c in scene.intruder.knows if c in scene.pair.released.columns)

@@ -41,8 +41,8 @@ class PopulationUniques(Attack):
 
     def applies(self, scene: Scene) -> str | None:
         """None when the sampling fraction is known."""
-        known = [c for c in scene.intruder.knows if c in scene.pair.released.columns]
-        if not known:
+        columns = [c for c in scene.intruder.knows if c in scene.pair.released.columns]
+        if not columns:
             return NothingToAttack("this intruder knows no column of the release")
         if self.fraction is None and weights_of(scene.pair.released) is None:
             return not_a_sample(scene)
@@ -51,18 +51,18 @@ class PopulationUniques(Attack):
     def attack(self, scene: Scene) -> Finding:
         """Estimate how many records are unique in the population."""
         released = scene.pair.released
-        known = tuple(c for c in scene.intruder.knows if c in released.columns)
-        sizes = _sizes(released, known)
+        columns = tuple(c for c in scene.intruder.knows if c in released.columns)
+        sizes = _sizes(released, columns)
         fraction = self.fraction if self.fraction is not None else _fraction(released)
-        found = estimated(_class_sizes(released, known), fraction, self.estimator)
+        uniques = estimated(_class_sizes(released, columns), fraction, self.estimator)
         alone = sizes == 1
-        told = (
-            f"{int(alone.sum()):,} records are unique in the release; about {found.share:.2%} of the population of "
-            f"{found.population:,} is unique there ({found.how})"
+        sentence = (
+            f"{int(alone.sum()):,} records are unique in the release; about {uniques.share:.2%} of the population of "
+            f"{uniques.population:,} is unique there ({uniques.how})"
         )
-        details = {"sample_uniques": int(alone.sum()), "fraction": fraction, "estimator": found.estimator}
-        details["capped"] = found.capped
-        return Finding(self.name, found.share, told, victims=rows_of(scene, alone), details=details)
+        details = {"sample_uniques": int(alone.sum()), "fraction": fraction, "estimator": uniques.estimator}
+        details["capped"] = uniques.capped
+        return Finding(self.name, uniques.share, sentence, victims=rows_of(scene, alone), details=details)
 
 
 def _fraction(released: Dataset) -> float:

@@ -53,8 +53,8 @@ class JournalistRisk(Risk):
         weights = evidence.classes.weights
         sizes = evidence.frequencies if weights is None else weights
         value = min(1.0, 1.0 / float(sizes.min())) if len(sizes) and float(sizes.min()) > 0 else float(len(sizes) > 0)
-        known = "the table is taken as the population" if weights is None else "population estimated by the weights"
-        return Measure(self.name, value, self.better, f"highest chance of picking the right person; {known}")
+        basis = "the table is taken as the population" if weights is None else "population estimated by the weights"
+        return Measure(self.name, value, self.better, f"highest chance of picking the right person; {basis}")
 
 
 @parameters

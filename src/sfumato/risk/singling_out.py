@@ -81,8 +81,8 @@ def smallest_exposing_sets(classes: ClassTable, *, most: int = 5) -> tuple[Expos
         tried += comb(len(classes.columns), size)
         if tried > MOST_SETS and size > 1:
             break
-        found = [Exposure(c, unique_records(classes, c)) for c in combinations(classes.columns, size)]
-        exposing = [e for e in found if e.unique_records]
+        exposures = [Exposure(c, unique_records(classes, c)) for c in combinations(classes.columns, size)]
+        exposing = [e for e in exposures if e.unique_records]
         if exposing:
             return tuple(sorted(exposing, key=lambda e: (-e.unique_records, e.columns))[:most])
     return ()
@@ -132,10 +132,10 @@ def why_alone(
         alike |= (codes == codes[row]).astype(np.int64) << place
     alike[row] = 0
     others = np.unique(alike)
-    found: list[int] = []
+    minimal: list[int] = []
     for size in range(1, min(most, len(names)) + 1):
         for chosen in combinations(range(len(names)), size):
             mask = sum(1 << place for place in chosen)
-            if not any(mask & known == known for known in found) and not ((others & mask) == mask).any():
-                found.append(mask)
-    return tuple(tuple(n for place, n in enumerate(names) if mask >> place & 1) for mask in found)
+            if not any(mask & smaller == smaller for smaller in minimal) and not ((others & mask) == mask).any():
+                minimal.append(mask)
+    return tuple(tuple(n for place, n in enumerate(names) if mask >> place & 1) for mask in minimal)

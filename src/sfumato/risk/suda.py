@@ -150,7 +150,7 @@ def _walk(table: _Classes, masks: list[int], size: int, between: Callable[[], ob
             between()
             a = order[step]
             fresh = np.empty(len(live), dtype=np.int64)
-            found = kernels.uniques.refine(
+            groups_below = kernels.uniques.refine(
                 ids, groups, table.codes[a], widths[a], live, table.sizes, fresh, counts, room
             )
             kept, kept_ids = np.empty_like(live), np.empty_like(live)
@@ -159,7 +159,7 @@ def _walk(table: _Classes, masks: list[int], size: int, between: Callable[[], ob
                 live, fresh, counts, table.single, bits, j >> 6, j & 63, kept, kept_ids
             )
             if going and step + 1 < columns and (mask | 1 << a).bit_count() < size:
-                below(mask | 1 << a, step + 1, kept[:going].copy(), kept_ids[:going].copy(), found)
+                below(mask | 1 << a, step + 1, kept[:going].copy(), kept_ids[:going].copy(), groups_below)
 
     if len(bits):
         below(0, 0, np.arange(rows), np.zeros(rows, dtype=np.int64), 1)
@@ -189,12 +189,12 @@ def _match_probability(sizes: NDArray[np.int64], fraction: float) -> float:
 def _disclosure(scores: NDArray[np.float64], theta: float, columns: int) -> NDArray[np.float64]:
     positive = scores > 0
     uniques = int(positive.sum())
-    found = np.zeros(len(scores))
+    disclosed = np.zeros(len(scores))
     if uniques and theta > 0:
         power = 1 + (8 - columns) / 20
         weight = scores[positive] ** power * float((scores[positive] ** -power).sum())
-        found[positive] = 1 / (1 + (uniques / theta - uniques) / weight)
-    return found
+        disclosed[positive] = 1 / (1 + (uniques / theta - uniques) / weight)
+    return disclosed
 
 
 @parameters
@@ -215,34 +215,37 @@ class Suda(Attack):
 
     def applies(self, scene: Scene) -> str | None:
         """None when the intruder knows some, and not too many, released columns."""
-        known = [c for c in scene.intruder.knows if c in scene.pair.released.columns]
-        if not known:
+        columns = [c for c in scene.intruder.knows if c in scene.pair.released.columns]
+        if not columns:
             return NothingToAttack("this intruder knows no column of the release")
-        size = min(self.most or 3 if len(known) > 12 else self.most or len(known), len(known))
-        subsets = sum(math.comb(len(known), s) for s in range(1, size + 1))
+        size = min(self.most or 3 if len(columns) > 12 else self.most or len(columns), len(columns))
+        subsets = sum(math.comb(len(columns), s) for s in range(1, size + 1))
         return (
             None
-            if subsets <= MOST_SUBSETS and len(known) <= MOST_COLUMNS
+            if subsets <= MOST_SUBSETS and len(columns) <= MOST_COLUMNS
             else f"{subsets:,} sets of columns are too many"
         )
 
     def attack(self, scene: Scene) -> Finding:
         """Score every released record."""
-        known = [c for c in scene.intruder.knows if c in scene.pair.released.columns]
-        most = self.most if self.most is not None or len(known) <= 12 else 3
-        sets = sum(math.comb(len(known), size) for size in range(1, (most or len(known)) + 1))
+        columns = [c for c in scene.intruder.knows if c in scene.pair.released.columns]
+        most = self.most if self.most is not None or len(columns) <= 12 else 3
+        sets = sum(math.comb(len(columns), size) for size in range(1, (most or len(columns)) + 1))
         between = bool if sets * len(scene.pair.released) <= AT_ONCE else scene.require_time
-        found = special_uniques(scene.pair.released, known, most=most, fraction=self.fraction, between=between)
-        hit = found.disclosure > self.threshold
-        told = (
-            f"{int((found.scores > 0).sum()):,} records are special uniques; DIS-SUDA of {int(hit.sum()):,} "
+        uniques = special_uniques(scene.pair.released, columns, most=most, fraction=self.fraction, between=between)
+        hit = uniques.disclosure > self.threshold
+        sentence = (
+            f"{int((uniques.scores > 0).sum()):,} records are special uniques; DIS-SUDA of {int(hit.sum()):,} "
             f"exceeds {self.threshold:g}"
         )
         return Finding(
             self.name,
             float(hit.mean()),
-            told,
+            sentence,
             victims=scene.pair.rows[hit],
-            weights=found.contributions,
-            details={"special_uniques": int((found.scores > 0).sum()), "match_probability": found.match_probability},
+            weights=uniques.contributions,
+            details={
+                "special_uniques": int((uniques.scores > 0).sum()),
+                "match_probability": uniques.match_probability,
+            },
         )
