@@ -74,26 +74,28 @@ def candidates_from(files: Sequence[Path], variations: Sequence[str] = ()) -> tu
 
     ``k=3,5,10`` is enough where only one model or step of the recipe has a ``k``.
     """
-    found: list[Candidate] = []
+    candidates: list[Candidate] = []
     for file in files:
         document = _varied(recipes.read_document(file), variations, file.name)
         label = file.stem if len(files) > 1 or not variations else ""
-        found += _candidates(document, label or file.stem, file.parent)
-    if len(found) > MOST_CANDIDATES:
-        raise ParameterError(f"{len(found):,} candidates are more than {MOST_CANDIDATES}; vary fewer values at a time")
-    names = [candidate.name for candidate in found]
+        candidates += _candidates(document, label or file.stem, file.parent)
+    if len(candidates) > MOST_CANDIDATES:
+        raise ParameterError(
+            f"{len(candidates):,} candidates are more than {MOST_CANDIDATES}; vary fewer values at a time"
+        )
+    names = [candidate.name for candidate in candidates]
     twice = sorted({name for name in names if names.count(name) > 1})
     if twice:
         raise ParameterError(f"{len(twice)} candidate(s) have the same name: {', '.join(twice[:3])}; rename the files")
-    return tuple(found)
+    return tuple(candidates)
 
 
 def _candidates(document: Any, name: str, base: Path) -> list[Candidate]:
-    made = []
-    for told, concrete in expanded(document):
-        full = f"{name} {told}".strip()
-        made.append(Candidate(full, recipes.from_dict(concrete, base=base, name=full)))
-    return made
+    candidates = []
+    for words, concrete in expanded(document):
+        full = f"{name} {words}".strip()
+        candidates.append(Candidate(full, recipes.from_dict(concrete, base=base, name=full)))
+    return candidates
 
 
 def expanded(document: Any) -> Iterator[tuple[str, Any]]:
@@ -176,8 +178,8 @@ def _only_home(document: Any, name: str, field: str) -> list[tuple[str, int]]:
 
 
 def _has(section: str, member: str, field: str) -> bool:
-    known = registry.family("models" if section == "meet" else "steps")
-    return member in known and field in {one.name for one in dataclasses.fields(known[member])}
+    members = registry.family("models" if section == "meet" else "steps")
+    return member in members and field in {one.name for one in dataclasses.fields(members[member])}
 
 
 def _named(spec: Any) -> Any:
@@ -236,9 +238,9 @@ class Comparison:
     @property
     def front(self) -> tuple[CandidateOutcome, ...]:
         """The candidates that may be released and that no other such one beats in both risk and utility, safest first."""
-        made = sorted((o for o in self.outcomes if o.holds and self._place(o) is not None), key=self._sure)
+        ranked = sorted((o for o in self.outcomes if o.holds and self._place(o) is not None), key=self._sure)
         kept: list[CandidateOutcome] = []
-        for outcome in made:
+        for outcome in ranked:
             if not kept or self._sure(outcome)[1] < self._sure(kept[-1])[1] - 1e-15:
                 kept.append(outcome)
         return tuple(kept)
@@ -258,9 +260,9 @@ class Comparison:
         risks = {name for o in self.outcomes for name in o.risks}
         utilities = {name for o in self.outcomes for name in o.utilities}
         risk, utility = (None if name is None else known_as(name) for name in (risk, utility))
-        for given, known in ((risk, risks), (utility, utilities)):
-            if given is not None and given not in known:
-                raise ParameterError(f"{given!r} was not measured.{did_you_mean(given, sorted(known))}")
+        for given, axes in ((risk, risks), (utility, utilities)):
+            if given is not None and given not in axes:
+                raise ParameterError(f"{given!r} was not measured.{did_you_mean(given, sorted(axes))}")
         return dataclasses.replace(self, risk=risk or self.risk, utility=utility or self.utility)
 
     def to_dict(self) -> dict[str, Any]:
@@ -323,8 +325,8 @@ class Comparison:
         lines = [f"{self.name}: {len(self.outcomes)} candidates, {self.risk} against {self.utility}"]
         for o in self.outcomes:
             place = self._place(o)
-            told = o.reason if place is None else f"risk {place[0]:.2%}, {self.utility} {abs(place[1]):.4f}"
-            lines.append(f"  {'●' if o.name in front else '○'} {o.name}: {told}{'' if o.holds else ' (not released)'}")
+            words = o.reason if place is None else f"risk {place[0]:.2%}, {self.utility} {abs(place[1]):.4f}"
+            lines.append(f"  {'●' if o.name in front else '○'} {o.name}: {words}{'' if o.holds else ' (not released)'}")
         return "\n".join(lines)
 
 
@@ -426,7 +428,7 @@ def compare(
     if not candidates:
         raise ParameterError("there is nothing to compare; give at least one recipe")
     keys = {c.name: _key(dataset, c, terms) for c in candidates}
-    done = {c.name: found for c in candidates if (found := _remembered(remember, keys[c.name], c.name)) is not None}
+    done = {c.name: earlier for c in candidates if (earlier := _remembered(remember, keys[c.name], c.name)) is not None}
     open_ones = [c for c in candidates if c.name not in done]
     for outcome in _tried(dataset, open_ones, terms, workers or os.cpu_count() or 1):
         done[outcome.name] = outcome
@@ -437,15 +439,15 @@ def compare(
 
 
 def _risk_axis(outcomes: Sequence[CandidateOutcome]) -> str:
-    known = [name for o in outcomes for name in o.risks]
-    return DEFAULT_RISK if DEFAULT_RISK in known or not known else known[0]
+    names = [name for o in outcomes for name in o.risks]
+    return DEFAULT_RISK if DEFAULT_RISK in names or not names else names[0]
 
 
 def _utility_axis(outcomes: Sequence[CandidateOutcome]) -> str:
     """The first of the usual axes that was measured on all that came out, else what was measured on the most."""
-    made = [o.utilities for o in outcomes if o.made]
-    whole = [name for name in DEFAULT_UTILITIES if all(name in one for one in made)]
-    counts = collections.Counter(name for one in made for name in one)
+    measured = [o.utilities for o in outcomes if o.made]
+    whole = [name for name in DEFAULT_UTILITIES if all(name in one for one in measured)]
+    counts = collections.Counter(name for one in measured for name in one)
     return whole[0] if whole or not counts else max(counts, key=lambda name: (counts[name], name in DEFAULT_UTILITIES))
 
 
@@ -482,13 +484,13 @@ def _try_in_worker(candidate: Candidate, terms: CommonTerms) -> CandidateOutcome
 
 
 def _key(dataset: Dataset, candidate: Candidate, terms: CommonTerms) -> str:
-    told = {
+    parts = {
         "recipe": recipes.to_dict(candidate.recipe),
         "input": digest_of_input(dataset),
         "terms": {**dataclasses.asdict(terms), "seed": terms.seed.text},
         "version": __version__,
     }
-    return hashlib.sha256(canonical(told)).hexdigest()
+    return hashlib.sha256(canonical(parts)).hexdigest()
 
 
 def _remembered(folder: Path | None, key: str, name: str) -> CandidateOutcome | None:

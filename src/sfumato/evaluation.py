@@ -36,9 +36,9 @@ class Evaluation:
 
     def measure(self, name: str) -> Measure:
         """One measure by the name of its metric."""
-        for found in self.measures:
-            if found.name == name:
-                return found
+        for measure in self.measures:
+            if measure.name == name:
+                return measure
         if name in self.skipped:
             raise ParameterError(f"{name} was not measured: {self.skipped[name]}")
         raise ParameterError(f"{name!r} was not measured.{did_you_mean(name, [m.name for m in self.measures])}")
@@ -87,8 +87,8 @@ class Evaluation:
     def _verdict(self) -> str:
         """What a reader looks for first: the measures that a page shows first, with what would be best."""
         first, more = first_and_more((m.name, m) for m in self.measures)
-        told = [f"{title_of(m.name)} {_value(m)} ({best_of(m.name)})" for m in [*first, *more][:2]]
-        return "; ".join(told) or "Nothing could be measured"
+        sentences = [f"{title_of(m.name)} {_value(m)} ({best_of(m.name)})" for m in [*first, *more][:2]]
+        return "; ".join(sentences) or "Nothing could be measured"
 
 
 def _words(name: str) -> str:

@@ -54,8 +54,8 @@ class Tried:
 
     def to_dict(self) -> dict[str, Any]:
         """As plain data, without who the victims are."""
-        told = {"intruder": self.intruder, "knows": list(self.knows), "threshold": self.threshold, "limit": self.limit}
-        return {**told, "exceeds": self.exceeds, **self.finding.to_dict()}
+        facts = {"intruder": self.intruder, "knows": list(self.knows), "threshold": self.threshold, "limit": self.limit}
+        return {**facts, "exceeds": self.exceeds, **self.finding.to_dict()}
 
 
 @dataclasses.dataclass(frozen=True)
@@ -127,11 +127,11 @@ class AttackReport:
 
     def values(self) -> dict[str, float]:
         """All rates of success; attacks that several intruders try are told apart by the later ones' names."""
-        found: dict[str, float] = {}
+        values: dict[str, float] = {}
         for tried in self.tried:
             name = tried.finding.attack
-            found[name if name not in found else f"{name} by the {tried.intruder}"] = tried.finding.value
-        return found
+            values[name if name not in values else f"{name} by the {tried.intruder}"] = tried.finding.value
+        return values
 
     def to_dict(self) -> dict[str, Any]:
         """The report as plain data: rates and counts, nobody's row."""
@@ -228,11 +228,11 @@ def intruder_with(pair: Pair, file: Dataset, knows: Sequence[str] | None, *, by:
     that agrees with it on every column both have, and nobody where there is none or are several.
     """
     common = [c for c in file.columns if c in pair.original.columns]
-    known = tuple(knows or [c for c in common if c in pair.released.columns and c != by])
-    file.require([*known, *([by] if by else [])])
+    columns = tuple(knows or [c for c in common if c in pair.released.columns and c != by])
+    file.require([*columns, *([by] if by else [])])
     if not len(file):
         raise SchemaError(f"{file.source.name} has no rows: this intruder knows nobody")
-    if not [c for c in known if c in pair.released.columns]:
+    if not [c for c in columns if c in pair.released.columns]:
         raise SchemaError(f"{file.source.name} and the release have no column in common that the intruder knows")
     on = [by] if by else common
     pair.original.require(on)
@@ -245,7 +245,7 @@ def intruder_with(pair: Pair, file: Dataset, knows: Sequence[str] | None, *, by:
     joined = theirs.join(alone, on=places, how="left", nulls_equal=True, maintain_order="left")
     truth = joined["row"].cast(pl.Int64).fill_null(NOT_IN_FILE).to_numpy()
     schema = Schema({c: pair.original.schema[c] for c in common})
-    return Intruder(file.with_schema(schema), known, np.asarray(truth, dtype=np.int64))
+    return Intruder(file.with_schema(schema), columns, np.asarray(truth, dtype=np.int64))
 
 
 def renamed(file: Dataset, names: Mapping[str, str]) -> Dataset:
@@ -315,8 +315,8 @@ def most_telling(pair: Pair, columns: Sequence[str], most: int) -> tuple[str, ..
     def entropy(name: str) -> float:
         codes = pair.reading(name).released
         shares = np.bincount(codes) / max(1, len(codes))
-        known = shares[shares > 0]
-        return float(-(known * np.log2(known)).sum())
+        positive = shares[shares > 0]
+        return float(-(positive * np.log2(positive)).sum())
 
     return tuple(sorted(columns, key=lambda name: (-entropy(name), name))[:most])
 
@@ -436,15 +436,15 @@ def _own(intruder: Intruder) -> Profile:
 
 
 def _wanted(profiles: Sequence[Profile], only: Sequence[str] | None) -> list[tuple[Profile, str]]:
-    known = registry.attacks()
-    _require_known_intruders(known)
+    attacks = registry.attacks()
+    _require_known_intruders(attacks)
     planned = [(profile, name) for profile in profiles for name in profile.attacks]
     if only is None:
         return planned
     only = [known_as(name) for name in only]
-    unknown = [name for name in only if name not in known]
+    unknown = [name for name in only if name not in attacks]
     if unknown:
-        raise ParameterError(next(f"there is no attack {n!r}.{did_you_mean(n, known)}" for n in unknown))
+        raise ParameterError(next(f"there is no attack {n!r}.{did_you_mean(n, attacks)}" for n in unknown))
     named = {name for _, name in planned}
     extra = [(profiles[0], name) for name in only if name not in named]
     return [(profile, name) for profile, name in planned if name in only] + extra
@@ -456,25 +456,25 @@ def _require_known_intruders(attacks: Mapping[str, type[Attack]]) -> None:
     for name, attack in attacks.items():
         stranger = next((one for one in attack.tried_by if one not in who), None)
         if stranger is not None or not attack.tried_by:
-            told = (
+            problem = (
                 "no intruder" if stranger is None else f"{stranger!r}, who is no intruder.{did_you_mean(stranger, who)}"
             )
-            raise ParameterError(f"{name}: tried_by names {told}; it must name some of {', '.join(who)}")
+            raise ParameterError(f"{name}: tried_by names {problem}; it must name some of {', '.join(who)}")
 
 
 def _try(name: str, scene: Scene) -> Finding | str:
     """Carry out an attack, or say why not."""
-    made = registry.attacks()[name]()
+    attack = registry.attacks()[name]()
     try:
-        reason: str | None = made.applies(scene)
+        reason: str | None = attack.applies(scene)
         if reason is not None:
             return reason
-        found: Finding = made.attack(scene)
+        finding: Finding = attack.attack(scene)
     except InternalError:
         raise
     except SfumatoError as error:  # one that cannot be carried out here must not hide what the others find
         return str(error)
-    return found.undefined or found
+    return finding.undefined or finding
 
 
 def _too_late(name: str, scene: Scene) -> str:

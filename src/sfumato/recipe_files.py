@@ -192,9 +192,9 @@ def from_dict(document: Any, *, base: Path | str = ".", name: str = "the recipe"
         columns = {}
     problems += ["a column name must be text" for column in columns if not isinstance(column, str)]
     attributes = {
-        column: made
+        column: attribute
         for column, spec in columns.items()
-        if (made := problems.collect(_attribute, spec, f"column {column!r}", Path(base))) is not None
+        if (attribute := problems.collect(_attribute, spec, f"column {column!r}", Path(base))) is not None
     }
     intake = problems.collect(_intake, document, columns)
     meet = _objects(problems, document, "meet", partial(registry.build, "models"))
@@ -252,8 +252,8 @@ def _said_once(problems: Sequence[str]) -> list[str]:
         about = re.fullmatch(r"column ('[^']*'|\"[^\"]*\"): (.*)", problem)
         columns.setdefault(about[2] if about else problem, []).extend([about[1]] if about else [])
     return [
-        f"column{'s' * (len(names) > 1)} {', '.join(names)}: {told}" if names else told
-        for told, names in columns.items()
+        f"column{'s' * (len(names) > 1)} {', '.join(names)}: {said}" if names else said
+        for said, names in columns.items()
     ]
 
 
@@ -264,8 +264,8 @@ def _objects(
     if isinstance(specs, str) or not isinstance(specs, Sequence):
         problems.append(f"{section!r} must be a list, like '- k_anonymity: {{k: 5}}'")
         return []
-    made = [problems.collect(build, spec, f"{section}[{i}]") for i, spec in enumerate(specs, 1)]
-    return [m for m in made if m is not None]
+    built = [problems.collect(build, spec, f"{section}[{i}]") for i, spec in enumerate(specs, 1)]
+    return [m for m in built if m is not None]
 
 
 def _agreement(spec: Any, where: str) -> Agreement:

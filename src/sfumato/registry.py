@@ -60,8 +60,8 @@ def family(name: str) -> Members:
 
 
 def _room(name: str) -> Members:
-    known: Members = importlib.import_module(f"sfumato.{name}").ALL
-    return known
+    members: Members = importlib.import_module(f"sfumato.{name}").ALL
+    return members
 
 
 def _plugged_in(family_name: str, ours: Members) -> dict[str, type]:
@@ -76,8 +76,8 @@ def _plugged_in(family_name: str, ours: Members) -> dict[str, type]:
         cls = _loaded(point, family_name)
         if cls.name in ours or cls.name in added:
             whose = "sfumato itself" if cls.name in ours else added[cls.name].__module__
-            told = f"{_called(point)} is called {cls.name!r}, as {whose} has one already"
-            raise ParameterError(f"{told}; rename it, or uninstall it")
+            problem = f"{_called(point)} is called {cls.name!r}, as {whose} has one already"
+            raise ParameterError(f"{problem}; rename it, or uninstall it")
         added[cls.name] = cls
     return added
 
@@ -86,11 +86,11 @@ def _loaded(point: importlib.metadata.EntryPoint, family_name: str) -> Any:
     try:
         cls = point.load()
     except Exception as error:  # whatever a module of somebody else raises
-        told = f"{_called(point)} cannot be loaded ({type(error).__name__})"
-        raise ParameterError(f"{told}; repair or uninstall it") from error
+        problem = f"{_called(point)} cannot be loaded ({type(error).__name__})"
+        raise ParameterError(f"{problem}; repair or uninstall it") from error
     if not _belongs(cls, family_name):
-        told = f"{_called(point)} is no {_singular(family_name)}"
-        raise ParameterError(f"{told}; see 'A plug-in of one file' in the documentation, or uninstall it")
+        problem = f"{_called(point)} is no {_singular(family_name)}"
+        raise ParameterError(f"{problem}; see 'A plug-in of one file' in the documentation, or uninstall it")
     return cls
 
 
@@ -138,13 +138,13 @@ def build(family_name: str, spec: Any, where: str = "") -> Any:
     """
     place = f"{where}: " if where else ""
     name, arguments = _split(spec, place, family_name)
-    known = family(family_name)
-    if name not in known:
-        raise RecipeError(f"{place}{name!r} is not a known {_singular(family_name)}.{did_you_mean(name, known)}")
+    members = family(family_name)
+    if name not in members:
+        raise RecipeError(f"{place}{name!r} is not a known {_singular(family_name)}.{did_you_mean(name, members)}")
     try:
         if arguments is None:
-            return known[name]()
-        return known[name](**arguments) if isinstance(arguments, Mapping) else known[name](arguments)
+            return members[name]()
+        return members[name](**arguments) if isinstance(arguments, Mapping) else members[name](arguments)
     except TypeError as error:
         raise RecipeError(f"{place}{name}: {_said(error)}") from None
     except ParameterError as error:
@@ -164,16 +164,16 @@ def ask(text: str) -> AskedModel:
     """
     given_name, _, rest = text.partition(":")
     name = known_as(given_name.strip())
-    known = family("models")
-    if name not in known:
-        raise ParameterError(f"{name!r} is not a known model.{did_you_mean(name, known)}")
-    given = _arguments(text, known[name], rest)
-    lacking = [f for f in required_fields(known[name]) if f not in given and not is_number(known[name], f)]
+    models = family("models")
+    if name not in models:
+        raise ParameterError(f"{name!r} is not a known model.{did_you_mean(name, models)}")
+    given = _arguments(text, models[name], rest)
+    lacking = [f for f in required_fields(models[name]) if f not in given and not is_number(models[name], f)]
     if lacking:
         form = ",".join(f"{field}={field.upper()}" for field in lacking)
         raise ParameterError(f"{text}: {' and '.join(lacking)} must be given, like {name}:{form}")
     try:
-        return AskedModel(text, *weakest(known[name], given))
+        return AskedModel(text, *weakest(models[name], given))
     except ParameterError as error:
         raise ParameterError(f"{text}: {str(error).split(': ', 1)[-1]}") from None
 
@@ -189,8 +189,8 @@ def _arguments(text: str, cls: type, rest: str) -> dict[str, str]:
             key, value = names[position] if position < len(names) else "", part
         key = key.strip()
         if key not in names:
-            told = f"has no parameter {key!r}.{did_you_mean(key, names)}" if key else f"has {len(names)} parameters"
-            raise ParameterError(f"{text}: {cls.name} {told}")  # type: ignore[attr-defined]
+            problem = f"has no parameter {key!r}.{did_you_mean(key, names)}" if key else f"has {len(names)} parameters"
+            raise ParameterError(f"{text}: {cls.name} {problem}")  # type: ignore[attr-defined]
         if key in given:
             raise ParameterError(f"{text}: {key} is given twice")
         given[key] = value.strip()
@@ -208,11 +208,11 @@ def write(value: Any) -> dict[str, Any]:
 
 def limit_problems(limits: Mapping[Any, Any]) -> list[str]:
     """What is wrong with limits: names nobody measures, or no numbers."""
-    known = [name for measured in MEASURED for name in family(measured)]  # names alone: nothing is imported
-    unknown = [str(n) for n in limits if n not in known]
+    measurable = [name for measured in MEASURED for name in family(measured)]  # names alone: nothing is imported
+    unknown = [str(n) for n in limits if n not in measurable]
     wrong = [n for n, v in limits.items() if isinstance(v, bool) or not isinstance(v, int | float) or not v >= 0]
     return [
-        *(f"limits: there is no risk, attack or utility {n!r}.{did_you_mean(n, known)}" for n in unknown),
+        *(f"limits: there is no risk, attack or utility {n!r}.{did_you_mean(n, measurable)}" for n in unknown),
         *(f"limits: {n} must be a number that is not negative" for n in wrong),
     ]
 

@@ -157,15 +157,15 @@ class Vault:
 
     def codes(self, domain: str, method: str) -> Mapping[str, str]:
         """The pseudonyms a domain has so far; a domain keeps to the method it began with."""
-        found = self.domains.get(domain)
-        if found is None:
+        known_domain = self.domains.get(domain)
+        if known_domain is None:
             return {}
-        if found.method != method:
+        if known_domain.method != method:
             raise ParameterError(
-                f"the domain {domain!r} of the vault holds pseudonyms made by {found.method}, not by {method}; "
+                f"the domain {domain!r} of the vault holds pseudonyms made by {known_domain.method}, not by {method}; "
                 "keep to that method or choose another domain"
             )
-        return found.codes
+        return known_domain.codes
 
     def joined(self, domain: str, more: Domain) -> Vault:
         """A vault with more pseudonyms in one domain."""
@@ -190,8 +190,8 @@ def read_vault(path: Path, key: bytes) -> Vault:
     if stored["sfumato_vault"] != VERSION:
         raise UnreadableInput(f"{path} is a vault of version {stored['sfumato_vault']}; this sfumato reads {VERSION}")
     domains = {
-        name: Domain(found["method"], dict(zip(found["identities"], found["pseudonyms"], strict=True)))
-        for name, found in stored["domains"].items()
+        name: Domain(content["method"], dict(zip(content["identities"], content["pseudonyms"], strict=True)))
+        for name, content in stored["domains"].items()
     }
     return Vault(domains, stored["log_entries"], stored["log_head"])
 
@@ -360,10 +360,10 @@ def reidentify(
         if domain not in opened.domains:
             raise ParameterError(f"the vault {path} has no domain {domain!r}.{did_you_mean(domain, opened.domains)}")
         wanted = set(asked)
-        found = {code: one for one, code in opened.domains[domain].codes.items() if code in wanted}
-        told = entry("reidentify", reason, domain=domain, asked=len(asked), found=len(found))
-        write_vault(path, secret, append(path, opened, told))
-    return {code: parts_of_identity(found[code]) if code in found else None for code in asked}
+        people = {code: one for one, code in opened.domains[domain].codes.items() if code in wanted}
+        log_entry = entry("reidentify", reason, domain=domain, asked=len(asked), found=len(people))
+        write_vault(path, secret, append(path, opened, log_entry))
+    return {code: parts_of_identity(people[code]) if code in people else None for code in asked}
 
 
 # A new key for a vault.

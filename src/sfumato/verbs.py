@@ -61,22 +61,22 @@ def read(
     >>> read(pl.DataFrame({"age": [30, -9]}), missing_values=[-9]).column("age").to_list()
     [30, None]
     """
-    made = None if recipe is None else _loaded(recipe)
+    loaded = None if recipe is None else _loaded(recipe)
     if isinstance(data, Dataset | LazyTable):
         if options or engine:
             said = ", ".join([*options, *(["engine"] if engine else [])])
             raise ParameterError(f"the table is read already; {said} must be said when it is read first")
         return data
     if is_lazy(data):
-        return take_lazily(data, _said(options, made))
+        return take_lazily(data, _said(options, loaded))
     if isinstance(data, str | Path):
-        if str(data) != "-" and (held := opened(data, engine, _said(options, made))) is not None:
+        if str(data) != "-" and (held := opened(data, engine, _said(options, loaded))) is not None:
             return held
-        if made is not None and accounts(made.steps, made.schema):
+        if loaded is not None and accounts(loaded.steps, loaded.schema):
             options = {"text": True, **options}
-        frame, source = read_table(data, otherwise=None if made is None else made.intake, **options)
+        frame, source = read_table(data, otherwise=None if loaded is None else loaded.intake, **options)
         return Dataset(frame, source=source)  # type: ignore[arg-type]
-    return take_frame(data, made.intake if made else Intake(), options)
+    return take_frame(data, loaded.intake if loaded else Intake(), options)
 
 
 def _said(options: Mapping[str, Any], recipe: Recipe | None) -> dict[str, Any]:
@@ -207,9 +207,11 @@ def why_alone(dataset: Dataset, record: int, columns: Sequence[str] | None = Non
 
 def with_recipe(dataset: Table, recipe: Recipe | str | Path) -> tuple[Dataset | LazyTable, Recipe]:
     """A table read and described as a recipe (or the path of one) says, and the recipe."""
-    made = _loaded(recipe)
-    table = read(dataset, recipe=made)
-    return (described(table, made) if isinstance(table, Dataset) else table.described(made.schema, made.intake)), made
+    loaded = _loaded(recipe)
+    table = read(dataset, recipe=loaded)
+    return (
+        described(table, loaded) if isinstance(table, Dataset) else table.described(loaded.schema, loaded.intake)
+    ), loaded
 
 
 def anonymize(
@@ -263,8 +265,8 @@ def run(
     format: str | None = None,  # noqa: A002 - the word users know
 ) -> Release:
     """Make a release as a recipe says; see :func:`anonymize`."""
-    table, made = with_recipe(dataset, recipe)
-    return _made(table, made, format, seed=Seed.of(seed), shuffle=shuffle, progress=progress, population=population)
+    table, loaded = with_recipe(dataset, recipe)
+    return _made(table, loaded, format, seed=Seed.of(seed), shuffle=shuffle, progress=progress, population=population)
 
 
 def check(
@@ -275,26 +277,26 @@ def check(
     Promises about distances to the original table are judged against ``original``; without it, against the released
     table itself.
     """
-    made = _loaded(recipe)
-    table = read(dataset, recipe=dataclasses.replace(made, intake=made.intake.layout))
-    if not made.meet:
+    loaded = _loaded(recipe)
+    table = read(dataset, recipe=dataclasses.replace(loaded, intake=loaded.intake.layout))
+    if not loaded.meet:
         raise ReleaseRefused(
             "the recipe promises nothing under 'meet', and an empty promise is not a promise: nothing about a released file can be checked by it; limits and contract need the original: sfumato attack, sfumato evaluate"
         )
-    schema = made.schema
-    for step in made.steps:
+    schema = loaded.schema
+    for step in loaded.steps:
         schema = step.released_schema(schema, table.columns)
     left = [c for c in schema.direct if c in table.columns]
     if left:
         raise ReleaseRefused(f"{table.source.name} still holds direct identifiers: {', '.join(left)}")
     schema = schema.without(schema.direct)
     schema.check(table.columns, table.source)
-    people = population_of(made.meet, population, made.base)
+    people = population_of(loaded.meet, population, loaded.base)
     if people is None:
         schema = _as_released(schema)
-    counted = _counted(table.with_schema(schema), made.meet)
-    evidence = gather(counted, made.meet, original=original, population=people)
-    return judge_all(evidence, made.meet)
+    counted = _counted(table.with_schema(schema), loaded.meet)
+    evidence = gather(counted, loaded.meet, original=original, population=people)
+    return judge_all(evidence, loaded.meet)
 
 
 def _as_released(schema: Schema) -> Schema:
@@ -324,8 +326,8 @@ def _both(original: Table, released: Table, roles: Roles | None, what: str) -> t
     """An original and what was released of it, both with roles; the released table may lack columns."""
     before, after = in_memory(_described(original, roles, what), what), in_memory(read(released), what)
     if not after.schema.attributes:
-        known = {name: one for name, one in before.schema.attributes.items() if name in after.columns}
-        after = after.with_schema(Schema(known))
+        shared = {name: one for name, one in before.schema.attributes.items() if name in after.columns}
+        after = after.with_schema(Schema(shared))
     return before, after
 
 
@@ -383,17 +385,19 @@ def compare(
     if isinstance(candidates, Mapping):
         if vary:
             raise ParameterError("vary goes with recipe files; recipes in Python are varied in Python")
-        made = tuple(Candidate(name, r if isinstance(r, Recipe) else recipes.load(r)) for name, r in candidates.items())
+        wanted = tuple(
+            Candidate(name, r if isinstance(r, Recipe) else recipes.load(r)) for name, r in candidates.items()
+        )
     else:
-        made = candidates_from([Path(file) for file in candidates], vary)
+        wanted = candidates_from([Path(file) for file in candidates], vary)
     terms = CommonTerms(Seed.of(seed), None if attacks is None else _several(attacks), seconds, sample)
     kept = None if remember is None else Path(remember)
-    if any(candidate.recipe.intake != made[0].recipe.intake for candidate in made):
+    if any(candidate.recipe.intake != wanted[0].recipe.intake for candidate in wanted):
         raise ParameterError(
             "the candidates read the table in different ways (missing_values, header, text …); make them agree"
         )
-    table = in_memory(read(dataset, recipe=made[0].recipe if made else None), "compare")
-    return _compare(table, made, terms=terms, workers=workers, remember=kept, progress=progress)
+    table = in_memory(read(dataset, recipe=wanted[0].recipe if wanted else None), "compare")
+    return _compare(table, wanted, terms=terms, workers=workers, remember=kept, progress=progress)
 
 
 def verify(folder: str | Path, **options: Any) -> Verification:

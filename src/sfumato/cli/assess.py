@@ -96,9 +96,9 @@ def assess(
     from sfumato.verbs import in_memory
 
     questions = [ask(text) for text in model or []]
-    made = None if recipe is None else recipes.load(recipe)
-    dataset = open_data(data, quiet=quiet, intake=intake, recipe=made, engine=engine)
-    described, models = _described(dataset, made, quasi or [], questions)
+    loaded = None if recipe is None else recipes.load(recipe)
+    dataset = open_data(data, quiet=quiet, intake=intake, recipe=loaded, engine=engine)
+    described, models = _described(dataset, loaded, quasi or [], questions)
     if record is not None:
         _explain_record(in_memory(described, "assess --record"), record, json=json)
         return
@@ -106,12 +106,12 @@ def assess(
     everyone = None if population is None else read_data(population, quiet=True)
     with progress("counting", quiet=quiet):
         asked = (*models, *(question.model for question in questions))
-        found = look(described, asked, threshold=threshold, population=everyone, base=base)
-    found, attained = _told_apart(found, questions)
+        assessment = look(described, asked, threshold=threshold, population=everyone, base=base)
+    assessment, attained = _told_apart(assessment, questions)
     if json:
-        give_json({**found.to_dict(), "attained": [told for _, told in attained]})
+        give_json({**assessment.to_dict(), "attained": [reached for _, reached in attained]})
     else:
-        show(found, threshold)
+        show(assessment, threshold)
         _show_attained(attained)
 
 
@@ -119,18 +119,18 @@ def _explain_record(dataset: Dataset, record: int, *, json: bool) -> None:
     """Why one record is risky: the smallest sets of columns that nobody else shares with it."""
     from sfumato.verbs import why_alone
 
-    found = why_alone(dataset, record)
+    reasons = why_alone(dataset, record)
     if json:
-        give_json({"record": record, "alone_on": [list(columns) for columns in found]})
+        give_json({"record": record, "alone_on": [list(columns) for columns in reasons]})
         return
-    if not found:
+    if not reasons:
         out().print(f"Nobody singles out record {record} with up to five columns: others fit as well.")
         return
     out().print(f"Record {record} is the only one for who knows")
-    for columns in found[:20]:
+    for columns in reasons[:20]:
         out().print(f"  {escape(' + '.join(columns))}", soft_wrap=True)
-    if len(found) > 20:
-        out().print(f"  … and {len(found) - 20} more sets")
+    if len(reasons) > 20:
+        out().print(f"  … and {len(reasons) - 20} more sets")
 
 
 def _told_apart(found: Assessment, questions: Sequence[AskedModel]) -> tuple[Assessment, list[tuple[Verdict, Told]]]:
@@ -155,12 +155,13 @@ def _told(question: AskedModel, verdict: Verdict, records: int) -> Told:
 
 
 def _show_attained(attained: list[tuple[Verdict, Told]]) -> None:
-    for verdict, told in attained:
+    for verdict, reached in attained:
         value = (
-            "nothing" if verdict.attained is None else "∞" if told["attained"] is None else f"{verdict.attained:.4g}"
+            "nothing" if verdict.attained is None else "∞" if reached["attained"] is None else f"{verdict.attained:.4g}"
         )
         out().print(
-            f"• [bold]{escape(told['asked'])}[/]: attained [bold]{value}[/]; {escape(told['sentence'])}", soft_wrap=True
+            f"• [bold]{escape(reached['asked'])}[/]: attained [bold]{value}[/]; {escape(reached['sentence'])}",
+            soft_wrap=True,
         )
 
 
@@ -172,8 +173,8 @@ def _described(
     if recipe is not None and quasi:
         raise ParameterError("give either a recipe (-r) or quasi-identifiers (--quasi), not both")
     if recipe is not None:
-        described, made = with_recipe(dataset, recipe)
-        return described, made.meet
+        described, loaded = with_recipe(dataset, recipe)
+        return described, loaded.meet
     if not quasi:
         raise ParameterError(
             "say what an intruder knows: a recipe (-r visits.yaml) or columns (--quasi age --quasi zip)"

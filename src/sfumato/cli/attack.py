@@ -73,7 +73,7 @@ def attack(
     who = _intruder(pair, intruder, knows, by, called or [], sample)
     further = tuple(read_release(other).beside(dataset) for other in others or [])
     everyone = None if population is None else read_data(population, quiet=True)
-    with progress("attacking", quiet=quiet) as told:
+    with progress("attacking", quiet=quiet) as on_progress:
         report = attack_release(
             pair,
             steps=written.recipe.steps,
@@ -86,7 +86,7 @@ def attack(
             threshold=threshold,
             seconds=seconds,
             sample=sample,
-            progress=told,
+            progress=on_progress,
         )
     if keep:
         written.add("attacks", report.to_dict(), sign=sign)
@@ -159,14 +159,14 @@ def _who(intruder: str, knows: tuple[str, ...]) -> str:
 
 def _columns(report: AttackReport) -> tuple[str, ...]:
     """The columns that have something to tell."""
-    found = [t.finding for t in report.tried]
-    told = {
-        "people": any(f.trials not in (None, report.looked_for) for f in found),
-        "between": any(f.interval is not None for f in found),
-        "guessing": any(f.baseline is not None for f in found),
+    findings = [t.finding for t in report.tried]
+    columns = {
+        "people": any(f.trials not in (None, report.looked_for) for f in findings),
+        "between": any(f.interval is not None for f in findings),
+        "guessing": any(f.baseline is not None for f in findings),
         "limit": _limited(report),
     }
-    return ("attack", "", "succeeds", *(name for name, shown in told.items() if shown))
+    return ("attack", "", "succeeds", *(name for name, shown in columns.items() if shown))
 
 
 def _limited(report: AttackReport) -> bool:
@@ -188,25 +188,25 @@ def _table(rows: list[dict[str, str]], columns: tuple[str, ...], *, headed: bool
 def _unknown_cells(skipped: Skipped) -> dict[str, str]:
     """An attack whose outcome is unknown: neither a success nor a pass."""
     limit = "" if skipped.limit is None else _share(skipped.limit)
-    told = {
+    cells = {
         "attack": f"[yellow]?[/] {skipped.attack.replace('_', ' ')}",
         "succeeds": "[yellow]unknown[/]",
         "limit": limit,
     }
-    return {"": "", "people": "", "between": "", "guessing": "", **told}
+    return {"": "", "people": "", "between": "", "guessing": "", **cells}
 
 
 def _cells(tried: Tried) -> dict[str, str]:
-    found = tried.finding
+    finding = tried.finding
     mark, color = ("✗", "red") if tried.exceeds else ("✓", "green")
-    between = "" if found.interval is None else f"[dim]{_share(found.interval[0])}–{_share(found.interval[1])}[/]"
+    between = "" if finding.interval is None else f"[dim]{_share(finding.interval[0])}–{_share(finding.interval[1])}[/]"
     return {
-        "attack": f"[{color}]{mark}[/] {found.attack.replace('_', ' ')}",
-        "": f"[{color}]{bar(found.value, BAR)}[/]",
-        "succeeds": _share(found.value),
-        "people": "" if found.trials is None else f"{found.trials:,}",
+        "attack": f"[{color}]{mark}[/] {finding.attack.replace('_', ' ')}",
+        "": f"[{color}]{bar(finding.value, BAR)}[/]",
+        "succeeds": _share(finding.value),
+        "people": "" if finding.trials is None else f"{finding.trials:,}",
         "between": between,
-        "guessing": "" if found.baseline is None else _share(found.baseline),
+        "guessing": "" if finding.baseline is None else _share(finding.baseline),
         "limit": "" if tried.limit is None else _share(tried.limit),
     }
 

@@ -31,17 +31,17 @@ def choose_k(
     and which is reached. Nothing is written.
     """
     if data is not None or recipe is not None:
-        found = _from_table(data, recipe, risk, [k, population, records], intake, quiet=quiet)
+        chosen = _from_table(data, recipe, risk, [k, population, records], intake, quiet=quiet)
     elif (risk is None) == (k is None):
         raise ParameterError("give either --risk or --k: sfumato choose-k --risk 0.09")
     elif k is not None and (population is not None or records is not None):
         raise ParameterError("--population and --records go with --risk")
     else:
-        found = _from_risk(risk, population, records) if risk is not None else _from_k(k)
+        chosen = _from_risk(risk, population, records) if risk is not None else _from_k(k)
     if json:
-        give_json(found)
+        give_json(chosen)
         return
-    for sentence in found["sentences"]:
+    for sentence in chosen["sentences"]:
         out().print(sentence, soft_wrap=True, markup=False)
     if risk is not None:
         _show_habits()
@@ -59,11 +59,11 @@ def _from_table(
         raise ParameterError("a table and its recipe go together: sfumato choose-k visits.csv -r visits.yaml")
     if any(other is not None for other in others):
         raise ParameterError("--k, --population and --records go without a table, which has figures of its own")
-    made = recipes.load(recipe)
-    read = read_data(data, quiet=quiet, intake=intake, recipe=made)
-    dataset = in_memory(with_recipe(read, made)[0], "choose-k")
-    with progress("trying", quiet=quiet) as told:
-        return choose_for(dataset, made, risk=PUBLIC_RISK if risk is None else risk, progress=told).to_dict()
+    loaded = recipes.load(recipe)
+    read = read_data(data, quiet=quiet, intake=intake, recipe=loaded)
+    dataset = in_memory(with_recipe(read, loaded)[0], "choose-k")
+    with progress("trying", quiet=quiet) as on_progress:
+        return choose_for(dataset, loaded, risk=PUBLIC_RISK if risk is None else risk, progress=on_progress).to_dict()
 
 
 def _from_risk(risk: float, population: int | None, records: int | None) -> dict[str, Any]:
@@ -76,16 +76,16 @@ def _from_k(k: int | None) -> dict[str, Any]:
     from sfumato.formulas.choosing_k import risk_of
 
     risk = risk_of(k or 0)
-    known = "the chance of picking the right record of somebody known to be in the file"
-    return {"k": k, "risk": risk, "sentences": [f"k = {k:,} bounds {known} by 1/{k:,} = {risk:.4g}."]}
+    chance = "the chance of picking the right record of somebody known to be in the file"
+    return {"k": k, "risk": risk, "sentences": [f"k = {k:,} bounds {chance} by 1/{k:,} = {risk:.4g}."]}
 
 
 def _show_habits() -> None:
     """The rule of thumb, which is no norm."""
     from sfumato.formulas.choosing_k import RULE_OF_THUMB
 
-    told = ", ".join(f"{need} {low}–{high}" for need, low, high in RULE_OF_THUMB)
-    out().print(f"Rule of thumb by need of protection, a habit and no norm: {told}.", soft_wrap=True, markup=False)
+    habits = ", ".join(f"{need} {low}–{high}" for need, low, high in RULE_OF_THUMB)
+    out().print(f"Rule of thumb by need of protection, a habit and no norm: {habits}.", soft_wrap=True, markup=False)
 
 
 # ``sfumato plan``: what buckets and classes t-closeness allows, before any data are touched.
@@ -109,11 +109,11 @@ def plan(
     if (t is None) == (epsilon is None):
         raise ParameterError("give either --t or --epsilon: sfumato plan --n 10000 --k 10 --t 2.5")
     factor = t if t is not None else needed_t(epsilon or 0.0).value
-    found = plan_buckets(n, k, factor, buckets=buckets)
+    bucket_plan = plan_buckets(n, k, factor, buckets=buckets)
     if json:
-        give_json(found.to_dict())
+        give_json(bucket_plan.to_dict())
     else:
-        for sentence in found.sentences():
+        for sentence in bucket_plan.sentences():
             out().print(sentence, soft_wrap=True, markup=False)
-    if not found.feasible:
+    if not bucket_plan.feasible:
         raise typer.Exit(NOTHING_FITS)

@@ -57,8 +57,8 @@ def compare(
     risk = None if risk is None else known_as(risk)
     if risk is not None and attacks is not None and risk not in attacks and _is_attack(risk):
         attacks = [*attacks, risk]
-    with progress("comparing", quiet=quiet) as told:
-        found = run(
+    with progress("comparing", quiet=quiet) as on_progress:
+        comparison = run(
             dataset,
             candidates,
             vary=vary or (),
@@ -68,15 +68,15 @@ def compare(
             sample=sample,
             workers=workers,
             remember=output,
-            progress=told,
+            progress=on_progress,
         )
-    found = found.with_axes(risk=risk, utility=utility)
+    comparison = comparison.with_axes(risk=risk, utility=utility)
     if output is not None:
-        found.write(output, force=force)
+        comparison.write(output, force=force)
     if json:
-        give_json(found.to_dict())
+        give_json(comparison.to_dict())
     else:
-        show(found)
+        show(comparison)
     if output is not None:
         tell(f"map and table in {output / 'comparison.html'}", quiet=quiet)
 

@@ -87,10 +87,10 @@ def _alone(people: Dataset) -> None:
     from sfumato.verbs import assess
 
     unique = assess(people).measure("unique_records")
-    known = ", ".join(people.schema.quasi).replace("_", " ")
+    columns = ", ".join(people.schema.quasi).replace("_", " ")
     out().print(
         f"{len(people):,} invented hospital visits. Names and numbers aside, {share(unique)} of the patients are the only one "
-        f"of their kind in what others can know: {known}.",
+        f"of their kind in what others can know: {columns}.",
     )
 
 
@@ -124,9 +124,9 @@ def _released(people: Dataset, *, quiet: bool) -> Release:
     with progress("trying means", quiet=quiet):
         means = means_for(people)
     step = registry.build("steps", FALLBACK if means is None else means.step)
-    with progress("recoding", quiet=quiet) as told:
-        release = anonymize(people, [registry.build("models", PROMISE)], [step], progress=told)
+    with progress("recoding", quiet=quiet) as on_progress:
+        release = anonymize(people, [registry.build("models", PROMISE)], [step], progress=on_progress)
     if means is not None:
         out().print(f"{means.name.replace('_', ' ')} {means.why.replace('_', ' ')}\n", soft_wrap=True)
-    with progress("attacking", quiet=quiet) as told:
-        return release.attacked(seconds=DEMO_SECONDS, sample=DEMO_PEOPLE, only=DEMO_ATTACKS, progress=told)
+    with progress("attacking", quiet=quiet) as on_progress:
+        return release.attacked(seconds=DEMO_SECONDS, sample=DEMO_PEOPLE, only=DEMO_ATTACKS, progress=on_progress)

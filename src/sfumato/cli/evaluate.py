@@ -39,14 +39,14 @@ def evaluate(
     wanted = None if metric is None else [_spec(text) for text in metric]
     dataset = read_data(original, quiet=quiet, intake=intake, recipe=written.recipe)
     with progress("measuring", quiet=quiet):
-        found = measure(written.beside(dataset), metrics=wanted)
+        evaluation = measure(written.beside(dataset), metrics=wanted)
     if keep:
-        values = {**written.certificate.get("utility", {}), **{m.name: m.value for m in found.measures}}
+        values = {**written.certificate.get("utility", {}), **{m.name: m.value for m in evaluation.measures}}
         written.add("utility", values, sign=sign)
     if json:
-        give_json(found.to_dict())
+        give_json(evaluation.to_dict())
     else:
-        show(found)
+        show(evaluation)
 
 
 def _spec(text: str) -> Any:

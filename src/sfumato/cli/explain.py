@@ -54,7 +54,7 @@ def nature(described: Mapping[str, Any]) -> list[str]:
     """What kind of promise a model makes, one line a fact."""
     facts, depends = described["facts"], described.get("depends", {})
     monotone, shrinking, by_class = described["monotone"], described["shrinking"], described["scope"] == "class"
-    found = {
+    traits = {
         "against": AGAINST[facts["against"]],
         "measure": "a yes or no" if facts["measure"] == "boolean" else "a number",
         "truthful": "what is released stays true" if facts["truthful"] else "released values may be changed at random",
@@ -65,7 +65,7 @@ def nature(described: Mapping[str, Any]) -> list[str]:
         "scope": "each class holds or fails by itself" if by_class else "it depends on all classes together",
     }
     lines = [
-        f"{name}: {text}" + (f" ({plain(depends[name])})" if name in depends else "") for name, text in found.items()
+        f"{name}: {text}" + (f" ({plain(depends[name])})" if name in depends else "") for name, text in traits.items()
     ]
     others = [name for name in described.get("implies", ()) if name != described["name"]]
     return [*lines, f"implies, when strong enough: {', '.join(others) or 'no other model'}"]
@@ -110,17 +110,17 @@ def _group(part: str) -> str:
 
 def paragraphs(doc: str) -> list[str]:
     """The paragraphs of a docstring, each on one line; formulas and examples keep their lines, indented."""
-    found: list[str] = []
+    blocks: list[str] = []
     within_formula = False
     for block in re.split(r"\n\s*\n", doc.strip()):
         within_formula = block.startswith(".. math::") or (within_formula and block.startswith(" "))
         if within_formula:
-            found.append("    " + formula(block.removeprefix(".. math::")))
+            blocks.append("    " + formula(block.removeprefix(".. math::")))
         elif block.lstrip().startswith(">>>") or block.startswith((" ", "::", "|", "..")):
-            found.append(block)
+            blocks.append(block)
         else:
-            found.append(plain(re.sub(r"\s*\n\s*", " ", block)))
-    return found
+            blocks.append(plain(re.sub(r"\s*\n\s*", " ", block)))
+    return blocks
 
 
 # ``sfumato list``: every model, step, hierarchy, risk, utility metric, objective and example by name.
@@ -133,11 +133,11 @@ def list_names(
     json: Json = False,
 ) -> None:
     """List what can be written in a recipe, with one line of meaning each."""
-    found = _found(what)
+    listed = _found(what)
     if json:
-        give_json(found)
+        give_json(listed)
         return
-    for family, entries in found.items():
+    for family, entries in listed.items():
         table = Table(
             box=None, pad_edge=False, title=family, title_justify="left", show_header=False, title_style="bold"
         )
@@ -184,12 +184,12 @@ def explain(
         document = _release(folder)
         give_json(document) if json else _show_release(document)
         return
-    found = _described(what)
+    entries = _described(what)
     if json:
-        give_json(found[0] if len(found) == 1 else found)
+        give_json(entries[0] if len(entries) == 1 else entries)
         return
-    for place, one in enumerate(found):
-        _show_name(one, headed=len(found) > 1, first=place == 0)
+    for place, one in enumerate(entries):
+        _show_name(one, headed=len(entries) > 1, first=place == 0)
 
 
 FAMILY_WORDS = {
@@ -210,14 +210,14 @@ def _described(asked: str) -> list[dict[str, Any]]:
         raise UnreadableInput(f"there is no folder {asked}, and no family of names {family!r} (sfumato list)")
     wanted, name = ((family,), known_as(rest)) if slash else ((*registry.FAMILIES, "objectives"), known_as(asked))
     objectives = {o.name: o for o in OBJECTIVES}
-    known = {one: objectives if one == "objectives" else registry.family(one) for one in wanted}
-    found = [_entry(one, name, members[name]) for one, members in known.items() if name in members]
-    if not found:
-        every = [member for members in known.values() for member in members]
+    families = {one: objectives if one == "objectives" else registry.family(one) for one in wanted}
+    entries = [_entry(one, name, members[name]) for one, members in families.items() if name in members]
+    if not entries:
+        every = [member for members in families.values() for member in members]
         raise ParameterError(
             f"nothing is called {asked!r}, and there is no folder of that name.{did_you_mean(name, every)}"
         )
-    return found
+    return entries
 
 
 def _entry(family: str, name: str, member: Any) -> dict[str, Any]:
@@ -272,7 +272,7 @@ def _release(folder: Path) -> dict[str, Any]:
         "k_minimal": minimal or None,
         "local": [{**step, "distinct": distinct} for step in local] or None,
     }
-    return {**certificate, **{name: found for name, found in kept.items() if found is not None}}
+    return {**certificate, **{name: part for name, part in kept.items() if part is not None}}
 
 
 def _show_release(certificate: dict[str, Any]) -> None:
@@ -369,12 +369,12 @@ def _show_minimal(step: dict[str, Any]) -> None:
 
 def _show_reasons(reasons: dict[str, Any]) -> None:
     """Why this node and not its neighbour, and what another budget would buy."""
-    told = (
+    words = (
         ("Why this and not another", [reasons["choice"]]),
         ("One level finer or coarser", reasons["neighbours"]),
         ("Another budget, or less risk", reasons["outlook"]),
     )
-    for heading, sentences in told:
+    for heading, sentences in words:
         if sentences:
             out().print(f"\n[bold]{heading}[/]")
         for sentence in sentences:

@@ -78,10 +78,10 @@ def gathered(
 
 
 def _intake(said: dict[str, Any]) -> Intake:
-    known = {name: value for name, value in said.items() if value is not None}
-    if "missing" in known:
-        known["missing_values"] = codes_of(known.pop("missing"))
-    return Intake.of(known)
+    given = {name: value for name, value in said.items() if value is not None}
+    if "missing" in given:
+        given["missing_values"] = codes_of(given.pop("missing"))
+    return Intake.of(given)
 
 
 reading = gathered("intake", {name: (form, None) for name, form in READING.items()}, _intake)

@@ -56,14 +56,14 @@ def lint(
 
     columns = read_data(data, quiet=True, intake=intake).columns if data else None
     every = [str(one) for file in files for one in (policy_files(Path(file)) if Path(file).is_dir() else [file])]
-    found = {file: lint_file(file, today=_day(today) or _now(), columns=columns) for file in every}
+    by_file = {file: lint_file(file, today=_day(today) or _now(), columns=columns) for file in every}
     if json:
-        give_json({file: [finding.to_dict() for finding in findings] for file, findings in found.items()})
+        give_json({file: [finding.to_dict() for finding in findings] for file, findings in by_file.items()})
     else:
-        for file, findings in found.items():
+        for file, findings in by_file.items():
             for finding in findings:
                 out().print(f"{file}: {finding}", markup=False, soft_wrap=True)
-    broken = {finding.rule for findings in found.values() for finding in findings if finding.severity == "error"}
+    broken = {finding.rule for findings in by_file.values() for finding in findings if finding.severity == "error"}
     if broken:
         raise typer.Exit(UnreadableInput.exit_code if UNREADABLE in broken else 1)
 
@@ -185,14 +185,14 @@ def run(
     policies = Policies.load(*policy)
     dataset = _table(data, choices.table, intake=intake, quiet=quiet)
     use = {"purpose": purpose, "recipient": choices.recipient, "by": choices.by, **choices.options}
-    with progress("enforcing", quiet=quiet) as told:
-        made = enforce(policies, dataset, seed=seed, progress=told, **use)
-    folder = made.write(output, force=force)
-    _tell(made.compiled, quiet=quiet)
+    with progress("enforcing", quiet=quiet) as on_progress:
+        enforced = enforce(policies, dataset, seed=seed, progress=on_progress, **use)
+    folder = enforced.write(output, force=force)
+    _tell(enforced.compiled, quiet=quiet)
     if json:
-        give_json({**made.record, "folder": str(folder)})
+        give_json({**enforced.record, "folder": str(folder)})
     else:
-        show(made.release)
+        show(enforced.release)
     tell(f"share  {folder / 'share'}\nkeep   {folder / 'owner'}: with compliance.json", quiet=quiet)
     notes(cannot_promise("modes", "locks", *(("exchange",) if force else ())), quiet=quiet)
 
@@ -218,7 +218,7 @@ def comply(
     from sfumato.policy.comply import hold_against
 
     numbers = {"age": age or [], "zip": zip_code or [], "date": date or []}
-    found = hold_against(
+    held = hold_against(
         folder,
         policy,
         purpose=purpose,
@@ -231,10 +231,10 @@ def comply(
         ended=_day(ended),
     )
     if json:
-        give_json(found.to_dict())
+        give_json(held.to_dict())
     else:
-        out().print(str(found), markup=False, soft_wrap=True)
-    if not found.holds:
+        out().print(str(held), markup=False, soft_wrap=True)
+    if not held.holds:
         raise typer.Exit(1)
 
 
@@ -271,9 +271,9 @@ def _table(data: str, recipe: Path | None, *, intake: Intake, quiet: bool) -> Da
     """The table, with the roles and hierarchies that a recipe gives it."""
     from sfumato import recipe_files as recipes
 
-    made = None if recipe is None else recipes.load(recipe)
-    dataset = read_data(data, quiet=quiet, intake=intake, recipe=made)
-    return dataset if made is None else dataset.with_schema(made.schema)
+    loaded = None if recipe is None else recipes.load(recipe)
+    dataset = read_data(data, quiet=quiet, intake=intake, recipe=loaded)
+    return dataset if loaded is None else dataset.with_schema(loaded.schema)
 
 
 def _assigned(policies: Policies, dataset: Dataset, by: str | None) -> Dataset:

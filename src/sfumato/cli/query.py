@@ -73,12 +73,12 @@ def _session(
     from sfumato import recipe_files as recipes
     from sfumato.dp import session
 
-    made = recipes.load(recipe)
-    dataset = _opened(data, intake, made)
+    loaded = recipes.load(recipe)
+    dataset = _opened(data, intake, loaded)
     path = ledger or recipe.with_suffix(".ledger")
     if not path.exists():
         start = {**start, "name": start["name"] or recipe.stem}
-    return session(dataset.with_schema(made.schema), budget=budget, ledger=path, **start)
+    return session(dataset.with_schema(loaded.schema), budget=budget, ledger=path, **start)
 
 
 def _opened(data: str, intake: Intake, recipe: Recipe) -> Dataset:

@@ -57,21 +57,23 @@ def run(
     from sfumato.report.wording import formulas
     from sfumato.verbs import run as make
 
-    made = recipes.load(recipe)
+    loaded = recipes.load(recipe)
     format = format or ("csv" if output == "-" else None)  # noqa: A001
     if output != "-":
         refuse_existing(Path(output), force=force)
-    dataset = open_data(data, quiet=quiet, intake=intake, recipe=made, engine=engine)
-    with progress("searching", quiet=quiet) as told:
+    dataset = open_data(data, quiet=quiet, intake=intake, recipe=loaded, engine=engine)
+    with progress("searching", quiet=quiet) as on_progress:
         beside = read_beside(population)
-        release = make(dataset, made, seed=seed, shuffle=shuffle, progress=told, population=beside, format=format)
+        release = make(
+            dataset, loaded, seed=seed, shuffle=shuffle, progress=on_progress, population=beside, format=format
+        )
     notes(release.original.source.notes[len(dataset.source.notes) :], quiet=quiet)
     if output == "-":
         release.write_data("-", format=format, defuse=defuse)
         return
     if attack:
-        with progress("attacking", quiet=quiet) as told:
-            release = release.attacked(seconds=attack, progress=told)
+        with progress("attacking", quiet=quiet) as on_progress:
+            release = release.attacked(seconds=attack, progress=on_progress)
     folder = release.write(output, format=format, force=force, sign=sign, pictures=pictures, defuse=defuse)
     written = read_certificate(folder / "share")["data"]
     if json:
@@ -129,9 +131,9 @@ def show(release: Release) -> None:
 
 def _headline(release: Release) -> None:
     """Promises, limits, attacks and unknowns in one line, before anything else."""
-    told = release.headline
-    color = {"holds": "green", "broken": "red", "mixed": "yellow", "open": "yellow"}[told.state]
-    out().print(f"[bold {color}]{told.text}[/]\n", soft_wrap=True)
+    headline = release.headline
+    color = {"holds": "green", "broken": "red", "mixed": "yellow", "open": "yellow"}[headline.state]
+    out().print(f"[bold {color}]{headline.text}[/]\n", soft_wrap=True)
 
 
 def _masking(release: Release) -> None:

@@ -142,8 +142,8 @@ def _reason(error: Any, context: Any) -> str:
         return f"{_called(parameter)}: {_said(str(getattr(error, 'message', '')))}{_meaning(parameter)}"
     option = getattr(error, "option_name", None)
     if option is not None and hasattr(error, "possibilities"):
-        known = [name for one in getattr(context.command, "params", ()) for name in one.opts] if context else []
-        return f"there is no option {option}.{did_you_mean(option, known)}".rstrip(".")
+        options = [name for one in getattr(context.command, "params", ()) for name in one.opts] if context else []
+        return f"there is no option {option}.{did_you_mean(option, options)}".rstrip(".")
     if option is not None:
         return f"{option} needs a value after it"
     return _about_words(str(getattr(error, "message", "")), context)
@@ -152,8 +152,8 @@ def _reason(error: Any, context: Any) -> str:
 def _about_words(message: str, context: Any) -> str:
     """A command nobody has, or more words than a command takes."""
     if unknown := re.fullmatch(r"No such command '(.*)'\..*", message, flags=re.DOTALL):
-        known = list(getattr(context.command, "commands", ())) if context else []
-        return f"there is no command {unknown[1]!r}.{did_you_mean(unknown[1], known)}".rstrip(".")
+        commands = list(getattr(context.command, "commands", ())) if context else []
+        return f"there is no command {unknown[1]!r}.{did_you_mean(unknown[1], commands)}".rstrip(".")
     if more := re.fullmatch(r"Got unexpected extra arguments?(?:\(s\))? \((.*)\)", message, flags=re.DOTALL):
         return f"more words than {context.command_path if context else 'the command'} takes: {more[1]}"
     return _said(message)

@@ -51,16 +51,16 @@ def list_domains(vault: VaultFile, key_file: KeyFile = None, key_env: KeyVariabl
     """What a vault holds: its domains and how many pseudonyms each has, and who looked into it."""
     from sfumato.vault import read_log, summary
 
-    found = summary(vault, key=_reference(key_file, key_env))
+    domains = summary(vault, key=_reference(key_file, key_env))
     log = read_log(vault)
     if json:
-        give_json({"domains": [dataclasses.asdict(d) for d in found], "log": [dataclasses.asdict(e) for e in log]})
+        give_json({"domains": [dataclasses.asdict(d) for d in domains], "log": [dataclasses.asdict(e) for e in log]})
         return
-    for one in found:
+    for one in domains:
         out().print(f"[bold]{escape(repr(one.domain))}[/]: {one.pseudonyms:,} pseudonyms, {one.method}", soft_wrap=True)
     for act in log:
-        told = f"{act.when} {act.who}: {act.act}, {act.found:,} of {act.asked:,} found: {act.reason}"
-        out().print(f"[dim]{escape(told)}[/]", soft_wrap=True)
+        line = f"{act.when} {act.who}: {act.act}, {act.found:,} of {act.asked:,} found: {act.reason}"
+        out().print(f"[dim]{escape(line)}[/]", soft_wrap=True)
 
 
 def reidentify(

@@ -35,17 +35,17 @@ def check(
     from sfumato.release.written import read_certified
     from sfumato.verbs import check as judge
 
-    made = recipes.load(recipe)
+    loaded = recipes.load(recipe)
     dataset = None if data == "-" or intake.said() else read_certified(Path(data))
     if dataset is None:
-        as_said = dataclasses.replace(made, intake=made.intake.layout)
+        as_said = dataclasses.replace(loaded, intake=loaded.intake.layout)
         dataset = read_data(data, quiet=quiet, intake=intake, recipe=as_said)
     else:
         tell("[dim]note: read as the certificate beside it says[/]", quiet=quiet)
     with progress("judging", quiet=quiet):
-        before = None if original is None else read_data(original, quiet=True, recipe=made)
-        verdicts = judge(dataset, made, original=before, population=read_beside(population))
-    if before is None and needed(made.meet, made.schema).reference:
+        before = None if original is None else read_data(original, quiet=True, recipe=loaded)
+        verdicts = judge(dataset, loaded, original=before, population=read_beside(population))
+    if before is None and needed(loaded.meet, loaded.schema).reference:
         tell("[dim]note: the released table stands for the original one; --original names that[/]", quiet=quiet)
     if json:
         give_json({"holds": all(verdicts), "verdicts": [v.to_dict() for v in verdicts]})
@@ -80,14 +80,16 @@ def verify(
     kept = owner or (beside if original and beside.is_dir() else None)
     with progress("verifying", quiet=quiet):
         table = original and read_data(original, quiet=True, intake=intake, recipe=locked_recipe(kept))
-        found = recompute(folder, original=table, population=read_beside(population), owner=kept, trusted_key=key)
+        verification = recompute(
+            folder, original=table, population=read_beside(population), owner=kept, trusted_key=key
+        )
     if json:
-        give_json(found.to_dict())
+        give_json(verification.to_dict())
     else:
         marks = {"holds": "[green]✓[/]", "fails": "[red]✗[/]", "needs original": "[yellow]?[/]"}
-        for claim in found.claims:
+        for claim in verification.claims:
             out().print(f"{marks[claim.status]} [bold]{escape(claim.name)}[/]: {escape(claim.detail)}", soft_wrap=True)
-    if not found.holds:
+    if not verification.holds:
         raise typer.Exit(1)
 
 

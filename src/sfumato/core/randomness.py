@@ -97,10 +97,12 @@ def canonical_order(dataset: Dataset) -> NDArray[np.int64]:
     if "canonical order" not in dataset.memo:
         columns = {f"c{i}": comparable(dataset.column(name)) for i, name in enumerate(sorted(dataset.columns))}
         if columns and len(dataset):
-            found = pl.DataFrame(columns).select(pl.arg_sort_by(list(columns), nulls_last=True)).to_series().to_numpy()
+            positions = (
+                pl.DataFrame(columns).select(pl.arg_sort_by(list(columns), nulls_last=True)).to_series().to_numpy()
+            )
         else:
-            found = np.arange(len(dataset))
-        dataset.memo["canonical order"] = found.astype(np.int64)
+            positions = np.arange(len(dataset))
+        dataset.memo["canonical order"] = positions.astype(np.int64)
     order: NDArray[np.int64] = dataset.memo["canonical order"]
     return order
 

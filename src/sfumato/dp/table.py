@@ -284,8 +284,8 @@ def _placed(column: pl.Series, domain: tuple[str, ...], default: float | str | N
     else:
         words = column.cast(pl.String)
         listed = pl.Series(list(domain), dtype=pl.String)
-        found = words.replace_strict(listed, pl.Series(range(outside)), default=outside, return_dtype=pl.Int64)
-        places = found.fill_null(outside).to_numpy()
+        positions = words.replace_strict(listed, pl.Series(range(outside)), default=outside, return_dtype=pl.Int64)
+        places = positions.fill_null(outside).to_numpy()
         # '33.0' is '33' here as it is in a column of numbers: one odd word elsewhere in the column must not change that
         places = np.where(places == outside, _placed_numbers(words, domain), places)
     if default is None:

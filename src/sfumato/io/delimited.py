@@ -64,10 +64,10 @@ def find_records(data: bytes, *, delimiter: str, line_end: str, offset: int = 0)
         chunk = np.frombuffer(data, dtype=np.uint8, count=min(_CHUNK, len(data) - start), offset=start)
         quotes = np.cumsum(chunk == _QUOTE, dtype=np.int64) + inside
         outside = quotes % 2 == 0
-        found = np.flatnonzero((chunk == ord(line_end)) & outside)
+        breaks = np.flatnonzero((chunk == ord(line_end)) & outside)
         counts = np.cumsum((chunk == ord(delimiter)) & outside, dtype=np.int64) + seen
-        ends.append(found + start)
-        marks.append(counts[found])
+        ends.append(breaks + start)
+        marks.append(counts[breaks])
         inside, seen = int(quotes[-1]) % 2, int(counts[-1])
     all_ends, all_marks = _concatenated(ends), _concatenated(marks)
     if not len(all_ends) or all_ends[-1] != len(data) - 1:  # the last line has no line end
@@ -118,9 +118,9 @@ def refuse_ragged(records: Records, data: bytes, *, name: str, line_end: str, fi
     if len(ragged):
         worst = int(ragged[0])
         where = line_number(data, int(records.starts[worst]), line_end)
-        found = int(records.fields[worst])
+        has = int(records.fields[worst])
         raise UnreadableInput(
-            f"{name}, line {where}: {found:,} field{'s' if found != 1 else ''} where the first line has {fields:,} "
+            f"{name}, line {where}: {has:,} field{'s' if has != 1 else ''} where the first line has {fields:,} "
             f"({len(ragged):,} such line{'s' if len(ragged) != 1 else ''}); mend the line, quote fields that hold the delimiter, "
             "or say --delimiter (delimiter=) if it was guessed wrong"
         )

@@ -74,12 +74,12 @@ def _style_widths(styles: str) -> dict[int, int]:
 
 
 def _column_widths(sheet: str, widths: dict[int, int]) -> dict[int, int]:
-    found: dict[int, set[int | None]] = {}
+    by_column: dict[int, set[int | None]] = {}
     for letters, _, attributes in _CELL.findall(sheet):
         style = _STYLE.search(attributes)
         if not _KIND.search(attributes):  # text cells say their kind; numbers need not
-            found.setdefault(_position(letters), set()).add(widths.get(int(style[1])) if style else None)
-    shown = {position: next(iter(seen)) for position, seen in found.items() if len(seen) == 1}
+            by_column.setdefault(_position(letters), set()).add(widths.get(int(style[1])) if style else None)
+    shown = {position: next(iter(seen)) for position, seen in by_column.items() if len(seen) == 1}
     return {position: width for position, width in shown.items() if width is not None}
 
 

@@ -194,16 +194,16 @@ class StochasticTCloseness(SensitiveModel):
 
     def _matrix_of(self, labels: Sequence[str | None]) -> tuple[NDArray[np.float64], list[str | None]]:
         """The matrix for the values that occur, and the values they may become."""
-        known = self.matrix or {}
-        unknown = sum(1 for label in labels if label is not None and label not in known)
+        given = self.matrix or {}
+        unknown = sum(1 for label in labels if label is not None and label not in given)
         if unknown:
             raise SchemaError(f"{self.promise}: {unknown} value(s) of {self.sensitive!r} have no row in the matrix")
-        outcomes: list[str | None] = [*sorted({after for row in known.values() for after in row})]
+        outcomes: list[str | None] = [*sorted({after for row in given.values() for after in row})]
         outcomes += [None] if None in labels else []
         at = {label: i for i, label in enumerate(outcomes)}
         matrix = np.zeros((len(labels), len(outcomes)))
         for i, label in enumerate(labels):
-            row = {None: 1.0} if label is None else known[label]
+            row = {None: 1.0} if label is None else given[label]
             for after, chance in row.items():
                 matrix[i, at[after]] = chance
         return matrix, outcomes

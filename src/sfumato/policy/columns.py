@@ -108,22 +108,22 @@ def _groups(
     purposes: Sequence[Purpose], columns: Sequence[str], decisions: list[Decision]
 ) -> tuple[dict[str, frozenset[Group]], tuple[str, ...]]:
     listing = [p for p in purposes if not p.any_data]
-    found: dict[str, frozenset[Group]] = {}
+    groups: dict[str, frozenset[Group]] = {}
     withheld = []
     for column in columns if listing else ():
         data = [p.datum(column) for p in listing]
         lacking = sum(datum is None for datum in data)
         if lacking:
             withheld.append(column)
-            told = f"{column} is withheld: {lacking} of {len(listing)} policies do not list it for this purpose"
-            decisions.append(Decision("withheld", column, told))
+            reason = f"{column} is withheld: {lacking} of {len(listing)} policies do not list it for this purpose"
+            decisions.append(Decision("withheld", column, reason))
             continue
         said = frozenset(datum.group for datum in data if datum is not None)
-        found[column] = _merged(said)
+        groups[column] = _merged(said)
         if len(said) > 1:
-            told = f"{column} is {' and '.join(sorted(said))} in different policies; it counts as {' and '.join(sorted(found[column]))}"
-            decisions.append(Decision("privacy_group", column, told))
-    return found, tuple(withheld)
+            reason = f"{column} is {' and '.join(sorted(said))} in different policies; it counts as {' and '.join(sorted(groups[column]))}"
+            decisions.append(Decision("privacy_group", column, reason))
+    return groups, tuple(withheld)
 
 
 def _merged(groups: frozenset[Group]) -> frozenset[Group]:
@@ -134,23 +134,23 @@ def _merged(groups: frozenset[Group]) -> frozenset[Group]:
 
 def _minima(purposes: Sequence[Purpose], groups: Mapping[str, frozenset[Group]]) -> dict[str, int]:
     """Per column the largest minimum level that is above the value itself."""
-    found: dict[str, int] = {}
+    minima: dict[str, int] = {}
     for purpose in purposes:
         for datum in purpose.data:
             level = datum.anonymization.minimum if datum.anonymization else None
             if level and datum.name in groups:
-                found[datum.name] = max(level, found.get(datum.name, 0))
-    return found
+                minima[datum.name] = max(level, minima.get(datum.name, 0))
+    return minima
 
 
 def _caps(purposes: Sequence[Purpose], groups: Mapping[str, frozenset[Group]]) -> dict[str, int]:
-    found: dict[str, int] = {}
+    caps: dict[str, int] = {}
     for purpose in purposes:
         for datum in purpose.data:
             level = datum.anonymization.maximum if datum.anonymization else None
             if level is not None and Group.QID in groups.get(datum.name, ()):
-                found[datum.name] = min(level, found.get(datum.name, level))
-    return found
+                caps[datum.name] = min(level, caps.get(datum.name, level))
+    return caps
 
 
 def _settled(
@@ -169,17 +169,17 @@ def _settled(
         floor = max([everybody.get(column, 0), *(own[label][column] for label in above)])
         if floor <= cap:
             continue
-        told = f"{column}: the floor of level {floor} is above the cap of level {cap}"
+        conflict = f"{column}: the floor of level {floor} is above the cap of level {cap}"
         if on_conflict == "privacy":
             settled[column] = floor
-            decisions.append(Decision("cap_lifted", column, f"{told}; privacy goes first, the cap is lifted"))
+            decisions.append(Decision("cap_lifted", column, f"{conflict}; privacy goes first, the cap is lifted"))
         elif on_conflict == "suppress_rows" and everybody.get(column, 0) <= cap:
             left_out += [label for label in above if label not in left_out]
             decisions.append(
-                Decision("rows_left_out", column, f"{told}; people under {len(above)} policies are left out")
+                Decision("rows_left_out", column, f"{conflict}; people under {len(above)} policies are left out")
             )
         else:
-            findings.error("floor_above_cap", column, told)
+            findings.error("floor_above_cap", column, conflict)
     findings.raise_errors()
     return settled, tuple(left_out)
 
@@ -203,20 +203,20 @@ def _pseudonyms(
 ) -> dict[str, str]:
     listing = [p for p in purposes if not p.any_data]
     named = [{c: strength_of(m.name) for m in p.pseudonymizations for c in m.data} for p in listing]
-    found: dict[str, str] = {}
+    agreed: dict[str, str] = {}
     for column in dict.fromkeys(c for methods in named for c in methods if c in groups):
         methods = [m[column] for m in named if column in m]
         if len(methods) < len(listing) and Group.EI in groups[column]:
             without = len(listing) - len(methods)
-            told = f"{without} of {len(listing)} policies name no pseudonyms for {column}; it is dropped"
-            decisions.append(Decision("pseudonyms", column, told))
+            reason = f"{without} of {len(listing)} policies name no pseudonyms for {column}; it is dropped"
+            decisions.append(Decision("pseudonyms", column, reason))
             continue
-        found[column] = min(methods, key=STRENGTH.index)
+        agreed[column] = min(methods, key=STRENGTH.index)
         if len(set(methods)) > 1:
             decisions.append(
-                Decision("pseudonyms", column, f"{column}: the strongest method is taken, a {found[column]}")
+                Decision("pseudonyms", column, f"{column}: the strongest method is taken, a {agreed[column]}")
             )
-    return found
+    return agreed
 
 
 # What the columns of a table are under the merged policies: roles and hierarchies.
@@ -234,13 +234,13 @@ def merged_hierarchy(column: str, rows: Sequence[Row], findings: Findings) -> An
     """
     depths = {len(row) for row in rows}
     if len(depths) > 1:
-        told = f"{column}: hierarchy entries have from {min(depths)} to {max(depths)} levels in different policies"
-        findings.error("hierarchy_uneven", column, told)
+        problem = f"{column}: hierarchy entries have from {min(depths)} to {max(depths)} levels in different policies"
+        findings.error("hierarchy_uneven", column, problem)
         return None
     torn = torn_labels(rows)
     for level, count in torn.items():
-        told = f"{column}: {count} label(s) of level {level} stand under different labels in different policies"
-        findings.error("hierarchy_disagrees", column, told)
+        problem = f"{column}: {count} label(s) of level {level} stand under different labels in different policies"
+        findings.error("hierarchy_disagrees", column, problem)
     if torn:
         return None
     if len({row[-1] for row in rows}) > 1 or depths == {1}:
@@ -250,13 +250,13 @@ def merged_hierarchy(column: str, rows: Sequence[Row], findings: Findings) -> An
 
 def torn_labels(rows: Sequence[Row]) -> Mapping[int, int]:
     """Level → how many of its labels have two different labels above them."""
-    found: dict[int, int] = {}
+    by_level: dict[int, int] = {}
     for level in range(len(rows[0]) - 1):
         above: dict[str, str] = {}
         torn = {row[level] for row in rows if above.setdefault(row[level], row[level + 1]) != row[level + 1]}
         if torn:
-            found[level] = len(torn)
-    return found
+            by_level[level] = len(torn)
+    return by_level
 
 
 def check_entries(column: str, hierarchy: Hierarchy, rows: Sequence[Row], findings: Findings) -> None:
@@ -264,13 +264,13 @@ def check_entries(column: str, hierarchy: Hierarchy, rows: Sequence[Row], findin
     try:
         paths = hierarchy.paths([row[0] for row in rows], [1] * len(rows)).rows
     except SchemaError:
-        told = f"{column}: the hierarchy of the table does not know all values that policies have entries for"
-        findings.error("hierarchy_disagrees_with_table", column, told)
+        problem = f"{column}: the hierarchy of the table does not know all values that policies have entries for"
+        findings.error("hierarchy_disagrees_with_table", column, problem)
         return
     wrong = sum(tuple(path[: len(row)]) != row for path, row in zip(paths, rows, strict=True))
     if wrong:
-        told = f"{column}: {wrong} of {len(rows)} hierarchy entries are not those of the table's own hierarchy"
-        findings.error("hierarchy_disagrees_with_table", column, told)
+        problem = f"{column}: {wrong} of {len(rows)} hierarchy entries are not those of the table's own hierarchy"
+        findings.error("hierarchy_disagrees_with_table", column, problem)
 
 
 def uncovered(hierarchy: Hierarchy, labels: Sequence[str | None], counts: Sequence[int]) -> bool:
@@ -372,11 +372,13 @@ def _hierarchy(
             check_entries(column, own, rows, findings)
         return own
     if rows:
-        made: Hierarchy | None = _covering(dataset, used, column, merged_hierarchy(column, rows, findings), findings)
-        return made
+        hierarchy: Hierarchy | None = _covering(
+            dataset, used, column, merged_hierarchy(column, rows, findings), findings
+        )
+        return hierarchy
     if Role.QUASI in roles or column in merged.floors:
-        told = f"{column} has no hierarchy; it stays as it is or is withheld value by value"
-        decisions.append(Decision("no_hierarchy", column, told))
+        remark = f"{column} has no hierarchy; it stays as it is or is withheld value by value"
+        decisions.append(Decision("no_hierarchy", column, remark))
         suppressed: Hierarchy = registry.build("hierarchies", "suppress")
         return suppressed
     return None
@@ -387,10 +389,10 @@ def _covering(dataset: Dataset, used: Dataset, column: str, hierarchy: Hierarchy
     if hierarchy is None:
         return None
     if _lacks_values(hierarchy, used, column):
-        told = (
+        problem = (
             f"{column}: the policies have no hierarchy entries for some values of the table; give the table a hierarchy"
         )
-        findings.error("hierarchy_incomplete", column, told)
+        findings.error("hierarchy_incomplete", column, problem)
     if _lacks_values(hierarchy, dataset, column):
         return dataclasses.replace(hierarchy, other=LEFT_OUT)  # type: ignore[type-var]
     return hierarchy
@@ -419,6 +421,6 @@ def _tops(dataset: Dataset, merged: Guarantee, findings: Findings) -> dict[str, 
             continue
         tops[column] = ladder_of(dataset, column, dataset.encoded(column)).top
         if floors.get(column, 0) > tops[column]:
-            told = f"{column}: level {floors[column]} is asked for, but its hierarchy ends at level {tops[column]}"
-            findings.error("min_above_hierarchy", column, told)
+            problem = f"{column}: level {floors[column]} is asked for, but its hierarchy ends at level {tops[column]}"
+            findings.error("min_above_hierarchy", column, problem)
     return tops

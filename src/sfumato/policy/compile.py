@@ -90,20 +90,20 @@ def authorise(policy: Policy, use: Use) -> Permission:
     >>> authorise(Policy("p"), Use("research")).reason
     "purpose 'research' is not in the policy."
     """
-    found = policy.purpose(use.purpose)
-    if found is None:
+    agreed = policy.purpose(use.purpose)
+    if agreed is None:
         near = did_you_mean(use.purpose, [p.name for p in policy.purposes])
         return Permission(None, f"purpose {use.purpose!r} is not in the policy.{near}")
-    if found.accepted is False and not found.required:
-        return Permission(None, f"purpose {found.name!r} was not agreed to")
-    if use.recipient is not None and not _receives(found, use.recipient):
-        names = ", ".join(r.name for r in found.recipients) or "nobody"
+    if agreed.accepted is False and not agreed.required:
+        return Permission(None, f"purpose {agreed.name!r} was not agreed to")
+    if use.recipient is not None and not _receives(agreed, use.recipient):
+        names = ", ".join(r.name for r in agreed.recipients) or "nobody"
         return Permission(
-            None, f"recipient {use.recipient!r} is not allowed for purpose {found.name!r}; allowed: {names}"
+            None, f"recipient {use.recipient!r} is not allowed for purpose {agreed.name!r}; allowed: {names}"
         )
-    if expired(found.retention, use.today, use.ended):
-        return Permission(None, f"the retention of purpose {found.name!r} has passed")
-    return Permission(found, delete_by=delete_by(found.retention, use.ended))
+    if expired(agreed.retention, use.today, use.ended):
+        return Permission(None, f"the retention of purpose {agreed.name!r} has passed")
+    return Permission(agreed, delete_by=delete_by(agreed.retention, use.ended))
 
 
 def _receives(purpose: Purpose, recipient: str) -> bool:
@@ -140,14 +140,16 @@ class Options:
     @classmethod
     def of(cls, given: Mapping[str, Any]) -> Options:
         """Options by name; what is not known is refused."""
-        known = [field.name for field in dataclasses.fields(cls)]
+        names = [field.name for field in dataclasses.fields(cls)]
         for name in given:
-            if name not in known:
-                raise ParameterError(f"{name!r} is no option of compiling policies.{did_you_mean(name, known)}")
-        made = cls(**{**given, "meet": tuple(given.get("meet", ()))})
-        if made.on_conflict not in get_args(OnConflict):
-            raise ParameterError(f"on_conflict is one of {', '.join(get_args(OnConflict))}, not {made.on_conflict!r}")
-        return made
+            if name not in names:
+                raise ParameterError(f"{name!r} is no option of compiling policies.{did_you_mean(name, names)}")
+        options = cls(**{**given, "meet": tuple(given.get("meet", ()))})
+        if options.on_conflict not in get_args(OnConflict):
+            raise ParameterError(
+                f"on_conflict is one of {', '.join(get_args(OnConflict))}, not {options.on_conflict!r}"
+            )
+        return options
 
 
 def compile_policies(
@@ -183,26 +185,30 @@ def compile_policies(
     if own and not merged.own:
         raise ReleaseRefused("everybody would have to be left out to keep the caps; choose another rule for conflicts")
     findings = Findings("the policies")
-    schema, tops, told = described_columns(dataset, merged, _entries(policies, shared, use), findings)
-    made = _Steps(merged, chosen, use, tops, findings)
-    models = made.models()
+    schema, tops, decisions = described_columns(dataset, merged, _entries(policies, shared, use), findings)
+    planned = _Steps(merged, chosen, use, tops, findings)
+    models = planned.models()
     recipe = Recipe(schema, models, (), intake=dataset.source.intake)
-    steps = made.steps(refused)
+    steps = planned.steps(refused)
     findings.raise_errors()
     recipe = dataclasses.replace(recipe, steps=tuple(registry.build("steps", s) for s in steps))
-    recipe, settled = _within_caps(recipe, dataset, made)
-    return Compiled(recipe, use, (*lacking, *merged.decisions, *told, *made.decisions, *settled), refused, delete_by)
+    recipe, settled = _within_caps(recipe, dataset, planned)
+    return Compiled(
+        recipe, use, (*lacking, *merged.decisions, *decisions, *planned.decisions, *settled), refused, delete_by
+    )
 
 
 def _sound(policies: Policies, dataset: Dataset) -> list[Decision]:
     """Raise everything inconsistent in the policies; what they list and the table lacks is only told, unless required."""
     named = [*((policy.name, policy) for policy in policies.everybody), *policies.groups.items()]
-    found = Findings("the policies")
+    findings = Findings("the policies")
     for name, policy in named:
-        told = lint(policy, columns=dataset.columns)
-        found.extend(dataclasses.replace(f, path=f"{name}: {f.path}") if f.severity == "error" else f for f in told)
-    found.raise_errors()
-    return [Decision(f.rule, f.path, f.message) for f in found if f.rule == "datum_not_in_table"]
+        remarks = lint(policy, columns=dataset.columns)
+        findings.extend(
+            dataclasses.replace(f, path=f"{name}: {f.path}") if f.severity == "error" else f for f in remarks
+        )
+    findings.raise_errors()
+    return [Decision(f.rule, f.path, f.message) for f in findings if f.rule == "datum_not_in_table"]
 
 
 def _authorised(
@@ -231,16 +237,16 @@ def _authorised(
 
 def _entries(policies: Policies, shared: Sequence[Purpose], use: Use) -> dict[str, list[tuple[str, ...]]]:
     """All hierarchy entries by column: those of people's own policies and those for everybody."""
-    found: dict[str, dict[tuple[str, ...], None]] = {}
+    by_column: dict[str, dict[tuple[str, ...], None]] = {}
     names = {p.name for policy in policies.groups.values() if (p := policy.purpose(use.purpose)) is not None}
     for (purpose, column), rows in policies.entries.items():
         if purpose in names:
-            found.setdefault(column, {}).update(dict.fromkeys(rows))
+            by_column.setdefault(column, {}).update(dict.fromkeys(rows))
     for purpose_ in shared:
         for datum in purpose_.data:
             if datum.anonymization is not None and datum.anonymization.hierarchy:
-                found.setdefault(datum.name, {}).update(dict.fromkeys(datum.anonymization.hierarchy))
-    return {column: list(rows) for column, rows in found.items()}
+                by_column.setdefault(datum.name, {}).update(dict.fromkeys(datum.anonymization.hierarchy))
+    return {column: list(rows) for column, rows in by_column.items()}
 
 
 class _Steps:
@@ -257,16 +263,18 @@ class _Steps:
         kept, dropped = strongest([*self.merged.models, *self.options.meet])
         self.decisions += [Decision("implied", w.promise, f"{w.promise} follows from {s.promise}") for w, s in dropped]
         if not kept:
-            told = "no policy asks for a privacy model, and personal levels alone guarantee nothing; add one with meet"
-            self.findings.error("no_model", "$.models", told)
+            problem = (
+                "no policy asks for a privacy model, and personal levels alone guarantee nothing; add one with meet"
+            )
+            self.findings.error("no_model", "$.models", problem)
         return tuple(kept)
 
     def steps(self, refused: Mapping[str, str]) -> list[dict[str, Any]]:
         """Authorise, pseudonymize, personal levels, anonymize."""
-        found = []
+        steps = []
         if self.merged.own or refused or self.merged.left_out:
-            found.append({"authorised": {"by": COLUMN, "allowed": list(self.merged.own)}})
-        return [*found, *self._pseudonymize(), *self._personal(), self.recoding(caps=True)]
+            steps.append({"authorised": {"by": COLUMN, "allowed": list(self.merged.own)}})
+        return [*steps, *self._pseudonymize(), *self._personal(), self.recoding(caps=True)]
 
     def _pseudonymize(self) -> list[dict[str, Any]]:
         """One step for each method; a hash without a key is replaced by one with a key, or by a random table."""
@@ -274,11 +282,11 @@ class _Steps:
         for column, strength in self.merged.pseudonyms.items():
             method = METHODS.get(strength, instead_of_unkeyed(key=bool(self.options.key)))
             if strength not in METHODS:
-                told = told_of_unkeyed(column, key=bool(self.options.key))
-                self.decisions.append(Decision("unkeyed_hash", column, told))
+                problem = told_of_unkeyed(column, key=bool(self.options.key))
+                self.decisions.append(Decision("unkeyed_hash", column, problem))
             if method == "keyed" and not self.options.key:
-                told = f"{column}: keyed pseudonyms need a key; give key={{'file': …}} or {{'env': …}}"
-                self.findings.error("missing_key", column, told)
+                problem = f"{column}: keyed pseudonyms need a key; give key={{'file': …}} or {{'env': …}}"
+                self.findings.error("missing_key", column, problem)
             by_method.setdefault(method, []).append(column)
         return [{"pseudonymize": self._fields(method, names)} for method, names in by_method.items()]
 
@@ -325,11 +333,11 @@ def _within_caps(recipe: Recipe, dataset: Dataset, made: _Steps) -> tuple[Recipe
         return recipe, []
     rule = made.options.on_conflict
     names = ", ".join(capped)
-    told = f"no generalization within the caps of {names} keeps the promises"
+    problem = f"no generalization within the caps of {names} keeps the promises"
     if rule == "fail":
-        raise Unsatisfiable(f"{told}; raise the caps, lower the promises, or choose another rule for conflicts")
+        raise Unsatisfiable(f"{problem}; raise the caps, lower the promises, or choose another rule for conflicts")
     lifted = rule == "privacy"
     last = made.recoding(caps=not lifted, budget=None if lifted else 1.0)
     steps = (*recipe.steps[:-1], registry.build("steps", last))
     how = "the caps are lifted" if lifted else "rows of failing classes are dropped"
-    return dataclasses.replace(recipe, steps=steps), [Decision("caps_too_low", names, f"{told}; {how}")]
+    return dataclasses.replace(recipe, steps=steps), [Decision("caps_too_low", names, f"{problem}; {how}")]

@@ -74,11 +74,13 @@ def check_numbers(
     named = [(kind, column) for kind, names in columns.items() for column in names]
     if not named:
         return ["say which columns are ages, ZIP codes and dates; without that nothing can be checked"]
-    told = []
+    broken = []
     for kind, column in named:
         if column not in dataset.columns:  # what is not released is not too fine, but a wrong name hides what is
             if dropped is not None and column not in dropped:
-                told.append(f"there is no column {column!r}, neither released nor dropped; nothing was checked for it")
+                broken.append(
+                    f"there is no column {column!r}, neither released nor dropped; nothing was checked for it"
+                )
             continue
         encoded = dataset.encoded(column)
         labels = {v: c for v, c in zip(encoded.labels, encoded.counts.tolist(), strict=True) if v is not None}
@@ -86,8 +88,8 @@ def check_numbers(
             labels = {v.zfill(AREA_DIGITS): c for v, c in labels.items()}  # numbers have lost the zeros in front
         count, what = CHECKS[kind](labels)
         if count:
-            told.append(f"column {column!r}: {count:,} values {what}")
-    return told
+            broken.append(f"column {column!r}: {count:,} values {what}")
+    return broken
 
 
 def _ages(labels: Labels) -> tuple[int, str]:
@@ -109,18 +111,18 @@ def _zips(labels: Labels) -> tuple[int, str]:
     >>> _zips({"36": 1, "537": 1})[0], _zips({"36**": 1})[0], _zips({"53": 1, "36": 1})[0]
     (1, 1, 0)
     """
-    found = {label: ZIP.fullmatch(label.strip()) for label in labels}
-    masked = max((len(m[0]) for m in found.values() if m and m[1] and m[2]), default=0)
-    plain = max((len(m[1]) for m in found.values() if m and not m[2]), default=0)
+    matches = {label: ZIP.fullmatch(label.strip()) for label in labels}
+    masked = max((len(m[0]) for m in matches.values() if m and m[1] and m[2]), default=0)
+    plain = max((len(m[1]) for m in matches.values() if m and not m[2]), default=0)
     fine = 0
-    for label, match in found.items():
+    for label, match in matches.items():
         if match is None:
             fine += labels[label]
         elif match[1]:
             width = ZIP_DIGITS if masked > AREA_DIGITS else masked
             lost = (width if match[2] else min(plain, AREA_DIGITS)) - len(match[0])
-            known = "0" * lost + match[1]
-            fine += labels[label] * (len(known) > AREA_DIGITS or known in SMALL_AREAS)
+            digits = "0" * lost + match[1]
+            fine += labels[label] * (len(digits) > AREA_DIGITS or digits in SMALL_AREAS)
     return fine, "keep more than three digits, or three of an area with 20,000 people or fewer"
 
 
@@ -157,13 +159,13 @@ class Released:
     @property
     def levels(self) -> dict[str, int]:
         """The level of each recoded column, as the certificate's plan says."""
-        found: dict[str, int] = {}
+        levels: dict[str, int] = {}
         for plan in self.certificate.get("plan", []):
             everybody = plan.get("personal_levels", {}).get("everybody", {})
             recoded = {c: place["level"] for c, place in plan.get("levels", {}).items()}
             for column, level in (*everybody.items(), *recoded.items()):
-                found[column] = max(level, found.get(column, 0))
-        return found
+                levels[column] = max(level, levels.get(column, 0))
+        return levels
 
     @property
     def described(self) -> tuple[str, ...]:
@@ -206,16 +208,16 @@ class Released:
 
     def models_broken(self, purpose: Purpose) -> list[str]:
         """The purpose's privacy models that do not hold on the released table, in the roles that the purpose gives."""
-        told = []
+        broken = []
         dataset = self.dataset if purpose.any_data else self._as_seen_by(purpose)
         for promise in purpose.models:
             try:
                 models = models_of(promise, dataset.schema.sensitive)
             except UnknownPromise as error:
-                told.append(str(error))
+                broken.append(str(error))
                 continue
-            told += [reason for model in models if (reason := self._broken(model, dataset)) is not None]
-        return told
+            broken += [reason for model in models if (reason := self._broken(model, dataset)) is not None]
+        return broken
 
     def _broken(self, model: Model, dataset: Dataset) -> str | None:
         try:
@@ -319,10 +321,10 @@ def comply(
     reasons, notes = list(released.problems), [] if record is None else drift(record, policies)
     statements = []
     for policy in policies.everybody:
-        found, told = _against(policy, authorise(policy, use), released, numbers or {})
-        reasons += found
-        notes += told
-        if not found and not released.problems:
+        problems, said = _against(policy, authorise(policy, use), released, numbers or {})
+        reasons += problems
+        notes += said
+        if not problems and not released.problems:
             statements.append(_statement(policy, use))
     against = _against_people(policies, use, record, notes)
     if policies.groups and not against and not released.problems:
@@ -354,19 +356,19 @@ def _against(
 
 
 def _columns(purpose: Purpose, released: Released) -> list[str]:
-    told = []
+    broken = []
     for column in released.dataset.columns:
         datum = purpose.datum(column)
         if datum is None:
-            told.append(f"column {column!r} is released, but purpose {purpose.name!r} does not list it")
+            broken.append(f"column {column!r} is released, but purpose {purpose.name!r} does not list it")
         elif datum.group == "EI" and column not in released.pseudonymized:
-            told.append(f"column {column!r} is an explicit identifier and is released as it is")
+            broken.append(f"column {column!r} is an explicit identifier and is released as it is")
         elif datum.group == "EI" and not any(column in m.data for m in purpose.pseudonymizations):
-            told.append(f"column {column!r} is an explicit identifier; the policy does not allow pseudonyms of it")
+            broken.append(f"column {column!r} is an explicit identifier; the policy does not allow pseudonyms of it")
     for method in purpose.pseudonymizations:
         left = [c for c in method.data if c in released.dataset.columns and c not in released.pseudonymized]
-        told += [f"column {c!r} must be pseudonymized ({method.name}) and is not" for c in left]
-    return told
+        broken += [f"column {c!r} must be pseudonymized ({method.name}) and is not" for c in left]
+    return broken
 
 
 def _levels(purpose: Purpose, released: Released) -> tuple[list[str], list[str]]:
@@ -393,18 +395,20 @@ def _against_people(policies: Policies, use: Use, record: Mapping[str, Any] | No
         return [
             "people have policies of their own, and there is no compliance record of the owner to tell they were kept"
         ]
-    told = []
+    broken = []
     if (record.get("purpose"), record.get("recipient")) != (use.purpose, use.recipient):
-        told.append("the release was made for another purpose or recipient than asked for, under people's own policies")
-    known = refused_before(record)
-    fresh = sum(digest_of(policy) not in known for policy in refusing)
+        broken.append(
+            "the release was made for another purpose or recipient than asked for, under people's own policies"
+        )
+    refused = refused_before(record)
+    fresh = sum(digest_of(policy) not in refused for policy in refusing)
     if fresh:
-        told.append(
+        broken.append(
             f"{fresh} of {len(policies.groups)} of people's own policies no longer allow this use as when it was made"
         )
     if any("people's own policies are new or changed" in note for note in notes):
-        told.append("people's own policies changed since the release; what they ask for now is not known to be kept")
-    return told
+        broken.append("people's own policies changed since the release; what they ask for now is not known to be kept")
+    return broken
 
 
 # Holding a release against policies of any language.
@@ -431,7 +435,7 @@ def hold_against(
         p for p in paths if not p.startswith(PRESET) and Path(p).is_file() and dialect_of(Path(p)) in USAGE_DIALECTS
     ]
     policies = Policies.load(*(p for p in paths if p not in usages))
-    found = comply(
+    held = comply(
         folder,
         policies,
         purpose=purpose,
@@ -447,10 +451,10 @@ def hold_against(
     for path in usages:
         answer = permitted(Path(path), use, today=today)
         if answer.allowed:
-            told = (*found.statements, f"{Path(path).name}: what was released lies within what is permitted")
-            found = dataclasses.replace(found, statements=told)
+            statements = (*held.statements, f"{Path(path).name}: what was released lies within what is permitted")
+            held = dataclasses.replace(held, statements=statements)
         else:
-            found = dataclasses.replace(
-                found, reasons=(*found.reasons, f"{Path(path).name}: not allowed: {answer.reason}")
+            held = dataclasses.replace(
+                held, reasons=(*held.reasons, f"{Path(path).name}: not allowed: {answer.reason}")
             )
-    return found
+    return held

@@ -48,9 +48,9 @@ class PolicyError(RecipeError):
 
     def __init__(self, findings: Iterable[Remark], name: str = "the policy") -> None:
         self.findings = tuple(findings)
-        told = [f"{name}: {finding}" for finding in self.findings[:SHOWN]]
+        shown = [f"{name}: {finding}" for finding in self.findings[:SHOWN]]
         left = len(self.findings) - SHOWN
-        super().__init__([*told, f"{name}: {left} more findings"] if left > 0 else told)
+        super().__init__([*shown, f"{name}: {left} more findings"] if left > 0 else shown)
 
 
 class Findings:
@@ -157,11 +157,11 @@ def read_json(text: str, name: str, findings: Findings) -> Document:
     repeated: list[str] = []
 
     def mapping(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-        made = dict(pairs)
-        if len(made) < len(pairs):
+        entries = dict(pairs)
+        if len(entries) < len(pairs):
             names = [key for key, _ in pairs]
             repeated.extend(sorted({key for key in names if names.count(key) > 1}))
-        return made
+        return entries
 
     try:
         tree = json.loads(text, object_pairs_hook=mapping, parse_constant=_no_constant)
@@ -201,8 +201,8 @@ def _json_lines(text: str) -> Iterator[tuple[str, int]]:
     """Every path of a valid JSON text with its line."""
     ends = [i for i, character in enumerate(text) if character == "\n"]
     stack: list[list[Any]] = []  # [path, position in a list or None, key of a mapping, whether a key comes next]
-    for found in TOKEN.finditer(text):
-        word = found.group()
+    for token in TOKEN.finditer(text):
+        word = token.group()
         top = stack[-1] if stack else None
         if word in "}]":
             stack.pop()
@@ -214,7 +214,7 @@ def _json_lines(text: str) -> Iterator[tuple[str, int]]:
             top[2] = json.loads(word)
         else:
             path = _path_of(top)
-            yield path, bisect.bisect_left(ends, found.start()) + 1
+            yield path, bisect.bisect_left(ends, token.start()) + 1
             if word in "{[":
                 stack.append([path, None if word == "{" else 0, "", word == "{"])
 
@@ -293,10 +293,10 @@ class Place:
 
     def name(self, what: str) -> str:
         """The name that everything of a kind must have."""
-        found = self.value.strip() if isinstance(self.value, str) else self.text("name")
-        if not found:
+        name = self.value.strip() if isinstance(self.value, str) else self.text("name")
+        if not name:
             self.error("name_missing", f"a {what} needs a name")
-        return found
+        return name
 
     def flag(self, *names: str, default: bool = False) -> bool:
         """True or false, also written as text."""
@@ -329,14 +329,14 @@ class Place:
 
     def pairs(self, name: str, single: str, *others: str) -> tuple[tuple[str, str], ...]:
         """A list of ``{key, value}``."""
-        found = []
+        pairs = []
         for item in self.items(name, single, *others):
             key = item.text("key")
             if not key:
                 item.error("key_missing", f"an attribute of {name} needs a key and a value")
             else:
-                found.append((key, item.text("value")))
-        return tuple(found)
+                pairs.append((key, item.text("value")))
+        return tuple(pairs)
 
     def texts(self, *names: str) -> tuple[tuple[str, str], ...]:
         """Titles and descriptions: ``[{lang, value}]``, or the older ``{label: [{lang, value}]}``."""

@@ -87,24 +87,26 @@ def _digest(value: Any) -> str:
 
 def drift(record: Mapping[str, Any], policies: Policies) -> list[str]:
     """What changed in the policies since the record was made, part by part."""
-    told = []
+    changes = []
     before = {str(p.get("name")): p for p in record.get("policies", []) if isinstance(p, Mapping)}
     for policy in policies.everybody:
         if policy.name not in before:
-            told.append(f"policy {policy.name!r} is not one of those the release was made under")
+            changes.append(f"policy {policy.name!r} is not one of those the release was made under")
         elif before[policy.name].get("digest") != digest_of(policy):
-            told += _changed(policy, before[policy.name].get("parts"))
+            changes += _changed(policy, before[policy.name].get("parts"))
     missing = [name for name in before if name not in {p.name for p in policies.everybody}]
-    told += [f"policy {name!r}, under which the release was made, was not given" for name in missing]
-    known = {p.get("digest") for p in record.get("own_policies", []) if isinstance(p, Mapping)}
-    fresh = sum(digest_of(policy) not in known for policy in policies.groups.values())
+    changes += [f"policy {name!r}, under which the release was made, was not given" for name in missing]
+    digests = {p.get("digest") for p in record.get("own_policies", []) if isinstance(p, Mapping)}
+    fresh = sum(digest_of(policy) not in digests for policy in policies.groups.values())
     if fresh:
-        told.append(f"{fresh} of {len(policies.groups)} of people's own policies are new or changed since the release")
+        changes.append(
+            f"{fresh} of {len(policies.groups)} of people's own policies are new or changed since the release"
+        )
     elif policies.groups and _reassigned(record, policies):
-        told.append(
+        changes.append(
             "some of people's own policies are new or changed since the release: others now have them, or nobody"
         )
-    return told
+    return changes
 
 
 def _reassigned(record: Mapping[str, Any], policies: Policies) -> bool:
@@ -133,12 +135,12 @@ def read_record(folder: Path) -> dict[str, Any] | None:
         if not file.is_file():
             continue
         try:
-            found = json.loads(file.read_text(encoding="utf-8"))
+            record = json.loads(file.read_text(encoding="utf-8"))
         except (OSError, ValueError, RecursionError):
             raise UnreadableInput(f"{file} is damaged; it is not the JSON that was written") from None
-        if not isinstance(found, dict) or found.get(MARK) != VERSION:
+        if not isinstance(record, dict) or record.get(MARK) != VERSION:
             raise UnreadableInput(f"{file} is not a compliance record of version {VERSION}")
-        return found
+        return record
     return None
 
 

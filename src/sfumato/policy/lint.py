@@ -34,16 +34,16 @@ from sfumato.policy.policy import (
 
 def lint_hierarchy(found: Findings, policy: Policy) -> None:
     """Find everything inconsistent in the hierarchy of a policy's purposes."""
-    known = {p.name: p for p in policy.purposes}
+    purposes = {p.name: p for p in policy.purposes}
     parents: dict[str, str] = {}
     for i, (above, below) in enumerate(policy.hierarchy):
         path = f"$.hierarchy[{i}]"
-        if above not in known and below not in known:
+        if above not in purposes and below not in purposes:
             found.warning("unknown_purpose", path, f"neither {above!r} nor {below!r} is a purpose of this policy")
         if parents.setdefault(below, above) != above:
             found.error("two_parents", path, f"purpose {below!r} has two super-purposes; one is allowed")
-        if above in known and below in known:
-            _within(found, known[above], known[below], path)
+        if above in purposes and below in purposes:
+            _within(found, purposes[above], purposes[below], path)
     _circles(found, parents)
 
 
@@ -69,11 +69,13 @@ def _within(found: Findings, above: Purpose, below: Purpose, path: str) -> None:
     )
     for what, more in parts:
         if more:
-            told = f"sub-purpose {below.name!r} has {what} that {above.name!r} does not have: {', '.join(sorted(more))}"
-            found.error("sub_purpose_wider", path, told)
+            problem = (
+                f"sub-purpose {below.name!r} has {what} that {above.name!r} does not have: {', '.join(sorted(more))}"
+            )
+            found.error("sub_purpose_wider", path, problem)
     if (above.opt_out, above.required) != (below.opt_out, below.required):
-        told = f"sub-purpose {below.name!r} must be required and open to opting out just as {above.name!r} is"
-        found.error("sub_purpose_differs", path, told)
+        problem = f"sub-purpose {below.name!r} must be required and open to opting out just as {above.name!r} is"
+        found.error("sub_purpose_differs", path, problem)
 
 
 # When data must be gone.
@@ -132,16 +134,16 @@ def lint(policy: Policy, *, today: datetime.date | None = None, columns: Sequenc
     >>> [f.rule for f in lint(Policy("empty"))]
     ['no_purposes']
     """
-    found = Findings(policy.name or "the policy")
+    findings = Findings(policy.name or "the policy")
     if not policy.purposes:
-        found.error("no_purposes", "$.purposes", "a policy without a purpose allows nothing")
-    _unique(found, [p.name for p in policy.purposes], "$.purposes", "purpose")
+        findings.error("no_purposes", "$.purposes", "a policy without a purpose allows nothing")
+    _unique(findings, [p.name for p in policy.purposes], "$.purposes", "purpose")
     for i, purpose in enumerate(policy.purposes):
-        _purpose(found, purpose, f"$.purposes[{i}]", today)
+        _purpose(findings, purpose, f"$.purposes[{i}]", today)
         if columns is not None:
-            _against_table(found, purpose, f"$.purposes[{i}]", columns)
-    lint_hierarchy(found, policy)
-    return found
+            _against_table(findings, purpose, f"$.purposes[{i}]", columns)
+    lint_hierarchy(findings, policy)
+    return findings
 
 
 def located(findings: Iterable[Remark], document: Document, dialect: str) -> list[Remark]:
@@ -185,12 +187,12 @@ def _purpose(found: Findings, purpose: Purpose, path: str, today: datetime.date 
     _models(found, purpose, path)
     for i, recipient in enumerate(purpose.recipients):
         if recipient.third_country and not (recipient.adequacy_decision or recipient.safeguards):
-            told = f"recipient {recipient.name!r} is in a third country without adequacy decision or safeguards"
-            found.error("third_country_unprotected", f"{path}.recipients[{i}]", told)
+            problem = f"recipient {recipient.name!r} is in a third country without adequacy decision or safeguards"
+            found.error("third_country_unprotected", f"{path}.recipients[{i}]", problem)
     duty = [b for b in purpose.legal_bases if "legal obligation" in f"{b.category} {b.name}".lower().replace("_", " ")]
     if duty and not purpose.required:
-        told = f"purpose {purpose.name!r} rests on a legal obligation and must then be required"
-        found.error("legal_obligation_not_required", path, told)
+        problem = f"purpose {purpose.name!r} rests on a legal obligation and must then be required"
+        found.error("legal_obligation_not_required", path, problem)
     if purpose.retention.kind == "fixed_date" and purpose.retention.date is None:
         found.error("retention_without_date", f"{path}.retention", "a fixed date is missing")
     if today is not None and expired(purpose.retention, today):
@@ -220,8 +222,8 @@ def _levels(found: Findings, name: str, method: Anonymization, path: str) -> Non
         found.error("hierarchy_uneven", path, f"datum {name!r}: rows of its hierarchy have different numbers of levels")
         return
     for level, count in torn_labels(method.hierarchy).items() if depths else ():
-        told = f"datum {name!r}: {count} label(s) of level {level} of its hierarchy stand under different labels"
-        found.error("hierarchy_disagrees", path, told)
+        problem = f"datum {name!r}: {count} label(s) of level {level} of its hierarchy stand under different labels"
+        found.error("hierarchy_disagrees", path, problem)
     if depths and low is not None and low > max(depths) - 1:
         top = max(depths) - 1
         found.error(
@@ -230,10 +232,10 @@ def _levels(found: Findings, name: str, method: Anonymization, path: str) -> Non
 
 
 def _models(found: Findings, purpose: Purpose, path: str) -> None:
-    known = [d.name for d in purpose.data]
+    columns = [d.name for d in purpose.data]
     if not purpose.models:
-        told = f"purpose {purpose.name!r} asks for no privacy model; personal levels alone guarantee nothing"
-        found.warning("no_model", f"{path}.models", told)
+        problem = f"purpose {purpose.name!r} asks for no privacy model; personal levels alone guarantee nothing"
+        found.warning("no_model", f"{path}.models", problem)
     lists: tuple[tuple[str, tuple[PrivacyModel | Pseudonymization, ...]], ...] = (
         ("models", purpose.models),
         ("pseudonymizations", purpose.pseudonymizations),
@@ -241,9 +243,9 @@ def _models(found: Findings, purpose: Purpose, path: str) -> None:
     for part, listed in lists:
         for i, named in enumerate(listed):
             for name in named.data if not purpose.any_data else ():
-                if name not in known:
-                    told = f"{named.name} names {name!r}, which purpose {purpose.name!r} does not have.{did_you_mean(name, known)}"
-                    found.error("unknown_datum", f"{path}.{part}[{i}]", told)
+                if name not in columns:
+                    problem = f"{named.name} names {name!r}, which purpose {purpose.name!r} does not have.{did_you_mean(name, columns)}"
+                    found.error("unknown_datum", f"{path}.{part}[{i}]", problem)
     for i, model in enumerate(purpose.models):
         try:
             models_of(
@@ -253,17 +255,17 @@ def _models(found: Findings, purpose: Purpose, path: str) -> None:
             found.error("unknown_model", f"{path}.models[{i}]", str(error))
     for i, method in enumerate(purpose.pseudonymizations):
         if unkeyed(method.name):
-            told = told_of_unkeyed(method.name, key=None)
-            found.warning("unkeyed_hash", f"{path}.pseudonymizations[{i}]", told)
+            problem = told_of_unkeyed(method.name, key=None)
+            found.warning("unkeyed_hash", f"{path}.pseudonymizations[{i}]", problem)
 
 
 def _against_table(found: Findings, purpose: Purpose, path: str, columns: Sequence[str]) -> None:
     sure = confirmed(columns, UNKNOWN, [datum.name for datum in purpose.data])
     for i, datum in enumerate(purpose.data):
         if datum.name not in columns:
-            told = f"the table has no column {datum.name!r}.{nearest(datum.name, columns) if sure else ''}"
+            problem = f"the table has no column {datum.name!r}.{nearest(datum.name, columns) if sure else ''}"
             severity = found.error if datum.required else found.warning
-            severity("datum_not_in_table", f"{path}.data[{i}]", told)
+            severity("datum_not_in_table", f"{path}.data[{i}]", problem)
 
 
 # Linting files of any dialect.
@@ -293,12 +295,12 @@ def lint_text(
         document, dialect = parse_document(text, name=name, findings=Findings(name))
         if dialect in ("special", "special-functional"):
             return _lint_concept(text, name)
-        policy, found = parse_policy(text, name=name)
+        policy, findings = parse_policy(text, name=name)
     except PolicyError as error:
         return list(error.findings)
     except UnreadableInput as error:
         return [Remark(UNREADABLE, "error", "$", str(error))]
-    every = [*found, *located(lint(policy, today=today, columns=columns), document, dialect)]
+    every = [*findings, *located(lint(policy, today=today, columns=columns), document, dialect)]
     seen: dict[tuple[str, str], Remark] = {}
     for finding in every:
         seen.setdefault((finding.rule, finding.message), finding)

@@ -202,10 +202,10 @@ class Policy:
 
     def purpose(self, name: str) -> Purpose | None:
         """The purpose of a name, the nearest of its super-purposes, or the one for any purpose; None without any."""
-        known = {p.name: p for p in self.purposes}
+        purposes = {p.name: p for p in self.purposes}
         for candidate in (name, *self.above(name), ANY):
-            if candidate in known:
-                return known[candidate]
+            if candidate in purposes:
+                return purposes[candidate]
         return None
 
     def above(self, purpose: str) -> Iterator[str]:
@@ -306,12 +306,12 @@ def _our_name(said: str) -> tuple[str, dict[str, Any]]:
         raise UnknownPromise(
             f"{said} answers questions and is not kept by recoding a table; no other model can stand for it"
         )
-    known = registry.family("models")
-    ours: dict[str, tuple[str, dict[str, Any]]] = {name.replace("_", ""): (name, {}) for name in known}
-    found: tuple[str, dict[str, Any]] | None = NAMES.get(plain) or ours.get(plain)
-    if found is None:
-        raise UnknownPromise(f"{said!r} is not a model we know.{did_you_mean(said, known)}")
-    return found
+    models = registry.family("models")
+    ours: dict[str, tuple[str, dict[str, Any]]] = {name.replace("_", ""): (name, {}) for name in models}
+    meant: tuple[str, dict[str, Any]] | None = NAMES.get(plain) or ours.get(plain)
+    if meant is None:
+        raise UnknownPromise(f"{said!r} is not a model we know.{did_you_mean(said, models)}")
+    return meant
 
 
 def _field(cls: Any, key: str, value: str) -> tuple[str, Any]:

@@ -82,10 +82,12 @@ def find_person(columns: Sequence[ProfiledColumn], direct: Mapping[str, Recognit
     """The column that numbers persons who have several rows each; the likeliest kind of number wins."""
     for what in _PERSON_IDS:
         for column in columns:
-            found = direct.get(column.card.name)
-            if found is not None and found.what == what and _repeats(column):
+            recognised = direct.get(column.card.name)
+            if recognised is not None and recognised.what == what and _repeats(column):
                 rows = f"{column.card.rows_per_value:.1f} rows each: several of one person"
-                return column.card.name, Recognition(what, f"{found.reason}; {rows}", min(found.confidence, 0.8))
+                return column.card.name, Recognition(
+                    what, f"{recognised.reason}; {rows}", min(recognised.confidence, 0.8)
+                )
     return None
 
 
@@ -154,8 +156,8 @@ def differences(known: Sequence[ProfiledColumn], others: Sequence[ProfiledColumn
     if len(lines) < 2:
         return ()
     wanted = ((c.card.name, _line(c)) for c in others[:MOST_OTHERS])
-    found = (next(_made_of(name, line, lines), None) for name, line in wanted if line is not None)
-    return tuple(one for one in found if one is not None)
+    made_of = (next(_made_of(name, line, lines), None) for name, line in wanted if line is not None)
+    return tuple(one for one in made_of if one is not None)
 
 
 def _line(column: ProfiledColumn) -> NDArray[np.float64] | None:
@@ -189,6 +191,6 @@ def _made_of(name: str, line: NDArray[np.float64], lines: dict[str, NDArray[np.f
 def _equal(line: NDArray[np.float64], one: NDArray[np.float64], other: NDArray[np.float64], *, minus: bool) -> bool:
     """Whether it holds in all records that know the three, and these are most of those that know the column."""
     apart = (one - other if minus else one + other) - line
-    known = ~np.isnan(apart)
-    enough = known.sum() >= max(FEWEST, (~np.isnan(line)).sum() / 2)
-    return bool(enough and (apart[known] == 0).all())
+    present = ~np.isnan(apart)
+    enough = present.sum() >= max(FEWEST, (~np.isnan(line)).sum() / 2)
+    return bool(enough and (apart[present] == 0).all())

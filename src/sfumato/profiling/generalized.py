@@ -112,13 +112,13 @@ def read_interval(text: str) -> IntervalLabel | None:
     >>> read_interval("20-24").width, read_interval("[0.5, 1)").width, read_interval("24-20")
     (Decimal('5'), Decimal('0.5'), None)
     """
-    if found := _RANGE.fullmatch(text):
-        return _ordered(Decimal(found[1]), Decimal(found[2]) + 1)
-    if found := _BRACKET.fullmatch(text):
-        return _ordered(Decimal(found[1]), Decimal(found[2]))
-    if found := _OPEN.fullmatch(text):
-        limit = Decimal(found[2])
-        return IntervalLabel(None, limit) if found[1] == "<" else IntervalLabel(limit, None)
+    if match := _RANGE.fullmatch(text):
+        return _ordered(Decimal(match[1]), Decimal(match[2]) + 1)
+    if match := _BRACKET.fullmatch(text):
+        return _ordered(Decimal(match[1]), Decimal(match[2]))
+    if match := _OPEN.fullmatch(text):
+        limit = Decimal(match[2])
+        return IntervalLabel(None, limit) if match[1] == "<" else IntervalLabel(limit, None)
     return None
 
 
@@ -140,10 +140,10 @@ def looks_grouped(text: str) -> bool:
     >>> looks_grouped("20 to 24"), looks_grouped("85+"), looks_grouped("(0, 5]"), looks_grouped("9-1")
     (True, True, True, False)
     """
-    found = _FOREIGN.fullmatch(text)
-    if found is None:
+    match = _FOREIGN.fullmatch(text)
+    if match is None:
         return read_interval(text) is not None
-    return found[1] is None or Decimal(found[1]) < Decimal(found[2])
+    return match[1] is None or Decimal(match[1]) < Decimal(match[2])
 
 
 def masked_side(texts: Iterable[str]) -> str | None:
@@ -172,17 +172,17 @@ def intervals_around(counts: Mapping[str, int]) -> dict[str, object] | None:
     labels = {text: read_interval(text) for text in counts if text != TOP and not is_number(text)}
     if not labels or None in labels.values():
         return None
-    found = [label for label in labels.values() if label is not None]
-    widths = sorted({label.width for label in found if label.width is not None})
+    named = [label for label in labels.values() if label is not None]
+    widths = sorted({label.width for label in named if label.width is not None})
     if not widths or any(wide % narrow for narrow, wide in itertools.pairwise(widths)):
         return None
-    origin = next(label.low % widths[-1] for label in found if label.width == widths[-1] and label.low is not None)
-    if any(label.width and (label.limit - origin) % label.width for label in found):
+    origin = next(label.low % widths[-1] for label in named if label.width == widths[-1] and label.low is not None)
+    if any(label.width and (label.limit - origin) % label.width for label in named):
         return None
     opened = _open_ends({t: label for t, label in labels.items() if label is not None}, counts)
     if opened is None:
         return None
-    return _parameters(found, widths, origin, opened)
+    return _parameters(named, widths, origin, opened)
 
 
 def _open_ends(labels: Mapping[str, IntervalLabel], counts: Mapping[str, int]) -> dict[str, Decimal] | None:

@@ -65,9 +65,9 @@ _LOOKS = {
 def find_pattern(sample: TextSample) -> Recognition | None:
     """The first identifier whose look the values have, or None."""
     for detector in _DETECTORS:
-        found = detector(sample)
-        if found is not None:
-            return found
+        recognised = detector(sample)
+        if recognised is not None:
+            return recognised
     return None
 
 
@@ -121,7 +121,7 @@ def _person_names(sample: TextSample) -> Recognition | None:
     """One to four words, many of them different common given names."""
     if len(sample.texts) < 8 or share(_few_words, sample.texts) < 0.9:
         return None
-    hits = [known for text in sample.texts if (known := _given_name(text, GIVEN_NAMES))]
+    hits = [given for text in sample.texts if (given := _given_name(text, GIVEN_NAMES))]
     part = len(hits) / len(sample.texts)
     if part < 0.25 or len(set(hits)) < 8:
         return None
@@ -302,8 +302,8 @@ def _names_person(match: Match, facts: _Facts) -> bool:
     if others & THING_WORDS and not others & PERSON_WORDS:
         return False
     if match.concept == "name":
-        known = not others or bool(others & PERSON_WORDS)
-        return known or (facts.sample.distinct_share >= 0.3 and facts.have("digit") < 0.5)
+        of_a_person = not others or bool(others & PERSON_WORDS)
+        return of_a_person or (facts.sample.distinct_share >= 0.3 and facts.have("digit") < 0.5)
     if match.concept == "record id":
         many = len(facts.sample.texts) >= min(10, facts.sample.cells)
         return many and (not facts.sample.texts or facts.sample.distinct_share >= 0.05)
@@ -314,8 +314,8 @@ def _by_value(facts: _Facts) -> Recognition | None:
     if not facts.sample.texts:
         return None
     whole = facts.numeric
-    found = None if whole else find_pattern(facts.sample)
-    return found or find_number(facts.sample, whole=whole)
+    recognised = None if whole else find_pattern(facts.sample)
+    return recognised or find_number(facts.sample, whole=whole)
 
 
 def _speaks_against(match: Match | None, found: Recognition) -> bool:

@@ -142,8 +142,8 @@ def known_order(values: Sequence[str]) -> WordList | None:
     if not 2 <= len(distinct) <= MOST_VALUES:
         return None
     plain = {_plain(value) for value in distinct}
-    for words, known in _vocabularies():
-        if plain <= known and len(plain) >= min(len(words), 4) - 1:
+    for words, order in _vocabularies():
+        if plain <= order and len(plain) >= min(len(words), 4) - 1:
             for spelled in _spellings(words):
                 if distinct <= set(spelled):
                     return WordList(spelled)

@@ -51,8 +51,8 @@ def common_codes(frame: pl.DataFrame) -> dict[str, tuple[Code, ...]]:
     >>> common_codes(pl.DataFrame({"age": [31, -9, 44, -9], "job": ["cook", "?", "?", "nurse"], "n": [1, 2, 3, 999]}))
     {'age': (-9,), 'job': ('?',)}
     """
-    found: dict[str, tuple[Code, ...]] = {column.name: (*_words(column), *_numbers(column)) for column in frame}
-    return {name: codes for name, codes in found.items() if codes}
+    by_column: dict[str, tuple[Code, ...]] = {column.name: (*_words(column), *_numbers(column)) for column in frame}
+    return {name: codes for name, codes in by_column.items() if codes}
 
 
 def _words(column: pl.Series) -> list[str]:
@@ -60,9 +60,9 @@ def _words(column: pl.Series) -> list[str]:
         return []
     text = column.cast(pl.String)
     spelled = text.str.strip_chars()
-    known = spelled.filter(spelled.str.to_lowercase().is_in([*WORDS, *map(str, (*BELOW, *ABOVE))])).value_counts()
+    counted = spelled.filter(spelled.str.to_lowercase().is_in([*WORDS, *map(str, (*BELOW, *ABOVE))])).value_counts()
     return sorted(
-        word for word, count in known.rows() if count >= LEAST and not (_number(word) and _all_codes(spelled))
+        word for word, count in counted.rows() if count >= LEAST and not (_number(word) and _all_codes(spelled))
     )
 
 
@@ -78,12 +78,12 @@ def _all_codes(text: pl.Series) -> bool:
 def _numbers(column: pl.Series) -> list[int]:
     if not column.dtype.is_numeric():
         return []
-    found = [code for code in (*BELOW, *ABOVE) if int((column == code).sum()) >= LEAST]
-    others = column.filter(~column.is_in(found)).drop_nulls() if found else column
+    codes = [code for code in (*BELOW, *ABOVE) if int((column == code).sum()) >= LEAST]
+    others = column.filter(~column.is_in(codes)).drop_nulls() if codes else column
     lowest, highest = others.min(), others.max()
-    if not found or lowest is None or highest is None:
+    if not codes or lowest is None or highest is None:
         return []
-    return [code for code in found if (lowest >= 0 if code < 0 else 2 * highest < code)]  # type: ignore[operator]
+    return [code for code in codes if (lowest >= 0 if code < 0 else 2 * highest < code)]  # type: ignore[operator]
 
 
 SINGLED_OUT = 0.8
@@ -150,8 +150,8 @@ def propose(frame: pl.DataFrame, source: Source) -> Proposal:
     """
     prefix = _shared_prefix(frame.columns)
     columns = [look_at(name, frame.get_column(name), prefix=prefix) for name in frame.columns]
-    found = {c.card.name: finding for c in columns if (finding := identify(c.match, c.values, c.sample)) is not None}
-    guesses = assign_roles(columns, found)
+    direct = {c.card.name: finding for c in columns if (finding := identify(c.match, c.values, c.sample)) is not None}
+    guesses = assign_roles(columns, direct)
     proposals = tuple(_proposal(c, guesses[c.card.name]) for c in columns)
     ranking = rank([_candidate(c, guesses[c.card.name]) for c in columns if _may_be_known(guesses[c.card.name])])
     identifying = _identifying(frame, ranking, guesses)
@@ -220,7 +220,7 @@ def _identifying(
     frame: pl.DataFrame, ranking: tuple[QuasiCandidate, ...], guesses: Mapping[str, RoleGuess]
 ) -> IdentifyingSet | None:
     """The set among the proposed quasi-identifiers, for those are what the intruder is taken to know."""
-    known = [c.name for c in ranking if Role.QUASI in guesses[c.name].roles][:MOST_COLUMNS]
-    if not known or not frame.height:
+    quasi = [c.name for c in ranking if Role.QUASI in guesses[c.name].roles][:MOST_COLUMNS]
+    if not quasi or not frame.height:
         return None
-    return smallest_identifying_set(frame, known, uniqueness=SINGLED_OUT)
+    return smallest_identifying_set(frame, quasi, uniqueness=SINGLED_OUT)

@@ -130,9 +130,9 @@ def smallest_identifying_set(
     parting = _Parting.of(frame, columns)
     coded = as_frame(parting.columns, columns)
     chosen = [columns[i] for i in _greedy(parting, goal)]
-    found = goal.result(coded, chosen)
+    identifying = goal.result(coded, chosen)
     # adding columns never lowers either share: where all together miss the goal, so does every part of them
-    return goal.result(coded, _without_idle(coded, chosen, goal)) if found.reached else found
+    return goal.result(coded, _without_idle(coded, chosen, goal)) if identifying.reached else identifying
 
 
 def as_frame(coded: Sequence[Codes], names: Sequence[str]) -> pl.DataFrame:

@@ -166,11 +166,11 @@ def tellings(known: Sequence[ProfiledColumn], others: Sequence[ProfiledColumn]) 
     if not columns or columns[0].card.rows < FEWEST_ROWS_TO_DEPEND:
         return ()
     coded = [_Coded.of(column) for column in columns]
-    found: list[Telling] = []
+    pairs: list[Telling] = []
     for i, one in enumerate(coded[: len(known)]):
         for other in coded[i + 1 :]:
-            found.extend(_between(one, other))
-    return tuple(found)
+            pairs.extend(_between(one, other))
+    return tuple(pairs)
 
 
 def _between(one: _Coded, other: _Coded) -> Iterator[Telling]:
@@ -181,8 +181,8 @@ def _between(one: _Coded, other: _Coded) -> Iterator[Telling]:
     if min(there, back) >= SAME:
         yield Telling(one.name, other.name, mutual=True)
     elif max(there, back) >= TELLS:
-        teller, told = (one, other) if there >= back else (other, one)
-        yield Telling(teller.name, told.name, mutual=False)
+        teller, follower = (one, other) if there >= back else (other, one)
+        yield Telling(teller.name, follower.name, mutual=False)
 
 
 @dataclasses.dataclass(frozen=True, repr=False)
@@ -242,15 +242,15 @@ def with_duplicates_found(columns: Sequence[ProfiledColumn], guesses: Mapping[st
     Both ways: the others are dropped (role ``direct``), for they would only have to be recoded in step. One way (an age
     group beside the age): the column that was to be released as it is becomes quasi too.
     """
-    known = [c for c in columns if Role.QUASI in guesses[c.card.name].roles]
+    quasi = [c for c in columns if Role.QUASI in guesses[c.card.name].roles]
     others = [c for c in columns if guesses[c.card.name].roles in ((Role.PLAIN,), (Role.ASK,)) and not c.card.constant]
-    found = tellings(known, others)
+    pairs = tellings(quasi, others)
     by_name = {column.card.name: column for column in columns}
     changed = dict(guesses)
-    for telling in found:
+    for telling in pairs:
         if telling.mutual:
             _keep_one(telling, by_name, changed)
-    for telling in found:
+    for telling in pairs:
         if not telling.mutual:
             _know_both(telling, changed)
     return changed
@@ -287,10 +287,15 @@ def _know_both(telling: Telling, guesses: dict[str, RoleGuess]) -> None:
 
 def with_differences_found(columns: Sequence[ProfiledColumn], guesses: Mapping[str, RoleGuess]) -> dict[str, RoleGuess]:
     """Guesses in which no column is released as it is that is the difference or the sum of two quasi-identifiers."""
-    known = [c for c in columns if Role.QUASI in guesses[c.card.name].roles]
+    quasi = [c for c in columns if Role.QUASI in guesses[c.card.name].roles]
     free = ((Role.PLAIN,), (Role.ASK,), (Role.SENSITIVE,))
     others = [c for c in columns if guesses[c.card.name].roles in free]
-    return {**guesses, **{found.name: _undoing(found, guesses[found.name]) for found in differences(known, others)}}
+    return {
+        **guesses,
+        **{
+            difference.name: _undoing(difference, guesses[difference.name]) for difference in differences(quasi, others)
+        },
+    }
 
 
 def _undoing(found: Difference, guess: RoleGuess) -> RoleGuess:
@@ -342,14 +347,15 @@ def assign_roles(columns: Sequence[ProfiledColumn], direct: Mapping[str, Recogni
     for column in columns:
         name = column.card.name
         if name not in guesses:
-            found = direct.get(name)
-            guesses[name] = _direct_role(found) if found is not None else _other_role(column)
+            recognised = direct.get(name)
+            guesses[name] = _direct_role(recognised) if recognised is not None else _other_role(column)
     return with_differences_found(columns, with_duplicates_found(columns, guesses))
 
 
 def _design_roles(columns: Sequence[ProfiledColumn], direct: Mapping[str, Recognition]) -> dict[str, RoleGuess]:
     guesses = {
-        name: RoleGuess((Role.STRATUM,), found.reason, found.confidence) for name, found in find_strata(columns).items()
+        name: RoleGuess((Role.STRATUM,), stratum.reason, stratum.confidence)
+        for name, stratum in find_strata(columns).items()
     }
     for unit, unit_found in (("household", find_household(columns)), ("person", find_person(columns, direct))):
         if unit_found is not None:

@@ -98,14 +98,14 @@ def find_all(name: str) -> list[Match]:
     """Every term in a column name, best first; only whole words count, joined (``firstname``) or not."""
     words = words_of(name)
     index = _index()
-    found = [
+    matches = [
         match
         for length in range(min(LONGEST_TERM, len(words)), 0, -1)
         for start in range(len(words) - length, -1, -1)
         for family, concept in index.get("".join(words[start : start + length]), ())
         if _stands(match := Match(family, concept, words, start, length))
     ]
-    return sorted(found, key=lambda m: (-m.length, -m.start)) or _by_stem(words)
+    return sorted(matches, key=lambda m: (-m.length, -m.start)) or _by_stem(words)
 
 
 def _stands(match: Match) -> bool:

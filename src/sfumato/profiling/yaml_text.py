@@ -87,10 +87,10 @@ def _questions(proposal: Proposal) -> Iterator[str]:
 
 
 def _most_dangerous(proposal: Proposal) -> Iterator[str]:
-    found = proposal.identifying
-    if found is not None and found.uniqueness:
-        together = "single out" if len(found.columns) > 1 else "singles out"
-        yield f"# {_names(found.columns)} {together} {percent(found.uniqueness)} of the records."
+    dangerous = proposal.identifying
+    if dangerous is not None and dangerous.uniqueness:
+        together = "single out" if len(dangerous.columns) > 1 else "singles out"
+        yield f"# {_names(dangerous.columns)} {together} {percent(dangerous.uniqueness)} of the records."
     if proposal.ranking and proposal.rows > 1:
         yield f"# From most to least telling: {_names([c.name for c in proposal.ranking])}."
 
@@ -171,8 +171,8 @@ def scalar(text: str) -> str:
 
 
 def _escaped(character: str) -> str:
-    known = {'"': '\\"', "\\": "\\\\", "\n": "\\n", "\t": "\\t", "\r": "\\r"}.get(character)
-    if known is not None or (character.isprintable() and character != "\ufeff"):
-        return known or character
+    escape = {'"': '\\"', "\\": "\\\\", "\n": "\\n", "\t": "\\t", "\r": "\\r"}.get(character)
+    if escape is not None or (character.isprintable() and character != "\ufeff"):
+        return escape or character
     code = ord(character)
     return f"\\x{code:02x}" if code < 0x100 else f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}"

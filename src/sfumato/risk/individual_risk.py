@@ -89,14 +89,14 @@ class IndividualRisk(Attack):
         """The risk of every released record."""
         homes = units_of(scene.pair.original, "household") if self.households else None
         mine = None if homes is None else homes[scene.pair.rows]
-        found = individual_risks(scene.pair.released, _known(scene), mine)
-        risks = found.risks if found.household is None else found.household
+        per_record = individual_risks(scene.pair.released, _known(scene), mine)
+        risks = per_record.risks if per_record.household is None else per_record.household
         hit = risks > self.threshold
         sentence = (
-            f"about {found.expected:,.3g} of {len(risks):,} records would be re-identified in the population; the risk of "
+            f"about {per_record.expected:,.3g} of {len(risks):,} records would be re-identified in the population; the risk of "
             f"{int(hit.sum()):,} {'persons, household and all,' if mine is not None else 'records'} exceeds {self.threshold:g}"
         )
-        details = {"expected_re_identifications": found.expected, "highest": float(risks.max())}
+        details = {"expected_re_identifications": per_record.expected, "highest": float(risks.max())}
         return Finding(self.name, float(risks.mean()), sentence, victims=rows_of(scene, hit), details=details)
 
 

@@ -87,9 +87,11 @@ def special_uniques(
     shares = np.zeros((len(dataset), len(names)))
     shares[alone] = parts[rows[alone]] / np.maximum(scores[rows[alone]], 1e-300)[:, None]
     total = float(scores.sum())
-    told = {n: float(parts[:, a].sum() / total) if total else 0.0 for a, n in enumerate(names)}
+    contributions = {n: float(parts[:, a].sum() / total) if total else 0.0 for a, n in enumerate(names)}
     theta = _match_probability(table.sizes, fraction)
-    return SpecialUniques(names, per_row, _disclosure(per_row, theta, len(names)), minimal, told, shares, theta)
+    return SpecialUniques(
+        names, per_row, _disclosure(per_row, theta, len(names)), minimal, contributions, shares, theta
+    )
 
 
 @dataclasses.dataclass(frozen=True, eq=False)

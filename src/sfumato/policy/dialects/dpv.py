@@ -28,10 +28,10 @@ PARAMETER = {"k_anonymity": "has_k", "l_diversity": "has_l", "t_closeness": "has
 def read_usages(document: Document, findings: Findings) -> tuple[Usage, ...]:
     """The uses of a DPV or ODRL document."""
     graph = Graph(document, findings)
-    found = (*read_dpv(graph), *read_odrl(graph))
-    if not found:
+    usages = (*read_dpv(graph), *read_odrl(graph))
+    if not usages:
         findings.fail("no_usage", "$", "the document describes no dpv:Process and no odrl:Policy that we can read")
-    return found
+    return usages
 
 
 def read_dpv(graph: Graph) -> tuple[Usage, ...]:
@@ -70,12 +70,12 @@ def _category(graph: Graph, value: Any) -> Category:
 def _measure(graph: Graph, value: Any) -> TechnicalMeasure:
     if not isinstance(value, Node):
         return TechnicalMeasure(graph.name_of(value))
-    found = []
+    parameters = []
     for name in value.properties:
         if name.startswith("sf:has_"):
-            found += [(name.removeprefix("sf:"), float(v)) for v in graph.values(value, name) if _is_number(v)]
+            parameters += [(name.removeprefix("sf:"), float(v)) for v in graph.values(value, name) if _is_number(v)]
     about = next((graph.name_of(v) for v in graph.values(value, "sf:about")), "")
-    return TechnicalMeasure(graph.name_of(value), tuple(found), about)
+    return TechnicalMeasure(graph.name_of(value), tuple(parameters), about)
 
 
 def _is_number(value: Any) -> bool:
@@ -108,9 +108,9 @@ def _days(graph: Graph, value: Any) -> int | None:
     if isinstance(value, Node):
         value = next(iter(graph.values(value, "rdf:value", "sf:days")), None)
     text = graph.name_of(value) if value is not None else ""
-    found = DURATION.fullmatch(text)
-    if found is not None and any(found.groups()):
-        years, months, weeks, days = (int(part or 0) for part in found.groups())
+    match = DURATION.fullmatch(text)
+    if match is not None and any(match.groups()):
+        years, months, weeks, days = (int(part or 0) for part in match.groups())
         return years * 365 + months * 30 + weeks * 7 + days
     if re.fullmatch(r"\d{1,6}", text):
         return int(text)
@@ -130,13 +130,15 @@ def policy_to_dpv(policy: Policy) -> dict[str, Any]:
     """
     refused = [p.name for p in policy.purposes if p.accepted is False and not p.required]
     if refused:
-        told = "the language has no place for a purpose that was not agreed to; take it out, or export to our own form"
-        raise PolicyError([Remark("not_sayable", "error", f"$.{name}", told) for name in refused], policy.name)
+        problem = (
+            "the language has no place for a purpose that was not agreed to; take it out, or export to our own form"
+        )
+        raise PolicyError([Remark("not_sayable", "error", f"$.{name}", problem) for name in refused], policy.name)
     return {"@context": context(), "@graph": [_process(policy, purpose) for purpose in policy.purposes]}
 
 
 def _process(policy: Policy, purpose: Purpose) -> dict[str, Any]:
-    made: dict[str, Any] = {
+    process: dict[str, Any] = {
         "@id": f"urn:sfumato:policy:{policy.name}:{purpose.name}",
         "@type": "dpv:Process",
         "dpv:hasPurpose": {"@id": _named(purpose.name)},
@@ -153,8 +155,8 @@ def _process(policy: Policy, purpose: Purpose) -> dict[str, Any]:
     if purpose.retention.kind == "fixed_date" and purpose.retention.date is not None:
         storage["sf:until"] = {"@value": purpose.retention.date.isoformat()}
     if storage:
-        made["dpv:hasStorageCondition"] = {"@type": "dpv:StorageCondition", **storage}
-    return made
+        process["dpv:hasStorageCondition"] = {"@type": "dpv:StorageCondition", **storage}
+    return process
 
 
 def _named(name: str) -> str:
@@ -175,10 +177,10 @@ def _data_node(datum: Datum) -> dict[str, Any]:
 
 def _model_nodes(model: PrivacyModel, purpose: Purpose) -> list[dict[str, Any]]:
     try:
-        made = models_of(model, [d.name for d in purpose.data if d.group == "SD"])
+        models = models_of(model, [d.name for d in purpose.data if d.group == "SD"])
     except UnknownPromise:
         return [{"@type": "dpv:Anonymisation", "sf:name": {"@value": model.name}}]
-    return [measure_node(m.name, vars(m)) for m in made]
+    return [measure_node(m.name, vars(m)) for m in models]
 
 
 def measure_node(name: str, fields: Mapping[str, Any]) -> dict[str, Any]:
@@ -205,7 +207,7 @@ def release_to_dpv(certificate: Mapping[str, Any], record: Mapping[str, Any] | N
     Whether the data are *anonymised* in the sense of the law is not ours to say: the state is left open, the measures are named.
     """
     use = record or {}
-    made: dict[str, Any] = {
+    node: dict[str, Any] = {
         "@context": context(),
         "@id": f"urn:sha256:{certificate.get('data', {}).get('sha256', 'unknown')}",
         "@type": "dpv:Process",
@@ -228,15 +230,15 @@ def release_to_dpv(certificate: Mapping[str, Any], record: Mapping[str, Any] | N
         "sf:suppressedRecords": certificate.get("suppressed_records", 0),
     }
     if use.get("purpose"):
-        made["dpv:hasPurpose"] = {"@id": _named(str(use["purpose"]))}
+        node["dpv:hasPurpose"] = {"@id": _named(str(use["purpose"]))}
     if use.get("recipient"):
-        made["dpv:hasRecipient"] = {"@id": _named(str(use["recipient"]))}
-    return made
+        node["dpv:hasRecipient"] = {"@id": _named(str(use["recipient"]))}
+    return node
 
 
 def _attained(certificate: Mapping[str, Any]) -> list[dict[str, Any]]:
     """The promises of a certificate with what was attained; ``sf:has_k`` is what holds, ``sf:promised_k`` what was asked for."""
-    found = []
+    measures = []
     specs = certificate.get("recipe", {}).get("meet", [])
     for spec, verdict in zip(specs, certificate.get("verdicts", []), strict=False):
         name, fields = next(iter(spec.items()))
@@ -245,5 +247,5 @@ def _attained(certificate: Mapping[str, Any]) -> list[dict[str, Any]]:
         if parameter is not None and f"sf:{parameter}" in node and verdict.get("attained") is not None:
             node[f"sf:promised_{parameter.removeprefix('has_')}"] = node[f"sf:{parameter}"]
             node[f"sf:{parameter}"] = verdict["attained"]
-        found.append(node)
-    return found
+        measures.append(node)
+    return measures

@@ -171,15 +171,15 @@ def read_concept_text(text: str, name: str) -> tuple[Concept | tuple[Usage, ...]
     findings = Findings(name)
     document, dialect = parse_document(text, name=name, findings=findings)
     if dialect == "special-functional":
-        made = parse_functional(text, name)
-        if made.policy is None:
+        ontology = parse_functional(text, name)
+        if ontology.policy is None:
             findings.fail("no_policy", "$", "the document has axioms but no policy")
-        return made.policy, built_in().extended(made.parents, made.apart)
-    found: Concept | tuple[Usage, ...]
+        return ontology.policy, built_in().extended(ontology.parents, ontology.apart)
+    concept: Concept | tuple[Usage, ...]
     if dialect == "special":
-        found = read_concept(Place.root(document, findings))
+        concept = read_concept(Place.root(document, findings))
     elif dialect in ("dpv", "odrl"):
-        found = read_usages(document, findings)
+        concept = read_usages(document, findings)
     else:
         findings.fail(
             "not_a_usage_policy",
@@ -187,7 +187,7 @@ def read_concept_text(text: str, name: str) -> tuple[Concept | tuple[Usage, ...]
             f"a policy in {dialect} prescribes columns; compile it, or give it to comply as it is",
         )
     findings.raise_errors()
-    return found, built_in()
+    return concept, built_in()
 
 
 def usage_of_release(

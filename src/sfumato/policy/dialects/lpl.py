@@ -56,8 +56,8 @@ def _duration(place: Place) -> tuple[int | None, Literal["day", "month", "year"]
     if point is not None and isinstance(point.value, dict):
         amount, unit = point.text("value"), point.text("type", default="day").lower()
     else:
-        found = re.fullmatch(r"\s*(\d+)\s*([a-z]*)\s*", place.text("pointInTime", default="0").lower() or "0")
-        amount, unit = found.groups() if found else ("?", "")
+        match = re.fullmatch(r"\s*(\d+)\s*([a-z]*)\s*", place.text("pointInTime", default="0").lower() or "0")
+        amount, unit = match.groups() if match else ("?", "")
     if not re.fullmatch(r"\d{1,6}", amount) or (unit or "day") not in UNITS:
         place.error(
             "unreadable_duration", "a duration is a number of days, months or years, like '30 days'", "pointInTime"
@@ -311,7 +311,7 @@ def _entity(place: Place) -> Entity:
 
 
 def _names(place: Place, name: str, single: str, *others: str) -> tuple[str, ...]:
-    return tuple(found for item in place.items(name, single, *others) if (found := item.name(single)))
+    return tuple(named for item in place.items(name, single, *others) if (named := item.name(single)))
 
 
 # Writing the Layered Privacy Language: dialect A with arrays, dialect B with wrapped lists.
@@ -371,20 +371,20 @@ def to_dialect_b(policy: Policy) -> dict[str, Any]:
 
 
 def _require_sayable(policy: Policy) -> None:
-    found = []
+    unsayable = []
     if policy.rule is not None:
-        found.append(Remark("not_sayable", "error", "$.rule", "the language has no place for the source of a rule"))
+        unsayable.append(Remark("not_sayable", "error", "$.rule", "the language has no place for the source of a rule"))
     for purpose in policy.purposes:
         if purpose.any_data:
-            found.append(
+            unsayable.append(
                 Remark("not_sayable", "error", f"$.{purpose.name}", "the language lists data; 'any' is not one")
             )
         for datum in purpose.data:
             if datum.anonymization is not None and len(datum.anonymization.hierarchy) > 1:
                 said = "the language has one row of hierarchy entries per person; export to our own form instead"
-                found.append(Remark("not_sayable", "error", f"$.{purpose.name}.{datum.name}", said))
-    if found:
-        raise PolicyError(found, policy.name)
+                unsayable.append(Remark("not_sayable", "error", f"$.{purpose.name}.{datum.name}", said))
+    if unsayable:
+        raise PolicyError(unsayable, policy.name)
 
 
 def _purpose_document(purpose: Purpose) -> dict[str, Any]:
@@ -481,18 +481,18 @@ def _wrapped(tree: Any) -> Any:
         return [_wrapped(part) for part in tree]
     if not isinstance(tree, dict):
         return tree
-    made: dict[str, Any] = {}
+    wrapped: dict[str, Any] = {}
     for key, value in tree.items():
         if key == "hierarchyEntityList":
-            made["hierarchy"] = {"HierarchyEntryList": {"HierarchyEntry": [entry["value"] for entry in value]}}
+            wrapped["hierarchy"] = {"HierarchyEntryList": {"HierarchyEntry": [entry["value"] for entry in value]}}
         elif key == "retention":
-            made[key] = _older_retention(value)
+            wrapped[key] = _older_retention(value)
         elif key in WRAPPED and isinstance(value, list):
             name, single = WRAPPED[key]
-            made[name] = {single: _wrapped(value)}
+            wrapped[name] = {single: _wrapped(value)}
         else:
-            made[key] = _wrapped(value)
-    return made
+            wrapped[key] = _wrapped(value)
+    return wrapped
 
 
 def _older_retention(retention: dict[str, Any]) -> dict[str, Any]:

@@ -58,8 +58,8 @@ class _TreeHandler(ContentHandler):
             )
         path = self._path(name)
         self.lines[path] = self.locator.getLineNumber()
-        told = [(key, attrs[key]) for key in attrs.getNames() if not key.startswith(("xmlns", "xsi:"))]
-        self.open.append(_Open(path, told, []))
+        attributes = [(key, attrs[key]) for key in attrs.getNames() if not key.startswith(("xmlns", "xsi:"))]
+        self.open.append(_Open(path, attributes, []))
 
     def endElement(self, name: str) -> None:  # noqa: N802
         closed = self.open.pop()

@@ -89,7 +89,7 @@ def json_schema() -> dict[str, Any]:
     >>> json_schema()["required"]
     ['sfumato_policy', 'name']
     """
-    made = _adapter().json_schema()
-    made["properties"] = {MARK: {"const": VERSION, "title": "Version"}, **made["properties"]}
-    made["required"] = [MARK, *made["required"]]
-    return {"$schema": "https://json-schema.org/draft/2020-12/schema", **made, "title": "sfumato policy"}
+    schema = _adapter().json_schema()
+    schema["properties"] = {MARK: {"const": VERSION, "title": "Version"}, **schema["properties"]}
+    schema["required"] = [MARK, *schema["required"]]
+    return {"$schema": "https://json-schema.org/draft/2020-12/schema", **schema, "title": "sfumato policy"}

@@ -190,10 +190,10 @@ def parse_functional(text: str, name: str = "the policy") -> Ontology:
     """Read a policy (a class expression) and axioms ``SubClassOf`` and ``DisjointClasses`` of named classes."""
     require_small(text, name)
     reader = _Reader(text, name)
-    made = Ontology(None, {}, [])
+    ontology = Ontology(None, {}, [])
     while not reader.done:
-        made = _top(reader, made)
-    return made
+        ontology = _top(reader, ontology)
+    return ontology
 
 
 def _top(reader: _Reader, made: Ontology) -> Ontology:
@@ -246,15 +246,15 @@ def _concept(reader: _Reader, depth: int) -> Concept:
             parts.append(_concept(reader, depth + 1))
         if not parts:
             reader.fail(f"{word} needs parts")
-        made: Concept = And(tuple(parts)) if word == "ObjectIntersectionOf" else Or(tuple(parts))
+        concept: Concept = And(tuple(parts)) if word == "ObjectIntersectionOf" else Or(tuple(parts))
     elif word in ("ObjectSomeValuesFrom", "ObjectSomeValueFrom"):
-        made = Some(core_property(_short(reader.take_name())), _concept(reader, depth + 1))
+        concept = Some(core_property(_short(reader.take_name())), _concept(reader, depth + 1))
     elif word in ("DataHasValue", "DataSomeValuesFrom", "DataSomeValueFrom"):
-        made = _data(reader, core_property(_short(reader.take_name())))
+        concept = _data(reader, core_property(_short(reader.take_name())))
     else:
         reader.fail(f"{word} is not part of the policy language")
     reader.expect(")")
-    return made
+    return concept
 
 
 def _data(reader: _Reader, name: str) -> Between:
@@ -285,8 +285,8 @@ def _short(name: str) -> str:
 
 def _after_space(text: str, place: int) -> int:
     """The place after blanks and comments."""
-    found = SKIP.match(text, place)
-    return place if found is None else found.end()
+    match = SKIP.match(text, place)
+    return place if match is None else match.end()
 
 
 class _Reader:
@@ -297,13 +297,13 @@ class _Reader:
         self.tokens: list[tuple[str, str, int]] = []
         place = _after_space(text, 0)
         while place < len(text):
-            found = TOKEN.match(text, place)
-            if found is None:
+            token = TOKEN.match(text, place)
+            if token is None:
                 self.tokens.append(("sign", "?", place))
                 self.at = len(self.tokens) - 1
                 self.fail("this cannot be read as functional syntax")
-            self.tokens.append((str(found.lastgroup), found[0], place))
-            place = _after_space(text, found.end())
+            self.tokens.append((str(token.lastgroup), token[0], place))
+            place = _after_space(text, token.end())
 
     @property
     def done(self) -> bool:
@@ -332,20 +332,20 @@ class _Reader:
     def number(self) -> tuple[float, bool]:
         """A number and whether it is a whole one by its type, or by its look where no type is given."""
         literal = self.take()
-        found = re.fullmatch(r'"?\s*([+-]?\d{1,15}(?:\.\d{1,20})?)\s*"?(?:(?:\^\^|/)(\S+))?', literal)
-        if found is None:
+        match = re.fullmatch(r'"?\s*([+-]?\d{1,15}(?:\.\d{1,20})?)\s*"?(?:(?:\^\^|/)(\S+))?', literal)
+        if match is None:
             self.at -= 1
             self.fail("a number is expected")
-        whole = found[2] in WHOLE if found[2] else "." not in found[1]
-        return float(found[1]), whole
+        whole = match[2] in WHOLE if match[2] else "." not in match[1]
+        return float(match[1]), whole
 
     def names(self) -> list[str]:
         self.expect("(")
-        found = []
+        names = []
         while self.peek() != ")":
-            found.append(_short(self.take_name()))
+            names.append(_short(self.take_name()))
         self.expect(")")
-        return found
+        return names
 
     def skip_group(self) -> None:
         self.expect("(")

@@ -126,14 +126,14 @@ class Vocabulary:
     def above(self, name: str) -> frozenset[str]:
         """A class and everything above it; circles end where they close."""
         if name not in self._above:
-            found: set[str] = set()
+            ancestors: set[str] = set()
             waiting = [name]
             while waiting:
                 one = waiting.pop()
-                if one not in found:
-                    found.add(one)
+                if one not in ancestors:
+                    ancestors.add(one)
                     waiting += self.parents.get(one, ())
-            self._above[name] = frozenset(found)
+            self._above[name] = frozenset(ancestors)
         return self._above[name]
 
     def within(self, names: Iterable[str], general: str) -> bool:
@@ -227,10 +227,10 @@ def _merged(conjuncts: Sequence[Concept], vocabulary: Vocabulary) -> Simple | No
         elif isinstance(part, Some):
             inner.setdefault(part.property, []).extend(disjuncts(part.concept)[0])
         elif isinstance(part, Between):
-            found = _intersection(intervals.get(part.property), part)
-            if found is None:
+            interval = _intersection(intervals.get(part.property), part)
+            if interval is None:
                 return None
-            intervals[part.property] = found
+            intervals[part.property] = interval
     fillers = {name: _merged(parts, vocabulary) for name, parts in inner.items()}
     if vocabulary.disjoint(names) or any(filler is None for filler in fillers.values()):
         return None
@@ -291,8 +291,8 @@ def _points(interval: Between, ends: set[float]) -> list[float]:
 def _amid(low: float, high: float, *, whole: bool) -> float | None:
     """A number strictly between two others, or None."""
     if math.isinf(low) or math.isinf(high):
-        found = 0.0 if math.isinf(low) and math.isinf(high) else low + 1 if math.isinf(high) else high - 1
-        return found if low < found < high else None
+        inner = 0.0 if math.isinf(low) and math.isinf(high) else low + 1 if math.isinf(high) else high - 1
+        return inner if low < inner < high else None
     if whole:
         return low + 1 if low + 1 < high else None
     middle = low + (high - low) / 2
@@ -328,9 +328,9 @@ def _missing(part: Simple, allowed: Simple, vocabulary: Vocabulary, path: Path) 
             return _Reason(f"{where}{has} is not {name}", covered)
         covered += 1
     for name, interval in allowed.intervals.items():
-        found = part.intervals.get(name)
-        if found is None or not interval.low <= found.low <= found.high <= interval.high:
-            has = "not said" if found is None else _number(found.low)
+        theirs = part.intervals.get(name)
+        if theirs is None or not interval.low <= theirs.low <= theirs.high <= interval.high:
+            has = "not said" if theirs is None else _number(theirs.low)
             return _Reason(
                 f"{where}{name} is {has}, allowed is {_number(interval.low)} to {_number(interval.high)}", covered
             )

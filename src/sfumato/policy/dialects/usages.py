@@ -102,8 +102,8 @@ class Graph:
                 if part.rstrip("/") in REMOTE:
                     self.vocabulary = REMOTE[part.rstrip("/")]
                 else:
-                    told = "this context is not fetched; only names with known prefixes are understood"
-                    self.findings.note("remote_context", f"{ROOT}.@context", told)
+                    problem = "this context is not fetched; only names with known prefixes are understood"
+                    self.findings.note("remote_context", f"{ROOT}.@context", problem)
             elif isinstance(part, Mapping):
                 self._definitions(part)
 
@@ -246,12 +246,12 @@ def allows(
 
     Permissions whose last day lies before ``today`` are gone; prohibitions do not end.
     """
-    known = vocabulary or built_in()
+    words = vocabulary or built_in()
     day = today or datetime.datetime.now(datetime.UTC).date()
     request, usages = _with_prefixes(request), tuple(_with_prefixes(usage) for usage in usages)
     wanted = request.concept()
     for usage in usages:
-        if not usage.permitted and _touches(wanted, _as_far_as_said(usage, request).concept(), known):
+        if not usage.permitted and _touches(wanted, _as_far_as_said(usage, request).concept(), words):
             return Coverage(
                 False, f"a prohibition covers it: {', '.join((*usage.purposes, *usage.recipients)) or 'this use'}"
             )
@@ -259,7 +259,7 @@ def allows(
     lasting = tuple(usage.concept() for usage in permitted if usage.until is None or usage.until >= day)
     if not lasting:
         return Coverage(False, "every permission has ended" if permitted else "nothing is permitted")
-    return decide(wanted, Or(lasting), known)
+    return decide(wanted, Or(lasting), words)
 
 
 def _with_prefixes(usage: Usage) -> Usage:
@@ -316,10 +316,12 @@ def policy_of_usages(usages: tuple[Usage, ...], *, name: str, findings: Findings
     purposes: dict[str, Purpose] = {}
     for usage in usages:
         for purpose in usage.purposes if usage.permitted else ():
-            made = _purpose(usage, purpose, findings, refused=purpose in forbidden)
-            if made.name in purposes:
-                findings.error("duplicate_purpose", "$", f"purpose {made.name!r} is described twice; put both into one")
-            purposes[made.name] = made
+            compiled = _purpose(usage, purpose, findings, refused=purpose in forbidden)
+            if compiled.name in purposes:
+                findings.error(
+                    "duplicate_purpose", "$", f"purpose {compiled.name!r} is described twice; put both into one"
+                )
+            purposes[compiled.name] = compiled
     return Policy(name=name, purposes=tuple(purposes.values()))
 
 
@@ -357,17 +359,17 @@ def _datum(category: Category, findings: Findings) -> Datum:
     if category.group in Group.__members__:
         return Datum(name, Group(category.group), categories=(category.name,), anonymization=levels)
     guessed = _guessed(category.name)
-    told = f"{name} has no privacy group in this language; from its category it is taken as {guessed}"
-    findings.warning("group_guessed", "$", told)
+    remark = f"{name} has no privacy group in this language; from its category it is taken as {guessed}"
+    findings.warning("group_guessed", "$", remark)
     return Datum(name, guessed, categories=(category.name,), anonymization=levels)
 
 
 def _guessed(category: str) -> Group:
     """What a category suggests; what suggests nothing may single people out."""
-    known = built_in()
-    if known.within([category], "pd:Identifying") or known.within([category], "pd:Contact"):
+    vocabulary = built_in()
+    if vocabulary.within([category], "pd:Identifying") or vocabulary.within([category], "pd:Contact"):
         return Group.EI
-    return Group.SD if known.within([category], "dpv:SensitivePersonalData") else Group.QID
+    return Group.SD if vocabulary.within([category], "dpv:SensitivePersonalData") else Group.QID
 
 
 # ODRL policies (JSON-LD): permissions, prohibitions and duties as uses of data.
@@ -397,8 +399,8 @@ def read_odrl(graph: Graph) -> tuple[Usage, ...]:
 
 def _rules(graph: Graph, policy: Node) -> Iterator[Usage]:
     if any(True for _ in graph.values(policy, "odrl:inheritFrom")):
-        told = "the policy inherits rules of another one, which may forbid more; write them into this document"
-        graph.findings.error("odrl_inherits", policy.path, told)
+        problem = "the policy inherits rules of another one, which may forbid more; write them into this document"
+        graph.findings.error("odrl_inherits", policy.path, problem)
     for name, permitted in (("odrl:permission", True), ("odrl:prohibition", False)):
         for rule in graph.values(policy, name):
             if isinstance(rule, Node):
@@ -410,20 +412,20 @@ def _rules(graph: Graph, policy: Node) -> Iterator[Usage]:
 
 
 def _usage(graph: Graph, policy: Node, rule: Node, *, permitted: bool) -> Usage | None:
-    found: dict[str, tuple[str, ...]] = {}
+    bounds: dict[str, tuple[str, ...]] = {}
     days: int | None = None
     until: datetime.date | None = None
     for constraint in graph.values(rule, "odrl:constraint"):
         left, operator, right = _constraint(graph, constraint)
         if left == "odrl:dateTime" and operator in AT_MOST and permitted and (until := _last_day(operator, right)):
             continue
-        if left in ("odrl:purpose", "odrl:recipient", "odrl:spatial") and operator in EQUAL and left not in found:
-            found[left] = right  # a second one asks for both at once, which we cannot check
+        if left in ("odrl:purpose", "odrl:recipient", "odrl:spatial") and operator in EQUAL and left not in bounds:
+            bounds[left] = right  # a second one asks for both at once, which we cannot check
         elif left == "odrl:elapsedTime" and operator in AT_MOST and (period := _period(operator, right)) is not None:
             days = period if days is None else min(days, period)
         elif permitted:
-            told = f"a permission is bound to {left or 'a constraint'} with {operator or 'no operator'}, which we cannot check; it is not used"
-            graph.findings.warning("odrl_constraint", rule.path, told)
+            problem = f"a permission is bound to {left or 'a constraint'} with {operator or 'no operator'}, which we cannot check; it is not used"
+            graph.findings.warning("odrl_constraint", rule.path, problem)
             return None
         else:
             graph.findings.note("odrl_constraint", rule.path, f"{left} is not read; the prohibition holds without it")
@@ -431,12 +433,12 @@ def _usage(graph: Graph, policy: Node, rule: Node, *, permitted: bool) -> Usage 
     actions = graph.names(rule, "odrl:action") or graph.names(policy, "odrl:action")
     assignees = graph.names(rule, "odrl:assignee") or graph.names(policy, "odrl:assignee")
     return Usage(
-        purposes=found.get("odrl:purpose", ()),
+        purposes=bounds.get("odrl:purpose", ()),
         data=tuple(Category(name) for name in targets),
         processing=tuple(ACTIONS.get(name, name) for name in actions),
-        recipients=found.get("odrl:recipient", ()) or assignees,
+        recipients=bounds.get("odrl:recipient", ()) or assignees,
         measures=_duties(graph, policy, rule) if permitted else (),
-        locations=found.get("odrl:spatial", ()),
+        locations=bounds.get("odrl:spatial", ()),
         days=days,
         permitted=permitted,
         until=until,
@@ -453,8 +455,8 @@ def _constraint(graph: Graph, constraint: Any) -> tuple[str, str, tuple[str, ...
 
 def _period(operator: str, right: tuple[str, ...]) -> int | None:
     """The most days that a constraint on time allows."""
-    found = re.fullmatch(r"P?(\d{1,6})D?", right[0]) if right else None
-    return max(0, int(found[1]) - (operator == "odrl:lt")) if found else None
+    match = re.fullmatch(r"P?(\d{1,6})D?", right[0]) if right else None
+    return max(0, int(match[1]) - (operator == "odrl:lt")) if match else None
 
 
 def _last_day(operator: str, right: tuple[str, ...]) -> datetime.date | None:
@@ -471,7 +473,7 @@ def _duties(graph: Graph, policy: Node, rule: Node) -> tuple[TechnicalMeasure, .
 
     By a model where its constraints name one.
     """
-    found = []
+    duties = []
     for duty in (*graph.values(rule, "odrl:duty"), *graph.values(policy, "odrl:obligation")):
         if not isinstance(duty, Node):
             continue
@@ -479,10 +481,10 @@ def _duties(graph: Graph, policy: Node, rule: Node) -> tuple[TechnicalMeasure, .
         if "odrl:anonymize" not in actions:
             graph.findings.note("odrl_duty", duty.path, "only the duty to anonymize is read")
             continue
-        found += [_model(graph, c) for c in graph.values(duty, "odrl:constraint")] or [
+        duties += [_model(graph, c) for c in graph.values(duty, "odrl:constraint")] or [
             TechnicalMeasure("dpv:Anonymisation")
         ]
-    return tuple(found)
+    return tuple(duties)
 
 
 def _model(graph: Graph, constraint: Any) -> TechnicalMeasure:
