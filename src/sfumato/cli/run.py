@@ -83,7 +83,8 @@ def run(
         if (told_formulas := formulas(written)) is not None:
             out().print(f"[yellow]! {escape(told_formulas)}[/]", soft_wrap=True)
     tell(
-        f"share  {folder / 'share'}: data, certificate, report\nkeep   {folder / 'owner'}: lock, alignment, owner's report",
+        f"share  {folder / 'share'}: data, certificate, report\n"
+        f"keep   {folder / 'owner'}: lock, {'' if release.parts else 'alignment, '}owner's report",
         quiet=quiet,
     )
     notes(cannot_promise("modes", "locks", *(("exchange",) if force else ())), quiet=quiet)

@@ -25,7 +25,7 @@ from sfumato.engines.table import LazyTable
 from sfumato.errors import ParameterError
 from sfumato.io.indistinct import made_one
 from sfumato.release.make import changes_of, population_of, refuse_broken, require_sense
-from sfumato.release.release import Release
+from sfumato.release.release import ColumnChange, Release
 
 if TYPE_CHECKING:
     from sfumato.core.model import Model
@@ -107,7 +107,7 @@ def make_large(
         verdicts=judge_all(evidence, recipe.meet),
         before=before,
         after=assess(shared),
-        columns=changes_of(written.originals, written.releases, plans),
+        columns=_changes(written, original, shared),
         scores={objective: score for _, plan in plans for objective, score in plan.scores().items()},
         seed=seed,
         shuffled=shuffle,
@@ -120,6 +120,23 @@ def make_large(
     if refuse:
         refuse_broken(release)
     return release
+
+
+def _changes(written: Written, original: Dataset, shared: Dataset) -> tuple[ColumnChange, ...]:
+    """What happened to every column; values are counted in all records where promises look, else in the sample."""
+    return tuple(
+        _with_counts(change, original, shared)
+        if change.name in original.columns
+        else dataclasses.replace(
+            change, action=f"{change.action}; values counted in {len(written.originals):,} records"
+        )
+        for change in changes_of(written.originals, written.releases, written.plans)
+    )
+
+
+def _with_counts(change: ColumnChange, original: Dataset, shared: Dataset) -> ColumnChange:
+    after = shared.column(change.name).n_unique() if change.name in shared.columns else None
+    return dataclasses.replace(change, distinct_before=original.column(change.name).n_unique(), distinct_after=after)
 
 
 # What can be done without all rows in memory.
