@@ -20,12 +20,12 @@ import numpy as np
 import polars as pl
 
 import sfumato as sf
+from sfumato.attacks.suda import special_uniques
 from sfumato.core.attack import Scene
 from sfumato.core.dataset import Dataset
 from sfumato.core.randomness import Seed
 from sfumato.intruders import BATTERY, attacks_by_name, intruder_from
 from sfumato.release.release import Release
-from sfumato.risk.suda import special_uniques
 
 SDCMICRO_SECONDS, SDCMICRO_ROWS = 11.9, 1_000_000
 """suda2 of sdcMicro 5.8.1, CPU seconds for a million rows and eight keys on a machine of two cores."""

@@ -390,7 +390,7 @@ def test_a_circle_is_found():
 
 BAD = {
     "family imports family": ("sfumato.models.x", "from sfumato.steps.local.mondrian import Mondrian"),
-    "inside a function": ("sfumato.models.x", "def f():\n    import sfumato.risk.suda"),
+    "inside a function": ("sfumato.models.x", "def f():\n    import sfumato.attacks.suda"),
     "for types only": (
         "sfumato.core.x",
         "from typing import TYPE_CHECKING\nif TYPE_CHECKING:\n    from sfumato.verbs import Release",

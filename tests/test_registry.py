@@ -5,6 +5,8 @@ from __future__ import annotations
 import pytest
 
 from sfumato import registry
+from sfumato.core.attack import Attack
+from sfumato.core.metric import Risk
 from sfumato.errors import ParameterError, RecipeError
 from sfumato.models.k_anonymity import KAnonymity
 
@@ -66,3 +68,12 @@ def test_wrong_forms(family, spec, told):
 def test_unknown_family():
     with pytest.raises(ParameterError, match="Did you mean 'models'"):
         registry.family("model")
+
+
+def test_what_lives_in_a_room_is_of_its_kind():
+    """Attacks and risks are told apart by their room alone, without importing them: one in the wrong room would be tried by nobody."""
+    assert all(issubclass(cls, Attack) for cls in registry.attacks().values())
+    assert all(issubclass(cls, Risk) for cls in registry.risks().values())
+    assert {"suda", "individual_risk", "population_uniques", "log_linear", "linkage", "singling_out"} <= set(
+        registry.attacks()
+    )

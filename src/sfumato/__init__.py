@@ -44,12 +44,10 @@ _HOMES = {
         "PSensitive", "PopulationUniqueness", "RecordsAtRisk", "StochasticTCloseness", "TCloseness",
     ),
     "sfumato.attacks": (
-        "BackgroundKnowledge", "Composition", "DistanceLinkage", "Homogeneity", "Inference", "IntervalDisclosure",
-        "LearnedLinkage", "Linkability", "Membership", "Minimality", "ProbabilisticInference",
-        "ProbabilisticLinkage", "Similarity", "SinglingOut", "Skewness", "Transparency",
-    ),
-    "sfumato.risk": (
-        "IndividualRisk", "LogLinear", "PopulationUniques", "Suda",
+        "BackgroundKnowledge", "Composition", "DistanceLinkage", "Homogeneity", "IndividualRisk", "Inference",
+        "IntervalDisclosure", "LearnedLinkage", "Linkability", "LogLinear", "Membership", "Minimality",
+        "PopulationUniques", "ProbabilisticInference", "ProbabilisticLinkage", "Similarity", "SinglingOut", "Skewness",
+        "Suda", "Transparency",
     ),
     "sfumato.steps": (
         "AddNoise", "Authorised", "BottomUpGeneralization", "Bucketize", "GlobalRecoding",

@@ -8,12 +8,12 @@ import pytest
 
 import sfumato as sf
 from sfumato import registry
+from sfumato.attacks.suda import Suda
 from sfumato.core.attack import AT_LEAST, NothingToAttack, Scene
 from sfumato.core.pair import Pair
 from sfumato.core.randomness import Seed
 from sfumato.errors import ParameterError
 from sfumato.intruders import intruder_from
-from sfumato.risk.suda import Suda
 
 COLUMNS = tuple("abcdef")
 
@@ -78,7 +78,7 @@ def test_however_little_time_there_is_some_are_tried(clock, name):
 
 def test_a_search_that_knows_nothing_before_its_end_is_unknown(clock, monkeypatch):
     assert Suda().attack(scene(seconds=0)).value >= 0  # a small table takes no time
-    monkeypatch.setattr("sfumato.risk.suda.AT_ONCE", 0)
+    monkeypatch.setattr("sfumato.attacks.suda.AT_ONCE", 0)
     clock.looks = 0
     with pytest.raises(ParameterError, match="time budget was spent before it was through"):
         Suda().attack(scene(seconds=5))

@@ -13,13 +13,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sfumato import examples
+from sfumato.attacks.suda import Suda, special_uniques
 from sfumato.core.attack import Scene
 from sfumato.core.dataset import Dataset
 from sfumato.core.pair import Pair
 from sfumato.core.randomness import Seed
 from sfumato.errors import ParameterError, SchemaError
 from sfumato.intruders import intruder_from
-from sfumato.risk.suda import Suda, special_uniques
 
 K7 = ["urbrur", "roof", "walls", "water", "electcon", "relat", "sex"]
 

@@ -13,6 +13,9 @@ from hypothesis import strategies as st
 
 import sfumato as sf
 from sfumato import examples
+from sfumato.attacks.individual_risk import IndividualRisk, individual_risks
+from sfumato.attacks.log_linear import LogLinear, fit_log_linear, log_linear_risk
+from sfumato.attacks.population_uniques import PopulationUniques
 from sfumato.attacks.unique_in_population import UniqueInPopulation, share_unique_in_population
 from sfumato.core.attack import Scene
 from sfumato.core.dataset import Dataset
@@ -21,9 +24,6 @@ from sfumato.core.randomness import Seed
 from sfumato.core.schema import Attribute, Role
 from sfumato.errors import ParameterError, SchemaError
 from sfumato.intruders import intruder_from
-from sfumato.risk.individual_risk import IndividualRisk, individual_risks
-from sfumato.risk.log_linear import LogLinear, fit_log_linear, log_linear_risk
-from sfumato.risk.population_uniques import PopulationUniques
 
 K5 = ("urbrur", "roof", "walls", "water", "electcon")
 

@@ -9,6 +9,10 @@ from sfumato.core.parameters import Members
 ALL = Members(
     __name__,
     {
+        "suda": "suda:Suda",
+        "individual_risk": "individual_risk:IndividualRisk",
+        "population_uniques": "population_uniques:PopulationUniques",
+        "log_linear": "log_linear:LogLinear",
         "homogeneity": "inference:Homogeneity",
         "probabilistic_inference": "inference:ProbabilisticInference",
         "background_knowledge": "inference:BackgroundKnowledge",

@@ -14,10 +14,6 @@ ALL = Members(
         "prosecutor_risk": "reidentification:ProsecutorRisk",
         "records_at_risk": "reidentification:ShareAtRisk",
         "unique_records": "reidentification:UniqueRecords",
-        "suda": "suda:Suda",
-        "individual_risk": "individual_risk:IndividualRisk",
-        "population_uniques": "population_uniques:PopulationUniques",
-        "log_linear": "log_linear:LogLinear",
     },
 )
 

@@ -203,7 +203,7 @@ def _disclosure(scores: NDArray[np.float64], theta: float, columns: int) -> NDAr
 class Suda(Attack):
     """The share of released records that few columns single out: those whose DIS-SUDA exceeds a threshold.
 
-    See :func:`sfumato.risk.suda.special_uniques` for the scores. Columns are those the intruder knows.
+    See :func:`sfumato.attacks.suda.special_uniques` for the scores. Columns are those the intruder knows.
     """
 
     most: Annotated[int | None, Field(ge=1, description="largest set of columns to search; None: all sizes")] = None

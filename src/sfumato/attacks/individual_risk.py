@@ -67,7 +67,7 @@ def individual_risks(
 class IndividualRisk(Attack):
     """The mean record-level risk of survey data, and how many records exceed a threshold.
 
-    See :func:`sfumato.risk.individual_risk.individual_risks`. Needs survey weights. Where the table says who lives
+    See :func:`sfumato.attacks.individual_risk.individual_risks`. Needs survey weights. Where the table says who lives
     together, the risk of a person is that of the household.
     """
 

@@ -100,7 +100,7 @@ def fit_log_linear(table: NDArray[np.float64], interactions: int) -> NDArray[np.
 class LogLinear(Attack):
     """The expected share of released records that a register would match rightly, by a log-linear model of the keys.
 
-    See :func:`sfumato.risk.log_linear.log_linear_risk`; the value is τ₂ over the number of records.
+    See :func:`sfumato.attacks.log_linear.log_linear_risk`; the value is τ₂ over the number of records.
     """
 
     fraction: Annotated[float | None, Field(gt=0, le=1, description="share of the population that was sampled")] = None
