@@ -118,9 +118,12 @@ def _built(metric: Any) -> Utility:
     return built
 
 
-def evaluate(pair: Pair, metrics: Sequence[Utility | str | Mapping[str, Any]] | None = None) -> Evaluation:
+def evaluate(
+    pair: Pair, metrics: Sequence[Utility | str | Mapping[str, Any]] | None = None, *, per_record: bool = True
+) -> Evaluation:
     """Measure a release beside its original; by default with every metric that needs no parameter.
 
+    Without ``per_record`` measures keep no part per record: of a large table these fill the memory.
     A metric may be given by name, or as in a recipe (``{"c_avg": {"k": 5}}``).
     A metric that makes no sense for these tables is left out with its reason. A column that a metric names and the
     original lacks is an error.
@@ -132,7 +135,8 @@ def evaluate(pair: Pair, metrics: Sequence[Utility | str | Mapping[str, Any]] | 
         reason = metric.applies(pair)
         if reason is None:
             try:
-                measures.append(metric.measure(pair))
+                found = metric.measure(pair)
+                measures.append(found if per_record else dataclasses.replace(found, per_record=None))
             except SchemaError as error:  # a hierarchy that does not fit its column: no step has used it
                 skipped[metric.name] = str(error)
         else:

@@ -13,10 +13,23 @@ from sfumato.core.dataset import Dataset
 from sfumato.core.pair import Pair
 from sfumato.core.step import Goal
 from sfumato.errors import Unsatisfiable
-from sfumato.formulas.binning import binned, date_edges, number_edges, round_step, table_distance
+from sfumato.formulas.binning import (
+    binned,
+    date_edges,
+    distance_of_tables,
+    number_edges,
+    round_step,
+    table_after,
+    table_before,
+    weighted_quantile,
+)
 from sfumato.steps.local.local_recoding import LocalRecoding
 from sfumato.steps.local.mondrian import Mondrian
 from tests.steps.mixed_tables import mixed_tables
+
+
+def table_distance(one, other):
+    return distance_of_tables(one, table_before(one, other), table_after(one, other))
 
 
 def pair_of(before, after, **kinds):
@@ -143,3 +156,12 @@ def test_many_kinds_of_ranges_are_added_row_by_row(monkeypatch):
     monkeypatch.setattr("sfumato.formulas.binning.MOST_CELLS", 3)
     monkeypatch.setattr("sfumato.formulas.binning.AT_ONCE", 2)
     assert table_distance(*columns) == pytest.approx(expected, abs=1e-12)
+
+
+@given(
+    st.lists(st.tuples(st.floats(-1e6, 1e6), st.integers(1, 9)), min_size=1, max_size=12, unique_by=lambda p: p[0]),
+    st.floats(0, 1),
+)
+def test_a_quantile_of_counts_is_that_of_the_numbers_one_by_one(cells, share):
+    values, counts = np.array([v for v, _ in cells]), np.array([c for _, c in cells])
+    assert weighted_quantile(values, counts, share) == float(np.quantile(np.repeat(values, counts), share))

@@ -329,6 +329,16 @@ def _grouped(dataset: Dataset, names: tuple[str, ...]) -> _Grouping:
     return fresh
 
 
+def remembered_rows(dataset: Dataset, names: Sequence[str]) -> tuple[NDArray[Any], int] | None:
+    """The class of every row in the narrowest type and the number of classes, where these columns were grouped before.
+
+    Which rows are alike does not depend on what the schema says of the columns.
+    """
+    for found in dataset.known.classes.get(tuple(names), ()):
+        return found.narrow, len(found.table)
+    return None
+
+
 def _group(dataset: Dataset, names: tuple[str, ...], at: Placement | None) -> tuple[ClassTable, NDArray[Any]]:
     """The classes without counts in key order, and the class of every row in the narrowest type."""
     keys, place = pack_rows(dataset, names, at)

@@ -48,6 +48,16 @@ def is_free_text(values: pl.Series) -> bool:
     return words_of_free_text(present.unique(), present.len()) is not None
 
 
+def _holds_free_text(dataset: Dataset, name: str) -> bool:
+    """Whether a column is free text; quasi-identifiers are encoded anyhow, and asked by their labels."""
+    column = dataset.column(name)
+    if column.dtype != pl.String or not dataset.schema[name].has(Role.QUASI):
+        return is_free_text(column)
+    encoded = dataset.encoded(name)
+    distinct = pl.Series([label for label in encoded.labels if label is not None], dtype=pl.String)
+    return words_of_free_text(distinct, len(column) - column.null_count()) is not None
+
+
 def refuse_free_text(dataset: Dataset) -> None:
     """Raise one :class:`SchemaError` that names every column of free text which is neither ``direct`` nor expressly allowed.
 
@@ -57,7 +67,7 @@ def refuse_free_text(dataset: Dataset) -> None:
     texts = [
         name
         for name, attribute in dataset.schema.attributes.items()
-        if not attribute.has(Role.DIRECT) and not attribute.free_text and is_free_text(dataset.column(name))
+        if not attribute.has(Role.DIRECT) and not attribute.free_text and _holds_free_text(dataset, name)
     ]
     if texts:
         raise SchemaError(

@@ -10,7 +10,7 @@ import datetime
 import itertools
 import math
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -168,8 +168,8 @@ class Binned:
 
     column: str
     names: tuple[str, ...]
-    original: NDArray[np.int64]
-    released: NDArray[np.int64]
+    original: NDArray[Any]
+    released: NDArray[Any]
     spread: NDArray[np.float64]
 
     @property
@@ -207,12 +207,28 @@ def binned(pair: Pair, column: str, most: int = MOST_BINS, *, fewest: int = 1, e
 
 def _span(reading: Reading) -> tuple[float, float, NDArray[np.float64]]:
     """The 1st and the 99th percentile of the known values, or the ends where these are one, and the values."""
-    places = reading.places[reading.original]
-    places = places[np.isfinite(places)]
-    low, high = np.quantile(places, [0.01, 0.99]) if places.size else (0.0, 1.0)
-    if high <= low:
-        low, high = (places.min(), places.max()) if places.size else (0.0, 1.0)
-    return float(low), float(high), places
+    there = np.isfinite(reading.places) & (reading.before.counts > 0)
+    places = reading.places[there]
+    if not places.size:
+        return 0.0, 1.0, places
+    low, high = (weighted_quantile(places, reading.before.counts[there], share) for share in (0.01, 0.99))
+    return (low, high, places) if high > low else (float(places.min()), float(places.max()), places)
+
+
+def weighted_quantile(values: NDArray[np.float64], counts: NDArray[np.int64], share: float) -> float:
+    """The quantile of numbers that occur so often each: what numpy says of the numbers one by one, to the last bit.
+
+    >>> weighted_quantile(np.array([5.0, 1.0]), np.array([1, 3]), 0.9), float(np.quantile([1, 1, 1, 5], 0.9))
+    (3.8000000000000003, 3.8000000000000003)
+    """
+    order = np.argsort(values)
+    upto = np.cumsum(counts[order])
+    at = share * (int(upto[-1]) - 1)
+    low, high = values[order][
+        np.searchsorted(upto, [math.floor(at), math.floor(at) + 1], side="right").clip(max=len(upto) - 1)
+    ]
+    part, step = at - math.floor(at), high - low
+    return float(high - step * (1 - part) if part >= 0.5 else low + step * part)
 
 
 def _even(reading: Reading, most: int) -> tuple[NDArray[np.float64], list[str]]:
@@ -260,7 +276,7 @@ def _overlap(edges: NDArray[np.float64], low: NDArray[np.float64], high: NDArray
 
 def _by_value(reading: Reading, most: int, fewest: int) -> Binned:
     """A bin for each of the most frequent values, in the order of the line where there is one, and one for all others."""
-    counts = np.bincount(reading.original, minlength=len(reading.values))
+    counts = reading.before.counts
     frequent = [v for v in range(len(reading.values)) if reading.values[v] is not None and counts[v] >= fewest]
     common = sorted(
         sorted(frequent, key=lambda v: (-counts[v], str(reading.values[v])))[:most], key=lambda v: _place(reading, v)
@@ -305,14 +321,19 @@ def _without_unused(
     reading: Reading, names: tuple[str, ...], bin_of: NDArray[np.int64], spread: NDArray[np.float64]
 ) -> Binned:
     """Leave out bins that nobody is in, before or after."""
-    before = np.bincount(bin_of[reading.original], minlength=len(names))
-    after = np.bincount(reading.released, minlength=len(spread)) @ spread
+    before = np.bincount(bin_of, weights=reading.before.counts, minlength=len(names))
+    after = reading.after.counts @ spread
     used = np.flatnonzero((before > 0) | (after > 1e-12))
-    fresh = np.zeros(len(names), dtype=np.int64)
+    fresh = np.zeros(len(names), dtype=np.min_scalar_type(len(names)))
     fresh[used] = np.arange(len(used))
     alike, shares = _alike(spread[:, used])
+    kinds = alike.astype(np.min_scalar_type(len(shares)))
     return Binned(
-        reading.name, tuple(names[i] for i in used), fresh[bin_of][reading.original], alike[reading.released], shares
+        reading.name,
+        tuple(names[i] for i in used),
+        fresh[bin_of][reading.before.narrow],
+        kinds[reading.after.narrow],
+        shares,
     )
 
 
@@ -325,14 +346,17 @@ def _alike(spread: NDArray[np.float64]) -> tuple[NDArray[np.int64], NDArray[np.f
     return kind.astype(np.int64), np.concatenate([np.eye(bins), spread[~single]])
 
 
-def table_distance(one: Binned, other: Binned) -> float:
-    """Total variation between the tables of two columns, before and after."""
-    before = _table(one.original, other.original, (len(one.names), len(other.names))) / max(1, len(one.original))
-    after = _spread_table(one, other) / max(1, len(one.released))
-    return float(np.abs(before - after).sum() / 2)
+def distance_of_tables(one: Binned, before: NDArray[np.float64], after: NDArray[np.float64]) -> float:
+    """Total variation between the table of a column and another before, and the one after."""
+    return float(np.abs(before / max(1, len(one.original)) - after / max(1, len(one.released))).sum() / 2)
 
 
-def _spread_table(one: Binned, other: Binned) -> NDArray[np.float64]:
+def table_before(one: Binned, other: Binned) -> NDArray[np.float64]:
+    """The table of two original columns: how many records are in each pair of bins."""
+    return _table(one.original, other.original, (len(one.names), len(other.names)))
+
+
+def table_after(one: Binned, other: Binned) -> NDArray[np.float64]:
     """The table of two released columns, generalised cells spread out."""
     shape = (len(one.spread), len(other.spread))
     if shape[0] * shape[1] <= MOST_CELLS:
@@ -344,7 +368,8 @@ def _spread_table(one: Binned, other: Binned) -> NDArray[np.float64]:
     return table
 
 
-def _table(one: NDArray[np.int64], other: NDArray[np.int64], shape: tuple[int, int]) -> NDArray[np.float64]:
-    """How many rows have each pair of codes."""
-    counts = np.bincount(one * shape[1] + other, minlength=shape[0] * shape[1])
+def _table(one: NDArray[Any], other: NDArray[Any], shape: tuple[int, int]) -> NDArray[np.float64]:
+    """How many rows have each pair of codes; the pairs are written in the narrowest type that holds them."""
+    pairs = one.astype(np.min_scalar_type(shape[0] * shape[1])) * shape[1] + other
+    counts = np.bincount(pairs, minlength=shape[0] * shape[1])
     return np.asarray(counts, dtype=np.float64).reshape(shape)

@@ -19,7 +19,7 @@ from sfumato.assessment import DEFAULT_THRESHOLD
 from sfumato.core.evidence import population_path
 from sfumato.core.schema import Role
 from sfumato.evaluation import Evaluation, evaluate, quick_metrics
-from sfumato.formulas.binning import Binned, binned, table_distance
+from sfumato.formulas.binning import Binned, binned, distance_of_tables, table_after, table_before
 from sfumato.release.alternatives import alternatives_in_passing
 from sfumato.release.certified import certified_release, told_plan
 
@@ -108,8 +108,8 @@ def _maps(pair: Pair, columns: list[Binned]) -> dict[str, Any]:
     tables, before, after = [], [], []
     for i, one in enumerate(columns):
         for other in columns[:i]:
-            tables.append(table_distance(one, other))
-            then, now = _table_before(one, other), _table_after(one, other)
+            then, now = table_before(one, other), table_after(one, other)
+            tables.append(distance_of_tables(one, then, now))
             before.append(_cramers_v(then, _freedom(then)))
             after.append(_cramers_v(now, _freedom(then)))
     return {
@@ -118,19 +118,6 @@ def _maps(pair: Pair, columns: list[Binned]) -> dict[str, Any]:
         "association_before": before,
         "association_after": after,
     }
-
-
-def _table_before(one: Binned, other: Binned) -> NDArray[np.float64]:
-    counts = np.zeros((len(one.names), len(other.names)))
-    np.add.at(counts, (one.original, other.original), 1.0)
-    return counts
-
-
-def _table_after(one: Binned, other: Binned) -> NDArray[np.float64]:
-    counts = np.zeros((len(one.spread), len(other.spread)))
-    np.add.at(counts, (one.released, other.released), 1.0)
-    spread: NDArray[np.float64] = one.spread.T @ counts @ other.spread
-    return spread
 
 
 def _freedom(table: NDArray[np.float64]) -> int:
@@ -173,7 +160,7 @@ class Told:
     def of(cls, release: Release) -> Told:
         """Measure and draw; slow metrics are left to ``sfumato evaluate``."""
         pair = release.pair  # one for both: columns are read once
-        return cls(evaluate(pair, quick_metrics()), story_of(release, pair))
+        return cls(evaluate(pair, quick_metrics(), per_record=False), story_of(release, pair))
 
 
 def canonical(document: Mapping[str, Any]) -> bytes:

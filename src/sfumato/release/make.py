@@ -10,6 +10,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import polars as pl
+
 from sfumato import registry
 from sfumato.assessment import assess
 from sfumato.core.dataset import Dataset
@@ -296,8 +298,8 @@ def _change(
     name: str, original: Dataset, shared: Dataset, levels: dict[str, tuple[int, int]], blanks: int, *, local: bool
 ) -> ColumnChange:
     attribute = original.schema[name]
-    before = original.column(name).n_unique()
-    after = shared.column(name).n_unique() if name in shared.columns else None
+    before = _distinct_values(original, name)
+    after = _distinct_values(shared, name) if name in shared.columns else None
     level, top = levels.get(name, (None, None))
     action = _action(attribute.roles, after, level, top)
     if local and level is None and after is not None and not blanks:
@@ -311,6 +313,13 @@ def _change(
         before,
         after,
     )
+
+
+def _distinct_values(dataset: Dataset, name: str) -> int:
+    """How many values a column has, missing one of them; labels of floats may stand for several (NaN beside missing)."""
+    column = dataset.column(name)
+    known = column.dtype in (pl.String, pl.Categorical, pl.Enum, pl.Date) or column.dtype.is_integer()
+    return len(dataset.encoded(name).labels) if known and name in dataset.known.codes else column.n_unique()
 
 
 def _action(roles: Sequence[str], after: int | None, level: int | None, top: int | None) -> str:

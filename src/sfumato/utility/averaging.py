@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
 from sfumato import kernels
-from sfumato.core.classes import Layout
+from sfumato.core.classes import Layout, remembered_rows
+from sfumato.core.encoding import Encoded
 from sfumato.core.metric import Measure
 from sfumato.utility.cells import Cells, cells_of
 
@@ -105,44 +107,86 @@ def cell_measure(
 Side = Literal["original", "released"]
 
 
-def classes_of(
-    pair: Pair, columns: Sequence[str], side: Side
-) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
-    """Per row its class, per class a row that is in it, and its number of records; worked out once.
+@dataclasses.dataclass(frozen=True, eq=False)
+class Classes:
+    """The classes of one side in the order in which they appear: a row that is in each (its first), and its number of records.
+
+    ``inside`` is the class of every row, or of every class of the finer ones ``of``.
+    """
+
+    first: NDArray[np.int64]
+    sizes: NDArray[np.int64]
+    inside: NDArray[Any]
+    of: Classes | None = None
+
+    def __len__(self) -> int:
+        return len(self.first)
+
+    @property
+    def ids(self) -> NDArray[np.int64]:
+        """The class of every row, worked out anew at every call."""
+        own = self.inside if self.of is None else self.inside[self.of.inside]
+        return own.astype(np.int64)
+
+
+def classes_of(pair: Pair, columns: Sequence[str], side: Side) -> Classes:
+    """The classes of one side by some columns; worked out once, from those of all quasi-identifiers where that is possible.
 
     Missing is a value like any other. A column that was not released divides nothing.
     """
     names = tuple(name for name in columns if name in pair.released.columns or side == "original")
     if ("classes", names, side) not in pair.memo:
         pair.memo["classes", names, side] = _classes(pair, names, side)
-    found: tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]] = pair.memo["classes", names, side]
+    found: Classes = pair.memo["classes", names, side]
     return found
 
 
 def class_sizes(pair: Pair, columns: Sequence[str], side: Side) -> NDArray[np.int64]:
     """Records per class."""
-    return classes_of(pair, columns, side)[2]
+    return classes_of(pair, columns, side).sizes
 
 
-def codes_of(pair: Pair, name: str, side: Side) -> tuple[NDArray[np.int64], int]:
-    """The codes of a column on one side, and how many there are."""
-    if name not in pair.released.columns:
-        encoded = pair.original.encoded(name)
-        return encoded.codes, len(encoded.labels)
-    reading = pair.reading(name)
-    if side == "original":
-        return reading.original, len(reading.values)
-    return reading.released, len(reading.labels)
+def encoded_of(pair: Pair, name: str, side: Side) -> Encoded:
+    """A column on one side as codes; one that was not released as it was."""
+    there = side == "released" and name in pair.released.columns
+    return (pair.released if there else pair.original).encoded(name)
 
 
-def _classes(
-    pair: Pair, names: Sequence[str], side: Side
-) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
-    rows = len(pair.original) if side == "original" else len(pair.released)
-    columns = [codes_of(pair, name, side) for name in names]
-    layout = Layout.of([max(1, size) for _, size in columns])
-    keys = np.zeros((rows, layout.length), dtype=np.uint64)
-    for a, (codes, _) in enumerate(columns):
-        kernels.keys.pack(keys, np.asarray(codes, dtype=np.int64), layout.words[a], layout.shifts[a])
-    ids, first = kernels.keys.group(keys)
-    return ids, first, np.bincount(ids, minlength=len(first))
+def _classes(pair: Pair, names: tuple[str, ...], side: Side) -> Classes:
+    finest = pair.original.schema.quasi if side == "original" else pair.quasi
+    if names == finest or not set(names) <= set(finest):
+        return _classes_of_rows(pair, names, side)
+    fine = classes_of(pair, finest, side)
+    ids, first = kernels.keys.group(_keys(pair, names, side, fine.first))
+    sizes = np.bincount(ids, weights=fine.sizes, minlength=len(first)).astype(np.int64)
+    return Classes(fine.first[first], sizes, _narrow(ids, len(first)), fine)
+
+
+def _classes_of_rows(pair: Pair, names: tuple[str, ...], side: Side) -> Classes:
+    table = pair.original if side == "original" else pair.released
+    known = remembered_rows(table, names)
+    if known is None:
+        ids, first = kernels.keys.group(_keys(pair, names, side, slice(None)))
+        return Classes(first, np.bincount(ids, minlength=len(first)), _narrow(ids, len(first)))
+    inside, groups = known
+    first = np.empty(groups, dtype=np.int64)
+    first[inside[::-1]] = np.arange(len(inside))[::-1]  # of several rows the last one that is written stays: the first
+    order = np.argsort(first)
+    rank = np.empty(groups, dtype=inside.dtype)
+    rank[order] = np.arange(groups)
+    return Classes(first[order], np.bincount(inside, minlength=groups)[order], rank[inside])
+
+
+def _narrow(ids: NDArray[np.int64], groups: int) -> NDArray[Any]:
+    return ids.astype(np.min_scalar_type(max(1, groups) - 1))
+
+
+def _keys(pair: Pair, names: Sequence[str], side: Side, rows: NDArray[np.int64] | slice) -> NDArray[np.uint64]:
+    """Packed keys of some rows of one side."""
+    columns = [encoded_of(pair, name, side) for name in names]
+    layout = Layout.of([max(1, len(column.labels)) for column in columns])
+    amount = len(pair.original) if side == "original" else len(pair.released)
+    keys = np.zeros((amount if isinstance(rows, slice) else len(rows), layout.length), dtype=np.uint64)
+    for a, column in enumerate(columns):
+        kernels.keys.pack(keys, column.narrow[rows].astype(np.int64), layout.words[a], layout.shifts[a])
+    return keys

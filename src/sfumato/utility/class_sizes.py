@@ -50,14 +50,14 @@ class AverageClassSize(ColumnUtility):
         names = quasi_of(pair, self.columns)
         raw = average_size(pair, names, count_suppressed=self.count_suppressed)
         least = len(pair.original) / max(1, len(class_sizes(pair, names, "original")))
-        ids, _, sizes = classes_of(pair, names, "released")
+        classes = classes_of(pair, names, "released")
         return Measure(
             self.name,
             normalised(raw, float(records_of(pair)), pair, least=least),
             self.better,
             f"{raw:,.4g} records share their quasi-identifiers on average; as a share of all records",
             raw=raw,
-            per_record=sizes[ids].astype(float),
+            per_record=classes.sizes[classes.ids].astype(float),
         )
 
 
@@ -147,9 +147,11 @@ class Discernibility(ColumnUtility):
         """The sum of squared class sizes and the penalty."""
         require_sense(self, pair)
         names = quasi_of(pair, self.columns)
-        ids, _, sizes = classes_of(pair, names, "released")
+        classes = classes_of(pair, names, "released")
         gone, records = suppressed_of(pair), records_of(pair)
-        raw = float((sizes.astype(float) ** 2).sum()) + float(gone) * (records if self.penalty == "table" else gone)
+        raw = float((classes.sizes.astype(float) ** 2).sum()) + float(gone) * (
+            records if self.penalty == "table" else gone
+        )
         least = float((class_sizes(pair, names, "original").astype(float) ** 2).sum())
         return Measure(
             self.name,
@@ -157,7 +159,7 @@ class Discernibility(ColumnUtility):
             self.better,
             f"records that a record cannot be told apart from, summed over records: {raw:,.0f}; as a share of the most there can be",
             raw=raw,
-            per_record=sizes[ids].astype(float),
+            per_record=classes.sizes[classes.ids].astype(float),
         )
 
 
@@ -221,7 +223,7 @@ def _wrong(
     pair: Pair, columns: tuple[str, ...], side: Side, told: NDArray[np.int64], truth: NDArray[np.int64]
 ) -> NDArray[np.float64]:
     """Per row of one side whether the majority of its class differs from the truth."""
-    ids, _, _ = classes_of(pair, columns, side)
+    ids = classes_of(pair, columns, side).ids
     if not len(ids):
         return np.zeros(0)
     low = int(told.min())

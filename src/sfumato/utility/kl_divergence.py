@@ -57,8 +57,7 @@ class KullbackLeibler(ColumnUtility):
         reason = why_not_generalised(pair, names)
         if reason is not None or _disjoint(pair, names):
             return reason
-        _, first, _ = classes_of(pair, names, "original")
-        pairs = len(first) * len(classes_of(pair, names, "released")[1])
+        pairs = len(classes_of(pair, names, "original")) * len(classes_of(pair, names, "released"))
         if pairs > MOST_PAIRS:
             return f"released boxes may overlap and {pairs:,} pairs are too many to compare; name fewer columns"
         return None
@@ -67,14 +66,15 @@ class KullbackLeibler(ColumnUtility):
         """The divergence in bits."""
         require_sense(self, pair)
         names = quasi_of(pair, self.columns)
-        _, _, counts = classes_of(pair, names, "original")
-        ids, example, _ = classes_of(pair, names, "released")
+        counts = classes_of(pair, names, "original").sizes
+        boxes = classes_of(pair, names, "released")
+        example = boxes.first
         total, records = sum(log_leaves(pair, name) for name in names), records_of(pair)
         logs = np.zeros(len(example))
         for name in names:
             cells = cells_of(pair, name)
             logs += log_leaves(pair, name) if cells is None else np.log(cells.leaves)[cells.which[example]]
-        density = np.bincount(ids, minlength=len(example)) / records * np.exp(-logs)
+        density = boxes.sizes / records * np.exp(-logs)
         spread = density_at(pair, names, density) + suppressed_of(pair) / records * math.exp(-total)
         share = counts / counts.sum()
         tiny = math.exp(-700.0)
@@ -97,14 +97,14 @@ def _disjoint(pair: Pair, names: Sequence[str]) -> bool:
 
 def density_at(pair: Pair, names: Sequence[str], density: NDArray[np.float64]) -> NDArray[np.float64]:
     """Per original combination, the density of all released classes that may stand for it."""
-    combination, first, _ = classes_of(pair, names, "original")
-    ids, example, _ = classes_of(pair, names, "released")
+    combinations, released = classes_of(pair, names, "original"), classes_of(pair, names, "released")
+    first, example = combinations.first, released.first
     found = np.zeros(len(first))
     if not len(example):
         return found
     if _disjoint(pair, names):
         boxes = np.full(len(first), -1, dtype=np.int64)
-        boxes[combination[pair.rows]] = ids
+        boxes[combinations.ids[pair.rows]] = released.ids
         _reach_suppressed(pair, names, boxes)
         found[boxes >= 0] = density[boxes[boxes >= 0]]
         return found
@@ -137,13 +137,12 @@ def _fitting(
     if cells is not None:
         table[:, np.unique(cells.label[cells.lost])] = True
         table[cells.value[cells.fits], cells.label[cells.fits]] = True
-    return table, reading.original[first], reading.released[example]
+    return table, reading.before.narrow[first].astype(np.int64), reading.after.narrow[example].astype(np.int64)
 
 
 def _reach_suppressed(pair: Pair, names: Sequence[str], boxes: NDArray[np.int64]) -> None:
     """Find the boxes of combinations all of whose own records were suppressed: other records may have made them."""
-    _, first, _ = classes_of(pair, names, "original")
-    _, example, _ = classes_of(pair, names, "released")
+    first, example = classes_of(pair, names, "original").first, classes_of(pair, names, "released").first
     lost = np.flatnonzero(boxes < 0)
     if not len(lost):
         return
@@ -157,7 +156,8 @@ def _reach_suppressed(pair: Pair, names: Sequence[str], boxes: NDArray[np.int64]
         position = {leaf: code for code, leaf in enumerate(ladder.labels[0])}
         leaf = np.array([position[v] for v in cells.reading.values], dtype=np.int64)
         written = np.array([released.get(t, len(released)) for t in ladder.labels[level]], dtype=np.int64)
-        would_be = written[ladder.climb(0, level)[leaf[cells.reading.original[first[lost]]]]]
+        would_be = written[ladder.climb(0, level)[leaf[cells.reading.before.narrow[first[lost]]]]]
         kernels.keys.pack(keys, would_be, layout.words[a], layout.shifts[a])
-        kernels.keys.pack(known, cells.reading.released[example], layout.words[a], layout.shifts[a])
+        shown = cells.reading.after.narrow[example].astype(np.int64)
+        kernels.keys.pack(known, shown, layout.words[a], layout.shifts[a])
     boxes[lost] = kernels.keys.look_up(known, keys)

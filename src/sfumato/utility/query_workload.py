@@ -5,16 +5,17 @@ from __future__ import annotations
 import dataclasses
 import itertools
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Annotated, ClassVar
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
 import numpy as np
 from pydantic import Field
 
+from sfumato.core.encoding import Encoded
 from sfumato.core.metric import ColumnUtility, Measure
 from sfumato.core.pair import Reading
 from sfumato.core.parameters import parameters
 from sfumato.core.randomness import Seed
-from sfumato.utility.averaging import classes_of, codes_of, normalised, records_of, suppressed_of
+from sfumato.utility.averaging import classes_of, normalised, records_of, suppressed_of
 from sfumato.utility.columns import EMPTY, Columns, quasi_of, require_sense
 
 if TYPE_CHECKING:
@@ -31,15 +32,15 @@ class Questions:
     """Predicates on one column, one a row.
 
     ``before`` says for every original value whether it is asked for, ``after`` for every released label the share of what it
-    may stand for that is; ``blind`` is the share of all values. ``original`` and ``released`` are codes per row (None: the
-    column was not released).
+    may stand for that is; ``blind`` is the share of all values. ``original`` and ``released`` are the column as codes (None:
+    the column was not released).
     """
 
     before: NDArray[np.float64]
     after: NDArray[np.float64]
     blind: NDArray[np.float64]
-    original: NDArray[np.int64]
-    released: NDArray[np.int64] | None
+    original: Encoded
+    released: Encoded | None
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -55,9 +56,10 @@ class _Line:
 def questions_of(pair: Pair, name: str, amount: int, share: float, stream: np.random.Generator) -> Questions:
     """Random predicates that ask for a share of the values of a column; missing values are never asked for."""
     if name not in pair.released.columns:
-        codes, size = codes_of(pair, name, "original")
+        encoded = pair.original.encoded(name)
+        size = len(encoded.labels)
         asked = _sets(np.arange(size), size, amount, share, stream)
-        return Questions(asked, np.zeros((amount, 0)), asked.mean(axis=1), codes, None)
+        return Questions(asked, np.zeros((amount, 0)), asked.mean(axis=1), encoded, None)
     reading = pair.reading(name)
     known = np.flatnonzero([v is not None for v in reading.values])
     if reading.scale == "category":
@@ -70,13 +72,13 @@ def questions_of(pair: Pair, name: str, amount: int, share: float, stream: np.ra
     after[:, blank] = 0.0  # a blank may be a value that was missing before ...
     lost = reading.everything | (blank & (None not in reading.values))  # ... unless there was none
     after = np.where(lost, blind[:, None], after)
-    return Questions(before, after, blind, reading.original, reading.released)
+    return Questions(before, after, blind, reading.before, reading.after)
 
 
 def values_of(pair: Pair, name: str) -> int:
     """How many values and labels the predicates of a column are about."""
     if name not in pair.released.columns:
-        return codes_of(pair, name, "original")[1]
+        return len(pair.original.encoded(name).labels)
     reading = pair.reading(name)
     return max(len(reading.values), len(reading.labels), len(reading.members))
 
@@ -186,7 +188,7 @@ class QueryWorkload(ColumnUtility):
         blind: list[NDArray[np.float64]] = []
         about: dict[str, list[NDArray[np.float64]]] = {name: [] for name in names}
         for chosen, amount, stream in self._sets(names):
-            largest = max([len(classes_of(pair, chosen, "original")[1]), *(values_of(pair, name) for name in chosen)])
+            largest = max([len(classes_of(pair, chosen, "original")), *(values_of(pair, name) for name in chosen)])
             width = max(1, CHUNK // max(1, largest))
             for part in range(0, amount, width):
                 found, without = self._errors(pair, chosen, min(width, amount - part), stream)
@@ -226,11 +228,10 @@ class QueryWorkload(ColumnUtility):
         """The relative errors of some queries, and those of someone to whom everything is suppressed."""
         share = self.selectivity ** (1 / len(names))
         asked = [questions_of(pair, name, amount, share, stream) for name in names]
-        _, first, counts = classes_of(pair, names, "original")
-        _, example, sizes = classes_of(pair, names, "released")
-        true = _weighed([(q.before, q.original[first]) for q in asked], counts)
-        seen = [(q.after, q.released[example]) for q in asked if q.released is not None]
-        estimate = _weighed(seen, sizes)
+        original, released = classes_of(pair, names, "original"), classes_of(pair, names, "released")
+        true = _weighed([(q.before, q.original.narrow[original.first]) for q in asked], original.sizes)
+        seen = [(q.after, q.released.narrow[released.first]) for q in asked if q.released is not None]
+        estimate = _weighed(seen, released.sizes)
         unseen, every = np.ones(amount), np.ones(amount)
         for question in asked:
             every *= question.blind
@@ -243,7 +244,7 @@ class QueryWorkload(ColumnUtility):
 
 
 def _weighed(
-    parts: Sequence[tuple[NDArray[np.float64], NDArray[np.int64]]], weights: NDArray[np.int64]
+    parts: Sequence[tuple[NDArray[np.float64], NDArray[Any]]], weights: NDArray[np.int64]
 ) -> NDArray[np.float64]:
     """Per query the sum over combinations of the product of its shares in every column, times the weight."""
     if not parts:
