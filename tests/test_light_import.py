@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import inspect
 import json
 import subprocess
@@ -74,6 +75,59 @@ def test_help_is_shown():
     )
     assert done.returncode == 0, done.stderr
     assert "Usage" in done.stdout
+
+
+RUN = """
+import runpy, sys
+sys.argv = ["sfumato", "run", {table!r}, "-r", {recipe!r}, "-o", {out!r}, "-q"]
+try:
+    runpy.run_module("sfumato", run_name="__main__", alter_sys=True)
+except SystemExit as stop:
+    if stop.code not in (None, 0):
+        raise
+import json
+print("LOADED " + json.dumps(sorted(sys.modules)))
+"""
+RECIPE = """
+columns:
+  age: {role: quasi, kind: numeric, hierarchy: {intervals: {widths: [20, 40]}}}
+  town: {role: quasi, hierarchy: suppress}
+  illness: {role: sensitive}
+meet: [{k_anonymity: {k: 3}}]
+steps: [{global_recoding: {budget: 0.1}}]
+"""
+MEMBERS = {
+    "models": {"k_anonymity"},
+    "steps": {"recoding.global_recoding", "suppression.suppression"},  # the first suppresses with help of the second
+    "risk": {"reidentification"},
+    "attacks": {"unique_in_population"},
+}
+"""Modules with classes of a family that such a run may import; all else of these families waits until it is named."""
+
+
+def _homes(room: str) -> set[str]:
+    """Modules that hold classes a recipe can name."""
+    known = importlib.import_module(f"sfumato.{room}").ALL
+    return {cls.__module__.removeprefix(f"sfumato.{room}.") for cls in known.values()}
+
+
+@pytest.mark.slow
+def test_a_run_imports_what_its_recipe_names(tmp_path):
+    """A k-anonymous release: once the loops are compiled, neither heavy packages nor other steps and models are loaded."""
+    table, recipe = tmp_path / "people.csv", tmp_path / "recipe.yaml"
+    rows = [f"{20 + i % 40},{'ABC'[i % 3]},{'xy'[i % 2]}" for i in range(120)]
+    table.write_text("\n".join(["age,town,illness", *rows]) + "\n", encoding="utf-8")
+    recipe.write_text(RECIPE, encoding="utf-8")
+    for turn in ("first", "again"):  # what compiles the loops needs more than what finds them compiled
+        code = RUN.format(table=str(table), recipe=str(recipe), out=str(tmp_path / turn))
+        done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=300, check=False)
+        assert done.returncode == 0, done.stderr
+    loaded = set(json.loads(done.stdout.splitlines()[-1].removeprefix("LOADED ")))
+    packages = {name.split(".")[0] for name in loaded}
+    assert not packages & {"altair", "cryptography", "pandas", "pyarrow", "vl_convert"}
+    assert not {f"scipy.{part}" for part in ("linalg", "optimize", "sparse", "special", "stats")} & loaded
+    for room, expected in MEMBERS.items():
+        assert {home for home in _homes(room) if f"sfumato.{room}.{home}" in loaded} <= expected, room
 
 
 def test_notices_a_heavy_package():

@@ -16,6 +16,7 @@ from sfumato.core.hierarchy import bind
 from sfumato.core.schema import Attribute, Role, Schema
 from sfumato.errors import InternalError, SchemaError
 from sfumato.hierarchies import Table
+from sfumato.kernels import keys
 from tests import oracle
 from tests.random_tables import RandomTable, tables
 
@@ -334,3 +335,42 @@ def test_siblings_are_neighbours_and_missing_joins_the_top():
 def test_without_a_hierarchy_there_is_one_level():
     ladder = bind(None, ["b", None], [1, 1])
     assert (ladder.labels, ladder.top, ladder.depth) == ((("b", None),), 0, 1)
+
+
+# --- packed keys: numpy where rows are few, loops where they are many ---
+
+
+@st.composite
+def packed(draw):
+    """Codes of two columns and where their bits lie, in keys of one or two words."""
+    words, n = draw(st.integers(1, 2)), draw(st.integers(0, 30))
+    width = draw(st.integers(1, 31))
+    kind = draw(st.sampled_from([np.uint8, np.int64, np.uint32]))
+    most = min(2**width - 1, np.iinfo(kind).max)
+    columns = [np.array(draw(st.lists(st.integers(0, most), min_size=n, max_size=n)), dtype=kind) for _ in range(2)]
+    return words, width, columns
+
+
+@given(packed())
+def test_few_rows_are_packed_and_found_as_many_are(case):
+    words, width, columns = case
+    places = [(0, 0), (words - 1, 32)]
+    few, many = (np.zeros((len(columns[0]), words), dtype=np.uint64) for _ in range(2))
+    for codes, (word, shift) in zip(columns, places, strict=True):
+        keys.pack(few, codes, word, shift)
+        keys._pack(many, codes, word, shift)
+    assert few.tolist() == many.tolist()
+    for codes, (word, shift) in zip(columns, places, strict=True):
+        assert keys.field_codes(few, word, shift, width).tolist() == codes.tolist()
+    _, first = keys.group(few)
+    known = few[first[::2]]  # every other key is known, in order of appearance
+    naive = [next((g for g, k in enumerate(known.tolist()) if k == key), -1) for key in few.tolist()]
+    assert keys.look_up(known, few).tolist() == keys._look_up(known, few).tolist() == naive
+
+
+def test_many_keys_are_grouped_in_order_of_appearance():
+    values = np.random.default_rng(8).integers(0, 60_000, 100_000).astype(np.uint64)  # the table grows several times
+    ids, first = keys.group(values.reshape(-1, 1))
+    _, index, inverse = np.unique(values, return_index=True, return_inverse=True)
+    assert first.tolist() == sorted(index.tolist())
+    assert first[ids].tolist() == index[inverse].tolist()

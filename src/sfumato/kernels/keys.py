@@ -6,6 +6,8 @@ keys as an array of shape ``(n, words)``.
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from numba import njit
 from numpy.typing import NDArray
@@ -16,9 +18,20 @@ Ids = NDArray[np.int64]
 _EMPTY = np.int64(-1)
 
 
-@njit(cache=True, nogil=True)
-def pack(keys, codes, word, shift):
+FEW = 200_000
+"""Up to so many rows numpy takes a few milliseconds where it can stand in for a loop, less than loading the loop takes."""
+
+
+def pack(keys: Keys, codes: NDArray[Any], word: int, shift: int) -> None:
     """Write the codes of one column into its bit field, for every row."""
+    if codes.size <= FEW:
+        keys[:, word] |= codes.astype(np.uint64) << np.uint64(shift)
+    else:
+        _pack(keys, codes, word, shift)
+
+
+@njit(cache=True, nogil=True)
+def _pack(keys, codes, word, shift):
     for i in range(codes.size):
         keys[i, word] |= np.uint64(codes[i]) << np.uint64(shift)
 
@@ -75,8 +88,8 @@ def _group_word(keys):
     first = np.empty(1024, np.int64)
     known = np.empty(1024, np.uint64)
     bits = 12
-    table = np.full(1 << bits, _EMPTY, np.int64)
-    count = 0
+    count = np.int64(0)
+    table = _respread(known, count, np.int64(bits))
     for i in range(n):
         key = keys[i]
         mask = np.uint64(table.size - 1)
@@ -87,8 +100,8 @@ def _group_word(keys):
             g = table[h]
         if g < 0:
             if count == first.size:
-                first = np.concatenate((first, np.empty(count, np.int64)))
-                known = np.concatenate((known, np.empty(count, np.uint64)))
+                first = _resized(first, 2 * count)
+                known = _resized(known, 2 * count)
             g = count
             table[h] = g
             first[g] = i
@@ -98,13 +111,24 @@ def _group_word(keys):
                 bits += 2
                 table = _respread(known, count, bits)
         ids[i] = g
-    return ids, first[:count].copy()
+    return ids, _resized(first, count)
+
+
+@njit(cache=True, nogil=True)
+def _resized(values, size):
+    """The values in a longer or shorter array; a loop of its own, since numpy's functions take long to compile."""
+    other = np.empty(size, values.dtype)
+    for i in range(min(size, values.size)):
+        other[i] = values[i]
+    return other
 
 
 @njit(cache=True, nogil=True)
 def _respread(known, count, bits):
     """A larger hash table of the keys known so far."""
-    table = np.full(1 << bits, _EMPTY, np.int64)
+    table = np.empty(1 << bits, np.int64)
+    for h in range(table.size):
+        table[h] = _EMPTY
     mask = np.uint64(table.size - 1)
     for g in range(count):
         h = _slot(known[g], np.uint64(64 - bits))
@@ -142,9 +166,23 @@ def _group_words(keys):
     return ids, first[:count].copy()
 
 
-@njit(cache=True, nogil=True)
-def look_up(known, keys):
+def look_up(known: Keys, keys: Keys) -> Ids:
     """Index of every key among the distinct ``known`` keys, −1 where it is not there."""
+    if keys.shape[1] == 1 and max(len(known), len(keys)) <= FEW:
+        return _searched(known[:, 0], keys[:, 0])
+    return _look_up(known, keys)  # type: ignore[no-any-return]
+
+
+def _searched(known: Keys, keys: Keys) -> Ids:
+    if not known.size:
+        return np.full(keys.size, _EMPTY)
+    order = np.argsort(known)
+    at = order[np.minimum(np.searchsorted(known, keys, sorter=order), known.size - 1)]
+    return np.where(known[at] == keys, at, _EMPTY)
+
+
+@njit(cache=True, nogil=True)
+def _look_up(known, keys):
     slots = 16
     while slots < 2 * known.shape[0] + 1:
         slots *= 2
@@ -159,14 +197,10 @@ def look_up(known, keys):
     return found
 
 
-@njit(cache=True, nogil=True)
-def field_codes(keys, word, shift, width):
+def field_codes(keys: Keys, word: int, shift: int, width: int) -> Ids:
     """The code of one column in every key."""
     mask = (np.uint64(1) << np.uint64(width)) - np.uint64(1)
-    codes = np.empty(keys.shape[0], np.int64)
-    for i in range(keys.shape[0]):
-        codes[i] = np.int64((keys[i, word] >> np.uint64(shift)) & mask)
-    return codes
+    return ((keys[:, word] >> np.uint64(shift)) & mask).astype(np.int64)
 
 
 @njit(cache=True, nogil=True)
