@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from sfumato.core import classes
 from sfumato.core.classes import ClassTable, Layout, Placement, count_classes, count_rows, pack_rows
 from sfumato.core.dataset import Dataset
 from sfumato.core.hierarchy import bind
@@ -107,6 +108,21 @@ def test_row_order_changes_nothing_for_wide_keys(columns, table, chance):
     assert one.keys.shape[1] > columns // 64
     assert np.array_equal(one.keys, other.keys)
     assert np.array_equal(one.records, other.records)
+
+
+@given(table=tables(most_columns=4, most_rows=30))
+def test_keys_are_numbered_alike_by_looking_up_and_by_hashing(table):
+    with pytest.MonkeyPatch.context() as patch:
+        looked_up, rows = count_rows(table.dataset(), counted=table.names)
+        patch.setattr(classes, "_dense", lambda span, rows: False)
+        hashed, same = count_rows(table.dataset(), counted=table.names)
+    assert rows.tolist() == same.tolist()
+    assert looked_up.keys.tolist() == hashed.keys.tolist()
+    assert looked_up.records.tolist() == hashed.records.tolist()
+    for name in table.names:
+        one, other = looked_up.counts[name], hashed.counts[name]
+        for part in ("starts", "codes", "counts"):
+            assert getattr(one, part).tolist() == getattr(other, part).tolist()
 
 
 def test_one_row_and_no_rows():

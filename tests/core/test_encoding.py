@@ -12,6 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from sfumato.core import encoding
 from sfumato.core.dataset import Dataset
 from sfumato.core.encoding import DIRECT_RANGE, encode, encode_column, joint_label, label
 from sfumato.errors import SchemaError
@@ -108,6 +109,22 @@ def test_floats_share_a_code_exactly_when_they_are_equal(values):
 def test_text_is_its_own_label(values):
     encoded = encode(pl.Series(values, dtype=pl.String))
     assert labels_of(encoded) == values
+
+
+@given(
+    first=st.lists(st.sampled_from(["a", "b", "c"]), max_size=12),
+    rest=st.lists(st.none() | st.sampled_from(["", "a", "ä", "d", "é"]), max_size=40),
+)
+def test_text_that_the_first_rows_do_not_show_is_encoded_alike(first, rest):
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(encoding, "FIRST_ROWS", 12)
+        quick = encode(pl.Series("text", first * 2 + rest, dtype=pl.String))
+        patch.setattr(encoding, "FIRST_ROWS", 0)
+        plain = encode(pl.Series("text", first * 2 + rest, dtype=pl.String))
+    assert [quick.labels[code] for code in quick.codes] == first * 2 + rest
+    assert quick.labels == plain.labels
+    assert quick.codes.tolist() == plain.codes.tolist()
+    assert quick.counts.tolist() == plain.counts.tolist()
 
 
 def test_a_column_read_as_whole_or_as_float_numbers_meets_the_same_hierarchy():

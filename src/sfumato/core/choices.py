@@ -27,6 +27,7 @@ COLUMN = "secret"
 """The column that tried-out models are about."""
 
 
+@cache
 def required_fields(cls: type) -> tuple[str, ...]:
     """Names of the fields that have no default.
 
@@ -39,6 +40,7 @@ def required_fields(cls: type) -> tuple[str, ...]:
     return tuple(f.name for f in fields if f.default is missing and f.default_factory is missing)
 
 
+@cache
 def is_number(cls: type, field: str) -> bool:
     """Whether a field takes a number."""
     return _kinds(cls, field) <= {int, float, type(None)} and _kinds(cls, field) != {type(None)}
@@ -134,11 +136,12 @@ def _numbers(cls: type, name: str) -> Iterator[float]:
     yield from dict.fromkeys(v for v in (low, *usual, high) if v is not None and _inside(v, low, high) and v != NEAR)
 
 
-def _ends(cls: type, name: str) -> list[float]:
+@cache
+def _ends(cls: type, name: str) -> tuple[float, ...]:
     low, high = _limits(cls, name)
     whole = int in _kinds(cls, name)
     ends = [0 if low is None else low, 1, FAR if high is None else high]
-    return [int(v) if whole else float(v) for v in dict.fromkeys(ends)]
+    return tuple(int(v) if whole else float(v) for v in dict.fromkeys(ends))
 
 
 def _inside(value: float, low: float | None, high: float | None) -> bool:

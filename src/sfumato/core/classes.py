@@ -70,14 +70,40 @@ class Counts:
 def count_values(dataset: Dataset, column: Column, ids: NDArray[np.int64], groups: int) -> Counts:
     """Count the values of one column (or of a combination of columns) in every class."""
     encoded = encode_column(dataset, column)
-    pairs = ((ids.astype(np.uint64) << np.uint64(32)) | encoded.codes.astype(np.uint64)).reshape(-1, 1)
-    members, first = kernels.keys.group(pairs)
-    amounts = tallied(members, len(first), dataset.copies)
-    order = np.argsort(pairs[first, 0], kind="stable")
-    distinct = pairs[first[order], 0]
-    starts = np.searchsorted(distinct >> np.uint64(32), np.arange(groups + 1, dtype=np.uint64))
-    codes = (distinct & np.uint64(0xFFFFFFFF)).astype(np.int64)
-    return Counts(starts.astype(np.int64), codes, amounts[order], encoded.labels)
+    domain = max(1, len(encoded.labels))
+    pairs = ids * domain + encoded.codes
+    members, distinct = _in_order(pairs.view(np.uint64).reshape(-1, 1), groups * domain)
+    classes, codes = np.divmod(distinct[:, 0].astype(np.int64), domain)
+    starts = np.searchsorted(classes, np.arange(groups + 1))
+    return Counts(starts, codes, tallied(members, len(distinct), dataset.copies), encoded.labels)
+
+
+DENSE = 1 << 16
+"""So many different keys, or as many as there are rows, are looked up in a table instead of hashed."""
+
+
+def _dense(span: int, rows: int) -> bool:
+    return span <= max(DENSE, rows)
+
+
+def _in_order(keys: NDArray[np.uint64], span: int) -> tuple[NDArray[Any], NDArray[np.uint64]]:
+    """Number keys in their order, the last word first: the number of every row, in the narrowest type, and the distinct keys.
+
+    Keys of one word are below ``span``.
+    """
+    if keys.shape[1] == 1 and _dense(span, len(keys)):
+        flat = keys[:, 0].view(np.int64)
+        there = np.zeros(span, dtype=np.bool_)
+        there[flat] = True
+        known = np.flatnonzero(there)
+        rank = np.empty(span, dtype=np.min_scalar_type(max(1, len(known)) - 1))
+        rank[known] = np.arange(len(known))
+        return rank[flat], known.astype(np.uint64).reshape(-1, 1)
+    ids, first = kernels.keys.group(keys)
+    order = np.lexsort(keys[first].T) if len(first) else np.empty(0, np.int64)
+    rank = np.empty(len(first), dtype=np.min_scalar_type(max(1, len(first)) - 1))
+    rank[order] = np.arange(len(first))
+    return rank[ids], keys[first][order]
 
 
 # Where the columns of a table lie in a packed key.
@@ -112,6 +138,12 @@ class Layout:
     def length(self) -> int:
         """Number of words of a key."""
         return int(self.words.max()) + 1 if self.words.size else 1
+
+    @property
+    def span(self) -> int:
+        """What the last word of every key is below."""
+        last = self.words == self.length - 1
+        return 1 << int((self.shifts + self.widths)[last].max(initial=0))
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -342,19 +374,16 @@ def remembered_rows(dataset: Dataset, names: Sequence[str]) -> tuple[NDArray[Any
 def _group(dataset: Dataset, names: tuple[str, ...], at: Placement | None) -> tuple[ClassTable, NDArray[Any]]:
     """The classes without counts in key order, and the class of every row in the narrowest type."""
     keys, place = pack_rows(dataset, names, at)
-    ids, first = kernels.keys.group(keys)
-    order = np.lexsort(keys[first].T) if len(first) else np.empty(0, np.int64)
-    rank = np.empty(len(first), dtype=np.min_scalar_type(max(1, len(first)) - 1))
-    rank[order] = np.arange(len(first))
+    ids, distinct = _in_order(keys, place.layout.span)
     table = ClassTable(
         columns=names,
         ladders=place.ladders,
         levels=place.levels,
         layout=place.layout,
-        keys=keys[first][order],
-        records=tallied(ids, len(first), dataset.copies)[order],
+        keys=distinct,
+        records=tallied(ids, len(distinct), dataset.copies),
     )
-    return table, rank[ids]
+    return table, ids
 
 
 def pack_rows(

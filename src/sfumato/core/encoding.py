@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -24,6 +25,8 @@ SEPARATOR = "\x1f"
 """Stands between the parts of a combined label."""
 
 WORD = 1 << 63
+FIRST_ROWS = 1024
+"""Rows that are looked at to guess which texts a column holds."""
 DIRECT_RANGE = 1 << 20
 """Whole numbers that span less than this are encoded by subtraction instead of hashing."""
 
@@ -136,16 +139,49 @@ def encode(column: pl.Series) -> Encoded:
 
 def _encode_text(column: pl.Series) -> Encoded:
     """Encode text, which is its own label; UTF-8 sorts as its characters do."""
-    distinct = column.unique().drop_nulls().sort()
-    missing = len(distinct)
-    places = column.cast(pl.Enum(distinct)).to_physical()
-    places = places.cast(pl.UInt64).fill_null(missing) if column.null_count() else places
-    return _counted(places, [*distinct.to_list(), *([None] if column.null_count() else [])])
+    missing = column.null_count()
+    labels, placed = _likely(column)
+    others = len(column) if placed is None else placed.null_count() - missing
+    if placed is not None and 0 < others <= len(column) // 8:
+        return _with_others(column, labels, placed)
+    if placed is None or others:
+        labels = _present(column.unique()).sort()
+        placed = column.cast(pl.Enum(labels))
+    codes = placed.to_physical()
+    codes = codes.cast(pl.UInt64).fill_null(len(labels)) if missing else codes
+    return _counted(codes, [*labels.to_list(), *([None] if missing else [])])
+
+
+def _likely(column: pl.Series) -> tuple[pl.Series, pl.Series | None]:
+    """The labels of the first rows, and the column placed among them if each came more than once; what is none of them is missing.
+
+    Then these are likely to be most there are, and what is distinct need not be looked for in every row.
+    """
+    seen = Counter(column.head(FIRST_ROWS).to_list())
+    del seen[None]
+    labels = pl.Series(column.name, sorted(seen), dtype=pl.String)
+    return labels, column.cast(pl.Enum(labels), strict=False) if min(seen.values(), default=0) > 1 else None
+
+
+def _with_others(column: pl.Series, labels: pl.Series, placed: pl.Series) -> Encoded:
+    """The encoding of a column in which some text, or none, is not among the labels."""
+    left = placed.is_null()
+    names = column.filter(left).to_list()
+    known = labels.to_list()
+    place = {name: len(known) + i for i, name in enumerate(dict.fromkeys(names))}
+    codes = placed.to_physical().cast(pl.Int64).fill_null(0).to_numpy().copy()
+    codes[left.to_numpy()] = [place[name] for name in names]
+    return relabelled(codes, [*known, *place])
+
+
+def _present(column: pl.Series) -> pl.Series:
+    """The values that are there; polars plans a query even to drop nothing."""
+    return column.drop_nulls() if column.null_count() else column
 
 
 def _encode_categories(column: pl.Series) -> Encoded:
     """Encode categories by the codes they have; their text is looked at once a category."""
-    distinct = column.unique().drop_nulls()
+    distinct = _present(column.unique())
     own = distinct.to_physical().cast(pl.Int64).to_numpy()
     if not len(own) or int(own.max()) >= DIRECT_RANGE:
         return _encode_text(column.cast(pl.String))
@@ -181,7 +217,8 @@ def _encode_whole(column: pl.Series) -> Encoded | None:
     if high - low >= DIRECT_RANGE or low < -WORD or high >= WORD:
         return None
     missing = high - low + 1
-    shifted = column.fill_null(low).cast(pl.Int64).to_numpy() - low
+    known = column.fill_null(low) if column.null_count() else column
+    shifted = known.cast(pl.Int64).to_numpy() - low
     if column.null_count():
         shifted[column.is_null().to_numpy()] = missing
     counts = np.bincount(shifted, minlength=missing + 1)
