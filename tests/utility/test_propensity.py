@@ -5,9 +5,12 @@ from __future__ import annotations
 import numpy as np
 import polars as pl
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from scipy.optimize import minimize
 
 import sfumato as sf
+from sfumato import kernels
 from sfumato.core.pair import Pair
 from sfumato.utility.fitting import Refit, fit_classes, fit_logistic, predict
 from sfumato.utility.predictive import expected_between_samples, expected_for_synthetic_data, propensity_test
@@ -108,7 +111,7 @@ def test_fit_against_a_general_optimiser():
     fit = fit_logistic(features, truth)
     best = minimize(penalised(features, 1e-6), np.zeros(4), args=(truth,), tol=1e-12)
     assert fit.coefficients == pytest.approx(best.x, abs=1e-4)
-    assert Refit(features).probabilities(truth) == pytest.approx(fit.probabilities, abs=1e-3)
+    assert Refit(features).probabilities(truth[:, None])[:, 0] == pytest.approx(fit.probabilities, abs=1e-3)
     rows = np.concatenate([np.ones((80, 1)), features], axis=1)
     chances = 1 / (1 + np.exp(-rows @ best.x))
     curvature = sum(p * (1 - p) * np.outer(row, row) for p, row in zip(chances, rows, strict=True))
@@ -145,3 +148,45 @@ def test_nothing_to_compare():
     people = sf.examples.illnesses()
     hidden = people.with_columns({name: pl.Series(["*"] * 4) for name in people.columns})
     assert sf.Propensity().measure(Pair.of(people, hidden)).value == 1
+
+
+@given(st.integers(0, 2**32 - 1), st.sampled_from([0.0, 0.5, 0.9]))
+def test_products_of_a_design_are_those_of_matrices(seed, empty):
+    draw = np.random.default_rng(seed)
+    rows, columns, models = draw.integers(1, 20), draw.integers(1, 8), draw.integers(1, 5)
+    design = draw.normal(size=(rows, columns)) * (draw.random((rows, columns)) >= empty)
+    coefficients, values = draw.normal(size=(columns, models)), draw.normal(size=(rows, models))
+    loops = kernels.designs
+    assert loops.times(design, coefficients) == pytest.approx(design @ coefficients, abs=1e-12)
+    assert loops.across(design, values) == pytest.approx(design.T @ values, abs=1e-12)
+    weights = draw.random(rows)
+    squares = loops.weighted_squares(design, weights)
+    assert squares == pytest.approx((design * weights[:, None]).T @ design, abs=1e-12)
+    full = squares + np.eye(columns)
+    right = draw.normal(size=(columns, models))
+    assert loops.solved(np.linalg.cholesky(full), right) == pytest.approx(np.linalg.solve(full, right), abs=1e-9)
+
+
+def one_by_one(features, truth):
+    """Fitted probabilities of one truth, step by step, with matrices as they are."""
+    design = np.concatenate([np.ones((len(features), 1)), features], axis=1)
+    penalty = np.full(design.shape[1], 1e-6 * len(design))
+    bound = 0.25 * design.T @ design + np.diag(penalty + 1e-12 * len(design))
+    penalty[0] = 0.0
+    coefficients = np.zeros(design.shape[1])
+    for _ in range(400):
+        slope = design.T @ (truth - 1 / (1 + np.exp(-np.clip(design @ coefficients, -30, 30)))) - penalty * coefficients
+        step = np.linalg.solve(bound, slope)
+        coefficients += step
+        if slope @ step <= 1e-7 * len(truth):
+            break
+    return 1 / (1 + np.exp(-np.clip(design @ coefficients, -30, 30)))
+
+
+@given(st.integers(0, 2**32 - 1))
+def test_fits_side_by_side_are_those_one_by_one(seed):
+    draw = np.random.default_rng(seed)
+    features = draw.normal(size=(40, 3)) * (draw.random((40, 3)) < 0.6)
+    truths = (draw.random((40, 6)) < 0.5).astype(float)
+    expected = np.column_stack([one_by_one(features, truth) for truth in truths.T])
+    assert Refit(features).probabilities(truths) == pytest.approx(expected, abs=1e-10)

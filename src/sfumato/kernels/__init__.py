@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from sfumato.kernels import (
         buckets,
+        designs,
         distributions,
         keys,
         lattice,
@@ -35,6 +36,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "buckets",
+    "designs",
     "distributions",
     "keys",
     "lattice",

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from sfumato import kernels
 from sfumato.core.schema import Kind
 from sfumato.utility.cells import Cells, cells_of
 from sfumato.utility.numeric import numbers, plainly_numeric
@@ -55,8 +56,8 @@ def fit_logistic(features: NDArray[np.float64], truth: NDArray[np.float64], *, r
     coefficients[0] = np.log(share / (1 - share))
     worst = _deviance(design, truth, coefficients, penalty)
     for _ in range(MOST_STEPS):
-        chance = _chance(design @ coefficients)
-        slope = design.T @ (truth - chance) - penalty * coefficients
+        chance = _chance(_times(design, coefficients))
+        slope = kernels.designs.across(design, (truth - chance)[:, None])[:, 0] - penalty * coefficients
         step = _solved(_curvature(design, chance, penalty), slope)
         for _ in range(MOST_STEPS):
             tried = _deviance(design, truth, coefficients + step, penalty)
@@ -67,7 +68,7 @@ def fit_logistic(features: NDArray[np.float64], truth: NDArray[np.float64], *, r
         if worst - tried <= CLOSE_ENOUGH * (abs(worst) + CLOSE_ENOUGH):
             break
         worst = tried
-    chance = _chance(design @ coefficients)
+    chance = _chance(_times(design, coefficients))
     covariance = np.asarray(np.linalg.pinv(_curvature(design, chance, penalty), hermitian=True), dtype=np.float64)
     return Fit(coefficients, chance, covariance)
 
@@ -80,26 +81,27 @@ class Refit:
     """
 
     def __init__(self, features: NDArray[np.float64], *, ridge: float = RIDGE) -> None:
-        from scipy.linalg import cho_factor
-
         self.design = with_constant(features)
         self.penalty = np.full(self.design.shape[1], ridge * len(self.design))
-        bound = 0.25 * self.design.T @ self.design + np.diag(self.penalty + 1e-12 * len(self.design))
+        bound = 0.25 * kernels.designs.weighted_squares(self.design, np.ones(len(self.design))) + np.diag(
+            self.penalty + 1e-12 * len(self.design)
+        )
         self.penalty[0] = 0.0
-        self.factor = cho_factor(bound)
+        self.factor = np.linalg.cholesky(bound)
 
-    def probabilities(self, truth: NDArray[np.float64]) -> NDArray[np.float64]:
-        """The fitted probabilities that ``truth`` is 1."""
-        from scipy.linalg import cho_solve
-
-        coefficients = np.zeros(self.design.shape[1])
+    def probabilities(self, truths: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Per truth, a column each, the fitted probabilities that it is 1; all are fitted side by side, each until it is close."""
+        coefficients, left = np.zeros((self.design.shape[1], truths.shape[1])), np.arange(truths.shape[1])
         for _ in range(MOST_REFITS):
-            slope = self.design.T @ (truth - _chance(self.design @ coefficients)) - self.penalty * coefficients
-            step = cho_solve(self.factor, slope)
-            coefficients += step
-            if float(slope @ step) <= 1e-7 * len(truth):
+            now = coefficients.take(left, axis=1)
+            apart = truths.take(left, axis=1) - _chance(kernels.designs.times(self.design, now))
+            slope = kernels.designs.across(self.design, apart) - self.penalty[:, None] * now
+            step = kernels.designs.solved(self.factor, slope)
+            coefficients[:, left] = now + step
+            left = left[(slope * step).sum(axis=0) > 1e-7 * len(truths)]
+            if not left.size:
                 break
-        return _chance(self.design @ coefficients)
+        return _chance(kernels.designs.times(self.design, coefficients))
 
 
 def _solved(curvature: NDArray[np.float64], slope: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -118,8 +120,12 @@ def _chance(scores: NDArray[np.float64]) -> NDArray[np.float64]:
 def _curvature(
     design: NDArray[np.float64], chance: NDArray[np.float64], penalty: NDArray[np.float64]
 ) -> NDArray[np.float64]:
-    weight = chance * (1 - chance)
-    found: NDArray[np.float64] = (design * weight[:, None]).T @ design + np.diag(penalty)
+    found: NDArray[np.float64] = kernels.designs.weighted_squares(design, chance * (1 - chance)) + np.diag(penalty)
+    return found
+
+
+def _times(design: NDArray[np.float64], coefficients: NDArray[np.float64]) -> NDArray[np.float64]:
+    found: NDArray[np.float64] = kernels.designs.times(design, coefficients[:, None])[:, 0]
     return found
 
 
@@ -129,7 +135,7 @@ def _deviance(
     coefficients: NDArray[np.float64],
     penalty: NDArray[np.float64],
 ) -> float:
-    scores = np.clip(design @ coefficients, -FARTHEST, FARTHEST)
+    scores = np.clip(_times(design, coefficients), -FARTHEST, FARTHEST)
     return float((np.logaddexp(0.0, scores) - truth * scores).sum() + 0.5 * (penalty * coefficients**2).sum())
 
 

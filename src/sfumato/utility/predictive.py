@@ -405,18 +405,25 @@ def _stacked(features: Features) -> tuple[NDArray[np.float64], NDArray[np.float6
     return rows[:, rows.std(axis=0) > 0], truth
 
 
+CELLS_AT_ONCE = 1_000_000
+"""Records × exchanges that are fitted side by side."""
+
+
 def _exchanged(metric: Propensity, features: Features, people: NDArray[np.int64], share: float) -> NDArray[np.float64]:
     """The pMSE after the two records of the same person, of some people drawn at random, were exchanged."""
     stacked, truth = _stacked(features)
     model = Refit(stacked)
     stream = Seed(metric.seed).stream("propensity exchange")
     found = np.zeros(metric.permutations)
-    for turn in range(metric.permutations):
-        swapped = stream.random(len(people)) < 0.5
-        told = truth.copy()
-        told[people[swapped]] = 1.0
-        told[len(features.before) + np.flatnonzero(swapped)] = 0.0
-        found[turn] = ((model.probabilities(told) - share) ** 2).mean()
+    at_once = max(1, CELLS_AT_ONCE // max(1, len(truth)))
+    for start in range(0, metric.permutations, at_once):
+        told = np.repeat(truth[:, None], min(at_once, metric.permutations - start), axis=1)
+        for exchanged in told.T:
+            swapped = stream.random(len(people)) < 0.5
+            exchanged[people[swapped]] = 1.0
+            exchanged[len(features.before) + np.flatnonzero(swapped)] = 0.0
+        chances = np.ascontiguousarray(model.probabilities(told).T)
+        found[start : start + len(chances)] = ((chances - share) ** 2).mean(axis=1)
     return found
 
 
