@@ -101,6 +101,9 @@ AT_THE_TOP_OF_KERNELS = {"numba"}
 
 LONGEST_FILE = 600
 LONGEST_FUNCTION = 60
+MOST_ARGUMENTS = 10
+MAY_TAKE_MORE = {"sfumato.kernels.linkage", "sfumato.kernels.neighbours"}
+"""Loops over cells of two files: a named tuple in their innermost calls is yet to be measured."""
 MAY_PRINT = {"cli"}
 
 # Where the contracts of the families are written down: whatever stands there is asked for by its name, never looked for.
@@ -281,6 +284,15 @@ def contract_offences(module: str, tree: ast.Module) -> Iterator[str]:
                 yield f"line {node.lineno}: ask what it says (as crowd does), not whether it is called {name}"
 
 
+def argument_offences(module: str, tree: ast.Module) -> Iterator[str]:
+    """Loops that take more than anyone can keep apart; Python functions are kept short by other rules."""
+    if room_of(module) != "kernels" or module in MAY_TAKE_MORE:
+        return
+    for node in ast.walk(tree):
+        if isinstance(node, ast.FunctionDef) and len(node.args.args) > MOST_ARGUMENTS:
+            yield f"{node.name} takes {len(node.args.args)} arguments; put what belongs together into a named tuple"
+
+
 def offences(module: str, source: str, *, package: bool = False) -> list[str]:
     """Everything in one file that goes against the plan."""
     tree = ast.parse(source)
@@ -291,6 +303,7 @@ def offences(module: str, source: str, *, package: bool = False) -> list[str]:
         *size_offences(source, tree),
         *statement_offences(module, tree),
         *contract_offences(module, tree),
+        *argument_offences(module, tree),
     ]
 
 
@@ -422,6 +435,7 @@ BAD = {
     "long file": ("sfumato.core.x", "x = 1\n" * 601),
     "long function": ("sfumato.core.x", "def f():\n" + "    x = 1\n" * 61),
     "long method": ("sfumato.core.x", "class A:\n    def f(self):\n" + "        x = 1\n" * 61),
+    "many arguments": ("sfumato.kernels.x", "def f(a, b, c, d, e, f, g, h, i, j, k):\n    return a"),
     "print": ("sfumato.core.x", "print('hello')"),
     "assert": ("sfumato.cli.run", "assert 1 < 2"),
     "a hook looked for": ("sfumato.release.x", "def f(step):\n    return getattr(step, 'claims', ())"),

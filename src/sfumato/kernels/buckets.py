@@ -8,11 +8,22 @@ that the distance takes a few steps a member.
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 from numba import njit
+from numpy.typing import NDArray
 
 from sfumato.kernels.microaggregation import _copy_point, _distances, _farthest, _take
 from sfumato.kernels.space import inner
+
+
+class RankedLine(NamedTuple):
+    """Where records lie: the rank of each, and the two sums over the gaps before a rank."""
+
+    ranks: NDArray[np.int64]
+    reach: NDArray[np.float64]
+    moved: NDArray[np.float64]
 
 
 @inner
@@ -64,11 +75,12 @@ def _exchanged(members, size, out, rank, made):
 
 
 @inner
-def _swap(size, candidates, ranks, numbers, t, reach, moved, inside):
+def _swap(size, candidates, line, numbers, t, inside):
     """Replace members by candidates, nearest first, while that lowers the distance and it exceeds t.
 
     ``inside`` are the places of the members; they change.
     """
+    ranks, reach, moved = line
     members, made, best = np.empty(size, np.int64), np.empty(size, np.int64), np.empty(size, np.int64)
     order = np.argsort(ranks[numbers[inside[:size]]])
     for a in range(size):
@@ -104,12 +116,12 @@ def _swap(size, candidates, ranks, numbers, t, reach, moved, inside):
 
 
 @inner
-def _around(columns, numbers, count, ranks, centre, k, t, reach, moved, out, groups, group):
+def _around(columns, numbers, count, line, centre, k, t, out, groups, group):
     """A class of k records around a point; returns how many are left."""
     _distances(columns, 0, count, centre, out)
     order = np.argsort(out[:count], kind="mergesort")
     inside = order[:k].copy()
-    _swap(k, order[k:], ranks, numbers, t, reach, moved, inside)
+    _swap(k, order[k:], line, numbers, t, inside)
     return _take(columns, numbers, count, inside, k, groups, group)
 
 
@@ -120,6 +132,7 @@ def near_and_close(columns, ranks, k, t, reach, moved, groups):
     ``columns`` has one row a dimension and is used up. A class looks at all records that are left, nearest to its seed first.
     """
     count, made = columns.shape[1], 0
+    line = RankedLine(ranks, reach, moved)
     numbers = np.arange(count)
     out = np.empty(count)
     centre, other = np.empty(columns.shape[0]), np.empty(columns.shape[0])
@@ -129,10 +142,10 @@ def near_and_close(columns, ranks, k, t, reach, moved, groups):
             centre[a] = columns[a, :count].sum() / count
         _copy_point(columns, _farthest(columns, numbers, count, centre, out), centre)
         _copy_point(columns, _farthest(columns, numbers, count, centre, out), other)
-        count = _around(columns, numbers, count, ranks, centre, k, t, reach, moved, out, groups, made)
+        count = _around(columns, numbers, count, line, centre, k, t, out, groups, made)
         made += 1
         if both:
-            count = _around(columns, numbers, count, ranks, other, k, t, reach, moved, out, groups, made)
+            count = _around(columns, numbers, count, line, other, k, t, out, groups, made)
             made += 1
     for i in range(count):
         groups[numbers[i]] = made

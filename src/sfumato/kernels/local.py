@@ -7,15 +7,41 @@ the record's code at level 0. Should two cells share a mark, a region becomes wi
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 from numba import njit
+from numpy.typing import NDArray
 
 _CROWD = np.int64(-2)
 _SHORT = np.int64(-3)
 
 
+class CellMarks(NamedTuple):
+    """The codes of all classes, and the numbers that the marks of their cells at some levels are made of."""
+
+    codes: NDArray[np.int64]
+    offsets: NDArray[np.int64]
+    marks: NDArray[np.uint64]
+
+
+class WaitingGroups(NamedTuple):
+    """Room for groups of waiting classes: a hash table, where each group stands in it, its mark and its records.
+
+    ``group_of[p]`` is the group of the p-th class that waits, ``homes`` the region each group goes to.
+    """
+
+    table: NDArray[np.int32]
+    places: NDArray[np.uint64]
+    known: NDArray[np.uint64]
+    sizes: NDArray[np.int64]
+    group_of: NDArray[np.int64]
+    homes: NDArray[np.int64]
+
+
 @njit(cache=True, nogil=True, inline="always")
-def _mark(codes, i, offsets, marks):
+def _mark(cells, i):
+    codes, offsets, marks = cells
     mark = np.uint64(0)
     for a in range(codes.shape[1]):
         mark ^= marks[offsets[a] + codes[i, a]]
@@ -33,12 +59,13 @@ def _slot(table, known, mark):
 
 
 @njit(cache=True, nogil=True)
-def _group(codes, rest, active, count, offsets, marks, table, places, known, sizes, groups):
-    """Group the records still waiting by their cell; ``groups[p]`` is that of the p-th active class."""
+def _group(cells, rest, active, count, groups):
+    """Group the records still waiting by their cell; returns how many groups there are."""
+    table, places, known, sizes, group_of, _ = groups
     found = 0
     for p in range(count):
         i = active[p]
-        mark = _mark(codes, i, offsets, marks)
+        mark = _mark(cells, i)
         s = _slot(table, known, mark)
         if table[s] < 0:
             table[s] = found
@@ -46,7 +73,7 @@ def _group(codes, rest, active, count, offsets, marks, table, places, known, siz
             known[found] = mark
             sizes[found] = 0
             found += 1
-        groups[p] = table[s]
+        group_of[p] = table[s]
         sizes[table[s]] += rest[i]
     return found
 
@@ -61,9 +88,10 @@ def grouped(codes, rest, waiting, offsets, marks):
     places = np.empty(waiting.size, np.uint64)
     known = np.empty(waiting.size, np.uint64)
     sizes = np.empty(waiting.size, np.int64)
-    groups = np.empty(waiting.size, np.int64)
-    found = _group(codes, rest, waiting, waiting.size, offsets, marks, table, places, known, sizes, groups)
-    return groups, sizes[:found].copy()
+    group_of = np.empty(waiting.size, np.int64)
+    groups = WaitingGroups(table, places, known, sizes, group_of, group_of)
+    found = _group(CellMarks(codes, offsets, marks), rest, waiting, waiting.size, groups)
+    return group_of, sizes[:found].copy()
 
 
 @njit(cache=True, nogil=True)
@@ -85,13 +113,14 @@ def _sort_out(found, known, sizes, k, least, opened, region_marks, homes):
 
 
 @njit(cache=True, nogil=True)
-def _borrow(codes, k, offsets, marks, table, known, sizes, homes, parts, lenders, begin, end, ledger, loans, room):
+def _borrow(cells, k, groups, parts, lenders, begin, end, ledger, loans, room):
     """Promise short groups records of regions that have more than k; latest regions, which cost most, lend first.
 
     ``lenders[begin:end]`` are parts that may have something to spare; those that have not are taken out for good.
     ``ledger`` holds the sizes of the regions and what they have pledged. ``loans`` receives (part, group, amount),
     ``room`` of them at most; what is promised is taken from the lender at once. Returns the new ``begin`` and the loans.
     """
+    table, _, known, sizes, _, homes = groups
     part_class, part_region, part_amount = parts
     made = 0
     kept = end
@@ -105,7 +134,7 @@ def _borrow(codes, k, offsets, marks, table, known, sizes, homes, parts, lenders
         spare = ledger[region, 0] - k
         if spare <= 0 or made >= room:
             continue
-        g = table[_slot(table, known, _mark(codes, part_class[p], offsets, marks))]
+        g = table[_slot(table, known, _mark(cells, part_class[p]))]
         if g < 0 or homes[g] != _SHORT or sizes[g] >= k:
             continue
         amount = min(k - sizes[g], spare, part_amount[p])
@@ -203,11 +232,12 @@ def cover(codes, records, k, nodes, least, bases, marks):
     places = np.empty(n + 1, np.uint64)
     known = np.empty(n + 1, np.uint64)
     sizes = np.empty(n + 1, np.int64)
-    groups = np.empty(n + 1, np.int64)
+    group_of = np.empty(n + 1, np.int64)
     homes = np.empty(n + 1, np.int64)
     loans = np.empty((limit, 3), np.int64)
     lenders = np.arange(limit)
     offsets = np.empty(m, np.int64)
+    cells = CellMarks(codes, offsets, marks)
     regions = used = begin = made = 0
     for e in range(nodes.shape[0]):
         if count == 0:
@@ -217,32 +247,17 @@ def cover(codes, records, k, nodes, least, bases, marks):
         while slots > 32 and slots >= 4 * count:
             slots //= 2
         table = tables[:slots]  # as small as can be: it stays in the cache
-        found = _group(codes, rest, active, count, offsets, marks, table, places, known, sizes, groups)
+        groups = WaitingGroups(table, places, known, sizes, group_of, homes)
+        found = _group(cells, rest, active, count, groups)
         served, short = _sort_out(found, known, sizes, k, least[e], opened, region_marks, homes)
         made = 0
         if short:
-            begin, made = _borrow(
-                codes,
-                k,
-                offsets,
-                marks,
-                table,
-                known,
-                sizes,
-                homes,
-                parts,
-                lenders,
-                begin,
-                used,
-                ledger,
-                loans,
-                limit - used - count,
-            )
+            begin, made = _borrow(cells, k, groups, parts, lenders, begin, used, ledger, loans, limit - used - count)
             if _settle_loans(loans, made, sizes, k, parts, ledger):
                 served = True
         if served:
             regions = _open(found, known, sizes, k, homes, regions, opened, region_marks, ledger)
-            count, used = _fill(active, count, groups, homes, rest, loans, made, parts, used, ledger)
+            count, used = _fill(active, count, group_of, homes, rest, loans, made, parts, used, ledger)
         for g in range(found):
             table[places[g]] = np.int32(-1)
     return parts[0][:used], parts[1][:used], parts[2][:used]

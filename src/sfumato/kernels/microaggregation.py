@@ -137,12 +137,13 @@ def _closest(columns, numbers, count, centre, out):
 
 
 @inner
-def _extend(columns, numbers, count, points, group, groups, members, size, most, gamma, out, reach):
+def _extend(columns, numbers, count, points, group, groups, room, gamma, out, reach):
     """Let records that lie nearer to the group than to any other record join it; returns how many are left.
 
-    ``reach`` has the distance of every record that is left from the nearest member of the group.
+    ``reach`` has the distance of every record that is left from the nearest member of the group, which has ``room`` for so many more.
     """
-    while size < most and count > 0:
+    members = np.empty(1, np.int64)
+    while room > 0 and count > 0:
         best = 0
         for i in range(1, count):
             if reach[numbers[i]] < reach[numbers[best]] or (
@@ -160,7 +161,7 @@ def _extend(columns, numbers, count, points, group, groups, members, size, most,
         for i in range(count):
             reach[numbers[i]] = min(reach[numbers[i]], out[i])
         count = _take(columns, numbers, count, members, 1, groups, group)
-        size += 1
+        room -= 1
     return count
 
 
@@ -175,7 +176,7 @@ def v_mdav(points, k, gamma, groups):
     columns = points.T.copy()
     count, made = columns.shape[1], 0
     numbers = np.arange(count)
-    out, places, one = np.empty(count), np.empty(k, np.int64), np.empty(1, np.int64)
+    out, places = np.empty(count), np.empty(k, np.int64)
     reach, middle = np.empty(count), np.empty(columns.shape[0])
     _centre(columns, count, middle)
     while count >= k:
@@ -190,7 +191,7 @@ def v_mdav(points, k, gamma, groups):
             _distances(columns, 0, count, points[taken[b]], out)
             for i in range(count):
                 reach[numbers[i]] = min(reach[numbers[i]], out[i])
-        count = _extend(columns, numbers, count, points, made, groups, one, k, 2 * k - 1, gamma, out, reach)
+        count = _extend(columns, numbers, count, points, made, groups, k - 1, gamma, out, reach)
         made += 1
     _join_nearest(points, numbers, count, groups, made)
     return made

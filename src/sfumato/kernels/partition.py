@@ -105,8 +105,13 @@ def _cuts_of(values, a, total, crowd, shared, most, space, scratch):
 
 
 @inner
-def _find_cut(points, start, end, total, crowd, relaxed, most, skip, space, scratch, chosen):
-    """Write the first cut but ``skip`` to ``chosen``; whether there is one."""
+def _find_cut(points, segment, total, rule, skip, space, scratch, chosen):
+    """Write the first cut but ``skip`` of the points from start to end (``segment``) to ``chosen``; whether there is one.
+
+    ``rule``: the crowd that either side must keep, whether a value may be shared out, and how many cuts of a dimension are looked at.
+    """
+    start, end = segment
+    crowd, relaxed, most = rule
     if total < 2 * crowd:
         return False
     measure(points, start, end, space, scratch)
@@ -133,7 +138,7 @@ def find_cuts(points, starts, ends, totals, skips, crowd, relaxed, most, space, 
     found = np.zeros(starts.size, np.bool_)
     for s in range(starts.size):
         found[s] = _find_cut(
-            points, starts[s], ends[s], totals[s], crowd, relaxed, most, skips[s], space, scratch, chosen[s]
+            points, (starts[s], ends[s]), totals[s], (crowd, relaxed, most), skips[s], space, scratch, chosen[s]
         )
     return chosen, found
 
@@ -234,7 +239,7 @@ def partition(points, count, total, crowd, relaxed, space, scratch, parts, ends)
     waiting, top, regions, written = 1, count, 0, 0
     while waiting > 0:
         start, here = begins[waiting - 1], totals[waiting - 1]
-        if _find_cut(points, start, top, here, crowd, relaxed, 1, 0, space, scratch, chosen):
+        if _find_cut(points, (start, top), here, (crowd, relaxed, 1), 0, space, scratch, chosen):
             middle, top = cut(points, start, top, chosen)
             totals[waiting - 1] = chosen[4]
             begins[waiting], totals[waiting] = middle, here - chosen[4]

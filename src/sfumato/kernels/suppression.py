@@ -8,13 +8,16 @@ hidden, since they are missing already and yet match nothing but missing ones.
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 from numba import njit
+from numpy.typing import NDArray
 
 # Loops over keys of which only some bits are shown: group them, find them, count those that agree.
 #
-# ``shown`` has one word of bits for every word of a key; two keys agree when they do on these bits. The loops are written
-# out instead of sharing small functions: numba passes arrays to those at several times the cost of a look-up.
+# ``shown`` has one word of bits for every word of a key; two keys agree when they do on these bits. The look-up is
+# written out in both loops: as a function that they share, called or inlined by numba, it took two to three times as long.
 
 _EMPTY = np.int32(-1)
 _SPREAD = np.uint64(0x9E3779B97F4A7C15)
@@ -168,14 +171,23 @@ def _listed(rows, ids, wanted, donors):
     return starts, members, donors[wanted]
 
 
+class PackedUnits(NamedTuple):
+    """Sets of equal records: their packed keys, where each column lies in a key, and the columns that are missing, as bits."""
+
+    keys: NDArray[np.uint64]
+    words: NDArray[np.int64]
+    fields: NDArray[np.uint64]
+    missing: NDArray[np.int64]
+
+
 @njit(cache=True, nogil=True)
-def _apart(keys, i, j, words, fields, missing):
+def _apart(all_units, i, j):
     """The columns in which two units differ and neither is missing, as bits."""
-    found = np.int64(0)
-    for c in range(words.size):
-        if (keys[i, words[c]] ^ keys[j, words[c]]) & fields[c]:
-            found |= np.int64(1) << c
-    return found & ~(missing[i] | missing[j])
+    apart = np.int64(0)
+    for c in range(all_units.words.size):
+        if (all_units.keys[i, all_units.words[c]] ^ all_units.keys[j, all_units.words[c]]) & all_units.fields[c]:
+            apart |= np.int64(1) << c
+    return apart & ~(all_units.missing[i] | all_units.missing[j])
 
 
 @njit(cache=True, nogil=True)
@@ -222,7 +234,7 @@ def _sift(heap, worth, size):
 
 
 @njit(cache=True, nogil=True)
-def cover(keys, words, fields, missing, absent, hidden, starts, members, donors, k, frequencies, left):
+def cover(all_units, absent, hidden, starts, members, donors, k, frequencies, left):
     """Suppress records, the group that gains most first, until no member of any group is too rare.
 
     Group *g* hides the columns ``hidden[g]``; all these sets cost the same. Brings ``frequencies`` and ``left`` up to date and returns unit and
@@ -247,7 +259,7 @@ def cover(keys, words, fields, missing, absent, hidden, starts, members, donors,
         if now > 0:
             before = len(units)
             hideable = (absent[inside] & hidden[g]) == 0
-            _cover_group(keys, words, fields, missing, hideable, inside, donors[g], k, frequencies, left, units)
+            _cover_group(all_units, hideable, inside, donors[g], k, frequencies, left, units)
             for _ in range(len(units) - before):
                 groups.append(g)
         size -= 1
@@ -257,7 +269,7 @@ def cover(keys, words, fields, missing, absent, hidden, starts, members, donors,
 
 
 @njit(cache=True, nogil=True)
-def _cover_group(keys, words, fields, missing, hideable, members, donor, k, frequencies, left, units):
+def _cover_group(all_units, hideable, members, donor, k, frequencies, left, units):
     """Suppress records of one group until no member is too rare, or nothing can be hidden that helps."""
     while True:
         rarest = _rarest(members, k, frequencies, left)
@@ -271,7 +283,7 @@ def _cover_group(keys, words, fields, missing, hideable, members, donor, k, freq
                 chosen = donor
             else:
                 chosen = _largest_other(members, hideable, u, left)
-            if chosen >= 0 and not _apart(keys, u, chosen, words, fields, missing):
+            if chosen >= 0 and not _apart(all_units, u, chosen):
                 chosen = np.int64(-1)
         if chosen < 0:
             if not hideable[rarest]:
@@ -280,7 +292,7 @@ def _cover_group(keys, words, fields, missing, hideable, members, donor, k, freq
         left[chosen] -= 1
         units.append(chosen)
         for other in members:
-            if _apart(keys, other, chosen, words, fields, missing):
+            if _apart(all_units, other, chosen):
                 frequencies[other] += 1
 
 
@@ -311,13 +323,14 @@ def _largest_other(members, hideable, unit, left):
 
 
 @njit(cache=True, nogil=True)
-def restore(keys, words, fields, missing, shown, watched, units, hidden, k, frequencies, left, relied_on):
+def restore(all_units, shown, watched, units, hidden, k, frequencies, left, relied_on):
     """Show again what nobody needs hidden, record by record; all have the same columns ``hidden``.
 
     ``watched`` are the units that would be too rare by themselves. A record keeps hidden what those need that have
     exactly k records, and all of it when it would be too rare itself. ``relied_on`` marks units whose frequency must
     not fall below k. Returns what each record hides afterwards.
     """
+    keys, missing = all_units.keys, all_units.missing
     plain = watched[missing[watched] == 0]
     odd = watched[missing[watched] != 0]
     ids, known, table = group_shown(keys, plain, shown)
@@ -330,20 +343,20 @@ def restore(keys, words, fields, missing, shown, watched, units, hidden, k, freq
         if frequencies[x] < k:
             continue
         if missing[x]:  # wildcards agree with units of other groups too
-            count = _gather(keys, words, fields, missing, plain, x, hidden, near, 0)
+            count = _gather(all_units, plain, x, hidden, near, 0)
         else:
             g = at[i]
             inside = members[starts[g] : starts[g + 1]] if g >= 0 else members[:0]
-            count = _gather(keys, words, fields, missing, inside, x, hidden, near, 0)
-        count = _gather(keys, words, fields, missing, odd, x, hidden, near, count)
+            count = _gather(all_units, inside, x, hidden, near, 0)
+        count = _gather(all_units, odd, x, hidden, near, count)
         needed[i] = 0
         for u in near[:count]:
             if relied_on[u] and frequencies[u] <= k:
-                needed[i] |= _apart(keys, u, x, words, fields, missing)
+                needed[i] |= _apart(all_units, u, x)
         if needed[i] == hidden:
             continue
         for u in near[:count]:
-            if _apart(keys, u, x, words, fields, missing) & ~needed[i]:
+            if _apart(all_units, u, x) & ~needed[i]:
                 frequencies[u] -= 1
         relied_on[x] = True
         if needed[i] == 0:
@@ -352,10 +365,10 @@ def restore(keys, words, fields, missing, shown, watched, units, hidden, k, freq
 
 
 @njit(cache=True, nogil=True)
-def _gather(keys, words, fields, missing, candidates, x, hidden, near, count):
+def _gather(all_units, candidates, x, hidden, near, count):
     """Add to ``near`` the units that agree with a record only because it hides some columns."""
     for u in candidates:
-        apart = _apart(keys, u, x, words, fields, missing)
+        apart = _apart(all_units, u, x)
         if apart and not apart & ~hidden:
             near[count] = u
             count += 1

@@ -7,9 +7,11 @@ numbered from 0 over all strata; stratum *s* holds those from ``starts[s]`` to `
 from __future__ import annotations
 
 import heapq
+from typing import NamedTuple
 
 import numpy as np
 from numba import njit
+from numpy.typing import NDArray
 
 FARTHEST_BUCKET = 50
 """Buckets so far away would be chosen with probability 2⁻⁵⁰."""
@@ -278,13 +280,23 @@ def _donor(tree, stretch, uniform):
     return _find(tree, target + own if target >= own_before else target)
 
 
+class Profiles(NamedTuple):
+    """Per profile (one row each) the place of every household in its order, that order, its stretches and its tree of weights."""
+
+    places: NDArray[np.int64]
+    households: NDArray[np.int64]
+    stretches: NDArray[np.int64]
+    trees: NDArray[np.int64]
+
+
 @njit(cache=True, nogil=True)
-def find_donors(seekers, uniforms, areas, quotas, weights, places, households, stretches, trees, partner, similar):
+def find_donors(seekers, uniforms, areas, quotas, weights, profiles, partner, similar):
     """Give each seeker that is still free a donor, while its area has a quota left.
 
-    ``weights`` are per household, 0 for those that cannot be donors. ``places[p, h]`` is the place of household *h* in the order
-    of profile *p*, ``households[p]`` that order. Writes ``partner`` and the profile by which the two are ``similar``.
+    ``weights`` are per household, 0 for those that cannot be donors. Writes ``partner`` and the profile by which the two are
+    ``similar``.
     """
+    places, households, stretches, trees = profiles
     for n in range(seekers.size):
         h = seekers[n]
         if partner[h] != h or quotas[areas[h]] <= 0:

@@ -371,10 +371,7 @@ class _Cover:
         sizes = np.concatenate([np.diff(starts) for _, (starts, _, _) in found])
         sets = np.repeat([hidden for hidden, _ in found], [len(donors) for _, (_, _, donors) in found])
         units, groups = kernels.suppression.cover(
-            self.keys,
-            self.words,
-            self.fields,
-            self.missing,
+            self._all_units(),
             self.absent,
             sets,
             np.concatenate([[0], np.cumsum(sizes)]),
@@ -387,6 +384,9 @@ class _Cover:
         self.units.append(units)
         self.hidden.append(sets[groups])
 
+    def _all_units(self) -> tuple[NDArray[Any], ...]:
+        return kernels.suppression.PackedUnits(self.keys, self.words, self.fields, self.missing)
+
     def restore(self, watched: NDArray[np.int64]) -> None:
         """Show again what nobody needs, the dearest sets of columns first; ``watched`` were too rare before."""
         units, hidden = np.concatenate(self.units), np.concatenate(self.hidden)
@@ -396,10 +396,7 @@ class _Cover:
         for pattern in sorted(price, key=lambda h: (-price[h], h)):
             chosen = np.flatnonzero(hidden == pattern)
             hidden[chosen] = kernels.suppression.restore(
-                self.keys,
-                self.words,
-                self.fields,
-                self.missing,
+                self._all_units(),
                 self.shown(pattern),
                 watched,
                 units[chosen],

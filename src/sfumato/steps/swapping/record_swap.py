@@ -150,19 +150,10 @@ class Exchange:
         places = np.empty_like(order)
         for p, row in enumerate(order):
             places[p, row] = np.arange(len(row))
-        kernels.swapping.find_donors(
-            seekers,
-            self.stream.random(len(seekers)),
-            areas,
-            quotas,
-            weights,
-            places,
-            order,
-            np.stack([one[1] for one in sorted_]),
-            np.stack([kernels.swapping.tree_of(weights[row]) for row in order]),
-            self.partner,
-            self.similar,
-        )
+        uniforms, stretches = self.stream.random(len(seekers)), np.stack([one[1] for one in sorted_])
+        trees = np.stack([kernels.swapping.tree_of(weights[row]) for row in order])
+        profiles = kernels.swapping.Profiles(places, order, stretches, trees)
+        kernels.swapping.find_donors(seekers, uniforms, areas, quotas, weights, profiles, self.partner, self.similar)
 
 
 def _stretches(profile: Codes, areas: Codes) -> tuple[Codes, Codes]:
