@@ -6,12 +6,27 @@ the linear algebra of scipy, 0.3 s that a loop found in the cache never needs. H
 
 from __future__ import annotations
 
+import pickle
 from types import ModuleType
 from typing import Any
 
-from numba.core.caching import FunctionCache
+from numba.core.caching import FunctionCache, IndexDataCacheFile
 from numba.core.dispatcher import Dispatcher
 from numba.core.runtime.nrt import rtsys
+
+
+class ForgivingIndex(IndexDataCacheFile):
+    """The list of what is in a cache, empty where it cannot be read.
+
+    numba reads the list before it looks whether it belongs to this source. One of another version may name a tuple that is called
+    otherwise now, or be cut off: the loop is compiled again, as after every other change.
+    """
+
+    def _load_index(self) -> Any:
+        try:
+            return super()._load_index()
+        except (AttributeError, ImportError, EOFError, pickle.UnpicklingError):
+            return {}
 
 
 class CacheFirst(FunctionCache):
@@ -37,3 +52,4 @@ def ask_cache_first(module: ModuleType) -> None:
     for loop in loops:
         if type(loop._cache) is FunctionCache:
             loop._cache.__class__ = CacheFirst  # it has its folder and stamp already
+            loop._cache._cache_file.__class__ = ForgivingIndex
