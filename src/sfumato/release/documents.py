@@ -9,6 +9,7 @@ import importlib.metadata
 import json
 import platform
 from collections.abc import Mapping
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -20,7 +21,7 @@ from sfumato.core.evidence import population_path
 from sfumato.core.schema import Role
 from sfumato.evaluation import Evaluation, evaluate, quick_metrics
 from sfumato.formulas.binning import Binned, binned, distance_of_tables, table_after, table_before
-from sfumato.release.alternatives import alternatives_in_passing
+from sfumato.release.alternatives import Alternatives, alternatives_in_passing
 from sfumato.release.certified import certified_release, told_plan
 
 if TYPE_CHECKING:
@@ -151,16 +152,20 @@ COMMITMENT = "HMAC-SHA-256 of the input's SHA-256, keyed with the salt in the ow
 
 @dataclasses.dataclass(frozen=True)
 class Told:
-    """What is measured once and told in several documents: what the release is worth, and the story a report draws."""
+    """What is measured once and told in several documents: what a release is worth, its story, and what else there was."""
 
     worth: Evaluation
     story: dict[str, Any]
+    other: Alternatives | None
 
     @classmethod
     def of(cls, release: Release) -> Told:
         """Measure and draw; slow metrics are left to ``sfumato evaluate``."""
         pair = release.pair  # one for both: columns are read once
-        return cls(evaluate(pair, quick_metrics(), per_record=False), story_of(release, pair))
+        with ThreadPoolExecutor(max_workers=1) as aside:  # nearly all of it is a loop that needs no interpreter
+            other = aside.submit(alternatives_in_passing, release)
+            worth = evaluate(pair, quick_metrics(), per_record=False)
+            return cls(worth, story_of(release, pair), other.result())
 
 
 def canonical(document: Mapping[str, Any]) -> bytes:
@@ -252,7 +257,6 @@ def owner_record(release: Release, *, told: Told, input_digest: str) -> dict[str
 
     No data values but the names of the bins in its story; see :func:`sfumato.release.documents.story_of`.
     """
-    other = alternatives_in_passing(release)
     return {
         "input": {"name": release.original.source.name, "sha256": input_digest, "rows": release.original.records},
         "notes": list(release.original.source.notes),
@@ -262,7 +266,7 @@ def owner_record(release: Release, *, told: Told, input_digest: str) -> dict[str
         "contract": [kept.to_dict() for kept in release.contract],
         "scores": dict(release.scores),
         "effort": [{"step": name, **effort} for name, plan in release.plans if (effort := plan.effort())],
-        "alternatives": None if other is None else other.to_dict(),
+        "alternatives": None if told.other is None else told.other.to_dict(),
         "utility": told.worth.to_dict(),
         "story": told.story,
         "warnings": list(release.warnings),
