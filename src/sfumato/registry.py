@@ -64,6 +64,18 @@ def _room(name: str) -> Members:
     return members
 
 
+@cache
+def _announced() -> Any:
+    """What all installed packages announce: looked for once, since every search reads files of all of them."""
+    return importlib.metadata.entry_points()
+
+
+def forget_plug_ins() -> None:
+    """Look for plug-ins anew when a family is asked for next: packages may have come or gone."""
+    _announced.cache_clear()
+    family.cache_clear()
+
+
 def _plugged_in(family_name: str, ours: Members) -> dict[str, type]:
     """The classes that other packages add to a family, in order of their names: the entry points ``sfumato.<family>``.
 
@@ -71,8 +83,7 @@ def _plugged_in(family_name: str, ours: Members) -> dict[str, type]:
     that is taken. A check that silently did not take place would look like one that was passed.
     """
     added: dict[str, type] = {}
-    points = importlib.metadata.entry_points(group=f"sfumato.{family_name}")
-    for point in sorted(points, key=lambda p: (p.name, p.value)):
+    for point in sorted(_announced().select(group=f"sfumato.{family_name}"), key=lambda p: (p.name, p.value)):
         cls = _loaded(point, family_name)
         if cls.name in ours or cls.name in added:
             whose = "sfumato itself" if cls.name in ours else added[cls.name].__module__
