@@ -134,11 +134,21 @@ class Tower:
         self.bounds[0] = 0, len(table), 0, len(table)
         self._levels = [table.levels]
         self._last, levels = self._steps()
-        self._scratch = _scratch(len(table), int(self._last[2][-1]), self.entries.dtype)
+        self._codes = int(self._last[2][-1])
+        self._scratch = _scratch(len(table), self._codes, self.entries.dtype)
         self.whole, self.lost = np.empty((levels, 4), dtype=np.int64), np.empty((levels, 1 + prices.features))
+        self._put_together()
+
+    def _put_together(self) -> None:
+        """Classes become groups, and only those are kept."""
         nothing = np.zeros(1, dtype=np.int64), np.zeros(1), np.zeros(1)
-        self._run((0, 1, 0, 0, 0, 0, 0), nothing, self.whole, self.lost)  # classes become groups
-        self._levels.append(table.levels)
+        self._run((0, 1, 0, 0, 0, 0, 0), nothing, self.whole, self.lost)
+        first, end, first_entry, end_entry = self.bounds[1].tolist()
+        self.groups, self.costs = (_longer(one[first:end], 2 * (end - first)) for one in (self.groups, self.costs))
+        self.entries = _longer(self.entries[first_entry:end_entry], 2 * (end_entry - first_entry))
+        self.groups[: end - first, 1:] -= np.uint64(first_entry)
+        self.bounds[0] = 0, end - first, 0, end_entry - first_entry
+        self._scratch = _scratch(end - first, self._codes, self.entries.dtype)
 
     @property
     def height(self) -> int:
@@ -171,12 +181,13 @@ class Tower:
         )
 
     def _make_room(self, source: int) -> None:
-        """Behind a table there must be room for one as large; half as much more is made, so that this is rare."""
+        """Behind a table there must be room for one as large; more is made, so that this is rare."""
         first, end, first_entry, end_entry = self.bounds[source].tolist()
         if 2 * end - first > len(self.groups):
-            self.groups, self.costs = (_longer(one, 2 * end - first, end) for one in (self.groups, self.costs))
+            room = 3 * end - first
+            self.groups, self.costs = (_longer(one[:end], room) for one in (self.groups, self.costs))
         if 2 * end_entry - first_entry > len(self.entries):
-            self.entries = _longer(self.entries, 2 * end_entry - first_entry, end_entry)
+            self.entries = _longer(self.entries[:end_entry], 3 * end_entry - first_entry)
 
     def _steps(self) -> tuple[tuple[NDArray[Any], ...], int]:
         """The levels of the last column one behind the other: one level up for every code, what a cell costs, where each begins."""
@@ -206,9 +217,10 @@ def _singles(
     return groups, entries, costs
 
 
-def _longer(rows: NDArray[Any], size: int, used: int) -> NDArray[Any]:
-    longer = np.empty((size + size // 2, rows.shape[1]), dtype=rows.dtype)
-    longer[:used] = rows[:used]
+def _longer(rows: NDArray[Any], size: int) -> NDArray[Any]:
+    """The rows, and room for as many as make it so long."""
+    longer = np.empty((size, rows.shape[1]), dtype=rows.dtype)
+    longer[: len(rows)] = rows
     return longer
 
 
