@@ -35,13 +35,13 @@ def cut_by_crowd(points: NDArray[np.int32], space: Space, crowd: int, *, relaxed
     most = len(points) if len(points) <= SHARED else len(points) // BLOCKS
     blocks = list(blocks_of(points, space, crowd, most, relaxed=relaxed))
     with ThreadPoolExecutor(max_workers=2) as pool:
-        found = []
+        pieces = []
         for block in pool.map(lambda b: _partitioned(b, space, crowd, relaxed), blocks):
-            found.append(block)
-            progress(len(found) / len(blocks), WORDS)
-    parts = np.concatenate([part for part, _ in found])
-    offsets = np.cumsum([0, *(len(part) for part, _ in found[:-1])])
-    ends = np.concatenate([end + offset for (_, end), offset in zip(found, offsets, strict=True)])
+            pieces.append(block)
+            progress(len(pieces) / len(blocks), WORDS)
+    parts = np.concatenate([part for part, _ in pieces])
+    offsets = np.cumsum([0, *(len(part) for part, _ in pieces[:-1])])
+    ends = np.concatenate([end + offset for (_, end), offset in zip(pieces, offsets, strict=True)])
     return Regions(parts[:, 0].astype(np.int64), parts[:, 1].astype(np.int64), ends)
 
 
@@ -72,10 +72,10 @@ def blocks_of(
         points[:, -2].sum(dtype=np.int64),
         kernels.space.scratch_for(space),
     )
-    chosen, found = kernels.partition.find_cuts(
+    chosen, has_cut = kernels.partition.find_cuts(
         points, one, one + len(points), one + total, one, crowd, relaxed, 1, space, scratch
     )
-    if not found[0]:
+    if not has_cut[0]:
         yield points
         return
     roomy = np.concatenate([points, points[:1]]) if relaxed else points
@@ -103,16 +103,16 @@ def _in_larger_crowds(promises: Promises, axes: Sequence[Axis], space: Space, re
     """Regions of the smallest crowds with which all models hold, by doubling and halving."""
     person, low, high = promises.classes.person, promises.crowd - 1, promises.crowd
     total = promises.classes.total if person is None else len(promises.classes.counts[person].labels)
-    found: Regions | None = None
-    while found is None or high - low > 1:
-        middle = high if found is None else (low + high) // 2
+    best: Regions | None = None
+    while best is None or high - low > 1:
+        middle = high if best is None else (low + high) // 2
         asked = dataclasses.replace(promises, crowd=middle, wholes=())
         regions = Cutting(asked, axes, space, relaxed=relaxed).run(silent).regions()
         if promises.failing_together(regions, axes, points_of(promises.classes, axes)).any():
-            low, high = middle, (min(2 * middle, total) if found is None else high)
+            low, high = middle, (min(2 * middle, total) if best is None else high)
         else:
-            found, high = regions, middle
-    return found
+            best, high = regions, middle
+    return best
 
 
 class Cutting:
@@ -136,8 +136,8 @@ class Cutting:
         self._require_root()
         waiting, skips = np.zeros(1, dtype=np.int64), np.zeros(1, dtype=np.int64)
         while len(waiting):
-            cuts, found = self._proposed(waiting, skips)
-            waiting, skips, cuts = waiting[found], skips[found], cuts[found]
+            cuts, has_cut = self._proposed(waiting, skips)
+            waiting, skips, cuts = waiting[has_cut], skips[has_cut], cuts[has_cut]
             held = self._held(waiting, cuts)
             children = self._cut(waiting[held], cuts[held])
             waiting = np.concatenate([waiting[~held], children])
@@ -167,8 +167,8 @@ class Cutting:
         """The next cut of each region, and whether it has one."""
         places = self.starts[waiting], self.ends[waiting], self.totals[waiting], skips
         rules = self.promises.crowd, self.relaxed, CHILDREN
-        cuts, found = kernels.partition.find_cuts(self.points, *places, *rules, self.space, self.scratch)
-        return cuts, found
+        cuts, has_cut = kernels.partition.find_cuts(self.points, *places, *rules, self.space, self.scratch)
+        return cuts, has_cut
 
     def _held(self, waiting: NDArray[np.int64], cuts: NDArray[np.int64]) -> NDArray[np.bool_]:
         """Whether both sides of each cut keep the promises."""

@@ -135,9 +135,9 @@ class JudgedCover:
     def _bearers(self) -> NDArray[np.int64]:
         """An atom that has each value."""
         codes = self.atoms.values[self.trimmed]  # type: ignore[index]
-        found = np.zeros(len(self._shares), dtype=np.int64)
-        found[codes[::-1]] = np.arange(len(codes))[::-1]
-        return found
+        bearers = np.zeros(len(self._shares), dtype=np.int64)
+        bearers[codes[::-1]] = np.arange(len(codes))[::-1]
+        return bearers
 
     @staticmethod
     def _dealt(

@@ -128,9 +128,9 @@ class Joining:
         """Cluster the classes that are no crowd by themselves; what is left over joins the nearest cluster of all."""
         blocks = list(blocks_of(self.points[small], self.space, self.promises.crowd, block))
         with ThreadPoolExecutor(max_workers=2) as workers:
-            for done, (members, found) in enumerate(workers.map(self._one_block, blocks), 1):
-                groups[members] = np.where(found < 0, -1, found + start)
-                start += int(found.max()) + 1
+            for done, (members, clusters) in enumerate(workers.map(self._one_block, blocks), 1):
+                groups[members] = np.where(clusters < 0, -1, clusters + start)
+                start += int(clusters.max()) + 1
                 progress(done / len(blocks), WORDS)
         left = small[groups[small] < 0]
         groups[left] = start + np.arange(len(left))
@@ -139,11 +139,11 @@ class Joining:
 
     def _one_block(self, block: NDArray[np.int32]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         members = block[:, -1].astype(np.int64)
-        found = np.empty(len(block), dtype=np.int64)
+        clusters = np.empty(len(block), dtype=np.int64)
         sizes = self.promises.classes.sizes[members]
         scratch = kernels.space.scratch_for(self.space)
-        kernels.partition.cluster(block, sizes, self.promises.crowd, self.pool, self.far, self.space, scratch, found)
-        return members, found
+        kernels.partition.cluster(block, sizes, self.promises.crowd, self.pool, self.far, self.space, scratch, clusters)
+        return members, clusters
 
     def _joined(self, groups: NDArray[np.int64]) -> NDArray[np.int64]:
         """Join clusters that break a promise with their nearest neighbours until all hold."""

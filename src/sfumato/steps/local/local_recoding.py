@@ -127,10 +127,10 @@ class LocalRecoding(Step):
 
     def lattice(self, dataset: Dataset, goal: Goal) -> Lattice:
         """The lattice whose cells are used."""
-        made = GlobalRecoding(budget=self.budget, weights=self.weights, levels=self.levels).lattice(dataset, goal)
+        lattice = GlobalRecoding(budget=self.budget, weights=self.weights, levels=self.levels).lattice(dataset, goal)
         if self.suppress in ("cell", "attribute"):
-            made = with_suppressible_cells(made, self.levels)
-        return with_attributes_dropped(made) if self.suppress == "attribute" else made
+            lattice = with_suppressible_cells(lattice, self.levels)
+        return with_attributes_dropped(lattice) if self.suppress == "attribute" else lattice
 
     @property
     def span(self) -> Span:

@@ -70,8 +70,8 @@ class Medians:
     def run(self) -> Iterator[float]:
         """Make one cut after the other; yields how much of all values is told apart."""
         values = sum(len(axis.labels) for axis in self.ground.axes)
-        while (found := self._next()) is not None:
-            chosen, starts = found
+        while (waiting := self._next()) is not None:
+            chosen, starts = waiting
             self.made += 1
             self.waiting.remove(chosen)
             self.cuts = self._after(chosen, starts)

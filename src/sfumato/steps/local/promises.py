@@ -112,10 +112,11 @@ class Promises:
     def refuse(self, points: NDArray[np.int32], step: str) -> Unsatisfiable:
         """The error to raise when not even the whole table as one region holds; ``closest`` are its verdicts."""
         verdicts = self._verdicts_on_one(points)
-        told = "; ".join(f"{v.promise}: {v.sentence}" for v in verdicts if not v.holds)
+        broken = "; ".join(f"{v.promise}: {v.sentence}" for v in verdicts if not v.holds)
         advice = "lower the promise, or give the table more records"
         return Unsatisfiable(
-            f"{step}: even with all records in one region the promise is not kept ({told}); {advice}", closest=verdicts
+            f"{step}: even with all records in one region the promise is not kept ({broken}); {advice}",
+            closest=verdicts,
         )
 
     def _verdicts_on_one(self, points: NDArray[np.int32]) -> tuple[Verdict, ...]:
@@ -150,8 +151,8 @@ class Promises:
     ) -> NDArray[np.int64]:
         """The population of each group: who lies in the box around its records. A hierarchy may cover even more."""
         lows, highs = kernels.space.boxes(points, members, groups, count)
-        found: NDArray[np.int64] = kernels.space.people_inside(points, members, groups, self._people(), lows, highs)
-        return found
+        people: NDArray[np.int64] = kernels.space.people_inside(points, members, groups, self._people(), lows, highs)
+        return people
 
 
 def _implied(i: int, models: Sequence[Model]) -> bool:

@@ -102,15 +102,15 @@ class Absorber:
     def gather(self, stubborn: NDArray[np.int64], left: NDArray[np.int64]) -> bool:
         """Join the stubborn records with as few of the cheapest regions as keep the promises together."""
         whole = self.sizes * (1.0 - self.costs)
-        found = []
+        gathered = []
         for price in (whole, 1.0 - self.costs):
             order = np.lexsort((np.arange(len(price)), price))
             many = self._enough(order, stubborn, left)
             if many is not None:
-                found.append((float(whole[order[:many]].sum()), order[:many]))
-        if found:
-            self._unite(min(found, key=lambda f: f[0])[1], stubborn, left)
-        return bool(found)
+                gathered.append((float(whole[order[:many]].sum()), order[:many]))
+        if gathered:
+            self._unite(min(gathered, key=lambda f: f[0])[1], stubborn, left)
+        return bool(gathered)
 
     def _enough(self, order: NDArray[np.int64], stubborn: NDArray[np.int64], left: NDArray[np.int64]) -> int | None:
         """How many regions, taken in this order, make the promises hold: found by doubling, then by halving."""
@@ -153,18 +153,18 @@ class Absorber:
 
     def parts(self) -> Parts:
         """What the regions hold now."""
-        found = [
+        parts = [
             Parts(members, np.full(len(members), region), amounts)
             for region, (members, amounts) in enumerate(self.pieces)
         ]
-        return Parts.joined(found).tidy()
+        return Parts.joined(parts).tidy()
 
 
 def _smallest(values: NDArray[np.float64], many: int) -> NDArray[np.int64]:
     """Where the smallest values stand, in their order; infinite ones are left out."""
-    found = np.argpartition(values, many)[:many] if len(values) > many else np.arange(len(values))
-    found = found[np.lexsort((found, values[found]))]
-    return found[np.isfinite(values[found])]
+    least = np.argpartition(values, many)[:many] if len(values) > many else np.arange(len(values))
+    least = least[np.lexsort((least, values[least]))]
+    return least[np.isfinite(values[least])]
 
 
 # Covering records by cells: the cheapest cells that hold enough records first.
@@ -369,10 +369,10 @@ def respecialise(dataset: Dataset, goal: Goal, lattice: Lattice, weights: Mappin
     if search.best is None:
         raise Unsatisfiable(_why_not(lattice), closest=search.closest)
     ground = LocalGround(lattice, needed(goal.models, dataset.schema), atoms_of(dataset, lattice), Terrain.of(lattice))
-    found = [_global(ground, search.best)]
+    proposals = [_global(ground, search.best)]
     if not (ground.needs.population or ground.needs.weights) and lattice.records:
-        found += [p for p in (ground.proposal(parts) for parts in _local(ground, goal)) if p is not None]
-    best = min(found, key=lambda proposal: proposal.cost)
+        proposals += [p for p in (ground.proposal(parts) for parts in _local(ground, goal)) if p is not None]
+    best = min(proposals, key=lambda proposal: proposal.cost)
     notes: dict[str, Any] = {"global_score": float(search.best.score), "lattice_nodes": lattice.size, **search.notes}
     if "warning" in notes:
         notes["warning"] = f"local recoding started from a global one that may not be the best: {notes['warning']}"

@@ -95,10 +95,10 @@ def _finer_atoms(dataset: Dataset, base: ClassTable, extras: Sequence[str]) -> A
     ids, first = kernels.keys.group(keys)
     order = np.lexsort(keys[first].T)
     chosen = first[order]
-    found = place.layout
+    layout = place.layout
     quasi = range(len(base.columns))
     weights = None if base.weights is None else survey_weights(dataset, weight_column(dataset.schema))
-    codes = [kernels.keys.field_codes(keys[chosen], found.words[a], found.shifts[a], found.widths[a]) for a in quasi]
+    codes = [kernels.keys.field_codes(keys[chosen], layout.words[a], layout.shifts[a], layout.widths[a]) for a in quasi]
     return Atoms(
         columns=columns,
         placement=place,
@@ -245,10 +245,10 @@ class Shape:
 
     def costs(self, atoms: Atoms, terrain: Terrain) -> NDArray[np.float64]:
         """Weighted cost of a record in each region."""
-        found = np.zeros(len(self.members))
+        costs = np.zeros(len(self.members))
         for a in range(self.levels.shape[1]):
-            found += terrain.costs[terrain.bases[a, self.levels[:, a]] + atoms.codes[self.members, a]]
-        return found
+            costs += terrain.costs[terrain.bases[a, self.levels[:, a]] + atoms.codes[self.members, a]]
+        return costs
 
 
 def cost_of(parts: Parts, shape: Shape, atoms: Atoms, terrain: Terrain) -> float:

@@ -43,8 +43,8 @@ def quantile_of(values: NDArray[np.float64], weights: NDArray[np.float64], share
     >>> quantile_of(np.array([30.0, 10.0, 20.0]), np.ones(3), 0.5), quantile_of(np.array([1.0, 2.0]), np.array([1.0, 9.0]), 0.5)
     (20.0, 2.0)
     """
-    known = np.flatnonzero(~np.isnan(values))
-    order = known[np.argsort(values[known], kind="stable")]
+    present = np.flatnonzero(~np.isnan(values))
+    order = present[np.argsort(values[present], kind="stable")]
     below = np.cumsum(weights[order])
     place = int(np.searchsorted(below, share * below[-1] * (1 - 1e-12)))
     return float(values[order[min(place, len(order) - 1)]])
@@ -213,27 +213,27 @@ class _Coding:
     def _tails(self, place: int, name: str) -> dict[str, tuple[float, Flags]]:
         """Per end the threshold and the rows beyond it."""
         values, step = self.block.values[:, place], self.step
-        known = ~np.isnan(values)
-        if not known.any():
+        present = ~np.isnan(values)
+        if not present.any():
             raise SchemaError(f"top_bottom_coding: column {name!r} has no values at all")
         top = self._threshold(name, values, step.top, step.top_quantile)
         bottom = self._threshold(name, values, step.bottom, step.bottom_quantile)
-        found = {}
+        tails = {}
         if bottom is not None:
-            found["bottom"] = (bottom, known & (values <= bottom))
+            tails["bottom"] = (bottom, present & (values <= bottom))
         if top is not None:
-            found["top"] = (top, known & (values >= top))
-        beyond = np.logical_or.reduce([rows for _, rows in found.values()])
-        if (top is not None and bottom is not None and bottom >= top) or (beyond == known).all():
+            tails["top"] = (top, present & (values >= top))
+        beyond = np.logical_or.reduce([rows for _, rows in tails.values()])
+        if (top is not None and bottom is not None and bottom >= top) or (beyond == present).all():
             raise ParameterError(
                 f"top_bottom_coding: nothing of column {name!r} would stay as it is; choose thresholds further apart"
             )
-        for end, (_, rows) in found.items():
+        for end, (_, rows) in tails.items():
             if not rows.any():
                 self.warnings.append(
                     f"column {name!r} has no value at or beyond its {end} threshold: nothing was coded"
                 )
-        return found
+        return tails
 
     def _threshold(self, name: str, values: Array, given: float | str | None, share: float | None) -> float | None:
         if share is not None:
@@ -290,15 +290,15 @@ class _Coding:
 
     def _preserved(self, made: Array) -> tuple[Preserved, ...]:
         names = self.block.names
-        told: tuple[Preserved, ...] = (Preserved("values between the thresholds", names, True, 0.0),)
+        preserved: tuple[Preserved, ...] = (Preserved("values between the thresholds", names, True, 0.0),)
         if self.step.replacement == "label":
-            return told
-        told = (*told, Preserved("order", names, True, 0.0))
+            return preserved
+        preserved = (*preserved, Preserved("order", names, True, 0.0))
         if self.step.replacement == "mean":
             kept = KeptNumbers(self.block, made)
-            return (*told, kept.means(exactly=True), kept.sums(exactly=True), kept.variances())
+            return (*preserved, kept.means(exactly=True), kept.sums(exactly=True), kept.variances())
         ordinal = any(order is not None for order in self.orders.values())
-        return told if ordinal else (*told, KeptNumbers(self.block, made).means())
+        return preserved if ordinal else (*preserved, KeptNumbers(self.block, made).means())
 
 
 # Rounding: numbers become multiples of a base.
@@ -360,13 +360,16 @@ class Round(ColumnStep):
         block = block_of(dataset, self.columns, self.within)
         below, fractions = _split(block.values, self.base)
         up = self._up(block, fractions, goal)
-        made = _multiples(below + up, self.base)
-        changed = np.abs(made - block.values) > 1e-9 * self.base
+        rounded_values = _multiples(below + up, self.base)
+        changed = np.abs(rounded_values - block.values) > 1e-9 * self.base
         same = [n for n, moved in zip(self.columns, changed.T, strict=True) if not moved.any()]
         return Masked(
             actions=dict.fromkeys(self.columns, f"rounded to multiples of {self.base:g} ({self.method})"),
-            columns={n: column_like(n, block.back(made[:, j]), dataset.column(n)) for j, n in enumerate(self.columns)},
-            preserved=self._preserved(block, made),
+            columns={
+                n: column_like(n, block.back(rounded_values[:, j]), dataset.column(n))
+                for j, n in enumerate(self.columns)
+            },
+            preserved=self._preserved(block, rounded_values),
             warnings=tuple(f"column {n!r} has multiples of the base only: rounding changed nothing" for n in same),
             public={"base": self.base, "method": self.method},
             owner={"cells_changed": int(changed.sum())},
@@ -382,11 +385,11 @@ class Round(ColumnStep):
             return (fractions >= 0.5).astype(np.float64)
         if self.method == "random":
             return np.stack([_drawn(block, j, fractions[:, j], goal) for j in range(len(self.columns))], axis=1)
-        found = np.zeros_like(fractions)
+        steps_up = np.zeros_like(fractions)
         stream = goal.stream("controlled rounding")
         for rows in block.parts():
-            found[rows] = controlled_ups(fractions[rows], stream)
-        return found
+            steps_up[rows] = controlled_ups(fractions[rows], stream)
+        return steps_up
 
     def _preserved(self, block: Block, made: Array) -> tuple[Preserved, ...]:
         kept = KeptNumbers(block, made)

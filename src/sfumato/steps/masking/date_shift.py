@@ -37,8 +37,8 @@ def days_of(column: pl.Series, table: str) -> NDArray[np.float64]:
     >>> days_of(pl.Series("at", ["1970-01-11", "1969-12-31T08:00", None]), "the table").tolist()
     [10.0, -1.0, nan]
     """
-    found = dates_of(column, table).cast(pl.Int32).cast(pl.Float64)
-    return found.fill_null(float("nan")).to_numpy()
+    days = dates_of(column, table).cast(pl.Int32).cast(pl.Float64)
+    return days.fill_null(float("nan")).to_numpy()
 
 
 def dates_of(column: pl.Series, table: str) -> pl.Series:
@@ -140,15 +140,15 @@ class ShiftDates(ColumnStep):
         low, high = self._limits(days, units)
         shifts = self._drawn(low, high, goal)
         rows = placed_back(shifts[units].astype(np.float64), order).astype(np.int64)
-        made = {column.name: moved(column, table, rows) for column in columns}
-        after = np.stack([days_of(column, table)[order] for column in made.values()], axis=1)
+        shifted = {column.name: moved(column, table, rows) for column in columns}
+        after = np.stack([days_of(column, table)[order] for column in shifted.values()], axis=1)
         off = _intervals_off(days, after, units)
         kept = [Preserved(f"intervals within a {kind}", tuple(self.columns), True, off)]
         if self.keep_weekday:
             kept.append(Preserved("weekdays", tuple(self.columns), True, 0.0))
         return Masked(
             actions=dict.fromkeys(self.columns, f"moved by one random shift a {kind}"),
-            columns=made,
+            columns=shifted,
             preserved=tuple(kept),
             warnings=tuple(self._warnings(kind, dataset)),
             public={"days": self.days, "unit": kind, "weekdays_kept": self.keep_weekday},
@@ -186,30 +186,30 @@ class ShiftDates(ColumnStep):
         return picked * (7 if self.keep_weekday else 1)
 
     def _warnings(self, kind: str, dataset: Dataset) -> list[str]:
-        found = []
+        warnings = []
         choices = 2 * (self.days // 7 if self.keep_weekday else self.days)
         if choices < FEW:
-            found.append(
+            warnings.append(
                 f"there are only {choices} possible shifts: whoever knows about when something was can try them all"
             )
         if kind == "row" and dataset.schema.columns(Role.UNIT):
-            found.append(
+            warnings.append(
                 "rows of one unit move apart: intervals between them are lost, and their average tells the true date"
             )
-        return found
+        return warnings
 
 
 def _units(step: ShiftDates, dataset: Dataset, order: Rows) -> tuple[str, Rows]:
     """Whose dates move together, and per row in canonical order the number of its unit."""
-    found = None if step.unit == "row" else units_of(dataset, step.unit)
-    if found is None and step.unit in ("person", "household"):
+    units = None if step.unit == "row" else units_of(dataset, step.unit)
+    if units is None and step.unit in ("person", "household"):
         raise SchemaError(
             f"shift_dates: no column with role unit identifies the {step.unit}; give one, or leave unit out"
         )
-    if found is None:
+    if units is None:
         return "row", np.arange(len(dataset))
     kinds = {dataset.schema[name].unit for name in dataset.schema.columns(Role.UNIT)}
-    return step.unit or ("person" if "person" in kinds else "household"), by_appearance(found[order])
+    return step.unit or ("person" if "person" in kinds else "household"), by_appearance(units[order])
 
 
 def _intervals_off(before: Array, after: Array, units: Rows) -> float:
@@ -219,5 +219,5 @@ def _intervals_off(before: Array, after: Array, units: Rows) -> float:
     least, greatest = np.full(count, np.inf), np.full(count, -np.inf)
     np.minimum.at(least, units, np.fmin.reduce(shifts, axis=1, initial=np.inf))
     np.maximum.at(greatest, units, np.fmax.reduce(shifts, axis=1, initial=-np.inf))
-    known = least <= greatest
-    return float((greatest - least)[known].max(initial=0.0))
+    dated = least <= greatest
+    return float((greatest - least)[dated].max(initial=0.0))

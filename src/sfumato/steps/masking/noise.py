@@ -76,20 +76,20 @@ class Settling:
         ``whole`` says whether the column holds whole numbers. Unless every row is drawn ``alone``, whole numbers are rounded to
         the nearest even if sums must stay: rows of one person keep one value.
         """
-        found = masked.copy()
+        settled = masked.copy()
         free = ~np.isnan(masked)
         if self.zeros:
-            found[free & (original == 0)] = 0.0
+            settled[free & (original == 0)] = 0.0
             free &= original != 0
         low, high = self._bounds(whole=self.integers and whole)
-        within = np.clip(found[free], low, high)
+        within = np.clip(settled[free], low, high)
         if self.sums and len(within) > 1:  # the sum of a single value is the value
             within = self._with_sum(within, original[free], weights[free], (low, high), scaled=scaled)
         if self.integers and whole:
             exact = self.sums and alone and bool((weights[free] == weights[free][:1]).all())
             within = rounded_to_sum(within) if exact else np.rint(within)
-        found[free] = within
-        return found
+        settled[free] = within
+        return settled
 
     def _bounds(self, *, whole: bool) -> tuple[float, float]:
         low = -math.inf if self.lower is None else math.ceil(self.lower) if whole else self.lower
@@ -300,42 +300,42 @@ class _Adding:
         )
 
     def _noisy(self) -> Array:
-        step, made = self.step, np.empty_like(self.block.values)
+        step, noisy = self.step, np.empty_like(self.block.values)
         if step.method == "sullivan":
             near = 0.05 if step.redraw is None else step.redraw
             way = Sullivan(self.block, self.goal, self.normals, step.alpha, near, self.categories)
             for rows in self.parts:
-                made[rows] = way.masked(rows)
+                noisy[rows] = way.masked(rows)
             self.owner = {"redrawn": way.redrawn, "still_near": way.left, "correlations_off_by": way.gap}
             self.mended = way.mended
-            return made
+            return noisy
         noise = BlockNoise(self.block, self.normals, step.alpha)
         for rows in self.parts:
             if step.method == "outliers":
-                made[rows] = noise.outliers(rows, 0.95 if step.quantile is None else step.quantile)
+                noisy[rows] = noise.outliers(rows, 0.95 if step.quantile is None else step.quantile)
             else:
-                made[rows] = getattr(noise, step.method)(rows)
+                noisy[rows] = getattr(noise, step.method)(rows)
         self.mended = noise.mended
-        return made
+        return noisy
 
     def _settled(self, noisy: Array) -> Array:
         """The noisy numbers with whole numbers, zeros, bounds and sums as asked."""
         if not self.settling.changes:
             return noisy
-        made, block = noisy.copy(), self.block
+        settled, block = noisy.copy(), self.block
         for j in np.flatnonzero(~np.array(self.categories)):
-            known = block.values[block.known[:, j], j]
-            whole = bool((known == np.rint(known)).all())
-            alone = int(block.groups[j].max()) + 1 == len(made)
+            originals = block.values[block.known[:, j], j]
+            whole = bool((originals == np.rint(originals)).all())
+            alone = int(block.groups[j].max()) + 1 == len(settled)
             for rows in self.parts:
-                made[rows, j] = self.settling.settled(
+                settled[rows, j] = self.settling.settled(
                     noisy[rows, j], block.values[rows, j], block.weights[rows],
                     whole=whole, alone=alone, scaled=self.step.method == "multiplicative",
                 )  # fmt: skip
         low, high = self.step.lower, self.step.upper
         below = 0 if low is None else int((noisy < low).sum())
         self.clipped = below + (0 if high is None else int((noisy > high).sum()))
-        return made
+        return settled
 
     def _column(self, place: int, masked: Array) -> pl.Series:
         name = self.step.columns[place]
@@ -347,14 +347,14 @@ class _Adding:
 
     def _preserved(self, kept: KeptNumbers) -> tuple[Preserved, ...]:
         """What the method keeps, and what was asked to be kept besides."""
-        told = self._kept_by_method(kept)
+        preserved = self._kept_by_method(kept)
         if self.settling.sums:
-            told.append(kept.sums(exactly=kept.sums().off_by < 1e-9))
+            preserved.append(kept.sums(exactly=kept.sums().off_by < 1e-9))
         if self.settling.integers:
-            told.append(kept.exact("whole numbers"))
+            preserved.append(kept.exact("whole numbers"))
         if self.settling.zeros:
-            told.append(kept.exact("zeros"))
-        return tuple(told)
+            preserved.append(kept.exact("zeros"))
+        return tuple(preserved)
 
     def _kept_by_method(self, kept: KeptNumbers) -> list[Preserved]:
         method, free, several = self.step.method, not self.settling.changes, len(self.step.columns) > 1
@@ -371,37 +371,39 @@ class _Adding:
         return [kept.means(), *(kept.exact(what) for what in always if free)]
 
     def _warnings(self, kept: KeptNumbers) -> list[str]:
-        found = [
+        warnings = [
             f"column {name!r} does not vary: it was left as it is"
             for j, name in enumerate(self.step.columns)
             if not varies(self.block.values[:, j])
         ]
-        found += self._still()
+        warnings += self._still()
         if self.pooled:
-            found.append(f"{self.pooled:,} strata are too small for moments of their own; they were put together")
+            warnings.append(f"{self.pooled:,} strata are too small for moments of their own; they were put together")
         if self.mended:
-            found.append(f"missing values made the correlations of {self.mended:,} strata impossible; they were mended")
+            warnings.append(
+                f"missing values made the correlations of {self.mended:,} strata impossible; they were mended"
+            )
         if self.step.alpha < LITTLE:
-            found.append(f"alpha is below {LITTLE}: such noise hides little")
+            warnings.append(f"alpha is below {LITTLE}: such noise hides little")
         strong = correlation_of(kept.before) - np.eye(len(self.step.columns))
         if self.step.method == "uncorrelated" and np.abs(strong).max() > CLOSE:
-            found.append(
+            warnings.append(
                 "columns are strongly correlated: independent noise can be filtered out of them; take method correlated or kim"
             )
         if self.step.method == "multiplicative" and (self.block.values == 0).any():
-            found.append("multiplicative noise leaves every 0 as it is")
+            warnings.append("multiplicative noise leaves every 0 as it is")
         if self.clipped:
-            found.append(f"{self.clipped:,} values lay beyond the bounds and were drawn in; they pile up there")
-        return found
+            warnings.append(f"{self.clipped:,} values lay beyond the bounds and were drawn in; they pile up there")
+        return warnings
 
     def _still(self) -> list[str]:
         """Columns that vary in the table but not in some stratum."""
-        block, found = self.block, []
+        block, unmoved = self.block, []
         for j, name in enumerate(self.step.columns):
             still = [rows for rows in self.parts if not varies(block.values[rows, j]) and len(self.parts) > 1]
             if still and varies(block.values[:, j]) and self.step.method not in ("multiplicative", "outliers"):
                 rows = sum(len(part) for part in still)
-                found.append(
+                unmoved.append(
                     f"column {name!r} does not vary in {len(still):,} strata: {rows:,} values were left as they are"
                 )
-        return found
+        return unmoved

@@ -21,11 +21,11 @@ if TYPE_CHECKING:
 
 def standard_normals(block: Block, goal: Goal, purpose: str) -> Array:
     """Standard normal draws by row and column, the same for rows that share a draw; each column has its own stream."""
-    found = np.empty_like(block.values)
+    normals = np.empty_like(block.values)
     for j, (name, groups) in enumerate(zip(block.names, block.groups, strict=True)):
         draws = goal.stream(f"{purpose} {name}").standard_normal(int(groups.max()) + 1)
-        found[:, j] = draws[groups]
-    return found
+        normals[:, j] = draws[groups]
+    return normals
 
 
 def coarse_first(block: Block) -> list[int]:
@@ -39,9 +39,9 @@ def with_covariance(normals: Array, covariance: Array, coarse: list[int]) -> Arr
     The root is triangular with coarse columns first, so that a column that is drawn once a unit takes nothing from draws
     that differ within the unit.
     """
-    found = np.empty_like(normals)
-    found[:, coarse] = normals[:, coarse] @ root_of(covariance[np.ix_(coarse, coarse)]).T
-    return found
+    shaped = np.empty_like(normals)
+    shaped[:, coarse] = normals[:, coarse] @ root_of(covariance[np.ix_(coarse, coarse)]).T
+    return shaped
 
 
 def large_enough(parts: list[Rows], least: int) -> tuple[list[Rows], int]:
@@ -69,9 +69,9 @@ class BlockNoise:
 
     def covariance(self, rows: Rows) -> Array:
         """The covariance of a stratum, mended where gaps spoiled it."""
-        found, mended = semidefinite(covariance_of(self.block.values[rows], self.block.weights[rows]))
+        covariance, mended = semidefinite(covariance_of(self.block.values[rows], self.block.weights[rows]))
         self.mended += mended
-        return found
+        return covariance
 
     def uncorrelated(self, rows: Rows) -> Array:
         """Values x + e with independent e of variance αS_jj."""
@@ -87,9 +87,9 @@ class BlockNoise:
         """Values d₁(x + e) + (1 − d₁)x̄ with e of covariance αS, centred."""
         values, weights = self.block.values[rows], self.block.weights[rows]
         noise = with_covariance(self.normals[rows], self.alpha * self.covariance(rows), self.coarse)
-        known = ~np.isnan(values)
-        noise -= means_of(np.where(known, noise, np.nan), weights)
-        shrink = shrinkage(known.sum(axis=0), self.alpha)
+        present = ~np.isnan(values)
+        noise -= means_of(np.where(present, noise, np.nan), weights)
+        shrink = shrinkage(present.sum(axis=0), self.alpha)
         return shrink * (values + noise) + (1 - shrink) * means_of(values, weights)
 
     def multiplicative(self, rows: Rows) -> Array:
@@ -124,11 +124,11 @@ def robust_distances(values: Array, weights: Array) -> Array:
     half of the values are the same), and correlated after drawing in what lies beyond 2.5 of them. A missing value counts as
     the median. The correlation of a column with itself is raised by 10⁻⁶, so that columns may be copies of each other.
     """
-    known = ~np.isnan(values)
+    present = ~np.isnan(values)
     middle = _medians(values)
     scale = 1.4826 * _medians(np.abs(values - middle))
     scale = np.where(scale > 0, scale, np.sqrt(np.diag(covariance_of(values, weights))))
-    scores = np.divide(values - middle, scale, out=np.zeros_like(values), where=known & (scale > 0))
+    scores = np.divide(values - middle, scale, out=np.zeros_like(values), where=present & (scale > 0))
     shape = correlation_of(covariance_of(np.clip(scores, -2.5, 2.5), weights))
     np.fill_diagonal(shape, 1.0 + 1e-6)
     squares: Array = np.einsum("ij,ij->i", scores @ np.linalg.inv(shape), scores)
@@ -137,8 +137,8 @@ def robust_distances(values: Array, weights: Array) -> Array:
 
 def _medians(values: Array) -> Array:
     """Median per column over the known values; 0 for a column without any."""
-    known = [column[~np.isnan(column)] for column in values.T]
-    return np.array([float(np.median(column)) if len(column) else 0.0 for column in known])
+    present = [column[~np.isnan(column)] for column in values.T]
+    return np.array([float(np.median(column)) if len(column) else 0.0 for column in present])
 
 
 # Sullivan's algorithm: noise in normal space, and back through the distribution functions.
@@ -169,14 +169,14 @@ class NormalScale:
         """Scores of a column; rows of a group with one value have one score. ``ties`` breaks ties."""
         from scipy.special import ndtri
 
-        known = np.flatnonzero(~np.isnan(column))
-        places = known[np.lexsort((ties[known], column[known]))]
+        present = np.flatnonzero(~np.isnan(column))
+        places = present[np.lexsort((ties[present], column[present]))]
         mass = np.maximum(weights[places], 1e-12 * weights.max(initial=1.0))
         total = max(float(mass.sum()), 1e-300)
         middles = (np.cumsum(mass) - mass / 2) / total
         shares = np.full(len(column), 0.5)
         shares[places] = middles
-        shares[known] = _averaged(shares[known], groups[known])
+        shares[present] = _averaged(shares[present], groups[present])
         scores = ndtri(shares)
         distinct, starts = np.unique(column[places], return_index=True)
         ends = np.add.reduceat(mass, starts).cumsum() / total if len(starts) else np.zeros(0)
@@ -192,8 +192,8 @@ class NormalScale:
             return np.full(len(scores), np.nan)
         if stepped:
             return self.distinct[self._step(scores)]
-        found: Array = np.interp(ndtr(scores), self.middles, self.sorted)
-        return found
+        values: Array = np.interp(ndtr(scores), self.middles, self.sorted)
+        return values
 
     def seen(self, scores: Array) -> Array:
         """Scores as they look once they were mapped back to values that tie."""
@@ -202,8 +202,8 @@ class NormalScale:
     def _step(self, scores: Array) -> Rows:
         from scipy.special import ndtr
 
-        found: Rows = np.minimum(np.searchsorted(self.ends, ndtr(scores), side="left"), len(self.ends) - 1)
-        return found
+        steps: Rows = np.minimum(np.searchsorted(self.ends, ndtr(scores), side="left"), len(self.ends) - 1)
+        return steps
 
 
 def _averaged(values: Array, groups: Rows) -> Array:
@@ -230,10 +230,10 @@ class Sullivan:
         self.gap = 0.0
 
     def _ties(self) -> Array:
-        found = np.empty_like(self.block.values)
+        draws = np.empty_like(self.block.values)
         for j, (name, groups) in enumerate(zip(self.block.names, self.block.groups, strict=True)):
-            found[:, j] = self.goal.stream(f"ties of {name}").random(int(groups.max()) + 1)[groups]
-        return found
+            draws[:, j] = self.goal.stream(f"ties of {name}").random(int(groups.max()) + 1)[groups]
+        return draws
 
     def masked(self, rows: Rows) -> Array:
         """One stratum with noise."""
@@ -250,8 +250,8 @@ class Sullivan:
         ]
         noisy = self._noisy(rows, scales)
         pairs = enumerate(zip(scales, self.categories, strict=True))
-        made = np.stack([scale.back(noisy[:, j], stepped=is_category) for j, (scale, is_category) in pairs], axis=1)
-        return np.where(np.isnan(block.values[rows]), np.nan, made)
+        columns = np.stack([scale.back(noisy[:, j], stepped=is_category) for j, (scale, is_category) in pairs], axis=1)
+        return np.where(np.isnan(block.values[rows]), np.nan, columns)
 
     def _noisy(self, rows: Rows, scales: list[NormalScale]) -> Array:
         """Scores with noise whose correlations were mended until the released ones are the original ones."""
@@ -267,8 +267,8 @@ class Sullivan:
             noisy = shrink * (scores + noise)
             if turn == 0 and self.near > 0:
                 noisy = self._away(rows, scores, noisy, shape, shrink)
-            found = self._correlations([s.seen(noisy[:, j]) for j, s in enumerate(scales)], gaps, weights)
-            apart = wanted - found
+            correlations = self._correlations([s.seen(noisy[:, j]) for j, s in enumerate(scales)], gaps, weights)
+            apart = wanted - correlations
             gap = float(np.abs(apart).max())
             if gap < best_gap:
                 best, best_gap = noisy, gap
@@ -313,13 +313,13 @@ class Sullivan:
 
 def _limited(shape: Array) -> Array:
     """Correlations drawn into what correlations can be."""
-    found = np.clip(shape, -1.0, 1.0)
-    np.fill_diagonal(found, np.diag(shape))
-    return found
+    limited = np.clip(shape, -1.0, 1.0)
+    np.fill_diagonal(limited, np.diag(shape))
+    return limited
 
 
 def _distances(moved: Array, shape: Array, alpha: float, shrink: float) -> Array:
     """Squared Mahalanobis distance of every record from itself, by the covariance such moves have."""
     spread = ((1 - shrink) ** 2 + shrink**2 * alpha) * shape
-    found: Array = np.einsum("ij,ij->i", moved @ np.linalg.pinv(spread, hermitian=True), moved)
-    return found
+    squared: Array = np.einsum("ij,ij->i", moved @ np.linalg.pinv(spread, hermitian=True), moved)
+    return squared

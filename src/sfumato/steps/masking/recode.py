@@ -134,10 +134,12 @@ class Recode(ColumnStep):
     def plan(self, dataset: Dataset, goal: Goal) -> Masked:
         """Recode the columns."""
         require_table(dataset, self.name, self.columns)
-        made, warnings = {}, []
+        columns, warnings = {}, []
         for name in self.columns:
-            made[name], told = self._cut(dataset, name) if self.breaks is not None else self._mapped(dataset, name)
-            warnings += told
+            columns[name], remarks = (
+                self._cut(dataset, name) if self.breaks is not None else self._mapped(dataset, name)
+            )
+            warnings += remarks
         before = dataset.schema.attributes
         after = {name: self.recoded(before[name]) for name in self.columns if name in before}
         warnings += [words for name in after for words in lost_hierarchy(name, before[name], after[name])]
@@ -147,11 +149,11 @@ class Recode(ColumnStep):
         words = "recoded into ranges" if self.breaks is not None else "recoded by a mapping"
         return Masked(
             actions=dict.fromkeys(self.columns, words),
-            columns=made,
+            columns=columns,
             attributes=after,
             preserved=tuple(kept),
             warnings=tuple(warnings),
-            public={"values_after": {name: made[name].drop_nulls().n_unique() for name in self.columns}},
+            public={"values_after": {name: columns[name].drop_nulls().n_unique() for name in self.columns}},
         )
 
     def apply(self, dataset: Dataset, plan: Masked) -> Dataset:
@@ -200,8 +202,8 @@ class Recode(ColumnStep):
     def _mapped(self, dataset: Dataset, name: str) -> tuple[pl.Series, list[str]]:
         column, mapping = dataset.column(name), self.mapping or {}
         encoded = encode(column)
-        known = [text for text in encoded.labels if text is not None]
-        lacking = [text for text in known if text not in mapping]
+        present = [text for text in encoded.labels if text is not None]
+        lacking = [text for text in present if text not in mapping]
         if lacking and self.unmapped == "error":
             raise SchemaError(
                 f"recode: column {name!r} has {len(lacking):,} value(s) that the mapping does not name; "
@@ -210,11 +212,11 @@ class Recode(ColumnStep):
         rest = self.other if self.unmapped == "other" else None
         new = [None if t is None else mapping.get(t, t if rest is None else rest) for t in encoded.labels]
         made = pl.Series(name, new, dtype=pl.String).gather(encoded.codes)
-        joined = len({text for text in new if text is not None}) < len(known)
-        told = [] if joined else [f"the mapping joins no values of {name!r}: new names alone protect nobody"]
-        absent = sum(old not in known for old in mapping)
-        told += [f"{absent:,} value(s) that the mapping names do not occur in {name!r}"] if absent else []
-        return _as_before(made, column), told
+        joined = len({text for text in new if text is not None}) < len(present)
+        warnings = [] if joined else [f"the mapping joins no values of {name!r}: new names alone protect nobody"]
+        absent = sum(old not in present for old in mapping)
+        warnings += [f"{absent:,} value(s) that the mapping names do not occur in {name!r}"] if absent else []
+        return _as_before(made, column), warnings
 
 
 def _as_before(made: pl.Series, column: pl.Series) -> pl.Series:

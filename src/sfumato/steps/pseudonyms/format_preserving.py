@@ -197,25 +197,25 @@ def feistel(
     A keyed number modulo *a* is the sum of two independent words modulo *a*: its distance from uniform is below
     2·(a/2^64)², under 2^−31 for the widest half.
     """
-    found, limits = [half.copy() for half in halves], [size.astype(np.uint64) for size in sizes]
+    mixed, limits = [half.copy() for half in halves], [size.astype(np.uint64) for size in sizes]
     for turn in range(ROUNDS):
         side, other = turn % 2, 1 - turn % 2
-        words = aes_blocks(key, tweaks, found[other], turn)
+        words = aes_blocks(key, tweaks, mixed[other], turn)
         size = limits[side]
-        moved = (found[side].astype(np.uint64) + words[:, 0] % size + words[:, 1] % size) % size
-        found[side] = moved.astype(np.int64)
-    return found[0], found[1]
+        moved = (mixed[side].astype(np.uint64) + words[:, 0] % size + words[:, 1] % size) % size
+        mixed[side] = moved.astype(np.int64)
+    return mixed[0], mixed[1]
 
 
 def feistel_wide(key: bytes, tweak: bytes, halves: tuple[int, int], sizes: tuple[int, int]) -> tuple[int, int]:
     """Permute one pair of halves of any size; HMAC-SHA-256 is the keyed function."""
-    found = list(halves)
+    mixed = list(halves)
     for turn in range(ROUNDS):
         side, other = turn % 2, 1 - turn % 2
         width = (sizes[other].bit_length() + 7) // 8
-        message = tweak + bytes([turn]) + found[other].to_bytes(width, "big")
-        found[side] = (found[side] + _wide_number(key, message, sizes[side].bit_length() + 64)) % sizes[side]
-    return found[0], found[1]
+        message = tweak + bytes([turn]) + mixed[other].to_bytes(width, "big")
+        mixed[side] = (mixed[side] + _wide_number(key, message, sizes[side].bit_length() + 64)) % sizes[side]
+    return mixed[0], mixed[1]
 
 
 def _wide_number(key: bytes, message: bytes, bits: int) -> int:
@@ -241,13 +241,13 @@ def format_preserving(values: Sequence[str], key: bytes, domain: str) -> list[st
     by_length: dict[int, list[int]] = {}
     for position, value in enumerate(values):
         by_length.setdefault(len(value), []).append(position)
-    found = list(values)
+    pseudonyms = list(values)
     for length, positions in by_length.items():
         if length:
-            made = _of_one_length([values[p] for p in positions], length, keys)
-            for position, value in zip(positions, made, strict=True):
-                found[position] = value
-    return found
+            of_length = _of_one_length([values[p] for p in positions], length, keys)
+            for position, value in zip(positions, of_length, strict=True):
+                pseudonyms[position] = value
+    return pseudonyms
 
 
 def _of_one_length(values: Sequence[str], length: int, keys: FormKeys) -> list[str]:

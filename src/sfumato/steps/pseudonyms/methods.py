@@ -87,8 +87,8 @@ def _generator(kind: Fake, locale: str) -> Callable[[Any], str]:
 
 def keyed(asked: Asked, encoding: Encoding, length: int) -> list[str]:
     """The first characters of HMAC-SHA-256(derived key, identity), with a check that no two are equal."""
-    found = digests(derived(asked.key, "pseudonym", asked.domain), asked.fresh)
-    codes = written(found, encoding, length)
+    digests_of = digests(derived(asked.key, "pseudonym", asked.domain), asked.fresh)
+    codes = written(digests_of, encoding, length)
     refuse_shared(codes, asked.known, f"raise length above {length}")
     return codes
 
@@ -194,25 +194,27 @@ def _of_form(asked: Asked) -> Made:
     codes = format_preserving(values, asked.key, asked.domain)
     refuse_shared(codes, asked.known, "the vault was begun with another key; use another domain")
     kept = sum(code == value for code, value in zip(codes, values, strict=True))
-    told = f"{kept:,} values are their own pseudonyms: forms with few digits and letters have few values to choose from"
-    return Made(codes, (told,) if kept else ())
+    warning = (
+        f"{kept:,} values are their own pseudonyms: forms with few digits and letters have few values to choose from"
+    )
+    return Made(codes, (warning,) if kept else ())
 
 
 def _fakes(step: Pseudonymize, asked: Asked) -> Made:
     codes = fake(asked, step.kind or "name", step.locale or "en_US", one_each=step.vault is not None)
     shared = len(codes) - len(set(codes))
     real = len(set(codes) & set(_values(asked)))
-    told = []
+    warnings = []
     if shared:
-        told.append(f"{shared:,} people share a fake with another; a vault gives everyone a fake of their own")
+        warnings.append(f"{shared:,} people share a fake with another; a vault gives everyone a fake of their own")
     if real:
-        told.append(f"{real:,} fakes are also true values of the table; they belong to others by chance")
-    return Made(codes, tuple(told))
+        warnings.append(f"{real:,} fakes are also true values of the table; they belong to others by chance")
+    return Made(codes, tuple(warnings))
 
 
 def _hashes(step: Pseudonymize, asked: Asked) -> Made:
     algorithm = step.algorithm or "sha256"
     codes, came_so = unkeyed_hash(_values(asked), algorithm)
     refuse_shared(codes, {}, "use 'method: keyed'")
-    told = WARNING.format(algorithm=algorithm)
-    return Made(codes, (f"the column came hashed and is left as it is; {told}" if came_so else told,))
+    warning = WARNING.format(algorithm=algorithm)
+    return Made(codes, (f"the column came hashed and is left as it is; {warning}" if came_so else warning,))

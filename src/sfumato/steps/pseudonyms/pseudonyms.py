@@ -48,13 +48,13 @@ class Identities:
 
 def identities_of(dataset: Dataset, columns: Sequence[str], *, together: bool) -> Identities:
     """The identities of some columns, all in one list; together, the columns make one identity under the first's name."""
-    found = {
+    identities = {
         name: _encoded(dataset, columns if together else (name,)) for name in (columns[:1] if together else columns)
     }
-    lists = [[text for text in texts if text is not None] for texts, _ in found.values()]
+    lists = [[text for text in texts if text is not None] for texts, _ in identities.values()]
     every = sorted(lists[0] if len(lists) == 1 else set().union(*lists))  # quick where one list is sorted already
     rows = {}
-    for name, (texts, codes) in found.items():
+    for name, (texts, codes) in identities.items():
         if texts[: len(every)] != every:
             place: dict[str | None, int] = {**{text: i for i, text in enumerate(every)}, None: len(every)}
             rows[name] = np.array([place[text] for text in texts], dtype=np.int64)[codes]
@@ -200,7 +200,7 @@ class Pseudonymize(ColumnStep):
     def _contradictions(self) -> Sequence[str]:
         """What does not go together, in words: nothing that is given is ignored."""
         keyed = self.method in KEYED or self.vault is not None
-        found = {
+        contradictions = {
             f"{self.method} needs a key: {{file: path}} or {{env: NAME}}": self.method in KEYED and self.key is None,
             "a vault is encrypted and needs a key: {file: path} or {env: NAME}": self.vault is not None
             and self.key is None,
@@ -217,7 +217,7 @@ class Pseudonymize(ColumnStep):
             f"length is at most {LONGEST[self.encoding or 'base32']} in {self.encoding or 'base32'}": (self.length or 0)
             > LONGEST[self.encoding or "base32"],
         }
-        return [problem for problem, is_so in found.items() if is_so]
+        return [problem for problem, is_so in contradictions.items() if is_so]
 
     @property
     def claims(self) -> tuple[str, ...]:
@@ -235,26 +235,30 @@ class Pseudonymize(ColumnStep):
         attributes = {name: _after(name, dataset.schema[name]) for name in self.replaced}
         reference = None if self.key is None else KeyReference.of(self.key)
         key = b"" if reference is None else reference.read()
-        known = read_vault(Path(self.vault), key).codes(self.domain, self.method) if self.vault else {}
+        remembered = read_vault(Path(self.vault), key).codes(self.domain, self.method) if self.vault else {}
         people = identities_of(dataset, self.columns, together=self.together)
-        asked = Asked(people.texts, known, key, self.domain, goal)
-        made = made_by(self, asked)
-        ordered = asked.ordered(made.codes)
+        asked = Asked(people.texts, remembered, key, self.domain, goal)
+        pseudonyms = made_by(self, asked)
+        ordered = asked.ordered(pseudonyms.codes)
         return Pseudonymized(
             actions=dict.fromkeys(self.replaced, f"pseudonymized ({self.method})"),
             columns={name: people.written(name, ordered, self._dtype()) for name in self.replaced},
             attributes=attributes,
             preserved=(_kept(self.replaced, ordered),),
-            warnings=(*made.warnings, *(reference.warnings() if reference else ()), *self._linkable(people, goal)),
+            warnings=(
+                *pseudonyms.warnings,
+                *(reference.warnings() if reference else ()),
+                *self._linkable(people, goal),
+            ),
             public={"pseudonyms": self._public()},
-            owner={"identities": len(people.texts), "new_pseudonyms": len(made.codes)},
+            owner={"identities": len(people.texts), "new_pseudonyms": len(pseudonyms.codes)},
             after_writing=self._storing(key, people.texts, ordered),
         )
 
     def apply(self, dataset: Dataset, plan: Any) -> Dataset:
         """Put the pseudonyms in."""
-        made: Dataset = plan.applied(dataset)
-        return made
+        replaced: Dataset = plan.applied(dataset)
+        return replaced
 
     def released_schema(self, schema: Schema, columns: Sequence[str]) -> Schema:
         """What a released table with these columns is, when ``schema`` says what the original is."""
@@ -287,17 +291,17 @@ class Pseudonymize(ColumnStep):
 
     def _linkable(self, people: Identities, goal: Goal) -> Sequence[str]:
         """Warnings about what pseudonyms do not hide."""
-        told = [
+        warnings = [
             f"{count:,} pseudonym(s) of column {name!r} occur in several rows: rows of one person can be linked, and who knows "
             "some of them finds the others. Declare a person unit if classes should count persons"
             for name in self.replaced
             if (count := people.repeated(name))
         ]
         if self.vault and not Path(self.vault).exists():
-            told.append(f"there is no vault {self.vault} yet; it is made when the release is written")
+            warnings.append(f"there is no vault {self.vault} yet; it is made when the release is written")
         if self.method in ("counter", "random_table") and not self.vault and goal.seed and goal.seed.rehearsal:
-            told.append("the seed is short: who guesses it can compute these pseudonyms. Leave the seed out")
-        return told
+            warnings.append("the seed is short: who guesses it can compute these pseudonyms. Leave the seed out")
+        return warnings
 
 
 def _after(name: str, attribute: Attribute) -> Attribute:

@@ -96,8 +96,8 @@ def fewest_cells(
     branch and bound. Where all that is found hits more records, ``known`` is handed back.
     """
     require_small(parts)
-    within = [found for found in (known, *_wiped(parts, demands)) if found.records_hit <= most]
-    known = min(within, key=lambda found: price_of(found, prices), default=known)
+    within = [candidate for candidate in (known, *_wiped(parts, demands)) if candidate.records_hit <= most]
+    known = min(within, key=lambda candidate: price_of(candidate, prices), default=known)
     limit = price_of(known, prices) if within else most * sum(prices.values())
     if within and limit == 0:
         return known, {"price": 0.0, "lower_bound": 0.0, "gap": 0.0}
@@ -106,10 +106,10 @@ def fewest_cells(
         if (within and least >= limit - SLACK) or tried >= MOST_OPENED:
             bound = min(bound, least)
             break
-        found, proved = _Program(_opened(parts, opened), demands, prices, limit, opened, most).solve(effort)
+        candidate, proved = _Program(_opened(parts, opened), demands, prices, limit, opened, most).solve(effort)
         bound = min(bound, max(least, proved))
-        if found is not None and price_of(found, prices) <= limit:
-            within, known, limit = [found], found, price_of(found, prices)
+        if candidate is not None and price_of(candidate, prices) <= limit:
+            within, known, limit = [candidate], candidate, price_of(candidate, prices)
     if not _met(known, demands):
         raise InternalError("a suppression that was thought to meet the demands does not")
     bound = min(limit, bound)
@@ -135,8 +135,8 @@ def _wiped(parts: SuppressedParts, demands: Sequence[Demand]) -> list[Suppressed
     whole = np.flatnonzero(parts.absent[parts.origin] == 0)
     chosen = np.repeat(whole, np.minimum(parts.amounts[whole], most))[: most - 1]
     columns = dict.fromkeys(name for demand in demands for name in demand.columns)
-    found = parts.hide(chosen, np.full(len(chosen), parts.bits(columns)))
-    return [found] if _met(found, demands) else []
+    hidden = parts.hide(chosen, np.full(len(chosen), parts.bits(columns)))
+    return [hidden] if _met(hidden, demands) else []
 
 
 def _met(parts: SuppressedParts, demands: Sequence[Demand]) -> bool:
@@ -273,8 +273,8 @@ class _Program:
             options={"node_limit": effort, "mip_rel_gap": 0.0},
         )
         least = math.inf if result.status == INFEASIBLE else result.mip_dual_bound
-        known = least is not None and (math.isfinite(least) or result.status == INFEASIBLE)
-        return result.x, float(least) if known else 0.0, result.status == 0
+        proved = least is not None and (math.isfinite(least) or result.status == INFEASIBLE)
+        return result.x, float(least) if proved else 0.0, result.status == 0
 
     def _add_broken(self, chosen: NDArray[np.int64]) -> bool:
         """Add the constraints that a solution breaks, for all classes that hide as much; tell whether there were any."""
@@ -330,13 +330,13 @@ class CellSuppression:
         parts = SuppressedParts.of(classes, dataset.schema)
         require_enough(dataset.records, demands)
         prices = prices_of(classes, self.importance)
-        found, allowed = suppress_greedily(parts, demands, prices, goal.progress), self._allowed(dataset.records)
-        method, notes = "greedy cell suppression", _notes(found, demands)
+        hidden, allowed = suppress_greedily(parts, demands, prices, goal.progress), self._allowed(dataset.records)
+        method, notes = "greedy cell suppression", _notes(hidden, demands)
         if self._exactly(parts):
-            found, gap = fewest_cells(parts, demands, prices, found, self.effort, allowed)
-            method, notes = "exact cell suppression", _notes(found, demands) | gap
-        _require_budget(found, dataset.records, allowed)
-        return found.recoding(method, notes)
+            hidden, gap = fewest_cells(parts, demands, prices, hidden, self.effort, allowed)
+            method, notes = "exact cell suppression", _notes(hidden, demands) | gap
+        _require_budget(hidden, dataset.records, allowed)
+        return hidden.recoding(method, notes)
 
     def _exactly(self, parts: SuppressedParts) -> bool:
         if self.method == "exact":

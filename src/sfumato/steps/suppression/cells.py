@@ -197,13 +197,13 @@ class SuppressedParts:
         rare = np.zeros(len(hit), dtype=np.bool_)
         for demand in demands:
             keys, bits = self.keys(demand.columns), self.bits(demand.columns)
-            found = count_compatible(
+            counted = count_compatible(
                 np.concatenate([keys, keys[hit]]),
                 np.concatenate([self.amounts, np.zeros(len(hit), dtype=np.int64)]),
                 np.concatenate([self.blanks(demand.columns), self.missing[self.origin[hit]] & bits]),
                 self.fields,
             )
-            rare |= found[len(keys) :] < demand.k
+            rare |= counted[len(keys) :] < demand.k
         return int(self.amounts[hit][rare].sum())
 
     def recoding(self, method: str, notes: Mapping[str, Any]) -> ClassRecoding:
@@ -270,8 +270,8 @@ def suppress_greedily(
     for number, demand in enumerate(demands):
         progress(number / len(demands), "suppressing cells")
         restoring = True
-        while len(rare := np.flatnonzero((found := parts.frequencies(demand.columns)) < demand.k)):
-            cover = _Cover(parts, demand, {c: p for c, p in prices.items() if c in demand.columns}, found)
+        while len(rare := np.flatnonzero((frequencies := parts.frequencies(demand.columns)) < demand.k)):
+            cover = _Cover(parts, demand, {c: p for c, p in prices.items() if c in demand.columns}, frequencies)
             restoring &= cover.run()
             if restoring:
                 cover.restore(rare)
@@ -353,7 +353,7 @@ class _Cover:
 
     def groups(self, rare: NDArray[np.int64], hidden: int) -> tuple[NDArray[np.int64], ...]:
         """Groups of units that agree when columns are hidden: starts, members, donors."""
-        found: tuple[NDArray[np.int64], ...] = kernels.suppression.groups_of(
+        groups: tuple[NDArray[np.int64], ...] = kernels.suppression.groups_of(
             self.keys,
             rare,
             self.shown(hidden),
@@ -364,7 +364,7 @@ class _Cover:
             self.frequencies,
             self.k,
         )
-        return found
+        return groups
 
     def hide(self, found: list[tuple[int, tuple[NDArray[np.int64], ...]]]) -> None:
         """Suppress records in the groups of sets of columns that cost the same."""
@@ -410,13 +410,13 @@ class _Cover:
 
     def _recount(self, units: NDArray[np.int64], hidden: NDArray[np.int64]) -> NDArray[np.int64]:
         """Frequencies counted anew: covering only counts what it is sure of."""
-        found = count_compatible(
+        counted = count_compatible(
             np.concatenate([self.keys, self.keys[units]]),
             np.concatenate([self.left, np.ones(len(units), dtype=np.int64)]),
             np.concatenate([self.missing, self.missing[units] | hidden]),
             self.parts.fields,
         )
-        return found[: len(self.left)]
+        return counted[: len(self.left)]
 
     def suppressed(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """The parts of which a record is suppressed, and what is hidden of it."""

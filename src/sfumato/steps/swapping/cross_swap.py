@@ -63,8 +63,8 @@ def described_alike(second: Dataset, ours: Dataset, names: Sequence[str]) -> Dat
     missing = [name for name in names if name not in second.columns]
     if missing:
         raise SchemaError(f"the second table, {second.source.name}, lacks the column(s) {', '.join(missing)}")
-    known = ours.schema.attributes
-    return dataclasses.replace(second, schema=Schema({n: known[n] for n in second.columns if n in known}))
+    attributes = ours.schema.attributes
+    return dataclasses.replace(second, schema=Schema({n: attributes[n] for n in second.columns if n in attributes}))
 
 
 def is_ordered(dataset: Dataset, name: str) -> bool:
@@ -90,36 +90,36 @@ def space_of(ours: Dataset, theirs: Dataset, names: Sequence[str]) -> SwapSpace:
 
 def _spread(column: Floats) -> float:
     """The standard deviation; sums are over sorted values, so that the order of rows decides not even the last digit."""
-    known = np.sort(column[~np.isnan(column)])
-    return (float(known.std()) if len(known) else 0.0) or 1.0
+    present = np.sort(column[~np.isnan(column)])
+    return (float(present.std()) if len(present) else 0.0) or 1.0
 
 
 def _shared_codes(ours: Dataset, theirs: Dataset, names: Sequence[str], ordered: Sequence[str]) -> list[Codes]:
     """Nominal columns of both tables, one below the other, under the same codes."""
-    found = []
+    codes = []
     for name in names:
         if name in ordered:
             continue
         left, right = ours.encoded(name), theirs.encoded(name)
         number = {value: i for i, value in enumerate(dict.fromkeys([*left.labels, *right.labels]))}
         parts = [np.array([number[v] for v in one.labels], dtype=np.int64)[one.codes] for one in (left, right)]
-        found.append(np.concatenate(parts))
-    return found
+        codes.append(np.concatenate(parts))
+    return codes
 
 
 def nearest_donors(
     space: SwapSpace, seekers: Codes, donors: Codes, reach: float, once: bool, stream: np.random.Generator
 ) -> Codes:
     """For each seeker, in turn, the nearest free donor of its block, or −1."""
-    found = np.full(len(seekers), -1, dtype=np.int64)
+    chosen = np.full(len(seekers), -1, dtype=np.int64)
     blocks = 1 + int(max(space.our_blocks.max(initial=-1), space.their_blocks.max(initial=-1)))
     their_members = members_of(1 + space.their_blocks[donors], 1 + blocks)
     for block, ours in enumerate(members_of(1 + space.our_blocks[seekers], 1 + blocks)):
         theirs = donors[their_members[block]]
         if block and len(ours) and len(theirs):
             matched = _matched(space.ours[seekers[ours]], space.theirs[theirs], reach, once, stream)
-            found[ours[matched >= 0]] = theirs[matched[matched >= 0]]
-    return found
+            chosen[ours[matched >= 0]] = theirs[matched[matched >= 0]]
+    return chosen
 
 
 def _matched(ours: Floats, theirs: Floats, reach: float, once: bool, stream: np.random.Generator) -> Codes:
@@ -128,16 +128,16 @@ def _matched(ours: Floats, theirs: Floats, reach: float, once: bool, stream: np.
 
     ours = np.column_stack([ours, HAIR * stream.random(len(ours))])
     theirs = np.column_stack([theirs, HAIR * stream.random(len(theirs))])
-    found = np.full(len(ours), -1, dtype=np.int64)
+    matched = np.full(len(ours), -1, dtype=np.int64)
     waiting, left, many = np.arange(len(ours)), np.arange(len(theirs)), NEIGHBOURS
     while len(waiting) and len(left):
         distances, neighbours = cKDTree(theirs[left]).query(ours[waiting], k=np.arange(1, min(many, len(left)) + 1))
         taken = np.zeros(len(left), dtype=np.bool_)
         got = kernels.swapping.first_free(neighbours, distances, reach + 2 * HAIR, taken, once)
-        found[waiting[got >= 0]] = left[got[got >= 0]]
+        matched[waiting[got >= 0]] = left[got[got >= 0]]
         waiting = waiting[(got < 0) & (distances[:, 0] <= reach + 2 * HAIR)]
         left, many = left[~taken], min(2 * many, MOST_NEIGHBOURS)
-    return found
+    return matched
 
 
 def as_ours(name: str, ours: pl.Series, theirs: pl.Series) -> tuple[pl.Series, pl.Series]:
@@ -244,9 +244,9 @@ class SwapAcross(ColumnStep):
         chosen = stream.permutation(len(carriers))[: share_of(self.rate, len(carriers))]
         space = space_of(dataset, second, self.match)
         reach = math.inf if self.reach is None else self.reach
-        found = nearest_donors(space, carriers.rows[chosen], donors, reach, self.once, stream)
+        nearest = nearest_donors(space, carriers.rows[chosen], donors, reach, self.once, stream)
         donor = np.full(len(carriers), -1, dtype=np.int64)
-        donor[chosen] = found
+        donor[chosen] = nearest
         marked = np.zeros(len(carriers), dtype=np.bool_)
         marked[chosen] = True
         return donor[carriers.of], marked[carriers.of]
@@ -257,8 +257,8 @@ def _taken(name: str, dataset: Dataset, second: Dataset, donor: Codes) -> pl.Ser
     ours, theirs = as_ours(name, dataset.column(name), second.column(name))
     missing = ours.is_null() if not ours.dtype.is_float() else ours.is_null() | ours.is_nan().fill_null(value=True)
     given = (donor >= 0) & ~missing.to_numpy()
-    found = pl.concat([ours, theirs]).gather(np.where(given, len(ours) + donor, np.arange(len(ours))))
-    return found.fill_nan(None) if found.dtype.is_float() else found
+    column = pl.concat([ours, theirs]).gather(np.where(given, len(ours) + donor, np.arange(len(ours))))
+    return column.fill_nan(None) if column.dtype.is_float() else column
 
 
 def _shift(before: Dataset, after: Dataset, name: str) -> Preserved:

@@ -118,11 +118,11 @@ class _Swap:
 
     def __init__(self, dataset: Dataset, names: Sequence[str], keep: Sequence[str], strata: Codes) -> None:
         self.names, self.keep = tuple(names), tuple(keep)
-        self.codes, known = codes_of(dataset, names)
+        self.codes, present = codes_of(dataset, names)
         self.fixed = [dataset.encoded(name).codes for name in keep]
         self.cells = combined([*self.fixed, strata])
         self.carriers: Carriers = carriers_of(dataset, [], self.codes, self.cells)
-        self.movable = np.flatnonzero(known[self.carriers.rows])
+        self.movable = np.flatnonzero(present[self.carriers.rows])
 
     def sources(self, rate: float, stream: np.random.Generator) -> Codes:
         """Per row the row whose values it gets."""
@@ -198,10 +198,10 @@ class SwapSimilar(ColumnStep):
         """Pair the nearest records."""
         require_columns(dataset, self.columns, self.name)
         scores, strata = scores_of(dataset, self.by), strata_apart(dataset, self.within, self.columns)[0]
-        codes, known = codes_of(dataset, self.columns)
+        codes, present = codes_of(dataset, self.columns)
         risky = self._at_risk(dataset)
         carriers = carriers_of(dataset, [self.by], codes, strata)
-        movable = np.flatnonzero((known & ~np.isnan(scores))[carriers.rows])
+        movable = np.flatnonzero((present & ~np.isnan(scores))[carriers.rows])
         order, starts = sorted_within(
             scores[carriers.rows], strata[carriers.rows], movable, goal.stream("swap similar")
         )

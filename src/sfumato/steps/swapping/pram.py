@@ -101,18 +101,18 @@ class Chance:
         self, answers: Answers, strata: tuple[Codes, int], weights: Floats | None, given: Floats | None
     ) -> list[tuple[Codes, AnswerMatrix]]:
         """Per stratum the codes of its answers and their matrix; made ones are for the answers that occur in the stratum."""
-        found, size = [], len(answers.labels)
-        known = np.flatnonzero(answers.codes >= 0)
-        for s, members in enumerate(members_of(strata[0][known], strata[1])):
+        transitions, size = [], len(answers.labels)
+        present = np.flatnonzero(answers.codes >= 0)
+        for s, members in enumerate(members_of(strata[0][present], strata[1])):
             if not len(members):
                 continue
-            rows = known[members]
+            rows = present[members]
             counts = np.bincount(answers.codes[rows], minlength=size)
             occurring = np.flatnonzero(counts) if given is None else np.arange(size)
             shares = _shares(answers.codes[rows], None if weights is None else weights[rows], size)[occurring]
             labels = tuple(answers.labels[i] for i in occurring.tolist())
-            found.append((occurring, AnswerMatrix(answers.columns, s, labels, self.matrix(shares, given))))
-        return found
+            transitions.append((occurring, AnswerMatrix(answers.columns, s, labels, self.matrix(shares, given))))
+        return transitions
 
 
 def _shares(codes: Codes, weights: Floats | None, size: int) -> Floats:
@@ -143,8 +143,8 @@ def drawn(
         number = np.zeros(len(answers.labels), dtype=np.int64)
         number[occurring] = np.arange(len(occurring))
         sums = np.cumsum(transition.matrix, axis=1)
-        found = kernels.swapping.draw_codes(number[own[members]], sums / sums[:, -1:], uniforms[members])
-        released[members] = occurring[found]
+        codes = kernels.swapping.draw_codes(number[own[members]], sums / sums[:, -1:], uniforms[members])
+        released[members] = occurring[codes]
     return released[carriers.of]
 
 
@@ -190,12 +190,12 @@ class Answers:
         places[strange] = len(dataset) + np.arange(len(strange))
         sources = np.arange(len(dataset))
         sources[codes >= 0] = places[codes[codes >= 0]]
-        made = {}
+        columns = {}
         for a, name in enumerate(self.columns):
             pool = _extended(dataset.column(name), [self.labels[i][a] for i in strange.tolist()])
-            found = pool.gather(sources)
-            made[name] = found.fill_nan(None) if found.dtype.is_float() else found
-        return made
+            column = pool.gather(sources)
+            columns[name] = column.fill_nan(None) if column.dtype.is_float() else column
+        return columns
 
 
 def _extended(column: pl.Series, labels: Sequence[str]) -> pl.Series:
@@ -214,8 +214,8 @@ def _extended(column: pl.Series, labels: Sequence[str]) -> pl.Series:
 
 def answers_of(dataset: Dataset, columns: Sequence[str]) -> Answers:
     """The answers that occur. A row that lacks one of several columns has no answer."""
-    found, known = codes_of(dataset, columns)
-    rows = np.flatnonzero(known)
+    found, present = codes_of(dataset, columns)
+    rows = np.flatnonzero(present)
     codes = np.full(len(dataset), -1, dtype=np.int64)
     codes[rows] = combined([found[rows]])
     holders = np.full(int(codes.max(initial=-1)) + 1, -1, dtype=np.int64)
@@ -245,8 +245,8 @@ def under_labels(answers: Answers, rows: Mapping[str, int]) -> Answers:
     holders = np.full(len(rows), -1, dtype=np.int64)
     holders[numbers] = answers.holders
     codes = np.full(len(answers.codes), -1, dtype=np.int64)
-    known = answers.codes >= 0
-    codes[known] = numbers[answers.codes[known]]
+    present = answers.codes >= 0
+    codes[present] = numbers[answers.codes[present]]
     return Answers(answers.columns, codes, tuple((name,) for name in rows), holders)
 
 
@@ -385,10 +385,10 @@ class Pram(ColumnStep):
     def _answers(self, dataset: Dataset) -> list[Answers]:
         require_columns(dataset, self.columns, self.name)
         groups: list[Sequence[str]] = [self.columns] if self.jointly else [[name] for name in self.columns]
-        found = [answers_of(dataset, group) for group in groups]
+        answers = [answers_of(dataset, group) for group in groups]
         if self.matrix is None:
-            return found
-        return [under_labels(one, dense(self.matrix[one.columns[0]])[0]) for one in found]
+            return answers
+        return [under_labels(one, dense(self.matrix[one.columns[0]])[0]) for one in answers]
 
     def _chosen(self, dataset: Dataset, answers: Answers) -> Chosen:
         given = None if self.matrix is None else dense(self.matrix[answers.columns[0]])[1]
@@ -410,28 +410,30 @@ class Pram(ColumnStep):
 def _frequencies(dataset: Dataset, answers: Answers, released: Codes) -> Preserved:
     """Half the sum of the changes of all shares, weighted where there are weights."""
     weights = weights_of(dataset)
-    known = answers.codes >= 0
-    mass = None if weights is None else weights[known]
+    present = answers.codes >= 0
+    mass = None if weights is None else weights[present]
     size = len(answers.labels)
-    before = np.bincount(answers.codes[known], mass, size)
-    after = np.bincount(released[known], mass, size)
-    off = float(np.abs(after - before).sum() / max(2 * before.sum(), 1e-300)) if known.any() else 0.0
+    before = np.bincount(answers.codes[present], mass, size)
+    after = np.bincount(released[present], mass, size)
+    off = float(np.abs(after - before).sum() / max(2 * before.sum(), 1e-300)) if present.any() else 0.0
     return Preserved("frequencies" if weights is None else "weighted frequencies", answers.columns, False, off)
 
 
 def _warnings(dataset: Dataset, answers: Answers, chosen: Chosen, epsilon: float, unit: str) -> list[str]:
-    told = []
+    warnings = []
     if not math.isfinite(epsilon):
-        told.append(f"pram: some released value of {answers.title!r} rules out an original one; there is no ε")
+        warnings.append(f"pram: some released value of {answers.title!r} rules out an original one; there is no ε")
     alone = sum(1 for _, t in chosen if len(t.labels) == 1)
     if alone:
-        told.append(
+        warnings.append(
             f"pram: {answers.title!r} has one value only in {alone:,} of {len(chosen):,} strata; it stays there"
         )
     partly = int((answers.codes < 0).sum()) if len(answers.columns) > 1 else 0
     if partly:
-        told.append(f"pram: {partly:,} row(s) lack a value of {answers.title!r} and are released as they are")
+        warnings.append(f"pram: {partly:,} row(s) lack a value of {answers.title!r} and are released as they are")
     persons = units_of(dataset, "person")
     if unit == "row" and persons is not None and len(np.unique(persons)) < len(persons):
-        told.append(f"pram: persons have several rows with answers of {answers.title!r} of their own; their ε adds up")
-    return told
+        warnings.append(
+            f"pram: persons have several rows with answers of {answers.title!r} of their own; their ε adds up"
+        )
+    return warnings

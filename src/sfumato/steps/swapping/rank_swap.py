@@ -48,11 +48,11 @@ if TYPE_CHECKING:
 
 def ends_of(scores: Floats, bottom: float, top: float, stream: np.random.Generator) -> tuple[Codes, Codes]:
     """The carriers with the lowest and with the highest share of the known scores; chance decides between equals."""
-    known = np.flatnonzero(~np.isnan(scores))
-    low, high = share_of(bottom, len(known)), share_of(top, len(known))
+    present = np.flatnonzero(~np.isnan(scores))
+    low, high = share_of(bottom, len(present)), share_of(top, len(present))
     if not low and not high:
-        return known[:0], known[:0]
-    mixed = stream.permutation(known)
+        return present[:0], present[:0]
+    mixed = stream.permutation(present)
     order = mixed[np.argsort(scores[mixed], kind="stable")]
     return order[:low], order[len(order) - high :]
 
@@ -273,18 +273,20 @@ class RankSwap(ColumnStep):
         return all(_steady(a.scores, b, subsets, self.keep_mean) for a, b in zip(ready, after, strict=True))
 
     def _warnings(self, ready: Sequence[SwappedColumn], p: float) -> list[str]:
-        told = [BREAKABLE] if self.variant == "interval" else []
+        warnings = [BREAKABLE] if self.variant == "interval" else []
         if p < self.p:
-            told.append("rank_swap: the swap was narrowed to keep correlations or means; see what it still protects")
+            warnings.append(
+                "rank_swap: the swap was narrowed to keep correlations or means; see what it still protects"
+            )
         for one in ready:
-            idle, known = one.ranking.idle(p), one.scores[~np.isnan(one.scores)]
+            idle, present = one.ranking.idle(p), one.scores[~np.isnan(one.scores)]
             if idle:
-                told.append(
+                warnings.append(
                     f"rank_swap: {idle:,} value(s) of {one.name!r} stay: p allows no exchange in strata so small"
                 )
-            if len(known) and known.min() == known.max():
-                told.append(f"rank_swap: all values of {one.name!r} are equal; swapping hides nothing")
-        return told
+            if len(present) and present.min() == present.max():
+                warnings.append(f"rank_swap: all values of {one.name!r} are equal; swapping hides nothing")
+        return warnings
 
 
 def _subsets(dataset: Dataset, names: Sequence[str]) -> Codes:
@@ -293,8 +295,8 @@ def _subsets(dataset: Dataset, names: Sequence[str]) -> Codes:
 
 def _steady(before: NDArray[np.float64], after: NDArray[np.float64], subsets: Codes, most: float) -> bool:
     """Whether the mean of every subset stays within so many pairs of standard errors."""
-    known = ~np.isnan(before)
-    old, new, groups = before[known], after[known], subsets[known]
+    present = ~np.isnan(before)
+    old, new, groups = before[present], after[present], subsets[present]
     sizes = np.maximum(np.bincount(groups), 1)
     mean = np.bincount(groups, old) / sizes
     spread = np.sqrt(np.bincount(groups, (old - mean[groups]) ** 2) / np.maximum(sizes - 1, 1))

@@ -96,10 +96,10 @@ class Homes:
 
     def needs(self, k: int) -> Codes:
         """The highest level at which a member is one of fewer than k people; the number of levels where there is none."""
-        found = np.full(len(self.carriers), len(self.areas))
+        levels = np.full(len(self.carriers), len(self.areas))
         for level in reversed(range(len(self.areas))):
-            found[self.fewest[level] < k] = level
-        return found
+            levels[self.fewest[level] < k] = level
+        return levels
 
 
 def _fewest(alike: Codes, carriers: Carriers) -> Codes:
@@ -259,13 +259,13 @@ class SwapHouseholds(Step):
 
 
 def _warnings(alone: dict[str, int], lacking: int, nowhere: int) -> list[str]:
-    told = [
+    warnings = [
         f"swap_households: {count:,} household(s) at risk in {name!r} found no donor; allow donors that are less similar"
         for name, count in alone.items()
         if count
     ]
     if lacking:
-        told.append(f"swap_households: {lacking:,} exchange(s) are lacking to the rate: no donors are left")
+        warnings.append(f"swap_households: {lacking:,} exchange(s) are lacking to the rate: no donors are left")
     if nowhere:
-        told.append(f"swap_households: {nowhere:,} household(s) lack an area and stay as they are")
-    return told
+        warnings.append(f"swap_households: {nowhere:,} household(s) lack an area and stay as they are")
+    return warnings

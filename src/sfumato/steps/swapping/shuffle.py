@@ -41,13 +41,13 @@ def average_ranks(scores: Floats) -> Floats:
     >>> average_ranks(np.array([3.0, 1.0, np.nan, 3.0])).tolist()
     [2.5, 1.0, nan, 2.5]
     """
-    found = np.full(len(scores), np.nan)
-    known = np.flatnonzero(~np.isnan(scores))
-    order = known[np.argsort(scores[known], kind="stable")]
+    ranks = np.full(len(scores), np.nan)
+    present = np.flatnonzero(~np.isnan(scores))
+    order = present[np.argsort(scores[present], kind="stable")]
     starts = np.flatnonzero(np.diff(scores[order], prepend=np.nan) != 0)
     sizes = np.diff(starts, append=len(order))
-    found[order] = np.repeat(starts + (sizes + 1) / 2, sizes)
-    return found
+    ranks[order] = np.repeat(starts + (sizes + 1) / 2, sizes)
+    return ranks
 
 
 def normal_scores(ranks: Floats) -> Floats:
@@ -59,10 +59,10 @@ def normal_scores(ranks: Floats) -> Floats:
     """
     from scipy.special import ndtri
 
-    known = ~np.isnan(ranks)
-    found = np.zeros(len(ranks))
-    found[known] = ndtri((ranks[known] - 0.5) / max(1, int(known.sum())))
-    return found
+    present = ~np.isnan(ranks)
+    scores = np.zeros(len(ranks))
+    scores[present] = ndtri((ranks[present] - 0.5) / max(1, int(present.sum())))
+    return scores
 
 
 def rank_correlations(ranks: list[Floats]) -> Floats:
@@ -83,11 +83,11 @@ def positive(matrix: Floats, unit: bool = True) -> Floats:
     values, vectors = np.linalg.eigh((matrix + matrix.T) / 2)
     if values.min(initial=0.0) >= 0:
         return np.asarray(matrix, dtype=np.float64)
-    found = (vectors * np.maximum(values, 0)) @ vectors.T
+    repaired = (vectors * np.maximum(values, 0)) @ vectors.T
     if unit:
-        scale = np.sqrt(np.maximum(np.diag(found), 1e-300))
-        found = found / np.outer(scale, scale)
-    return np.asarray(found, dtype=np.float64)
+        scale = np.sqrt(np.maximum(np.diag(repaired), 1e-300))
+        repaired = repaired / np.outer(scale, scale)
+    return np.asarray(repaired, dtype=np.float64)
 
 
 def root(matrix: Floats) -> Floats:
@@ -188,8 +188,8 @@ def shuffled(columns: list[Floats], predictors: list[Floats], stream: np.random.
     noise = positive(relation[:many, :many] - weights @ relation[many:, :many], unit=False)
     known = np.stack([normal_scores(r) for r in ranks[many:]], axis=1)
     drawn = known @ weights.T + stream.standard_normal((n, many)) @ root(noise)
-    found = np.tile(np.arange(n), (many, 1))
+    sources = np.tile(np.arange(n), (many, 1))
     for j, column in enumerate(columns):
         rows = np.flatnonzero(~np.isnan(column))
-        found[j, rows[np.argsort(drawn[rows, j], kind="stable")]] = rows[np.argsort(column[rows], kind="stable")]
-    return found
+        sources[j, rows[np.argsort(drawn[rows, j], kind="stable")]] = rows[np.argsort(column[rows], kind="stable")]
+    return sources

@@ -103,12 +103,12 @@ def recode_columns(dataset: Dataset, plan: CutRecoding) -> Dataset:
 def _schema_after(schema: Schema, name: str, plan: CutRecoding) -> Schema:
     attribute = schema[name]
     ordered = attribute.kind in (Kind.NUMERIC, Kind.DATE, Kind.ORDINAL)
-    known = tuple(label for label in plan.labels[name] if label is not None)
+    labels = tuple(label for label in plan.labels[name] if label is not None)
     return schema.replace(
         name,
         kind=Kind.ORDINAL if ordered else Kind.NOMINAL,
         hierarchy=None if name in plan.unhung else attribute.hierarchy,
-        order=known if attribute.order is not None else None,
+        order=labels if attribute.order is not None else None,
     )
 
 
@@ -177,8 +177,8 @@ def cut_recoding(
 
 def _foreign(axis: Axis, cells: RegionCells) -> bool:
     """Whether a label is none of the column's hierarchy."""
-    known = {label for level in axis.ladder.labels for label in level}
-    return axis.ladder.depth > 1 and not known.issuperset(cells.labels)
+    labels = {label for level in axis.ladder.labels for label in level}
+    return axis.ladder.depth > 1 and not labels.issuperset(cells.labels)
 
 
 def _mean_loss(classes: ClassTable, losses: Mapping[str, NDArray[np.float64]], gone: NDArray[np.bool_]) -> float:
@@ -356,14 +356,14 @@ class Ground:
         """The error to raise when not even the coarsest cuts hold; axes of other ``forms`` cannot be cut."""
         promises = " and ".join(m.promise for m in self.judge.models)
         fixed = [axis.column for axis in self.axes if axis.form not in forms]
-        told = (
+        problem = (
             f" Column(s) that it cannot generalise: {', '.join(fixed[:8])}{', …' if fixed[8:] else ''}."
             if fixed
             else ""
         )
         return Unsatisfiable(
             f"{self.step}: even with every column as coarse as it gets the table does not keep {promises}; "
-            f"lower the promise.{told}"
+            f"lower the promise.{problem}"
         )
 
 

@@ -113,26 +113,26 @@ class CutCosts:
 
     def cost(self, points: frozenset[Point]) -> float:
         """What a set costs; infinitely much where it suppresses too much or everything."""
-        found = self._grouped(points)
-        gone = found.sizes < self.k if found.table is None else self.ground.judge.failing(found.table)
-        suppressed = int(found.sizes[gone].sum())
+        grouped = self._grouped(points)
+        gone = grouped.sizes < self.k if grouped.table is None else self.ground.judge.failing(grouped.table)
+        suppressed = int(grouped.sizes[gone].sum())
         if suppressed > self.budget or suppressed == self.records:
             return math.inf
-        return float(self._kept_costs(found)[~gone].sum()) + suppressed * self.each
+        return float(self._kept_costs(grouped)[~gone].sum()) + suppressed * self.each
 
     def bound(self, head: frozenset[Point], everything: frozenset[Point]) -> tuple[float, int]:
         """What any set costs at least that has all of ``head`` and nothing outside ``everything``; and the head's classes."""
-        found = self._grouped(head)
+        grouped = self._grouped(head)
         if self._finest is None or self._finest.points != everything:
             self._finest = self._grouped(everything)
-        gone = found.sizes < self.k if found.table is None else self._surely_gone(found.table)
-        suppressed = int(found.sizes[gone].sum())
+        gone = grouped.sizes < self.k if grouped.table is None else self._surely_gone(grouped.table)
+        suppressed = int(grouped.sizes[gone].sum())
         if suppressed > self.budget or suppressed == self.records:
-            return math.inf, len(found.sizes)
+            return math.inf, len(grouped.sizes)
         member = np.zeros(len(self._finest.sizes), dtype=np.int64)
-        member[self._finest.ids] = np.arange(len(found.ids))
-        kept = ~gone[found.ids[member]]
-        return float(self._least_costs(self._finest)[kept].sum()) + suppressed * self.each, len(found.sizes)
+        member[self._finest.ids] = np.arange(len(grouped.ids))
+        kept = ~gone[grouped.ids[member]]
+        return float(self._least_costs(self._finest)[kept].sum()) + suppressed * self.each, len(grouped.sizes)
 
     def _grouped(self, points: frozenset[Point]) -> Grouped:
         if self._last is None or self._last.points != points:
@@ -237,12 +237,12 @@ class KOptimize(Step):
         search.run(points)
         if search.best is None:
             raise ground.refuse(("tree", "line", "set"))
-        found = cuts_with(ground.axes, search.best)
-        table, ids = ground.merged(found)
+        cuts = cuts_with(ground.axes, search.best)
+        table, ids = ground.merged(cuts)
         return cut_recoding(
             ground.classes,
             ground.axes,
-            found,
+            cuts,
             ground.judge.failing(table)[ids],
             method=f"k-optimize, {self.objective}",
             notes=search.notes() | {"cut_points": len(points), "possible_cut_points": possible},
