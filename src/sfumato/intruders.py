@@ -254,7 +254,8 @@ def renamed(file: Dataset, names: Mapping[str, str]) -> Dataset:
     taken = [ours for ours in names.values() if ours in file.columns and ours not in names]
     if taken or len(set(names.values())) < len(names):
         raise SchemaError(f"{file.source.name}: two columns would be called the same; rename one of them otherwise")
-    return dataclasses.replace(file, frame=file.frame.rename(dict(names)), schema=Schema({}))
+    coded = frozenset(names.get(name, name) for name in file.coded)
+    return dataclasses.replace(file, frame=file.frame.rename(dict(names)), schema=Schema({}), coded=coded)
 
 
 def _as_labels(table: Dataset, columns: Sequence[str]) -> pl.DataFrame:

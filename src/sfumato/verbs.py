@@ -75,7 +75,7 @@ def read(
         if loaded is not None and accounts(loaded.steps, loaded.schema):
             options = {"text": True, **options}
         frame, source = read_table(data, otherwise=None if loaded is None else loaded.intake, **options)
-        return Dataset(frame, source=source)  # type: ignore[arg-type]
+        return Dataset(frame, source=source).with_text_coded()  # type: ignore[arg-type]
     return take_frame(data, loaded.intake if loaded else Intake(), options)
 
 

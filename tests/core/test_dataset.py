@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import datetime
 import decimal
 
@@ -280,3 +281,39 @@ def test_text_taken_by_codes_is_the_text():
     plain = dataset.take(rows).column("text")
     dataset.encoded("text")
     assert dataset.take(rows).column("text").to_list() == plain.to_list() == column.gather(rows).to_list()
+
+
+@pytest.fixture
+def small_tables_are_large(monkeypatch):
+    monkeypatch.setattr("sfumato.core.dataset.LARGE", 0)
+
+
+def same_columns(one, other):
+    assert one.columns == other.columns
+    for name in one.columns:
+        left, right = one.column(name), other.column(name)
+        assert left.dtype == right.dtype == one.dtype(name) and left.to_list() == right.to_list()
+        assert one.encoded(name).labels == other.encoded(name).labels
+        assert one.encoded(name).codes.tolist() == other.encoded(name).codes.tolist()
+    assert one.to_native().schema == other.to_native().schema
+
+
+@pytest.mark.usefixtures("small_tables_are_large")
+@given(changes=st.lists(st.tuples(st.sampled_from(CHANGES), st.integers(0, 50)), max_size=6))
+def test_text_held_as_categories_is_still_text(changes):
+    plain = Dataset(polars_frame()).with_roles(quasi=["text", "level"], plain=["whole", "gaps"])
+    coded = plain.with_text_coded()
+    assert coded.coded == {"text"} and isinstance(coded.frame.to_native().schema["text"], pl.Enum)
+    for change, number in [*changes, ("compact", 0)]:
+        same_columns(coded, plain)
+        plain, coded = changed(plain, change, number), changed(coded, change, number)
+    for name in coded.coded:
+        held = coded.compacted().frame.to_native()[name]
+        assert set(held.dtype.categories) == set(held.cast(pl.String).drop_nulls())
+
+
+@pytest.mark.usefixtures("small_tables_are_large")
+def test_another_frame_under_the_same_names_is_not_taken_for_coded_text():
+    coded = Dataset(polars_frame()).with_text_coded()
+    other = dataclasses.replace(coded, frame=coded.to_polars().with_columns(text=pl.Series([1, 2, 3, 4])))
+    assert not other.coded and other.column("text").dtype == pl.Int64

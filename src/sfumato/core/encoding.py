@@ -55,6 +55,11 @@ class Encoded:
         """The labels of all rows as a column of text."""
         return pl.Series(name, self.labels, dtype=pl.String).gather(self.narrow)
 
+    def categories(self, name: str) -> pl.Series:
+        """The labels of all rows as a column of categories: a code a row, and each label once."""
+        dtype = pl.Enum([label for label in self.labels if label is not None])
+        return pl.Series(name, self.labels, dtype=dtype).gather(self.narrow)
+
 
 def relabelled(codes: NDArray[Any], labels: Sequence[str | None]) -> Encoded:
     """The encoding of rows that have these labels: in order, missing last, without those that no row has; equal ones are one.

@@ -50,12 +50,12 @@ def is_free_text(values: pl.Series) -> bool:
 
 def _holds_free_text(dataset: Dataset, name: str) -> bool:
     """Whether a column is free text; quasi-identifiers are encoded anyhow, and asked by their labels."""
-    column = dataset.column(name)
-    if column.dtype != pl.String or not dataset.schema[name].has(Role.QUASI):
-        return is_free_text(column)
+    if dataset.dtype(name) != pl.String or not (dataset.schema[name].has(Role.QUASI) or name in dataset.coded):
+        return is_free_text(dataset.column(name))
     encoded = dataset.encoded(name)
     distinct = pl.Series([label for label in encoded.labels if label is not None], dtype=pl.String)
-    return words_of_free_text(distinct, len(column) - column.null_count()) is not None
+    cells = len(dataset) - (int(encoded.counts[-1]) if None in encoded.labels else 0)
+    return words_of_free_text(distinct, cells) is not None
 
 
 def refuse_free_text(dataset: Dataset) -> None:

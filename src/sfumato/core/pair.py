@@ -457,7 +457,7 @@ class Pair:
             attribute = self.original.schema[name]
             tables = (self.original, self.released)
             encoded = tables[0].encoded(name), tables[1].encoded(name)
-            types = tables[0].column(name).dtype, tables[1].column(name).dtype
+            types = tables[0].dtype(name), tables[1].dtype(name)
             found = read_codes(name, attribute, encoded, types, self.levels.get(name) or self._unchanged(name))
             if name in self.levels and not found.true_pairs(self.joint(name)).all():
                 anywhere = read_codes(name, attribute, encoded, types)

@@ -52,7 +52,7 @@ def made_one(dataset: Dataset, format: str, *, spellings: bool = True) -> tuple[
     shared = [
         n for n in dataset.columns if n not in dataset.schema.attributes or Role.DIRECT not in dataset.schema[n].roles
     ]
-    columns = {name: _one(dataset.column(name), format, spellings=spellings) for name in shared}
+    columns = {name: _one_of(dataset, name, format, spellings=spellings) for name in shared}
     changed = {name: one for name, one in columns.items() if one is not None}
     notes = [f"{listed([name])}: {note}" for name, (_, note) in changed.items()]
     if not changed:
@@ -71,6 +71,8 @@ def refuse_unwritable(dataset: Dataset, format: str, *, header: bool) -> None:  
             for place in places
         ]
     for name in shared:
+        if name in dataset.coded and not _lost(_distinct_texts(dataset, name), format):
+            continue
         column = dataset.column(name)
         if column.dtype in (pl.String, pl.Categorical, pl.Enum):
             problems += [f"{listed([name])}: {loss}" for loss in _lost(column.cast(pl.String), format)]
@@ -93,6 +95,17 @@ def _lost(text: pl.Series, format: str) -> list[str]:  # noqa: A002
 
 def _keeps(name: str) -> bool:
     return bool(name) and name == name.strip() and "\0" not in name and "\ufeff" not in name
+
+
+def _one_of(dataset: Dataset, name: str, format: str, *, spellings: bool) -> tuple[pl.Series, str] | None:  # noqa: A002
+    """As :func:`_one`; text that is held as categories is looked at once a category."""
+    if name in dataset.coded and _one(_distinct_texts(dataset, name), format, spellings=spellings) is None:
+        return None
+    return _one(dataset.column(name), format, spellings=spellings)
+
+
+def _distinct_texts(dataset: Dataset, name: str) -> pl.Series:
+    return pl.Series(name, dataset.encoded(name).labels, dtype=pl.String)
 
 
 def _one(column: pl.Series, format: str, *, spellings: bool) -> tuple[pl.Series, str] | None:  # noqa: A002

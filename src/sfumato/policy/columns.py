@@ -346,7 +346,7 @@ def _attribute(
 
 
 def _kind(dataset: Dataset, column: str) -> Kind:
-    dtype = dataset.column(column).dtype
+    dtype = dataset.dtype(column)
     if dtype.is_numeric():
         return Kind.NUMERIC
     return Kind.DATE if dtype.is_temporal() else Kind.NOMINAL

@@ -84,7 +84,7 @@ def check_numbers(
             continue
         encoded = dataset.encoded(column)
         labels = {v: c for v, c in zip(encoded.labels, encoded.counts.tolist(), strict=True) if v is not None}
-        if kind == "zip" and dataset.column(column).dtype.is_numeric():
+        if kind == "zip" and dataset.dtype(column).is_numeric():
             labels = {v.zfill(AREA_DIGITS): c for v, c in labels.items()}  # numbers have lost the zeros in front
         count, what = CHECKS[kind](labels)
         if count:

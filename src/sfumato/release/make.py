@@ -320,9 +320,10 @@ def _change(
 
 def _distinct_values(dataset: Dataset, name: str) -> int:
     """How many values a column has, missing one of them; labels of floats may stand for several (NaN beside missing)."""
-    column = dataset.column(name)
-    known = column.dtype in (pl.String, pl.Categorical, pl.Enum, pl.Date) or column.dtype.is_integer()
-    return len(dataset.encoded(name).labels) if known and name in dataset.known.codes else column.n_unique()
+    dtype = dataset.dtype(name)
+    told = dtype in (pl.String, pl.Categorical, pl.Enum, pl.Date) or dtype.is_integer()
+    known = told and name in dataset.known.codes
+    return len(dataset.encoded(name).labels) if known else dataset.column(name).n_unique()
 
 
 def _action(roles: Sequence[str], after: int | None, level: int | None, top: int | None) -> str:

@@ -180,12 +180,14 @@ def _write_data(
     chosen = format or ("csv" if source.format == "frame" else source.format)
     file = share / f"data{suffix_of(chosen)}"
     form = write_table(frame, file, source, format=chosen, defuse=defuse)
+    formulas = {"formulas": runnable_cells(frame)} if chosen == "csv" else {}
+    del frame  # not beside what is read back: of a large table there is no room for both
     return as_written(release, file, form), {
         "file": file.name,
         "sha256": sha256_of(file),
         "format": chosen,
         "form": form.to_dict(),
-        **({"formulas": runnable_cells(frame)} if chosen == "csv" else {}),
+        **formulas,
     }
 
 

@@ -62,7 +62,7 @@ def numeric_of(pair: Pair, columns: Sequence[str] | None) -> tuple[str, ...]:
 
 def _holds_numbers(pair: Pair, name: str) -> bool:
     """Whether a column that is called numeric is: text in it is no reason to refuse a release."""
-    if pair.original.column(name).dtype.is_numeric():
+    if pair.original.dtype(name).is_numeric():
         return True
     if name in pair.released.columns:
         return pair.reading(name).scale == "number"

@@ -59,7 +59,7 @@ def plainly_numeric(pair: Pair, name: str) -> bool:
     attribute = pair.original.schema[name]
     if attribute.kind is not Kind.NUMERIC or attribute.order is not None or name not in pair.released.columns:
         return False
-    return pair.original.column(name).dtype.is_numeric() and pair.released.column(name).dtype.is_numeric()
+    return pair.original.dtype(name).is_numeric() and pair.released.dtype(name).is_numeric()
 
 
 def _original_numbers(pair: Pair, name: str) -> NDArray[np.float64]:

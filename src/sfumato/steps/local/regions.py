@@ -306,9 +306,9 @@ def _set_cell(axis: Axis, ranks: Sequence[int]) -> Cell:
 
 def written_alike(dataset: Dataset, name: str) -> Dataset:
     """Write the numbers of one class alike: NaN beside missing and minus zero beside zero tell its rows apart."""
-    column = dataset.column(name)
-    if not column.dtype.is_float():
+    if not dataset.dtype(name).is_float():
         return dataset
+    column = dataset.column(name)
     numbers = column.fill_null(0.0).to_numpy()
     two_zeros = bool((np.signbit(numbers) & (numbers == 0)).any())
     two_missing = bool(column.null_count() and column.is_nan().any())

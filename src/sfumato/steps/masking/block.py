@@ -168,7 +168,7 @@ def is_category(dataset: Dataset, name: str) -> bool:
     attribute = dataset.schema.attributes.get(name)
     if attribute is not None and attribute.order is not None:
         return True
-    numeric = dataset.column(name).dtype.is_numeric() and dataset.column(name).dtype != pl.Boolean
+    numeric = dataset.dtype(name).is_numeric() and dataset.dtype(name) != pl.Boolean
     return not numeric and (attribute is None or attribute.kind is not Kind.NUMERIC)
 
 

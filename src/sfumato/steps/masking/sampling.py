@@ -282,7 +282,7 @@ def _preserved(dataset: Dataset, weights: Array, weight: str | None, *, exact: b
     named = dataset.schema.only(Role.WEIGHT) or weight
     found = [] if named is None else [Preserved("size of the population as the sum", (named,), exact, off)]
     numbers = [n for n, a in dataset.schema.attributes.items() if a.kind is Kind.NUMERIC and Role.WEIGHT not in a.roles]
-    numbers = [n for n in numbers if dataset.column(n).dtype.is_numeric()]
+    numbers = [n for n in numbers if dataset.dtype(n).is_numeric()]
     values = [(n, numbers_of(dataset, n)) for n in numbers]
     kept = [(n, v) for n, v in values if varies(v) and SMALLEST < np.nanmax(np.abs(v)) < LARGEST]
     if kept:

@@ -140,7 +140,7 @@ def require_values(step: str, dataset: Dataset, columns: Sequence[str]) -> None:
     """Refuse missing values where a centre is to be taken."""
     gaps = {
         name: dataset.column(name).fill_nan(None).null_count()
-        if dataset.column(name).dtype.is_float()
+        if dataset.dtype(name).is_float()
         else dataset.column(name).null_count()
         for name in columns
     }

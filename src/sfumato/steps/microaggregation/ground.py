@@ -164,7 +164,7 @@ DAY = 86_400_000_000
 
 def form_of(dataset: Dataset, name: str, nominal: str) -> Form:
     """How a column is taken: by the kind that the schema says, without one by the type of its values."""
-    dtype = dataset.column(name).dtype
+    dtype = dataset.dtype(name)
     attribute = dataset.schema.attributes.get(name)
     if attribute is None:
         return "numbers" if dtype.is_numeric() else "dates" if dtype.is_temporal() else "nominal"
@@ -189,7 +189,7 @@ def line_of(dataset: Dataset, name: str, form: str) -> Array:
         ticks = _same_ticks(dataset.column(name)).to_physical().cast(pl.Float64)
         return np.array(ticks.fill_null(float("nan")).to_numpy(), dtype=np.float64)
     attribute = dataset.schema.attributes.get(name)
-    if dataset.column(name).dtype.is_numeric() and (attribute is None or attribute.order is None):
+    if dataset.dtype(name).is_numeric() and (attribute is None or attribute.order is None):
         values = numbers_of(dataset, name)
         known = ~np.isnan(values)
         values[known] = np.unique(values[known], return_inverse=True)[1]

@@ -314,4 +314,4 @@ def is_measured(dataset: Dataset, name: str) -> bool:
     """Whether means of a column make sense: it holds numbers and no listed order."""
     attribute = dataset.schema.attributes.get(name)
     ordered = attribute is not None and attribute.order is not None
-    return not ordered and bool(dataset.column(name).dtype.is_numeric())
+    return not ordered and bool(dataset.dtype(name).is_numeric())
