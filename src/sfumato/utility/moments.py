@@ -159,8 +159,19 @@ def _measure(name: str, terms: Sequence[Term], pair: Pair, meaning: str) -> Meas
     return Measure(name, value, "lower", meaning, raw=raw if len(pair.rows) else None, per_column=columns)
 
 
+class _OfNumbers(ColumnUtility):
+    """A utility of columns of numbers, of ``fewest`` columns at least."""
+
+    fewest: ClassVar[int] = 1
+
+    def applies(self, pair: Pair) -> str | None:
+        """None where there are numbers in columns enough."""
+        names = numeric_of(pair, self.columns)
+        return why_no_numbers(pair, names, self.columns) or (FEW if len(names) < self.fewest else None)
+
+
 @parameters
-class Means(ColumnUtility):
+class Means(_OfNumbers):
     r"""The relative error of the means of columns of numbers.
 
     .. math:: \frac1A\sum_a \frac{|\bar x_a-\bar x'_a|}{|\bar x_a|}
@@ -183,10 +194,6 @@ class Means(ColumnUtility):
     name: ClassVar[str] = "means"
     line: ClassVar[str] = "relative error of the means of numbers"
 
-    def applies(self, pair: Pair) -> str | None:
-        """None where there are numbers."""
-        return why_no_numbers(pair, numeric_of(pair, self.columns), self.columns)
-
     def measure(self, pair: Pair) -> Measure:
         """The mean relative error of the means."""
         require_sense(self, pair)
@@ -200,7 +207,7 @@ class Means(ColumnUtility):
 
 
 @parameters
-class Quantiles(ColumnUtility):
+class Quantiles(_OfNumbers):
     """The relative error of quantiles of columns of numbers; errors and missing cells as in :class:`Means`.
 
     ``shares`` says which: by default the deciles at both ends, the quartiles and the median. A quantile that is 0 is compared in
@@ -224,10 +231,6 @@ class Quantiles(ColumnUtility):
     name: ClassVar[str] = "quantiles"
     line: ClassVar[str] = "relative error of the quantiles of numbers"
 
-    def applies(self, pair: Pair) -> str | None:
-        """None where there are numbers."""
-        return why_no_numbers(pair, numeric_of(pair, self.columns), self.columns)
-
     def measure(self, pair: Pair) -> Measure:
         """The mean relative error of the quantiles."""
         require_sense(self, pair)
@@ -242,7 +245,7 @@ class Quantiles(ColumnUtility):
 
 
 @parameters
-class Covariances(ColumnUtility):
+class Covariances(_OfNumbers):
     r"""The relative error of variances and covariances; over records complete in all columns.
 
     .. math:: \frac{2}{A(A+1)}\sum_{a\le b} \frac{|s_{ab}-s'_{ab}|}{|s_{ab}|}
@@ -263,10 +266,6 @@ class Covariances(ColumnUtility):
     name: ClassVar[str] = "covariances"
     line: ClassVar[str] = "relative error of variances and covariances"
 
-    def applies(self, pair: Pair) -> str | None:
-        """None where there are numbers."""
-        return why_no_numbers(pair, numeric_of(pair, self.columns), self.columns)
-
     def measure(self, pair: Pair) -> Measure:
         """The mean relative error of the covariances."""
         require_sense(self, pair)
@@ -282,7 +281,7 @@ class Covariances(ColumnUtility):
 
 
 @parameters
-class Correlations(ColumnUtility):
+class Correlations(_OfNumbers):
     r"""The mean absolute error of the correlations of columns of numbers; over records complete in all columns.
 
     .. math:: \frac{2}{A(A-1)}\sum_{a<b} |r_{ab}-r'_{ab}|
@@ -303,11 +302,7 @@ class Correlations(ColumnUtility):
 
     name: ClassVar[str] = "correlations"
     line: ClassVar[str] = "mean absolute error of the correlations of numbers"
-
-    def applies(self, pair: Pair) -> str | None:
-        """None where there are numbers in two columns."""
-        names = numeric_of(pair, self.columns)
-        return why_no_numbers(pair, names, self.columns) or (FEW if len(names) < 2 else None)
+    fewest: ClassVar[int] = 2
 
     def measure(self, pair: Pair) -> Measure:
         """The mean absolute error of the correlations."""
@@ -323,7 +318,7 @@ class Correlations(ColumnUtility):
 
 
 @parameters
-class Eigenvalues(ColumnUtility):
+class Eigenvalues(_OfNumbers):
     r"""The relative error of the eigenvalues of the correlation matrix; over records complete in all columns.
 
     .. math:: \frac1A\sum_a \frac{|\lambda_a-\lambda'_a|}{\lambda_a}
@@ -344,11 +339,7 @@ class Eigenvalues(ColumnUtility):
 
     name: ClassVar[str] = "eigenvalues"
     line: ClassVar[str] = "relative error of the eigenvalues of the correlation matrix"
-
-    def applies(self, pair: Pair) -> str | None:
-        """None where there are numbers in two columns."""
-        names = numeric_of(pair, self.columns)
-        return why_no_numbers(pair, names, self.columns) or (FEW if len(names) < 2 else None)
+    fewest: ClassVar[int] = 2
 
     def measure(self, pair: Pair) -> Measure:
         """The mean relative error of the eigenvalues."""
