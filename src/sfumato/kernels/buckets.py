@@ -91,7 +91,7 @@ def _swap(size, candidates, line, numbers, t, inside):
         if now <= t:
             break
         rank, out, least = ranks[numbers[candidates[c]]], -1, now
-        for a in range(size):
+        for a in range(size):  # every member could be the one to go; a distance takes only a few steps a member
             _exchanged(members, size, a, rank, made)
             tried = _distance(made, size, reach, moved)
             if tried < least:

@@ -258,7 +258,7 @@ def cover(codes, records, k, nodes, least, bases, marks):
         if served:
             regions = _open(found, known, sizes, k, homes, regions, opened, region_marks, ledger)
             count, used = _fill(active, count, group_of, homes, rest, loans, made, parts, used, ledger)
-        for g in range(found):
+        for g in range(found):  # only slots that were used: clearing all would cost more than grouping the few who wait
             table[places[g]] = np.int32(-1)
     return parts[0][:used], parts[1][:used], parts[2][:used]
 

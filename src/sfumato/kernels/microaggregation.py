@@ -145,7 +145,7 @@ def _extend(columns, numbers, count, points, group, groups, room, gamma, out, re
     members = np.empty(1, np.int64)
     while room > 0 and count > 0:
         best = 0
-        for i in range(1, count):
+        for i in range(1, count):  # places change as records leave, so ties go by the number of the record
             if reach[numbers[i]] < reach[numbers[best]] or (
                 reach[numbers[i]] == reach[numbers[best]] and numbers[i] < numbers[best]
             ):

@@ -116,7 +116,9 @@ def _find_cut(points, segment, total, rule, skip, space, scratch, chosen):
         return False
     measure(points, start, end, space, scratch)
     by_width(space, scratch)
-    for shared in range(1 + relaxed):
+    for shared in range(
+        1 + relaxed
+    ):  # cuts between values first; records of one value are shared out where there is none
         for i in range(space.dims.shape[1]):
             a = scratch.box[PLACE, i]
             if scratch.box[LOW, a] >= scratch.box[HIGH, a]:

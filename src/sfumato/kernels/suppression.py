@@ -98,6 +98,7 @@ def count_agreeing(keys, amounts, order, starts, shown):
     ``amounts[i]`` records.
     """
     found = np.zeros(amounts.size, np.int64)
+    # patterns are few and records many: records meet by way of a hash table for each pair of patterns, never one by one
     for p in range(starts.size - 1):
         for q in range(p, starts.size - 1):
             small, large = order[starts[p] : starts[p + 1]], order[starts[q] : starts[q + 1]]
@@ -248,7 +249,7 @@ def cover(all_units, absent, hidden, starts, members, donors, k, frequencies, le
     heap = np.argsort(-worth, kind="mergesort")
     units = [np.int64(0) for _ in range(0)]
     groups = [np.int64(0) for _ in range(0)]
-    while size > 0:
+    while size > 0:  # only the group on top is worked out anew: all of them after every record would be quadratic
         g = heap[0]
         inside = members[starts[g] : starts[g + 1]]
         now = _worth(inside, frequencies, left, k, by_deficit)

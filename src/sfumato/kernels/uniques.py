@@ -19,7 +19,7 @@ def refine(ids, groups, codes, cardinality, live, sizes, fresh, counts, table):
     """
     wanted = groups * cardinality
     found = 0
-    if wanted <= table.size:
+    if wanted <= table.size:  # a slot for every pair of group and code: nothing to hash, nothing to compare
         for slot in range(wanted):
             table[slot] = -1
         for position in range(live.size):
@@ -39,7 +39,7 @@ def refine(ids, groups, codes, cardinality, live, sizes, fresh, counts, table):
 @njit(cache=True, nogil=True)
 def _refine_hashed(ids, codes, cardinality, live, sizes, fresh, counts):
     slots = 16
-    while slots < 2 * live.size:
+    while slots < 2 * live.size:  # at most half full, so that a search ends after a step or two
         slots *= 2
     mask = np.uint64(slots - 1)
     keys = np.empty(slots, np.int64)
