@@ -11,11 +11,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from sfumato.attacks import DistanceLinkage
 from sfumato.attacks.linkage import probabilistic_linkage
 from sfumato.attacks.linkage.compared import arrays_of
 from sfumato.attacks.linkage.files import files_of
 from sfumato.attacks.linkage.probabilistic_linkage import (
     AT_LEAST,
+    Nearness,
+    Noise,
     Parameters,
     Patterns,
     ProbabilisticLinkage,
@@ -23,9 +26,13 @@ from sfumato.attacks.linkage.probabilistic_linkage import (
     decide,
     estimate,
     graded_rule,
+    near_rule,
+    nearness,
     pattern_weights,
     probability,
+    told_by_gaps,
 )
+from sfumato.attacks.linkage.search import Lookup
 from sfumato.core.attack import Attack
 from sfumato.errors import ParameterError, SchemaError
 from tests.risk.linkage_scenes import ORDER, numbers, scene_of, shuffled
@@ -255,3 +262,87 @@ def test_without_time_the_first_rounds_of_the_estimate_are_taken(simulated):
     assert found.details["rounds"] == AT_LEAST and found.details["stopped_by_time"]
     assert f"weights of {AT_LEAST} rounds of estimation, for want of time" in found.sentence
     assert not ProbabilisticLinkage().attack(simulated).details["stopped_by_time"]
+
+
+# Numbers with noise.
+
+
+def noisy(seed, rows, errors):
+    """Correlated numbers, and a copy with normal errors of so many deviations."""
+    rng = np.random.default_rng(seed)
+    x = rng.normal(size=(rows, len(errors))) @ rng.normal(size=(len(errors), len(errors)))
+    y = x + rng.normal(size=x.shape) * x.std(axis=0) * np.array(errors)
+    return ({f"n{k}": values[:, k] for k in range(len(errors))} for values in (x, y))
+
+
+@pytest.mark.parametrize("error", [0.001, 0.05, 0.15, 0.4])
+def test_noise_hides_nobody_that_it_does_not_hide_from_distances(error):
+    x, y = noisy(4, 1500, [error] * 5)
+    scene = scene_of(x, y)
+    by_distance = DistanceLinkage().attack(scene).value
+    assert ProbabilisticLinkage().attack(scene).value >= by_distance - 0.01
+
+
+def test_where_noise_differs_by_column_the_probabilities_know_and_the_distance_does_not():
+    x, y = noisy(4, 1500, [0.05, 0.5, 0.05, 0.4, 0.05])
+    scene = scene_of(x, y)
+    assert ProbabilisticLinkage().attack(scene).value > DistanceLinkage().attack(scene).value + 0.1
+
+
+def test_outliers_do_not_hide_who_agrees_elsewhere():
+    x, y = noisy(4, 800, [0.02] * 5)
+    rng = np.random.default_rng(1)
+    y = {name: np.where(rng.random(800) < 0.1, rng.permutation(values), values) for name, values in y.items()}
+    scene = scene_of(x, y)
+    assert ProbabilisticLinkage().attack(scene).value > 0.97 > DistanceLinkage().attack(scene).value
+
+
+def test_what_a_gap_says_is_the_ratio_of_two_normal_densities():
+    s, spread, reach = 0.2, 1.5, 0.01
+
+    def normal(d, sigma):
+        return math.exp(-d * d / (2 * sigma * sigma)) / (sigma * math.sqrt(2 * math.pi))
+
+    close = 2 * reach * normal(0, spread)  # so short a reach that the density is the same in all of it
+    near = nearness(np.array([0.9, 0.1, 0, 0]), np.array([1 - close, close, 0, 0]), reach, spread, Noise(s, 0.001))
+    for d in (0.0, 0.1, 0.5):
+        assert near.top - near.slope * d * d == pytest.approx(math.log2(0.999 * normal(d, s) / normal(d, spread)))
+    assert near.floor == pytest.approx(math.log2(0.001))
+
+
+def test_the_error_of_linked_pairs_is_told_in_spite_of_outliers():
+    gaps = np.abs(np.random.default_rng(1).normal(0, 0.3, 2000))
+    gaps[:100] = 50.0
+    assert told_by_gaps(gaps).error == pytest.approx(0.3, rel=0.05)
+    assert told_by_gaps(gaps).outliers == pytest.approx(0.05, abs=0.01)
+    assert told_by_gaps(gaps[:5]) is None
+
+
+@given(seed=st.integers(0, 2**32))
+def test_the_nearest_under_growing_costs_is_found_as_pair_by_pair(seed):
+    rng = np.random.default_rng(seed)
+    size = int(rng.integers(1, 60))
+    cells = [str(v) for v in range(12)] + ["2..7", "0..3", "*", None]
+    release = {
+        "n1": rng.choice(np.array(cells, dtype=object), size).tolist(),
+        "c1": rng.choice(list("ab*"), size).tolist(),
+    }
+    original = {"n1": rng.choice(np.array(cells[:12]), size).tolist(), "c1": rng.choice(list("ab"), size).tolist()}
+    files = files_of(scene_of(original, release))
+    near = Nearness(*rng.normal(1, 2, 1), float(rng.exponential(0.3)), -4.0)
+    bits = np.append(np.sort(rng.normal(0, 2, 4)), 0.0)
+    occur = np.array([True, True, *(rng.random(2) < 0.5)])
+    rules = [
+        near_rule(column, bits, near, occur)[0] if column.scale == "number" else graded_rule(column, 0.1, bits)
+        for column in files.columns
+    ]
+    arrays = arrays_of(files, rules)
+    asked = np.arange(len(arrays.theirs.records))
+    least, tied, chosen = Lookup(arrays).nearest(asked)
+    for i in asked:
+        others = np.arange(len(arrays.ours.records))
+        total = arrays.costs(np.column_stack([np.full(len(others), i), others])).sum(axis=1)
+        assert total.min() >= 0
+        assert least[i] == pytest.approx(total.min())
+        assert total[chosen[i]] == pytest.approx(total.min())
+        assert tied[i] == arrays.ours.records[total <= total.min() + 1e-8].sum()

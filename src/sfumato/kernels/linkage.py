@@ -4,7 +4,8 @@ A record is two rows of arrays: ``numbers[k]`` holds the low end, the high end a
 (for a category: what agreeing costs), ``marks[k]`` a code of a category, 0 for a place on the line, ``OPEN`` for a cell
 that fits everything, ``MISSING`` for none. ``rules[k]`` holds the constants of a column: what differing costs (or the
 weight of a squared or absolute difference), an open cell, one missing, both missing, the tolerance, and what exact,
-covered and close agreement cost. Codes of one file that agree with a code of the other are listed in ``matches``.
+covered and close agreement cost. Where the cost grows with the square of a gap, from that of close agreement up to that of
+differing, the tolerance is what a unit adds. Codes of one file that agree with a code of the other are listed in ``matches``.
 
 What runs for every pair takes numbers only: numba passes arrays at many times the cost of the comparison. So before a
 record is compared with many, the codes that agree with its own are stamped with its number.
@@ -15,7 +16,7 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
-SQUARE, ABSOLUTE, CATEGORY, GRADED = 0, 1, 2, 3
+SQUARE, ABSOLUTE, CATEGORY, GRADED, NEARING = 0, 1, 2, 3, 4
 OPEN, MISSING = -1, -2
 EXACT, COVERED, CLOSE, DIFFERS, NOTHING = 3, 2, 1, 0, 4
 SLACK = 1e-9
@@ -56,6 +57,8 @@ def line_cost(kind, gap, half, points, differs, reach, exact, covered, close):
         return differs * gap
     if gap <= SLACK:
         return exact if points else covered
+    if kind == NEARING:
+        return min(differs, close + reach * gap * gap)
     return close if gap <= reach + SLACK else differs
 
 

@@ -15,6 +15,7 @@ from sfumato.kernels.linkage import (
     CATEGORY,
     GRADED,
     MISSING,
+    NEARING,
     OPEN,
     SLACK,
     SQUARE,
@@ -60,6 +61,8 @@ def _telling(kinds, rules, numbers, marks, order, low, high):
                 total += rules[k, 0] * apart
             elif kinds[k] == GRADED and np.isfinite(apart):
                 total += (1e-6 + abs(rules[k, 0] - rules[k, 5])) * min(1.0, apart / (8.0 * rules[k, 4] + 1e-12))
+            elif kinds[k] == NEARING and np.isfinite(apart):
+                total += 1e-6 + min(abs(rules[k, 0] - rules[k, 7]), rules[k, 4] * apart * apart)
             else:
                 total += 1e-6 + abs(rules[k, 0] - (rules[k, 5] if kinds[k] != SQUARE else 0.0))
         if total > most:
@@ -154,6 +157,10 @@ def _least(node, k, kinds, rules, numbers, marks, i, ends, codes, holds, bases, 
                     least = min(least, rules[k, 7])
                 if gap <= SLACK:
                     least = min(least, rules[k, 5], rules[k, 6])
+            elif kinds[k] == NEARING:
+                least = min(least, rules[k, 0], rules[k, 7] + rules[k, 4] * gap * gap)
+                if gap <= SLACK:
+                    least = min(least, rules[k, 5], rules[k, 6])
             else:
                 half = numbers[i, k, 2] + ends[node, k, 2]
                 least = min(least, line_cost(kinds[k], gap, half, False, rules[k, 0], 0.0, 0.0, 0.0, 0.0))
@@ -179,11 +186,12 @@ def descend(
 ):  # fmt: skip
     """Record *i*: the least cost of any record of the tree but ``skip``, at most ``best``; counting, how many cost no more than that.
 
+    Not counting, the record that costs least stands in place of how many, −1 where none costs less than ``best``.
     Columns are weighted. Counting, the records are written into ``listed`` too, where it has room for all; returns the least cost, how
     many rows have such a record, and how many records that are.
     """
     limit = best + slack * (1.0 + abs(best)) if counting else best
-    found, amount, height = 0, 0, 1
+    found, amount, height = 0 if counting else -1, 0, 1
     stack[0], bounds[0] = 0, -np.inf
     while height > 0:
         height -= 1
@@ -226,7 +234,7 @@ def descend(
                         listed[amount] = j
                     amount += 1
             elif total < best:
-                best, limit = total, total
+                best, limit, found = total, total, j
     return best, found, amount
 
 
@@ -298,7 +306,8 @@ def nearest(
     queries, kinds, rules, numbers, marks, other_numbers, other_marks, records, bases, starts, matches,
     order, spans, children, ends, codes, holds, lists, list_starts, listed, other_bases, slack,
 ):  # fmt: skip
-    """Per query the least cost of any record of the other file, and how many records cost that, within the slack."""
+    """Per query the least cost of any record of the other file, how many records cost that, within the slack, and one of them."""
+    chosen = np.full(queries.size, -1, np.int64)
     least, tied = np.full(queries.size, np.inf), np.zeros(queries.size, np.int64)
     stack, bounds = np.empty(spans.shape[0] + 1, np.int64), np.empty(spans.shape[0] + 1)
     seen, candidates = np.full(records.size, -1, np.int64), np.empty(records.size, np.int64)
@@ -321,18 +330,23 @@ def nearest(
             )  # fmt: skip
             floor += rules[k, 0]
             settled = floor > best + slack * (1.0 + abs(best))
-        if settled:
-            for c in range(found):
-                if totals[c] <= best + slack * (1.0 + abs(best)):
-                    tied[q] += records[candidates[c]]
-        else:
+        for c in range(found):
+            if totals[c] == best:
+                chosen[q] = candidates[c]
+            if settled and totals[c] <= best + slack * (1.0 + abs(best)):
+                tied[q] += records[candidates[c]]
+        if not settled:
             for counting in (False, True):
-                best, tied[q], _ = descend(
+                best, told, _ = descend(
                     i, best, counting, slack, alike, -1, kinds, rules, numbers, marks, other_numbers, other_marks, records,
                     bases, starts, matches, order, spans, children, ends, codes, holds, stack, bounds, other_bases, stamps, none,
                 )  # fmt: skip
+                if counting:
+                    tied[q] = told
+                elif told >= 0:
+                    chosen[q] = told
         least[q] = best
-    return least, tied
+    return least, tied, chosen
 
 
 # All records that are nearest, and the nearest others of records whose own is known.

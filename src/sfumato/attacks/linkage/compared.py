@@ -215,7 +215,7 @@ def _fitting(reading: Reading, theirs: Labels) -> tuple[tuple[int, ...], ...]:
 
 # Files and a rule of comparison as the arrays that the loops of :mod:`sfumato.kernels.linkage` run over.
 
-SQUARE, ABSOLUTE, CATEGORY, GRADED = 0, 1, 2, 3
+SQUARE, ABSOLUTE, CATEGORY, GRADED, NEARING = 0, 1, 2, 3, 4
 OPEN, MISSING = -1, -2
 CONSTANTS = 8
 

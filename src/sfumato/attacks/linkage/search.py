@@ -66,25 +66,39 @@ def linked(scene: Scene, files: Files, arrays: Arrays, *, backwards: bool = Fals
     return Credits(rows, hits[rows] / np.maximum(1, tied[kinds]), tied[kinds], least[kinds], len(rows) == len(asked))
 
 
+class Lookup:
+    """Finds the nearest records of one file to records of the other, in any number of turns."""
+
+    def __init__(self, arrays: Arrays, *, backwards: bool = False) -> None:
+        here, there = (arrays.ours, arrays.theirs) if backwards else (arrays.theirs, arrays.ours)
+        lists = holders(arrays.kinds, there.marks, codes=int(here.matches.max(initial=0)) + 1)
+        grow: Any = kernels.neighbours.build_tree
+        tree = grow(arrays.kinds, arrays.constants, there.numbers, there.marks) if backwards else arrays.tree
+        self._given = (
+            arrays.kinds, arrays.constants, here.numbers, here.marks, there.numbers, there.marks, there.records,
+            here.bases, here.starts, here.matches, *tree, *lists, there.bases, TIE,
+        )  # fmt: skip
+
+    def nearest(self, queries: NDArray[np.int64]) -> tuple[NDArray[np.float64], NDArray[np.int64], NDArray[np.int64]]:
+        """Per distinct record asked for the least distance, how many records are tied at it, and one distinct record of these."""
+        search: Any = kernels.neighbours.nearest
+        least, tied, chosen = search(queries, *self._given)
+        return least, tied, chosen
+
+
 def _searched(
     scene: Scene, arrays: Arrays, kinds: NDArray[np.int64], *, backwards: bool
 ) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
     """Per distinct record the least distance and the records tied at it; 0 records where it was not searched."""
-    here, there = (arrays.ours, arrays.theirs) if backwards else (arrays.theirs, arrays.ours)
-    grow: Any = kernels.neighbours.build_tree
-    tree = grow(arrays.kinds, arrays.constants, there.numbers, there.marks) if backwards else arrays.tree
-    search: Any = kernels.neighbours.nearest
-    lists = holders(arrays.kinds, there.marks, codes=int(here.matches.max(initial=0)) + 1)
-    least, tied = np.full(len(here.records), np.inf), np.zeros(len(here.records), dtype=np.int64)
+    size = len((arrays.ours if backwards else arrays.theirs).records)
+    lookup = Lookup(arrays, backwards=backwards)
+    least, tied = np.full(size, np.inf), np.zeros(size, dtype=np.int64)
     _, first = np.unique(kinds, return_index=True)
     queries = kinds[np.sort(first)]
     done = 0
     while done < len(queries) and (done == 0 or scene.left > 0):
         part = queries[done : done + (FIRST if done == 0 else MORE)]
-        least[part], tied[part] = search(
-            part, arrays.kinds, arrays.constants, here.numbers, here.marks, there.numbers, there.marks, there.records,
-            here.bases, here.starts, here.matches, *tree, *lists, there.bases, TIE,
-        )  # fmt: skip
+        least[part], tied[part], _ = lookup.nearest(part)
         done += len(part)
         scene.progress(done / len(queries), "linking records")
     return least, tied
