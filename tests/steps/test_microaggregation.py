@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import datetime
+import itertools
 import json
 import math
+import types
 
 import numpy as np
 import polars as pl
@@ -22,6 +24,7 @@ from sfumato.core.step import Goal
 from sfumato.errors import ParameterError, ReleaseRefused, SchemaError
 from sfumato.hierarchies import Table
 from sfumato.steps import Microaggregate
+from sfumato.steps.microaggregation import searching
 from sfumato.steps.microaggregation.ground import blocks_of, error_of, mdav_of
 from sfumato.steps.microaggregation.methods import k_ward_of
 from tests.oracles import microaggregation as oracle
@@ -203,10 +206,10 @@ def test_the_release_depends_neither_on_the_frame_nor_on_the_order_of_rows(metho
         assert rows == found["polars"], kind
 
 
-def test_effort_that_time_allowed_gives_the_same_release_again():
+def test_seconds_stand_for_work_and_the_effort_reached_gives_the_same_release_again():
     x = np.random.default_rng(3).normal(size=(300, 3))
     sample = Dataset(pl.DataFrame(x, schema=["a", "b", "c"]))
-    timed = Microaggregate(["a", "b", "c"], 3, method="best", seconds=0.2)
+    timed = Microaggregate(["a", "b", "c"], 3, method="best", seconds=0.1)
     first = timed.plan(sample, GOAL)
     again = timed.locked(first)
     assert again.effort == first.owner["effort"] and again.seconds is None
@@ -214,6 +217,55 @@ def test_effort_that_time_allowed_gives_the_same_release_again():
     assert all(first.columns[n].equals(second.columns[n]) for n in "abc")
     assert again.locked(second) == again
     assert first.owner["stopped_by"] == "seconds" and second.owner["stopped_by"] == "effort"
+
+
+def test_a_busy_machine_finds_the_same_groups(monkeypatch):
+    x = np.random.default_rng(3).normal(size=(200, 3))
+    sample = Dataset(pl.DataFrame(x, schema=["a", "b", "c"]))
+    timed = Microaggregate(["a", "b", "c"], 3, method="best", seconds=0.1)
+    quiet = timed.plan(sample, GOAL)
+    late = itertools.count(step=1000.0)  # every look at a clock costs a quarter of an hour
+    monkeypatch.setattr(searching, "time", types.SimpleNamespace(process_time=lambda: next(late)))
+    busy = timed.plan(sample, GOAL)
+    assert busy.owner["effort"] == quiet.owner["effort"]
+    assert all(quiet.columns[n].equals(busy.columns[n]) for n in "abc")
+
+
+@given(st.integers(4, 40), st.integers(2, 4), st.integers(0, 2**32))
+def test_crossing_takes_the_better_of_every_part_and_is_never_worse_than_either(size, k, seed):
+    rng = np.random.default_rng(seed)
+    points = rng.normal(size=(size, 2)).round(1)
+    # two ways that part the records into the same blocks, so that there is something to choose
+    block = np.sort(rng.integers(0, 1 + size // (2 * k), size))
+
+    def grouping():
+        groups = np.zeros(size, dtype=np.int64)
+        for b in np.unique(block):
+            rows = rng.permutation(np.flatnonzero(block == b))
+            groups[rows] = 1000 * b + np.minimum(np.arange(len(rows)) // k, max(0, len(rows) // k - 1))
+        return groups
+
+    one, two = grouping(), grouping()
+    found = searching.crossed(points, one, two)
+
+    def error(groups):
+        return sum(((points[groups == g] - points[groups == g].mean(axis=0)) ** 2).sum() for g in set(groups.tolist()))
+
+    def parts(groups):
+        return {frozenset(np.flatnonzero(groups == g).tolist()) for g in set(groups.tolist())}
+
+    assert parts(found) <= parts(one) | parts(two), "no group is new"
+    assert error(found) <= min(error(one), error(two)) + 1e-9
+    mixed = [min(_error_within(points, way, block == b) for way in (one, two)) for b in np.unique(block)]
+    assert error(found) <= sum(mixed) + 1e-9, "blocks can be chosen independently"
+
+
+def _error_within(points, groups, rows):
+    found = 0.0
+    for g in set(groups[rows].tolist()):
+        own = points[rows & (groups == g)]
+        found += ((own - own.mean(axis=0)) ** 2).sum()
+    return found
 
 
 def test_progress_grows_to_the_end():

@@ -58,7 +58,8 @@ class Microaggregate(ColumnStep):
     ====================  =========================================================================  ====================
 
     ``genetic``, ``refined`` and ``best`` are never worse than ``mdav``. ``effort`` counts the changes that ``best`` tries (default 30
-    million); ``seconds`` only stops it, and the effort reached until then, which the lock keeps, gives the same result again.
+    million); ``seconds`` stands for as many as one core tries in them, by a fixed rate for the table's dimensions and k, so that neither
+    the machine nor its load changes the groups.
     Equal distances are decided by a canonical order of the records, so that neither their order nor the kind of
     frame matters. ``mdav`` is exact whatever the size of the table; above some 10⁵ records take ``partitioned``, which loses a
     few percent of SSE.
@@ -116,7 +117,8 @@ class Microaggregate(ColumnStep):
     block: Annotated[int | None, Field(ge=100, description="partitioned: most records of a block")] = None
     effort: Annotated[int | None, Field(ge=1, description="best: changes that are tried")] = None
     seconds: Annotated[
-        float | None, Field(gt=0, allow_inf_nan=False, description="best: time after which it stops")
+        float | None,
+        Field(gt=0, allow_inf_nan=False, description="best: work of so many seconds of one core, in place of effort"),
     ] = None
 
     name: ClassVar[str] = "microaggregate"
@@ -161,7 +163,7 @@ class Microaggregate(ColumnStep):
         return plan.applied(dataset)
 
     def locked(self, plan: Masked) -> Microaggregate:
-        """The step that makes the same plan again: with the effort that was reached where time ran out."""
+        """The step that makes the same plan again: with the effort that was reached where seconds are given."""
         if plan.owner.get("stopped_by") != "seconds":
             return self
         return dataclasses.replace(self, effort=plan.owner["effort"], seconds=None)

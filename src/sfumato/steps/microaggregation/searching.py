@@ -27,10 +27,13 @@ NEIGHBOURS = 30
 ROUNDS = 50
 TRIES = 20
 """Changes tried at one temperature, by active record."""
+LEAST_TRIES = 0.5
+"""No temperature has fewer tries than with such a part of all records active: the few outliers weigh most, and are decided with care."""
 AT_ONCE = 200_000
-"""Changes tried between two looks at the clock."""
-STEPS = 100
-"""Temperatures of the first anneal; twice as many in every second one after it."""
+"""Changes tried before it is asked whether to go on."""
+STEPS = 60
+"""Temperatures of an anneal; twice as many after every ``ALIKE`` anneals: crossed, many fast ones beat a slow one."""
+ALIKE = 8
 COLD, HOT = 0.1, 300.0
 """Records are active at a temperature T when their scale lies between COLD·T and HOT·T."""
 FEW = 10
@@ -38,6 +41,8 @@ LOCAL_SHARE = 0.3
 LOCAL_STEPS = 60
 LOCAL_RECORDS = 100
 SMALLEST = 1e-12
+PER_CHANGE, PER_CELL = 2.5e-7, 4.5e-9
+"""Seconds that trying a change takes on a usual core, and more for every record of a group and dimension."""
 HOPELESS = 1.2
 """Groups with so many times the least error are still hot when the search is stopped: going downhill would be in vain."""
 
@@ -56,17 +61,21 @@ def best(ground: PointGround, *, effort: int | None, seconds: float | None) -> F
 
 
 class AnnealingSearch:
-    """Simulated annealing of all records, again and again and each time more slowly, and of regions in between.
+    """Simulated annealing of all records, again and again and more slowly by and by, and of regions in between.
 
     At temperature T a change that adds x to the squared error is made with probability exp(−x/T). Only those records are
     active whose *scale*, the squared distance to the (k − 1)-th neighbour, is of the order of T: farther ones
     are settled already, and nearer ones would only be stirred. So outliers are decided first, dense regions last, and nothing is
     spent where nothing can be won. After each anneal smaller regions of the best groups so far are annealed, with preference for
-    those with a large error, and kept where that helps. Every anneal goes downhill to its end. What is returned is the best of all.
+    those with a large error. Every anneal goes downhill to its end, and is then crossed with the best so far (:func:`crossed`): each
+    part of the table where the two differ is taken from the better one. So what one anneal decides well is never lost
+    to what it decides badly elsewhere, and the best only gets better.
+
+    What is counted is work, never time: the same seed and effort give the same groups on any machine, however busy it is.
     """
 
     def __init__(self, ground: PointGround) -> None:
-        self.began = time.monotonic()
+        self.began = time.process_time()
         self.ground, self.k = ground, ground.k
         self.random = ground.draw("annealing")
         self.draws = self.random.integers(1, 2**63, size=1, dtype=np.uint64)
@@ -80,21 +89,24 @@ class AnnealingSearch:
         self.tried = 0
 
     def run(self, effort: int | None, seconds: float | None) -> Found:
-        """Search until the effort or the time is spent."""
-        most = math.inf if effort is None else effort
-        stopped = None
+        """Search until the effort is spent, or what stands for the seconds."""
+        allowed = math.inf if seconds is None else math.ceil(seconds * self.pace)
+        most, stopped = min(math.inf if effort is None else effort, allowed), None
         for tries in self._anneals():
             self.tried += tries
-            spent = time.monotonic() - self.began
-            shares = (self.tried / most, spent / seconds if seconds else 0.0)
-            self.ground.progress(min(1.0, max(shares)), "searching better groups")
-            if max(shares) >= 1.0:
-                stopped = "effort" if shares[0] >= 1.0 else "seconds"
+            self.ground.progress(min(1.0, self.tried / most), "searching better groups")
+            if self.tried >= most:
+                stopped = "seconds" if most == allowed else "effort"
                 break
         if self._error() < HOPELESS * self.least:
             descended(self.made, self.k, self.everyone, self.least)
             self._keep()
-        return Found(numbered(self.groups), self._notes(stopped, time.monotonic() - self.began))
+        return Found(numbered(self.groups), self._notes(stopped, time.process_time() - self.began))
+
+    @property
+    def pace(self) -> float:
+        """Changes that a second stands for: what one core tries in it, which falls with group size and dimensions."""
+        return 1.0 / (PER_CHANGE + PER_CELL * self.k * int(self.made.points.shape[1]))
 
     def _notes(self, stopped: str | None, spent: float) -> dict[str, Any]:
         return {
@@ -119,7 +131,7 @@ class AnnealingSearch:
             while self.tried - before < (1 + LOCAL_SHARE) * whole:
                 yield from self._anneal_region(last)
                 self._keep()
-            steps *= 1 + turn % 2
+            steps *= 2 if turn % ALIKE == ALIKE - 1 else 1
 
     def _anneal(self, order: Labels, first: float, last: float, steps: int) -> Iterator[int]:
         """Cool from one temperature to another; ``order`` has records by their scale. Yields the changes tried."""
@@ -129,7 +141,7 @@ class AnnealingSearch:
             if high - low < FEW:
                 high = min(len(order), low + FEW)
                 low = max(0, high - FEW)
-            waiting = TRIES * int(high - low)
+            waiting = TRIES * max(int(high - low), int(LEAST_TRIES * len(order)))
             while waiting:
                 tries = min(waiting, AT_ONCE)
                 kernels.microaggregation.anneal(self.made, self.k, self.draws, temperature, tries, order[low:high])
@@ -153,16 +165,16 @@ class AnnealingSearch:
         if self.random.random() < 0.3:
             return int(self.random.integers(len(self.everyone)))
         made = self.made
-        means = made.sums[made.groups] / made.sizes[made.groups][:, None]
-        errors = ((made.points - means) ** 2).sum(axis=1)
+        errors = errors_of(made.points, made.groups)
         shares = errors.cumsum()
         return min(int(shares.searchsorted(self.random.random() * shares[-1])), len(errors) - 1)
 
     def _keep(self) -> None:
-        """Remember the groups when they are the best so far."""
-        error = self._error()
+        """Cross the groups with the best so far, and remember what comes of it when it is better."""
+        groups = crossed(self.made.points, self.groups, self.made.groups)
+        error = float(kernels.regrouping.squared_error(self.made.points, groups, len(self.made.sizes)))
         if error < self.least:
-            self.least, self.groups = error, self.made.groups.copy()
+            self.least, self.groups = error, groups
 
     def _restore(self) -> None:
         self.made.groups[:] = self.groups
@@ -210,6 +222,37 @@ def neighbours(ground: PointGround) -> NDArray[np.int32]:
         own[~own.any(axis=1), -1] = True
         near[rows] = rows[found[~own].reshape(len(rows), wanted)][:, np.arange(width) % wanted]
     return near
+
+
+def crossed(points: Array, one: Labels, two: Labels) -> Labels:
+    """The best of two ways to group records, part by part; the same groups as the first where the two are equally good.
+
+    Records belong to one part when they share a group in either way, or are linked by others that do. So every part is a union of
+    whole groups in both, and parts can be chosen independently: no group of the result is new, and the error is the least of all
+    choices.
+
+    >>> import numpy as np
+    >>> points = np.array([[0.0], [1.0], [2.0], [3.0], [10.0], [11.0], [12.0], [13.0]])
+    >>> numbered(crossed(points, np.array([0, 0, 1, 1, 2, 3, 2, 3]), np.array([0, 1, 0, 1, 2, 2, 3, 3]))).tolist()
+    [0, 0, 1, 1, 2, 2, 3, 3]
+    """
+    from scipy.sparse import coo_array
+    from scipy.sparse.csgraph import connected_components
+
+    first, second = numbered(one), numbered(two)
+    size = int(first.max()) + 1
+    links = coo_array((np.ones(len(one)), (first, second + size)), shape=(size + int(second.max()) + 1,) * 2)
+    part = connected_components(links, directed=False)[1][first]
+    errors = [np.bincount(part, weights=errors_of(points, groups)) for groups in (first, second)]
+    return numbered(np.where((errors[1] < errors[0])[part], second + size, first))
+
+
+def errors_of(points: Array, groups: Labels) -> Array:
+    """Per record its squared distance from the mean of its group."""
+    sizes = np.bincount(groups)
+    means = np.stack([np.bincount(groups, weights=column) / np.maximum(sizes, 1) for column in points.T], axis=1)
+    found: Array = ((points - means[groups]) ** 2).sum(axis=1)
+    return found
 
 
 def scales_of(made: Groups, k: int) -> Array:
