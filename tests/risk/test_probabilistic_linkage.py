@@ -17,8 +17,8 @@ from sfumato.attacks.linkage.compared import arrays_of
 from sfumato.attacks.linkage.files import files_of
 from sfumato.attacks.linkage.probabilistic_linkage import (
     AT_LEAST,
+    MatchNoise,
     Nearness,
-    Noise,
     Parameters,
     Patterns,
     ProbabilisticLinkage,
@@ -304,7 +304,7 @@ def test_what_a_gap_says_is_the_ratio_of_two_normal_densities():
         return math.exp(-d * d / (2 * sigma * sigma)) / (sigma * math.sqrt(2 * math.pi))
 
     close = 2 * reach * normal(0, spread)  # so short a reach that the density is the same in all of it
-    near = nearness(np.array([0.9, 0.1, 0, 0]), np.array([1 - close, close, 0, 0]), reach, spread, Noise(s, 0.001))
+    near = nearness(np.array([0.9, 0.1, 0, 0]), np.array([1 - close, close, 0, 0]), reach, spread, MatchNoise(s, 0.001))
     for d in (0.0, 0.1, 0.5):
         assert near.top - near.slope * d * d == pytest.approx(math.log2(0.999 * normal(d, s) / normal(d, spread)))
     assert near.floor == pytest.approx(math.log2(0.001))

@@ -35,7 +35,7 @@ from sfumato.errors import SchemaError
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from sfumato.attacks.linkage.compared import Compared, Side
+    from sfumato.attacks.linkage.compared import Compared
     from sfumato.core.attack import Scene
 
 
@@ -254,7 +254,7 @@ class Nearness:
 
 
 @dataclasses.dataclass(frozen=True)
-class Noise:
+class MatchNoise:
     """How far matches lie apart in a column: the deviation of the error, and the share of outliers."""
 
     error: float
@@ -268,15 +268,17 @@ def told_by_shares(m: NDArray[np.float64], reach: float) -> float:
     return reach / (math.sqrt(2) * float(erfinv(np.clip(m[1] / (m[0] + m[1]), 0.02, 0.999))))
 
 
-def told_by_gaps(gaps: NDArray[np.float64]) -> Noise | None:
+def told_by_gaps(gaps: NDArray[np.float64]) -> MatchNoise | None:
     """The error that linked pairs have in a column, None where they are few."""
     if len(gaps) < ENOUGH:
         return None
     far = gaps > FAR * 1.4826 * np.median(gaps)
-    return Noise(float(np.sqrt((gaps[~far] ** 2).mean())), float(np.clip(far.mean(), *OUTLIERS)))
+    return MatchNoise(float(np.sqrt((gaps[~far] ** 2).mean())), float(np.clip(far.mean(), *OUTLIERS)))
 
 
-def nearness(m: NDArray[np.float64], u: NDArray[np.float64], reach: float, spread: float, noise: Noise) -> Nearness:
+def nearness(
+    m: NDArray[np.float64], u: NDArray[np.float64], reach: float, spread: float, noise: MatchNoise
+) -> Nearness:
     """What gaps say in a column with the shares ``m`` and ``u`` of its levels.
 
     ``reach`` is the tolerance, ``spread`` the deviation of differences of random pairs.
@@ -353,17 +355,14 @@ def _agreeing(arrays: Arrays, k: int, held: Holders, anchors: NDArray[np.int64])
     left, marks = arrays.theirs, arrays.theirs.marks[anchors, k]
     asked = anchors[marks >= 0]
     if arrays.kinds[k] == CATEGORY:
-        sums = np.concatenate([[0], np.cumsum(np.diff(held.starts)[left.matches[_matches_of(left, k)]])])
-        ends = left.starts[left.bases[k] : left.bases[k + 1] + 1] - left.starts[left.bases[k]]
+        ends = left.starts[left.bases[k] : left.bases[k + 1] + 1]
+        sums = np.concatenate([[0], np.cumsum(np.diff(held.starts)[left.matches[ends[0] : ends[-1]]])])
+        ends = ends - ends[0]
         return float((sums[ends[1:]] - sums[ends[:-1]])[marks[marks >= 0]].sum()) / max(1, len(anchors))
     reach, ends = arrays.constants[k, 4] + 2 * SLACK, left.numbers[asked, k]
     first = np.searchsorted(held.low, ends[:, 0] - reach - (held.high - held.low).max(initial=0.0))
     last = np.searchsorted(held.low, ends[:, 1] + reach, side="right")
     return float((held.starts[last] - held.starts[first]).sum()) / max(1, len(anchors))
-
-
-def _matches_of(side: Side, k: int) -> slice:
-    return slice(int(side.starts[side.bases[k]]), int(side.starts[side.bases[k + 1]]))
 
 
 def count_patterns(arrays: Arrays, anchors: NDArray[np.int64]) -> Patterns:
@@ -515,17 +514,17 @@ class Weighed:
         m, u = self.found.m[k], self.found.u[k]
         return bool(self.tolerance > 0 and m[1] >= LEAST_CLOSE and m[0] > 0 and u[1] > 0 and u[0] > 0)
 
-    def alike(self) -> dict[str, Noise]:
+    def alike(self) -> dict[str, MatchNoise]:
         """By column of numbers an error that is the same part of its deviation in all."""
         errors = [told_by_shares(self.found.m[self.place[name]], self.tolerance) for name in self.numbers]
-        return {name: Noise(sigma * float(np.median(errors))) for name, sigma in self.numbers.items()}
+        return {name: MatchNoise(sigma * float(np.median(errors))) for name, sigma in self.numbers.items()}
 
-    def costs(self, noise: Mapping[str, Noise]) -> tuple[Arrays, float]:
+    def costs(self, noise: Mapping[str, MatchNoise]) -> tuple[Arrays, float]:
         """The files as arrays of what each column costs, and the most bits a pair can have."""
         rules = [self._rule(column, noise.get(column.name)) for column in self.files.columns]
         return arrays_of(self.files, [rule for rule, _ in rules]), sum(best for _, best in rules)
 
-    def learned(self, costs: Arrays, most: float) -> dict[str, Noise]:
+    def learned(self, costs: Arrays, most: float) -> dict[str, MatchNoise]:
         """By column of numbers the error of a sample of records and their likely matches, where it can be told."""
         size = len(costs.theirs.records)
         asked = np.sort(self.scene.seed.stream("linkage gaps").permutation(size)[:LINKED]).astype(np.int64)
@@ -543,7 +542,7 @@ class Weighed:
             found.update({name: noise} if noise else {})
         return found
 
-    def _rule(self, column: Compared, noise: Noise | None) -> tuple[ComparisonRule, float]:
+    def _rule(self, column: Compared, noise: MatchNoise | None) -> tuple[ComparisonRule, float]:
         k = self.place[column.name]
         bits, m, u = self.found.weights[k], self.found.m[k], self.found.u[k]
         sigma = self.numbers.get(column.name, 0.0)
