@@ -198,7 +198,10 @@ class Dataset(Described):
     def column(self, name: str) -> pl.Series:
         """One column as a polars series."""
         self.require([name])
-        return self._held(name).cast(pl.String) if name in self.coded else self._held(name)
+        if name not in self.coded:
+            return self._held(name)
+        known = self.known.codes.get(name)
+        return self._held(name).cast(pl.String) if known is None else known.text(name)
 
     def dtype(self, name: str) -> pl.DataType:
         """The type of a column, without making the column."""
@@ -279,15 +282,15 @@ class Dataset(Described):
     def _gathered(self, rows: NDArray[np.int64], known: Known) -> nw.DataFrame[Any]:
         """Some rows of a polars frame, column by column: a gather of codes takes a tenth of the time of one of text."""
         frame: pl.DataFrame = self.frame.to_native()
-        by_code = {name for name in known.codes if frame.schema[name] == pl.String}
-        return nw.from_native(
-            pl.DataFrame(
-                [
-                    known.codes[c.name].text(c.name) if c.name in by_code else c.gather(rows)
-                    for c in frame.iter_columns()
-                ]
-            )
-        )
+
+        def gathered(column: pl.Series) -> pl.Series:
+            encoded = known.codes.get(column.name)
+            if encoded is not None and column.name in self.coded:
+                return encoded.categories(column.name)
+            text = encoded is not None and column.dtype == pl.String
+            return encoded.text(column.name) if encoded is not None and text else column.gather(rows)
+
+        return nw.from_native(pl.DataFrame([gathered(column) for column in frame.iter_columns()]))
 
     def drop(self, names: Iterable[str]) -> Dataset:
         """A dataset without these columns."""

@@ -27,6 +27,7 @@ SEPARATOR = "\x1f"
 WORD = 1 << 63
 FIRST_ROWS = 1024
 """Rows that are looked at to guess which texts a column holds."""
+AT_ONCE = 1 << 20
 DIRECT_RANGE = 1 << 20
 """Whole numbers that span less than this are encoded by subtraction instead of hashing."""
 
@@ -53,12 +54,12 @@ class Encoded:
 
     def text(self, name: str) -> pl.Series:
         """The labels of all rows as a column of text."""
-        return pl.Series(name, self.labels, dtype=pl.String).gather(self.narrow)
+        return pl.Series(name, self.labels, dtype=pl.String).gather(self.narrow.astype(np.uint32))
 
     def categories(self, name: str) -> pl.Series:
         """The labels of all rows as a column of categories: a code a row, and each label once."""
         dtype = pl.Enum([label for label in self.labels if label is not None])
-        return pl.Series(name, self.labels, dtype=dtype).gather(self.narrow)
+        return pl.Series(name, self.labels, dtype=dtype).gather(self.narrow.astype(np.uint32))
 
 
 def relabelled(codes: NDArray[Any], labels: Sequence[str | None]) -> Encoded:
@@ -68,7 +69,7 @@ def relabelled(codes: NDArray[Any], labels: Sequence[str | None]) -> Encoded:
     >>> found.codes.tolist(), found.labels, found.counts.tolist()
     ([0, 1, 0], ('a', 'b'), [2, 1])
     """
-    amounts = np.bincount(codes, minlength=len(labels)) if len(codes) else np.zeros(len(labels), dtype=np.int64)
+    amounts = tallied(codes, len(labels), None)
     used = np.flatnonzero(amounts)
     names = [labels[code] for code in used.tolist()]
     fresh = sorted({name for name in names if name is not None})
@@ -202,7 +203,7 @@ def _encode_categories(column: pl.Series) -> Encoded:
 def _counted(codes: pl.Series, labels: Sequence[str | None]) -> Encoded:
     """The encoding with these codes, none of them missing, and labels, which are in order."""
     narrow = codes.to_numpy().astype(np.min_scalar_type(max(1, len(labels)) - 1))
-    return Encoded(narrow, tuple(labels), np.bincount(narrow, minlength=len(labels)))
+    return Encoded(narrow, tuple(labels), tallied(narrow, len(labels), None))
 
 
 def _labels(distinct: pl.Series) -> list[str]:
@@ -272,8 +273,13 @@ def tallied(codes: NDArray[Any], groups: int, copies: NDArray[np.int64] | None) 
     >>> tallied(np.array([0, 1, 0]), 2, np.array([5, 1, 2])).tolist()
     [7, 1]
     """
-    if copies is None:
+    if copies is None and (groups > AT_ONCE or codes.dtype == np.int64):
         return np.bincount(codes, minlength=groups)
+    if copies is None:  # part by part: numpy widens the codes it counts
+        counts = np.zeros(groups, dtype=np.int64)
+        for start in range(0, len(codes), AT_ONCE):
+            counts += np.bincount(codes[start : start + AT_ONCE], minlength=groups)
+        return counts
     return np.bincount(codes, weights=copies, minlength=groups).astype(np.int64)  # exact up to 2⁵³ records
 
 

@@ -13,7 +13,7 @@ import numpy as np
 import polars as pl
 
 from sfumato.core.consistency import origin_of
-from sfumato.core.encoding import Encoded, encode
+from sfumato.core.encoding import Encoded, encode, tallied
 from sfumato.core.hierarchy import TOP, Ladder, bind
 from sfumato.core.ranges import Range, day, number, range_in_order, range_of_days, range_of_numbers
 from sfumato.core.schema import Attribute, Kind
@@ -184,7 +184,7 @@ class Joint:
         if size > DENSE:
             used, which, count = np.unique(codes, return_inverse=True, return_counts=True)
             return cls(*_parted(used, width), count, which)
-        amounts = np.bincount(codes, minlength=size)
+        amounts = tallied(codes, size, None)
         used = np.flatnonzero(amounts)
         place = np.zeros(size, dtype=np.min_scalar_type(max(1, len(used)) - 1))
         place[used] = np.arange(len(used))

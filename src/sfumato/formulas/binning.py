@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from sfumato.core.encoding import tallied
 from sfumato.core.schema import Kind
 
 if TYPE_CHECKING:
@@ -175,12 +176,12 @@ class Binned:
     @property
     def before(self) -> NDArray[np.float64]:
         """Share of the original records in each bin."""
-        return np.bincount(self.original, minlength=len(self.names)) / max(1, len(self.original))
+        return tallied(self.original, len(self.names), None) / max(1, len(self.original))
 
     @property
     def after(self) -> NDArray[np.float64]:
         """Share of the released records in each bin, generalised cells spread out."""
-        counts = np.bincount(self.released, minlength=len(self.spread))
+        counts = tallied(self.released, len(self.spread), None)
         expected: NDArray[np.float64] = counts @ self.spread / max(1, len(self.released))
         return expected
 
@@ -371,5 +372,5 @@ def table_after(one: Binned, other: Binned) -> NDArray[np.float64]:
 def _table(one: NDArray[Any], other: NDArray[Any], shape: tuple[int, int]) -> NDArray[np.float64]:
     """How many rows have each pair of codes; the pairs are written in the narrowest type that holds them."""
     pairs = one.astype(np.min_scalar_type(shape[0] * shape[1])) * shape[1] + other
-    counts = np.bincount(pairs, minlength=shape[0] * shape[1])
+    counts = tallied(pairs, shape[0] * shape[1], None)
     return np.asarray(counts, dtype=np.float64).reshape(shape)

@@ -11,6 +11,7 @@ import numpy as np
 import polars as pl
 from pydantic import AfterValidator, Field
 
+from sfumato.core.dataset import Dataset
 from sfumato.core.metric import ColumnUtility, Measure, Utility
 from sfumato.core.pair import Pair
 from sfumato.core.parameters import parameters
@@ -109,7 +110,7 @@ class Completeness(ColumnUtility):
         """The share of cells that hold something."""
         require_sense(self, pair)
         names = data_of(pair, self.columns)
-        before = sum(len(pair.original) - pair.original.column(name).null_count() for name in names)
+        before = sum(len(pair.original) - _missing(pair.original, name) for name in names)
         columns = {name: share_of(pair, self._held(pair, name)) for name in names}
         value = sum(columns.values()) / len(columns)
         meaning = "share of cells that hold something"
@@ -120,10 +121,22 @@ class Completeness(ColumnUtility):
     def _held(self, pair: Pair, name: str) -> float:
         if name not in pair.released.columns:
             return 0.0
+        if name in pair.released.coded:
+            encoded = pair.released.encoded(name)
+            full = [label not in (None, "*") for label in encoded.labels]
+            return float(encoded.counts[np.array(full, dtype=bool)].sum())
         column = pair.released.column(name)
         stars = int((column == "*").sum()) if column.dtype == pl.String else 0
         nans = int(column.is_nan().sum()) if column.dtype.is_float() else 0
         return float(len(column) - column.null_count() - stars - nans)
+
+
+def _missing(dataset: Dataset, name: str) -> int:
+    """How many cells of a column are missing; text that is held as categories is not made for it."""
+    if name not in dataset.coded:
+        return dataset.column(name).null_count()
+    encoded = dataset.encoded(name)
+    return int(encoded.counts[-1]) if None in encoded.labels else 0
 
 
 # Rules between two columns of a record.
@@ -407,8 +420,7 @@ class Validity(ColumnUtility):
         else:
             good = ~np.isnan(reading.low) if reading.scale != "category" else np.diff(reading.starts) > 0
             good = good | np.isin(np.arange(len(reading.labels)), cells.label[cells.level >= 0])
-        counts = np.bincount(reading.released, minlength=len(reading.labels))
-        return float(counts[good.astype(bool) & ~blank].sum())
+        return float(reading.after.counts[good.astype(bool) & ~blank].sum())
 
 
 def _limits(rule: tuple[float | None, float | None]) -> tuple[float, float]:

@@ -253,7 +253,7 @@ class NonUniformEntropy(ColumnUtility):
             most = float(original.sum())
             released = _bits(pair, name, original)
             records += released
-            bits = float(released.sum()) + most - float(original[pair.rows].sum())
+            bits = float(released.sum()) + most - float(_of_released(pair, name, original).sum())
             total += bits
             columns[name] = bits / most if most > 0 else _suppressed_share(pair, name)
         value = sum(share * columns[name] for name, share in shares.items())
@@ -271,6 +271,16 @@ def _bits_of_suppression(pair: Pair, name: str) -> NDArray[np.float64]:
         counts, codes = encoded.counts, encoded.codes
     bits = np.log2(max(1, len(pair.original)) / np.maximum(counts, 1))
     found: NDArray[np.float64] = bits[codes]
+    return found
+
+
+def _of_released(pair: Pair, name: str, original: NDArray[np.float64]) -> NDArray[np.float64]:
+    """The bits of the original records that were released, in the order of the release."""
+    cells = cells_of(pair, name)
+    if cells is None:
+        return original[pair.rows]
+    bits = np.log2(max(1, len(pair.original)) / np.maximum(cells.counts, 1))
+    found: NDArray[np.float64] = bits[cells.value][cells.which]
     return found
 
 

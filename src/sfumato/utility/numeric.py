@@ -92,11 +92,30 @@ class Errors:
 
 
 def errors(pair: Pair, name: str) -> Errors:
-    """The errors of a column."""
+    """The errors of a column, worked out once."""
+    if ("errors", name) not in pair.memo:
+        pair.memo["errors", name] = _errors(pair, name)
+    found: Errors = pair.memo["errors", name]
+    return found
+
+
+def originals(pair: Pair, name: str) -> NDArray[np.float64]:
+    """Per released row the number its record had before; NaN where there was none.
+
+    By the pair of value and label where there are few: reading the original rows in the order of the release takes longer.
+    """
+    both = numbers(pair, name)
+    if name not in pair.released.columns or plainly_numeric(pair, name):
+        return both.before[pair.rows]
+    joint, reading = pair.joint(name), pair.reading(name)
+    return reading.places[joint.value][joint.which] if len(joint.value) else np.zeros(0)
+
+
+def _errors(pair: Pair, name: str) -> Errors:
     both = numbers(pair, name)
     there = both.before[~np.isnan(both.before)]
     mean = float(there.mean()) if len(there) else 0.0
-    truth = both.before[pair.rows]
+    truth = originals(pair, name)
     released = np.where(np.isnan(both.after), mean, both.after) - truth
     top = mean - both.before
     lost = top[gone(pair)]

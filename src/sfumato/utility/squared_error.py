@@ -14,7 +14,7 @@ from sfumato.utility.averaging import normalised, records_of, suppressed_of
 from sfumato.utility.cells import Cells, cells_of
 from sfumato.utility.columns import EMPTY, AllColumns, NumericColumns, data_of, numeric_of, require_sense
 from sfumato.utility.fitting import is_number
-from sfumato.utility.numeric import errors, numbers, why_no_numbers
+from sfumato.utility.numeric import errors, numbers, originals, why_no_numbers
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -86,7 +86,7 @@ class SquaredError(ColumnUtility):
             return self._categories(pair, name), float(suppressed_of(pair)), float(len(pair.original))
         found, both = errors(pair, name), numbers(pair, name)
         unit = found.span or 1.0
-        filled = np.isnan(both.before[pair.rows]) & ~np.isnan(both.after)
+        filled = np.isnan(originals(pair, name)) & ~np.isnan(both.after)
         released = np.where(filled, 1.0, (found.released / unit) ** 2)
         return released, float(((found.suppressed / unit) ** 2).sum()), float(((found.top / unit) ** 2).sum())
 
