@@ -317,3 +317,11 @@ def test_another_frame_under_the_same_names_is_not_taken_for_coded_text():
     coded = Dataset(polars_frame()).with_text_coded()
     other = dataclasses.replace(coded, frame=coded.to_polars().with_columns(text=pl.Series([1, 2, 3, 4])))
     assert not other.coded and other.column("text").dtype == pl.Int64
+
+
+@pytest.mark.usefixtures("small_tables_are_large")
+def test_a_column_without_a_name_keeps_it():
+    dataset = Dataset(pl.DataFrame({"a": ["x", "y"], "": ["x", "x"]}))
+    for table in (dataset, dataset.with_text_coded(), dataset.with_text_coded().compacted()):
+        taken = table.take(np.array([1, 0]))
+        assert taken.columns == taken.to_polars().columns == taken.to_native().columns == ["a", ""]

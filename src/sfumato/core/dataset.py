@@ -193,7 +193,7 @@ class Dataset(Described):
 
     def to_polars(self) -> pl.DataFrame:
         """The frame as polars, whatever it is."""
-        return pl.DataFrame([self.column(name) for name in self.columns])
+        return pl.DataFrame({name: self.column(name) for name in self.columns})  # a list would give '' another name
 
     def column(self, name: str) -> pl.Series:
         """One column as a polars series."""
@@ -215,7 +215,7 @@ class Dataset(Described):
         repeating = {c.name for c in native.iter_columns() if c.dtype == pl.String and _repeats(c)}
         encoded = {name: self.encoded(name) for name in repeating}
         few = {name: column for name, column in encoded.items() if len(column.labels) <= MOST_CATEGORIES}
-        columns = [few[c.name].categories(c.name) if c.name in few else c for c in native.iter_columns()]
+        columns = {c.name: few[c.name].categories(c.name) if c.name in few else c for c in native.iter_columns()}
         frame = nw.from_native(pl.DataFrame(columns), eager_only=True)
         return dataclasses.replace(self, frame=frame, coded=self.coded | set(few))._knowing(self.known)
 
@@ -290,7 +290,7 @@ class Dataset(Described):
             text = encoded is not None and column.dtype == pl.String
             return encoded.text(column.name) if encoded is not None and text else column.gather(rows)
 
-        return nw.from_native(pl.DataFrame([gathered(column) for column in frame.iter_columns()]))
+        return nw.from_native(pl.DataFrame({c.name: gathered(c) for c in frame.iter_columns()}))
 
     def drop(self, names: Iterable[str]) -> Dataset:
         """A dataset without these columns."""
@@ -332,11 +332,18 @@ class Dataset(Described):
 
     def _with_fewer_categories(self) -> Dataset:
         """The same table without categories that no row has, its text still coded."""
+
+        def slim(column: pl.Series) -> pl.Series:
+            if column.name not in self.coded:
+                return compact(column)
+            encoded = self.encoded(column.name)
+            present = len(encoded.labels) - (None in encoded.labels)
+            every = column.dtype.categories if isinstance(column.dtype, pl.Enum) else ()
+            return column if present == len(every) else encoded.categories(column.name)
+
         native: pl.DataFrame = self.frame.to_native()
-        columns = [self.encoded(c.name).categories(c.name) if c.name in self.coded else compact(c) for c in native]
-        return dataclasses.replace(self, frame=nw.from_native(pl.DataFrame(columns), eager_only=True))._knowing(
-            self.known
-        )
+        frame = nw.from_native(pl.DataFrame({column.name: slim(column) for column in native}), eager_only=True)
+        return dataclasses.replace(self, frame=frame)._knowing(self.known)
 
 
 def _missing_and_distinct(dataset: Dataset, name: str) -> tuple[int | None, int | None]:

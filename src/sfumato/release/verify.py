@@ -162,7 +162,8 @@ def _released(certificate: Mapping[str, Any], file: Path) -> tuple[Dataset, list
         raise UnreadableInput(
             f"the data file lacks {len(missing)} column(s) the certificate names: {', '.join(missing[:5])}"
         )
-    return Dataset(frame, source=source).with_schema(schema), frame.columns  # type: ignore[arg-type]
+    table = Dataset(frame, source=source).with_text_coded()  # type: ignore[arg-type]
+    return table.with_schema(schema), frame.columns
 
 
 def _counted_parts(folder: Path, schema: Schema, certificate: Mapping[str, Any]) -> tuple[Dataset, list[str]]:

@@ -109,7 +109,7 @@ def read_certified(file: Path) -> Dataset | None:
     if data["file"] != file.name:
         return None
     frame, source = read_described(file, data)
-    return Dataset(frame, source=source)  # type: ignore[arg-type]
+    return Dataset(frame, source=source).with_text_coded()  # type: ignore[arg-type]
 
 
 # A table described by a recipe: read as it says, with the roles it gives.
