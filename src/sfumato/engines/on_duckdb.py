@@ -42,13 +42,25 @@ def counted(frame: nw.LazyFrame[Any], columns: Sequence[str], most: int, tick: T
 
 
 def batches(frame: nw.LazyFrame[Any], columns: Sequence[str], tick: Tick) -> Iterator[pl.DataFrame]:
-    """The rows, a million at a time, in any order."""
-    seen = 0
+    """The rows, a million at a time, in any order: what it hands over in smaller pieces is put together.
+
+    Of an empty table there is one batch without rows.
+    """
+    seen, held = 0, list[pl.DataFrame]()
+    wanted = frame.select(*columns)
     with guarded():
-        for batch in frame.select(*columns).to_native().to_arrow_reader(BATCH):
-            seen += batch.num_rows
-            tick(seen)
-            yield pl.DataFrame(batch)
+        for batch in wanted.to_native().to_arrow_reader(BATCH):
+            held.append(pl.DataFrame(batch))
+            if sum(piece.height for piece in held) >= BATCH:
+                seen += sum(piece.height for piece in held)
+                tick(seen)
+                yield pl.concat(held, rechunk=True)
+                held = []
+        if not seen and not held:
+            held.append(pl.DataFrame(wanted.head(0).to_native().to_arrow_table()))
+        if held:
+            tick(seen + sum(piece.height for piece in held))
+            yield pl.concat(held, rechunk=True)
 
 
 def scanned(parts: Sequence[Path], like: Any) -> nw.LazyFrame[Any]:

@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Any
 import narwhals as nw
 import polars as pl
 
+from sfumato.core.dataset import Dataset
+from sfumato.engines.codes import Coder, tallied
 from sfumato.errors import UnreadableInput
 
 if TYPE_CHECKING:
@@ -36,34 +38,36 @@ def counted(frame: nw.LazyFrame[Any], columns: Sequence[str], most: int, tick: T
     Batches are counted one by one and their counts merged when they have grown as large as what they are merged with:
     memory stays near the size of the result, and every combination is merged a few times only.
     """
-    name = spare(columns)
+    name, coder = spare(columns), Coder()
     merged, fresh = None, list[pl.DataFrame]()
     for batch in batches(frame, columns, tick):
-        fresh.append(batch.group_by(list(columns)).agg(pl.len().cast(pl.Int64).alias(name)))
+        fresh.append(tallied(coder.coded(Dataset(batch)), columns, name))  # type: ignore[arg-type]
         if merged is None or sum(part.height for part in fresh) >= merged.height:
-            merged, fresh = _merged([merged, *fresh], columns, name), []
+            merged, fresh = _merged([merged, *fresh], columns, name, coder), []
             if merged.height > most:
                 return None
-    found = _merged([merged, *fresh], columns, name)
-    return None if found.height > most else found
+    found = _merged([merged, *fresh], columns, name, coder)
+    return None if found.height > most else coder.decoded(found, columns)
 
 
-def _merged(parts: Sequence[pl.DataFrame | None], columns: Sequence[str], name: str) -> pl.DataFrame:
+def _merged(parts: Sequence[pl.DataFrame | None], columns: Sequence[str], name: str, coder: Coder) -> pl.DataFrame:
     there = [part for part in parts if part is not None]
-    if len(there) == 1:
-        return there[0]
-    return pl.concat(there).group_by(list(columns)).agg(pl.col(name).sum())
+    return there[0] if len(there) == 1 else tallied(coder.together(there), columns, name)
 
 
 def batches(frame: nw.LazyFrame[Any], columns: Sequence[str], tick: Tick) -> Iterator[pl.DataFrame]:
-    """The rows, a million at a time, in any order."""
+    """The rows, a million at a time, in any order; of an empty table one batch without rows."""
     seen = 0
     with guarded():
         wanted = frame.to_native().select(pl.col(list(columns)))
         for batch in wanted.collect_batches(chunk_size=BATCH, maintain_order=False):
+            if not batch.height:
+                continue
             seen += batch.height
             tick(seen)
             yield batch
+        if not seen:
+            yield wanted.head(0).collect()
 
 
 def scanned(parts: Sequence[Path], like: Any) -> nw.LazyFrame[Any]:

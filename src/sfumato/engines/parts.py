@@ -15,9 +15,11 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar, TypeVar
 
 import polars as pl
+
+from sfumato.engines.codes import Coder
 
 if TYPE_CHECKING:
     from sfumato.core.dataset import Dataset
@@ -28,67 +30,90 @@ ROWS = 2_000_000
 WORKERS = 2
 ORDER = "sfumato order"
 
+T = TypeVar("T")
+R = TypeVar("R")
+
+
+def unheard(written: int, parts: int) -> None:
+    """Tell nobody."""
+
 
 class Folder:
     """A temporary folder that is gone when nobody holds it any more, or the program ends."""
+
+    kept: ClassVar[set[Folder]] = set()
+    """Folders that lazy frames of the user read from."""
 
     def __init__(self) -> None:
         self.path = Path(tempfile.mkdtemp(prefix="sfumato-parts-"))
         weakref.finalize(self, shutil.rmtree, self.path, ignore_errors=True)
 
+    def stay(self) -> None:
+        """Keep it until the program ends: somebody has a lazy frame that reads from it."""
+        Folder.kept.add(self)
 
-def in_parallel(
-    work: Callable[[Dataset], pl.DataFrame], batches: Iterable[Dataset], workers: int = WORKERS
-) -> Iterator[pl.DataFrame]:
-    """The batches after the work, a few at a time and in their order."""
-    waiting: deque[Future[pl.DataFrame]] = deque()
+
+def in_parallel(work: Callable[[T], R], items: Iterable[T], workers: int = WORKERS) -> Iterator[R]:
+    """The items after the work, a few at a time and in their order."""
+    waiting: deque[Future[R]] = deque()
     with ThreadPoolExecutor(workers) as pool:
-        for batch in batches:
-            waiting.append(pool.submit(work, batch))
+        for item in items:
+            waiting.append(pool.submit(work, item))
             if len(waiting) > workers:
                 yield waiting.popleft().result()
         while waiting:
             yield waiting.popleft().result()
 
 
-def write_parts(batches: Iterable[pl.DataFrame], folder: Path, *, rows: int, seed: Seed | None) -> list[Path]:
+def write_parts(
+    batches: Iterable[Dataset],
+    folder: Path,
+    *,
+    rows: int,
+    seed: Seed | None,
+    tick: Callable[[int, int], None] = unheard,
+) -> list[Path]:
     """Write released rows as parts of Parquet into an empty folder; without a seed in the order in which they come.
 
-    ``rows`` is about how many there are. Rows wait in a folder of buckets beside the parts, which is gone at the end.
+    ``rows`` is about how many there are; ``tick`` is called with the number of parts written and of all. Rows wait in a folder
+    of buckets beside the parts, which is gone at the end; text that repeats waits as numbers.
     """
     if seed is None:
-        return [_write(batch, folder, number) for number, batch in enumerate(batches)]
+        return [_write(batch.to_polars(), folder, number) for number, batch in enumerate(batches)]
     count = max(1, math.ceil(rows / ROWS))
-    buckets = folder / "waiting"
-    buckets.mkdir()
+    waiting, coder = folder / "waiting", Coder()
+    waiting.mkdir()
     key = int(seed.stream("arrange").integers(2**63))
     for number, batch in enumerate(batches):
-        _put(batch, buckets, number, count, key)
-    made = [_write(_sorted(_taken(buckets, place)), folder, place) for place in range(count)]
-    buckets.rmdir()
+        _put(coder.coded(batch), waiting, number, count, lambda rows: coder.hashes(rows, key))
+    made = list[Path]()
+    for part in in_parallel(lambda place: _write(_taken(waiting, place, coder), folder, place), range(count)):
+        made.append(part)
+        tick(len(made), count)
+    waiting.rmdir()
     return made
 
 
-def _put(batch: pl.DataFrame, buckets: Path, number: int, count: int, key: int) -> None:
+def _put(
+    batch: pl.DataFrame, waiting: Path, number: int, count: int, hashes: Callable[[pl.DataFrame], pl.Series]
+) -> None:
     """Let the rows of a batch wait in their buckets."""
-    order = batch.hash_rows(key)
+    order = hashes(batch)
     place = order // -(-(2**64) // count) if count > 1 else order * 0
     marked = batch.with_columns(order.alias(ORDER), place.alias(ORDER + " place"))
     for (bucket,), rows in marked.partition_by(ORDER + " place", as_dict=True, include_key=False).items():
-        rows.write_ipc(buckets / f"{bucket}-{number}.arrow", compression="lz4")
+        rows.write_ipc(waiting / f"{bucket}-{number}.arrow")
 
 
-def _taken(buckets: Path, place: int) -> pl.DataFrame:
-    """The rows of a bucket; what differs between batches in the width of its numbers is made alike."""
-    files = sorted(buckets.glob(f"{place}-*.arrow"))
-    found = pl.concat([pl.read_ipc(file) for file in files], how="vertical_relaxed") if files else pl.DataFrame()
+def _taken(waiting: Path, place: int, coder: Coder) -> pl.DataFrame:
+    """The rows of a bucket in their order, as text again."""
+    files = sorted(waiting.glob(f"{place}-*.arrow"))
+    if not files:
+        return pl.DataFrame()
+    found = coder.together([pl.read_ipc(file) for file in files])
     for file in files:
         file.unlink()
-    return found
-
-
-def _sorted(rows: pl.DataFrame) -> pl.DataFrame:
-    return rows.sort(ORDER).drop(ORDER) if rows.height else rows
+    return coder.decoded(found.sort(ORDER).drop(ORDER))
 
 
 def _write(rows: pl.DataFrame, folder: Path, number: int) -> Path:

@@ -20,6 +20,7 @@ from sfumato.core.progress import Progress, silent
 from sfumato.core.schema import Role, Schema
 from sfumato.core.source import Intake
 from sfumato.core.step import Goal, Plan, Span, Step
+from sfumato.engines.codes import encode_few
 from sfumato.engines.parts import Folder, in_parallel, write_parts
 from sfumato.engines.table import LazyTable
 from sfumato.errors import ParameterError
@@ -60,7 +61,9 @@ class LargeRelease(Release):
 
     @property
     def data(self) -> Any:
-        """The released table, in the kind of frame that was handed in."""
+        """The released table, in the kind of frame that was handed in; it can be read as long as the program runs."""
+        if isinstance(self.table.keep, Folder):
+            self.table.keep.stay()
         return self.table.to_native()
 
     @property
@@ -213,12 +216,17 @@ class Pipeline:
         shared = shared.drop(shared.schema.direct)
         return made_one(shared, FORMAT, spellings=False)[0], tuple(plans)
 
-    def frame(self, rows: Dataset) -> pl.DataFrame:
+    def released(self, rows: Dataset) -> Dataset:
         """The released rows as they are written: categories as text, every column of its one type."""
-        made = self.run(rows)[0].to_polars()
-        types = {name: self.types.get(name, dtype) for name, dtype in made.schema.items()}
+        made = self.run(rows)[0]
+        columns = {name: made.column(name) for name in made.columns}
+        types = {name: self.types.get(name, column.dtype) for name, column in columns.items()}
         plain = {n: pl.String() if isinstance(t, pl.Categorical | pl.Enum) else t for n, t in types.items()}
-        return made.with_columns(pl.col(name).cast(dtype) for name, dtype in plain.items())
+        return made.with_columns({n: c.cast(plain[n]) for n, c in columns.items() if c.dtype != plain[n]})
+
+    def frame(self, rows: Dataset) -> pl.DataFrame:
+        """The released rows as they are written."""
+        return self.released(rows).to_polars()
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -231,19 +239,36 @@ class Written:
     plans: tuple[tuple[str, Plan], ...]
 
 
+def _told(done: str, now: int, of: int, what: str) -> tuple[float, str]:
+    """How far the work is, as a share and in words.
+
+    >>> _told("released", 5000, 20000, "rows")
+    (0.25, 'released 5,000 of 20,000 rows')
+    """
+    return min(1.0, now / max(1, of)), f"{done} {now:,} of {of:,} {what}"
+
+
 def _written(table: LazyTable, pipeline: Pipeline, seed: Seed, progress: Progress, *, shuffle: bool) -> Written:
     """Release all rows into a folder of parts that lives as long as the release does."""
     folder = Folder()
     share = min(1.0, SAMPLE / max(1, table.records))
     key, some = int(seed.stream("sample of a large table").integers(2**63)), list[pl.DataFrame]()
+    many = set[str]()
 
-    def release(rows: Dataset) -> pl.DataFrame:
+    def release(rows: Dataset) -> Dataset:
+        encode_few(rows, many)
         frame = rows.to_polars()
         some.append(frame if share >= 1 else frame.filter(frame.hash_rows(key) < int(share * 2**64)))
-        return pipeline.frame(rows)
+        return pipeline.released(rows)
 
-    batches = table.batches(lambda rows: progress(min(1.0, rows / max(1, table.records)), f"released {rows:,} rows"))
-    parts = write_parts(in_parallel(release, batches), folder.path, rows=table.records, seed=seed if shuffle else None)
+    batches = table.batches(lambda rows: progress(*_told("released", rows, table.records, "rows")))
+    parts = write_parts(
+        in_parallel(release, batches),
+        folder.path,
+        rows=table.records,
+        seed=seed if shuffle else None,
+        tick=lambda parts, all_parts: progress(*_told("wrote", parts, all_parts, "parts")),
+    )
     sample = Dataset(pl.concat(some), source=table.source).with_schema(table.schema)  # type: ignore[arg-type]
     releases, plans = pipeline.run(sample)
     released = LazyTable(

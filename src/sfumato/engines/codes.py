@@ -1,0 +1,150 @@
+"""Text as numbers while rows wait or are counted: labels that repeat are looked at once a batch, not once a row."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import polars as pl
+
+from sfumato.core.dataset import MOST_LABELS, Dataset
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+REPEATS = 8
+"""A column of text is worth numbering if its labels come so often in a batch, on average."""
+WORD = 1 << 63
+
+
+class Coder:
+    """Numbers for the labels of text columns, the same in every batch, given in the order in which labels are met.
+
+    A column whose labels hardly repeat stays text; so does one whose labels become more than a million, from then on.
+    Numbers never leave the machine: what is written is text again.
+    """
+
+    def __init__(self, most: int = MOST_LABELS) -> None:
+        self.most = most
+        self.books: dict[str, dict[str | None, int]] = {}
+        self.plain: set[str] = set()
+
+    def coded(self, rows: Dataset) -> pl.DataFrame:
+        """The rows with numbers in the place of text."""
+        return pl.DataFrame([self._column(rows, name) for name in rows.columns])
+
+    def _column(self, rows: Dataset, name: str) -> pl.Series:
+        column = rows.column(name)
+        if column.dtype != pl.String or name in self.plain:
+            return column
+        encoded = rows.encoded(name)
+        book = self.books.setdefault(name, {})
+        if (not book and len(encoded.labels) * REPEATS > len(rows)) or len(book) + len(encoded.labels) > self.most:
+            self.plain.add(name)
+            return column
+        numbers = [book.setdefault(label, len(book)) for label in encoded.labels]
+        table = np.array(numbers, dtype=np.min_scalar_type(max(1, len(book)) - 1))
+        return pl.Series(name, table[encoded.narrow] if len(table) else table)
+
+    def labels(self, name: str) -> pl.Series:
+        """The labels of a column by number."""
+        return pl.Series(name, list(self.books[name]), dtype=pl.String)
+
+    def is_coded(self, column: pl.Series) -> bool:
+        """Whether a column holds numbers of labels."""
+        return column.name in self.books and column.dtype.is_unsigned_integer()
+
+    def text(self, column: pl.Series) -> pl.Series:
+        """A column as it was before."""
+        return self.labels(column.name).gather(column) if self.is_coded(column) else column
+
+    def decoded(self, rows: pl.DataFrame, columns: Iterable[str] | None = None) -> pl.DataFrame:
+        """The rows with text again, in some columns or all."""
+        wanted = set(rows.columns if columns is None else columns)
+        return pl.DataFrame([self.text(column) if column.name in wanted else column for column in rows.iter_columns()])
+
+    def together(self, rows: Sequence[pl.DataFrame]) -> pl.DataFrame:
+        """Batches below each other; a column that is text in one of them is so in all. Numbers get the widest of their types."""
+        loose = {name for name in self.plain if name in self.books}
+        return pl.concat([self.decoded(batch, loose) for batch in rows] if loose else rows, how="vertical_relaxed")
+
+    def hashes(self, rows: pl.DataFrame, key: int) -> pl.Series:
+        """A keyed hash of what every row holds, whatever numbers stand for it and however wide its numbers are."""
+        return pl.DataFrame([self._hash(column, key) for column in rows.iter_columns()]).hash_rows(key)
+
+    def _hash(self, column: pl.Series, key: int) -> pl.Series:
+        if self.is_coded(column):
+            return self.labels(column.name).hash(key).gather(column)
+        wide = pl.Int64 if column.dtype.is_signed_integer() else pl.Float64 if column.dtype.is_float() else column.dtype
+        return column.cast(wide).hash(key)
+
+
+def encode_few(rows: Dataset, many: set[str]) -> None:
+    """Encode the text columns whose labels repeat, so that steps find them encoded; ``many`` remembers the others from batch to batch."""
+    for name in rows.columns:
+        text = name not in many and rows.column(name).dtype == pl.String
+        if text and len(rows.encoded(name).labels) * REPEATS > len(rows):
+            many.add(name)
+
+
+def tallied(rows: pl.DataFrame, columns: Sequence[str], name: str) -> pl.DataFrame:
+    """The distinct rows of some columns and, under ``name``, how many there are of each: added up where the rows say it already."""
+    packed = _packed(rows, columns)
+    if packed is None:
+        amount = pl.col(name).sum() if name in rows.columns else pl.len().cast(pl.Int64).alias(name)
+        return rows.group_by(list(columns)).agg(amount)
+    keys, spans = packed
+    if name in rows.columns:
+        found = pl.DataFrame({"": keys, name: rows[name]}).group_by("").agg(pl.col(name).sum())
+        distinct, amounts = found[""].to_numpy(), found[name]
+    else:
+        distinct, counts = np.unique(keys, return_counts=True)
+        amounts = pl.Series(name, counts, dtype=pl.Int64)
+    return pl.DataFrame([*_unpacked(distinct, rows.select(columns), spans), amounts])
+
+
+def _packed(rows: pl.DataFrame, columns: Sequence[str]) -> tuple[NDArray[Any], list[tuple[int, int]]] | None:
+    """One whole number for every row, and the least value and the number of values of every column; None: they do not fit.
+
+    A missing value counts as the one after the greatest.
+    """
+    spans = [_span(rows[name]) for name in columns]
+    there = [span for span in spans if span is not None]
+    size = math.prod(width for _, width in there)
+    if len(there) < len(spans) or not there or size >= WORD:
+        return None
+    keys = np.zeros(rows.height, dtype=np.min_scalar_type(size))
+    for name, (low, width) in zip(columns, there, strict=True):
+        keys *= keys.dtype.type(width)
+        keys += (_whole(rows[name], low + width - 1) - low).astype(keys.dtype)
+    return keys, there
+
+
+def _whole(column: pl.Series, missing: int) -> NDArray[np.int64]:
+    filled = column.cast(pl.Int64)
+    return (filled.fill_null(missing) if column.null_count() else filled).to_numpy()
+
+
+def _span(column: pl.Series) -> tuple[int, int] | None:
+    """The least value of a column of whole numbers and how many values it may have, with the one for missing; None: it is none."""
+    if not (column.dtype.is_integer() or column.dtype == pl.Boolean):
+        return None
+    low, high = column.min(), column.max()
+    if low is None or high is None:
+        return 0, 1
+    width = int(high) - int(low) + 1 + (column.null_count() > 0)  # type: ignore[arg-type]
+    return (int(low), width) if int(low) >= -WORD and int(low) + width < WORD else None  # type: ignore[arg-type]
+
+
+def _unpacked(keys: NDArray[Any], like: pl.DataFrame, spans: Sequence[tuple[int, int]]) -> list[pl.Series]:
+    """The columns that keys were made from."""
+    made = list[pl.Series]()
+    for column, (low, width) in zip(reversed(like.get_columns()), reversed(spans), strict=True):
+        keys, rest = np.divmod(keys, keys.dtype.type(width))
+        values = pl.Series(column.name, rest.astype(np.int64) + low)
+        if column.null_count():
+            values = values.set(pl.Series(rest == width - 1), None)
+        made.append(values.cast(column.dtype))
+    return made[::-1]
