@@ -78,7 +78,8 @@ def test_parts_do_not_depend_on_the_order_of_rows_or_how_they_are_cut(engine: st
     cuts = [frame.slice(0, 400), frame.slice(400)]
     shuffled = frame.sample(fraction=1, shuffle=True, seed=1)
     ways = {"whole": [frame], "reversed": cuts[::-1], "shuffled": [shuffled.slice(0, 100), shuffled.slice(100)]}
-    files = [[file.read_bytes() for file in released(way, engine, tmp_path / name).parts] for name, way in ways.items()]
+    releases = [released(way, engine, tmp_path / name) for name, way in ways.items()]
+    files = [[file.read_bytes() for file in release.parts] for release in releases]
     assert files[0] == files[1] == files[2]
 
 

@@ -36,14 +36,13 @@ class Coder:
         return pl.DataFrame([self._column(rows, name) for name in rows.columns])
 
     def _column(self, rows: Dataset, name: str) -> pl.Series:
-        column = rows.column(name)
-        if column.dtype != pl.String or name in self.plain:
-            return column
+        if rows.dtype(name) != pl.String or name in self.plain:
+            return rows.column(name)
         encoded = rows.encoded(name)
         book = self.books.setdefault(name, {})
         if (not book and len(encoded.labels) * REPEATS > len(rows)) or len(book) + len(encoded.labels) > self.most:
             self.plain.add(name)
-            return column
+            return rows.column(name)
         numbers = [book.setdefault(label, len(book)) for label in encoded.labels]
         table = np.array(numbers, dtype=np.min_scalar_type(max(1, len(book)) - 1))
         return pl.Series(name, table[encoded.narrow] if len(table) else table)
@@ -79,14 +78,6 @@ class Coder:
             return self.labels(column.name).hash(key).gather(column)
         wide = pl.Int64 if column.dtype.is_signed_integer() else pl.Float64 if column.dtype.is_float() else column.dtype
         return column.cast(wide).hash(key)
-
-
-def encode_few(rows: Dataset, many: set[str]) -> None:
-    """Encode the text columns whose labels repeat, so that steps find them encoded; ``many`` remembers the others from batch to batch."""
-    for name in rows.columns:
-        text = name not in many and rows.column(name).dtype == pl.String
-        if text and len(rows.encoded(name).labels) * REPEATS > len(rows):
-            many.add(name)
 
 
 def tallied(rows: pl.DataFrame, columns: Sequence[str], name: str) -> pl.DataFrame:

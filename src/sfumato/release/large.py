@@ -20,7 +20,6 @@ from sfumato.core.progress import Progress, silent
 from sfumato.core.schema import Role, Schema
 from sfumato.core.source import Intake
 from sfumato.core.step import Goal, Plan, Span, Step
-from sfumato.engines.codes import encode_few
 from sfumato.engines.parts import Folder, in_parallel, write_parts
 from sfumato.engines.table import LazyTable
 from sfumato.errors import ParameterError
@@ -219,10 +218,9 @@ class Pipeline:
     def released(self, rows: Dataset) -> Dataset:
         """The released rows as they are written: categories as text, every column of its one type."""
         made = self.run(rows)[0]
-        columns = {name: made.column(name) for name in made.columns}
-        types = {name: self.types.get(name, column.dtype) for name, column in columns.items()}
+        types = {name: self.types.get(name, made.dtype(name)) for name in made.columns}
         plain = {n: pl.String() if isinstance(t, pl.Categorical | pl.Enum) else t for n, t in types.items()}
-        return made.with_columns({n: c.cast(plain[n]) for n, c in columns.items() if c.dtype != plain[n]})
+        return made.with_columns({n: made.column(n).cast(t) for n, t in plain.items() if made.dtype(n) != t})
 
     def frame(self, rows: Dataset) -> pl.DataFrame:
         """The released rows as they are written."""
@@ -253,13 +251,11 @@ def _written(table: LazyTable, pipeline: Pipeline, seed: Seed, progress: Progres
     folder = Folder()
     share = min(1.0, SAMPLE / max(1, table.records))
     key, some = int(seed.stream("sample of a large table").integers(2**63)), list[pl.DataFrame]()
-    many = set[str]()
 
     def release(rows: Dataset) -> Dataset:
-        encode_few(rows, many)
         frame = rows.to_polars()
         some.append(frame if share >= 1 else frame.filter(frame.hash_rows(key) < int(share * 2**64)))
-        return pipeline.released(rows)
+        return pipeline.released(rows.with_text_coded())
 
     batches = table.batches(lambda rows: progress(*_told("released", rows, table.records, "rows")))
     parts = write_parts(
