@@ -73,7 +73,9 @@ def test_kim_is_the_formula(values, alpha):
     table = Dataset(pl.DataFrame({"x": values}))
     block = block_of(table, ["x"])
     normals = np.random.default_rng(1).standard_normal((len(values), 1))
-    made = BlockNoise(block, normals, alpha).kim(np.arange(len(values)))[:, 0]
+    made = BlockNoise(block, normals, alpha, {0: covariance_of(block.values, block.weights)}).kim(
+        np.arange(len(values))
+    )[:, 0]
     noise = normals[:, 0] * np.sqrt(alpha * np.var(block.values, ddof=1))
     assert made == pytest.approx(oracle.kim(block.values[:, 0].tolist(), noise.tolist(), alpha), rel=1e-6, abs=1e-6)
     assert made.mean() == pytest.approx(np.mean(values), rel=1e-9, abs=1e-7)
@@ -256,13 +258,10 @@ def test_roots_of_singular_matrices(seed, size):
 
 
 def test_small_strata_are_put_together():
-    sizes = [5, 2, 1, 6]
-    rows = np.split(np.arange(14), np.cumsum(sizes)[:-1])
-    parts, small = large_enough(rows, 3)
-    assert small == 2 and sorted(map(len, parts)) == [3, 5, 6]
-    parts, small = large_enough(rows[:2], 3)  # two rows are too few even together
-    assert [len(p) for p in parts] == [7]
-    assert large_enough([np.arange(2)], 3)[0][0].tolist() == [0, 1]
+    sizes = {("a",): 5, ("b",): 2, ("c",): 1, (None,): 6}
+    assert large_enough(sizes, 3) == ({("a",): 0, ("b",): 2, ("c",): 2, (None,): 1}, 2)
+    assert large_enough({("a",): 5, ("b",): 2}, 3) == ({("a",): 0, ("b",): 0}, 1)  # two rows are too few alone
+    assert large_enough({("a",): 2}, 3) == ({("a",): 0}, 1)
 
 
 def test_bad_columns():

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from sfumato.core.hierarchy import Hierarchy
+    from sfumato.core.randomness import Marks
 
 
 MOST_LABELS = 1 << 20
@@ -140,14 +141,16 @@ class Dataset(Described):
     The index of a pandas frame is left behind: what identifies rows must be a column with a role.
     ``origin`` holds, per row, the number of the row of the table it was derived from; None means the rows are
     the original ones in their order. ``copies`` says how many records each row stands for, where a larger table was counted; None
-    means one. ``memo`` remembers what was counted, so that it is counted once; ``known`` what is known of the columns whatever
-    the schema says of the others: it goes along to every table with the same rows. ``coded`` names columns of text that the frame
-    of a large table holds as categories, which take a tenth of the room (see :meth:`with_text_coded`).
+    means one. ``marks`` are what random draws of its rows are keyed by; None: the rows as they are. ``memo`` remembers what was
+    counted, so that it is counted once; ``known`` what is known of the columns whatever the schema says of the others: it goes along
+    to every table with the same rows. ``coded`` names columns of text that the frame of a large table holds as categories, which
+    take a tenth of the room (see :meth:`with_text_coded`).
     """
 
     frame: nw.DataFrame[Any]
     origin: NDArray[np.int64] | None = None
     copies: NDArray[np.int64] | None = None
+    marks: Marks | None = None
     coded: frozenset[str] = frozenset()
     memo: dict[Any, Any] = dataclasses.field(default_factory=dict, init=False, compare=False)
     known: Known = dataclasses.field(default_factory=Known, init=False, compare=False)
@@ -248,6 +251,10 @@ class Dataset(Described):
         """A dataset with another schema; columns the table lacks are refused."""
         return super().with_schema(schema)._knowing(self.known)
 
+    def with_marks(self, marks: Marks | None) -> Dataset:
+        """A dataset whose rows draw by these marks (see ``core/randomness.py``); None: by what they say now."""
+        return dataclasses.replace(self, marks=marks)._knowing(self.known)
+
     def checked(self) -> Dataset:
         """The same dataset, or one error that lists all that does not fit: roles missing, columns unknown, zeros lost."""
         self.schema.check(self.columns, self.source)
@@ -277,7 +284,8 @@ class Dataset(Described):
         remembered = Known({name: encoded.taken(rows) for name, encoded in few.items()})
         by_code = bool(few) and self.frame.implementation.is_polars()
         frame = self._gathered(rows, remembered) if by_code else self.frame[rows]
-        return dataclasses.replace(self, frame=frame, origin=origin, copies=copies)._knowing(remembered)
+        marks = None if self.marks is None else self.marks.taken(rows)
+        return dataclasses.replace(self, frame=frame, origin=origin, copies=copies, marks=marks)._knowing(remembered)
 
     def _gathered(self, rows: NDArray[np.int64], known: Known) -> nw.DataFrame[Any]:
         """Some rows of a polars frame, column by column: a gather of codes takes a tenth of the time of one of text."""

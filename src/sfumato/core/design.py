@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -11,6 +11,7 @@ import polars as pl
 from sfumato import kernels
 from sfumato.core.classes import count_rows
 from sfumato.core.encoding import numbers_of
+from sfumato.core.randomness import NOTHING, Marks, cell_keys
 from sfumato.core.schema import Role
 from sfumato.errors import SchemaError
 
@@ -56,6 +57,45 @@ def units_of(dataset: Dataset, unit: str | None = None) -> NDArray[np.int64] | N
         alone = codes == encoded.labels.index(None)
         codes[alone] = len(encoded.labels) + np.arange(int(alone.sum()))
     return codes
+
+
+Stratum = tuple[str | None, ...]
+"""The labels of a stratum."""
+
+
+def in_order(strata: Iterable[Stratum]) -> list[Stratum]:
+    """Strata sorted by their labels, missing ones last."""
+    return sorted(strata, key=lambda labels: [(label is None, label or "") for label in labels])
+
+
+def labelled_strata(dataset: Dataset, within: Sequence[str] | None = None) -> tuple[NDArray[np.int64], list[Stratum]]:
+    """Per row the number of its stratum, and per stratum its labels: they name it in any piece of the table, too."""
+    names = dataset.schema.columns(Role.STRATUM) if within is None else tuple(within)
+    codes, count = strata_of(dataset, within)
+    some = np.zeros(count, dtype=np.int64)
+    some[codes] = np.arange(len(dataset))
+    encoded = [dataset.encoded(name) for name in names]
+    labels = [[e.labels[code] for code in e.codes[some].tolist()] for e in encoded]
+    present = np.unique(codes)  # a single column numbers all its labels
+    number = np.zeros(count, dtype=np.int64)
+    number[present] = np.arange(len(present))
+    return number[codes], [tuple(column[s] for column in labels) for s in present.tolist()]
+
+
+def marks_by(dataset: Dataset, unit: str) -> Marks:
+    """What draws are keyed by that all rows of a person or household share; ``row``: each row has its own.
+
+    Rows whose unit is missing have their own, too.
+    """
+    rows = Marks.of(dataset)
+    if unit == "row":
+        return rows
+    name = next(n for n in dataset.schema.columns(Role.UNIT) if dataset.schema[n].unit == unit)
+    keys = cell_keys(dataset, name)
+    alone = keys == NOTHING
+    if alone.any():
+        return Marks.given(np.where(alone, rows.keys, keys), np.where(alone, rows.numbers, np.uint64(0)))
+    return Marks.given(keys, np.zeros(len(keys), dtype=np.uint64))
 
 
 def weights_of(dataset: Dataset) -> NDArray[np.float64] | None:

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from sfumato.core.dataset import Dataset
     from sfumato.core.model import Model
     from sfumato.core.objective import Landscape
-    from sfumato.core.randomness import Seed
+    from sfumato.core.randomness import Keyed, Seed
     from sfumato.core.schema import Attribute, Schema
 
 
@@ -84,7 +84,8 @@ def accounts(steps: Iterable[Step], schema: Schema) -> bool:
 class Goal:
     """What the whole run must reach, and what a step may draw from: promises, seed, progress, a population table.
 
-    ``place`` is the number of the step in the recipe.
+    ``place`` is the number of the step in the recipe. ``facts`` is what the step learnt of the whole table before it is given
+    some of its records; None: what it is given is the whole table.
     """
 
     models: tuple[Model, ...] = ()
@@ -92,12 +93,21 @@ class Goal:
     progress: Progress = silent
     population: Dataset | None = None
     place: int = 0
+    facts: Any = None
 
     def stream(self, purpose: str) -> np.random.Generator:
         """The random stream of one purpose of this step: the same step twice in a recipe draws differently."""
+        return self._seed.stream(f"step {self.place}: {purpose}")
+
+    def keyed(self, purpose: str) -> Keyed:
+        """The draws of one purpose of this step for records by their marks."""
+        return self._seed.keyed(f"step {self.place}: {purpose}")
+
+    @property
+    def _seed(self) -> Seed:
         if self.seed is None:
             raise InternalError("this step draws at random, but was given no seed")
-        return self.seed.stream(f"step {self.place}: {purpose}")
+        return self.seed
 
 
 # What an intruder learns from knowing a step and its parameters.
@@ -163,12 +173,34 @@ class Span(StrEnum):
     """How much of a table a step must see at once.
 
     ``cells``: what becomes of a cell depends on that cell and the recipe alone. ``classes``: it decides from the distinct
-    combinations of the columns it reads and how many records have each, and then works on any rows. ``table``: all records.
+    combinations of the columns it reads and how many records have each, and then works on any rows. ``records``: it draws
+    for each record by the record's own key, from facts such as frequencies or variances that it learns of all records first.
+    ``table``: all records.
     """
 
     CELLS = "cells"
     CLASSES = "classes"
+    RECORDS = "records"
     TABLE = "table"
+
+
+class Learner(Protocol):
+    """Learns something of a table that comes in pieces: the same, whatever the pieces and their order."""
+
+    def see(self, rows: Dataset) -> None:
+        """Look at some rows; every row is seen once."""
+        ...
+
+    def learnt(self) -> Any:
+        """What was learnt, once all rows were seen."""
+        ...
+
+
+def learnt_by(learner: Learner, pieces: Iterable[Dataset]) -> Any:
+    """What there is to learn from a table in pieces."""
+    for rows in pieces:
+        learner.see(rows)
+    return learner.learnt()
 
 
 class Plan(Protocol):
@@ -183,8 +215,12 @@ class Plan(Protocol):
 
     @property
     def deals(self) -> bool:
-        """Whether records that are alike in all it looks at part ways, so that all of them must be seen at once."""
+        """Whether records that are alike in all it looks at part ways: then it must learn first who goes where."""
         return False
+
+    def learner(self) -> Learner | None:
+        """Learns which records part ways, and gives the plan that knows it; None: there is nothing to learn."""
+        return None
 
     @property
     def preserved(self) -> tuple[Preserved, ...]:
@@ -260,6 +296,17 @@ class Step(Protocol):
     def span(self) -> Span:
         """How much of the table it must see at once: tables that do not fit into memory are given to it in pieces."""
         return Span.TABLE
+
+    def learner(self, goal: Goal, facts: Any) -> Learner | None:
+        """Learns facts about all records, given those it learnt before; None: it knows enough to draw for any of them."""
+        return None
+
+    def facts(self, dataset: Dataset, goal: Goal) -> Any:
+        """What it knows of the whole table: what it was given, or what it learns from the table at hand."""
+        found = goal.facts
+        while goal.facts is None and (learner := self.learner(goal, found)) is not None:
+            found = learnt_by(learner, [dataset])
+        return found
 
     def reads(self, schema: Schema) -> tuple[str, ...]:
         """The columns that its plan looks at, where it decides from counts."""

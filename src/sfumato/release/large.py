@@ -148,7 +148,9 @@ def _require_counts(table: LazyTable, recipe: Recipe) -> None:
     """Refuse, all at once, what needs the whole table in memory."""
     table.schema.check(table.columns, table.source)
     needs = needed(recipe.meet, table.schema)
-    problems = [f"step {s.name} works on all records at once" for s in recipe.steps if s.span is Span.TABLE]
+    problems = [
+        f"step {s.name} works on all records at once" for s in recipe.steps if s.span in (Span.TABLE, Span.RECORDS)
+    ]
     problems += [
         f"{what} need every record beside its original"
         for what, asked in (

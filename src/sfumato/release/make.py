@@ -23,7 +23,7 @@ from sfumato.core.free_text import refuse_free_text
 from sfumato.core.metric import Measure
 from sfumato.core.pair import Pair, levels_of
 from sfumato.core.progress import Progress, silent
-from sfumato.core.randomness import Seed
+from sfumato.core.randomness import Seed, marked
 from sfumato.core.recipe import Kept, Recipe
 from sfumato.core.schema import Role
 from sfumato.core.step import Goal
@@ -156,13 +156,13 @@ def make_release(
     refuse_free_text(original)
     claimed = {name for step in recipe.steps for name in step.claims}
     before = assess(original.drop(original.schema.direct), recipe.meet, population=population)
-    shared = original.drop(set(original.schema.direct) - claimed)
+    shared = marked(original.drop(set(original.schema.direct) - claimed))
     plans: list[tuple[str, Plan]] = []
     for place, step in enumerate(recipe.steps):
         plan = step.plan(shared, Goal(recipe.meet, seed, progress, population, place))
         shared = step.apply(shared, plan)
         plans.append((step.name, plan))
-    shared = renumbered(shared.drop(shared.schema.direct), seed)
+    shared = renumbered(shared.drop(shared.schema.direct).with_marks(None), seed)
     shared = made_one(shared, form.format, spellings=False)[0].compacted()
     if shuffle:
         shared = shared.take(seed.stream("shuffle").permutation(len(shared)))

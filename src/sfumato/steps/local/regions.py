@@ -12,8 +12,10 @@ import polars as pl
 from sfumato import kernels
 from sfumato.core.classes import ClassTable, Placement, pack_rows
 from sfumato.core.hierarchy import TOP
+from sfumato.core.randomness import Marks
 from sfumato.core.schema import Kind, Missing
-from sfumato.core.step import Plan
+from sfumato.core.step import Learner, Plan, learnt_by
+from sfumato.errors import InternalError
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -25,7 +27,8 @@ if TYPE_CHECKING:
 # Class recodings: the plan of every local method.
 #
 # The classes of a table are cut into *regions*; all records of a region are released with the same cells. Equal records
-# may part ways: a class can be split over several regions, then its rows are dealt out in the order of the table.
+# may part ways: a class can be split over several regions, then its rows are dealt out by their marks (what they say in all
+# columns, see ``core/randomness.py``), so that neither their order nor the pieces they come in matter.
 
 SUPPRESSED = -1
 """The region of records that are dropped."""
@@ -44,7 +47,8 @@ class ClassRecoding(Plan):
     ``losses[column][region]`` is the loss of that cell, 0–1. Columns that no region changes need not be listed.
     ``hidden[column][region]`` says that the cell is suppressed: it is released as missing and matches everything, so
     missing values of the column count as wildcards from then on; cells that are not suppressed keep their values.
-    ``weights`` are the importance of columns in the score; those not named weigh 1.
+    ``weights`` are the importance of columns in the score; those not named weigh 1. ``borders`` say who goes where in classes
+    that are split; None: that is found out when the whole table is released at once.
     """
 
     columns: tuple[str, ...]
@@ -60,6 +64,7 @@ class ClassRecoding(Plan):
     notes: Mapping[str, Any] = dataclasses.field(default_factory=dict)
     hidden: Mapping[str, NDArray[np.bool_]] = dataclasses.field(default_factory=dict)
     weights: Mapping[str, float] = dataclasses.field(default_factory=dict)
+    borders: Borders | None = None
 
     objective = "loss"
 
@@ -97,6 +102,21 @@ class ClassRecoding(Plan):
     def deals(self) -> bool:
         """Whether a class is split."""
         return len(self.regions) > len(self.keys)
+
+    def learner(self) -> Learner | None:
+        """Learns the borders in split classes."""
+        return Dealing(self) if self.deals and self.borders is None else None
+
+    @property
+    def split(self) -> NDArray[np.bool_]:
+        """Which classes are split."""
+        return np.diff(self.starts) > 1
+
+    def classes_of(self, dataset: Dataset) -> NDArray[np.int64]:
+        """The class of every row."""
+        packed, _ = pack_rows(dataset, self.columns, self.placement)
+        found: NDArray[np.int64] = kernels.keys.look_up(self.keys, packed)
+        return found
 
     def describe(self) -> dict[str, Any]:
         """The plan as plain data: no data values."""
@@ -156,7 +176,10 @@ def whole_classes(regions: NDArray[np.int64], records: NDArray[np.int64]) -> dic
 
 def recode_classes(dataset: Dataset, plan: ClassRecoding) -> Dataset:
     """Release a table as a class recoding says."""
-    regions = regions_of_rows(dataset, plan)
+    if plan.deals and dataset.copies is not None:
+        dataset, regions = _parted(dataset, plan)
+    else:
+        regions = regions_of_rows(dataset, plan)
     kept = np.flatnonzero(regions != SUPPRESSED)
     if len(kept) < len(dataset):
         dataset, regions = dataset.take(kept), regions[kept]
@@ -191,17 +214,76 @@ def _blanked(dataset: Dataset, name: str, rows: NDArray[np.bool_]) -> Dataset:
 
 
 def regions_of_rows(dataset: Dataset, plan: ClassRecoding) -> NDArray[np.int64]:
-    """The region of every row; the rows of a split class are dealt out in table order."""
-    packed, _ = pack_rows(dataset, plan.columns, plan.placement)
-    classes = kernels.keys.look_up(plan.keys, packed)
-    if not plan.deals:
-        whole: NDArray[np.int64] = plan.regions[plan.starts[:-1]][classes]
-        return whole
+    """The region of every row; the rows of a split class are dealt out by their marks."""
+    classes = plan.classes_of(dataset)
+    parts = plan.starts[:-1][classes]
+    if plan.deals:
+        borders: Borders = plan.borders or learnt_by(Dealing(plan), [dataset]).borders
+        rows = np.flatnonzero(plan.split[classes])
+        parts[rows] += borders.passed(classes[rows], Marks.of(dataset).taken(rows))
+    return plan.regions[parts]
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Borders:
+    """The marks of the last row of every part of a split class but the last, sorted by class and mark."""
+
+    classes: NDArray[np.int64]
+    keys: NDArray[np.uint64]
+    numbers: NDArray[np.uint64]
+
+    def passed(self, classes: NDArray[np.int64], marks: Marks) -> NDArray[np.int64]:
+        """Per row how many borders of its class lie below its mark: the number of its part."""
+        is_border = np.repeat([0, 1], [len(classes), len(self.classes)])
+        both = [np.concatenate(pair) for pair in ((marks.numbers, self.numbers), (marks.keys, self.keys))]
+        order = np.lexsort((is_border, *both, np.concatenate([classes, self.classes])))
+        below = np.empty(len(order), dtype=np.int64)
+        below[order] = np.cumsum(is_border[order])
+        return below[: len(classes)] - np.searchsorted(self.classes, classes)
+
+
+class Dealing:
+    """Learns the borders of a plan: rows of split classes only are kept, three words each."""
+
+    def __init__(self, plan: ClassRecoding) -> None:
+        self.plan = plan
+        self.seen: list[tuple[NDArray[np.int64], NDArray[np.uint64], NDArray[np.uint64]]] = []
+
+    def see(self, rows: Dataset) -> None:
+        """Note the marks of rows in split classes."""
+        classes = self.plan.classes_of(rows)
+        split = np.flatnonzero(self.plan.split[classes])
+        marks = Marks.of(rows).taken(split)
+        self.seen.append((classes[split], marks.keys, marks.numbers))
+
+    def learnt(self) -> ClassRecoding:
+        """The plan with its borders."""
+        plan = self.plan
+        classes, keys, numbers = (np.concatenate(column) for column in zip(*self.seen, strict=True))
+        order = np.lexsort((numbers, keys, classes))
+        inside = np.repeat(plan.split, np.diff(plan.starts))
+        amounts = plan.amounts[inside]
+        if int(amounts.sum()) != len(order) or (amounts < 1).any():
+            raise InternalError("the rows of split classes are not those that the plan was made for")
+        of = np.repeat(np.arange(len(plan.keys)), np.diff(plan.starts))[inside]
+        inner = np.append(of[1:] == of[:-1], False)  # the last part of a class has no border
+        last = order[np.cumsum(amounts)[inner] - 1]
+        return dataclasses.replace(plan, borders=Borders(of[inner], keys[last], numbers[last]))
+
+
+def _parted(dataset: Dataset, plan: ClassRecoding) -> tuple[Dataset, NDArray[np.int64]]:
+    """Counted combinations cut where a class is split, and their regions.
+
+    Which records part ways is not known from counts: this shows what the release looks like, and every class in its regions.
+    """
+    classes, copies = plan.classes_of(dataset), dataset.copies
     order = np.argsort(classes, kind="stable")
-    dealt = np.repeat(plan.regions, plan.amounts)  # parts are stored class after class, so this is in class order
-    regions = np.empty(len(dataset), dtype=np.int64)
-    regions[order] = dealt
-    return regions
+    ends, parts = np.cumsum(np.asarray(copies)[order]), np.cumsum(plan.amounts)
+    cuts = np.union1d(ends, parts)
+    starts = np.concatenate([[0], cuts[:-1]])
+    rows = order[np.searchsorted(ends, starts, side="right")]
+    made = dataclasses.replace(dataset.take(rows), copies=cuts - starts)
+    return made, plan.regions[np.searchsorted(parts, starts, side="right")]
 
 
 # What a region releases for the values it holds, column by column.

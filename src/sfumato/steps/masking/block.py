@@ -1,18 +1,18 @@
-"""Columns of numbers in canonical order, with the survey's design: what random masking computes on."""
+"""Columns of numbers in an order that depends on what rows say alone, with the survey's design: what random masking computes on."""
 
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Annotated
 
 import numpy as np
 import polars as pl
 from pydantic import AfterValidator, Field
 
-from sfumato.core.design import strata_of, units_of, weights_of
+from sfumato.core.design import marks_by, strata_of, units_of, weights_of
 from sfumato.core.encoding import as_column, numbers_of
-from sfumato.core.randomness import canonical_order, placed_back
+from sfumato.core.randomness import Marks, canonical_order, placed_back
 from sfumato.core.schema import Kind, Role
 from sfumato.errors import ParameterError, SchemaError
 
@@ -27,11 +27,11 @@ LARGEST, SMALLEST = 1e100, 1e-100
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Block:
-    """Numbers by row and column, rows in canonical order; NaN is missing.
+    """Numbers by row and column, rows in an order that depends on what they say alone; NaN is missing.
 
     ``weights`` are the survey weights, 1 without any. ``strata`` numbers the stratum of each row, ``parts`` lists the rows
     of each stratum. ``groups[j]`` says which rows share one draw for column *j*: those of a person or household where the
-    column has one value a person or household, otherwise each row is alone.
+    column has one value a person or household, otherwise each row is alone; ``marks[j]`` is what their draws are keyed by.
     """
 
     names: tuple[str, ...]
@@ -41,19 +41,21 @@ class Block:
     weighted: bool
     strata: NDArray[np.int64]
     groups: tuple[NDArray[np.int64], ...]
+    marks: tuple[Marks, ...]
 
     @property
     def known(self) -> NDArray[np.bool_]:
         """Which cells are not missing."""
         return ~np.isnan(self.values)
 
-    def parts(self) -> list[NDArray[np.int64]]:
-        """The rows of every stratum that has any."""
-        rows = np.argsort(self.strata, kind="stable")
-        return [part for part in np.split(rows, np.cumsum(np.bincount(self.strata))[:-1]) if len(part)]
+    def parts(self, groups: NDArray[np.int64] | None = None) -> list[NDArray[np.int64]]:
+        """The rows of every stratum that has any, or of other groups."""
+        strata = self.strata if groups is None else groups
+        rows = np.argsort(strata, kind="stable")
+        return [part for part in np.split(rows, np.cumsum(np.bincount(strata))[:-1]) if len(part)]
 
     def back(self, column: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Values in canonical order, in the order of the table."""
+        """Values in the order of the block, in the order of the table."""
         return placed_back(column, self.order)
 
 
@@ -62,18 +64,24 @@ def block_of(
     columns: Sequence[str],
     within: Sequence[str] | None = None,
     read: Callable[[Dataset, str], NDArray[np.float64]] = numbers_of,
+    order: NDArray[np.int64] | None = None,
 ) -> Block:
-    """The named columns as a block; ``read`` turns a column into numbers."""
-    order = canonical_order(dataset)
+    """The named columns as a block; ``read`` turns a column into numbers, and rows stand in canonical ``order`` if not said."""
+    order = canonical_order(dataset) if order is None else order
     values = np.stack([computable(read(dataset, name)[order], name) for name in columns], axis=1)
     given = weights_of(dataset)
     if given is not None and not given.sum() > 0:
         raise SchemaError(f"the weights of {dataset.source.name} sum to 0; somebody must count")
     weights = np.ones(len(dataset)) if given is None else given[order]
     strata = strata_of(dataset, within)[0][order]
-    units = units_in_order(dataset, order)
-    groups = tuple(_shared_draws(values[:, j], units) for j in range(len(columns)))
-    return Block(tuple(columns), values, order, weights, given is not None, strata, groups)
+    units = dict(zip(unit_kinds(dataset), units_in_order(dataset, order), strict=True))
+    shared = [_shared_draws(values[:, j], units) for j in range(len(columns))]
+    marks = {kind: marks_by(dataset, kind).taken(order) for kind in {kind for kind, _ in shared}}
+    return Block(
+        tuple(columns), values, order, weights, given is not None, strata,
+        groups=tuple(groups for _, groups in shared),
+        marks=tuple(marks[kind] for kind, _ in shared),
+    )  # fmt: skip
 
 
 def computable(column: NDArray[np.float64], name: str) -> NDArray[np.float64]:
@@ -93,10 +101,15 @@ def column_like(name: str, values: NDArray[np.float64], like: pl.Series, *, whol
 
 
 def units_in_order(dataset: Dataset, order: NDArray[np.int64]) -> list[NDArray[np.int64]]:
-    """Households, then persons: per row in canonical order the number of its unit."""
-    kinds = {dataset.schema[name].unit for name in dataset.schema.columns(Role.UNIT)}
-    found = [units_of(dataset, kind) for kind in ("household", "person") if kind in kinds]
+    """Households, then persons: per row in some order the number of its unit."""
+    found = [units_of(dataset, kind) for kind in unit_kinds(dataset)]
     return [by_appearance(codes[order]) for codes in found if codes is not None]
+
+
+def unit_kinds(dataset: Dataset) -> list[str]:
+    """Which units a table has: households, then persons."""
+    kinds = {dataset.schema[name].unit for name in dataset.schema.columns(Role.UNIT)}
+    return [kind for kind in ("household", "person") if kind in kinds]
 
 
 def by_appearance(codes: NDArray[np.int64]) -> NDArray[np.int64]:
@@ -112,12 +125,12 @@ def by_appearance(codes: NDArray[np.int64]) -> NDArray[np.int64]:
     return rank[inverse]
 
 
-def _shared_draws(column: NDArray[np.float64], units: Sequence[NDArray[np.int64]]) -> NDArray[np.int64]:
-    """The largest units within which a column has one value; rows where there are none."""
-    for groups in units:
+def _shared_draws(column: NDArray[np.float64], units: Mapping[str, NDArray[np.int64]]) -> tuple[str, NDArray[np.int64]]:
+    """The largest units within which a column has one value, and who belongs to them; rows where there are none."""
+    for kind, groups in units.items():
         if groups.max(initial=-1) + 1 < len(groups) and is_constant_within(column, groups):
-            return groups
-    return np.arange(len(column))
+            return kind, groups
+    return "row", np.arange(len(column))
 
 
 def is_constant_within(column: NDArray[np.float64], groups: NDArray[np.int64]) -> bool:

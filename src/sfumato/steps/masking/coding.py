@@ -12,8 +12,9 @@ from pydantic import Field
 from sfumato import kernels
 from sfumato.core.encoding import encode, label, numbers_of
 from sfumato.core.parameters import parameters
+from sfumato.core.randomness import Marks, canonical_order
 from sfumato.core.schema import Attribute, Kind, Schema
-from sfumato.core.step import Account, ColumnStep, Declaration, Effect, Goal, Masked, Preserved
+from sfumato.core.step import Account, ColumnStep, Declaration, Effect, Goal, Masked, Preserved, Span
 from sfumato.errors import ParameterError, SchemaError
 from sfumato.steps.kept import KeptNumbers
 from sfumato.steps.masking.block import (
@@ -348,6 +349,12 @@ class Round(ColumnStep):
     name: ClassVar[str] = "round"
     accounting: ClassVar[Declaration] = Declaration(Effect.DATA_INDEPENDENT, "with method deterministic")
 
+    @property
+    def span(self) -> Span:
+        """Number by number, unless totals are controlled."""
+        spans = {"deterministic": Span.CELLS, "random": Span.RECORDS, "controlled": Span.TABLE}
+        return spans[self.method]
+
     def account(self, schema: Schema) -> Account:
         """A rule for every value by itself, unless totals or coins are shared between records."""
         if self.method != "deterministic":
@@ -357,7 +364,8 @@ class Round(ColumnStep):
     def plan(self, dataset: Dataset, goal: Goal) -> Masked:
         """Round the columns."""
         require_table(dataset, self.name, [*self.columns, *(self.within or ())])
-        block = block_of(dataset, self.columns, self.within)
+        order = canonical_order(dataset) if self.method == "controlled" else Marks.of(dataset).order
+        block = block_of(dataset, self.columns, self.within, order=order)
         below, fractions = _split(block.values, self.base)
         up = self._up(block, fractions, goal)
         rounded_values = _multiples(below + up, self.base)
@@ -420,9 +428,8 @@ def _multiples(counts: Array, base: float) -> Array:
 
 
 def _drawn(block: Block, place: int, fractions: Array, goal: Goal) -> Array:
-    groups = block.groups[place]
-    draws = goal.stream(f"round {block.names[place]}").random(int(groups.max()) + 1)
-    return (draws[groups] < fractions).astype(np.float64)
+    draws = goal.keyed(f"round {block.names[place]}").uniforms(block.marks[place])
+    return (draws < fractions).astype(np.float64)
 
 
 def controlled_ups(fractions: Array, stream: np.random.Generator) -> Array:

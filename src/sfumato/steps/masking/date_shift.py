@@ -9,11 +9,10 @@ import numpy as np
 import polars as pl
 from pydantic import Field
 
-from sfumato.core.design import units_of
+from sfumato.core.design import marks_by, units_of
 from sfumato.core.parameters import parameters
-from sfumato.core.randomness import canonical_order, placed_back
 from sfumato.core.schema import Role
-from sfumato.core.step import ColumnStep, Goal, Masked, Preserved
+from sfumato.core.step import ColumnStep, Goal, Masked, Preserved, Span
 from sfumato.errors import ParameterError, SchemaError
 from sfumato.steps.masking.block import Names, by_appearance, require_table
 
@@ -124,6 +123,11 @@ class ShiftDates(ColumnStep):
 
     name: ClassVar[str] = "shift_dates"
 
+    @property
+    def span(self) -> Span:
+        """Record by record; the draw of a unit is keyed by the unit."""
+        return Span.RECORDS
+
     def __post_init__(self) -> None:
         if self.keep_weekday and self.days < 7:
             raise ParameterError("ShiftDates: keep_weekday moves by whole weeks; days must be 7 at least")
@@ -133,15 +137,13 @@ class ShiftDates(ColumnStep):
     def plan(self, dataset: Dataset, goal: Goal) -> Masked:
         """Draw a shift for every unit."""
         require_table(dataset, self.name, self.columns)
-        order = canonical_order(dataset)
         table, columns = dataset.source.name, [dataset.column(name) for name in self.columns]
-        days = np.stack([days_of(column, table)[order] for column in columns], axis=1)
-        kind, units = _units(self, dataset, order)
+        days = np.stack([days_of(column, table) for column in columns], axis=1)
+        kind, units = _units(self, dataset)
         low, high = self._limits(days, units)
-        shifts = self._drawn(low, high, goal)
-        rows = placed_back(shifts[units].astype(np.float64), order).astype(np.int64)
-        shifted = {column.name: moved(column, table, rows) for column in columns}
-        after = np.stack([days_of(column, table)[order] for column in shifted.values()], axis=1)
+        shifts = self._drawn(low, high, units, goal.keyed("shift dates").uniforms(marks_by(dataset, kind)))
+        shifted = {column.name: moved(column, table, shifts) for column in columns}
+        after = np.stack([days_of(column, table) for column in shifted.values()], axis=1)
         off = _intervals_off(days, after, units)
         kept = [Preserved(f"intervals within a {kind}", tuple(self.columns), True, off)]
         if self.keep_weekday:
@@ -152,7 +154,7 @@ class ShiftDates(ColumnStep):
             preserved=tuple(kept),
             warnings=tuple(self._warnings(kind, dataset)),
             public={"days": self.days, "unit": kind, "weekdays_kept": self.keep_weekday},
-            owner={"units": len(shifts)},
+            owner={"units": len(low)},
         )
 
     def apply(self, dataset: Dataset, plan: Masked) -> Dataset:
@@ -172,8 +174,8 @@ class ShiftDates(ColumnStep):
         high = np.floor(np.minimum(last - greatest, self.days) / size)
         return low.astype(np.int64), high.astype(np.int64)
 
-    def _drawn(self, low: Rows, high: Rows, goal: Goal) -> Rows:
-        """A shift in days for every unit, uniform between its limits but not 0."""
+    def _drawn(self, low: Rows, high: Rows, units: Rows, draws: Array) -> Rows:
+        """A shift in days for every row, uniform between the limits of its unit but not 0; rows of a unit have one draw."""
         has_zero = (low <= 0) & (high >= 0)
         choices = high - low + 1 - has_zero
         stuck = int((choices < 1).sum())
@@ -181,8 +183,8 @@ class ShiftDates(ColumnStep):
             raise SchemaError(
                 f"shift_dates: {stuck:,} unit(s) cannot be moved within the bounds; widen earliest and latest, or raise days"
             )
-        picked = low + np.floor(goal.stream("shift dates").random(len(low)) * choices).astype(np.int64)
-        picked += has_zero & (picked >= 0)
+        picked: Rows = low[units] + np.floor(draws * choices[units]).astype(np.int64)
+        picked += has_zero[units] & (picked >= 0)
         return picked * (7 if self.keep_weekday else 1)
 
     def _warnings(self, kind: str, dataset: Dataset) -> list[str]:
@@ -199,8 +201,8 @@ class ShiftDates(ColumnStep):
         return warnings
 
 
-def _units(step: ShiftDates, dataset: Dataset, order: Rows) -> tuple[str, Rows]:
-    """Whose dates move together, and per row in canonical order the number of its unit."""
+def _units(step: ShiftDates, dataset: Dataset) -> tuple[str, Rows]:
+    """Whose dates move together, and per row the number of its unit."""
     units = None if step.unit == "row" else units_of(dataset, step.unit)
     if units is None and step.unit in ("person", "household"):
         raise SchemaError(
@@ -209,7 +211,7 @@ def _units(step: ShiftDates, dataset: Dataset, order: Rows) -> tuple[str, Rows]:
     if units is None:
         return "row", np.arange(len(dataset))
     kinds = {dataset.schema[name].unit for name in dataset.schema.columns(Role.UNIT)}
-    return step.unit or ("person" if "person" in kinds else "household"), by_appearance(units[order])
+    return step.unit or ("person" if "person" in kinds else "household"), by_appearance(units)
 
 
 def _intervals_off(before: Array, after: Array, units: Rows) -> float:

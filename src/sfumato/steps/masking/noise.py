@@ -12,7 +12,8 @@ from pydantic import Field
 
 from sfumato.core.encoding import numbers_of
 from sfumato.core.parameters import parameters
-from sfumato.core.step import Clue, ColumnStep, Goal, Masked, NoiseAdded, Preserved
+from sfumato.core.randomness import Marks
+from sfumato.core.step import Clue, ColumnStep, Goal, Learner, Masked, NoiseAdded, Preserved, Span
 from sfumato.errors import ParameterError, SchemaError
 from sfumato.steps.kept import KeptNumbers
 from sfumato.steps.masking.block import (
@@ -20,6 +21,7 @@ from sfumato.steps.masking.block import (
     Names,
     block_of,
     column_like,
+    computable,
     correlation_of,
     is_category,
     numbers_or_ranks,
@@ -28,7 +30,14 @@ from sfumato.steps.masking.block import (
     values_at,
     varies,
 )
-from sfumato.steps.masking.normal_noise import BlockNoise, Sullivan, large_enough, standard_normals
+from sfumato.steps.masking.normal_noise import (
+    BlockNoise,
+    CovarianceLearner,
+    MeansLearner,
+    Moments,
+    Sullivan,
+    standard_normals,
+)
 
 if TYPE_CHECKING:
     import polars as pl
@@ -246,6 +255,12 @@ class AddNoise(ColumnStep):
 
     name: ClassVar[str] = "add_noise"
 
+    @property
+    def span(self) -> Span:
+        """Record by record, unless ranks, quantiles, the mean of the noise or sums are needed."""
+        alone = self.method in ("uncorrelated", "correlated", "multiplicative") and not self.keep_sums
+        return Span.RECORDS if alone else Span.TABLE
+
     def __post_init__(self) -> None:
         require_only_with("AddNoise", "quantile", self.quantile, ("outliers",), self.method)
         require_only_with("AddNoise", "redraw", self.redraw, ("sullivan",), self.method)
@@ -262,11 +277,24 @@ class AddNoise(ColumnStep):
     def plan(self, dataset: Dataset, goal: Goal) -> Masked:
         """Draw the noise and add it."""
         require_table(dataset, self.name, [*self.columns, *(self.within or ())])
-        if len(dataset) < 2:
+        if len(dataset) < 2 and goal.facts is None:
             raise SchemaError("add_noise: one row has no variance to measure noise by; there must be two at least")
-        sullivan = self.method == "sullivan"
-        block = block_of(dataset, self.columns, self.within, numbers_or_ranks if sullivan else numbers_of)
-        return _Adding(self, dataset, goal, block).plan()
+        moments: Moments = self.facts(dataset, goal)
+        return _Adding(self, dataset, goal, self._block(dataset), moments).plan()
+
+    def _block(self, dataset: Dataset) -> Block:
+        return block_of(dataset, self.columns, self.within, self._read, Marks.of(dataset).order)
+
+    def _read(self, dataset: Dataset, name: str) -> Array:
+        return computable((numbers_or_ranks if self.method == "sullivan" else numbers_of)(dataset, name), name)
+
+    def learner(self, goal: Goal, facts: Any) -> Learner | None:
+        """Means of the strata first, and then the covariances."""
+        if facts is None:
+            return MeansLearner(self.columns, self.within, max(3, len(self.columns) + 1), self._read)
+        if facts.covariance is None and self.method not in ("multiplicative", "sullivan"):
+            return CovarianceLearner(self.columns, self.within, facts, self._read)
+        return None
 
     def apply(self, dataset: Dataset, plan: Masked) -> Dataset:
         """Release the numbers with noise."""
@@ -276,14 +304,21 @@ class AddNoise(ColumnStep):
 class _Adding:
     """One run of the step."""
 
-    def __init__(self, step: AddNoise, dataset: Dataset, goal: Goal, block: Block) -> None:
+    def __init__(self, step: AddNoise, dataset: Dataset, goal: Goal, block: Block, moments: Moments) -> None:
+        self.moments = moments
         self.step, self.dataset, self.goal, self.block = step, dataset, goal, block
         self.categories = [step.method == "sullivan" and is_category(dataset, name) for name in step.columns]
         self.settling = Settling(step.keep_integers, step.keep_zeros, step.lower, step.upper, step.keep_sums)
         self.normals = standard_normals(block, goal, "add_noise")
-        self.parts, self.pooled = large_enough(block.parts(), max(3, len(step.columns) + 1))
+        groups = moments.of_rows(dataset, step.within)[block.order]
+        self.parts, self.pooled = block.parts(groups), moments.pooled
+        self.covariances = {int(rows[0]): self._covariance(int(groups[rows[0]])) for rows in self.parts}
         self.owner: dict[str, Any] = {}
         self.mended = self.clipped = 0
+
+    def _covariance(self, group: int) -> Array:
+        found = self.moments.covariance
+        return np.zeros((0, 0)) if found is None else found[group]
 
     def plan(self) -> Masked:
         """The masked columns and what is to be said of them."""
@@ -309,7 +344,7 @@ class _Adding:
             self.owner = {"redrawn": way.redrawn, "still_near": way.left, "correlations_off_by": way.gap}
             self.mended = way.mended
             return noisy
-        noise = BlockNoise(self.block, self.normals, step.alpha)
+        noise = BlockNoise(self.block, self.normals, step.alpha, self.covariances)
         for rows in self.parts:
             if step.method == "outliers":
                 noisy[rows] = noise.outliers(rows, 0.95 if step.quantile is None else step.quantile)
@@ -324,8 +359,7 @@ class _Adding:
             return noisy
         settled, block = noisy.copy(), self.block
         for j in np.flatnonzero(~np.array(self.categories)):
-            originals = block.values[block.known[:, j], j]
-            whole = bool((originals == np.rint(originals)).all())
+            whole = bool(self.moments.whole[j])
             alone = int(block.groups[j].max()) + 1 == len(settled)
             for rows in self.parts:
                 settled[rows, j] = self.settling.settled(

@@ -3,29 +3,156 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from sfumato.core.design import Stratum, in_order, labelled_strata, weights_of
+from sfumato.formulas.exact_sums import exact_sums
 from sfumato.steps.masking.block import Block, correlation_of, covariance_of, means_of, root_of, semidefinite
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from sfumato.core.dataset import Dataset
     from sfumato.core.step import Goal
 
 if TYPE_CHECKING:
+    Reader = Callable[[Dataset, str], NDArray[np.float64]]
     Array = NDArray[np.float64]
     Rows = NDArray[np.int64]
 
 
 def standard_normals(block: Block, goal: Goal, purpose: str) -> Array:
-    """Standard normal draws by row and column, the same for rows that share a draw; each column has its own stream."""
-    normals = np.empty_like(block.values)
-    for j, (name, groups) in enumerate(zip(block.names, block.groups, strict=True)):
-        draws = goal.stream(f"{purpose} {name}").standard_normal(int(groups.max()) + 1)
-        normals[:, j] = draws[groups]
-    return normals
+    """Standard normal draws by row and column, the same for rows that share a draw; each column has its own draws."""
+    pairs = zip(block.names, block.marks, strict=True)
+    return np.stack([goal.keyed(f"{purpose} {name}").normals(marks) for name, marks in pairs], axis=1)
+
+
+# Moments of a table that comes in pieces: exact sums, so that neither the pieces nor their order change a digit.
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Moments:
+    """What noise must know of all records.
+
+    ``groups`` numbers the strata, those put together alike; ``pooled`` counts these. ``means`` are by group and column,
+    ``flat`` says where a column does not vary, ``whole`` which columns hold whole numbers only. ``covariance`` is by group.
+    """
+
+    groups: Mapping[Stratum, int]
+    pooled: int
+    means: Array
+    flat: NDArray[np.bool_]
+    whole: NDArray[np.bool_]
+    covariance: Array | None = None
+
+    def of_rows(self, dataset: Dataset, within: Sequence[str] | None) -> Rows:
+        """The group of every row."""
+        codes, labels = labelled_strata(dataset, within)
+        return np.array([self.groups[label] for label in labels], dtype=np.int64)[codes]
+
+
+class _Stratum:
+    """What is summed of one stratum: its rows, and per column weights, weighted values, the least and the greatest."""
+
+    def __init__(self, columns: int) -> None:
+        self.rows = 0
+        self.weight, self.total = [0] * columns, [0] * columns
+        self.least, self.most = np.full(columns, np.inf), np.full(columns, -np.inf)
+
+    def join(self, other: _Stratum) -> _Stratum:
+        """Both together."""
+        self.rows += other.rows
+        self.weight = [a + b for a, b in zip(self.weight, other.weight, strict=True)]
+        self.total = [a + b for a, b in zip(self.total, other.total, strict=True)]
+        self.least, self.most = np.minimum(self.least, other.least), np.maximum(self.most, other.most)
+        return self
+
+
+class MeansLearner:
+    """Means of every stratum, and which strata are put together because they have too few rows."""
+
+    def __init__(self, columns: Sequence[str], within: Sequence[str] | None, least: int, read: Reader) -> None:
+        self.columns, self.within, self.least, self.read = columns, within, least, read
+        self.strata: dict[Stratum, _Stratum] = {}
+        self.whole = np.ones(len(columns), dtype=np.bool_)
+
+    def see(self, rows: Dataset) -> None:
+        """Add some rows."""
+        codes, labels = labelled_strata(rows, self.within)
+        fresh = [_Stratum(len(self.columns)) for _ in labels]
+        for stratum, count in zip(fresh, np.bincount(codes, minlength=len(labels)).tolist(), strict=True):
+            stratum.rows = count
+        given = weights_of(rows)
+        weights = np.ones(len(rows)) if given is None else given
+        for j, name in enumerate(self.columns):
+            values = self.read(rows, name)
+            known = np.flatnonzero(~np.isnan(values))
+            self.whole[j] &= bool((values[known] == np.rint(values[known])).all())
+            self._add(fresh, j, values[known], weights[known], codes[known])
+        for label, stratum in zip(labels, fresh, strict=True):
+            self.strata[label] = self.strata[label].join(stratum) if label in self.strata else stratum
+
+    @staticmethod
+    def _add(strata: list[_Stratum], place: int, values: Array, weights: Array, codes: Rows) -> None:
+        totals = exact_sums(values * weights, codes, len(strata))
+        masses = exact_sums(weights, codes, len(strata))
+        least, most = np.full(len(strata), np.inf), np.full(len(strata), -np.inf)
+        np.minimum.at(least, codes, values)
+        np.maximum.at(most, codes, values)
+        for s, stratum in enumerate(strata):
+            stratum.total[place], stratum.weight[place] = totals[s], masses[s]
+            stratum.least[place], stratum.most[place] = least[s], most[s]
+
+    def learnt(self) -> Moments:
+        """The means, by groups of strata."""
+        groups, pooled = large_enough({label: s.rows for label, s in self.strata.items()}, self.least)
+        together: dict[int, _Stratum] = {}
+        for label in in_order(self.strata):
+            known = together.setdefault(groups[label], _Stratum(len(self.columns)))
+            known.join(self.strata[label])
+        found = [together[g] for g in sorted(together)]
+        means = [
+            [t / w if w else 0.0 for t, w in zip(each.total, each.weight, strict=True)] for each in found
+        ]  # whole numbers of the same unit: their ratio is rounded once
+        flat = np.array([~(each.least < each.most) for each in found])
+        return Moments(groups, pooled, np.array(means), flat, self.whole)
+
+
+class CovarianceLearner:
+    """Weighted covariances of every group over the pairs that are known, once the means are."""
+
+    def __init__(self, columns: Sequence[str], within: Sequence[str] | None, moments: Moments, read: Reader) -> None:
+        self.columns, self.within, self.moments, self.read = columns, within, moments, read
+        size = (len(moments.means), len(columns), len(columns))
+        self.products, self.masses = np.zeros(size, dtype=object), np.zeros(size, dtype=object)
+        self.counts = np.zeros(size, dtype=np.int64)
+
+    def see(self, rows: Dataset) -> None:
+        """Add some rows."""
+        groups, count = self.moments.of_rows(rows, self.within), len(self.moments.means)
+        given = weights_of(rows)
+        weights = np.ones(len(rows)) if given is None else given
+        centred = [self.read(rows, n) - self.moments.means[groups, j] for j, n in enumerate(self.columns)]
+        for j, left in enumerate(centred):
+            for k, right in enumerate(centred[: j + 1]):
+                both = np.flatnonzero(~np.isnan(left) & ~np.isnan(right))
+                at = groups[both]
+                self.products[:, j, k] += exact_sums(weights[both] * (left[both] * right[both]), at, count)
+                self.masses[:, j, k] += exact_sums(weights[both], at, count)
+                self.counts[:, j, k] += np.bincount(at, minlength=count)
+
+    def learnt(self) -> Moments:
+        """The covariances as :func:`sfumato.steps.masking.block.covariance_of` defines them."""
+        size = self.products.shape
+        found = np.zeros(size)
+        for g, j, k in np.argwhere(self.counts > 1).tolist():
+            count, mass = int(self.counts[g, j, k]), self.masses[g, j, k]
+            if mass > 0 and not self.moments.flat[g, [j, k]].any():
+                found[g, j, k] = found[g, k, j] = self.products[g, j, k] / mass * count / (count - 1)
+        return dataclasses.replace(self.moments, covariance=found)
 
 
 def coarse_first(block: Block) -> list[int]:
@@ -44,38 +171,44 @@ def with_covariance(normals: Array, covariance: Array, coarse: list[int]) -> Arr
     return shaped
 
 
-def large_enough(parts: list[Rows], least: int) -> tuple[list[Rows], int]:
-    """Strata with fewer than ``least`` rows put together, and how many there were.
+def large_enough(sizes: Mapping[Stratum, int], least: int) -> tuple[dict[Stratum, int], int]:
+    """A number for every stratum, the same for those with fewer than ``least`` rows, and how many of these there are.
 
-    What is still too small after that joins the smallest of the others.
+    What is still too small after they were put together joins the smallest of the others.
+
+    >>> large_enough({("a",): 9, ("b",): 1, ("c",): 2}, 3)
+    ({('a',): 0, ('b',): 1, ('c',): 1}, 2)
     """
-    small = [rows for rows in parts if len(rows) < least]
-    large = sorted((rows for rows in parts if len(rows) >= least), key=lambda rows: (len(rows), int(rows[0])))
-    if not small:
-        return parts, 0
-    pool = np.concatenate(small)
-    if len(pool) < least and large:
-        pool = np.concatenate([pool, large.pop(0)])
-    return [*large, np.sort(pool)], len(small)
+    names = in_order(sizes)
+    small = [name for name in names if sizes[name] < least]
+    large = sorted((name for name in names if sizes[name] >= least), key=lambda name: sizes[name])
+    few = len(small)
+    if small and sum(sizes[name] for name in small) < least and large:
+        small.append(large.pop(0))
+    numbers = {name: g for g, name in enumerate(name for name in names if name not in set(small))}
+    return {name: numbers.get(name, len(numbers)) for name in names}, few
 
 
 class BlockNoise:
-    """Noise of one kind for the strata of a block; ``mended`` counts those whose covariance could not be drawn from."""
+    """Noise of one kind for the strata of a block; ``mended`` counts those whose covariance could not be drawn from.
 
-    def __init__(self, block: Block, normals: Array, alpha: float) -> None:
-        self.block, self.normals, self.alpha = block, normals, alpha
+    ``covariances`` holds that of each stratum under the first of its rows.
+    """
+
+    def __init__(self, block: Block, normals: Array, alpha: float, covariances: Mapping[int, Array]) -> None:
+        self.block, self.normals, self.alpha, self.covariances = block, normals, alpha, covariances
         self.coarse = coarse_first(block)
         self.mended = 0
 
     def covariance(self, rows: Rows) -> Array:
         """The covariance of a stratum, mended where gaps spoiled it."""
-        covariance, mended = semidefinite(covariance_of(self.block.values[rows], self.block.weights[rows]))
+        covariance, mended = semidefinite(self.covariances[int(rows[0])])
         self.mended += mended
         return covariance
 
     def uncorrelated(self, rows: Rows) -> Array:
         """Values x + e with independent e of variance αS_jj."""
-        spread = np.sqrt(self.alpha * np.diag(covariance_of(self.block.values[rows], self.block.weights[rows])))
+        spread = np.sqrt(self.alpha * np.diag(self.covariances[int(rows[0])]))
         return self.block.values[rows] + self.normals[rows] * spread
 
     def correlated(self, rows: Rows) -> Array:
@@ -230,10 +363,8 @@ class Sullivan:
         self.gap = 0.0
 
     def _ties(self) -> Array:
-        draws = np.empty_like(self.block.values)
-        for j, (name, groups) in enumerate(zip(self.block.names, self.block.groups, strict=True)):
-            draws[:, j] = self.goal.stream(f"ties of {name}").random(int(groups.max()) + 1)[groups]
-        return draws
+        pairs = zip(self.block.names, self.block.marks, strict=True)
+        return np.stack([self.goal.keyed(f"ties of {name}").uniforms(marks) for name, marks in pairs], axis=1)
 
     def masked(self, rows: Rows) -> Array:
         """One stratum with noise."""
@@ -293,13 +424,10 @@ class Sullivan:
     def _redraw(self, rows: Rows, near: Rows, turn: int) -> None:
         """New draws for the groups that have a record among the near ones."""
         for j, (name, groups) in enumerate(zip(self.block.names, self.block.groups, strict=True)):
-            fresh = self.goal.stream(f"round {turn} of {name} from {int(rows[0])}").standard_normal(
-                int(groups.max()) + 1
-            )
-            again = np.zeros(len(fresh), dtype=np.bool_)
+            again = np.zeros(int(groups.max()) + 1, dtype=np.bool_)
             again[groups[near]] = True
             hit = rows[again[groups[rows]]]
-            self.normals[hit, j] = fresh[groups[hit]]
+            self.normals[hit, j] = self.goal.keyed(f"redraw {name}").normals(self.block.marks[j].taken(hit), turn)
 
     def _threshold(self, columns: int) -> float:
         from scipy.special import chdtri

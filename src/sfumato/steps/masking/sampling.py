@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 
 import numpy as np
 import polars as pl
 from pydantic import Field
 
-from sfumato.core.design import strata_of, units_of, weights_of
+from sfumato.core.design import Stratum, in_order, labelled_strata, marks_by, strata_of, units_of, weights_of
 from sfumato.core.encoding import numbers_of
 from sfumato.core.parameters import parameters
-from sfumato.core.randomness import canonical_order
+from sfumato.core.randomness import Keyed, Marks, canonical_order
 from sfumato.core.schema import Attribute, Kind, Role, Schema
-from sfumato.core.step import Goal, Masked, Preserved, Step
+from sfumato.core.step import Goal, Learner, Masked, Preserved, Span, Step
 from sfumato.errors import ParameterError, SchemaError
 from sfumato.steps.masking.block import LARGEST, SMALLEST, Names, by_appearance, means_of, require_table, varies
 
@@ -127,6 +127,44 @@ class Sample(Step):
 
     name: ClassVar[str] = "sample"
 
+    @property
+    def span(self) -> Span:
+        """Row by row, unless rows are sorted first, or whole units are asked for."""
+        return Span.RECORDS if self.method != "systematic" and self.unit in (None, "row") else Span.TABLE
+
+    def learner(self, goal: Goal, facts: Any) -> Learner | None:
+        """How many rows the strata have, and then which words are drawn."""
+        if facts is None:
+            return _Counting(self)
+        return _Smallest(self, goal.keyed("sample"), facts) if facts.limits is None else None
+
+    def strata(self, schema: Schema) -> Sequence[str]:
+        """The columns that make its strata."""
+        if self.method == "simple":
+            return ()
+        found = schema.columns(Role.STRATUM) if self.within is None else self.within
+        if not found and self.method == "stratified":
+            raise SchemaError(
+                "sample: stratified needs strata; give columns the role stratum or name them under within"
+            )
+        return found
+
+    def taken(self, count: int, kind: str) -> int:
+        """How many units are drawn of so many."""
+        share = USUAL if self.fraction is None else self.fraction
+        taken = max(1, round(share * count)) if self.size is None else self.size
+        if taken > count:
+            raise ParameterError(f"Sample: {taken:,} {kind}s are asked for, the table has {count:,}; lower the size")
+        return taken
+
+    def shares(self, taken: int, sizes: Counts, kind: str) -> Counts:
+        """How many units are drawn of each stratum."""
+        if len(sizes) > taken:
+            raise ParameterError(
+                f"Sample: {taken:,} {kind}s cannot cover {len(sizes):,} strata; take more, or systematic"
+            )
+        return allocated(taken, sizes, equal=self.allocation == "equal")
+
     def __post_init__(self) -> None:
         if self.fraction is not None and self.size is not None:
             raise ParameterError("Sample: give either fraction or size, not both")
@@ -145,7 +183,12 @@ class Sample(Step):
         weights = np.where(drawn.chances > 0, 1 / np.where(drawn.chances > 0, drawn.chances, 1.0), 0.0)
         weights = weights if old is None else weights * old
         share = drawn.taken / drawn.units
-        facts = {"fraction": share, "method": self.method, "unit": drawn.kind, "rows": len(rows)}
+        facts = {
+            "fraction": share,
+            "method": self.method,
+            "unit": drawn.kind,
+            "rows": drawn.taken if drawn.kind == "row" else len(rows),
+        }
         return Masked(
             actions=dict(self._actions(dataset)),
             columns=self._weight_column(dataset, weights),
@@ -207,40 +250,106 @@ class _Drawn:
     @property
     def uneven(self) -> bool:
         drawn = self.chances[self.chances > 0]
-        return bool(drawn.max() - drawn.min() > 0.02 * drawn.max())
+        return len(drawn) > 0 and bool(drawn.max() - drawn.min() > 0.02 * drawn.max())
 
 
 def _draw(step: Sample, dataset: Dataset, goal: Goal) -> _Drawn:
-    order = canonical_order(dataset)
     kind, codes = _units(step, dataset)
+    if kind == "row" and step.method != "systematic":
+        return _draw_rows(step, dataset, goal)
+    order = canonical_order(dataset) if step.method == "systematic" else np.arange(len(dataset))
     units = by_appearance(codes[order])
     count = int(units.max()) + 1
-    share = USUAL if step.fraction is None else step.fraction
-    taken = max(1, round(share * count)) if step.size is None else step.size
-    if taken > count:
-        raise ParameterError(f"Sample: {taken:,} {kind}s are asked for, the table has {count:,}; lower the size")
+    taken = step.taken(count, kind)
     strata = np.zeros(count, dtype=np.int64)
     if step.method != "simple":
         strata = _stratum_of_units(step, dataset, order, units, count, kind)
-    stream = goal.stream("sample")
     if step.method == "systematic":
         sequence = np.argsort(strata, kind="stable")
-        picked = sequence[np.floor((stream.random() + np.arange(taken)) * count / taken).astype(np.int64)]
+        start = goal.stream("sample").random()
+        picked = sequence[np.floor((start + np.arange(taken)) * count / taken).astype(np.int64)]
         chances = np.full(count, taken / count)
     else:
         sizes = np.bincount(strata)
-        if len(sizes) > taken:
-            raise ParameterError(
-                f"Sample: {taken:,} {kind}s cannot cover {len(sizes):,} strata; take more, or systematic"
-            )
-        each = allocated(taken, sizes, equal=step.allocation == "equal")
-        picked = _first_of_each(np.lexsort((stream.random(count), strata)), sizes, each)
+        each = step.shares(taken, sizes, kind)
+        words = np.empty(count, dtype=np.uint64)
+        words[units] = goal.keyed("sample").words(marks_by(dataset, kind))
+        picked = _first_of_each(np.lexsort((words, strata)), sizes, each)
         chances = (each / sizes)[strata]
     found = np.zeros(count)
     found[picked] = chances[picked]
     per_row = np.empty(len(dataset))
     per_row[order] = found[units]
     return _Drawn(per_row, kind, count, taken, int(strata.max()) + 1)
+
+
+# Rows drawn one by one: those with the smallest words of their stratum.
+
+
+@dataclasses.dataclass(frozen=True)
+class Quotas:
+    """Per stratum how many rows it has, how many are drawn, and the greatest word of one that is drawn."""
+
+    sizes: Mapping[Stratum, int]
+    each: Mapping[Stratum, int]
+    limits: Mapping[Stratum, int] | None = None
+
+
+class _Counting:
+    """Counts the rows of every stratum, and shares out how many are drawn."""
+
+    def __init__(self, step: Sample) -> None:
+        self.step, self.sizes = step, dict[Stratum, int]()
+
+    def see(self, rows: Dataset) -> None:
+        """Count some rows."""
+        codes, names = labelled_strata(rows, self.step.strata(rows.schema))
+        for name, count in zip(names, np.bincount(codes, minlength=len(names)).tolist(), strict=True):
+            self.sizes[name] = self.sizes.get(name, 0) + count
+
+    def learnt(self) -> Quotas:
+        """How many of each stratum."""
+        names = in_order(self.sizes)
+        sizes = np.array([self.sizes[name] for name in names], dtype=np.int64)
+        each = self.step.shares(self.step.taken(int(sizes.sum()), "row"), sizes, "row")
+        return Quotas(self.sizes, dict(zip(names, each.tolist(), strict=True)))
+
+
+class _Smallest:
+    """Finds the greatest word that is drawn in every stratum; at most twice as many words as rows drawn are kept."""
+
+    def __init__(self, step: Sample, draws: Keyed, quotas: Quotas) -> None:
+        self.step, self.draws, self.quotas = step, draws, quotas
+        self.kept = {name: np.zeros(0, dtype=np.uint64) for name in quotas.sizes}
+
+    def see(self, rows: Dataset) -> None:
+        """Look at the words of some rows."""
+        codes, names = labelled_strata(rows, self.step.strata(rows.schema))
+        words = self.draws.words(Marks.of(rows))
+        order = np.argsort(codes, kind="stable")
+        parts = np.split(words[order], np.cumsum(np.bincount(codes, minlength=len(names)))[:-1])
+        for name, part in zip(names, parts, strict=True):
+            both, most = np.concatenate([self.kept[name], part]), self.quotas.each[name]
+            self.kept[name] = np.partition(both, most - 1)[:most] if len(both) > most else both
+
+    def learnt(self) -> Quotas:
+        """The quotas with the greatest word of each stratum."""
+        return dataclasses.replace(self.quotas, limits={name: int(words.max()) for name, words in self.kept.items()})
+
+
+def _draw_rows(step: Sample, dataset: Dataset, goal: Goal) -> _Drawn:
+    """Rows whose word is not above that of the last one drawn in their stratum.
+
+    Two rows of a stratum share a word of 64 bits with a chance of about n²/2⁶⁵; only then one more than asked for may be drawn.
+    """
+    quotas: Quotas = step.facts(dataset, goal)
+    limits = quotas.limits or {}
+    codes, names = labelled_strata(dataset, step.strata(dataset.schema))
+    most = np.array([limits[name] for name in names], dtype=np.uint64)
+    chances = np.array([quotas.each[name] / quotas.sizes[name] for name in names])
+    drawn = goal.keyed("sample").words(Marks.of(dataset)) <= most[codes]
+    total, taken = sum(quotas.sizes.values()), sum(quotas.each.values())
+    return _Drawn(np.where(drawn, chances[codes], 0.0), "row", total, taken, len(quotas.sizes))
 
 
 def _first_of_each(sequence: Rows, sizes: Rows, each: Rows) -> Rows:
@@ -261,9 +370,7 @@ def _units(step: Sample, dataset: Dataset) -> tuple[str, Rows]:
 
 
 def _stratum_of_units(step: Sample, dataset: Dataset, order: Rows, units: Rows, count: int, kind: str) -> Rows:
-    if step.method == "stratified" and step.within is None and not dataset.schema.columns(Role.STRATUM):
-        raise SchemaError("sample: stratified needs strata; give columns the role stratum or name them under within")
-    rows = strata_of(dataset, step.within)[0][order]
+    rows = strata_of(dataset, step.strata(dataset.schema))[0][order]
     found = np.empty(count, dtype=np.int64)
     found[units] = rows
     torn = len(np.unique(units[found[units] != rows]))

@@ -76,6 +76,11 @@ def carriers_of(dataset: Dataset, names: Sequence[str], *more: NDArray[np.int64]
     return Carriers(order, of, "row")
 
 
+def carrier_of(dataset: Dataset, names: Sequence[str], *more: NDArray[np.int64]) -> str:
+    """The largest unit within which some columns, and more that are encoded, are constant: household, person or row."""
+    return carriers_of(dataset, names, *more).unit if dataset.schema.columns(Role.UNIT) else "row"
+
+
 def carriers_by(dataset: Dataset, units: NDArray[np.int64], unit: str) -> Carriers:
     """Units in the order in which they first occur in canonical order, so that the names they have decide little."""
     order = canonical_order(dataset)
@@ -151,9 +156,14 @@ def combined(codes: Sequence[Codes]) -> Codes:
 
 def strata_apart(dataset: Dataset, within: Sequence[str] | None, columns: Sequence[str]) -> tuple[Codes, int]:
     """The strata of a step: as said, or the columns with that role, without those that the step itself changes."""
-    if within is None:
-        within = [name for name in dataset.schema.columns(Role.STRATUM) if name not in columns]
-    return strata_of(dataset, within)
+    return strata_of(dataset, within_apart(dataset, within, columns))
+
+
+def within_apart(dataset: Dataset, within: Sequence[str] | None, columns: Sequence[str]) -> Sequence[str]:
+    """The columns that make the strata of a step."""
+    if within is not None:
+        return within
+    return [name for name in dataset.schema.columns(Role.STRATUM) if name not in columns]
 
 
 def members_of(groups: Codes, count: int) -> list[Codes]:

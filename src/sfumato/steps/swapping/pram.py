@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 
 import numpy as np
@@ -12,11 +12,12 @@ import polars as pl
 from pydantic import Field, ValidationError, ValidatorFunctionWrapHandler, WrapValidator
 
 from sfumato import kernels
-from sfumato.core.design import units_of, weights_of
+from sfumato.core.design import Stratum, in_order, labelled_strata, marks_by, units_of, weights_of
 from sfumato.core.encoding import label
 from sfumato.core.parameters import parameters
-from sfumato.core.step import Clue, ColumnStep, Goal, Masked, Preserved, Randomised, Transition
+from sfumato.core.step import Clue, ColumnStep, Goal, Learner, Masked, Preserved, Randomised, Span, Transition
 from sfumato.errors import ParameterError, SchemaError
+from sfumato.formulas.exact_sums import exact_sums, rounded
 from sfumato.formulas.transition import (
     checked_matrix,
     direct_invariant,
@@ -25,16 +26,15 @@ from sfumato.formulas.transition import (
     uniform_matrix,
 )
 from sfumato.steps.swapping.ground import (
-    Carriers,
     Columns,
     Within,
-    carriers_of,
+    carrier_of,
     codes_of,
     combined,
     members_of,
     require_apart,
     require_columns,
-    strata_apart,
+    within_apart,
 )
 
 if TYPE_CHECKING:
@@ -97,55 +97,35 @@ class Chance:
             return first
         return two_stage_invariant(first, shares, 1.0 if self.alpha is None else self.alpha)
 
-    def transitions(
-        self, answers: Answers, strata: tuple[Codes, int], weights: Floats | None, given: Floats | None
-    ) -> list[tuple[Codes, AnswerMatrix]]:
-        """Per stratum the codes of its answers and their matrix; made ones are for the answers that occur in the stratum."""
-        transitions, size = [], len(answers.labels)
-        present = np.flatnonzero(answers.codes >= 0)
-        for s, members in enumerate(members_of(strata[0][present], strata[1])):
-            if not len(members):
-                continue
-            rows = present[members]
-            counts = np.bincount(answers.codes[rows], minlength=size)
-            occurring = np.flatnonzero(counts) if given is None else np.arange(size)
-            shares = _shares(answers.codes[rows], None if weights is None else weights[rows], size)[occurring]
-            labels = tuple(answers.labels[i] for i in occurring.tolist())
-            transitions.append((occurring, AnswerMatrix(answers.columns, s, labels, self.matrix(shares, given))))
-        return transitions
+    def made(self, told: Told, stratum: Stratum, given: Floats | None) -> Floats:
+        """The matrix of a stratum: for the answers that occur in it, or for all that a given one knows."""
+        counts, masses = told.strata[stratum]
+        occurring = np.flatnonzero(counts) if given is None else np.arange(len(told.labels))
+        return self.matrix(_shares(counts, masses)[occurring], given)
 
 
-def _shares(codes: Codes, weights: Floats | None, size: int) -> Floats:
+def _shares(counts: Codes, masses: Floats | None) -> Floats:
     """Shares of answers, weighted where the weights are not all zero; an answer that occurs has some share."""
-    counts = np.bincount(codes, minlength=size)
-    if weights is None or not weights.sum():
+    if masses is None or not masses.sum():
         return np.asarray(counts / counts.sum(), dtype=np.float64)
-    totals = np.bincount(codes, weights, size)
-    totals = np.where(counts > 0, np.maximum(totals, 1e-12 * totals.sum()), 0.0)
+    totals = np.where(counts > 0, np.maximum(masses, 1e-12 * masses.sum()), 0.0)
     return np.asarray(totals / totals.sum(), dtype=np.float64)
 
 
-def drawn(
-    answers: Answers,
-    carriers: Carriers,
-    strata: Codes,
-    chosen: list[tuple[Codes, AnswerMatrix]],
-    stream: np.random.Generator,
-) -> Codes:
-    """Per row the answer that is released: drawn once for each carrier, by the matrix of its stratum."""
-    own, places = answers.codes[carriers.rows], strata[carriers.rows]
-    uniforms = stream.random(len(carriers))
-    released = own.copy()
-    groups = members_of(places, int(strata.max(initial=0)) + 1)
+def drawn(answers: Answers, strata: Codes, chosen: list[tuple[Codes, AnswerMatrix]], uniforms: Floats) -> Codes:
+    """Per row the answer that is released: drawn by the matrix of its stratum."""
+    released = answers.codes.copy()
+    groups = members_of(strata, int(strata.max(initial=0)) + 1)
     for occurring, transition in chosen:
         members = groups[transition.stratum]
-        members = members[own[members] >= 0]
+        members = members[answers.codes[members] >= 0]
         number = np.zeros(len(answers.labels), dtype=np.int64)
         number[occurring] = np.arange(len(occurring))
         sums = np.cumsum(transition.matrix, axis=1)
-        codes = kernels.swapping.draw_codes(number[own[members]], sums / sums[:, -1:], uniforms[members])
-        released[members] = occurring[codes]
-    return released[carriers.of]
+        own = number[answers.codes[members]]
+        found = kernels.swapping.draw_codes(own, sums / sums[:, -1:], uniforms[members])
+        released[members] = occurring[found]
+    return released
 
 
 def epsilon_of(chosen: list[tuple[Codes, AnswerMatrix]]) -> float:
@@ -170,13 +150,13 @@ Labels = tuple[str, ...]
 class Answers:
     """Per row the code of its answer (−1: missing, stays so), and per code the labels of its columns.
 
-    ``holders`` is a row that has the answer, or −1 where none has.
+    ``pool`` holds, per column, the value of every code.
     """
 
     columns: tuple[str, ...]
     codes: Codes
     labels: tuple[Labels, ...]
-    holders: Codes
+    pool: Mapping[str, pl.Series]
 
     @property
     def title(self) -> str:
@@ -185,21 +165,19 @@ class Answers:
 
     def written(self, dataset: Dataset, codes: Codes) -> dict[str, pl.Series]:
         """The columns with other answers; where an answer is missing, every column keeps what it had."""
-        strange = np.flatnonzero(self.holders < 0)
-        places = np.array(self.holders)
-        places[strange] = len(dataset) + np.arange(len(strange))
-        sources = np.arange(len(dataset))
-        sources[codes >= 0] = places[codes[codes >= 0]]
-        columns = {}
-        for a, name in enumerate(self.columns):
-            pool = _extended(dataset.column(name), [self.labels[i][a] for i in strange.tolist()])
-            column = pool.gather(sources)
-            columns[name] = column.fill_nan(None) if column.dtype.is_float() else column
-        return columns
+        known = pl.Series(codes >= 0)
+        made = {}
+        for name in self.columns:
+            own, pool = dataset.column(name), self.pool[name]
+            given = pool.gather(np.maximum(codes, 0)) if len(pool) else own
+            kept = own if own.dtype == given.dtype else own.cast(given.dtype)
+            found = pl.select(pl.when(known).then(given).otherwise(kept)).to_series().alias(name)
+            made[name] = found.fill_nan(None) if found.dtype.is_float() else found
+        return made
 
 
 def _extended(column: pl.Series, labels: Sequence[str]) -> pl.Series:
-    """A column with labels that no row has below it; lists of categories that lack them become text."""
+    """Values of a column with labels that no row has below it; lists of categories that lack them become text."""
     if not labels:
         return column
     if column.dtype in (pl.Categorical, pl.Enum):
@@ -221,9 +199,82 @@ def answers_of(dataset: Dataset, columns: Sequence[str]) -> Answers:
     holders = np.full(int(codes.max(initial=-1)) + 1, -1, dtype=np.int64)
     holders[codes[rows][::-1]] = rows[::-1]
     _require_few(columns, len(holders))
-    values = [[label(value) for value in dataset.column(name).gather(holders).to_list()] for name in columns]
-    labels = tuple(zip(*values, strict=True))
-    return Answers(tuple(columns), codes, labels, holders)
+    pool = {name: dataset.column(name).gather(holders) for name in columns}
+    values = [[label(value) for value in pool[name].to_list()] for name in columns]
+    return Answers(tuple(columns), codes, tuple(zip(*values, strict=True)), pool)
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Told:
+    """What is known of the answers of all records: their labels and values, and per stratum how often each was given.
+
+    Answers are sorted by their labels. With survey weights their sums go along with the counts.
+    """
+
+    labels: tuple[Labels, ...]
+    pool: Mapping[str, pl.Series]
+    strata: Mapping[Stratum, tuple[Codes, Floats | None]]
+
+    def under(self, answers: Answers) -> Answers:
+        """The answers of some records under the codes of all."""
+        numbers = {labels: i for i, labels in enumerate(self.labels)}
+        of = np.array([numbers[labels] for labels in answers.labels] or [0], dtype=np.int64)
+        codes = np.where(answers.codes >= 0, of[answers.codes], -1)
+        return Answers(answers.columns, codes, self.labels, self.pool)
+
+
+class Asking:
+    """Counts the answers of all records, by stratum; sums of weights are exact, so that pieces add up in any order."""
+
+    def __init__(self, groups: Sequence[Sequence[str]], within: Callable[[Dataset], Sequence[str]]) -> None:
+        self.groups, self.within = [tuple(group) for group in groups], within
+        self.counts: dict[tuple[str, ...], dict[Stratum, dict[Labels, list[int]]]] = {g: {} for g in self.groups}
+        self.pools: dict[tuple[str, ...], dict[Labels, pl.DataFrame]] = {g: {} for g in self.groups}
+        self.weighted = False
+
+    def see(self, rows: Dataset) -> None:
+        """Count the answers of some records."""
+        strata, names = labelled_strata(rows, self.within(rows))
+        weights = weights_of(rows)
+        self.weighted = weights is not None
+        for group in self.groups:
+            answers = answers_of(rows, group)
+            known = np.flatnonzero(answers.codes >= 0)
+            pairs = strata[known] * len(answers.labels) + answers.codes[known]
+            size = len(names) * len(answers.labels)
+            masses = [0] * size if weights is None else exact_sums(weights[known], pairs, size)
+            for at, count in zip(*_tally(pairs), strict=True):
+                stratum, answer = divmod(at, len(answers.labels))
+                kept = self.counts[group].setdefault(names[stratum], {})
+                entry = kept.setdefault(answers.labels[answer], [0, 0])
+                entry[0] += count
+                entry[1] += masses[at]
+            values = pl.DataFrame(dict(answers.pool))
+            for answer, labels in enumerate(answers.labels):
+                self.pools[group].setdefault(labels, values[answer])
+            _require_few(group, len(self.pools[group]))
+
+    def learnt(self) -> dict[tuple[str, ...], Told]:
+        """What is known of every group of columns."""
+        return {group: self._told(group) for group in self.groups}
+
+    def _told(self, group: tuple[str, ...]) -> Told:
+        pools = self.pools[group]
+        labels = tuple(sorted(pools))
+        empty = dict.fromkeys(group, pl.Series(dtype=pl.String))
+        pool = pl.concat([pools[each] for each in labels], how="vertical_relaxed").to_dict() if labels else empty
+        strata = {}
+        for name, kept in self.counts[group].items():
+            entries = [kept.get(each, (0, 0)) for each in labels]
+            masses = np.array([rounded(mass) for _, mass in entries]) if self.weighted else None
+            strata[name] = np.array([count for count, _ in entries], dtype=np.int64), masses
+        return Told(labels, pool, strata)
+
+
+def _tally(codes: Codes) -> tuple[list[int], list[int]]:
+    """The codes that occur, and how often."""
+    found, counts = np.unique(codes, return_counts=True)
+    return found.tolist(), counts.tolist()
 
 
 def _require_few(columns: Sequence[str], count: int) -> None:
@@ -234,20 +285,27 @@ def _require_few(columns: Sequence[str], count: int) -> None:
         )
 
 
-def under_labels(answers: Answers, rows: Mapping[str, int]) -> Answers:
+def under_labels(told: Told, column: str, rows: Mapping[str, int]) -> Told:
     """The same answers, numbered as the rows of a given matrix are."""
-    unknown = sum(1 for (name,) in answers.labels if name not in rows)
+    place = {labels: i for i, labels in enumerate(told.labels)}
+    unknown = sum(1 for (name,) in told.labels if name not in rows)
     if unknown:
         raise ParameterError(
-            f"pram: the matrix of {answers.title!r} has no row for {unknown} value(s) of the column; add them"
+            f"pram: the matrix of {column!r} has no row for {unknown} value(s) of the column; add them"
         )
-    numbers = np.array([rows[name] for (name,) in answers.labels], dtype=np.int64)
-    holders = np.full(len(rows), -1, dtype=np.int64)
-    holders[numbers] = answers.holders
-    codes = np.full(len(answers.codes), -1, dtype=np.int64)
-    present = answers.codes >= 0
-    codes[present] = numbers[answers.codes[present]]
-    return Answers(answers.columns, codes, tuple((name,) for name in rows), holders)
+    strange = [name for name in rows if (name,) not in place]
+    pool = _extended(told.pool[column], strange)
+    places = {**{name: i for (name,), i in place.items()}, **{n: len(place) + i for i, n in enumerate(strange)}}
+    order = np.array([places[name] for name in rows], dtype=np.int64)
+
+    def spread(values: Any) -> Any:
+        return np.concatenate([values, np.zeros(len(strange), dtype=values.dtype)])[order]
+
+    strata = {
+        name: (spread(counts), None if masses is None else spread(masses))
+        for name, (counts, masses) in told.strata.items()
+    }
+    return Told(tuple((name,) for name in rows), {column: pool.gather(order)}, strata)
 
 
 if TYPE_CHECKING:
@@ -262,6 +320,20 @@ def _without_values(matrices: Any, validate: ValidatorFunctionWrapHandler) -> An
         return validate(matrices)
     except ValidationError:
         raise ValueError("should map each column to value → released value → probability") from None
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class _Asked:
+    """The answers of some records, their strata, and the matrices of all strata; −1: no record at hand is in the stratum."""
+
+    answers: Answers
+    strata: Codes
+    matrices: Chosen
+
+    @property
+    def chosen(self) -> Chosen:
+        """The matrices of the strata at hand."""
+        return [each for each in self.matrices if each[1].stratum >= 0]
 
 
 @parameters
@@ -343,9 +415,25 @@ class Pram(ColumnStep):
             except ParameterError as error:
                 raise ParameterError(f"matrix of {column!r}: {error}") from None
 
+    @property
+    def span(self) -> Span:
+        """Record by record, once the frequencies are known."""
+        return Span.RECORDS
+
+    def learner(self, goal: Goal, facts: Any) -> Learner | None:
+        """Frequencies of the answers in every stratum."""
+        return Asking(self._groups, self._within) if facts is None else None
+
+    @property
+    def _groups(self) -> list[Sequence[str]]:
+        return [self.columns] if self.jointly else [[name] for name in self.columns]
+
+    def _within(self, dataset: Dataset) -> Sequence[str]:
+        return within_apart(dataset, self.within, self.columns)
+
     def transitions(self, dataset: Dataset) -> tuple[AnswerMatrix, ...]:
         """The matrices in use, by columns and stratum: for the owner, since their labels are data values."""
-        return tuple(t for answers in self._answers(dataset) for _, t in self._chosen(dataset, answers))
+        return tuple(t for asked in self._asked(dataset, Goal()) for _, t in asked.chosen)
 
     @property
     def clue(self) -> Clue:
@@ -356,16 +444,16 @@ class Pram(ColumnStep):
         """Draw what is released."""
         columns: dict[str, pl.Series] = {}
         preserved, warnings, epsilons, changed = [], [], {}, {}
-        for answers in self._answers(dataset):
-            chosen = self._chosen(dataset, answers)
-            strata, _ = self._strata(dataset)
-            carriers = carriers_of(dataset, answers.columns, strata)
-            released = drawn(answers, carriers, strata, chosen, goal.stream(f"pram {answers.title}"))
+        for asked in self._asked(dataset, goal):
+            answers, title = asked.answers, asked.answers.title
+            unit = carrier_of(dataset, answers.columns, asked.strata)
+            uniforms = goal.keyed(f"pram {title}").uniforms(marks_by(dataset, unit))
+            released = drawn(answers, asked.strata, asked.chosen, uniforms)
             columns |= answers.written(dataset, released)
             preserved.append(_frequencies(dataset, answers, released))
-            epsilons[answers.title] = epsilon_of(chosen)
-            changed[answers.title] = int((released != answers.codes).sum())
-            warnings += _warnings(dataset, answers, chosen, epsilons[answers.title], carriers.unit)
+            epsilons[title] = epsilon_of(asked.matrices)
+            changed[title] = int((released != answers.codes).sum())
+            warnings += _warnings(dataset, answers, asked.matrices, epsilons[title], unit)
         return Masked(
             actions=dict.fromkeys(self.columns, "released at random by known probabilities"),
             columns=columns,
@@ -379,21 +467,26 @@ class Pram(ColumnStep):
         """Put the drawn values in place."""
         return plan.applied(dataset)
 
-    def _strata(self, dataset: Dataset) -> tuple[Codes, int]:
-        return strata_apart(dataset, self.within, self.columns)
-
-    def _answers(self, dataset: Dataset) -> list[Answers]:
+    def _asked(self, dataset: Dataset, goal: Goal) -> Iterator[_Asked]:
+        """Per group of columns the answers of the records at hand, and the matrices of all strata."""
         require_columns(dataset, self.columns, self.name)
-        groups: list[Sequence[str]] = [self.columns] if self.jointly else [[name] for name in self.columns]
-        answers = [answers_of(dataset, group) for group in groups]
-        if self.matrix is None:
-            return answers
-        return [under_labels(one, dense(self.matrix[one.columns[0]])[0]) for one in answers]
-
-    def _chosen(self, dataset: Dataset, answers: Answers) -> Chosen:
-        given = None if self.matrix is None else dense(self.matrix[answers.columns[0]])[1]
+        facts: dict[tuple[str, ...], Told] = self.facts(dataset, goal)
+        strata, names = labelled_strata(dataset, self._within(dataset))
         chance = Chance(self.invariant, self.retain, self.theta, self.alpha)
-        return chance.transitions(answers, self._strata(dataset), weights_of(dataset), given)
+        for group in self._groups:
+            told, given = facts[tuple(group)], None
+            if self.matrix is not None:
+                numbers, given = dense(self.matrix[group[0]])
+                told = under_labels(told, group[0], numbers)
+            here = {name: s for s, name in enumerate(names)}
+            found = []
+            for name in in_order(told.strata):
+                counts = told.strata[name][0]
+                occurring = np.flatnonzero(counts) if given is None else np.arange(len(counts))
+                labels = tuple(told.labels[i] for i in occurring.tolist())
+                matrix = chance.made(told, name, given)
+                found.append((occurring, AnswerMatrix(tuple(group), here.get(name, -1), labels, matrix)))
+            yield _Asked(told.under(answers_of(dataset, group)), strata, found)
 
     def _told(self, epsilons: dict[str, float]) -> dict[str, object]:
         if self.invariant == "none":
