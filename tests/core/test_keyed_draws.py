@@ -60,6 +60,8 @@ def test_what_is_equal_has_one_key_and_what_differs_another() -> None:
         (pl.Series([1, 0, None]), pl.Series([1.0, -0.0, math.nan])),
         (pl.Series(["a", None]), pl.Series(["a", None], dtype=pl.Categorical)),
         (pl.Series([datetime.date(2020, 1, 2)]), pl.Series([datetime.datetime(2020, 1, 2)], dtype=pl.Datetime("ns"))),
+        (pl.Series([datetime.date(2020, 1, 2)]), pl.Series(["2020-01-02"])),
+        (pl.Series([datetime.datetime(2020, 1, 2, 3)]), pl.Series(["2020-01-02T03:00:00.000000"])),
         (pl.Series([3], dtype=pl.Int8), pl.Series([3], dtype=pl.UInt64)),
         (pl.Series([2.5], dtype=pl.Float32), pl.Series([2.5], dtype=pl.Float64)),
     ]

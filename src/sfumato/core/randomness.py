@@ -119,8 +119,9 @@ def mixed(words: NDArray[np.uint64]) -> NDArray[np.uint64]:
 def cell_keys(dataset: Dataset, name: str) -> NDArray[np.uint64]:
     """A number of 64 bits for every cell of a column: equal values have equal ones, whatever frame they came in.
 
-    Whole numbers are alike as integers and as floating-point numbers, dates and times alike in any unit down to
-    microseconds, categories are text. Missing and NaN are one value, and so are 0 and −0.
+    Whole numbers are alike as integers and as floating-point numbers; dates and times are alike in any unit down to
+    microseconds, and as the text that stands for them in a file; categories are text. Missing and NaN are one value, and so
+    are 0 and −0.
 
     >>> import polars as pl
     >>> from sfumato.core.dataset import Dataset
@@ -131,8 +132,10 @@ def cell_keys(dataset: Dataset, name: str) -> NDArray[np.uint64]:
     column = dataset.column(name)
     if column.dtype == pl.Null:
         return np.full(len(column), NOTHING)
+    if column.dtype in (pl.Date, pl.Datetime):
+        return _keys_of_text(_written_days(column))
     if column.dtype.is_temporal():
-        column = _microseconds(column)
+        column = column.to_physical() // (1000 if column.dtype == pl.Time else 1)
     if column.dtype == pl.Boolean or column.dtype.is_numeric():
         return _keys_of_numbers(column)
     if column.dtype == pl.String and name not in dataset.known.codes:
@@ -141,13 +144,11 @@ def cell_keys(dataset: Dataset, name: str) -> NDArray[np.uint64]:
     return _hashed(encoded.labels)[encoded.codes]
 
 
-def _microseconds(column: pl.Series) -> pl.Series:
-    if column.dtype == pl.Time:
-        return column.to_physical() // 1000
-    kind = pl.Duration("us") if isinstance(column.dtype, pl.Duration) else pl.Datetime("us")
-    if isinstance(column.dtype, pl.Datetime):
-        return column.dt.cast_time_unit("us").to_physical()
-    return column.cast(kind).to_physical()
+def _written_days(column: pl.Series) -> pl.Series:
+    """Days as text of the form 2024-02-28, moments as 2024-02-28T23:05:00.000000: as they stand in files of text."""
+    moments = column.cast(pl.Datetime) if column.dtype == pl.Date else column.dt.cast_time_unit("us")
+    texts = moments.dt.to_string("%Y-%m-%dT%H:%M:%S%.6f")
+    return texts.str.strip_suffix("T00:00:00.000000")
 
 
 def _keys_of_numbers(column: pl.Series) -> NDArray[np.uint64]:
