@@ -97,7 +97,7 @@ class Chance:
             return first
         return two_stage_invariant(first, shares, 1.0 if self.alpha is None else self.alpha)
 
-    def made(self, told: Told, stratum: Stratum, given: Floats | None) -> Floats:
+    def made(self, told: AnswerCounts, stratum: Stratum, given: Floats | None) -> Floats:
         """The matrix of a stratum: for the answers that occur in it, or for all that a given one knows."""
         counts, masses = told.strata[stratum]
         occurring = np.flatnonzero(counts) if given is None else np.arange(len(told.labels))
@@ -205,7 +205,7 @@ def answers_of(dataset: Dataset, columns: Sequence[str]) -> Answers:
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
-class Told:
+class AnswerCounts:
     """What is known of the answers of all records: their labels and values, and per stratum how often each was given.
 
     Answers are sorted by their labels. With survey weights their sums go along with the counts.
@@ -254,11 +254,11 @@ class Asking:
                 self.pools[group].setdefault(labels, values[answer])
             _require_few(group, len(self.pools[group]))
 
-    def learnt(self) -> dict[tuple[str, ...], Told]:
+    def learnt(self) -> dict[tuple[str, ...], AnswerCounts]:
         """What is known of every group of columns."""
         return {group: self._told(group) for group in self.groups}
 
-    def _told(self, group: tuple[str, ...]) -> Told:
+    def _told(self, group: tuple[str, ...]) -> AnswerCounts:
         pools = self.pools[group]
         labels = tuple(sorted(pools))
         empty = dict.fromkeys(group, pl.Series(dtype=pl.String))
@@ -268,7 +268,7 @@ class Asking:
             entries = [kept.get(each, (0, 0)) for each in labels]
             masses = np.array([rounded(mass) for _, mass in entries]) if self.weighted else None
             strata[name] = np.array([count for count, _ in entries], dtype=np.int64), masses
-        return Told(labels, pool, strata)
+        return AnswerCounts(labels, pool, strata)
 
 
 def _tally(codes: Codes) -> tuple[list[int], list[int]]:
@@ -285,7 +285,7 @@ def _require_few(columns: Sequence[str], count: int) -> None:
         )
 
 
-def under_labels(told: Told, column: str, rows: Mapping[str, int]) -> Told:
+def under_labels(told: AnswerCounts, column: str, rows: Mapping[str, int]) -> AnswerCounts:
     """The same answers, numbered as the rows of a given matrix are."""
     place = {labels: i for i, labels in enumerate(told.labels)}
     unknown = sum(1 for (name,) in told.labels if name not in rows)
@@ -305,7 +305,7 @@ def under_labels(told: Told, column: str, rows: Mapping[str, int]) -> Told:
         name: (spread(counts), None if masses is None else spread(masses))
         for name, (counts, masses) in told.strata.items()
     }
-    return Told(tuple((name,) for name in rows), {column: pool.gather(order)}, strata)
+    return AnswerCounts(tuple((name,) for name in rows), {column: pool.gather(order)}, strata)
 
 
 if TYPE_CHECKING:
@@ -347,7 +347,7 @@ class Pram(ColumnStep):
     expectation, :math:`pR = p`: ``two_stage`` applies the matrix and goes back by Bayes' rule, damped by ``alpha``;
     ``direct`` needs only ``theta`` and changes rare values most; ``none`` leaves the matrix as it is, and analysts estimate
     frequencies back with :func:`sfumato.formulas.transition.estimate_frequencies`. See :mod:`sfumato.formulas.transition` for
-    the formulas. Frequencies are those of each stratum (``within``, or the columns with that role), with survey weights
+    the formulas. AnswerCounts are those of each stratum (``within``, or the columns with that role), with survey weights
     where there are any; a matrix that is made leads only to values that occur in the stratum.
 
     ``jointly`` takes the columns together, so that only combinations that occur are released; otherwise each column is drawn
@@ -421,7 +421,7 @@ class Pram(ColumnStep):
         return Span.RECORDS
 
     def learner(self, goal: Goal, facts: Any) -> Learner | None:
-        """Frequencies of the answers in every stratum."""
+        """AnswerCounts of the answers in every stratum."""
         return Asking(self._groups, self._within) if facts is None else None
 
     @property
@@ -470,7 +470,7 @@ class Pram(ColumnStep):
     def _asked(self, dataset: Dataset, goal: Goal) -> Iterator[_Asked]:
         """Per group of columns the answers of the records at hand, and the matrices of all strata."""
         require_columns(dataset, self.columns, self.name)
-        facts: dict[tuple[str, ...], Told] = self.facts(dataset, goal)
+        facts: dict[tuple[str, ...], AnswerCounts] = self.facts(dataset, goal)
         strata, names = labelled_strata(dataset, self._within(dataset))
         chance = Chance(self.invariant, self.retain, self.theta, self.alpha)
         for group in self._groups:
