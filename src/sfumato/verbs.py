@@ -20,7 +20,8 @@ from sfumato.core.recipe import Agreement, Recipe
 from sfumato.core.schema import Role, Schema
 from sfumato.core.source import Intake
 from sfumato.core.step import Step, accounts
-from sfumato.engines.opening import is_lazy, opened, take_lazily
+from sfumato.engines.databases import is_address
+from sfumato.engines.opening import from_database, is_lazy, opened, take_lazily
 from sfumato.engines.table import LazyTable
 from sfumato.errors import ParameterError, ReleaseRefused, SchemaError
 from sfumato.evaluation import evaluate as _evaluate
@@ -44,12 +45,19 @@ if TYPE_CHECKING:
 
 
 def read(
-    data: Any, /, *, recipe: Recipe | str | Path | None = None, engine: str | None = None, **options: Any
+    data: Any,
+    /,
+    *,
+    recipe: Recipe | str | Path | None = None,
+    engine: str | None = None,
+    table: str | None = None,
+    **options: Any,
 ) -> Dataset | LazyTable:
-    """Read a table from a path (CSV, Parquet, Arrow, JSON lines, Excel, SPSS, Stata, SAS) or take a frame.
+    """Read a table from a path (CSV, Parquet, Arrow, JSON lines, Excel, SPSS, Stata, SAS) or a database, or take a frame.
 
     A lazy frame (polars, DuckDB) stays with its engine, and so does Parquet, one file or a folder or pattern of parts, when it is
-    large or ``engine`` says ``polars`` or ``duckdb``; ``memory`` reads everything.
+    large or ``engine`` says ``polars`` or ``duckdb``; ``memory`` reads everything. A ``table`` of ``postgresql://host/db``,
+    ``sqlite:///file.db`` or ``duckdb:///file.db`` stays in its database; passwords come from the environment or the driver's files.
 
     Options say how: ``delimiter, encoding, decimal, header, rename_duplicates, missing_values, unicode, blanks``
     (see :class:`~sfumato.core.source.Intake`); what is not said is taken from the ``recipe``, else found out. ``format`` names
@@ -62,6 +70,12 @@ def read(
     [30, None]
     """
     loaded = None if recipe is None else _loaded(recipe)
+    if is_address(data):
+        return from_database(data, table, engine, _said(options, loaded))
+    if table is not None:
+        raise ParameterError(
+            "table= names a table of a database, such as sf.read('sqlite:///visits.db', table='visits')"
+        )
     if isinstance(data, Dataset | LazyTable):
         if options or engine:
             said = ", ".join([*options, *(["engine"] if engine else [])])

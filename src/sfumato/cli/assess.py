@@ -12,7 +12,7 @@ import typer
 from rich.markup import escape
 from rich.table import Table
 
-from sfumato.cli.options import Data, Engine, Json, Quiet, open_data, read_data, reading
+from sfumato.cli.options import Data, Engine, Json, Quiet, TableName, open_data, read_data, reading
 from sfumato.cli.talk import bar, give_json, out, progress, share, tell
 from sfumato.core.schema import Role
 from sfumato.core.source import NOTHING_SAID, Intake
@@ -85,6 +85,7 @@ def assess(
         str | None, typer.Option(help="a table of everyone: how many uniques of the table are unique there too")
     ] = None,
     engine: Engine = None,
+    table: TableName = None,
     json: Json = False,
     quiet: Quiet = False,
     intake: Intake = NOTHING_SAID,
@@ -97,7 +98,7 @@ def assess(
 
     questions = [ask(text) for text in model or []]
     loaded = None if recipe is None else recipes.load(recipe)
-    dataset = open_data(data, quiet=quiet, intake=intake, recipe=loaded, engine=engine)
+    dataset = open_data(data, quiet=quiet, intake=intake, recipe=loaded, engine=engine, table=table)
     described, models = _described(dataset, loaded, quasi or [], questions)
     if record is not None:
         _explain_record(in_memory(described, "assess --record"), record, json=json)

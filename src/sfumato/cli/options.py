@@ -20,13 +20,20 @@ if TYPE_CHECKING:
     from sfumato.engines.table import LazyTable
 
 Data = Annotated[
-    str, typer.Argument(help="the table: CSV, Parquet, Arrow, JSON lines, Excel, SPSS, Stata, SAS; '-' for stdin")
+    str,
+    typer.Argument(
+        help="the table: CSV, Parquet, Arrow, JSON lines, Excel, SPSS, Stata, SAS; '-' for stdin; a database with --table, such as "
+        "postgresql://host/db, sqlite:///file.db, duckdb:///file.db"
+    ),
 ]
 RecipeFile = Annotated[Path, typer.Option("--recipe", "-r", help="the recipe (YAML)")]
 Json = Annotated[bool, typer.Option("--json", help="print the result as JSON")]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="no talk, only results and errors")]
 Engine = Annotated[
     str | None, typer.Option(help="who holds the table: memory, polars or duckdb; Parquet only, found from its size")
+]
+TableName = Annotated[
+    str | None, typer.Option("--table", help="the table of a database: visits, or clinic.visits with its schema")
 ]
 Population = Annotated[
     str | None, typer.Option(help="a second table: everyone, for promises about them, or what swap_across takes from")
@@ -109,20 +116,20 @@ def read_beside(table: str | None) -> Dataset | None:
 
 
 def read_data(
-    table: str, *, quiet: bool, intake: Intake | None = None, recipe: Recipe | None = None, **options: Any
+    data: str, *, quiet: bool, intake: Intake | None = None, recipe: Recipe | None = None, **options: Any
 ) -> Dataset:
     """Read the table of a command as its options say, else its recipe, and tell what was decided on the way."""
     from sfumato.verbs import in_memory
 
-    return in_memory(open_data(table, quiet=quiet, intake=intake, recipe=recipe, **options), "this command")
+    return in_memory(open_data(data, quiet=quiet, intake=intake, recipe=recipe, **options), "this command")
 
 
 def open_data(
-    table: str, *, quiet: bool, intake: Intake | None = None, recipe: Recipe | None = None, **options: Any
+    data: str, *, quiet: bool, intake: Intake | None = None, recipe: Recipe | None = None, **options: Any
 ) -> Dataset | LazyTable:
     """The same for commands that also take tables an engine holds."""
     from sfumato.verbs import read
 
-    dataset = read(table, recipe=recipe, **(intake or Intake()).said(), **options)
+    dataset = read(data, recipe=recipe, **(intake or Intake()).said(), **options)
     notes(dataset.source.notes, quiet=quiet)
     return dataset

@@ -11,7 +11,18 @@ from rich.markup import escape
 from rich.table import Table
 
 from sfumato.cli.attack import show as show_attacks
-from sfumato.cli.options import Data, Engine, Json, Population, Quiet, RecipeFile, open_data, read_beside, reading
+from sfumato.cli.options import (
+    Data,
+    Engine,
+    Json,
+    Population,
+    Quiet,
+    RecipeFile,
+    TableName,
+    open_data,
+    read_beside,
+    reading,
+)
 from sfumato.cli.talk import bar, give_json, notes, out, progress, share, tell
 from sfumato.core.portable import cannot_promise
 from sfumato.core.source import NOTHING_SAID, Intake
@@ -43,6 +54,7 @@ def run(
     ] = 0.0,
     population: Population = None,
     engine: Engine = None,
+    table: TableName = None,
     pictures: Annotated[
         bool, typer.Option("--pictures", help="write the pictures of both reports as PNG files too")
     ] = False,
@@ -61,7 +73,7 @@ def run(
     format = format or ("csv" if output == "-" else None)  # noqa: A001
     if output != "-":
         refuse_existing(Path(output), force=force)
-    dataset = open_data(data, quiet=quiet, intake=intake, recipe=loaded, engine=engine)
+    dataset = open_data(data, quiet=quiet, intake=intake, recipe=loaded, engine=engine, table=table)
     with progress("searching", quiet=quiet) as on_progress:
         beside = read_beside(population)
         release = make(

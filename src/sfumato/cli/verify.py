@@ -9,7 +9,18 @@ from typing import Annotated
 import typer
 from rich.markup import escape
 
-from sfumato.cli.options import Data, Json, Population, Quiet, RecipeFile, read_beside, read_data, reading
+from sfumato.cli.options import (
+    Data,
+    Json,
+    Population,
+    Quiet,
+    RecipeFile,
+    TableName,
+    open_data,
+    read_beside,
+    read_data,
+    reading,
+)
 from sfumato.cli.talk import give_json, out, progress, tell
 from sfumato.core.evidence import needed
 from sfumato.core.source import NOTHING_SAID, Intake
@@ -26,6 +37,7 @@ def check(
         str | None, typer.Option(help="the table before anything was released of it, for promises that compare with it")
     ] = None,
     population: Population = None,
+    table: TableName = None,
     json: Json = False,
     quiet: Quiet = False,
     intake: Intake = NOTHING_SAID,
@@ -36,11 +48,12 @@ def check(
     from sfumato.verbs import check as judge
 
     loaded = recipes.load(recipe)
-    dataset = None if data == "-" or intake.said() else read_certified(Path(data))
-    if dataset is None:
+    certified = None if data == "-" or table or intake.said() else read_certified(Path(data))
+    if certified is None:
         as_said = dataclasses.replace(loaded, intake=loaded.intake.layout)
-        dataset = read_data(data, quiet=quiet, intake=intake, recipe=as_said)
+        dataset = open_data(data, quiet=quiet, intake=intake, recipe=as_said, table=table)
     else:
+        dataset = certified
         tell("[dim]note: read as the certificate beside it says[/]", quiet=quiet)
     with progress("judging", quiet=quiet):
         before = None if original is None else read_data(original, quiet=True, recipe=loaded)

@@ -16,6 +16,9 @@ import polars as pl
 
 from sfumato.core.dataset import Dataset
 from sfumato.core.source import Intake, Source
+from sfumato.engines.databases import Name, address
+from sfumato.engines.drivers import Attached
+from sfumato.engines.on_sql import DatabaseTable
 from sfumato.engines.table import LazyTable
 from sfumato.errors import ParameterError, UnreadableInput, did_you_mean, require
 
@@ -65,6 +68,33 @@ def opened(data: str | Path, engine: str | None, options: Mapping[str, Any]) -> 
     )
     table = held(parts, engine, dataclasses.replace(source, digest=digest_of_parts(parts)))
     return table.collected() if engine == MEMORY else table
+
+
+def from_database(given: str, table: str | None, engine: str | None, options: Mapping[str, Any]) -> Dataset | LazyTable:
+    """A table of a database, which counts it and streams its rows; ``memory`` reads it as a whole.
+
+    What is told of where it comes from has no user and no password.
+    """
+    place, own = address(given), given.split("://", maxsplit=1)[0]
+    if engine not in (None, MEMORY, own):
+        raise ParameterError(f"a table of {own} is held by its database or read into memory, not held by {engine}")
+    if table is None:
+        raise ParameterError(f"say which table of {place.shown} is meant: table='visits', or --table visits")
+    name = Name.of(table)
+    source = Source(
+        name=name_in(given, table), intake=_about_values(options), notes=(f"{own} counts it and streams its rows",)
+    )
+    if place.kind == "duckdb":
+        attached = Attached(place)
+        held_by = LazyTable(attached.relation(name), source=source, keep=attached)
+    else:
+        held_by = LazyTable(DatabaseTable(place, name), source=source)  # type: ignore[arg-type]
+    return held_by.collected() if engine == MEMORY else held_by
+
+
+def name_in(given: str, table: str) -> str:
+    """What a table of a database is called: the address without user and password, and the name."""
+    return f"{address(given).shown}, table {Name.of(table)}"
 
 
 def require_engine(engine: str | None) -> None:

@@ -12,7 +12,8 @@ import polars as pl
 from sfumato.core.dataset import Dataset, Described
 from sfumato.core.schema import Schema
 from sfumato.core.source import Intake
-from sfumato.engines import on_duckdb, on_polars
+from sfumato.engines import on_duckdb, on_polars, on_sql
+from sfumato.engines.digest import RowsDigest
 from sfumato.errors import SchemaError
 from sfumato.io.values import with_values
 
@@ -49,7 +50,9 @@ class Engine(Protocol):
 
 
 def engine_of(frame: Any) -> Engine:
-    """The engine that holds a lazy frame."""
+    """The engine that holds a lazy frame or a table of a database."""
+    if isinstance(frame, on_sql.DatabaseTable):
+        return on_sql
     known: dict[str, Any] = {"polars": on_polars, "duckdb": on_duckdb}
     name = frame.implementation.name.lower()
     if name not in known:
@@ -60,7 +63,7 @@ def engine_of(frame: Any) -> Engine:
 
 @dataclasses.dataclass(frozen=True, eq=False, repr=False)
 class LazyTable(Described):
-    """A table that is not in memory: a lazy frame (polars, DuckDB) with a schema.
+    """A table that is not in memory: a lazy frame (polars, DuckDB) or a table of a database, with a schema.
 
     Nothing of it is read before it must be; ``counted`` and ``batches`` are the two ways to see its rows. ``memo``
     remembers what was counted. ``parts`` are the files it is read from, where they are known; ``keep`` is what must live as long as
@@ -74,7 +77,8 @@ class LazyTable(Described):
 
     def __post_init__(self) -> None:
         frame: Any = self.frame
-        object.__setattr__(self, "frame", frame if isinstance(frame, nw.LazyFrame) else nw.from_native(frame).lazy())
+        held = isinstance(frame, nw.LazyFrame | on_sql.DatabaseTable)
+        object.__setattr__(self, "frame", frame if held else nw.from_native(frame).lazy())
         engine_of(self.frame)
 
     @property
@@ -138,9 +142,32 @@ class LazyTable(Described):
 
     def collected(self) -> Dataset:
         """The whole table in memory."""
-        rows = list(self.engine.batches(self.frame, self.columns, unheard))
+        rows = list(self._read(unheard))
         made = self._in_memory(pl.concat(rows) if rows else pl.DataFrame(schema=self.columns))
-        return made.with_schema(self.schema)
+        return dataclasses.replace(made, source=dataclasses.replace(made.source, digest=self.digest)).with_schema(
+            self.schema
+        )
+
+    def _read(self, tick: Tick) -> Iterator[pl.DataFrame]:
+        """All rows as they are; where no file has a digest that of the rows is found on the way."""
+        digest = RowsDigest() if self.source.digest is None and "digest" not in self.memo else None
+        for rows in self.engine.batches(self.frame, self.columns, tick):
+            if digest is not None:
+                digest.add(rows)
+            yield rows
+        if digest is not None:
+            self.memo["digest"] = digest.hexdigest()
+
+    @property
+    def digest(self) -> str:
+        """SHA-256 of the files that the table is read from; of its rows in any order where there are none."""
+        if self.source.digest is not None:
+            return self.source.digest
+        if "digest" not in self.memo:
+            for _ in self._read(unheard):
+                pass
+        found: str = self.memo["digest"]
+        return found
 
     def described(self, schema: Schema, intake: Intake) -> LazyTable:
         """The table with a schema, its values read as is said where reading did not say otherwise."""
@@ -154,5 +181,5 @@ class LazyTable(Described):
 
     def batches(self, tick: Tick = unheard) -> Iterator[Dataset]:
         """All rows as tables in memory, some at a time, in any order."""
-        for rows in self.engine.batches(self.frame, self.columns, tick):
+        for rows in self._read(tick):
             yield self._in_memory(rows).with_schema(self.schema)

@@ -103,7 +103,7 @@ def make_large(
     evidence = gather(shared, recipe.meet, original=original, population=population)
     release = LargeRelease(
         dataset=shared,
-        original=original,
+        original=dataclasses.replace(original, source=dataclasses.replace(original.source, digest=table.digest)),
         recipe=recipe,
         plans=plans,
         verdicts=judge_all(evidence, recipe.meet),

@@ -1,0 +1,276 @@
+"""Databases as places of tables: addresses without secrets, and sessions that see one moment and write all or nothing.
+
+A session is one connection in one transaction. Columns are described by the SQL that selects them and the type they have with us, so
+that whatever a driver cannot give exactly is asked for as text. Text is compared by its characters, whatever collation a column has:
+two spellings that a database takes for one are two values that an intruder can tell apart.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import re
+import weakref
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any, ClassVar
+from urllib.parse import parse_qsl, urlsplit
+
+import polars as pl
+
+from sfumato.errors import OutputError, ParameterError, UnreadableInput, nearest
+
+BATCH = 200_000
+"""Rows that a database gives or takes at once."""
+KINDS = ("postgresql", "sqlite", "duckdb")
+SECRETS = ("password", "sslpassword")
+INSTEAD = "leave it out: the driver takes it from PGPASSWORD, ~/.pgpass or a service (PGSERVICE, ~/.pg_service.conf)"
+
+
+# Where a table is.
+
+
+@dataclasses.dataclass(frozen=True)
+class Address:
+    """The place of a database. ``shown`` is what may be told of it: no user, no password, no options."""
+
+    kind: str
+    given: str = dataclasses.field(repr=False)
+    shown: str
+
+    @property
+    def file(self) -> Path:
+        """The file of a database that is one."""
+        return Path(self.given.split(":///", 1)[1])
+
+
+def is_address(data: Any) -> bool:
+    """Whether something is the address of a database, such as ``postgresql://host/db``."""
+    return isinstance(data, str) and data.split("://")[0] in (*KINDS, "postgres") and "://" in data
+
+
+def address(given: str) -> Address:
+    """The address that was given; refused where it holds a password.
+
+    >>> address("postgresql://me@db.example/clinic?sslmode=require").shown
+    'postgresql://db.example/clinic'
+    """
+    kind = given.split("://", maxsplit=1)[0]
+    if kind in ("sqlite", "duckdb"):
+        if not given.startswith(f"{kind}:///") or len(given) == len(f"{kind}:///"):
+            raise ParameterError(
+                f"{kind} takes the path of a file after three slashes ({kind}:///lake.db, from the root {kind}:////data/lake.db)"
+            )
+        return Address(kind, given, given)
+    if kind not in ("postgresql", "postgres"):
+        raise ParameterError(f"there are tables in {', '.join(KINDS)}, as in postgresql://host/database")
+    parts = urlsplit(given)
+    user, _, host = parts.netloc.rpartition("@")
+    if ":" in user or any(name in SECRETS for name, _ in parse_qsl(parts.query, keep_blank_values=True)):
+        raise ParameterError(f"the address of the database holds a password; {INSTEAD}")
+    return Address("postgresql", given, f"postgresql://{host}{parts.path}")
+
+
+@dataclasses.dataclass(frozen=True)
+class Name:
+    """The name of a table, with its schema where one was said."""
+
+    table: str
+    schema: str | None = None
+
+    @classmethod
+    def of(cls, text: str) -> Name:
+        """From ``table`` or ``schema.table``; a part with a dot in it stands in double quotes.
+
+        >>> Name.of('clinic."visits.2026"')
+        Name(table='visits.2026', schema='clinic')
+        """
+        parts = [p.replace('""', '"') for pair in PART.findall(text) for p in pair if p]
+        if not PARTS.fullmatch(text) or len(parts) > 2 or "\0" in text:
+            raise ParameterError(
+                "a table is named as visits or schema.visits; a name with a dot stands in double quotes"
+            )
+        return cls(parts[-1], parts[0] if len(parts) == 2 else None)
+
+    def __str__(self) -> str:
+        return self.table if self.schema is None else f"{self.schema}.{self.table}"
+
+    @property
+    def quoted(self) -> str:
+        """The name in SQL."""
+        return quoted(self.table) if self.schema is None else f"{quoted(self.schema)}.{quoted(self.table)}"
+
+
+_ONE = r'(?:"(?:[^"]|"")+"|[^."]+)'
+PART = re.compile(r'"((?:[^"]|"")+)"|([^."]+)')
+PARTS = re.compile(rf"{_ONE}(?:\.{_ONE})*")
+
+
+def quoted(name: str) -> str:
+    """A name in SQL, whatever signs it has."""
+    return '"' + name.replace('"', '""') + '"'
+
+
+def literal(text: str) -> str:
+    """A text in SQL."""
+    return "'" + text.replace("'", "''") + "'"
+
+
+# Sessions.
+
+
+@dataclasses.dataclass(frozen=True)
+class Column:
+    """A column of a table: the SQL that selects it, and its type with us."""
+
+    select: str
+    dtype: pl.DataType
+
+
+class Session:
+    """One connection in one transaction: what is read through it is of one moment, what is written stands at ``commit``."""
+
+    errors: ClassVar[tuple[type[Exception], ...]] = ()
+
+    def __init__(self, place: Address, *, write: bool) -> None:
+        self.place, self.write = place, write
+        with self.guarded():
+            self.connection: Any = self.opened()
+        self._closing = weakref.finalize(self, _quietly_closed, self.connection)
+
+    # what every database does in its own way
+
+    def opened(self) -> Any:
+        """A connection in a transaction."""
+        raise NotImplementedError
+
+    def described(self, name: Name) -> dict[str, Column]:
+        """The columns of a table that is there."""
+        raise NotImplementedError
+
+    def names(self) -> list[Name]:
+        """The tables and views that are there."""
+        raise NotImplementedError
+
+    def raw(self, sql: str) -> Iterator[pl.DataFrame]:
+        """The rows that a query gives, some at a time."""
+        raise NotImplementedError
+
+    def execute(self, sql: str) -> None:
+        """Do what gives no rows."""
+        raise NotImplementedError
+
+    def storable(self, rows: pl.DataFrame) -> pl.DataFrame:
+        """Rows in the types that the database keeps."""
+        raise NotImplementedError
+
+    def put(self, name: Name, rows: pl.DataFrame, *, create: bool) -> None:
+        """Write rows into a table, which is made with the first of them."""
+        raise NotImplementedError
+
+    def commit(self) -> None:
+        """Let everything stand."""
+        with self.guarded():
+            self.connection.commit()
+
+    # what all do alike
+
+    def close(self) -> None:
+        """End the session; what was not committed is gone."""
+        self._closing()
+
+    def exists(self, name: Name) -> bool:
+        """Whether there is such a table."""
+        return name in self.names()
+
+    def columns(self, name: Name) -> dict[str, Column]:
+        """The columns of a table, which is refused by name where it is not there."""
+        with self.guarded():
+            if not self.exists(name):
+                raise no_table(self.place, name, self.names())
+            return self.described(name)
+
+    def batches(self, sql: str, columns: Mapping[str, Column]) -> Iterator[pl.DataFrame]:
+        """The rows of a query that selects some columns, in their types."""
+        with self.guarded():
+            for rows in self.raw(sql):
+                yield rows.select(_typed(rows[name], column.dtype) for name, column in columns.items())
+
+    def query(self, sql: str, columns: Mapping[str, Column]) -> pl.DataFrame:
+        """All rows of a query."""
+        empty = pl.DataFrame(schema={name: column.dtype for name, column in columns.items()})
+        return pl.concat([empty, *self.batches(sql, columns)])
+
+    @contextlib.contextmanager
+    def guarded(self) -> Iterator[None]:
+        """Errors of a driver may show values: they are told by their kind and code alone."""
+        try:
+            yield
+        except self.errors as error:
+            kind = OutputError if self.write else UnreadableInput
+            doing = "written to" if self.write else "read"
+            raise kind(f"{self.place.shown} cannot be {doing}: {reason(error)}") from None
+
+
+def no_table(place: Address, name: Name, there: Sequence[Name]) -> UnreadableInput:
+    """The refusal of a table that is not there, with the one that was perhaps meant."""
+    near = nearest(str(name), list(dict.fromkeys(str(other) for other in there)))
+    return UnreadableInput(f"{place.shown} has no table {str(name)!r}.{near}")
+
+
+def _quietly_closed(connection: Any) -> None:
+    with contextlib.suppress(Exception):  # a connection that broke is closed all the same
+        connection.rollback()
+    with contextlib.suppress(Exception):
+        connection.close()
+
+
+CODES = {
+    "28": "the server does not let this user in; look at PGUSER, PGPASSWORD or ~/.pgpass",
+    "08": "the connection was lost",
+    "57": "the server is going down or ended the query",
+    "25006": "the database is read-only",
+    "42501": "this user may not do that",
+    "42P01": "a table is not there any more",
+    "53": "the server has no room or memory left",
+}
+
+
+def reason(error: Exception) -> str:
+    """What kind of error it is, in words where its code is known, and never in the words of the driver."""
+    if isinstance(error, pl.exceptions.PolarsError):
+        return "a value does not fit the type of its column"
+    code = str(getattr(error, "sqlstate", None) or getattr(error, "sqlite_errorname", None) or "")
+    words = next((told for start, told in CODES.items() if code.startswith(start)), None)
+    words = words or {
+        "SQLITE_CANTOPEN": "there is no such file, or it may not be opened",
+        "SQLITE_NOTADB": "the file is no SQLite database",
+        "SQLITE_READONLY": "the database is read-only",
+        "SQLITE_BUSY": "another program holds it",
+        "SQLITE_FULL": "the disk is full",
+    }.get(code)
+    if words is None and not code and type(error).__name__ == "OperationalError":
+        words = "the server cannot be reached, has no such database or does not let this user in"
+    return f"{words or 'the database reports an error'} ({' '.join([type(error).__name__, code]).strip()})"
+
+
+def _typed(column: pl.Series, dtype: pl.DataType) -> pl.Series:
+    if column.dtype == dtype:
+        return column
+    if column.dtype == pl.String and dtype == pl.Date:
+        return column.str.to_date("%Y-%m-%d")
+    if column.dtype == pl.String and isinstance(dtype, pl.Datetime):
+        return column.str.to_datetime("%Y-%m-%d %H:%M:%S%.f", time_unit="us")
+    return column.cast(dtype)
+
+
+NESTED = (pl.List, pl.Array, pl.Struct, pl.Object)
+
+
+def without_categories(rows: pl.DataFrame, place: Address) -> pl.DataFrame:
+    """Rows whose categories are text; what no column of a database holds is refused."""
+    nested = [name for name, dtype in rows.schema.items() if dtype in NESTED]
+    if nested:
+        raise OutputError(f"{place.kind} has no column for {', '.join(nested)}: lists and structures are not written")
+    as_text = [name for name, dtype in rows.schema.items() if dtype in (pl.Categorical, pl.Enum, pl.Null)]
+    return rows.with_columns(pl.col(as_text).cast(pl.String))

@@ -1,0 +1,397 @@
+"""Sessions with PostgreSQL, SQLite and DuckDB: how each tells its columns, gives rows and takes them."""
+
+from __future__ import annotations
+
+import contextlib
+import sqlite3
+import weakref
+from collections.abc import Iterator, Sequence
+from typing import Any, ClassVar
+from urllib.parse import quote
+
+import polars as pl
+
+from sfumato.engines.databases import (
+    BATCH,
+    Address,
+    Column,
+    Name,
+    Session,
+    literal,
+    no_table,
+    quoted,
+    reason,
+    without_categories,
+)
+from sfumato.errors import OutputError, UnreadableInput, require
+
+# PostgreSQL, through ADBC.
+
+
+class Postgres(Session):
+    """PostgreSQL. Numbers of type numeric come as text and become decimals of the scale that is declared or found."""
+
+    longest: ClassVar[int] = 63
+
+    def opened(self) -> Any:
+        """A connection that sees one snapshot."""
+        driver = require("adbc_driver_postgresql.dbapi", extra="sql", to="use PostgreSQL tables")
+        require("pyarrow", extra="sql", to="use PostgreSQL tables")
+        type(self).errors = (driver.Error, pl.exceptions.PolarsError)
+        try:
+            made = driver.connect(self.place.given, autocommit=False)
+        except driver.Error as error:
+            raise (OutputError if self.write else UnreadableInput)(
+                f"{self.place.shown} cannot be reached: {reason(error)}"
+            ) from None
+        with contextlib.closing(made.cursor()) as cursor:
+            only = "" if self.write else ", READ ONLY"
+            cursor.execute(f"SET TRANSACTION ISOLATION LEVEL REPEATABLE READ{only}")
+        return made
+
+    def names(self) -> list[Name]:
+        """Tables and views, those on the search path first and without their schema too."""
+        sql = (
+            "SELECT n.nspname::text AS schema, c.relname::text AS name, pg_table_is_visible(c.oid) AS near FROM pg_class c JOIN "
+            "pg_namespace n ON n.oid = c.relnamespace WHERE c.relkind IN ('r', 'v', 'm', 'p', 'f') AND n.nspname NOT LIKE 'pg\\_%'"
+        )
+        found = [row for rows in self.raw(sql) for row in rows.iter_rows()]
+        return [Name(name) for _, name, near in found if near] + [Name(name, schema) for schema, name, _ in found]
+
+    def described(self, name: Name) -> dict[str, Column]:
+        """Every column as the driver gives it; as text what it gives in a form of its own."""
+        with contextlib.closing(self.connection.cursor()) as cursor:
+            cursor.execute(f"SELECT * FROM {name.quoted} LIMIT 0")  # noqa: S608 - a quoted name
+            fields = list(cursor.fetch_record_batch().schema)
+        return {field.name: self._described(name, field) for field in fields}
+
+    def _described(self, name: Name, field: Any) -> Column:
+        said = {key.decode(): value.decode() for key, value in (field.metadata or {}).items()}
+        column, kind = quoted(field.name), said.get("POSTGRESQL:type")
+        if kind == "numeric":
+            return self._numeric(name, column, int(said.get("POSTGRESQL:typmod", "-1")))
+        if kind in PLAIN:
+            return Column(column, PLAIN[kind])
+        return Column(f'CAST({column} AS text) COLLATE "C"', pl.String())
+
+    def _numeric(self, name: Name, column: str, declared: int) -> Column:
+        """A numeric column as a decimal: of the declared precision, or of the scale that its values have."""
+        digits, scale = ((declared - 4) >> 16, (declared - 4) & 0x7FF) if declared >= 4 else (0, 0)
+        if not digits:
+            sql = (
+                f"SELECT coalesce(max(scale({column})), 0)::int8 AS scale, coalesce(max(length(trunc(abs({column}))::text)), 1)::int8 "  # noqa: S608
+                f"AS whole FROM {name.quoted}"
+            )
+            found = pl.concat(list(self.raw(sql)))
+            scale = int(found["scale"][0])
+            digits = int(found["whole"][0]) + scale
+        if digits > 38 or scale > digits:
+            raise UnreadableInput(
+                f"column {column} of {self.place.shown} has numbers of more than 38 digits; round or cast it in a view"
+            )
+        return Column(f"CAST(CAST({column} AS numeric({digits}, {scale})) AS text)", pl.Decimal(digits, scale))
+
+    def raw(self, sql: str) -> Iterator[pl.DataFrame]:
+        """The rows in Arrow batches, as the server sends them."""
+        with contextlib.closing(self.connection.cursor()) as cursor:
+            cursor.execute(sql)
+            for batch in cursor.fetch_record_batch():
+                yield pl.DataFrame(batch)
+
+    def execute(self, sql: str) -> None:
+        """Do what gives no rows."""
+        with self.guarded(), contextlib.closing(self.connection.cursor()) as cursor:
+            cursor.execute(sql)
+
+    def storable(self, rows: pl.DataFrame) -> pl.DataFrame:
+        """Microseconds, text for spans of time, decimals for whole numbers beyond eight bytes."""
+        long = [n for n in rows.columns if len(n.encode()) > self.longest]
+        if long:
+            raise OutputError(f"PostgreSQL cuts names after 63 bytes; rename {', '.join(long)}")
+        return without_categories(rows, self.place).select(
+            pl.col(n).cast(_postgres_type(t)) for n, t in rows.schema.items()
+        )
+
+    def put(self, name: Name, rows: pl.DataFrame, *, create: bool) -> None:
+        """Copy rows in."""
+        table = rows.to_arrow(compat_level=pl.CompatLevel.oldest())
+        with self.guarded(), contextlib.closing(self.connection.cursor()) as cursor:
+            cursor.adbc_ingest(name.table, table, mode="create" if create else "append", db_schema_name=name.schema)
+
+
+PLAIN: dict[str, pl.DataType] = {
+    "int2": pl.Int16(),
+    "int4": pl.Int32(),
+    "int8": pl.Int64(),
+    "float4": pl.Float32(),
+    "float8": pl.Float64(),
+    "bool": pl.Boolean(),
+    "date": pl.Date(),
+    "time": pl.Time(),
+    "timestamp": pl.Datetime("us"),
+    "timestamptz": pl.Datetime("us", "UTC"),
+    "bytea": pl.Binary(),
+}
+"""What the driver gives as it is; all else, text too, is selected as text that is compared by its characters."""
+
+
+def _postgres_type(dtype: pl.DataType) -> pl.DataType:
+    if isinstance(dtype, pl.Datetime):
+        return pl.Datetime("us", dtype.time_zone)
+    changed: dict[Any, pl.DataType] = dict.fromkeys((pl.Duration, pl.Categorical, pl.Enum, pl.Null), pl.String())
+    return (changed | {pl.UInt64: pl.Decimal(20, 0)}).get(type(dtype), dtype)
+
+
+# SQLite, through Python's own library.
+
+
+class Sqlite(Session):
+    """SQLite. A column has the type that its values have: one with numbers and words is refused by name."""
+
+    errors = (sqlite3.Error, pl.exceptions.PolarsError)
+
+    def opened(self) -> Any:
+        """A connection in a transaction; a file is made only to be written into."""
+        mode = "rwc" if self.write else "ro"
+        file = f"file:{quote(str(self.place.file.absolute()))}?mode={mode}"
+        made = sqlite3.connect(file, uri=True, isolation_level=None, check_same_thread=False)
+        made.execute("BEGIN IMMEDIATE" if self.write else "BEGIN")
+        return made
+
+    def names(self) -> list[Name]:
+        """Tables and views of the file."""
+        found = self.connection.execute("SELECT name FROM sqlite_master WHERE type IN ('table', 'view')").fetchall()
+        return [Name(name) for (name,) in found] + [Name(name, "main") for (name,) in found]
+
+    def exists(self, name: Name) -> bool:
+        """Whether there is such a table; names do not tell capitals apart."""
+        return str(name).lower() in [str(other).lower() for other in self.names()]
+
+    def described(self, name: Name) -> dict[str, Column]:
+        """Every column with the type of all its values."""
+        sql = f"SELECT name, type FROM pragma_table_xinfo({literal(name.table)}) WHERE hidden IN (0, 2, 3)"  # noqa: S608
+        declared = self.connection.execute(sql).fetchall()
+        found = {}
+        for column, kind in declared:
+            counted = self.connection.execute(
+                f"SELECT {_KINDS_SEEN.replace('?', quoted(column))} FROM {name.quoted}"  # noqa: S608
+            ).fetchone()
+            found[column] = self._column(column, kind.upper(), [bool(seen) for seen in counted])
+        return found
+
+    def _column(self, column: str, declared: str, seen: Sequence[bool]) -> Column:
+        integer, real, text, blob, huge, not_a_date, not_a_time, not_a_bool = seen
+        select = quoted(column)
+        if sum((integer or real, text, blob)) > 1 or (integer and real and huge):
+            kinds = [word for word, there in zip(("integer", "real", "text", "blob"), seen, strict=False) if there]
+            raise UnreadableInput(
+                f"column {column!r} of {self.place.shown} holds values of several types ({', '.join(kinds)}); make them one in the table or in a view"
+            )
+        if real:
+            return Column(f"CAST({select} AS REAL)", pl.Float64())
+        if integer or (not text and not blob and "INT" in declared):
+            told = declared.startswith("BOOL") and not not_a_bool
+            return Column(select, pl.Boolean() if told else pl.Int64())
+        if blob:
+            return Column(select, pl.Binary())
+        if text and declared == "DATE" and not not_a_date:
+            return Column(select, pl.Date())
+        if text and declared in ("TIMESTAMP", "DATETIME") and not not_a_time:
+            return Column(select, pl.Datetime("us"))
+        return Column(f"{select} COLLATE BINARY", pl.String())
+
+    def raw(self, sql: str) -> Iterator[pl.DataFrame]:
+        """The rows, read by Python; types are those of the values."""
+        with contextlib.closing(self.connection.execute(sql)) as cursor:
+            names = [told[0] for told in cursor.description]
+            while rows := cursor.fetchmany(BATCH):
+                columns = zip(names, zip(*rows, strict=True), strict=True)
+                yield pl.DataFrame([pl.Series(name, values, strict=True) for name, values in columns])
+
+    def execute(self, sql: str) -> None:
+        """Do what gives no rows."""
+        with self.guarded():
+            self.connection.execute(sql)
+
+    def storable(self, rows: pl.DataFrame) -> pl.DataFrame:
+        """Floats that are none are missing; short decimals are floats; times of day, spans and moments in a zone are text."""
+        rows = without_categories(rows, self.place)
+        made = rows.select(pl.col(n).cast(_sqlite_dtype(t)) for n, t in rows.schema.items())
+        return made.with_columns(pl.selectors.float().cast(pl.Float64).fill_nan(None))
+
+    def put(self, name: Name, rows: pl.DataFrame, *, create: bool) -> None:
+        """Insert rows one by one, as SQLite does."""
+        with self.guarded():
+            if create:
+                declared = ", ".join(f"{quoted(n)} {_sqlite_type(dtype)}" for n, dtype in rows.schema.items())
+                self.connection.execute(f"CREATE TABLE {name.quoted} ({declared})")
+            places = ", ".join("?" * rows.width)
+            told = rows.with_columns(
+                pl.selectors.date().dt.to_string("%Y-%m-%d"),
+                pl.selectors.datetime().dt.to_string("%Y-%m-%d %H:%M:%S%.6f"),
+            )
+            self.connection.executemany(f"INSERT INTO {name.quoted} VALUES ({places})", told.iter_rows())  # noqa: S608
+
+
+def _sqlite_dtype(dtype: pl.DataType) -> pl.DataType:
+    if isinstance(dtype, pl.Decimal):
+        return pl.Float64() if dtype.precision <= 15 else pl.String()
+    if isinstance(dtype, pl.Datetime) and dtype.time_zone is None:
+        return pl.Datetime("us")
+    return pl.String() if dtype in (pl.Time, pl.Duration, pl.UInt64, pl.Int128, pl.Datetime) else dtype
+
+
+def _sqlite_type(dtype: pl.DataType) -> str:
+    if dtype.is_integer():
+        return "INTEGER"
+    known = {pl.Float64: "REAL", pl.Boolean: "BOOLEAN", pl.Date: "DATE", pl.Binary: "BLOB"}
+    return "TIMESTAMP" if isinstance(dtype, pl.Datetime) else known.get(type(dtype), "TEXT")
+
+
+_SECONDS = "substr(?, 1, 19) IS datetime(substr(?, 1, 19))"
+_FRACTION = "(length(?) = 19 OR substr(?, 20) GLOB '.[0-9][0-9][0-9][0-9][0-9][0-9]')"
+_KINDS_SEEN = ", ".join(
+    f"max({test})"
+    for test in (
+        "typeof(?) = 'integer'",
+        "typeof(?) = 'real'",
+        "typeof(?) = 'text'",
+        "typeof(?) = 'blob'",
+        "typeof(?) = 'integer' AND ? NOT BETWEEN -9007199254740992 AND 9007199254740992",
+        "? IS NOT NULL AND ? IS NOT date(?)",
+        f"? IS NOT NULL AND NOT ({_SECONDS} AND {_FRACTION})",
+        "? IS NOT NULL AND ? NOT IN (0, 1)",
+    )
+)
+"""Per column: which types its values have, numbers that no float holds, and values that are no date, no moment, no truth."""
+
+
+# DuckDB, through its own connection.
+
+
+class Duck(Session):
+    """DuckDB, to write into a file; it is read as any relation is."""
+
+    def opened(self) -> Any:
+        """A connection in a transaction; whoever reads the file in this process lets go of it meanwhile."""
+        duckdb = require("duckdb", extra="duckdb", to="write into DuckDB")
+        type(self).errors = (duckdb.Error, pl.exceptions.PolarsError)
+        self.readers = [reader for reader in ATTACHED if reader.file == self.place.file.absolute()]
+        for reader in self.readers:
+            reader.let_go()
+        try:
+            made = duckdb.connect(str(self.place.file))
+            made.begin()
+        except duckdb.Error as error:
+            self._take_back()
+            raise OutputError(
+                f"{self.place.shown} cannot be written to: it is read-only, or another program holds it ({type(error).__name__})"
+            ) from None
+        return made
+
+    def close(self) -> None:
+        """End the session, and give the file back to who reads it."""
+        super().close()
+        self._take_back()
+
+    def _take_back(self) -> None:
+        for reader in self.readers:
+            reader.take()
+
+    def names(self) -> list[Name]:
+        """Tables and views of the file."""
+        return _ducks(self.connection, "current_database()")
+
+    def described(self, name: Name) -> dict[str, Column]:
+        """Every column as DuckDB gives it, text by its characters."""
+        sql = f"SELECT * FROM {name.quoted} LIMIT 0"  # noqa: S608 - a quoted name
+        schema = pl.DataFrame(self.connection.sql(sql).to_arrow_table()).schema
+        return {column: Column(plain_text(column, dtype), dtype) for column, dtype in schema.items()}
+
+    def raw(self, sql: str) -> Iterator[pl.DataFrame]:
+        """The rows in Arrow batches."""
+        for batch in self.connection.sql(sql).to_arrow_reader(BATCH):
+            yield pl.DataFrame(batch)
+
+    def execute(self, sql: str) -> None:
+        """Do what gives no rows."""
+        with self.guarded():
+            self.connection.execute(sql)
+
+    def storable(self, rows: pl.DataFrame) -> pl.DataFrame:
+        """Rows as they are, categories as text."""
+        return without_categories(rows, self.place)
+
+    def put(self, name: Name, rows: pl.DataFrame, *, create: bool) -> None:
+        """Take rows over from Arrow."""
+        with self.guarded():
+            self.connection.register("sfumato rows", rows.to_arrow())
+            do = f"CREATE TABLE {name.quoted} AS" if create else f"INSERT INTO {name.quoted}"
+            self.connection.execute(f'{do} SELECT * FROM "sfumato rows"')  # noqa: S608 - a quoted name
+            self.connection.unregister("sfumato rows")
+
+
+def plain_text(column: str, dtype: pl.DataType) -> str:
+    """The SQL that selects a column of DuckDB without the collation it may have."""
+    return f"decode(encode({quoted(column)}))" if dtype == pl.String else quoted(column)
+
+
+ATTACHED: weakref.WeakSet[Attached] = weakref.WeakSet()
+"""Files of DuckDB that are read in this process: DuckDB lets nobody write into one that is attached."""
+
+
+class Attached:
+    """A file of DuckDB, attached to a connection in memory to be read."""
+
+    def __init__(self, place: Address) -> None:
+        self.place, self.file = place, place.file.absolute()
+        if not self.file.is_file():
+            raise UnreadableInput(f"{place.shown}: there is no such file; check the path")
+        self.duckdb: Any = require("duckdb", extra="duckdb", to="let DuckDB read")
+        self.connection: Any = self.duckdb.connect()
+        self.take()
+        ATTACHED.add(self)
+
+    def take(self) -> None:
+        """Attach the file."""
+        try:
+            self.connection.execute(f"ATTACH {literal(str(self.file))} AS sfumato_source (READ_ONLY)")
+        except self.duckdb.Error as error:
+            raise UnreadableInput(
+                f"{self.place.shown} cannot be read: it is no DuckDB file, or another program writes into it ({type(error).__name__})"
+            ) from None
+
+    def let_go(self) -> None:
+        """Detach it, so that somebody may write."""
+        self.connection.execute("DETACH sfumato_source")
+
+    def relation(self, name: Name) -> Any:
+        """A table of the file; text without a collation, which would take two spellings for one."""
+        there = _ducks(self.connection, "'sfumato_source'")
+        if name not in there:
+            raise no_table(self.place, name, there)
+        table = f"sfumato_source.{Name(name.table, name.schema or 'main').quoted}"
+        schema = pl.DataFrame(self.connection.sql(f"SELECT * FROM {table} LIMIT 0").to_arrow_table()).schema  # noqa: S608
+        tables = f"SELECT sql FROM duckdb_tables() WHERE table_name = {literal(name.table)}"  # noqa: S608
+        told = [sql for (sql,) in self.connection.sql(tables).fetchall()]
+        collated = not told or any("COLLATE" in sql.upper() for sql in told)  # a view may have any
+        listed = ", ".join(f"{plain_text(n, d)} AS {quoted(n)}" if collated else quoted(n) for n, d in schema.items())
+        return self.connection.sql(f"SELECT {listed} FROM {table}")  # noqa: S608
+
+
+def _ducks(connection: Any, database: str) -> list[Name]:
+    """Tables and views of a database of DuckDB; those of the first schema without its name too."""
+    sql = (
+        f"SELECT schema_name, table_name FROM duckdb_tables() WHERE database_name = {database} UNION ALL SELECT schema_name, view_name "  # noqa: S608
+        f"FROM duckdb_views() WHERE database_name = {database} AND NOT internal"
+    )
+    found = connection.sql(sql).fetchall()
+    return [Name(name) for schema, name in found if schema == "main"] + [Name(name, schema) for schema, name in found]
+
+
+SESSIONS: dict[str, type[Session]] = {"postgresql": Postgres, "sqlite": Sqlite, "duckdb": Duck}
+
+
+def session(place: Address, *, write: bool = False) -> Session:
+    """A session with a database."""
+    return SESSIONS[place.kind](place, write=write)

@@ -1,0 +1,309 @@
+"""Tables of databases: counted and read where they are, told by types, refused by name."""
+
+from __future__ import annotations
+
+import datetime
+import os
+import shutil
+import sqlite3
+import subprocess
+import sys
+from collections.abc import Iterator
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import sfumato as sf
+from sfumato.engines.databases import Name, address
+from sfumato.engines.digest import RowsDigest
+from sfumato.engines.drivers import session
+from sfumato.errors import MissingExtra, ParameterError, UnreadableInput
+from tests.engines.test_large import RECIPES, described, rows_of, table
+
+MEET = [sf.KAnonymity(3), sf.LDiversity("diagnosis", 2)]
+FILES = ["sqlite", "duckdb"]
+EVERY = [*FILES, pytest.param("postgresql", marks=pytest.mark.service)]
+
+
+@pytest.fixture(scope="module")
+def postgresql(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """A cluster of PostgreSQL of our own, which is gone afterwards."""
+    pytest.importorskip("adbc_driver_postgresql", reason="the extra sql is not installed")
+    found = sorted(Path("/usr/lib/postgresql").glob("*/bin/initdb"))
+    initdb = found[-1] if found else Path(shutil.which("initdb") or "/nowhere/initdb")
+    if not initdb.is_file():
+        pytest.skip("PostgreSQL is not installed")
+    root = hasattr(os, "geteuid") and os.geteuid() == 0
+    if root and subprocess.run(["id", "postgres"], capture_output=True, check=False).returncode:
+        pytest.skip("PostgreSQL does not start as root, and there is no user postgres")
+    yield from _cluster(initdb.parent, root)
+
+
+def _cluster(programs: Path, root: bool) -> Iterator[str]:
+    import tempfile
+
+    folder = Path(tempfile.mkdtemp(prefix="sfumato-pg-"))
+    if root:
+        shutil.chown(folder, "postgres")
+    as_user = ["setpriv", "--reuid=postgres", "--regid=postgres", "--clear-groups"] if root else []
+
+    def do(*words: str) -> None:
+        subprocess.run([*as_user, *words], check=True, capture_output=True, cwd="/")
+
+    ours = {"PGHOST": str(folder), "PGUSER": "test"}
+    try:
+        do(str(programs / "initdb"), "-D", str(folder / "data"), "-A", "trust", "-U", "test", "--no-sync", "-E", "UTF8")
+        started = f"-k {folder} -c listen_addresses= -c fsync=off"
+        do(
+            str(programs / "pg_ctl"),
+            "-D",
+            str(folder / "data"),
+            "-w",
+            "-l",
+            str(folder / "log"),
+            "-o",
+            started,
+            "start",
+        )
+        before = {name: os.environ.get(name) for name in ours}
+        os.environ.update(ours)  # as a user would say it: neither host nor user stands in an address
+        yield "postgresql:///postgres"
+        for name, value in before.items():
+            os.environ.pop(name) if value is None else os.environ.update({name: value})
+        do(str(programs / "pg_ctl"), "-D", str(folder / "data"), "-m", "immediate", "stop")
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def uri_of(kind: str, folder: Path, request: pytest.FixtureRequest) -> str:
+    """A database of a kind, empty."""
+    if kind == "postgresql":
+        given: str = request.getfixturevalue("postgresql")
+        made = session(address(given), write=True)
+        for name in made.names():
+            if name.schema == "public":
+                made.execute(f"DROP TABLE {name.quoted}")
+        made.commit()
+        made.close()
+        return given
+    if kind == "duckdb":
+        pytest.importorskip("duckdb", reason="the extra duckdb is not installed")
+    return f"{kind}:///{folder / ('tables.' + kind)}"
+
+
+def filled(uri: str, frame: pl.DataFrame, name: str = "visits") -> str:
+    """The same database with a table."""
+    made = session(address(uri), write=True)
+    made.put(Name.of(name), made.storable(frame), create=True)
+    made.commit()
+    made.close()
+    return uri
+
+
+def in_rows(data: Any) -> pl.DataFrame:
+    return rows_of(data.collect() if isinstance(data, pl.LazyFrame) else data.pl())
+
+
+@pytest.mark.parametrize("kind", EVERY)
+def test_a_database_releases_what_memory_releases(kind: str, tmp_path: Path, request: pytest.FixtureRequest) -> None:
+    uri = filled(uri_of(kind, tmp_path, request), table())
+    held = described(sf.read(uri, table="visits"))
+    assert held.records == 3000
+    for steps in RECIPES.values():
+        eager = sf.anonymize(described(sf.read(table())), MEET, steps, seed=5, format="parquet")
+        lazy = sf.anonymize(held, MEET, steps, seed=5)
+        assert [v.to_dict() for v in lazy.verdicts] == [v.to_dict() for v in eager.verdicts]
+        assert in_rows(lazy.data).equals(rows_of(eager.data))
+
+
+@pytest.mark.parametrize("kind", EVERY)
+def test_a_whole_table_can_be_read_into_memory(kind: str, tmp_path: Path, request: pytest.FixtureRequest) -> None:
+    uri = filled(uri_of(kind, tmp_path, request), table())
+    read = sf.read(uri, table="visits", engine="memory")
+    assert rows_of(read.to_polars()).equals(rows_of(table()))
+    assert read.source.digest == sf.read(uri, table="visits").digest == sf.read(table().lazy()).digest
+
+
+KINDS_OF_VALUES = pl.DataFrame(
+    {
+        "whole": [1, None, -3],
+        "real": [1.5, None, -0.25],
+        "text": ['O\'Neil "x"', None, "é;%s $1"],
+        "truth": [True, None, False],
+        "day": [datetime.date(2026, 1, 31), None, datetime.date(1899, 12, 31)],
+        "moment": [datetime.datetime(2026, 1, 31, 23, 59, 59, 123456), None, datetime.datetime(2026, 1, 31)],
+        "bytes": [b"\x00x", None, b""],
+        "nothing": pl.Series([None, None, None], dtype=pl.String),
+        'odd "name", %': ["a", "b", None],
+    }
+)
+
+
+@pytest.mark.parametrize("kind", EVERY)
+def test_values_of_every_type_come_back_as_they_were(kind: str, tmp_path: Path, request: pytest.FixtureRequest) -> None:
+    uri = filled(uri_of(kind, tmp_path, request), KINDS_OF_VALUES)
+    read = sf.read(uri, table="visits", engine="memory").to_polars()
+    assert rows_of(read).equals(rows_of(KINDS_OF_VALUES))
+    assert dict(read.schema) == dict(KINDS_OF_VALUES.schema)
+
+
+@pytest.mark.parametrize("kind", EVERY)
+def test_spellings_that_a_collation_takes_for_one_are_two(
+    kind: str, tmp_path: Path, request: pytest.FixtureRequest
+) -> None:
+    uri = uri_of(kind, tmp_path, request)
+    made = session(address(uri), write=True)
+    collation = {"sqlite": "COLLATE NOCASE", "duckdb": "COLLATE NOCASE", "postgresql": "COLLATE alike"}[kind]
+    if kind == "postgresql":
+        made.execute("DROP COLLATION IF EXISTS alike")
+        made.execute("CREATE COLLATION alike (provider = icu, locale = 'und-u-ks-level2', deterministic = false)")
+    made.execute(f"CREATE TABLE visits (a text {collation})")
+    made.execute("INSERT INTO visits VALUES ('x'), ('X'), ('x')")
+    made.commit()
+    made.close()
+    counted = sf.read(uri, table="visits").counted(["a"])
+    assert dict(zip(counted.column("a").to_list(), counted.copies.tolist(), strict=True)) == {"x": 2, "X": 1}
+
+
+@pytest.mark.service
+def test_numbers_of_postgresql_are_exact(tmp_path: Path, request: pytest.FixtureRequest) -> None:
+    uri = uri_of("postgresql", tmp_path, request)
+    made = session(address(uri), write=True)
+    made.execute("CREATE TABLE visits (a numeric(10, 2), b numeric, c uuid, d inet, e int[], f jsonb, g char(3))")
+    made.execute("INSERT INTO visits VALUES (1.50, 1.5, gen_random_uuid(), '10.0.0.1', '{1,2}', '{\"a\": 1}', 'ab')")
+    made.execute("INSERT INTO visits VALUES (12345678.91, 0.1234567890123456789, NULL, NULL, NULL, NULL, NULL)")
+    made.commit()
+    made.close()
+    read = sf.read(uri, table="public.visits", engine="memory").to_polars()
+    assert sorted(read["a"].to_list()) == [Decimal("1.50"), Decimal("12345678.91")]
+    assert sorted(read["b"].to_list()) == [Decimal("0.1234567890123456789"), Decimal("1.5")]
+    assert read["e"].drop_nulls().to_list() == ["{1,2}"]
+    made = session(address(uri), write=True)
+    made.execute("CREATE TABLE bad (a numeric)")
+    made.execute("INSERT INTO bad VALUES ('NaN'), (7123.5)")
+    made.commit()
+    made.close()
+    with pytest.raises(UnreadableInput) as told:
+        sf.read(uri, table="bad", engine="memory")
+    assert "7123" not in str(told.value)
+
+
+# What is refused, and in which words.
+
+
+def test_a_column_of_sqlite_with_several_types_is_refused_by_name(tmp_path: Path) -> None:
+    file = tmp_path / "mixed.db"
+    with sqlite3.connect(file) as made:
+        made.execute("CREATE TABLE visits (age, cost)")
+        made.executemany("INSERT INTO visits VALUES (?, ?)", [(41, 1), ("secret", 2.5)])
+    made.close()
+    with pytest.raises(UnreadableInput, match=r"column 'age' .* several types \(integer, text\)") as told:
+        sf.read(f"sqlite:///{file}", table="visits", engine="memory")
+    assert "secret" not in str(told.value) and "41" not in str(told.value)
+
+
+@pytest.mark.parametrize("kind", EVERY)
+def test_a_table_that_is_not_there_is_named(kind: str, tmp_path: Path, request: pytest.FixtureRequest) -> None:
+    uri = filled(uri_of(kind, tmp_path, request), table(10))
+    with pytest.raises(UnreadableInput, match=r"has no table 'visit'\. Did you mean 'visits'"):
+        _ = sf.read(uri, table="visit").columns
+    with pytest.raises(UnreadableInput, match="has no table"):
+        _ = sf.read(uri, table='visits"; DROP TABLE visits; --'.replace('"', "")).columns
+    assert sf.read(uri, table="visits").records == 10
+
+
+@pytest.mark.parametrize(
+    "uri",
+    [
+        "postgresql://me:s3cret@db.example/clinic",
+        "postgresql://me:@db.example/clinic",
+        "postgresql://db.example/clinic?password=s3cret",
+        "postgres://:s3cret@/clinic",
+    ],
+)
+def test_a_password_in_an_address_is_refused_and_not_shown(uri: str) -> None:
+    with pytest.raises(ParameterError, match="PGPASSWORD") as told:
+        sf.read(uri, table="visits")
+    assert "s3cret" not in str(told.value) and "me" not in str(told.value).split("address")[0]
+
+
+def test_addresses_and_names_are_told_without_a_user() -> None:
+    assert address("postgresql://me@h:5/d?sslmode=require").shown == "postgresql://h:5/d"
+    assert "me@" not in repr(address("postgresql://me@h/d"))
+    assert Name.of('a."b.c"').quoted == '"a"."b.c"'
+    assert Name.of('"say ""x"""').quoted == '"say ""x"""'
+    for wrong in ("", "a.b.c", "a..b", 'a"b', "a."):
+        with pytest.raises(ParameterError):
+            Name.of(wrong)
+    with pytest.raises(ParameterError, match="three slashes"):
+        address("sqlite://file.db")
+    with pytest.raises(ParameterError, match="say which table"):
+        sf.read("sqlite:///file.db")
+    with pytest.raises(ParameterError, match="names a table of a database"):
+        sf.read(table(5), table="visits")
+    with pytest.raises(ParameterError, match="not held by polars"):
+        sf.read("sqlite:///file.db", table="a", engine="polars")
+
+
+@pytest.mark.parametrize("kind", FILES)
+def test_files_that_are_none_are_named(kind: str, tmp_path: Path) -> None:
+    if kind == "duckdb":
+        pytest.importorskip("duckdb")
+    (tmp_path / "text.db").write_text("name,age\nAlice,41\n" * 100)
+    for file in ("text.db", "gone.db"):
+        with pytest.raises(UnreadableInput) as told:
+            _ = sf.read(f"{kind}:///{tmp_path / file}", table="visits").columns
+        assert "Alice" not in str(told.value)
+    assert not (tmp_path / "gone.db").exists()
+
+
+@pytest.mark.service
+def test_a_server_that_is_away_is_named() -> None:
+    pytest.importorskip("adbc_driver_postgresql", reason="the extra sql is not installed")
+    with pytest.raises(UnreadableInput, match=r"postgresql://127\.0\.0\.1:1/clinic cannot be reached") as told:
+        _ = sf.read("postgresql://me@127.0.0.1:1/clinic", table="visits").columns
+    assert "me@" not in str(told.value)
+
+
+def test_without_the_driver_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "adbc_driver_postgresql.dbapi", None)
+    with pytest.raises(MissingExtra, match="sfumato\\[sql\\]"):
+        _ = sf.read("postgresql:///clinic", table="visits").columns
+
+
+# The digest of rows.
+
+
+def digest(*batches: pl.DataFrame) -> str:
+    found = RowsDigest()
+    for batch in batches:
+        found.add(batch)
+    return found.hexdigest()
+
+
+CELLS = st.tuples(
+    st.one_of(st.none(), st.integers(-(2**40), 2**40)),
+    st.one_of(st.none(), st.text(max_size=4)),
+    st.one_of(st.none(), st.floats(allow_nan=False)),
+)
+SHAPE = {"a": pl.Int64, "b": pl.String, "c": pl.Float64}
+
+
+def naive(rows: list[tuple[Any, ...]]) -> list[str]:
+    """Rows as a sorted list: equal where the tables hold the same rows."""
+    return sorted(repr(tuple(0.0 if cell == 0 and isinstance(cell, float) else cell for cell in row)) for row in rows)
+
+
+@given(st.lists(CELLS, min_size=1, max_size=8), st.lists(CELLS, min_size=1, max_size=8), st.integers(0, 8))
+def test_the_digest_tells_rows_and_not_their_order(
+    one: list[tuple[Any, ...]], other: list[tuple[Any, ...]], cut: int
+) -> None:
+    rows, others = (pl.DataFrame(found, schema=SHAPE, orient="row") for found in (one, other))
+    turned = rows.reverse().select("c", "a", "b").cast({"b": pl.Categorical})
+    assert digest(rows) == digest(turned[:cut], turned[cut:])
+    assert (digest(rows) == digest(others)) == (naive(one) == naive(other))
