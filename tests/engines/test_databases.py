@@ -21,7 +21,7 @@ from hypothesis import strategies as st
 import sfumato as sf
 from sfumato.engines.databases import Name, address
 from sfumato.engines.digest import RowsDigest
-from sfumato.engines.drivers import session
+from sfumato.engines.drivers import begun
 from sfumato.errors import MissingExtra, ParameterError, UnreadableInput
 from tests.engines.test_large import RECIPES, described, rows_of, table
 
@@ -84,7 +84,7 @@ def uri_of(kind: str, folder: Path, request: pytest.FixtureRequest) -> str:
     """A database of a kind, empty."""
     if kind == "postgresql":
         given: str = request.getfixturevalue("postgresql")
-        made = session(address(given), write=True)
+        made = begun(address(given), write=True)
         for name in made.names():
             if name.schema == "public":
                 made.execute(f"DROP TABLE {name.quoted}")
@@ -98,7 +98,7 @@ def uri_of(kind: str, folder: Path, request: pytest.FixtureRequest) -> str:
 
 def filled(uri: str, frame: pl.DataFrame, name: str = "visits") -> str:
     """The same database with a table."""
-    made = session(address(uri), write=True)
+    made = begun(address(uri), write=True)
     made.put(Name.of(name), made.storable(frame), create=True)
     made.commit()
     made.close()
@@ -157,7 +157,7 @@ def test_spellings_that_a_collation_takes_for_one_are_two(
     kind: str, tmp_path: Path, request: pytest.FixtureRequest
 ) -> None:
     uri = uri_of(kind, tmp_path, request)
-    made = session(address(uri), write=True)
+    made = begun(address(uri), write=True)
     collation = {"sqlite": "COLLATE NOCASE", "duckdb": "COLLATE NOCASE", "postgresql": "COLLATE alike"}[kind]
     if kind == "postgresql":
         made.execute("DROP COLLATION IF EXISTS alike")
@@ -173,7 +173,7 @@ def test_spellings_that_a_collation_takes_for_one_are_two(
 @pytest.mark.service
 def test_numbers_of_postgresql_are_exact(tmp_path: Path, request: pytest.FixtureRequest) -> None:
     uri = uri_of("postgresql", tmp_path, request)
-    made = session(address(uri), write=True)
+    made = begun(address(uri), write=True)
     made.execute("CREATE TABLE visits (a numeric(10, 2), b numeric, c uuid, d inet, e int[], f jsonb, g char(3))")
     made.execute("INSERT INTO visits VALUES (1.50, 1.5, gen_random_uuid(), '10.0.0.1', '{1,2}', '{\"a\": 1}', 'ab')")
     made.execute("INSERT INTO visits VALUES (12345678.91, 0.1234567890123456789, NULL, NULL, NULL, NULL, NULL)")
@@ -183,7 +183,7 @@ def test_numbers_of_postgresql_are_exact(tmp_path: Path, request: pytest.Fixture
     assert sorted(read["a"].to_list()) == [Decimal("1.50"), Decimal("12345678.91")]
     assert sorted(read["b"].to_list()) == [Decimal("0.1234567890123456789"), Decimal("1.5")]
     assert read["e"].drop_nulls().to_list() == ["{1,2}"]
-    made = session(address(uri), write=True)
+    made = begun(address(uri), write=True)
     made.execute("CREATE TABLE bad (a numeric)")
     made.execute("INSERT INTO bad VALUES ('NaN'), (7123.5)")
     made.commit()

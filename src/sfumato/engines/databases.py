@@ -1,6 +1,6 @@
-"""Databases as places of tables: addresses without secrets, and sessions that see one moment and write all or nothing.
+"""Databases as places of tables: addresses without secrets, and transactions that see one moment and write all or nothing.
 
-A session is one connection in one transaction. Columns are described by the SQL that selects them and the type they have with us, so
+A transaction has a connection of its own. Columns are described by the SQL that selects them and the type they have with us, so
 that whatever a driver cannot give exactly is asked for as text. Text is compared by its characters, whatever collation a column has:
 two spellings that a database takes for one are two values that an intruder can tell apart.
 """
@@ -116,7 +116,7 @@ def literal(text: str) -> str:
     return "'" + text.replace("'", "''") + "'"
 
 
-# Sessions.
+# Transactions.
 
 
 @dataclasses.dataclass(frozen=True)
@@ -127,8 +127,8 @@ class Column:
     dtype: pl.DataType
 
 
-class Session:
-    """One connection in one transaction: what is read through it is of one moment, what is written stands at ``commit``."""
+class Transaction:
+    """One connection and one transaction: what is read through it is of one moment, what is written stands at ``commit``."""
 
     errors: ClassVar[tuple[type[Exception], ...]] = ()
 
@@ -176,7 +176,7 @@ class Session:
     # what all do alike
 
     def close(self) -> None:
-        """End the session; what was not committed is gone."""
+        """End it; what was not committed is gone."""
         self._closing()
 
     def exists(self, name: Name) -> bool:

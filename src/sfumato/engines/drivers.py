@@ -1,4 +1,4 @@
-"""Sessions with PostgreSQL, SQLite and DuckDB: how each tells its columns, gives rows and takes them."""
+"""Transactions with PostgreSQL, SQLite and DuckDB: how each tells its columns, gives rows and takes them."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from sfumato.engines.databases import (
     Address,
     Column,
     Name,
-    Session,
+    Transaction,
     literal,
     no_table,
     quoted,
@@ -28,7 +28,7 @@ from sfumato.errors import OutputError, UnreadableInput, require
 # PostgreSQL, through ADBC.
 
 
-class Postgres(Session):
+class Postgres(Transaction):
     """PostgreSQL. Numbers of type numeric come as text and become decimals of the scale that is declared or found."""
 
     longest: ClassVar[int] = 63
@@ -145,7 +145,7 @@ def _postgres_type(dtype: pl.DataType) -> pl.DataType:
 # SQLite, through Python's own library.
 
 
-class Sqlite(Session):
+class Sqlite(Transaction):
     """SQLite. A column has the type that its values have: one with numbers and words is refused by name."""
 
     errors = (sqlite3.Error, pl.exceptions.PolarsError)
@@ -269,7 +269,7 @@ _KINDS_SEEN = ", ".join(
 # DuckDB, through its own connection.
 
 
-class Duck(Session):
+class Duck(Transaction):
     """DuckDB, to write into a file; it is read as any relation is."""
 
     def opened(self) -> Any:
@@ -290,7 +290,7 @@ class Duck(Session):
         return made
 
     def close(self) -> None:
-        """End the session, and give the file back to who reads it."""
+        """End it, and give the file back to who reads it."""
         super().close()
         self._take_back()
 
@@ -389,9 +389,9 @@ def _ducks(connection: Any, database: str) -> list[Name]:
     return [Name(name) for schema, name in found if schema == "main"] + [Name(name, schema) for schema, name in found]
 
 
-SESSIONS: dict[str, type[Session]] = {"postgresql": Postgres, "sqlite": Sqlite, "duckdb": Duck}
+TRANSACTIONS: dict[str, type[Transaction]] = {"postgresql": Postgres, "sqlite": Sqlite, "duckdb": Duck}
 
 
-def session(place: Address, *, write: bool = False) -> Session:
-    """A session with a database."""
-    return SESSIONS[place.kind](place, write=write)
+def begun(place: Address, *, write: bool = False) -> Transaction:
+    """A transaction with a database."""
+    return TRANSACTIONS[place.kind](place, write=write)

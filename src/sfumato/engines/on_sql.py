@@ -11,8 +11,8 @@ import narwhals as nw
 import polars as pl
 
 from sfumato.engines import on_polars
-from sfumato.engines.databases import Address, Column, Name, Session, quoted
-from sfumato.engines.drivers import session
+from sfumato.engines.databases import Address, Column, Name, Transaction, quoted
+from sfumato.engines.drivers import begun
 
 if TYPE_CHECKING:
     from sfumato.engines.table import Tick
@@ -22,30 +22,30 @@ NAME = "its database"
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class DatabaseTable:
-    """A table of a database, as an engine holds it: one session, opened when something is asked first."""
+    """A table of a database, as an engine holds it: one transaction, begun when something is asked first."""
 
     place: Address
     name: Name
     memo: dict[str, Any] = dataclasses.field(default_factory=dict, repr=False)
 
     @classmethod
-    def within(cls, running: Session, name: Name) -> DatabaseTable:
-        """A table as a session sees it that is running already."""
-        return cls(running.place, name, {"session": running})
+    def within(cls, running: Transaction, name: Name) -> DatabaseTable:
+        """A table as a transaction sees it that is running already."""
+        return cls(running.place, name, {"transaction": running})
 
     @property
-    def session(self) -> Session:
-        """The session, which sees one moment of the database for as long as the table is used."""
-        if "session" not in self.memo:
-            self.memo["session"] = session(self.place)
-        found: Session = self.memo["session"]
+    def transaction(self) -> Transaction:
+        """The transaction, which sees one moment of the database for as long as the table is used."""
+        if "transaction" not in self.memo:
+            self.memo["transaction"] = begun(self.place)
+        found: Transaction = self.memo["transaction"]
         return found
 
     @property
     def described(self) -> dict[str, Column]:
         """The columns."""
         if "columns" not in self.memo:
-            self.memo["columns"] = self.session.columns(self.name)
+            self.memo["columns"] = self.transaction.columns(self.name)
         found: dict[str, Column] = self.memo["columns"]
         return found
 
@@ -71,7 +71,7 @@ def columns_of(frame: DatabaseTable) -> list[str]:
 def rows_of(frame: DatabaseTable) -> int:
     """Number of rows."""
     sql = f'SELECT count(*) AS "rows" FROM {frame.name.quoted}'  # noqa: S608 - a quoted name
-    return int(frame.session.query(sql, {"rows": Column("", pl.Int64())}).item())
+    return int(frame.transaction.query(sql, {"rows": Column("", pl.Int64())}).item())
 
 
 def counted(frame: DatabaseTable, columns: Sequence[str], most: int, tick: Tick) -> pl.DataFrame | None:
@@ -83,7 +83,7 @@ def counted(frame: DatabaseTable, columns: Sequence[str], most: int, tick: Tick)
         f"LIMIT {most + 1}"
     )
     wanted = {column: frame.described[column] for column in columns} | {name: Column("", pl.Int64())}
-    found = frame.session.query(sql, wanted)
+    found = frame.transaction.query(sql, wanted)
     tick(int(found[name].sum()))
     return None if found.height > most else found
 
@@ -92,7 +92,7 @@ def batches(frame: DatabaseTable, columns: Sequence[str], tick: Tick) -> Iterato
     """The rows as the database sends them, in any order."""
     seen, wanted = 0, {name: frame.described[name] for name in columns}
     sql = f"SELECT {frame.select(columns)} FROM {frame.name.quoted}"  # noqa: S608 - quoted names
-    for batch in frame.session.batches(sql, wanted):
+    for batch in frame.transaction.batches(sql, wanted):
         seen += batch.height
         tick(seen)
         yield batch
