@@ -3,7 +3,7 @@
 
 BIN := .venv/bin
 ARGS ?=
-BENCH ?= search
+BENCH ?= race
 WORKERS ?= auto
 
 export PYTHON
@@ -42,7 +42,7 @@ format:  ## Format the code and apply the safe fixes
 	$(BIN)/ruff check --fix-only .
 	$(BIN)/ruff format .
 
-bench:  ## Measure on tables of growing size: BENCH=search, judge, local, suppression, masking, exchange, microaggregation, risk, linkage, utility, queries or profile
+bench:  ## Race with other tools, one table; BENCH=whole, search, judge, local, suppression, risk, linkage, utility, microaggregation, masking, roles or queries for one script
 	@sh tools/install.sh test
 	@$(BIN)/python benchmarks/$(BENCH).py $(ARGS)
 

@@ -1,78 +1,135 @@
-"""Seconds a masking step takes, and how they grow with the rows.
+"""Seconds of the steps that mask, swap and exchange values on 10⁶ rows, and how they grow from 10⁵.
 
-    make bench BENCH=masking
+make bench BENCH=masking
 
-There is no package on PyPI that does these steps with weights, strata, units and a result that does not depend on the order of
-rows, so no peer runs beside them: a line tells CPU seconds for 10⁵ and 10⁶ rows, and the exponent with which they grow
-(1: in step with the rows). The table is ordered anew for each run, which is part of every random step.
+No package on PyPI does these steps with weights, strata, units and a result that does not depend on the order of rows, so
+no peer runs beside them. The rows are ordered anew for each run, which is part of every random step.
 """
 
 from __future__ import annotations
 
 import datetime
-import math
-import time
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 import polars as pl
+from race import Ours, Race, at, best_of, growth, once, script
 
 import sfumato as sf
 from sfumato.core.dataset import Dataset
 from sfumato.core.randomness import Seed
+from sfumato.core.schema import Attribute, Role, Schema
 from sfumato.core.step import Goal
 
-SIZES = (100_000, 1_000_000)
 NUMBERS = ["a", "b", "c", "d", "e"]
 
-CASES: dict[str, Callable[[], Any]] = {
-    "sample, simple": lambda: sf.Sample(0.1),
-    "sample, stratified": lambda: sf.Sample(0.1, method="stratified", within=["region"], weight="grossing"),
-    "top coding, mean": lambda: sf.TopBottomCoding(NUMBERS, top_quantile=0.99, replacement="mean"),
-    "recode, breaks": lambda: sf.Recode(NUMBERS[:1], breaks=[-1, 0, 1]),
-    "recode, mapping": lambda: sf.Recode(["region"], mapping={f"r{i}": f"g{i % 4}" for i in range(20)}),
-    "round, random": lambda: sf.Round(NUMBERS, 0.5, method="random"),
-    "round, controlled": lambda: sf.Round(NUMBERS, 0.5, method="controlled"),
-    "shift dates": lambda: sf.ShiftDates(["seen", "left"], 60),
-    "noise, uncorrelated": lambda: sf.AddNoise(NUMBERS, 0.3, method="uncorrelated"),
-    "noise, correlated": lambda: sf.AddNoise(NUMBERS, 0.3),
-    "noise, Kim in strata": lambda: sf.AddNoise(NUMBERS, 0.3, method="kim", within=["region"]),
-    "noise, outliers only": lambda: sf.AddNoise(NUMBERS, 0.3, method="outliers"),
-    "noise, Sullivan": lambda: sf.AddNoise(NUMBERS, 0.3, method="sullivan"),
-}
 
-
-def people(rows: int) -> pl.DataFrame:
-    """Five correlated columns of numbers, twenty regions, two dates."""
+@once
+def people(rows: int) -> Dataset:
+    """Five correlated columns of numbers, twenty regions, a group, two dates."""
     rng = np.random.default_rng(1)
     mixed = rng.standard_normal((rows, 5)) @ rng.normal(size=(5, 5))
-    start = datetime.date(2020, 1, 1)
-    days = pl.Series(rng.integers(0, 1500, rows))
-    return pl.DataFrame(
+    start, days = datetime.date(2020, 1, 1), pl.Series(rng.integers(0, 1500, rows))
+    frame = pl.DataFrame(
         {name: mixed[:, j] for j, name in enumerate(NUMBERS)}
-        | {"region": np.array([f"r{i}" for i in range(20)])[rng.integers(0, 20, rows)]}
-    ).with_columns(seen=pl.lit(start) + pl.duration(days=days), left=pl.lit(start) + pl.duration(days=days + 9))
+        | {
+            "region": np.array([f"r{i}" for i in range(20)])[rng.integers(0, 20, rows)],
+            "group": rng.integers(0, 50, rows),
+        }
+    )
+    return Dataset(
+        frame.with_columns(seen=pl.lit(start) + pl.duration(days=days), left=pl.lit(start) + pl.duration(days=days + 9))
+    )
 
 
-def seconds(step: Any, frame: pl.DataFrame) -> float:
-    """CPU seconds to plan and apply a step on a table that nothing was counted of yet."""
-    dataset = Dataset(frame)
-    started = time.process_time()
-    step.apply(dataset, step.plan(dataset, Goal(seed=Seed(1))))
-    return time.process_time() - started
+@once
+def homes(rows: int) -> Dataset:
+    """Households of one to five people in ten regions with ten districts each, about so many people."""
+    rng = np.random.default_rng(0)
+    size, region = rng.integers(1, 6, rows // 3), rng.integers(0, 10, rows // 3)
+    of = np.repeat(np.arange(rows // 3), size)
+    frame = {
+        "home": of,
+        "region": region[of],
+        "district": (region * 10 + rng.integers(0, 10, rows // 3))[of],
+        "size": size[of],
+        "age": rng.integers(0, 90, len(of)),
+        "job": rng.integers(0, 50, len(of)),
+    }
+    plain = {name: Attribute((Role.PLAIN,)) for name in frame if name != "home"}
+    return Dataset(pl.DataFrame(frame), Schema({"home": Attribute((Role.UNIT,), unit="household"), **plain}))
 
 
-def main() -> None:
-    """Print one line a case."""
-    print(f"{'step':<24}" + "".join(f"{f'{rows:,} rows':>18}" for rows in SIZES) + f"{'grows by':>12}")
-    frames = [people(rows) for rows in SIZES]
-    for name, make in CASES.items():
-        seconds(make(), frames[0][:1000])  # warm: kernels compiled, packages imported
-        took = [seconds(make(), frame) for frame in frames]
-        grows = math.log(took[1] / took[0]) / math.log(SIZES[1] / SIZES[0])
-        print(f"{name:<24}" + "".join(f"{t:>16.2f} s" for t in took) + f"{f'n^{grows:.2f}':>12}", flush=True)
+def applied(step: Any, table: Dataset) -> Dataset:
+    """Plan and apply a step."""
+    out: Dataset = step.apply(table, step.plan(table, Goal(seed=Seed(1))))
+    return out
 
+
+def any_order(step: Any, table: Dataset) -> bool:
+    """Whether rows in another order give the same release, as a set of rows."""
+    frame = table.to_polars()
+    turned = Dataset(frame.reverse(), table.schema)
+    one, other = (applied(step, t).to_polars() for t in (table, turned))
+    return one.sort(one.columns).equals(other.sort(other.columns))
+
+
+def work(step: Any, make: Callable[[int], Dataset]) -> Callable[[int], Ours]:
+    """Seconds of a step on a table that nothing was counted of yet."""
+
+    @once
+    def measured(rows: int) -> Ours:
+        right = any_order(step, make(3000))  # and loops are compiled
+        cpu, wall, out = best_of(
+            1, lambda fresh: applied(step, fresh), lambda: Dataset(make(rows).frame, make(rows).schema)
+        )
+        return Ours(cpu, right, f"{len(out):,} rows", wall)
+
+    return measured
+
+
+PLACES = {"geography": ["region", "district"], "risk": ["age", "job"], "similar": [["size"]]}
+STEPS: dict[str, Any] = {
+    "sample, simple": sf.Sample(0.1),
+    "sample, stratified": sf.Sample(0.1, method="stratified", within=["region"], weight="grossing"),
+    "top coding, mean": sf.TopBottomCoding(NUMBERS, top_quantile=0.99, replacement="mean"),
+    "recode, breaks": sf.Recode(NUMBERS[:1], breaks=[-1, 0, 1]),
+    "recode, mapping": sf.Recode(["region"], mapping={f"r{i}": f"g{i % 4}" for i in range(20)}),
+    "round, random": sf.Round(NUMBERS, 0.5, method="random"),
+    "round, controlled": sf.Round(NUMBERS, 0.5, method="controlled"),
+    "shift dates": sf.ShiftDates(["seen", "left"], 60),
+    "noise, uncorrelated": sf.AddNoise(NUMBERS, 0.3, method="uncorrelated"),
+    "noise, correlated": sf.AddNoise(NUMBERS, 0.3),
+    "noise, Kim in strata": sf.AddNoise(NUMBERS, 0.3, method="kim", within=["region"]),
+    "noise, outliers only": sf.AddNoise(NUMBERS, 0.3, method="outliers"),
+    "noise, Sullivan": sf.AddNoise(NUMBERS, 0.3, method="sullivan"),
+    **{
+        f"rank swap, {v}": sf.RankSwap(NUMBERS[:3], p=0.05, variant=v)
+        for v in ("interval", "p_distribution", "p_buckets")
+    },
+    "PRAM, two stages": sf.Pram(["region", "group"], retain=0.8),
+    "PRAM, direct": sf.Pram(["region"], invariant="direct", theta=0.5),
+    "swap data": sf.SwapData(["region"], keep=["group"], rate=0.2),
+    "swap similar": sf.SwapSimilar(["region"], by="b"),
+    "shuffle values": sf.ShuffleValues(["b", "c"], predictors=["a", "group"]),
+}
+HOUSEHOLDS = {
+    "swap households, few at risk": sf.SwapHouseholds(**PLACES, k=1, rate=0.1),
+    "swap households, most at risk": sf.SwapHouseholds(**PLACES, k=5, rate=0.1),
+}
+CHECK = "rows in another order give the same release"
+TASKS = {name: work(step, people) for name, step in STEPS.items()} | {
+    name: work(step, homes) for name, step in HOUSEHOLDS.items()
+}
+RACES = tuple(
+    race
+    for name, task in TASKS.items()
+    for race in (
+        Race(f"{name}, 10⁶ rows", CHECK, at(10**6, task)),
+        Race(f"growth of {name}", CHECK, growth(task), unit="n^", aim=1.1),
+    )
+)
 
 if __name__ == "__main__":
-    main()
+    script(__file__)

@@ -1,174 +1,141 @@
-"""Time and memory of the optimal search and of the whole run, on tables of growing size.
+"""Optimal global recoding: from a table in memory to the best node, counting included, beside ARX on the same tables.
 
-    make bench                      Adult and the larger reference tables where they are on this machine, then generated tables
-    make bench ARGS='--rows 1e7'    generated tables up to ten million rows
-
-For each table: rows, classes, nodes of the lattice, nodes looked at, seconds of the search (warm, best of three, one
-core), seconds and peak memory of the whole ``sfumato run`` in a fresh process. At the end the exponent with which the
-time grows with the rows: 1 is linear.
+make bench BENCH=search
 """
 
 from __future__ import annotations
 
-import argparse
 import dataclasses
-import math
-import os
-import subprocess
-import sys
-import tempfile
-import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
+import numpy as np
 import polars as pl
+from race import Options, Ours, Race, Theirs, best_of, growth, once, script
+from tables import ADULT_9, FARS, TIMES, arx, coded, folder, people
 
 import sfumato as sf
-from sfumato import recipe_files as recipes
-from sfumato.core.recipe import Recipe
+from sfumato.core.dataset import Dataset
+from sfumato.core.schema import Attribute, Role, Schema
 from sfumato.core.step import Goal
 from sfumato.hierarchies import HierarchyFile
-from sfumato.steps.recoding.optimal import Search
+from sfumato.steps.recoding.global_recoding import GlobalRecoding
+from sfumato.steps.recoding.whole_lattice import whole_lattice
 
-REFERENCE = Path(__file__).resolve().parents[2] / "shared" / "data"
-ADULT = (
-    "sex",
-    "age",
-    "race",
-    "marital-status",
-    "education",
-    "native-country",
-    "workclass",
-    "occupation",
-    "salary-class",
+GOAL = Goal(models=(sf.KAnonymity(5),))
+ZIPS, ROWS = 100_000, 63_441
+SHAPES = {
+    "zip": (ZIPS, 6),
+    "age": (100, 5),
+    "job": (625, 5),
+    "birthplace": (200, 5),
+    "schooling": (9, 3),
+    "sex": (2, 2),
+    "abroad": (2, 2),
+}
+"""Leaves and levels of the columns of the table with a large hierarchy file: 9,000 nodes."""
+
+
+def optimum(name: str, columns: tuple[str, ...], label: str, budget: float) -> Callable[[Options], Ours]:
+    """Plan on a table that nothing was counted of yet."""
+
+    def measured(_: Options) -> Ours:
+        file = "arx_fars.json" if name == "fars_int" else "arx_adult_kanonymity.json"
+        table, best = coded(name, columns), arx(file, label)
+        step = GlobalRecoding(budget=budget, objective="loss_geometric")
+        cpu, wall, plan = best_of(7, lambda fresh: step.plan(fresh, GOAL), lambda: dataclasses.replace(table))
+        right = plan.suppressed == best["suppressed"] and abs(plan.score - float(best["score"])) < 1e-8
+        return Ours(cpu, right, f"loss {plan.score:.6f}, {plan.suppressed} suppressed", wall)
+
+    return measured
+
+
+def every_node(_: Options) -> Ours:
+    """Evaluate all nodes of Adult-9: the best that keeps 5 % is the optimum that ARX finds."""
+    best = arx("arx_adult_kanonymity.json", "adult9 k=5 s=0.05 lossAM")
+    lattice = GlobalRecoding(budget=0.05).lattice(dataclasses.replace(coded("adult", ADULT_9)), GOAL)
+    cpu, wall, found = best_of(3, lambda _: whole_lattice(lattice))
+    least = float(found.score[found.suppressed <= lattice.budget].min())
+    right = len(found.score) == best["lattice"] and abs(least - float(best["score"])) < 1e-8
+    return Ours(cpu, right, f"{len(found.score):,} nodes, least loss {least:.6f}", wall)
+
+
+@once
+def large_hierarchy() -> tuple[pl.DataFrame, dict[str, list[str]]]:
+    """A table of seven columns, and the lines of their hierarchy files: a node has five children, the top says nothing."""
+    rng, columns, files = np.random.default_rng(5), {}, {}
+    for name, (leaves, levels) in SHAPES.items():
+        drawn = (leaves * rng.random(ROWS) ** 2.5).astype(int)
+        columns[name] = [f"{name}{leaf}" for leaf in drawn]
+        files[name] = [
+            ";".join([*(f"{name}{leaf // 5**up}" + "+" * up for up in range(levels - 1)), "*"])
+            for leaf in range(leaves)
+        ]
+    return pl.DataFrame(columns), files
+
+
+def described() -> Iterator[Dataset]:
+    """The table with hierarchy files that nobody has read: new ones each time."""
+    frame, files = large_hierarchy()
+    for number in range(1000):
+        place = folder() / f"hierarchies_{number}"
+        place.mkdir()
+        yield Dataset(frame, Schema({name: from_file(place / f"{name}.csv", lines) for name, lines in files.items()}))
+
+
+def from_file(file: Path, lines: list[str]) -> Attribute:
+    """A quasi-identifier with a hierarchy file."""
+    file.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    return Attribute((Role.QUASI,), hierarchy=HierarchyFile(str(file)))
+
+
+def hierarchy_file(_: Options) -> Ours:
+    """Read the hierarchy files, bind, count, search; the node found is the best of all."""
+    step, tables = GlobalRecoding(budget=0.05), described()
+    cpu, wall, plan = best_of(3, lambda fresh: step.plan(fresh, GOAL), lambda: next(tables))
+    lattice = step.lattice(next(tables), GOAL)
+    every = whole_lattice(lattice)
+    least = float(every.score[every.suppressed <= lattice.budget].min())
+    return Ours(cpu, abs(plan.score - least) < 1e-9, f"{lattice.size:,} nodes, loss {plan.score:.6f}", wall)
+
+
+@once
+def grown(rows: int) -> Ours:
+    """Counting and searching on the generated table: the release keeps its promise."""
+    step = GlobalRecoding(budget=0.05)
+    cpu, wall, plan = best_of(2, lambda fresh: step.plan(fresh, GOAL), lambda: dataclasses.replace(people(rows)))
+    verdict = sf.judge(step.apply(people(rows), plan), [sf.KAnonymity(5)])[0]
+    return Ours(cpu, verdict.holds, f"loss {plan.score:.6f}", wall)
+
+
+def adult(share: float, theirs: float, aim: float) -> Race:
+    """Adult with nine quasi-identifiers."""
+    label = f"adult9 k=5 s={share} loss"
+    stored = Theirs("ARX 3.9.2", theirs, TIMES)
+    return Race(f"search, Adult-9, {share:.0%}", CHECK, optimum("adult", ADULT_9, label, share), stored=stored, aim=aim)
+
+
+CHECK = "the same loss and suppressed records as ARX's optimum"
+RACES = (
+    adult(0.0, 0.064, 0.03),
+    adult(0.02, 1.40, 0.1),
+    adult(0.05, 1.23, 0.1),
+    Race(
+        "search, fars 101k × 7, 5%",
+        CHECK,
+        optimum("fars_int", FARS, "fars_int k=5 s=0.05 loss", 0.05),
+        stored=Theirs("ARX 3.9.2", 0.635, TIMES),
+        aim=0.06,
+    ),
+    Race("every node of Adult-9", "the best node is ARX's optimum, and all nodes are there", every_node, aim=0.3),
+    Race(
+        "hierarchy file, 10⁵ lines, 63k × 7",
+        "the optimum is the best of all 9,000 nodes, each evaluated",
+        hierarchy_file,
+        aim=0.25,
+    ),
+    Race("growth of counting and search", "the release keeps its promise", growth(grown), unit="n^", aim=1.1),
 )
-FARS = ("iage", "ideathday", "ideathmon", "ihispanic", "iinjury", "irace", "isex")
-ATUS = ("Age", "Birthplace", "Citizenship status", "Labor force status", "Marital status", "Race", "Region", "Sex")
-
-
-@dataclasses.dataclass(frozen=True)
-class Case:
-    """A table to measure on: its file, its description, its promise."""
-
-    name: str
-    file: Path
-    people: sf.Dataset
-    budget: float
-
-
-def main() -> None:
-    """Measure every case that this machine has."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--rows", type=float, default=1e6, help="largest generated table")
-    parser.add_argument("--quick", action="store_true", help="generated tables only")
-    arguments = parser.parse_args()
-    print(
-        f"{'table':<24}{'rows':>11}{'classes':>10}{'nodes':>8}{'looked at':>10}{'search s':>10}{'run s':>8}{'peak MB':>9}{'table MB':>10}"
-    )
-    with tempfile.TemporaryDirectory() as folder:
-        grown = []
-        for case in cases(Path(folder), arguments):
-            row = measure(case, Path(folder))
-            if case.name.startswith("generated"):
-                grown.append((len(case.people), row))
-    tell_growth(grown)
-
-
-def cases(folder: Path, arguments: argparse.Namespace) -> Iterator[Case]:
-    """The tables, smallest first."""
-    if not arguments.quick:
-        yield from reference_cases(folder)
-    rows = 10_000
-    while rows <= arguments.rows:
-        people = ordinary(sf.examples.large(rows))
-        file = folder / f"generated_{rows}.parquet"
-        people.to_polars().write_parquet(file)
-        yield Case(f"generated {rows:.0e}", file, people, 0.05)
-        rows *= 10
-
-
-def ordinary(people: sf.Dataset) -> sf.Dataset:
-    """The table in the types a user's file has: text and 64-bit numbers instead of compact codes."""
-    frame = people.to_polars()
-    text = [pl.col(n).cast(pl.String) for n, dtype in frame.schema.items() if dtype in (pl.Enum, pl.Categorical)]
-    whole = [pl.col(n).cast(pl.Int64) for n, dtype in frame.schema.items() if dtype.is_integer()]
-    return dataclasses.replace(people, frame=frame.with_columns(*text, *whole))
-
-
-def reference_cases(folder: Path) -> Iterator[Case]:
-    """Adult, FARS and a synthetic ATUS, when the reference data are beside the repository."""
-    if not REFERENCE.is_dir():
-        print(f"(reference tables skipped: {REFERENCE.name} is not on this machine)")
-        return
-    for budget in (0.0, 0.02, 0.05, 1.0):
-        yield described(f"adult 9, {budget:.0%}", REFERENCE / "adult" / "adult.csv", "adult/adult", ADULT, budget)
-    yield described("fars 7, 5%", REFERENCE / "fars_int" / "fars_int.csv", "fars_int/fars_int", FARS, 0.05)
-    subprocess.run([sys.executable, REFERENCE / "make_large.py", folder], check=True)
-    yield described("atus 8, 5%", folder / "atus_synth.csv", "atus_hierarchies/atus", ATUS, 0.05)
-
-
-def described(name: str, file: Path, prefix: str, quasi: tuple[str, ...], budget: float) -> Case:
-    """A reference table with its hierarchy files."""
-    people = sf.read(file)
-    people = people.with_roles(quasi=quasi, plain=[c for c in people.columns if c not in quasi])
-    files = {c: HierarchyFile(str(REFERENCE / f"{prefix}_hierarchy_{c}.csv")) for c in quasi}
-    return Case(name, file, people.with_hierarchies(**files), budget)
-
-
-def measure(case: Case, folder: Path) -> tuple[float, float]:
-    """Print one line; return the seconds of the search and of the whole run."""
-    step = sf.GlobalRecoding(budget=case.budget)
-    lattice = step.lattice(case.people, Goal(models=(sf.KAnonymity(5),)))
-    best, search = math.inf, Search(lattice)
-    for _ in range(3):
-        started = time.process_time()
-        search = Search(lattice).run()
-        best = min(best, time.process_time() - started)
-    seconds, peak = whole_run(case, step, folder)
-    table = case.people.to_polars().to_arrow().nbytes / 1e6
-    print(
-        f"{case.name:<24}{len(case.people):>11,}{len(lattice.base):>10,}{lattice.size:>8,}{search.looked_at:>10,}"
-        f"{best:>10.3f}{seconds:>8.2f}{peak:>9,.0f}{table:>10,.0f}",
-        flush=True,
-    )
-    return best, seconds
-
-
-def whole_run(case: Case, step: sf.GlobalRecoding, folder: Path) -> tuple[float, float]:
-    """Seconds (wall) and peak memory in MB of ``sfumato run`` in a process of its own."""
-    recipe = folder / "recipe.yaml"
-    recipe.write_text(recipes.dump(Recipe(case.people.schema, (sf.KAnonymity(5),), (step,))))
-    command = [
-        sys.executable,
-        "-m",
-        "sfumato",
-        "run",
-        case.file,
-        "-r",
-        recipe,
-        "-o",
-        folder / "out",
-        "--force",
-        "--quiet",
-    ]
-    started = time.perf_counter()
-    process = subprocess.Popen([str(part) for part in command], stdout=subprocess.DEVNULL)
-    _, status, usage = os.wait4(process.pid, 0)
-    if status:
-        raise SystemExit(f"sfumato run failed on {case.name}")
-    return time.perf_counter() - started, usage.ru_maxrss * (1 if sys.platform == "darwin" else 1024) / 1e6
-
-
-def tell_growth(grown: list[tuple[int, tuple[float, float]]]) -> None:
-    """Exponents of growth between the two largest generated tables."""
-    if len(grown) < 2:
-        return
-    (rows, (search, run)), (more_rows, (more_search, more_run)) = grown[-2:]
-    grow = math.log(more_rows / rows)
-    print(
-        f"growth from {rows:,} to {more_rows:,} rows: search ~ rows^{math.log(more_search / search) / grow:.2f}, whole run ~ rows^{math.log(more_run / run) / grow:.2f}"
-    )
-
 
 if __name__ == "__main__":
-    main()
+    script(__file__)
