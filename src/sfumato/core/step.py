@@ -301,6 +301,11 @@ class Step(Protocol):
         """Learns facts about all records, given those it learnt before; None: it knows enough to draw for any of them."""
         return None
 
+    def dealer(self, plan: Any) -> Learner | None:
+        """Learns who goes where by a plan that lets equal records part ways, and gives the plan that knows it; None: none do."""
+        found: Learner | None = plan.learner()
+        return found
+
     def facts(self, dataset: Dataset, goal: Goal) -> Any:
         """What it knows of the whole table: what it was given, or what it learns from the table at hand."""
         found = goal.facts

@@ -23,8 +23,8 @@ from sfumato.core.step import Goal, Plan, Span, Step
 from sfumato.engines.parts import Folder, in_parallel, write_parts
 from sfumato.engines.table import LazyTable
 from sfumato.errors import ParameterError
-from sfumato.io.indistinct import made_one
 from sfumato.release.make import changes_of, population_of, refuse_broken, require_sense
+from sfumato.release.planning import FORMAT, Pipeline, Planning, alike
 from sfumato.release.release import ColumnChange, Release
 
 if TYPE_CHECKING:
@@ -32,7 +32,6 @@ if TYPE_CHECKING:
     from sfumato.core.randomness import Seed
     from sfumato.core.recipe import Recipe
 
-FORMAT = "parquet"
 SAMPLE = 100_000
 """Records that measures and pictures are taken from."""
 
@@ -94,12 +93,13 @@ def make_large(
     seen = columns_seen(recipe.meet, table.schema, recipe.steps)
     original = table.counted(seen, lambda rows: progress(0.0, f"counting, {rows:,} rows")).checked()
     before = assess(original.drop(original.schema.direct), recipe.meet, population=population)
-    pipeline, planned = _planned(table, original, recipe, Goal(recipe.meet, seed, progress, population))
+    planning = Planning(table, original, recipe.steps)
+    pipeline, planned = planning.planned(Goal(recipe.meet, seed, progress, population))
     written = _written(table, pipeline, seed, progress, shuffle=shuffle)
     refuse_free_text(written.originals)
     plans = written.plans
     progress(1.0, "counting what was written")
-    shared = written.table.counted(planned.columns)
+    shared = written.table.counted([*planned.columns, *columns_seen(recipe.meet, written.table.schema)])
     evidence = gather(shared, recipe.meet, original=original, population=population)
     release = LargeRelease(
         dataset=shared,
@@ -148,9 +148,7 @@ def _require_counts(table: LazyTable, recipe: Recipe) -> None:
     """Refuse, all at once, what needs the whole table in memory."""
     table.schema.check(table.columns, table.source)
     needs = needed(recipe.meet, table.schema)
-    problems = [
-        f"step {s.name} works on all records at once" for s in recipe.steps if s.span in (Span.TABLE, Span.RECORDS)
-    ]
+    problems = [f"step {s.name} works on all records at once" for s in recipe.steps if s.span is Span.TABLE]
     problems += [
         f"{what} need every record beside its original"
         for what, asked in (
@@ -178,55 +176,7 @@ def columns_seen(models: Sequence[Model], schema: Schema, steps: Sequence[Step] 
     return list(dict.fromkeys(wanted))
 
 
-def _planned(table: LazyTable, original: Dataset, recipe: Recipe, goal: Goal) -> tuple[Pipeline, Dataset]:
-    """Every step planned on the counted combinations, and what they become."""
-    shared = original.drop(original.schema.direct)
-    stages = list[tuple[Step, Plan | None, Goal]]()
-    for place, step in enumerate(recipe.steps):
-        part: Step | None = step.limited_to(shared.columns)
-        plan = None if part is None else part.plan(shared, dataclasses.replace(goal, place=place))
-        shared = shared if part is None else part.apply(shared, plan)
-        decided = plan if step.span is Span.CLASSES else None
-        stages.append((step, decided, Goal((), goal.seed, silent, None, place)))
-    types = {name: shared.column(name).dtype for name in shared.columns}
-    return Pipeline(table.schema.direct, tuple(stages), types), shared
-
-
 # Releasing the rows.
-
-
-@dataclasses.dataclass(frozen=True)
-class Pipeline:
-    """The steps of a recipe with what was decided from counts, ready for any rows of the table.
-
-    ``types`` are the types that columns have in the whole release: those of a few rows alone may look otherwise.
-    """
-
-    direct: tuple[str, ...]
-    stages: tuple[tuple[Step, Plan | None, Goal], ...]
-    types: dict[str, pl.DataType]
-
-    def run(self, rows: Dataset) -> tuple[Dataset, tuple[tuple[str, Plan], ...]]:
-        """What is released of some rows, and the plan of every step."""
-        claimed = {name for step, _, _ in self.stages for name in step.claims}
-        shared, plans = rows.drop(set(self.direct) - claimed), list[tuple[str, Plan]]()
-        for step, decided, goal in self.stages:
-            plan = step.plan(shared, goal) if decided is None else decided
-            shared = step.apply(shared, plan)
-            plans.append((step.name, plan))
-        shared = shared.drop(shared.schema.direct)
-        return made_one(shared, FORMAT, spellings=False)[0], tuple(plans)
-
-    def released(self, rows: Dataset) -> Dataset:
-        """The released rows as they are written: categories as text, every column of its one type."""
-        made = self.run(rows)[0]
-        types = {name: self.types.get(name, made.dtype(name)) for name in made.columns}
-        plain = {n: pl.String() if isinstance(t, pl.Categorical | pl.Enum) else t for n, t in types.items()}
-        return made.with_columns({n: made.column(n).cast(t) for n, t in plain.items() if made.dtype(n) != t})
-
-    def frame(self, rows: Dataset) -> pl.DataFrame:
-        """The released rows as they are written."""
-        return self.released(rows).to_polars()
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -253,11 +203,12 @@ def _written(table: LazyTable, pipeline: Pipeline, seed: Seed, progress: Progres
     folder = Folder()
     share = min(1.0, SAMPLE / max(1, table.records))
     key, some = int(seed.stream("sample of a large table").integers(2**63)), list[pl.DataFrame]()
+    line = pipeline.started()
 
     def release(rows: Dataset) -> Dataset:
         frame = rows.to_polars()
         some.append(frame if share >= 1 else frame.filter(frame.hash_rows(key) < int(share * 2**64)))
-        return pipeline.released(rows.with_text_coded())
+        return line.released(rows.with_text_coded())
 
     batches = table.batches(lambda rows: progress(*_told("released", rows, table.records, "rows")))
     parts = write_parts(
@@ -268,7 +219,8 @@ def _written(table: LazyTable, pipeline: Pipeline, seed: Seed, progress: Progres
         tick=lambda parts, all_parts: progress(*_told("wrote", parts, all_parts, "parts")),
     )
     sample = Dataset(pl.concat(some), source=table.source).with_schema(table.schema)  # type: ignore[arg-type]
-    releases, plans = pipeline.run(sample)
+    alike(parts)
+    releases, plans = pipeline.started().run(sample)
     released = LazyTable(
         table.engine.scanned(parts, table.frame),
         schema=releases.schema,

@@ -17,7 +17,7 @@ from sfumato.core.objective import OBJECTIVES, objective_named
 from sfumato.core.parameters import parameters
 from sfumato.core.population import count_needed
 from sfumato.core.schema import Kind
-from sfumato.core.step import Fineness, Goal, Plan, Span, Step
+from sfumato.core.step import Fineness, Goal, Learner, Plan, Span, Step
 from sfumato.errors import ParameterError, SchemaError, Unsatisfiable
 from sfumato.steps.local.regions import recode_classes, written_alike
 from sfumato.steps.recoding.classical import AlgorithmName, choose
@@ -237,6 +237,11 @@ class GlobalRecoding(Step):
         chosen = tuple(plan.levels[name] for name in lattice.columns)
         return survey(lattice, chosen, most_nodes=most_nodes, most_effort=most_effort)
 
+    def dealer(self, plan: Recoding | RecodedCells) -> Learner | None:
+        """Learns in the recoded table who parts ways where cells are suppressed."""
+        inner = plan.cells.learner() if isinstance(plan, RecodedCells) else None
+        return None if inner is None or not isinstance(plan, RecodedCells) else _CellsDealt(self, plan, inner)
+
     def apply(self, dataset: Dataset, plan: Recoding | RecodedCells) -> Dataset:
         """Recode the columns and drop the suppressed records, or suppress their cells."""
         if isinstance(plan, RecodedCells):
@@ -304,3 +309,20 @@ def _why_not(lattice: Lattice, outcome: Outcome) -> str:
     stopped = outcome.notes.get("stopped_by")
     found = f"no generalization was found before the {stopped} ran out that" if stopped else "no generalization"
     return f"{found} keeps {promises} within the suppression budget.{near}{lattice.hopeless()}{advice}"
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class _CellsDealt:
+    """Learns who parts ways in the recoded table."""
+
+    step: GlobalRecoding
+    plan: RecodedCells
+    inner: Learner
+
+    def see(self, rows: Dataset) -> None:
+        """Recode some rows and look at them."""
+        self.inner.see(self.step.apply(rows, self.plan.recoding))
+
+    def learnt(self) -> RecodedCells:
+        """The plan that knows who goes where."""
+        return dataclasses.replace(self.plan, cells=self.inner.learnt())

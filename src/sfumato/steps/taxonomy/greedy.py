@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import itertools
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Annotated, ClassVar, Protocol
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Protocol
 
 import numpy as np
 from pydantic import Field
@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from sfumato.core.dataset import Dataset
+    from sfumato.core.schema import Schema
 
 
 Label = Annotated[str, Field(min_length=1, description="column that classifiers will predict")]
@@ -38,12 +39,17 @@ Label = Annotated[str, Field(min_length=1, description="column that classifiers 
 class _GreedyCut(Step, Protocol):
     """A step that cuts taxonomies greedily, so that a class label can still be predicted."""
 
+    label: Any
     fineness: ClassVar[Fineness] = "none"
 
     @property
     def span(self) -> Span:
         """It decides from counted combinations."""
         return Span.CLASSES
+
+    def reads(self, schema: Schema) -> tuple[str, ...]:
+        """The quasi-identifiers, and the label that shall be predicted."""
+        return (*schema.quasi, self.label)
 
     def apply(self, dataset: Dataset, plan: CutRecoding) -> Dataset:
         """Recode the columns."""

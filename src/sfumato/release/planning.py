@@ -1,0 +1,215 @@
+"""The steps of a recipe made ready for a table that comes in pieces: planned on counts, with facts learnt of all records.
+
+Most plans follow from the counted combinations. A step that draws learns what it must know of all records in passes over the
+rows, after the steps before it; so does a plan that lets equal records part ways. After either the counts are known no more:
+where a later step decides from counts, the rows are counted once more as they are by then.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import polars as pl
+
+from sfumato.core.dataset import Dataset
+from sfumato.core.progress import silent
+from sfumato.core.randomness import Numbering, Repeats
+from sfumato.core.schema import Role, Schema
+from sfumato.core.step import Goal, Plan, Span, Step, learnt_by
+from sfumato.engines.table import MOST_COMBINATIONS, LazyTable
+from sfumato.errors import InternalError, SchemaError
+from sfumato.io.indistinct import made_one
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+FORMAT = "parquet"
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Pipeline:
+    """The steps of a recipe with what was decided from counts, ready for any rows of the table.
+
+    ``types`` are the types that columns have in the whole release: those of a few rows alone may look otherwise. ``gone`` are the
+    columns that no step sees. ``repeats`` are the keys of rows that occur more than once, where something is drawn; such a
+    pipeline must be ``started`` anew for every pass over the rows, and counts equal rows from then on.
+    """
+
+    gone: tuple[str, ...]
+    stages: tuple[tuple[Step, Plan | None, Goal], ...] = ()
+    types: dict[str, pl.DataType] = dataclasses.field(default_factory=dict)
+    repeats: NDArray[np.uint64] | None = None
+    numbering: Numbering | None = None
+
+    def started(self) -> Pipeline:
+        """The same, for one pass over all rows."""
+        return self if self.repeats is None else dataclasses.replace(self, numbering=Numbering(self.repeats))
+
+    def then(self, step: Step, plan: Plan | None, goal: Goal) -> Pipeline:
+        """With one more step; ``plan`` is None for a step that plans for any rows by itself."""
+        return dataclasses.replace(self, stages=(*self.stages, (step, plan, goal)))
+
+    def drawing(self, table: LazyTable) -> Pipeline:
+        """With the marks that draws need."""
+        if self.repeats is not None:
+            return self
+        seen = (rows.drop(self.gone) for rows in table.batches())
+        return dataclasses.replace(self, repeats=learnt_by(Repeats(table.records), seen))
+
+    def pieces(self, table: LazyTable) -> Iterator[Dataset]:
+        """All rows as they are after the steps so far; pieces of which nothing is left are left out."""
+        line = self.started()
+        for rows in table.batches():
+            shared = line.stepped(rows)[0]
+            if len(shared):
+                yield shared
+
+    def stepped(self, rows: Dataset) -> tuple[Dataset, list[tuple[str, Plan]]]:
+        """Some rows after the steps, and the plan of every step."""
+        shared, plans = rows.drop(self.gone), list[tuple[str, Plan]]()
+        if self.repeats is not None:
+            if self.numbering is None:
+                raise InternalError("a pipeline that draws must be started before rows go through it")
+            shared = self.numbering.marked(shared)
+        for step, decided, goal in self.stages:
+            if not len(shared):
+                break
+            plan = step.plan(shared, goal) if decided is None else decided
+            shared = step.apply(shared, plan)
+            plans.append((step.name, plan))
+        return shared, plans
+
+    def run(self, rows: Dataset) -> tuple[Dataset, tuple[tuple[str, Plan], ...]]:
+        """What is released of some rows, and the plan of every step."""
+        shared, plans = self.stepped(rows)
+        shared = shared.drop(shared.schema.direct).with_marks(None)
+        return made_one(shared, FORMAT, spellings=False)[0], tuple(plans)
+
+    def released(self, rows: Dataset) -> Dataset:
+        """The released rows as they are written: categories as text, every column of its one type."""
+        made = self.run(rows)[0]
+        types = {name: self.types.get(name, made.dtype(name)) for name in made.columns}
+        plain = {n: pl.String() if isinstance(t, pl.Categorical | pl.Enum) else t for n, t in types.items()}
+        return made.with_columns({n: made.column(n).cast(t) for n, t in plain.items() if made.dtype(n) != t})
+
+    def frame(self, rows: Dataset) -> pl.DataFrame:
+        """The released rows as they are written."""
+        return self.released(rows).to_polars()
+
+
+class Planning:
+    """Plans the steps of a recipe one after the other; ``counted`` is what is known of the table after those planned so far."""
+
+    def __init__(self, table: LazyTable, counted: Dataset, steps: Sequence[Step]) -> None:
+        claimed = {name for step in steps for name in step.claims}
+        self.table, self.steps = table, steps
+        self.counted = counted.drop(counted.schema.direct)
+        self.line = Pipeline(tuple(set(table.schema.direct) - claimed))
+        self.stale = set[str]()
+        self.known = True
+
+    def planned(self, goal: Goal) -> tuple[Pipeline, Dataset]:
+        """All steps, and the counted combinations as far as they are known in the end; their columns are right."""
+        for place, step in enumerate(self.steps):
+            self._plan(step, dataclasses.replace(goal, place=place))
+        fixed = [name for name in self.counted.columns if name not in self.stale]
+        types = {name: self.counted.column(name).dtype for name in fixed}
+        return dataclasses.replace(self.line, types=types), self.counted
+
+    def _plan(self, step: Step, goal: Goal) -> None:
+        alone = Goal((), goal.seed, silent, None, goal.place)
+        if step.span is Span.RECORDS:
+            self.line = self.line.drawing(self.table)
+            facts = self._facts(step, alone)
+            self.line = self.line.then(step, None, dataclasses.replace(alone, facts=facts))
+            self._unknown(step.masks)
+        elif step.span is Span.CLASSES:
+            self._count_again()
+            plan = self._decided(step, goal)
+            self.line = self.line.then(step, plan, alone)
+        else:
+            self._cells(step, goal)
+            self.line = self.line.then(step, None, alone)
+
+    def _facts(self, step: Step, goal: Goal) -> Any:
+        facts = None
+        while (learner := step.learner(goal, facts)) is not None:
+            facts = learnt_by(learner, self.line.pieces(self.table))
+        return facts
+
+    def _decided(self, step: Step, goal: Goal) -> Plan:
+        """The plan, which knows who parts ways with whom; what becomes of the counts is told from it."""
+        plan: Plan = step.plan(self.counted, goal)
+        self.counted = step.apply(self.counted, plan)
+        learner = step.dealer(plan)
+        if learner is None:
+            return plan
+        self.line, self.known = self.line.drawing(self.table), False
+        dealt: Plan = learnt_by(learner, self.line.pieces(self.table))
+        return dealt
+
+    def _cells(self, step: Step, goal: Goal) -> None:
+        part = step.limited_to(self.counted.columns)
+        if part is None:
+            return
+        if self.known:
+            self.counted = part.apply(self.counted, part.plan(self.counted, goal))
+        else:
+            self._unknown(step.masks)
+
+    def _unknown(self, columns: Iterable[str]) -> None:
+        self.known = False
+        self.stale |= set(columns)
+
+    def _count_again(self) -> None:
+        """Count the rows as they are after the steps so far, where that is not known."""
+        if self.known:
+            return
+        old = self.counted.schema.attributes
+        self.counted = counted_again(self.line.pieces(self.table), self.counted.columns)
+        schema = {name: old.get(name, attribute) for name, attribute in self.counted.schema.attributes.items()}
+        self.counted = self.counted.with_schema(Schema(schema))
+        self.known, self.stale = True, set()
+
+
+def counted_again(pieces: Iterable[Dataset], columns: Sequence[str]) -> Dataset:
+    """The distinct combinations of some columns, and of survey weights, in a table that comes in pieces, with their numbers."""
+    merged: pl.DataFrame | None = None
+    last: Dataset | None = None
+    names: list[str] = []
+    for last in pieces:
+        weights = last.schema.columns(Role.WEIGHT)
+        names = [name for name in last.columns if name in columns or name in weights]
+        plain = last.to_polars().select(names).with_columns(pl.col(pl.Categorical, pl.Enum).cast(pl.String))
+        counts = plain.group_by(names).agg(pl.len().cast(pl.Int64).alias(COUNT))
+        both = counts if merged is None else pl.concat([merged, counts], how="vertical_relaxed")
+        merged = both.group_by(names).agg(pl.col(COUNT).sum())
+        if merged.height > MOST_COMBINATIONS:
+            raise SchemaError(
+                f"after the steps that draw, {', '.join(names)} have more than {MOST_COMBINATIONS:,} combinations of values, which do "
+                "not fit into memory; make the finest of them coarser first"
+            )
+    if last is None or merged is None:
+        raise SchemaError("no row is left after the steps that draw; there is nothing to release")
+    schema = Schema({name: last.schema[name] for name in names if name in last.schema.attributes})
+    copies = merged[COUNT].to_numpy().astype(np.int64)
+    counted = Dataset(merged.drop(COUNT), source=last.source, copies=copies)  # type: ignore[arg-type]
+    return counted.with_schema(schema)
+
+
+COUNT = "sfumato records"
+
+
+def alike(parts: Sequence[Path]) -> None:
+    """Give columns one type in all parts: what a few rows alone held in a narrower one is written anew in the wider."""
+    schemas = [pl.read_parquet_schema(part) for part in parts]
+    if all(schema == schemas[0] for schema in schemas[1:]):
+        return
+    wide = pl.concat([pl.DataFrame(schema=schema) for schema in schemas], how="vertical_relaxed").schema
+    for part, schema in zip(parts, schemas, strict=True):
+        if schema != wide:
+            pl.read_parquet(part).cast(dict(wide)).write_parquet(part)  # type: ignore[arg-type]

@@ -1,0 +1,114 @@
+"""Every step releases the same rows whatever holds the table: memory or an engine, in any order of rows, and in any pieces."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+
+import sfumato as sf
+from sfumato import registry
+from sfumato.core.step import Span, Step
+
+COARSE = [sf.GlobalRecoding(budget=0.1)]
+DIRECT = ["patient_name", "insurance_number", "email"]
+PIECE = 350
+"""Rows in memory at once: several pieces, the last of another size."""
+
+CASES: dict[str, list[Any]] = {
+    "global_recoding": COARSE,
+    "global_recoding, cells": [sf.GlobalRecoding(suppress="cell", budget=0.2)],
+    "local_recoding": [sf.LocalRecoding()],
+    "local_recoding, regroup": [sf.LocalRecoding(method="respecialise")],
+    "mondrian": [sf.Mondrian()],
+    "mondrian, relaxed": [sf.Mondrian(mode="relaxed")],
+    "k_member": [sf.KMember()],
+    "bottom_up_generalization": [sf.BottomUpGeneralization("diagnosis")],
+    "top_down_specialization": [sf.TopDownSpecialization("diagnosis")],
+    "k_optimize": [sf.KOptimize()],
+    "suppression": [sf.Suppress("cell")],
+    "suppression, records": [sf.Suppress("tuple", budget=1.0)],
+    "sample": [sf.Sample(0.5, weight="weight"), *COARSE],
+    "sample, stratified": [sf.Sample(0.4, method="stratified", within=["sex"]), *COARSE],
+    "round": [sf.Round(["cost"], 250), *COARSE],
+    "round, random": [sf.Round(["cost", "length_of_stay"], 4, method="random"), *COARSE],
+    "shift_dates": [*COARSE, sf.ShiftDates(["admission_date"], 40)],
+    "add_noise": [sf.AddNoise(["cost", "length_of_stay"], 0.4), *COARSE],
+    "add_noise, uncorrelated": [*COARSE, sf.AddNoise(["cost"], 0.4, method="uncorrelated", within=["ward"], lower=0)],
+    "add_noise, multiplicative": [sf.AddNoise(["age"], 0.01, method="multiplicative", keep_integers=True), *COARSE],
+    "pram": [sf.Pram(["diagnosis", "ward"], retain=0.7), *COARSE],
+    "pram, jointly": [*COARSE, sf.Pram(["ward", "occupation"], retain=0.6, jointly=True, within=["marital_status"])],
+    "pram, quasi": [sf.Pram(["sex"], retain=0.9, invariant="none"), sf.Mondrian(mode="relaxed")],
+    "all drawn": [
+        sf.Sample(0.6),
+        sf.AddNoise(["cost"], 0.2, method="uncorrelated"),
+        *COARSE,
+        sf.Pram(["ward"], retain=0.5),
+        sf.Round(["cost"], 10, method="random"),
+    ],
+}  # fmt: skip
+ENGINES = ["polars", "duckdb"]
+
+
+def table() -> pl.DataFrame:
+    """Invented people, some of whom have several equal records."""
+    frame = sf.examples.hospital(1400).to_polars()
+    return pl.concat([frame, frame.sample(200, seed=1), frame.head(3), frame.head(3)])
+
+
+def described(data: Any) -> Any:
+    return data.with_roles(
+        direct=DIRECT,
+        quasi=["age", "sex", "zip"],
+        sensitive=["diagnosis", "cost"],
+        plain=["ward", "length_of_stay", "nationality", "marital_status", "occupation", "admission_date"],
+    ).with_hierarchies(age=sf.intervals(5, 10, 20), zip=sf.mask_right(5), sex=sf.suppress())
+
+
+def multiset(frame: Any) -> list[tuple[str, ...]]:
+    """The rows in an order of their own, numbers as they are."""
+    made = pl.DataFrame(frame) if not isinstance(frame, pl.DataFrame) else frame
+    made = made.with_columns(pl.col(pl.Categorical, pl.Enum).cast(pl.String), pl.col(pl.Datetime).cast(pl.Date))
+    return sorted(tuple(map(repr, row)) for row in made.select(sorted(made.columns)).rows())
+
+
+def in_memory(name: str, frame: Any) -> sf.Release:
+    return sf.anonymize(described(sf.read(frame)), [sf.KAnonymity(3)], CASES[name], seed=5, format="parquet")
+
+
+def test_a_step_has_a_case_or_takes_the_whole_table() -> None:
+    cased = {step.name for steps in CASES.values() for step in steps}
+    for name, cls in registry.family("steps").items():
+        whole = isinstance(cls.span, property) and cls.span is Step.span
+        assert name in cased or whole, f"{name} works on pieces of a table: give it a case here"
+    for steps in CASES.values():
+        assert all(step.span is not Span.TABLE for step in steps)
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_engines_release_what_memory_releases(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    eager = in_memory(name, table())
+    expected = multiset(eager.data)
+    mixed = table()[np.random.default_rng(3).permutation(len(table()))]
+    for number, start in enumerate(range(0, len(mixed), 500)):
+        mixed[start : start + 500].write_parquet(tmp_path / f"part-{number}.parquet")
+    for engine in ENGINES:
+        pytest.importorskip(engine)
+        monkeypatch.setattr(f"sfumato.engines.on_{engine}.BATCH", PIECE)
+        lazy = sf.anonymize(described(sf.read(tmp_path, engine=engine)), [sf.KAnonymity(3)], CASES[name], seed=5)
+        native = lazy.data.collect() if engine == "polars" else lazy.data.pl()
+        assert multiset(native) == expected, engine
+        assert dict(native.schema) == dict(pl.DataFrame(eager.data).schema), engine
+        assert [v.to_dict() for v in lazy.verdicts] == [v.to_dict() for v in eager.verdicts]
+        assert lazy.suppressed == eager.suppressed
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_neither_order_nor_frame_changes_the_release(name: str) -> None:
+    expected = multiset(in_memory(name, table()).data)
+    mixed = table()[np.random.default_rng(4).permutation(len(table()))]
+    assert multiset(in_memory(name, mixed.to_arrow()).dataset.to_polars()) == expected
+    assert multiset(in_memory(name, mixed.to_pandas()).dataset.to_polars()) == expected
