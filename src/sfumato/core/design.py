@@ -122,12 +122,13 @@ def weight_warnings(dataset: Dataset) -> tuple[str, ...]:
     name = dataset.schema.only(Role.WEIGHT)
     if name is None or not len(dataset):
         return ()
-    sizes = dataset.column(name).unique_counts()
+    copies = pl.Series(np.ones(len(dataset), dtype=np.int64) if dataset.copies is None else dataset.copies)
+    sizes = pl.DataFrame({"weight": dataset.column(name), "n": copies}).group_by("weight").agg(pl.col("n").sum())["n"]
     alone = int((sizes == 1).sum())
-    if alone < OFTEN_ALONE * len(dataset):
+    if alone < OFTEN_ALONE * dataset.records:
         return ()
     warning = (
-        f"the survey weights in column {name!r} are released as they are, and {alone:,} of {len(dataset):,} records stand "
+        f"the survey weights in column {name!r} are released as they are, and {alone:,} of {dataset.records:,} records stand "
         "alone with theirs: who has the weights from elsewhere finds the record; round them, or drop the column"
     )
     return (warning,)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import polars as pl
@@ -69,9 +70,14 @@ def refuse_free_text(dataset: Dataset) -> None:
         for name, attribute in dataset.schema.attributes.items()
         if not attribute.has(Role.DIRECT) and not attribute.free_text and _holds_free_text(dataset, name)
     ]
+    refuse_texts(texts, dataset.source.name)
+
+
+def refuse_texts(texts: Sequence[str], table: str) -> None:
+    """Raise one :class:`SchemaError` that names columns of free text, if there are any."""
     if texts:
         raise SchemaError(
-            f"{len(texts)} column(s) of {dataset.source.name} hold free text, in which names and places can hide: "
+            f"{len(texts)} column(s) of {table} hold free text, in which names and places can hide: "
             f"{', '.join(texts)}; give them role 'direct' (they are dropped), or write 'free_text: true' beside the role "
             "if somebody has read them and they may be released"
         )

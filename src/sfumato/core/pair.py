@@ -412,14 +412,23 @@ class Pair:
     """An original table, a release of it, and which original row each released row came from.
 
     What columns are (kinds, hierarchies, orders) is said by the original's schema; roles by either. ``levels`` says at which
-    level of its hierarchy a column was released as a whole, where that is known.
+    level of its hierarchy a column was released as a whole, where that is known. ``drawn_from`` is how many records the whole
+    table has, where both are a sample of it.
     """
 
     original: Dataset
     released: Dataset
     rows: NDArray[np.int64]
     levels: Mapping[str, Rung] = dataclasses.field(default_factory=dict)
+    drawn_from: int | None = None
     memo: dict[Any, Any] = dataclasses.field(default_factory=dict, init=False, repr=False)
+
+    @property
+    def of_a_sample(self) -> str:
+        """Words that go after a number that was measured, where it was so in a sample only."""
+        if self.drawn_from is None:
+            return ""
+        return f" in a sample of {len(self.original):,} of {self.drawn_from:,} records"
 
     @classmethod
     def of(cls, original: Dataset, released: Dataset, levels: Mapping[str, Rung] | None = None) -> Pair:

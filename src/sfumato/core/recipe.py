@@ -80,7 +80,8 @@ class Agreement:
             return Kept(self.metric.name, float("nan"), limit, False, f"{self.promise}: {reason}", self.refuse)
         value = self.metric.measure(pair).value
         holds = value <= limit + 1e-12 if self.at_most is not None else value >= limit - 1e-12
-        return Kept(self.metric.name, value, limit, holds, f"{self.promise}: it is {value:.4g}", self.refuse)
+        told = f"{self.promise}: it is {value:.4g}{pair.of_a_sample}"
+        return Kept(self.metric.name, value, limit, holds, told, self.refuse)
 
 
 VERSION = 1

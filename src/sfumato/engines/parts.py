@@ -8,14 +8,11 @@ parts can be sorted one by one. Equal rows may swap places, which nobody can see
 from __future__ import annotations
 
 import math
-import shutil
-import tempfile
-import weakref
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
-from typing import TYPE_CHECKING, ClassVar, TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 import polars as pl
 
@@ -36,21 +33,6 @@ R = TypeVar("R")
 
 def unheard(written: int, parts: int) -> None:
     """Tell nobody."""
-
-
-class Folder:
-    """A temporary folder that is gone when nobody holds it any more, or the program ends."""
-
-    kept: ClassVar[set[Folder]] = set()
-    """Folders that lazy frames of the user read from."""
-
-    def __init__(self) -> None:
-        self.path = Path(tempfile.mkdtemp(prefix="sfumato-parts-"))
-        weakref.finalize(self, shutil.rmtree, self.path, ignore_errors=True)
-
-    def stay(self) -> None:
-        """Keep it until the program ends: somebody has a lazy frame that reads from it."""
-        Folder.kept.add(self)
 
 
 def in_parallel(work: Callable[[T], R], items: Iterable[T], workers: int = WORKERS) -> Iterator[R]:
@@ -81,17 +63,21 @@ def write_parts(
     if seed is None:
         return [_write(batch.to_polars(), folder, number) for number, batch in enumerate(batches)]
     count = max(1, math.ceil(rows / ROWS))
-    waiting, coder = folder / "waiting", Coder()
+    waiting, coder, nothing = folder / "waiting", Coder(), pl.DataFrame()
     waiting.mkdir()
     key = int(seed.stream("arrange").integers(2**63))
     for number, batch in enumerate(batches):
-        _put(coder.coded(batch), waiting, number, count, lambda rows: coder.hashes(rows, key))
+        coded = coder.coded(batch)
+        nothing = coder.decoded(coded.head(0))
+        _put(coded, waiting, number, count, lambda rows: coder.hashes(rows, key))
     made = list[Path]()
-    for part in in_parallel(lambda place: _write(_taken(waiting, place, coder), folder, place), range(count)):
+    # rows that are alike lie together, so that some places may have none
+    filled = [place for place in range(count) if any(waiting.glob(f"{place}-*.arrow"))]
+    for part in in_parallel(lambda place: _write(_taken(waiting, place, coder), folder, place), filled):
         made.append(part)
-        tick(len(made), count)
+        tick(len(made), len(filled))
     waiting.rmdir()
-    return made
+    return made or [_write(nothing, folder, 0)]
 
 
 def _put(
@@ -100,20 +86,32 @@ def _put(
     """Let the rows of a batch wait in their buckets."""
     order = hashes(batch)
     place = order // -(-(2**64) // count) if count > 1 else order * 0
-    marked = batch.with_columns(order.alias(ORDER), place.alias(ORDER + " place"))
-    for (bucket,), rows in marked.partition_by(ORDER + " place", as_dict=True, include_key=False).items():
+    name = _unused(batch.columns)
+    marked = batch.with_columns(order.alias(name), place.alias(name + " place"))
+    for (bucket,), rows in marked.partition_by(name + " place", as_dict=True, include_key=False).items():
         rows.write_ipc(waiting / f"{bucket}-{number}.arrow")
 
 
 def _taken(waiting: Path, place: int, coder: Coder) -> pl.DataFrame:
     """The rows of a bucket in their order, as text again."""
     files = sorted(waiting.glob(f"{place}-*.arrow"))
-    if not files:
-        return pl.DataFrame()
     found = coder.together([pl.read_ipc(file) for file in files])
     for file in files:
         file.unlink()
-    return coder.decoded(found.sort(ORDER).drop(ORDER))
+    order = found.columns[-1]
+    return coder.decoded(found.sort(order).drop(order))
+
+
+def _unused(columns: Sequence[str]) -> str:
+    """A name that no column has, nor begins with.
+
+    >>> _unused(["age", "sfumato order"])
+    'sfumato order.'
+    """
+    name = ORDER
+    while any(column.startswith(name) for column in columns):
+        name += "."
+    return name
 
 
 def _write(rows: pl.DataFrame, folder: Path, number: int) -> Path:

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any, Protocol
 import narwhals as nw
 import polars as pl
 
-from sfumato.core.dataset import Dataset, Described
-from sfumato.core.schema import Schema
+from sfumato.core.dataset import Dataset, Described, refuse_patterns
+from sfumato.core.schema import Role, Schema
 from sfumato.core.source import Intake
 from sfumato.engines import on_duckdb, on_polars, on_sql
 from sfumato.engines.digest import RowsDigest
@@ -90,7 +90,13 @@ class LazyTable(Described):
     def columns(self) -> list[str]:
         """Names of the columns."""
         if "columns" not in self.memo:
-            self.memo["columns"] = self.engine.columns_of(self.frame)
+            found = self.engine.columns_of(self.frame)
+            refuse_patterns(found)
+            if "*" in found:
+                raise SchemaError(
+                    f"column number {found.index('*') + 1} is called *, which means all to engines; rename it"
+                )
+            self.memo["columns"] = found
         return list(self.memo["columns"])
 
     @property
@@ -130,6 +136,8 @@ class LazyTable(Described):
                 f"the columns {', '.join(names)} have more than {MOST_COMBINATIONS:,} combinations of values, which do not fit into memory; "
                 "make the finest of them coarser before (round, cut or code it in the query), or leave out what no promise needs"
             )
+        if set(self.schema.columns(Role.WEIGHT)) & set(names):  # sums of fractions depend on their order
+            found = found.sort(pl.nth(range(len(names))))
         copies = found.to_series(found.width - 1).to_numpy()
         self.memo.setdefault("records", int(copies.sum()))
         return self._in_memory(found.drop(found.columns[-1]), copies)

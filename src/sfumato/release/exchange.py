@@ -18,11 +18,14 @@ import os
 import re
 import secrets
 import shutil
+import tempfile
+import weakref
 from collections.abc import Iterator
 from pathlib import Path
+from typing import ClassVar
 
 from sfumato.core.interrupts import note_done, raise_if_pressed, undisturbed
-from sfumato.core.portable import NO_LINK, PRIVATE_FOLDER, PUBLIC_FOLDER, NoLocks, lock, open_private
+from sfumato.core.portable import NO_LINK, PRIVATE_FOLDER, PUBLIC_FOLDER, NoLocks, lock, open_private, sync_folder
 from sfumato.core.portable import exchanged as _exchanged
 from sfumato.core.portable import move as _rename
 from sfumato.errors import OutputError
@@ -82,6 +85,37 @@ def in_place(folder: Path, *, force: bool) -> Iterator[Path]:
                 shutil.rmtree(made, ignore_errors=True)
 
 
+class Workplace:
+    """A private folder for what is made before it is put in place: gone when nobody holds it any more, or the program ends.
+
+    It lies beside the folder that a release will be written to, so that nothing has to be copied, or among temporary files. What a
+    killed run left there is swept by the next one.
+    """
+
+    kept: ClassVar[set[Workplace]] = set()
+    """Those that lazy frames of the user read from."""
+
+    def __init__(self, target: Path | None = None) -> None:
+        meant = Path(tempfile.gettempdir()) / "sfumato-parts" if target is None else target_of(target)
+        own = meant.with_name(f"{meant.name}-{secrets.token_hex(4)}")
+        with _told(meant), contextlib.ExitStack() as held:
+            own.parent.mkdir(parents=True, exist_ok=True)
+            sweep(own.parent)
+            held.enter_context(_locked(own))
+            self.path = _beside(own, FRESH)
+            self.path.mkdir(mode=PRIVATE_FOLDER)
+            weakref.finalize(self, _cleared, self.path, held.pop_all())
+
+    def stay(self) -> None:
+        """Keep it until the program ends: somebody has a lazy frame that reads from it."""
+        Workplace.kept.add(self)
+
+
+def _cleared(folder: Path, held: contextlib.ExitStack) -> None:
+    shutil.rmtree(folder, ignore_errors=True)
+    held.close()
+
+
 @contextlib.contextmanager
 def _told(folder: Path) -> Iterator[None]:
     """Say what could not be written, and why."""
@@ -122,6 +156,7 @@ def _put(made: Path, target: Path, *, force: bool) -> None:
             _exchange(made, target)
         else:
             _take(made, target)
+        sync_folder(target.parent)
         note_done(f"the release stands in {target}")
 
 

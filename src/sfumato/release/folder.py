@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 import json
-import os
 import shutil
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -22,7 +21,7 @@ from sfumato.release.certificates import read_certificate
 from sfumato.release.documents import commitment, digest_of_input, plain_json
 from sfumato.release.exchange import in_place
 from sfumato.release.manifest import folder_claim
-from sfumato.release.publish import seal
+from sfumato.release.publish import linked, seal
 from sfumato.release.verify import read_released
 from sfumato.release.written import described
 
@@ -102,7 +101,7 @@ class WrittenRelease:
             raise UnreadableInput(f"{self.folder / 'share'} was changed since it was certified: {untouched.detail}")
         body = plain_json({**self.certificate, key: dict(found)})
         with in_place(self.folder, force=True) as made:
-            shutil.copytree(self.folder, made, dirs_exist_ok=True, copy_function=_linked)
+            shutil.copytree(self.folder, made, dirs_exist_ok=True, copy_function=linked)
             seal(made, body, self.record, sign=sign, pictures=(made / "share" / "pictures").is_dir())
 
 
@@ -150,11 +149,3 @@ def _read_json(file: Path) -> dict[str, Any]:
     except ValueError:
         raise UnreadableInput(f"{file} is not valid JSON; it was damaged or edited") from None
     return loaded if isinstance(loaded, dict) else {}
-
-
-def _linked(source: str, target: str) -> None:
-    """The same file under a second name, or a copy where there can be no such."""
-    try:
-        os.link(source, target)
-    except OSError:
-        shutil.copy2(source, target)

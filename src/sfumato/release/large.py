@@ -2,35 +2,42 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import datetime
-from collections.abc import Sequence
+import errno
+import functools
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import narwhals as nw
 import polars as pl
 
 from sfumato.assessment import assess
 from sfumato.core.dataset import Dataset
 from sfumato.core.encoding import parts_of
 from sfumato.core.evidence import gather, judge_all, needed
-from sfumato.core.free_text import refuse_free_text
+from sfumato.core.free_text import refuse_texts
 from sfumato.core.pair import Pair, levels_of
 from sfumato.core.progress import Progress, silent
 from sfumato.core.schema import Role, Schema
 from sfumato.core.source import Intake
 from sfumato.core.step import Goal, Plan, Span, Step
-from sfumato.engines.parts import Folder, in_parallel, write_parts
+from sfumato.engines.opening import digest_of_parts
+from sfumato.engines.parts import in_parallel, write_parts
+from sfumato.engines.seen import Fingerprint, SampledRows, Texts, Watch
 from sfumato.engines.table import LazyTable
-from sfumato.errors import ParameterError
-from sfumato.release.make import changes_of, population_of, refuse_broken, require_sense
+from sfumato.errors import OutputError, ParameterError, SchemaError, UnreadableInput
+from sfumato.release.exchange import Workplace
+from sfumato.release.make import changes_of, judge_limits, population_of, refuse_broken, require_sense
 from sfumato.release.planning import FORMAT, Pipeline, Planning, alike
 from sfumato.release.release import ColumnChange, Release
 
 if TYPE_CHECKING:
     from sfumato.core.model import Model
     from sfumato.core.randomness import Seed
-    from sfumato.core.recipe import Recipe
+    from sfumato.core.recipe import Kept, Recipe
 
 SAMPLE = 100_000
 """Records that measures and pictures are taken from."""
@@ -60,9 +67,16 @@ class LargeRelease(Release):
     @property
     def data(self) -> Any:
         """The released table, in the kind of frame that was handed in; it can be read as long as the program runs."""
-        if isinstance(self.table.keep, Folder):
+        if isinstance(self.table.keep, Workplace):
             self.table.keep.stay()
         return self.table.to_native()
+
+    def write_data(self, file: str | Path, *, format: str | None = None, defuse: bool = False) -> None:  # noqa: A002
+        """Refuse: the table is in parts, which a folder holds."""
+        raise ParameterError(
+            "a table that an engine holds is released in parts: write(folder) writes them with their certificate, and .data is "
+            "a frame of the engine that reads them"
+        )
 
     @property
     def released_columns(self) -> list[str]:
@@ -84,8 +98,12 @@ def make_large(
     progress: Progress = silent,
     population: Dataset | None = None,
     refuse: bool = True,
+    into: Path | None = None,
 ) -> LargeRelease:
-    """Count, plan on the counts, release batch by batch into parts, count the parts and judge what was counted."""
+    """Count, plan on the counts, release batch by batch into parts, count the parts and judge what was counted.
+
+    ``into`` is the folder that the release will be written to: parts are made beside it, so that they need not be copied.
+    """
     require_sense(table, recipe, refuse=refuse)
     recipe = dataclasses.replace(recipe, intake=table.source.intake)
     population = population_of(recipe.meet, population, recipe.base)
@@ -95,11 +113,11 @@ def make_large(
     before = assess(original.drop(original.schema.direct), recipe.meet, population=population)
     planning = Planning(table, original, recipe.steps)
     pipeline, planned = planning.planned(Goal(recipe.meet, seed, progress, population))
-    written = _written(table, pipeline, seed, progress, shuffle=shuffle)
-    refuse_free_text(written.originals)
+    written = _written(table, original, pipeline, seed, progress, shuffle=shuffle, into=into)
     plans = written.plans
     progress(1.0, "counting what was written")
     shared = written.table.counted([*planned.columns, *columns_seen(recipe.meet, written.table.schema)])
+    limits, contract = _bounds_kept(written, recipe, seed, shared)
     evidence = gather(shared, recipe.meet, original=original, population=population)
     release = LargeRelease(
         dataset=shared,
@@ -115,13 +133,24 @@ def make_large(
         shuffled=shuffle,
         created=datetime.datetime.now(datetime.UTC),
         population=population,
+        limits=limits,
+        contract=contract,
         made_for=FORMAT,
         table=written.table,
-        sample=Pair.of(written.originals, written.releases, levels_of(plan.describe() for _, plan in plans)),
+        sample=written.pair,
     )
     if refuse:
         refuse_broken(release)
     return release
+
+
+def _bounds_kept(
+    written: Written, recipe: Recipe, seed: Seed, shared: Dataset
+) -> tuple[tuple[Kept, ...], tuple[Kept, ...]]:
+    """What the recipe limits and its contract asks for: risks from all counts, the rest on the sample, which is named."""
+    pair = written.pair
+    limits = judge_limits(recipe.limits, pair, steps=recipe.steps, models=recipe.meet, seed=seed, counted=shared)
+    return limits, tuple(agreement.judge(pair) for agreement in recipe.contract)
 
 
 def _changes(written: Written, original: Dataset, shared: Dataset) -> tuple[ColumnChange, ...]:
@@ -129,9 +158,9 @@ def _changes(written: Written, original: Dataset, shared: Dataset) -> tuple[Colu
     return tuple(
         _with_counts(change, original, shared)
         if change.name in original.columns
-        else dataclasses.replace(
-            change, action=f"{change.action}; values counted in {len(written.originals):,} records"
-        )
+        else dataclasses.replace(change, action=f"{change.action}; values counted{written.pair.of_a_sample}")
+        if written.pair.of_a_sample
+        else change
         for change in changes_of(written.originals, written.releases, written.plans)
     )
 
@@ -154,13 +183,16 @@ def _require_counts(table: LazyTable, recipe: Recipe) -> None:
         for what, asked in (
             ("promises about pairs", needs.pairs),
             ("promises about values before masking", needs.unmasked),
+            ("promises about what attacks find", needs.posteriors),
         )
         if asked
     ]
+    frame: Any = table.frame
+    types = frame.collect_schema() if isinstance(frame, nw.LazyFrame) else {}
+    if odd := [n for n, dtype in types.items() if dtype.is_nested() and not table.schema[n].has(Role.DIRECT)]:
+        raise SchemaError(f"{', '.join(odd)} of {table.source.name} hold lists or objects; give every cell one value")
     if table.schema.columns(Role.UNIT):
         problems.append("a column with role unit is renumbered within classes, which takes all rows at once")
-    if recipe.limits or recipe.contract:
-        problems.append("limits and contract are measured on all records")
     if problems:
         raise ParameterError(
             f"{table.source.name} is held by {table.engine.NAME}, and this takes all of it in memory: {'; '.join(problems)}. "
@@ -181,12 +213,22 @@ def columns_seen(models: Sequence[Model], schema: Schema, steps: Sequence[Step] 
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Written:
-    """The released parts, and a sample: some rows of the original, what was released of them, and by which plans."""
+    """The released parts, and a sample: some rows of the original, what was released of them, and by which plans.
+
+    ``records`` is how many the original has.
+    """
 
     table: LazyTable
     originals: Dataset
     releases: Dataset
     plans: tuple[tuple[str, Plan], ...]
+    records: int
+
+    @functools.cached_property
+    def pair(self) -> Pair:
+        """The sample beside what was released of it."""
+        found = Pair.of(self.originals, self.releases, levels_of(plan.describe() for _, plan in self.plans))
+        return found if len(self.originals) == self.records else dataclasses.replace(found, drawn_from=self.records)
 
 
 def _told(done: str, now: int, of: int, what: str) -> tuple[float, str]:
@@ -198,28 +240,36 @@ def _told(done: str, now: int, of: int, what: str) -> tuple[float, str]:
     return min(1.0, now / max(1, of)), f"{done} {now:,} of {of:,} {what}"
 
 
-def _written(table: LazyTable, pipeline: Pipeline, seed: Seed, progress: Progress, *, shuffle: bool) -> Written:
+def _written(
+    table: LazyTable,
+    original: Dataset,
+    pipeline: Pipeline,
+    seed: Seed,
+    progress: Progress,
+    *,
+    shuffle: bool,
+    into: Path | None,
+) -> Written:
     """Release all rows into a folder of parts that lives as long as the release does."""
-    folder = Folder()
-    share = min(1.0, SAMPLE / max(1, table.records))
-    key, some = int(seed.stream("sample of a large table").integers(2**63)), list[pl.DataFrame]()
-    line = pipeline.started()
+    folder, watch, line = Workplace(into), _watch(table, original, seed), pipeline.started()
 
     def release(rows: Dataset) -> Dataset:
-        frame = rows.to_polars()
-        some.append(frame if share >= 1 else frame.filter(frame.hash_rows(key) < int(share * 2**64)))
+        watch.see(rows.to_polars())
         return line.released(rows.with_text_coded())
 
     batches = table.batches(lambda rows: progress(*_told("released", rows, table.records, "rows")))
-    parts = write_parts(
-        in_parallel(release, batches),
-        folder.path,
-        rows=table.records,
-        seed=seed if shuffle else None,
-        tick=lambda parts, all_parts: progress(*_told("wrote", parts, all_parts, "parts")),
-    )
-    sample = Dataset(pl.concat(some), source=table.source).with_schema(table.schema)  # type: ignore[arg-type]
-    alike(parts)
+    with _writing():
+        parts = write_parts(
+            in_parallel(release, batches),
+            folder.path,
+            rows=table.records,
+            seed=seed if shuffle else None,
+            tick=lambda parts, all_parts: progress(*_told("wrote", parts, all_parts, "parts")),
+        )
+        alike(parts)
+    _require_unchanged(table, original, watch)
+    refuse_texts(watch.texts.free(), table.source.name)
+    sample = Dataset(watch.sample.taken(), source=table.source).with_schema(table.schema)  # type: ignore[arg-type]
     releases, plans = pipeline.started().run(sample)
     released = LazyTable(
         table.engine.scanned(parts, table.frame),
@@ -228,4 +278,48 @@ def _written(table: LazyTable, pipeline: Pipeline, seed: Seed, progress: Progres
         parts=tuple(parts),
         keep=folder,
     )
-    return Written(released, sample, releases, plans)
+    return Written(released, sample, releases, plans, table.records)
+
+
+def _watch(table: LazyTable, original: Dataset, seed: Seed) -> Watch:
+    """What is learnt of the rows while they are released."""
+    key = int(seed.stream("sample of a large table").integers(2**63))
+    texts = [n for n, a in table.schema.attributes.items() if not a.has(Role.DIRECT) and not a.free_text]
+    digested = table.source.digest is not None and table.parts
+    return Watch(
+        SampledRows(SAMPLE, key), Texts(texts, key), None if digested else Fingerprint(original.columns, [key])
+    )
+
+
+def _require_unchanged(table: LazyTable, original: Dataset, watch: Watch) -> None:
+    """Refuse a table that is not the one that was counted: a release of it would keep no promise for sure."""
+    same = watch.rows == original.records
+    if watch.sums is None:
+        same = same and digest_of_parts(table.parts) == table.source.digest
+    elif not table.source.intake.said():  # what is said of values may be read otherwise in some rows than in all
+        counted = Fingerprint(watch.sums.columns, watch.sums.keys)
+        counted.see(original.to_polars(), original.copies)
+        same = same and counted.text == watch.sums.text
+    if not same:
+        raise UnreadableInput(
+            f"{table.source.name} changed while it was released: rows that were counted are not those that were read; nothing was "
+            "released. Run again when nobody writes to it"
+        )
+
+
+@contextlib.contextmanager
+def _writing() -> Iterator[None]:
+    """Say what could not be written; errors of frames may show values, and are told without their text."""
+    try:
+        yield
+    except (OutputError, UnreadableInput):
+        raise
+    except OSError as error:
+        full = error.errno == errno.ENOSPC or "space" in str(error.strerror)
+        told = "no space is left where parts are made (free some, or set TMPDIR)" if full else str(error.strerror or "")
+        raise OutputError(f"the parts of the release cannot be written: {told}; nothing was written") from None
+    except pl.exceptions.PolarsError as error:
+        raise SchemaError(
+            f"some rows cannot be released as the others are ({type(error).__name__}): a column holds other values in some "
+            "batches than in others; give it one type before"
+        ) from None

@@ -55,24 +55,33 @@ def judge_limits(
     steps: Sequence[Step] = (),
     models: Sequence[Model] = (),
     seed: Seed,
+    counted: Dataset | None = None,
 ) -> tuple[Kept, ...]:
-    """Measure everything that is limited; what is better when lower must stay below its limit, the rest above."""
+    """Measure everything that is limited; what is better when lower must stay below its limit, the rest above.
+
+    Where the pair is a sample, ``counted`` is all that was released, by counts: risks are measured on that.
+    """
     known = {"steps": steps, "models": models, "seed": seed}
-    return tuple(_judge(name, float(limit), pair, known) for name, limit in limits.items())
+    shared = pair.released if counted is None else counted
+    return tuple(_judge(name, float(limit), pair, shared, known) for name, limit in limits.items())
 
 
-def _judge(name: str, limit: float, pair: Pair, known: Mapping[str, Any]) -> Kept:
+def _judge(name: str, limit: float, pair: Pair, shared: Dataset, known: Mapping[str, Any]) -> Kept:
     cls = next(registry.family(family)[name] for family in registry.MEASURED if name in registry.family(family))
     if name in registry.attacks():
         return _attacked(name, limit, pair, known)
-    measure = _measured(name, cls, pair)
+    if name in registry.family("risk"):
+        measure, where = cls().measure(gather(shared, ())), ""
+    else:
+        measure, where = _measured(name, cls, pair), pair.of_a_sample
     holds = measure.value <= limit + 1e-12 if measure.better == "lower" else measure.value >= limit - 1e-12
-    return _kept(name, measure.value, limit, holds, "at most" if measure.better == "lower" else "at least")
+    bound = "at most" if measure.better == "lower" else "at least"
+    return _kept(name, measure.value, limit, holds, bound, where)
 
 
-def _kept(name: str, value: float, limit: float, holds: bool, bound: str) -> Kept:
+def _kept(name: str, value: float, limit: float, holds: bool, bound: str, where: str) -> Kept:
     words = name.replace("_", " ")
-    return Kept(name, value, limit, holds, f"{words} is {value:.4g}; the recipe allows {bound} {limit:g}")
+    return Kept(name, value, limit, holds, f"{words} is {value:.4g}{where}; the recipe allows {bound} {limit:g}")
 
 
 def _attacked(name: str, limit: float, pair: Pair, known: Mapping[str, Any]) -> Kept:
@@ -85,14 +94,11 @@ def _attacked(name: str, limit: float, pair: Pair, known: Mapping[str, Any]) -> 
             return Kept(name, math.nan, limit, False, told)
         raise ParameterError(f"limits: {words} does not apply to this release: {skipped.reason}; take the limit out")
     value = report.value(name)
-    return _kept(name, value, limit, value <= limit + 1e-12, "at most")
+    return _kept(name, value, limit, value <= limit + 1e-12, "at most", pair.of_a_sample)
 
 
 def _measured(name: str, cls: type, pair: Pair) -> Measure:
     made: Any = cls()
-    if name in registry.family("risk"):
-        found: Measure = made.measure(gather(pair.released, ()))
-        return found
     reason = made.applies(pair)
     if reason is not None:
         raise ParameterError(f"limits: {name} cannot be measured on this release: {reason}")

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import polars as pl
 
-from sfumato.core.portable import PRIVATE_FOLDER, keep_private
+from sfumato.core.portable import PRIVATE_FOLDER, keep_private, sync_folder
 from sfumato.errors import ParameterError, printable_json
 from sfumato.io.form import runnable_cells
 from sfumato.io.write import suffix_of, write_table
@@ -68,6 +68,9 @@ def seal(
     for file in [*share.rglob("*"), *owner.rglob("*")]:
         if file.is_file():
             _sync(file)
+    for place in (share / DATA, share, owner, folder):
+        if place.is_dir():
+            sync_folder(place)
     keep_private(owner)
     return public
 
@@ -109,6 +112,14 @@ def replace(file: Path, content: bytes) -> None:
 def _sync(file: Path) -> None:
     with file.open("rb") as handle:
         os.fsync(handle.fileno())
+
+
+def linked(source: str, target: str) -> None:
+    """The same file under a second name, or a copy where there can be no such."""
+    try:
+        os.link(source, target)
+    except OSError:
+        shutil.copy2(source, target)
 
 
 SALT_BYTES = 32
@@ -198,7 +209,7 @@ def _put_parts(parts: Sequence[Path], share: Path, format: str | None, *, defuse
     folder = share / DATA
     folder.mkdir()
     for part in parts:
-        shutil.copyfile(part, folder / part.name)
+        linked(str(part), str(folder / part.name))
     return {"file": DATA, "sha256": sha256_of_parts(folder), "format": "parquet", "form": {}, "parts": len(parts)}
 
 

@@ -10,7 +10,7 @@ from pydantic import Field
 from sfumato.core.metric import ColumnUtility, Measure
 from sfumato.core.parameters import parameters
 from sfumato.utility.averaging import Side, class_sizes, classes_of, normalised, records_of, share_lost, suppressed_of
-from sfumato.utility.columns import Columns, quasi_of, require_sense, why_not_generalised
+from sfumato.utility.columns import Columns, quasi_of, require_sense, why_not_generalised, why_not_sampled
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -42,7 +42,7 @@ class AverageClassSize(ColumnUtility):
 
     def applies(self, pair: Pair) -> str | None:
         """None where cells were generalised, else what was done instead."""
-        return why_not_generalised(pair, quasi_of(pair, self.columns))
+        return why_not_sampled(pair) or why_not_generalised(pair, quasi_of(pair, self.columns))
 
     def measure(self, pair: Pair) -> Measure:
         """The average size of a class."""
@@ -98,7 +98,7 @@ class NormalisedClassSize(ColumnUtility):
 
     def applies(self, pair: Pair) -> str | None:
         """None where cells were generalised, else what was done instead."""
-        return why_not_generalised(pair, quasi_of(pair, self.columns))
+        return why_not_sampled(pair) or why_not_generalised(pair, quasi_of(pair, self.columns))
 
     def measure(self, pair: Pair) -> Measure:
         """The average size of a class, in units of k."""
@@ -141,7 +141,7 @@ class Discernibility(ColumnUtility):
 
     def applies(self, pair: Pair) -> str | None:
         """None where cells were generalised, else what was done instead."""
-        return why_not_generalised(pair, quasi_of(pair, self.columns))
+        return why_not_sampled(pair) or why_not_generalised(pair, quasi_of(pair, self.columns))
 
     def measure(self, pair: Pair) -> Measure:
         """The sum of squared class sizes and the penalty."""
@@ -195,7 +195,7 @@ class Classification(ColumnUtility):
     def applies(self, pair: Pair) -> str | None:
         """None where cells were generalised, else what was done instead."""
         pair.original.require([self.label])
-        return why_not_generalised(pair, self._predictors(pair))
+        return why_not_sampled(pair) or why_not_generalised(pair, self._predictors(pair))
 
     def _predictors(self, pair: Pair) -> tuple[str, ...]:
         return tuple(name for name in quasi_of(pair, self.columns) if name != self.label)

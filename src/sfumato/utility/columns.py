@@ -32,8 +32,14 @@ Weights = Annotated[dict[str, Annotated[float, Field(ge=0)]], Field(description=
 NOT_DATA = frozenset({Role.DIRECT, Role.UNIT, Role.WEIGHT})
 """Roles of columns that say who a record is about or how much it counts, not what is known about people."""
 
+DEPENDS_ON_SIZE = "it depends on how many records are alike, and only a sample of the table can be looked at"
 EMPTY = "the original table has no rows"
 NOTHING = "nothing was released"
+
+
+def why_not_sampled(pair: Pair) -> str | None:
+    """Why a metric of class sizes has nothing to say, or None: in a sample classes are smaller than in the table."""
+    return None if pair.drawn_from is None else DEPENDS_ON_SIZE
 
 
 def quasi_of(pair: Pair, columns: Sequence[str] | None) -> tuple[str, ...]:

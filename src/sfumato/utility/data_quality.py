@@ -19,7 +19,17 @@ from sfumato.core.ranges import day, number
 from sfumato.errors import ParameterError, SchemaError
 from sfumato.utility.averaging import class_sizes, records_of
 from sfumato.utility.cells import cells_of
-from sfumato.utility.columns import EMPTY, AllColumns, Columns, data_of, quasi_of, require_sense, share_of, why_not
+from sfumato.utility.columns import (
+    EMPTY,
+    AllColumns,
+    Columns,
+    data_of,
+    quasi_of,
+    require_sense,
+    share_of,
+    why_not,
+    why_not_sampled,
+)
 from sfumato.utility.numeric import errors, numbers, plainly_numeric
 
 if TYPE_CHECKING:
@@ -336,7 +346,7 @@ class Uniqueness(ColumnUtility):
 
     def applies(self, pair: Pair) -> str | None:
         """None where there is anything to look at."""
-        return why_not(pair, quasi_of(pair, self.columns))
+        return why_not_sampled(pair) or why_not(pair, quasi_of(pair, self.columns))
 
     def measure(self, pair: Pair) -> Measure:
         """Distinct keys over records."""

@@ -1,0 +1,201 @@
+"""What is learnt of the rows of a large table as they go by in batches: a sample, whether text is free text, what all rows add up to.
+
+Everything here depends on what the rows hold and on a key alone, not on their order, on the batches in which they come, or on
+threads. Rows are told by a keyed hash of 64 bits of what they hold.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import threading
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+import polars as pl
+
+from sfumato.core.free_text import HARDLY_REPEATS, words_of_free_text
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+DISTINCT = 1 << 14
+"""Distinct texts of a column that are looked at; where there are more, those with the lowest hashes."""
+SURELY = 0.975
+"""Three standard errors of the number of distinct texts, as it is told from so many: what may hardly repeat is taken to."""
+WORDS = 2**64
+
+
+def hashes(rows: pl.DataFrame, key: int) -> pl.Series:
+    """A keyed hash of what every row holds: categories as text, numbers whatever their width, 0 for −0."""
+    return pl.DataFrame([_plain(column) for column in rows.iter_columns()]).hash_rows(key)
+
+
+def _plain(column: pl.Series) -> pl.Series:
+    if isinstance(column.dtype, pl.Categorical | pl.Enum):
+        return column.cast(pl.String)
+    if column.dtype.is_float():
+        return column.cast(pl.Float64) + 0.0
+    return column.cast(pl.Int64) if column.dtype.is_signed_integer() else column
+
+
+class SampledRows:
+    """Some records of a table that goes by in batches: about ``size`` of them, or all where there are no more.
+
+    The distinct rows with the lowest hashes are kept with the number of their copies: a row that is kept in the end was kept
+    from the start, so its copies are all counted. Of the copies so many are taken that ``size`` records come out, a fraction
+    of one by the bits of the row's hash: every record has the same chance.
+    """
+
+    def __init__(self, size: int, key: int) -> None:
+        self.size, self.key = size, key
+        self.below: int | None = None
+        self.kept: pl.DataFrame | None = None
+        self.lock = threading.Lock()
+
+    def see(self, rows: pl.DataFrame) -> None:
+        """Look at some rows; every row is seen once."""
+        marks = hashes(rows, self.key)
+        limit = self._limit(marks)
+        few = rows if limit is None else rows.filter(marks < limit)
+        names = [str(place) for place in range(rows.width)]  # the name of a column may mean something to a frame
+        plain = pl.DataFrame([column.alias(name) for name, column in zip(names, few.iter_columns(), strict=True)])
+        added = plain.with_columns((marks if limit is None else marks.filter(marks < limit)).alias("hash"))
+        with self.lock:
+            self._merge(added.group_by("hash").agg(pl.col(names).first(), pl.len().cast(pl.Int64).alias("copies")))
+            self.columns = rows.columns
+
+    def _limit(self, marks: pl.Series) -> int | None:
+        """The hash below which rows of a batch may be kept."""
+        known = self.below
+        lowest = (marks if known is None else marks.filter(marks < known)).unique().sort()
+        return int(lowest[self.size]) if len(lowest) > self.size else known
+
+    def _merge(self, added: pl.DataFrame) -> None:
+        both = added if self.kept is None else pl.concat([self.kept, added], how="vertical_relaxed")
+        same = both.group_by("hash").agg(pl.exclude("copies", "hash").first(), pl.col("copies").sum()).sort("hash")
+        if same.height > self.size:
+            self.below = int(same["hash"][self.size])
+            same = same.head(self.size)
+        self.kept = same
+
+    def taken(self) -> pl.DataFrame:
+        """The records of the sample, in the order of their hashes."""
+        if self.kept is None:
+            return pl.DataFrame()
+        copies, marks = self.kept["copies"].to_numpy(), self.kept["hash"].to_numpy()
+        times = _thinned(copies, marks, self.size)
+        rows = self.kept.drop("hash", "copies")[np.repeat(np.arange(len(times)), times)]
+        return pl.DataFrame(
+            [column.alias(name) for name, column in zip(self.columns, rows.iter_columns(), strict=True)]
+        )
+
+
+def _thinned(copies: NDArray[np.int64], marks: NDArray[np.uint64], size: int) -> NDArray[np.int64]:
+    """How many copies of each row are taken, so that about ``size`` are in all.
+
+    >>> import numpy as np
+    >>> _thinned(np.array([3, 1]), np.array([0, 0], dtype=np.uint64), 4).tolist()
+    [3, 1]
+    """
+    total = int(copies.sum())
+    if total <= size:
+        return copies
+    fraction = (marks * np.uint64(0x9E3779B97F4A7C15) >> np.uint64(11)).astype(np.float64) * 2.0**-53
+    found: NDArray[np.int64] = np.floor(copies * (size / total) + fraction).astype(np.int64)
+    return found
+
+
+class Texts:
+    """Which columns of a table that goes by in batches hold free text: all cells are looked at.
+
+    The distinct texts with the lowest hashes stand for all (see :func:`sfumato.core.free_text.words_of_free_text`); up to 16,384 they
+    are all, beyond that their number is told from how low their hashes are. Where it is not sure that texts repeat, they do not.
+    """
+
+    def __init__(self, columns: Iterable[str], key: int, most: int = DISTINCT) -> None:
+        self.key, self.most = key, most
+        self.cells = dict.fromkeys(columns, 0)
+        self.kept: dict[str, pl.DataFrame] = {}
+        self.lock = threading.Lock()
+
+    def see(self, rows: pl.DataFrame) -> None:
+        """Look at some rows; every row is seen once."""
+        for name in self.cells:
+            column = rows.get_column(name)
+            if isinstance(column.dtype, pl.Categorical | pl.Enum):
+                column = column.cast(pl.String)
+            if column.dtype == pl.String:
+                self._see(name, column.drop_nulls())
+
+    def _see(self, name: str, texts: pl.Series) -> None:
+        fresh = pl.DataFrame({"hash": texts.hash(self.key), "text": texts})
+        known = self.kept.get(name)
+        if known is not None and known.height == self.most:
+            fresh = fresh.filter(pl.col("hash") < known["hash"][-1])
+        fresh = fresh.unique("hash")
+        with self.lock:
+            self.cells[name] += len(texts)
+            known = self.kept.get(name)
+            both = fresh if known is None else pl.concat([known, fresh]).unique("hash")
+            self.kept[name] = both.sort("hash").head(self.most)
+
+    def free(self) -> list[str]:
+        """The columns that hold free text."""
+        return [name for name in self.cells if name in self.kept and self._is_free(name)]
+
+    def _is_free(self, name: str) -> bool:
+        kept, cells = self.kept[name], self.cells[name]
+        if kept.height < self.most:
+            return words_of_free_text(kept["text"], cells) is not None
+        distinct = (self.most - 1) / (max(1, int(kept["hash"][-1])) / WORDS)
+        hardly = distinct / cells >= HARDLY_REPEATS * SURELY
+        return hardly and words_of_free_text(kept["text"], kept.height) is not None
+
+
+class Fingerprint:
+    """What the rows of a table add up to: their number, and sums of keyed hashes of what they hold.
+
+    Two tables with the same rows, in any order, have the same one; different ones share it with a chance of about
+    2⁻⁶⁴ a key where nobody knew the keys when the tables were made.
+    """
+
+    def __init__(self, columns: Sequence[str], keys: Sequence[int]) -> None:
+        self.columns, self.keys = list(columns), tuple(keys)
+        self.rows, self.sums = 0, [0] * len(keys)
+        self.lock = threading.Lock()
+
+    def see(self, rows: pl.DataFrame, copies: NDArray[np.int64] | None = None) -> None:
+        """Add some rows, each so many times as ``copies`` says."""
+        some = rows[self.columns]
+        found = [hashes(some, key).to_numpy() for key in self.keys]
+        times = np.ones(rows.height, dtype=np.uint64) if copies is None else copies.astype(np.uint64)
+        with self.lock:
+            self.rows += int(times.sum())
+            self.sums = [
+                (old + int((new * times).sum(dtype=np.uint64))) % WORDS
+                for old, new in zip(self.sums, found, strict=True)
+            ]
+
+    @property
+    def text(self) -> str:
+        """All of it as hexadecimal text."""
+        told = f"{self.columns}\n{self.rows}\n{self.sums}"
+        return hashlib.sha256(told.encode()).hexdigest()
+
+
+class Watch:
+    """All that is learnt in the one pass in which rows are released."""
+
+    def __init__(self, sample: SampledRows, texts: Texts, sums: Fingerprint | None = None) -> None:
+        self.sample, self.texts, self.sums = sample, texts, sums
+        self.rows, self.lock = 0, threading.Lock()
+
+    def see(self, rows: pl.DataFrame) -> None:
+        """Look at some rows; every row is seen once."""
+        self.sample.see(rows)
+        self.texts.see(rows)
+        if self.sums is not None:
+            self.sums.see(rows)
+        with self.lock:
+            self.rows += rows.height
