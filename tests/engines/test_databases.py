@@ -5,10 +5,11 @@ from __future__ import annotations
 import datetime
 import os
 import shutil
+import signal
 import sqlite3
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
@@ -19,10 +20,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import sfumato as sf
-from sfumato.engines.databases import Name, address
+from sfumato.cli import main
+from sfumato.engines.databases import RUNNING, Name, address
 from sfumato.engines.digest import RowsDigest
 from sfumato.engines.drivers import begun
-from sfumato.errors import MissingExtra, ParameterError, UnreadableInput
+from sfumato.errors import MissingExtra, OutputError, ParameterError, ReleaseRefused, UnreadableInput
 from tests.engines.test_large import RECIPES, described, rows_of, table
 
 MEET = [sf.KAnonymity(3), sf.LDiversity("diagnosis", 2)]
@@ -84,6 +86,8 @@ def uri_of(kind: str, folder: Path, request: pytest.FixtureRequest) -> str:
     """A database of a kind, empty."""
     if kind == "postgresql":
         given: str = request.getfixturevalue("postgresql")
+        for other in list(RUNNING):  # tables of earlier tests, held by what they raised
+            other.close()
         made = begun(address(given), write=True)
         for name in made.names():
             if name.schema == "public":
@@ -280,7 +284,7 @@ def test_without_the_driver_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) 
 
 
 def digest(*batches: pl.DataFrame) -> str:
-    found = RowsDigest()
+    found = RowsDigest(batches[0].columns)
     for batch in batches:
         found.add(batch)
     return found.hexdigest()
@@ -307,3 +311,198 @@ def test_the_digest_tells_rows_and_not_their_order(
     turned = rows.reverse().select("c", "a", "b").cast({"b": pl.Categorical})
     assert digest(rows) == digest(turned[:cut], turned[cut:])
     assert (digest(rows) == digest(others)) == (naive(one) == naive(other))
+
+
+# Writing a release into a database.
+
+
+def released(uri: str, **options: Any) -> sf.Release:
+    """A release of the table that is there."""
+    return sf.anonymize(described(sf.read(uri, table="visits")), MEET, RECIPES["global"], seed=5, **options)
+
+
+@pytest.mark.parametrize("kind", EVERY)
+def test_a_release_is_written_into_the_database_it_comes_from(
+    kind: str, tmp_path: Path, request: pytest.FixtureRequest
+) -> None:
+    uri = filled(uri_of(kind, tmp_path, request), table())
+    held = described(sf.read(uri, table="visits"))
+    release = sf.anonymize(held, MEET, RECIPES["global"], seed=5)
+    release.write_table(uri, "visits_released")
+    stored = sf.read(uri, table="visits_released", engine="memory").to_polars()
+    assert rows_of(stored).equals(in_rows(release.data))
+    assert held.digest == release.original.source.digest  # the original is still there, and read again
+    with pytest.raises(OutputError, match="is there already"):
+        release.write_table(uri, "visits_released")
+    release.write_table(uri, "visits_released", force=True)
+    assert sf.read(uri, table="visits_released").records == release.dataset.records
+    for name in ("visits", "main.visits", "public.visits"):
+        with pytest.raises(OutputError, match=r"the original table|no earlier one|cannot be written"):
+            release.write_table(uri, name, force=True)
+    assert sf.read(uri, table="visits").records == 3000
+
+
+@pytest.mark.parametrize("kind", EVERY)
+def test_an_eager_release_is_written_into_a_database_beside_its_folder(
+    kind: str, tmp_path: Path, request: pytest.FixtureRequest
+) -> None:
+    uri = uri_of(kind, tmp_path, request)
+    release = sf.anonymize(described(sf.read(table())), MEET, sf.Mondrian(), seed=5, format="parquet")
+    release.write(tmp_path / "out", format="parquet", into=uri, into_table="visits_released")
+    stored = sf.read(uri, table="visits_released", engine="memory").to_polars()
+    assert rows_of(stored).equals(rows_of(release.data))
+    told = (tmp_path / "out" / "share" / "certificate.json").read_text()
+    assert "sfumato check URI --table visits_released -r recipe.yaml" in told
+    assert uri not in told
+    assert sf.verify(tmp_path / "out" / "share").holds
+
+
+@pytest.mark.parametrize("kind", EVERY)
+def test_a_database_that_changes_values_keeps_nothing(
+    kind: str, tmp_path: Path, request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    uri = filled(uri_of(kind, tmp_path, request), table())
+    release = released(uri)
+    driver = type(begun(address(uri)))
+    put = driver.put
+
+    def other(self: Any, name: Name, rows: pl.DataFrame, *, create: bool) -> None:
+        put(self, name, rows.with_columns(pl.lit("*").alias("ward")), create=create)
+
+    monkeypatch.setattr(driver, "put", other)
+    with pytest.raises(OutputError, match="does not give back the rows"):
+        release.write(tmp_path / "out", into=uri, into_table="visits_released")
+    assert not (tmp_path / "out").exists()
+    with pytest.raises(UnreadableInput, match="has no table"):
+        _ = sf.read(uri, table="visits_released").columns
+
+
+@pytest.mark.parametrize("kind", EVERY)
+def test_a_table_that_breaks_a_promise_there_is_not_kept(
+    kind: str, tmp_path: Path, request: pytest.FixtureRequest
+) -> None:
+    """What was certified is compared with what is counted in the database."""
+    import dataclasses
+
+    uri = filled(uri_of(kind, tmp_path, request), table())
+    release = released(uri)
+    sizes = dataclasses.replace(release.after, class_sizes={**release.after.class_sizes, 1: 1})
+    with pytest.raises(ReleaseRefused, match="is not what was certified"):
+        dataclasses.replace(release, after=sizes).write_table(uri, "visits_released")
+    with pytest.raises(UnreadableInput, match="has no table"):
+        _ = sf.read(uri, table="visits_released").columns
+
+
+KILLED = """
+import os, signal, sys
+sys.path.insert(0, {root!r})
+import sfumato as sf
+from sfumato.engines import drivers
+from tests.engines.test_databases import described, MEET, RECIPES
+driver = drivers.TRANSACTIONS[{kind!r}]
+whole = driver.{moment}
+def killed(self, *args, **options):
+    if {moment!r} == "put":
+        whole(self, *args, **options)
+    os.kill(os.getpid(), signal.SIGKILL)
+release = sf.anonymize(described(sf.read({uri!r}, table="visits")), MEET, RECIPES["global"], seed=5)
+driver.{moment} = killed
+release.write({folder!r}, into={uri!r}, into_table="visits_released")
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="this system has no SIGKILL")
+@pytest.mark.parametrize("moment", ["put", "commit"])
+@pytest.mark.parametrize("kind", EVERY)
+def test_a_run_that_is_killed_leaves_no_table(
+    kind: str, moment: str, tmp_path: Path, request: pytest.FixtureRequest
+) -> None:
+    uri = filled(uri_of(kind, tmp_path, request), table())
+    root = str(Path(__file__).parents[2])
+    script = KILLED.format(root=root, kind=kind, moment=moment, uri=uri, folder=str(tmp_path / "out"))
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, check=False)
+    assert done.returncode == -signal.SIGKILL, done.stderr
+    assert not (tmp_path / "out").exists()
+    with pytest.raises(UnreadableInput, match="has no table"):
+        _ = sf.read(uri, table="visits_released").columns
+    released(uri).write(tmp_path / "out", into=uri, into_table="visits_released")
+    assert sf.verify(tmp_path / "out" / "share").holds
+    assert [file.name for file in tmp_path.iterdir() if "sfumato-new" in file.name] == []
+
+
+@pytest.mark.service
+def test_a_read_only_database_is_named(
+    tmp_path: Path, request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    uri = filled(uri_of("postgresql", tmp_path, request), table())
+    release = released(uri)
+    monkeypatch.setenv("PGOPTIONS", "-c default_transaction_read_only=on")
+    with pytest.raises(OutputError, match="the database is read-only"):
+        release.write_table(uri, "visits_released")
+
+
+@pytest.mark.parametrize("kind", FILES)
+def test_a_file_that_cannot_be_written_is_named(
+    kind: str, tmp_path: Path, request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    release = released(filled(uri_of(kind, tmp_path, request), table()))
+    with pytest.raises(OutputError, match="cannot be written to"):
+        release.write_table(f"{kind}:///{tmp_path / 'nowhere' / 'x.db'}", "visits_released")
+    file = tmp_path / "fresh.db"
+    monkeypatch.setattr(type(begun(address(f"{kind}:///{file}"), write=True)), "put", _fails)
+    file.unlink(missing_ok=True)
+    with pytest.raises(OutputError, match="no room"):
+        release.write_table(f"{kind}:///{file}", "visits_released")
+    assert not file.exists()
+
+
+def _fails(self: Any, *_: Any, **__: Any) -> None:
+    raise OutputError("no room")
+
+
+RECIPE = """
+columns:
+  age: {role: quasi, kind: numeric, hierarchy: {intervals: {widths: [5, 10, 20]}}}
+  sex: {role: quasi, hierarchy: suppress}
+  cost: {role: plain, kind: numeric}
+meet:
+  - k_anonymity: {k: 3}
+steps:
+  - global_recoding: {suppress: tuple, budget: 0.1}
+"""
+
+
+@pytest.fixture
+def sfumato(monkeypatch: pytest.MonkeyPatch) -> Callable[..., int]:
+    """The command line in this process; gives its exit code."""
+
+    def run(*words: str) -> int:
+        monkeypatch.setattr(sys, "argv", ["sfumato", *words])
+        with pytest.raises(SystemExit) as ended:
+            main()
+        return int(ended.value.code or 0)
+
+    return run
+
+
+@pytest.mark.parametrize("kind", FILES)
+def test_the_commands_take_tables_of_databases(
+    kind: str, tmp_path: Path, request: pytest.FixtureRequest, sfumato: Callable[..., int]
+) -> None:
+    uri = filled(uri_of(kind, tmp_path, request), table().select("age", "sex", "cost"))
+    recipe, out = tmp_path / "r.yaml", tmp_path / "out"
+    recipe.write_text(RECIPE)
+    said = ("-r", str(recipe))
+    words = ("run", uri, "--table", "visits", *said, "-o", str(out), "--into", uri, "--into-table", "released")
+    assert sfumato(*words) == 0
+    assert sfumato("check", uri, "--table", "released", *said) == 0
+    assert sfumato("check", uri, "--table", "visits", *said) == 1
+    assert sfumato("assess", uri, "--table", "visits", *said) == 0
+    again = ("run", uri, "--table", "visits", *said, "-o", str(tmp_path / "two"), "--into", uri, "--into-table")
+    assert sfumato(*again, "released") == 2
+    assert sfumato(*again, "visits", "--force") == 2
+    assert sfumato("run", uri, *said, "-o", str(tmp_path / "two")) == 2
+    assert sfumato("run", uri, "--table", "gone", *said, "-o", str(tmp_path / "two")) == 5
+    assert sfumato("run", "postgresql://me:x@h/d", "--table", "a", *said, "-o", str(tmp_path / "two")) == 2
+    assert not (tmp_path / "two").exists()

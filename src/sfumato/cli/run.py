@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from rich.markup import escape
@@ -26,6 +26,7 @@ from sfumato.cli.options import (
 from sfumato.cli.talk import bar, give_json, notes, out, progress, share, tell
 from sfumato.core.portable import cannot_promise
 from sfumato.core.source import NOTHING_SAID, Intake
+from sfumato.errors import ParameterError
 
 if TYPE_CHECKING:
     from sfumato.release.release import Release
@@ -55,6 +56,11 @@ def run(
     population: Population = None,
     engine: Engine = None,
     table: TableName = None,
+    into: Annotated[
+        str | None,
+        typer.Option(help="a database to write the released table into as well, such as postgresql://host/db"),
+    ] = None,
+    into_table: Annotated[str | None, typer.Option(help="the name of the table there")] = None,
     pictures: Annotated[
         bool, typer.Option("--pictures", help="write the pictures of both reports as PNG files too")
     ] = False,
@@ -66,14 +72,20 @@ def run(
     from sfumato import recipe_files as recipes
     from sfumato.release.certificates import read_certificate
     from sfumato.release.exchange import refuse_existing
+    from sfumato.release.written import target_in
     from sfumato.report.wording import formulas
     from sfumato.verbs import run as make
 
     loaded = recipes.load(recipe)
     format = format or ("csv" if output == "-" else None)  # noqa: A001
+    target = target_in(into, into_table, force=force)
     if output != "-":
         refuse_existing(Path(output), force=force)
+    elif target is not None:
+        raise ParameterError("--into goes with a folder (-o out/), which holds the certificate of the table")
     dataset = open_data(data, quiet=quiet, intake=intake, recipe=loaded, engine=engine, table=table)
+    if target is not None:
+        target.require_room(dataset.source)
     with progress("searching", quiet=quiet) as on_progress:
         beside = read_beside(population)
         release = make(
@@ -86,7 +98,8 @@ def run(
     if attack:
         with progress("attacking", quiet=quiet) as on_progress:
             release = release.attacked(seconds=attack, progress=on_progress)
-    folder = release.write(output, format=format, force=force, sign=sign, pictures=pictures, defuse=defuse)
+    where: dict[str, Any] = {"into": into, "into_table": into_table}
+    folder = release.write(output, format=format, force=force, sign=sign, pictures=pictures, defuse=defuse, **where)
     written = read_certificate(folder / "share")["data"]
     if json:
         give_json({**_summary(release), "folder": str(folder), "formulas": written.get("formulas", {})})
@@ -96,7 +109,8 @@ def run(
             out().print(f"[yellow]! {escape(told_formulas)}[/]", soft_wrap=True)
     tell(
         f"share  {folder / 'share'}: data, certificate, report\n"
-        f"keep   {folder / 'owner'}: lock, {'' if release.parts else 'alignment, '}owner's report",
+        f"keep   {folder / 'owner'}: lock, {'' if release.parts else 'alignment, '}owner's report"
+        + (f"\ntable  {escape(target.shown)}: written and judged there" if target else ""),
         quiet=quiet,
     )
     notes(cannot_promise("modes", "locks", *(("exchange",) if force else ())), quiet=quiet)

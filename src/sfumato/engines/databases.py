@@ -133,10 +133,11 @@ class Transaction:
     errors: ClassVar[tuple[type[Exception], ...]] = ()
 
     def __init__(self, place: Address, *, write: bool) -> None:
-        self.place, self.write = place, write
+        self.place, self.write, self.stands = place, write, False
         with self.guarded():
             self.connection: Any = self.opened()
         self._closing = weakref.finalize(self, _quietly_closed, self.connection)
+        RUNNING.add(self)
 
     # what every database does in its own way
 
@@ -172,8 +173,14 @@ class Transaction:
         """Let everything stand."""
         with self.guarded():
             self.connection.commit()
+        self.stands = True
 
     # what all do alike
+
+    @property
+    def runs(self) -> bool:
+        """Whether it was not ended yet."""
+        return self._closing.alive
 
     def close(self) -> None:
         """End it; what was not committed is gone."""
@@ -212,6 +219,10 @@ class Transaction:
             raise kind(f"{self.place.shown} cannot be {doing}: {reason(error)}") from None
 
 
+RUNNING: weakref.WeakSet[Transaction] = weakref.WeakSet()
+"""The transactions of this process."""
+
+
 def no_table(place: Address, name: Name, there: Sequence[Name]) -> UnreadableInput:
     """The refusal of a table that is not there, with the one that was perhaps meant."""
     near = nearest(str(name), list(dict.fromkeys(str(other) for other in there)))
@@ -233,6 +244,7 @@ CODES = {
     "42501": "this user may not do that",
     "42P01": "a table is not there any more",
     "53": "the server has no room or memory left",
+    "55P03": "another program holds the table",
 }
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections.abc import Iterable
 
 import numpy as np
 import polars as pl
@@ -18,14 +19,13 @@ class RowsDigest:
     the unit of times, the order of columns and whether text is held as categories make no difference, whoever holds the table.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, columns: Iterable[str]) -> None:
+        self.names = sorted(columns)
         self.rows = 0
         self.total = 0
-        self.names: list[str] = []
 
     def add(self, rows: pl.DataFrame) -> None:
         """Add some rows."""
-        self.names = sorted(rows.columns)
         self.rows += rows.height
         if rows.height:
             self.total = (self.total + _sum_of(spelled(rows))) % MODULUS

@@ -13,6 +13,7 @@ import polars as pl
 
 from sfumato.engines.databases import (
     BATCH,
+    RUNNING,
     Address,
     Column,
     Name,
@@ -47,6 +48,12 @@ class Postgres(Transaction):
         with contextlib.closing(made.cursor()) as cursor:
             only = "" if self.write else ", READ ONLY"
             cursor.execute(f"SET TRANSACTION ISOLATION LEVEL REPEATABLE READ{only}")
+            cursor.execute(f"SET LOCAL lock_timeout = '{PATIENCE}s'")
+            cursor.execute("SELECT current_setting('transaction_read_only')")
+            closed_to_us = self.write and cursor.fetchone() == ("on",)
+        if closed_to_us:
+            made.close()
+            raise OutputError(f"{self.place.shown} cannot be written to: the database is read-only")
         return made
 
     def names(self) -> list[Name]:
@@ -142,6 +149,10 @@ def _postgres_type(dtype: pl.DataType) -> pl.DataType:
     return (changed | {pl.UInt64: pl.Decimal(20, 0)}).get(type(dtype), dtype)
 
 
+PATIENCE = 30
+"""Seconds to wait for another program that holds a table."""
+
+
 # SQLite, through Python's own library.
 
 
@@ -153,6 +164,8 @@ class Sqlite(Transaction):
     def opened(self) -> Any:
         """A connection in a transaction; a file is made only to be written into."""
         mode = "rwc" if self.write else "ro"
+        for other in [one for one in RUNNING if self.write and one.place.given == self.place.given]:
+            other.close()  # who reads the file here would keep it from being written; a table that is asked again reads it anew
         file = f"file:{quote(str(self.place.file.absolute()))}?mode={mode}"
         made = sqlite3.connect(file, uri=True, isolation_level=None, check_same_thread=False)
         made.execute("BEGIN IMMEDIATE" if self.write else "BEGIN")
@@ -351,6 +364,7 @@ class Attached:
         self.connection: Any = self.duckdb.connect()
         self.take()
         ATTACHED.add(self)
+        weakref.finalize(self, _detached, self.connection)  # a release may hold the connection for longer
 
     def take(self) -> None:
         """Attach the file."""
@@ -363,7 +377,7 @@ class Attached:
 
     def let_go(self) -> None:
         """Detach it, so that somebody may write."""
-        self.connection.execute("DETACH sfumato_source")
+        _detached(self.connection)
 
     def relation(self, name: Name) -> Any:
         """A table of the file; text without a collation, which would take two spellings for one."""
@@ -377,6 +391,10 @@ class Attached:
         collated = not told or any("COLLATE" in sql.upper() for sql in told)  # a view may have any
         listed = ", ".join(f"{plain_text(n, d)} AS {quoted(n)}" if collated else quoted(n) for n, d in schema.items())
         return self.connection.sql(f"SELECT {listed} FROM {table}")  # noqa: S608
+
+
+def _detached(connection: Any) -> None:
+    connection.execute("DETACH DATABASE IF EXISTS sfumato_source")
 
 
 def _ducks(connection: Any, database: str) -> list[Name]:

@@ -36,9 +36,9 @@ class DatabaseTable:
     @property
     def transaction(self) -> Transaction:
         """The transaction, which sees one moment of the database for as long as the table is used."""
-        if "transaction" not in self.memo:
-            self.memo["transaction"] = begun(self.place)
-        found: Transaction = self.memo["transaction"]
+        found: Transaction | None = self.memo.get("transaction")
+        if found is None or not found.runs:
+            found = self.memo["transaction"] = begun(self.place)
         return found
 
     @property

@@ -97,6 +97,19 @@ def name_in(given: str, table: str) -> str:
     return f"{address(given).shown}, table {Name.of(table)}"
 
 
+def is_same_table(one: str, other: str) -> bool:
+    """Whether two names of tables (see :func:`name_in`) surely mean the same, however their file or first schema is written."""
+
+    def plain(told: str) -> tuple[str, ...]:
+        place, _, table = told.rpartition(", table ")
+        kind, _, rest = place.partition(":///")
+        if kind in ("sqlite", "duckdb"):
+            place = f"{kind}:///{Path(rest).resolve()}"
+        return place, table.lower().removeprefix("public." if kind not in ("sqlite", "duckdb") else "main.")
+
+    return plain(one) == plain(other)
+
+
 def require_engine(engine: str | None) -> None:
     """Refuse an engine that is not known."""
     if engine is not None and engine not in ENGINES:

@@ -158,7 +158,7 @@ class LazyTable(Described):
 
     def _read(self, tick: Tick) -> Iterator[pl.DataFrame]:
         """All rows as they are; where no file has a digest that of the rows is found on the way."""
-        digest = RowsDigest() if self.source.digest is None and "digest" not in self.memo else None
+        digest = RowsDigest(self.columns) if self.source.digest is None and "digest" not in self.memo else None
         for rows in self.engine.batches(self.frame, self.columns, tick):
             if digest is not None:
                 digest.add(rows)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import secrets
@@ -29,7 +30,7 @@ from sfumato.release.documents import (
 )
 from sfumato.release.exchange import in_place
 from sfumato.release.manifest import DATA, manifest_of, sha256_of, sha256_of_parts
-from sfumato.release.written import as_written, require_kept
+from sfumato.release.written import Target, as_written, require_kept, stored
 from sfumato.report.gallery import named_cards, owner_pictures, public_pictures
 from sfumato.report.pages import as_shown, owner_page, public_page
 from sfumato.report.pictures import png
@@ -135,14 +136,17 @@ def publish(
     pictures: bool = False,
     defuse: bool = False,
     more: Callable[[Path], None] | None = None,
+    into: Target | None = None,
 ) -> Path:
     """Write ``folder/share`` and ``folder/owner``; an interrupted or failed write leaves the folder as it was.
 
-    ``more`` writes what else the owner keeps, into the folder it is given.
+    ``more`` writes what else the owner keeps, into the folder it is given. ``into`` is a table of a database that is written too: it
+    stands just before the folder does, so that nobody reads of a table that is not there.
     """
     require_kept(release)
-    with in_place(folder, force=force) as made:
-        _write(release, made, format, sign, pictures, defuse, more)
+    beside = contextlib.nullcontext(dict[str, Any]()) if into is None else stored(release, into)
+    with in_place(folder, force=force) as made, beside as table:
+        _write(release, made, format, sign, pictures, defuse, more, table)
         keep_pseudonyms(release)
     return folder
 
@@ -162,12 +166,14 @@ def _write(
     pictures: bool,
     defuse: bool,
     more: Callable[[Path], None] | None,
+    table: Mapping[str, Any],
 ) -> None:
     share, owner = folder / "share", folder / "owner"
     share.mkdir()
     owner.mkdir(mode=PRIVATE_FOLDER)
     salt, input_digest = secrets.token_hex(SALT_BYTES), digest_of_input(release.original)
     release, data_file = _write_data(release, share, format, defuse=defuse)
+    data_file |= {"table": dict(table)} if table else {}
     told = Told.of(release)
     body = certificate(release, told=told, data_file=data_file, salt=salt, input_digest=input_digest)
     write_json(owner / "lock.json", lock(release, salt=salt, input_digest=input_digest, certificate=body))

@@ -158,17 +158,35 @@ class Release:
         sign: str | Path | None = None,
         pictures: bool = False,
         defuse: bool = False,
+        into: str | None = None,
+        into_table: str | None = None,
     ) -> Path:
         """Write ``share/`` (data, certificate, report) and ``owner/`` (lock, alignment, report), or nothing at all.
 
         The file is read back before it stands, and refused where a promise does not hold in it. ``defuse`` puts an
         apostrophe before the cells of a CSV that a spreadsheet would run as formulas.
         With ``pictures`` both get a folder of the report's pictures as PNG, each with what its own reader may see.
+        ``into`` and ``into_table`` name a database and a table of it that the release is written into as well, all or nothing.
         """
         from sfumato.release.publish import publish
+        from sfumato.release.written import target_in
 
-        key = None if sign is None else Path(sign)
-        return publish(self, Path(folder), format=format, force=force, sign=key, pictures=pictures, defuse=defuse)
+        key, table = None if sign is None else Path(sign), target_in(into, into_table, force=force)
+        said: dict[str, Any] = {"format": format, "pictures": pictures, "defuse": defuse}
+        return publish(self, Path(folder), force=force, sign=key, into=table, **said)
+
+    def write_table(self, into: str, table: str, *, force: bool = False) -> None:
+        """Write the released table alone into a database (``postgresql://…``, ``sqlite:///…``, ``duckdb:///…``).
+
+        One transaction: the table is read back and judged inside it, and stands only when it holds. A table of that name is
+        refused, or with ``force`` replaced in the same transaction.
+        """
+        from sfumato.release.publish import keep_pseudonyms
+        from sfumato.release.written import Target, require_kept, stored
+
+        require_kept(self)
+        with stored(self, Target(into, table, force)):
+            keep_pseudonyms(self)
 
     def write_data(self, file: str | Path, *, format: str | None = None, defuse: bool = False) -> None:  # noqa: A002
         """Write the released table alone (``-``: to stdout), without certificate and report; read back before it stands."""

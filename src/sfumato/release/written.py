@@ -7,15 +7,25 @@ What was judged in memory is worth nothing where the file says something else. S
 from __future__ import annotations
 
 import codecs
+import contextlib
 import dataclasses
-from collections.abc import Mapping
+import shlex
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
+from sfumato.assessment import assess
 from sfumato.core.dataset import Dataset
-from sfumato.core.source import LAYOUT
+from sfumato.core.evidence import gather, judge_all, needed
+from sfumato.core.source import LAYOUT, Source
+from sfumato.engines.databases import Name, Transaction, address
+from sfumato.engines.digest import RowsDigest
+from sfumato.engines.drivers import begun
+from sfumato.engines.on_sql import DatabaseTable
+from sfumato.engines.opening import is_same_table, name_in
+from sfumato.engines.table import LazyTable
 from sfumato.errors import OutputError, ParameterError, ReleaseRefused, SfumatoError, UnreadableInput
 from sfumato.io.form import Form
 from sfumato.io.formats import listed
@@ -24,10 +34,10 @@ from sfumato.io.read import read_written
 from sfumato.io.values import with_values
 from sfumato.release.certificates import read_certificate
 from sfumato.release.make import judged_again
+from sfumato.release.manifest import near
 
 if TYPE_CHECKING:
     from sfumato.core.recipe import Recipe
-    from sfumato.core.source import Source
     from sfumato.release.release import Release
 
 
@@ -110,6 +120,131 @@ def read_certified(file: Path) -> Dataset | None:
         return None
     frame, source = read_described(file, data)
     return Dataset(frame, source=source).with_text_coded()  # type: ignore[arg-type]
+
+
+# A release as a table of a database.
+
+
+@dataclasses.dataclass(frozen=True)
+class Target:
+    """A table of a database that a release is written into; ``force`` replaces one that is there."""
+
+    given: str
+    table: str
+    force: bool = False
+
+    def __post_init__(self) -> None:
+        address(self.given), Name.of(self.table)
+
+    @property
+    def shown(self) -> str:
+        """What may be told of it."""
+        return name_in(self.given, self.table)
+
+    @contextlib.contextmanager
+    def begun(self, columns: Sequence[str] | None = None) -> Iterator[Transaction]:
+        """A transaction in which there is room for the table; it ends with the block, and a file that was made for nothing is gone.
+
+        A table with other columns than those to be written is no earlier release, and never replaced.
+        """
+        place = address(self.given)
+        fresh = place.kind != "postgresql" and not place.file.exists()
+        running = begun(place, write=True)
+        try:
+            self._make_room(running, columns)
+            yield running
+        finally:
+            running.close()
+            if fresh and not running.stands:
+                place.file.unlink(missing_ok=True)
+
+    def _make_room(self, running: Transaction, columns: Sequence[str] | None) -> None:
+        name = Name.of(self.table)
+        with running.guarded():
+            there = running.exists(name)
+        if there and not self.force:
+            raise OutputError(
+                f"{self.shown} is there already; choose another name, or replace it with force=True (--force)"
+            )
+        if there and columns is not None and list(running.columns(name)) != list(columns):
+            raise OutputError(
+                f"{self.shown} has other columns than this release, so it is no earlier one; --force will not replace it"
+            )
+        if there:
+            running.execute(f"DROP TABLE {name.quoted}")
+
+    def require_room(self, source: Source) -> None:
+        """Refuse early what would be refused after all the work; nothing is changed."""
+        self.refuse_original(source)
+        with self.begun():
+            pass
+
+    def refuse_original(self, source: Source) -> None:
+        """Never write what is released in the place of the table it is released of."""
+        if is_same_table(source.name, self.shown):
+            raise OutputError(f"{self.shown} is the original table, which is not replaced by what is released of it")
+
+
+def target_in(given: str | None, table: str | None, *, force: bool) -> Target | None:
+    """The table of a database that was asked for, or None; one needs both, a database and a name."""
+    if given is None and table is None:
+        return None
+    if given is None or table is None:
+        raise ParameterError(
+            "a table is written into a database under a name: say both, into and into_table (--into, --into-table)"
+        )
+    return Target(given, table, force)
+
+
+@contextlib.contextmanager
+def stored(release: Release, target: Target) -> Iterator[dict[str, Any]]:
+    """Write the released table into a database and judge it there; it stands when the block ends without an error.
+
+    Everything is one transaction: a run that fails or is killed leaves no table, and with ``force`` the old one. Gives what a certificate
+    says of the table: no address, since that is nobody's business who reads the release.
+    """
+    target.refuse_original(release.original.source)
+    name = Name.of(target.table)
+    with target.begun(release.released_columns) as running:
+        digest = _put(release, running, name)
+        _require_same(release, LazyTable(DatabaseTable.within(running, name), source=Source(target.shown)), digest)  # type: ignore[arg-type]
+        check = f"sfumato check URI --table {shlex.quote(str(name))} -r recipe.yaml"
+        yield {"name": str(name), "kind": running.place.kind, "rows_digest": digest, "check": check}
+        running.commit()
+
+
+def _put(release: Release, running: Transaction, name: Name) -> str:
+    """Write all rows in the order in which they are released; returns their digest."""
+    digest = RowsDigest(release.released_columns)
+    batches = (pl.read_parquet(part) for part in release.parts) if release.parts else [release.dataset.to_polars()]
+    for number, batch in enumerate(batches):
+        rows = running.storable(batch)
+        digest.add(rows)
+        running.put(name, rows, create=number == 0)
+    return digest.hexdigest()
+
+
+def _require_same(release: Release, table: LazyTable, digest: str) -> None:
+    """Read the table back and judge it; refused unless its rows are those written, and every number is the one certified."""
+    if table.digest != digest or table.columns != release.released_columns:
+        raise OutputError(f"{table.source.name} does not give back the rows that were written into it; it is not kept")
+    described = table.with_schema(release.released_schema)
+    shared = described.counted(release.dataset.columns) if release.parts else described.collected()
+    models = [m for m in release.recipe.meet if not _needs_rows(m, release)]
+    found = judge_all(gather(shared, models, original=release.original, population=release.population), models)
+    said = {verdict.promise: verdict for verdict in release.verdicts}
+    after = assess(shared)
+    same = all(v.holds and near(v.to_dict()["attained"], said[v.promise].to_dict()["attained"]) for v in found)
+    if not same or after.class_sizes != release.after.class_sizes:
+        raise ReleaseRefused(
+            f"{table.source.name} was judged as it stands there, and is not what was certified; it is not kept"
+        )
+
+
+def _needs_rows(model: Any, release: Release) -> bool:
+    """Whether a promise is about records beside their originals, which a table does not hold; its rows are the judged ones."""
+    needs = needed([model], release.released_schema)
+    return bool(needs.pairs or needs.unmasked or needs.posteriors)
 
 
 # A table described by a recipe: read as it says, with the roles it gives.
