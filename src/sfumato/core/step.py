@@ -298,7 +298,10 @@ class Step(Protocol):
         return Span.TABLE
 
     def learner(self, goal: Goal, facts: Any) -> Learner | None:
-        """Learns facts about all records, given those it learnt before; None: it knows enough to draw for any of them."""
+        """Learns facts about all records, given those it learnt before; None: it knows enough to work on any of them.
+
+        A step that works cell by cell learns from counts alone: which values of the columns it masks occur, and how often.
+        """
         return None
 
     def dealer(self, plan: Any) -> Learner | None:

@@ -49,6 +49,11 @@ class Pipeline:
         """The same, for one pass over all rows."""
         return self if self.repeats is None else dataclasses.replace(self, numbering=Numbering(self.repeats))
 
+    @property
+    def draws(self) -> bool:
+        """Whether something is drawn for records, so that all rows of a pass must be numbered in one place."""
+        return self.repeats is not None
+
     def then(self, step: Step, plan: Plan | None, goal: Goal) -> Pipeline:
         """With one more step; ``plan`` is None for a step that plans for any rows by itself."""
         return dataclasses.replace(self, stages=(*self.stages, (step, plan, goal)))
@@ -132,13 +137,16 @@ class Planning:
             plan = self._decided(step, goal)
             self.line = self.line.then(step, plan, alone)
         else:
+            facts = self._facts(step, alone)
             self._cells(step, goal)
-            self.line = self.line.then(step, None, alone)
+            self.line = self.line.then(step, None, dataclasses.replace(alone, facts=facts))
 
     def _facts(self, step: Step, goal: Goal) -> Any:
+        """What a step learns of all records; one that works cell by cell asks for counts, and they tell it."""
+        told = self.known and step.span is Span.CELLS and set(step.masks) <= set(self.counted.columns)
         facts = None
         while (learner := step.learner(goal, facts)) is not None:
-            facts = learnt_by(learner, self.line.pieces(self.table))
+            facts = learnt_by(learner, [self.counted] if told else self.line.pieces(self.table))
         return facts
 
     def _decided(self, step: Step, goal: Goal) -> Plan:

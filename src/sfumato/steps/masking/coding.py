@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 
 import numpy as np
 import polars as pl
@@ -14,7 +14,7 @@ from sfumato.core.encoding import encode, label, numbers_of
 from sfumato.core.parameters import parameters
 from sfumato.core.randomness import Marks, canonical_order
 from sfumato.core.schema import Attribute, Kind, Schema
-from sfumato.core.step import Account, ColumnStep, Declaration, Effect, Goal, Masked, Preserved, Span
+from sfumato.core.step import Account, ColumnStep, Declaration, Effect, Goal, Learner, Masked, Preserved, Span
 from sfumato.errors import ParameterError, SchemaError
 from sfumato.steps.kept import KeptNumbers
 from sfumato.steps.masking.block import (
@@ -124,10 +124,19 @@ class TopBottomCoding(ColumnStep):
             return Account(why=f"a tail becomes the {self.replacement} of its values")
         return Account(Effect.DATA_INDEPENDENT)
 
+    @property
+    def span(self) -> Span:
+        """Cell by cell, unless thresholds are quantiles or tails become their mean or median."""
+        return Span.CELLS if self.account(Schema({})).effect is Effect.DATA_INDEPENDENT else Span.TABLE
+
+    def learner(self, goal: Goal, facts: Any) -> Learner | None:
+        """How many values lie in the tails, and how many stay."""
+        return _Tails(self) if facts is None and self.span is Span.CELLS else None
+
     def plan(self, dataset: Dataset, goal: Goal) -> Masked:
         """Find the tails and what they become."""
         require_table(dataset, self.name, self.columns)
-        return _Coding(self, dataset).plan()
+        return _Coding(self, dataset, goal.facts, whole=goal.facts is None).plan()
 
     def apply(self, dataset: Dataset, plan: Masked) -> Dataset:
         """Release the coded columns."""
@@ -163,10 +172,13 @@ class TopBottomCoding(ColumnStep):
 class _Coding:
     """One run of the step."""
 
-    def __init__(self, step: TopBottomCoding, dataset: Dataset) -> None:
-        self.step, self.dataset = step, dataset
+    def __init__(
+        self, step: TopBottomCoding, dataset: Dataset, facts: dict[str, dict[str, int]] | None, *, whole: bool
+    ) -> None:
+        self.step, self.dataset, self.facts = step, dataset, facts
         self.orders = {name: self._order(name) for name in step.columns}
-        self.block: Block = block_of(dataset, step.columns, (), self._read)
+        order = None if whole else np.arange(len(dataset))  # cells by themselves need no order
+        self.block: Block = block_of(dataset, step.columns, (), self._read, order)
         self.counts: dict[str, dict[str, int]] = {}
         self.warnings: list[str] = []
 
@@ -186,8 +198,10 @@ class _Coding:
     def plan(self) -> Masked:
         made, columns = self.block.values.copy(), {}
         for j, name in enumerate(self.step.columns):
-            tails = self._tails(j, name)
-            self.counts[name] = {end: int(rows.sum()) for end, (_, rows) in tails.items()}
+            tails = self.tails(j, name)
+            counts = self.counted(j, tails) if self.facts is None else self.facts[name]
+            self._require_some(name, tails, counts)
+            self.counts[name] = {end: counts[end] for end in tails}
             for threshold, rows in tails.values():
                 made[rows, j] = self._replaced(
                     name, self.block.values[rows, j], self.block.weights[rows], threshold, rows
@@ -211,12 +225,12 @@ class _Coding:
         ends = [end for end in ("top", "bottom") if any(count.get(end) for count in self.counts.values())]
         return f"{' and '.join(ends)} coded ({self.step.replacement})"
 
-    def _tails(self, place: int, name: str) -> dict[str, tuple[float, Flags]]:
-        """Per end the threshold and the rows beyond it."""
+    def tails(self, place: int, name: str) -> dict[str, tuple[float, Flags]]:
+        """Per end the threshold and the rows beyond it; nothing where no value is known."""
         values, step = self.block.values[:, place], self.step
         present = ~np.isnan(values)
         if not present.any():
-            raise SchemaError(f"top_bottom_coding: column {name!r} has no values at all")
+            return {}
         top = self._threshold(name, values, step.top, step.top_quantile)
         bottom = self._threshold(name, values, step.bottom, step.bottom_quantile)
         tails = {}
@@ -224,17 +238,31 @@ class _Coding:
             tails["bottom"] = (bottom, present & (values <= bottom))
         if top is not None:
             tails["top"] = (top, present & (values >= top))
-        beyond = np.logical_or.reduce([rows for _, rows in tails.values()])
-        if (top is not None and bottom is not None and bottom >= top) or (beyond == present).all():
+        return tails
+
+    def counted(self, place: int, tails: dict[str, tuple[float, Flags]]) -> dict[str, int]:
+        """How many values there are, in the tails and between them; a row that stands for several counts as often."""
+        copies = np.ones(len(self.dataset), dtype=np.int64) if self.dataset.copies is None else self.dataset.copies
+        present = ~np.isnan(self.block.values[:, place])
+        groups = {end: beyond for end, (_, beyond) in tails.items()}
+        stays = present & ~np.logical_or.reduce([np.zeros_like(present), *groups.values()])
+        groups |= {"present": present, "stays": stays}
+        return {end: int(copies[self.block.order][rows].sum()) for end, rows in groups.items()}
+
+    def _require_some(self, name: str, tails: dict[str, tuple[float, Flags]], counts: dict[str, int]) -> None:
+        """Refuse a column without values, and a coding of which nothing would stay as it is; warn of empty tails."""
+        if not counts["present"]:
+            raise SchemaError(f"top_bottom_coding: column {name!r} has no values at all")
+        low, high = (tails[end][0] if end in tails else None for end in ("bottom", "top"))
+        if (low is not None and high is not None and low >= high) or not counts["stays"]:
             raise ParameterError(
                 f"top_bottom_coding: nothing of column {name!r} would stay as it is; choose thresholds further apart"
             )
-        for end, (_, rows) in tails.items():
-            if not rows.any():
-                self.warnings.append(
-                    f"column {name!r} has no value at or beyond its {end} threshold: nothing was coded"
-                )
-        return tails
+        self.warnings += [
+            f"column {name!r} has no value at or beyond its {end} threshold: nothing was coded"
+            for end in tails
+            if not counts[end]
+        ]
 
     def _threshold(self, name: str, values: Array, given: float | str | None, share: float | None) -> float | None:
         if share is not None:
@@ -300,6 +328,26 @@ class _Coding:
             return (*preserved, kept.means(exactly=True), kept.sums(exactly=True), kept.variances())
         ordinal = any(order is not None for order in self.orders.values())
         return preserved if ordinal else (*preserved, KeptNumbers(self.block, made).means())
+
+
+class _Tails:
+    """Counts the values of every column in its tails and between them."""
+
+    def __init__(self, step: TopBottomCoding) -> None:
+        self.step = step
+        kinds = ("present", "stays", "bottom", "top")
+        self.counts: dict[str, dict[str, int]] = {name: dict.fromkeys(kinds, 0) for name in step.columns}
+
+    def see(self, rows: Dataset) -> None:
+        """Count in some rows."""
+        coding = _Coding(self.step, rows, None, whole=False)
+        for j, (name, counts) in enumerate(self.counts.items()):
+            for kind, count in coding.counted(j, coding.tails(j, name)).items():
+                counts[kind] += count
+
+    def learnt(self) -> dict[str, dict[str, int]]:
+        """The counts."""
+        return self.counts
 
 
 # Rounding: numbers become multiples of a base.

@@ -11,11 +11,11 @@ import numpy as np
 import polars as pl
 from pydantic import AfterValidator, BeforeValidator, Field
 
-from sfumato.core.encoding import encode, label, numbers_of
+from sfumato.core.encoding import label, numbers_of
 from sfumato.core.parameters import parameters
 from sfumato.core.ranges import number
 from sfumato.core.schema import Attribute, Kind, Schema
-from sfumato.core.step import Account, ColumnStep, Declaration, Effect, Goal, Masked, Preserved
+from sfumato.core.step import Account, ColumnStep, Declaration, Effect, Goal, Learner, Masked, Preserved, Span
 from sfumato.errors import ParameterError, SchemaError
 from sfumato.steps.masking.block import Names, require_table
 
@@ -131,15 +131,32 @@ class Recode(ColumnStep):
             return Account(why="whether the column stays one of numbers depends on all values that occur")
         return Account(Effect.DATA_INDEPENDENT)
 
+    @property
+    def span(self) -> Span:
+        """Cell by cell, where the new values are text whatever values occur."""
+        return Span.CELLS if self.account(Schema({})).effect is Effect.DATA_INDEPENDENT else Span.TABLE
+
+    def learner(self, goal: Goal, facts: Any) -> Learner | None:
+        """Which values occur, or which ranges have any."""
+        return _Occurring(self) if facts is None else None
+
+    def occurring(self, dataset: Dataset, name: str) -> set[str]:
+        """The values of a column, or the ranges they lie in."""
+        if self.breaks is None:
+            return {text for text in dataset.encoded(name).labels if text is not None}
+        return set(self._cut(dataset, name).drop_nulls().unique().to_list())
+
     def plan(self, dataset: Dataset, goal: Goal) -> Masked:
         """Recode the columns."""
         require_table(dataset, self.name, self.columns)
+        facts: dict[str, set[str]] = self.facts(dataset, goal)
         columns, warnings = {}, []
         for name in self.columns:
-            columns[name], remarks = (
-                self._cut(dataset, name) if self.breaks is not None else self._mapped(dataset, name)
-            )
-            warnings += remarks
+            if self.breaks is not None:
+                columns[name] = self._cut(dataset, name)
+                continue
+            columns[name] = self._mapped(dataset, name, facts[name])
+            warnings += self._remarks(name, facts[name])
         before = dataset.schema.attributes
         after = {name: self.recoded(before[name]) for name in self.columns if name in before}
         warnings += [words for name in after for words in lost_hierarchy(name, before[name], after[name])]
@@ -153,7 +170,7 @@ class Recode(ColumnStep):
             attributes=after,
             preserved=tuple(kept),
             warnings=tuple(warnings),
-            public={"values_after": {name: columns[name].drop_nulls().n_unique() for name in self.columns}},
+            public={"values_after": {name: self._after(columns[name], facts[name], goal) for name in self.columns}},
         )
 
     def apply(self, dataset: Dataset, plan: Masked) -> Dataset:
@@ -192,31 +209,57 @@ class Recode(ColumnStep):
         runs = [text for i, text in enumerate(new) if i == 0 or new[i - 1] != text]
         return tuple(runs) if len(set(runs)) == len(runs) else None
 
-    def _cut(self, dataset: Dataset, name: str) -> tuple[pl.Series, list[str]]:
+    def _after(self, made: pl.Series, occurring: set[str], goal: Goal) -> int:
+        """How many values there are in the whole table afterwards."""
+        if goal.facts is None:
+            return made.drop_nulls().n_unique()
+        return len(occurring if self.breaks is not None else {self._new(text) for text in occurring})
+
+    def _new(self, old: str) -> str:
+        """What a value becomes."""
+        return (self.mapping or {}).get(old, self.other if self.unmapped == "other" else old)
+
+    def _cut(self, dataset: Dataset, name: str) -> pl.Series:
         values = numbers_of(dataset, name)
         places = np.searchsorted(np.array(self.breaks), values, side="right")
         places[np.isnan(values)] = len(self.ranges)
         texts = pl.Series(name, [*self.ranges, None], dtype=pl.String)
-        return texts.gather(places), []
+        return texts.gather(places)
 
-    def _mapped(self, dataset: Dataset, name: str) -> tuple[pl.Series, list[str]]:
-        column, mapping = dataset.column(name), self.mapping or {}
-        encoded = encode(column)
-        present = [text for text in encoded.labels if text is not None]
-        lacking = [text for text in present if text not in mapping]
+    def _mapped(self, dataset: Dataset, name: str, occurring: set[str]) -> pl.Series:
+        lacking = occurring - set(self.mapping or {})
         if lacking and self.unmapped == "error":
             raise SchemaError(
                 f"recode: column {name!r} has {len(lacking):,} value(s) that the mapping does not name; "
                 "name them, or say unmapped: keep or other"
             )
-        rest = self.other if self.unmapped == "other" else None
-        new = [None if t is None else mapping.get(t, t if rest is None else rest) for t in encoded.labels]
-        made = pl.Series(name, new, dtype=pl.String).gather(encoded.codes)
-        joined = len({text for text in new if text is not None}) < len(present)
+        encoded = dataset.encoded(name)
+        new = [None if text is None else self._new(text) for text in encoded.labels]
+        return _as_before(pl.Series(name, new, dtype=pl.String).gather(encoded.codes), dataset.column(name))
+
+    def _remarks(self, name: str, occurring: set[str]) -> list[str]:
+        joined = len({self._new(text) for text in occurring}) < len(occurring)
         warnings = [] if joined else [f"the mapping joins no values of {name!r}: new names alone protect nobody"]
-        absent = sum(old not in present for old in mapping)
-        warnings += [f"{absent:,} value(s) that the mapping names do not occur in {name!r}"] if absent else []
-        return _as_before(made, column), warnings
+        absent = len(set(self.mapping or {}) - occurring)
+        return warnings + ([f"{absent:,} value(s) that the mapping names do not occur in {name!r}"] if absent else [])
+
+
+class _Occurring:
+    """Collects which values occur."""
+
+    def __init__(self, step: Recode) -> None:
+        self.step = step
+        self.seen: dict[str, set[str]] = {name: set() for name in step.columns}
+
+    def see(self, rows: Dataset) -> None:
+        """Look at some rows."""
+        rows.require(self.step.columns)
+        for name, seen in self.seen.items():
+            seen.update(self.step.occurring(rows, name))
+
+    def learnt(self) -> dict[str, set[str]]:
+        """The values of every column."""
+        return self.seen
 
 
 def _as_before(made: pl.Series, column: pl.Series) -> pl.Series:
