@@ -260,7 +260,7 @@ def _written(
     batches = table.batches(lambda rows: progress(*_told("released", rows, table.records, "rows")))
     with _writing():
         parts = write_parts(
-            in_parallel(release, batches),
+            filter(len, in_parallel(release, batches)),  # a batch of which nothing is left has not all columns
             folder.path,
             rows=table.records,
             seed=seed if shuffle else None,
