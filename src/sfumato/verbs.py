@@ -254,10 +254,18 @@ def anonymize(
     table = _described(dataset, roles, "anonymize")
     promises, means = _members(meet, "meet", "sf.KAnonymity(5)"), _members(steps, "steps", "sf.Mondrian()")
     recipe = Recipe(table.schema, promises, means, dict(limits or {}), _several(contract))
-    return _made(table, recipe, format, seed=Seed.of(seed), shuffle=shuffle, progress=progress, population=population)
+    return _made(
+        table, recipe, format, None, seed=Seed.of(seed), shuffle=shuffle, progress=progress, population=population
+    )
 
 
-def _made(table: Dataset | LazyTable, recipe: Recipe, format: str | None, **options: Any) -> Release:  # noqa: A002
+def _made(
+    table: Dataset | LazyTable,
+    recipe: Recipe,
+    format: str | None,  # noqa: A002
+    into: str | Path | None,
+    **options: Any,
+) -> Release:
     """A release of a table in memory, or of one that an engine holds."""
     if isinstance(table, Dataset):
         return make_release(table, recipe, format=format, **options)
@@ -265,7 +273,7 @@ def _made(table: Dataset | LazyTable, recipe: Recipe, format: str | None, **opti
         raise ParameterError(
             f"{table.source.name} is held by {table.engine.NAME} and released as Parquet, not as {format}"
         )
-    return make_large(table, recipe, **options)
+    return make_large(table, recipe, into=None if into is None else Path(into), **options)
 
 
 def run(
@@ -277,14 +285,23 @@ def run(
     progress: Progress = silent,
     population: Dataset | None = None,
     format: str | None = None,  # noqa: A002 - the word users know
+    into: str | Path | None = None,
 ) -> Release:
-    """Make a release as a recipe says; see :func:`anonymize`."""
+    """Make a release as a recipe says; see :func:`anonymize`.
+
+    ``into`` is the folder that it will be written to: the parts of a table that an engine holds are made beside it.
+    """
     table, loaded = with_recipe(dataset, recipe)
-    return _made(table, loaded, format, seed=Seed.of(seed), shuffle=shuffle, progress=progress, population=population)
+    options = {"seed": Seed.of(seed), "shuffle": shuffle, "progress": progress, "population": population}
+    return _made(table, loaded, format, into, **options)
 
 
 def check(
-    dataset: Table, recipe: Recipe | str | Path, *, original: Dataset | None = None, population: Dataset | None = None
+    dataset: Table,
+    recipe: Recipe | str | Path,
+    *,
+    original: Dataset | LazyTable | None = None,
+    population: Dataset | None = None,
 ) -> tuple[Verdict, ...]:
     """Judge a released table by a recipe: its direct identifiers must be gone, its promises must hold.
 
@@ -309,6 +326,8 @@ def check(
     if people is None:
         schema = _as_released(schema)
     counted = _counted(table.with_schema(schema), loaded.meet)
+    if isinstance(original, LazyTable):
+        original = original.counted(name for name in counted.columns if name in original.columns)
     evidence = gather(counted, loaded.meet, original=original, population=people)
     return judge_all(evidence, loaded.meet)
 

@@ -9,7 +9,7 @@ import typer
 from rich.markup import escape
 from rich.table import Table
 
-from sfumato.cli.options import Json, Quiet, read_data, reading
+from sfumato.cli.options import Json, Quiet, open_data, read_data, reading
 from sfumato.cli.talk import bar, give_json, out, progress, share, tell
 from sfumato.core.randomness import Seed
 from sfumato.core.source import NOTHING_SAID, Intake
@@ -68,7 +68,7 @@ def attack(
     written = read_release(folder)
     if keep:
         written.require_key(sign)
-    dataset = read_data(original, quiet=quiet, intake=intake, recipe=written.recipe)
+    dataset = open_data(original, quiet=quiet, intake=intake, recipe=written.recipe)
     pair = written.beside(dataset)
     who = _intruder(pair, intruder, knows, by, called or [], sample)
     further = tuple(read_release(other).beside(dataset) for other in others or [])

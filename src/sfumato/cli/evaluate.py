@@ -9,7 +9,7 @@ import typer
 from rich.markup import escape
 from rich.table import Table
 
-from sfumato.cli.options import Json, Quiet, read_data, reading
+from sfumato.cli.options import Json, Quiet, open_data, reading
 from sfumato.cli.talk import bar, give_json, out, progress
 from sfumato.core.source import NOTHING_SAID, Intake
 
@@ -37,7 +37,7 @@ def evaluate(
 
     written = read_release(folder)
     wanted = None if metric is None else [_spec(text) for text in metric]
-    dataset = read_data(original, quiet=quiet, intake=intake, recipe=written.recipe)
+    dataset = open_data(original, quiet=quiet, intake=intake, recipe=written.recipe)
     with progress("measuring", quiet=quiet):
         evaluation = measure(written.beside(dataset), metrics=wanted)
     if keep:

@@ -89,7 +89,14 @@ def run(
     with progress("searching", quiet=quiet) as on_progress:
         beside = read_beside(population)
         release = make(
-            dataset, loaded, seed=seed, shuffle=shuffle, progress=on_progress, population=beside, format=format
+            dataset,
+            loaded,
+            seed=seed,
+            shuffle=shuffle,
+            progress=on_progress,
+            population=beside,
+            format=format,
+            into=None if output == "-" else output,
         )
     notes(release.original.source.notes[len(dataset.source.notes) :], quiet=quiet)
     if output == "-":

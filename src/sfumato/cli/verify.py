@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import dataclasses
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 from rich.markup import escape
 
 from sfumato.cli.options import (
     Data,
+    Engine,
     Json,
     Population,
     Quiet,
@@ -18,7 +19,6 @@ from sfumato.cli.options import (
     TableName,
     open_data,
     read_beside,
-    read_data,
     reading,
 )
 from sfumato.cli.talk import give_json, out, progress, tell
@@ -37,6 +37,7 @@ def check(
         str | None, typer.Option(help="the table before anything was released of it, for promises that compare with it")
     ] = None,
     population: Population = None,
+    engine: Engine = None,
     table: TableName = None,
     json: Json = False,
     quiet: Quiet = False,
@@ -51,12 +52,12 @@ def check(
     certified = None if data == "-" or table or intake.said() else read_certified(Path(data))
     if certified is None:
         as_said = dataclasses.replace(loaded, intake=loaded.intake.layout)
-        dataset = open_data(data, quiet=quiet, intake=intake, recipe=as_said, table=table)
+        dataset = open_data(data, quiet=quiet, intake=intake, recipe=as_said, engine=engine, table=table)
     else:
         dataset = certified
         tell("[dim]note: read as the certificate beside it says[/]", quiet=quiet)
     with progress("judging", quiet=quiet):
-        before = None if original is None else read_data(original, quiet=True, recipe=loaded)
+        before = None if original is None else open_data(original, quiet=True, recipe=loaded)
         verdicts = judge(dataset, loaded, original=before, population=read_beside(population))
     if before is None and needed(loaded.meet, loaded.schema).reference:
         tell("[dim]note: the released table stands for the original one; --original names that[/]", quiet=quiet)
@@ -77,6 +78,7 @@ def verify(
     owner: Annotated[Path | None, typer.Option(help="the owner's folder; found beside 'share' when not given")] = None,
     key: Annotated[Path | None, typer.Option(help="public key (PEM) of whom you trust to sign")] = None,
     population: Population = None,
+    table: TableName = None,
     json: Json = False,
     quiet: Quiet = False,
     intake: Intake = NOTHING_SAID,
@@ -92,9 +94,10 @@ def verify(
     beside = folder.resolve().parent / "owner"
     kept = owner or (beside if original and beside.is_dir() else None)
     with progress("verifying", quiet=quiet):
-        table = original and read_data(original, quiet=True, intake=intake, recipe=locked_recipe(kept))
+        how: dict[str, Any] = {"intake": intake, "recipe": locked_recipe(kept), "table": table}
+        before = None if original is None else open_data(original, quiet=True, **how)
         verification = recompute(
-            folder, original=table, population=read_beside(population), owner=kept, trusted_key=key
+            folder, original=before, population=read_beside(population), owner=kept, trusted_key=key
         )
     if json:
         give_json(verification.to_dict())

@@ -198,12 +198,14 @@ def _cells(parts: Sequence[Path]) -> int:
 
 
 def digest_of_parts(parts: Sequence[Path]) -> str:
-    """SHA-256 of the digests of all parts, which does not depend on their names or order."""
+    """SHA-256 of the digests of all parts, which does not depend on their names or order; of one file its own."""
 
     def one(file: Path) -> str:
         with file.open("rb") as handle:
             return hashlib.file_digest(handle, "sha256").hexdigest()
 
+    if len(parts) == 1:
+        return one(parts[0])
     with ThreadPoolExecutor() as pool:
         return hashlib.sha256("".join(sorted(pool.map(one, parts))).encode()).hexdigest()
 

@@ -27,13 +27,15 @@ WORDS = 2**64
 
 
 def hashes(rows: pl.DataFrame, key: int) -> pl.Series:
-    """A keyed hash of what every row holds: categories as text, numbers whatever their width, 0 for −0."""
+    """A keyed hash of what every row holds: categories as text, numbers and times whatever their width, 0 for −0."""
     return pl.DataFrame([_plain(column) for column in rows.iter_columns()]).hash_rows(key)
 
 
 def _plain(column: pl.Series) -> pl.Series:
     if isinstance(column.dtype, pl.Categorical | pl.Enum):
         return column.cast(pl.String)
+    if isinstance(column.dtype, pl.Datetime | pl.Duration):
+        return column.dt.cast_time_unit("us")
     if column.dtype.is_float():
         return column.cast(pl.Float64) + 0.0
     return column.cast(pl.Int64) if column.dtype.is_signed_integer() else column

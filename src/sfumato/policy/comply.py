@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from sfumato import registry
+from sfumato.core.dataset import Dataset
 from sfumato.core.evidence import gather
 from sfumato.core.hierarchy import TOP
 from sfumato.core.schema import Role, Schema
@@ -24,7 +25,6 @@ from sfumato.release import verify as verifying
 from sfumato.release.certificates import pseudonymized, read_certificate
 
 if TYPE_CHECKING:
-    from sfumato.core.dataset import Dataset
     from sfumato.core.model import Model
 
 # The numeric part of HIPAA's Safe Harbor, checked on the values that are released.
@@ -261,7 +261,10 @@ def read_released(folder: Path, original: Dataset | None = None) -> Released:
     problems = tuple(
         f"the certificate does not hold: {c.name}: {c.detail}" for c in checked.claims if c.status == "fails"
     )
-    return Released(certificate, verifying.read_released(folder, certificate), problems, original)
+    table = verifying.read_released(folder, certificate)
+    if not isinstance(table, Dataset):
+        raise ParameterError(f"{folder} holds a table in parts, and a policy is held against one in memory")
+    return Released(certificate, table, problems, original)
 
 
 SAFE_HARBOR = "safe_harbor"

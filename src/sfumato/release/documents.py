@@ -216,6 +216,7 @@ def certificate(
         "plan": told_plan(release, judged),
         "dropped_columns": [c.name for c in release.columns if c.distinct_after is None],
         "suppressed_records": None if judged is not None and judged.secret_count else release.suppressed,
+        **({"sampled": release.sampled} if release.sampled else {}),
         "shuffled": release.shuffled,
         "rehearsal": release.seed.rehearsal,
         "versions": versions(),

@@ -15,6 +15,8 @@ import polars as pl
 from sfumato import recipe_files as recipes
 from sfumato.core.dataset import Dataset
 from sfumato.core.pair import Pair, levels_of
+from sfumato.core.randomness import Seed
+from sfumato.engines.table import LazyTable
 from sfumato.errors import ParameterError, SfumatoError, UnreadableInput
 from sfumato.io.indistinct import made_one
 from sfumato.release.certificates import read_certificate
@@ -22,6 +24,7 @@ from sfumato.release.documents import commitment, digest_of_input, plain_json
 from sfumato.release.exchange import in_place
 from sfumato.release.manifest import folder_claim
 from sfumato.release.publish import linked, seal
+from sfumato.release.replay import as_released, digest_of_table, is_same, made_again
 from sfumato.release.verify import read_released
 from sfumato.release.written import described
 
@@ -56,21 +59,40 @@ class WrittenRelease:
     folder: Path
     certificate: dict[str, Any]
     record: dict[str, Any]
-    released: Dataset
+    released: Dataset | LazyTable
     recipe: Recipe
 
-    def beside(self, original: Dataset) -> Pair:
+    def beside(self, original: Dataset | LazyTable, population: Dataset | None = None) -> Pair:
         """The release beside the original it was made from, as the owner's alignment says.
 
-        Another table, or the same with its rows in another order, is refused: who is who would be wrong without a word.
+        Another table, or the same with its rows in another order, is refused: who is who would be wrong without a word. A
+        release in parts has no alignment: it is made again from the lock, must come out the same, and gives its sample.
         """
+        original = as_released(self.certificate, original)
+        if isinstance(original, LazyTable) or isinstance(self.released, LazyTable):
+            return self._sampled(original, population)
         format = self.certificate["data"].get("format", "csv")  # noqa: A001
         table, _ = made_one(described(original, self.recipe), format)
         rows = _alignment(self.folder / "owner" / "alignment.parquet", len(self.released), len(original))
         self._require_committed(original)
         return Pair(table, dataclasses.replace(self.released, origin=rows), rows, levels_of(self.certificate["plan"]))
 
-    def _require_committed(self, original: Dataset) -> None:
+    def _sampled(self, original: Dataset | LazyTable, population: Dataset | None) -> Pair:
+        """The sample that the release was measured on."""
+        self._require_committed(original)
+        lock = _read_json(self.folder / "owner" / "lock.json")
+        try:
+            seed = Seed.of(lock["seed"])
+        except (KeyError, TypeError, ParameterError):
+            raise UnreadableInput(f"{self.folder / 'owner' / 'lock.json'} holds no seed") from None
+        again = made_again(self.certificate, original, self.recipe, seed, population, None)
+        if not is_same(again, self.released, self.certificate):
+            raise UnreadableInput(
+                f"{self.folder} does not hold what recipe and seed make of {original.source.name}; sfumato verify says what differs"
+            )
+        return again.pair
+
+    def _require_committed(self, original: Dataset | LazyTable) -> None:
         lock = _read_json(self.folder / "owner" / "lock.json")
         try:
             salt, value = lock["salt"], self.certificate["input_commitment"]["value"]
@@ -122,9 +144,13 @@ def read_release(folder: Path) -> WrittenRelease:
     return WrittenRelease(folder, certificate, record, read_released(folder / "share", certificate), recipe)
 
 
-def _digests(original: Dataset) -> Iterator[str]:
+def _digests(original: Dataset | LazyTable) -> Iterator[str]:
     """The file that was read; and the table as CSV, if it was anonymized from a frame and is read from a file now."""
-    yield digest_of_input(original)
+    yield digest_of_table(original)
+    if isinstance(original, LazyTable):
+        if original.source.digest is not None:
+            yield dataclasses.replace(original, source=dataclasses.replace(original.source, digest=None)).digest
+        return
     yield digest_of_input(dataclasses.replace(original, source=dataclasses.replace(original.source, digest=None)))
 
 

@@ -60,6 +60,12 @@ class LargeRelease(Release):
         return self.sample
 
     @property
+    def sampled(self) -> dict[str, int]:
+        """How many records measures and attacks looked at, and of how many; empty where they looked at all."""
+        whole = self.sample.drawn_from
+        return {} if whole is None else {"records": len(self.sample.original), "of": whole}
+
+    @property
     def parts(self) -> tuple[Path, ...]:
         """The files that hold the released table."""
         return self.table.parts

@@ -111,6 +111,11 @@ class Release:
         return attack_release(self.pair, **{**known, "seed": self.seed, **options})
 
     @property
+    def sampled(self) -> dict[str, int]:
+        """How many records measures and attacks looked at, and of how many; empty where they looked at all."""
+        return {}
+
+    @property
     def parts(self) -> tuple[Path, ...]:
         """The files that hold the released table already; none where it is in memory."""
         return ()

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import json
+import secrets
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -15,14 +16,18 @@ from sfumato.core.dataset import Dataset
 from sfumato.core.model import finite
 from sfumato.core.randomness import Seed
 from sfumato.core.recipe import Recipe
+from sfumato.engines.seen import Fingerprint
+from sfumato.engines.table import LazyTable
 from sfumato.errors import SfumatoError, UnreadableInput
 from sfumato.io.formats import require_format
 from sfumato.io.indistinct import made_one
 from sfumato.io.read import read_written
 from sfumato.io.write import write_table
 from sfumato.release.documents import commitment, digest_of_input
+from sfumato.release.large import LargeRelease, make_large
 from sfumato.release.make import make_release
 from sfumato.release.manifest import Claim, Status, near
+from sfumato.release.release import Release
 from sfumato.release.written import described
 
 AGAINST_ORIGINAL = ", against the original"
@@ -30,8 +35,8 @@ AGAINST_ORIGINAL = ", against the original"
 
 def claims_from_original(
     certificate: Mapping[str, Any],
-    released: Dataset,
-    original: Dataset | None,
+    released: Dataset | LazyTable,
+    original: Dataset | LazyTable | None,
     owner: Path | None,
     population: Dataset | None = None,
 ) -> list[Claim]:
@@ -50,9 +55,9 @@ POLICIES = "policies.parquet"
 """In the owner's folder: which kind of policy each row of the original was released under."""
 
 
-def with_policies(original: Dataset, owner: Path | None) -> Dataset:
+def with_policies(original: Dataset | LazyTable, owner: Path | None) -> Dataset | LazyTable:
     """The original with the column that says which policy each person has, where the release was made under such."""
-    if owner is None or not (owner / POLICIES).is_file():
+    if isinstance(original, LazyTable) or owner is None or not (owner / POLICIES).is_file():
         return original
     try:
         kinds = pl.read_parquet(owner / POLICIES)
@@ -82,8 +87,24 @@ def locked_recipe(owner: Path | None) -> Recipe | None:
         return None
 
 
-def as_judged(certificate: Mapping[str, Any], original: Dataset | None, owner: Path | None) -> Dataset | None:
-    """The original with the values that were told apart when the release was made: promises compare with these."""
+def as_released(certificate: Mapping[str, Any], original: Dataset | LazyTable) -> Dataset | LazyTable:
+    """The original as its release was made: held by an engine where that is in parts, else in memory."""
+    if "parts" not in certificate["data"]:
+        return original if isinstance(original, Dataset) else original.collected()
+    if isinstance(original, LazyTable):
+        return original
+    return LazyTable(original.to_polars().lazy(), schema=original.schema, source=original.source)  # type: ignore[arg-type]
+
+
+def as_judged(
+    certificate: Mapping[str, Any], original: Dataset | LazyTable | None, owner: Path | None, seen: Sequence[str]
+) -> Dataset | None:
+    """The original with the values that were told apart when the release was made: promises compare with these.
+
+    Of a table that an engine holds the columns that were ``seen``, counted.
+    """
+    if isinstance(original, LazyTable):
+        original = original.counted(name for name in seen if name in original.columns)
     made_for = _made_for(certificate, _lock(owner))
     return original if original is None or made_for is None else made_one(original, made_for)[0]
 
@@ -94,11 +115,16 @@ def _made_for(certificate: Mapping[str, Any], lock: Mapping[str, Any] | None) ->
     return found if found is None else require_format(found)
 
 
-def _committed(certificate: Mapping[str, Any], original: Dataset, lock: Mapping[str, Any] | None) -> Claim:
+def digest_of_table(original: Dataset | LazyTable) -> str:
+    """The digest of a table that a release commits to."""
+    return original.digest if isinstance(original, LazyTable) else digest_of_input(original)
+
+
+def _committed(certificate: Mapping[str, Any], original: Dataset | LazyTable, lock: Mapping[str, Any] | None) -> Claim:
     name = "input is the committed one"
     if lock is None:
         return Claim(name, "needs original", "give --owner with the lock file, which holds the salt")
-    fits = commitment(digest_of_input(original), lock["salt"]) == certificate["input_commitment"]["value"]
+    fits = commitment(digest_of_table(original), lock["salt"]) == certificate["input_commitment"]["value"]
     return Claim(
         name,
         "holds" if fits else "fails",
@@ -108,8 +134,8 @@ def _committed(certificate: Mapping[str, Any], original: Dataset, lock: Mapping[
 
 def _replay(
     certificate: Mapping[str, Any],
-    released: Dataset,
-    original: Dataset,
+    released: Dataset | LazyTable,
+    original: Dataset | LazyTable,
     lock: Mapping[str, Any] | None,
     population: Dataset | None,
 ) -> list[Claim]:
@@ -129,15 +155,8 @@ def _replay(
         if unseeded and not seed.rehearsal:
             told = f"{', '.join(unseeded)} draws from the system and keeps nothing to draw it again by"
             return [Claim(name, "needs original", told), suppressed]
-        again = make_release(
-            described(original, recipe),
-            recipe,
-            seed=seed,
-            shuffle=certificate["shuffled"],
-            population=population,
-            format=_made_for(certificate, lock),
-        )
-        same = _same_rows(_as_written(again.dataset, certificate), released)
+        again = made_again(certificate, original, recipe, seed, population, _made_for(certificate, lock))
+        same = is_same(again, released, certificate)
     except SfumatoError as error:
         return [Claim(name, "fails", f"the release cannot be made again: {error}"), suppressed]
     told = "made again from recipe and seed, row for row" if same else "the recipe gives other rows than were released"
@@ -153,12 +172,45 @@ def _replay(
     return claims
 
 
-def _suppressed(certificate: Mapping[str, Any], released: Dataset, original: Dataset) -> tuple[Status, str]:
-    found = len(original) - len(released)
+def made_again(
+    certificate: Mapping[str, Any],
+    original: Dataset | LazyTable,
+    recipe: Recipe,
+    seed: Seed,
+    population: Dataset | None,
+    made_for: str | None,
+) -> Release:
+    """The release that a recipe and a seed make of the original."""
+    options: dict[str, Any] = {"seed": seed, "shuffle": certificate["shuffled"], "population": population}
+    if isinstance(original, LazyTable):
+        return make_large(original.described(recipe.schema, recipe.intake), recipe, **options)
+    return make_release(described(original, recipe), recipe, format=made_for, **options)
+
+
+def is_same(again: Release, released: Dataset | LazyTable, certificate: Mapping[str, Any]) -> bool:
+    """Whether a release holds the same rows as the one that stands, whatever their order."""
+    if isinstance(again, LargeRelease) and isinstance(released, LazyTable):
+        keys = (secrets.randbits(63), secrets.randbits(63))  # nobody could make a table that suits them
+        same = again.table.columns == released.columns
+        return same and _adds_up_to(again.table, keys) == _adds_up_to(released, keys)
+    return isinstance(released, Dataset) and _same_rows(_as_written(again.dataset, certificate), released)
+
+
+def _adds_up_to(table: LazyTable, keys: tuple[int, int]) -> str:
+    total = Fingerprint(table.columns, keys)
+    for rows in table.batches():
+        total.see(rows.to_polars())
+    return total.text
+
+
+def _suppressed(
+    certificate: Mapping[str, Any], released: Dataset | LazyTable, original: Dataset | LazyTable
+) -> tuple[Status, str]:
+    found = original.records - released.records
     if certificate["suppressed_records"] is None:
         return "holds", "the certificate does not tell, so that the size of the original stays secret"
     if found == certificate["suppressed_records"]:
-        return "holds", f"{found:,} of {len(original):,}"
+        return "holds", f"{found:,} of {original.records:,}"
     return "fails", f"{found:,} are missing, {certificate['suppressed_records']:,} certified"
 
 

@@ -21,13 +21,14 @@ from sfumato.core.evidence import gather
 from sfumato.core.schema import Attribute, Kind, Schema
 from sfumato.core.source import Source
 from sfumato.engines.opening import held, parts_of
+from sfumato.engines.table import LazyTable
 from sfumato.errors import SchemaError, SfumatoError, UnreadableInput
 from sfumato.io.form import runnable_cells
 from sfumato.release.certificates import FILE, pseudonymized, read_certificate, signature_holds
 from sfumato.release.documents import digest_of
 from sfumato.release.large import columns_seen
 from sfumato.release.manifest import Claim, folder_claim, near, require_plain_file, sha256_of, sha256_of_parts
-from sfumato.release.replay import AGAINST_ORIGINAL, as_judged, claims_from_original
+from sfumato.release.replay import AGAINST_ORIGINAL, as_judged, as_released, claims_from_original
 from sfumato.release.written import read_described
 
 if TYPE_CHECKING:
@@ -74,7 +75,7 @@ class Verification:
 def verify(
     folder: Path,
     *,
-    original: Dataset | None = None,
+    original: Dataset | LazyTable | None = None,
     owner: Path | None = None,
     trusted_key: Path | None = None,
     population: Dataset | None = None,
@@ -88,13 +89,16 @@ def verify(
     claims = [_edited(certificate), _signature(certificate, trusted_key), folder_claim(certificate, folder)]
     claims.append(_bytes(certificate, file))
     try:
-        released, names = _released(certificate, file)
+        released, whole = _released(certificate, file)
     except SfumatoError as error:
         claims.append(Claim("readable data", "fails", str(error)))
         return Verification(str(folder), tuple(c for c in claims if c), "signature" in certificate)
+    names = whole.columns
+    if original is not None:
+        original = as_released(certificate, original)
     claims += [_guarded(check, certificate, released, names) for check in (_shape, _formulas, _direct)]
-    promises = _promises(certificate, released, as_judged(certificate, original, owner))
-    again = claims_from_original(certificate, released, original, owner, population)
+    promises = _promises(certificate, released, as_judged(certificate, original, owner, released.columns))
+    again = claims_from_original(certificate, whole, original, owner, population)
     replayed = {claim.name.removesuffix(AGAINST_ORIGINAL) for claim in again}
     claims += [c for c in promises if c.status != "needs original" or c.name not in replayed]
     claims += [_guarded(_classes, certificate, released, names), *again]
@@ -146,13 +150,13 @@ def _bytes(certificate: Mapping[str, Any], file: Path) -> Claim:
     return Claim("data file unedited", "fails", "the file was changed after it was certified: its SHA-256 does not fit")
 
 
-def read_released(folder: Path, certificate: Mapping[str, Any]) -> Dataset:
+def read_released(folder: Path, certificate: Mapping[str, Any]) -> Dataset | LazyTable:
     """The released table of a shared folder, described as its certificate says."""
-    return _released(certificate, folder / _data_name(certificate))[0]
+    return _released(certificate, _data_of(folder, certificate))[1]
 
 
-def _released(certificate: Mapping[str, Any], file: Path) -> tuple[Dataset, list[str]]:
-    """The released table and the names of all its columns; of one in parts, the combinations that promises look at."""
+def _released(certificate: Mapping[str, Any], file: Path) -> tuple[Dataset, Dataset | LazyTable]:
+    """What promises look at of the released table, and all of it: of one in parts, counted combinations and a lazy frame."""
     schema = Schema({name: _attribute(certificate, name, tuple(roles)) for name, roles in certificate["roles"].items()})
     if file.is_dir():
         return _counted_parts(file, schema, certificate)
@@ -163,15 +167,16 @@ def _released(certificate: Mapping[str, Any], file: Path) -> tuple[Dataset, list
             f"the data file lacks {len(missing)} column(s) the certificate names: {', '.join(missing[:5])}"
         )
     table = Dataset(frame, source=source).with_text_coded()  # type: ignore[arg-type]
-    return table.with_schema(schema), frame.columns
+    described = table.with_schema(schema)
+    return described, described
 
 
-def _counted_parts(folder: Path, schema: Schema, certificate: Mapping[str, Any]) -> tuple[Dataset, list[str]]:
+def _counted_parts(folder: Path, schema: Schema, certificate: Mapping[str, Any]) -> tuple[Dataset, LazyTable]:
     """A table in parts: the combinations that its promises look at, counted part by part."""
     table = held(parts_of(folder), "polars", Source(name=folder.name, format="parquet")).with_schema(schema)
     shown = [spec for spec in certificate["recipe"]["meet"] if not recipes.keeps_back("models", spec)]
     models = [registry.build("models", spec) for spec in shown]
-    return table.counted(columns_seen(models, schema)), table.columns
+    return table.counted(columns_seen(models, schema)), table
 
 
 def _attribute(certificate: Mapping[str, Any], name: str, roles: tuple[Any, ...]) -> Attribute:

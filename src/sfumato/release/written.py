@@ -111,12 +111,12 @@ def read_described(file: Path, data: Mapping[str, Any]) -> tuple[pl.DataFrame, S
 
 
 def read_certified(file: Path) -> Dataset | None:
-    """A file beside the certificate that names it, read as it says; None for any other file."""
+    """A file beside the certificate that names it, read as it says; None for any other file, and for a folder of parts."""
     try:
         data = read_certificate(file.parent)["data"]
     except UnreadableInput:
         return None
-    if data["file"] != file.name:
+    if data["file"] != file.name or file.is_dir():
         return None
     frame, source = read_described(file, data)
     return Dataset(frame, source=source).with_text_coded()  # type: ignore[arg-type]
