@@ -123,3 +123,9 @@ def test_the_command_line_tells_what_the_system_cannot_promise(windows, tmp_path
     with pytest.raises(SystemExit):
         main()
     assert portable.LACKING["modes"] in " ".join(capfd.readouterr().err.split())
+
+
+def test_memory_is_kept_where_the_c_library_can_be_told_to(monkeypatch):
+    assert portable.keep_memory() in (True, False)
+    monkeypatch.setattr("ctypes.CDLL", lambda name: object())
+    assert portable.keep_memory() is False

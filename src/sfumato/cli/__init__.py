@@ -11,6 +11,7 @@ from typer.exceptions import TyperException
 
 from sfumato.cli.talk import in_our_words, tell
 from sfumato.core.interrupts import done, pressed, watching
+from sfumato.core.portable import keep_memory
 from sfumato.errors import SfumatoError
 
 INTERRUPTED = 130
@@ -23,6 +24,7 @@ def main() -> None:
     """Run the command line and leave with the right exit code."""
     from sfumato.cli.app import Interrupted, build_app
 
+    keep_memory()
     with watching():
         try:
             code = build_app(_words())(standalone_mode=False)
