@@ -136,7 +136,7 @@ def evaluate(
         if reason is None:
             try:
                 found = metric.measure(pair)
-                measures.append(found if per_record else dataclasses.replace(found, per_record=None))
+                measures.append(found if per_record else dataclasses.replace(found, parts=None))
             except SchemaError as error:  # a hierarchy that does not fit its column: no step has used it
                 skipped[metric.name] = str(error)
         else:

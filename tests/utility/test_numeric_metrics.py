@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 import sfumato as sf
 from sfumato.core.pair import Pair
+from sfumato.utility.moments import _quantiles_of_copies
 from tests.oracles import utility_metrics
 from tests.utility.pairs_of_tables import of_numbers
 
@@ -184,3 +185,52 @@ def _by_itself(column, k):
     made = np.empty(len(values))
     made[order] = means[groups]
     return pl.Series(column.name, made)
+
+
+OF_NUMBERS = (
+    sf.SquaredError(),
+    sf.RecordSquaredError(),
+    sf.RecordSquaredError(scale="range", root=True),
+    sf.SumOfSquares(),
+    sf.SumOfSquares(standardise=False),
+    sf.StandardisedError(),
+    sf.Means(),
+    sf.Quantiles(),
+    sf.Covariances(),
+    sf.Accuracy(tolerance=0.1),
+)
+
+
+@given(
+    rows=st.lists(
+        st.tuples(*[st.one_of(st.none(), st.integers(-9, 9))] * 4, st.booleans()), min_size=3, max_size=14
+    ).filter(lambda rows: any(a is not None for a, *_ in rows) and any(b is not None for _, b, *_ in rows))
+)
+def test_distinct_cells_say_what_rows_say(rows):
+    # numbers released as text are known by their codes and counted, numbers are looked at row by row
+    kept = np.array([i for i, row in enumerate(rows) if row[4]], dtype=np.int64)
+    frame = pl.DataFrame({"a": [r[0] for r in rows], "b": [r[1] for r in rows]}, schema={"a": pl.Int64, "b": pl.Int64})
+    original = sf.read(frame).with_roles(plain=["a", "b"]).with_kinds(a="numeric", b="numeric")
+    after = {name: pl.Series(name, [rows[i][2 + c] for i in kept], dtype=pl.Int64) for c, name in enumerate("ab")}
+    plain = Pair.of(original, original.take(kept).with_columns(after))
+    text = Pair.of(original, original.take(kept).with_columns({n: s.cast(pl.String) for n, s in after.items()}))
+    for metric in OF_NUMBERS:
+        if metric.applies(plain) is not None:
+            continue
+        one, other = metric.measure(plain), metric.measure(text)
+        assert other.value == pytest.approx(one.value, abs=1e-9), metric
+        assert other.raw == pytest.approx(one.raw, abs=1e-9), metric
+        assert other.per_column == pytest.approx(one.per_column, abs=1e-9), metric
+        if one.per_record is not None:
+            assert other.per_record == pytest.approx(one.per_record, abs=1e-9), metric
+
+
+@given(
+    values=st.lists(st.integers(-50, 50), min_size=1, max_size=12, unique=True),
+    data=st.data(),
+)
+def test_quantiles_of_values_that_are_counted(values, data):
+    copies = data.draw(st.lists(st.integers(1, 5), min_size=len(values), max_size=len(values)))
+    shares = data.draw(st.lists(st.floats(0, 1), min_size=1, max_size=5))
+    found = _quantiles_of_copies(np.array(values, dtype=float), np.array(copies), shares)
+    assert found == pytest.approx(np.quantile(np.repeat(values, copies), shares).tolist(), abs=1e-9)

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import abc
 import dataclasses
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from sfumato.core.notebook import html_table
@@ -23,7 +24,8 @@ class Measure:
 
     For utilities ``raw`` is the value in the metric's own unit and ``value`` the normalised one (0: nothing is lost, 1:
     everything, unless ``better`` is higher). ``per_column`` and ``per_record`` are parts it is made of;
-    ``per_record`` is in the order of the released rows and for the owner only.
+    ``per_record`` is in the order of the released rows and for the owner only. It is given as ``parts``, or as a
+    function that works them out for whoever asks: of a large table they fill the memory, and most readers never look.
     """
 
     name: str
@@ -33,11 +35,18 @@ class Measure:
     interval: tuple[float, float] | None = None
     raw: float | None = None
     per_column: Mapping[str, float] = dataclasses.field(default_factory=dict)
-    per_record: NDArray[np.float64] | None = dataclasses.field(default=None, repr=False, compare=False)
+    parts: NDArray[np.float64] | Callable[[], NDArray[np.float64]] | None = dataclasses.field(
+        default=None, repr=False, compare=False
+    )
+
+    @cached_property
+    def per_record(self) -> NDArray[np.float64] | None:
+        """The part of every released record, or None."""
+        return self.parts() if callable(self.parts) else self.parts
 
     def to_dict(self) -> dict[str, Any]:
         """The measure as plain data, without anything per record."""
-        plain = {f.name: getattr(self, f.name) for f in dataclasses.fields(self) if f.name != "per_record"}
+        plain = {f.name: getattr(self, f.name) for f in dataclasses.fields(self) if f.name != "parts"}
         extra = {"interval", "raw", "per_column"}
         return {
             key: value for key, value in plain.items() if key not in extra - {"interval"} or value not in (None, {})

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
 from sfumato import kernels
 from sfumato.core.classes import Layout, remembered_rows
-from sfumato.core.encoding import Encoded
+from sfumato.core.encoding import AT_ONCE, Encoded, tallied
 from sfumato.core.metric import Measure
 from sfumato.utility.cells import Cells, cells_of
 
@@ -46,9 +47,11 @@ def suppressed_of(pair: Pair) -> int:
 
 
 def gone(pair: Pair) -> NDArray[np.bool_]:
-    """Per original record, whether nothing of it was released."""
-    found = np.ones(len(pair.original), dtype=bool)
-    found[pair.rows] = False
+    """Per original record, whether nothing of it was released; found once."""
+    if "gone" not in pair.memo:
+        pair.memo["gone"] = np.ones(len(pair.original), dtype=bool)
+        pair.memo["gone"][pair.rows] = False
+    found: NDArray[np.bool_] = pair.memo["gone"]
     return found
 
 
@@ -75,31 +78,35 @@ def normalised(raw: float, most: float, pair: Pair, *, least: float = 0.0) -> fl
 
 def mean_cost(
     pair: Pair, shares: Mapping[str, float], cost: Callable[[Cells], NDArray[Any]]
-) -> tuple[float, dict[str, float], NDArray[np.float64]]:
-    """The mean cost of a cell over columns of given importance, per column and per released record.
+) -> tuple[float, dict[str, float]]:
+    """The mean cost of a cell over columns of given importance, and per column.
 
     ``cost`` gives the cost, 0 to 1, of every distinct cell; a suppressed one costs 1 (:mod:`sfumato.utility.averaging`).
     """
     columns: dict[str, float] = {}
+    for name in shares:
+        cells = cells_of(pair, name)
+        released = float(len(pair.rows)) if cells is None else cells.total(cost(cells))
+        columns[name] = share_lost(pair, released)
+    return sum(shares[name] * value for name, value in columns.items()), columns
+
+
+def record_costs(pair: Pair, shares: Mapping[str, float], cost: Callable[[Cells], NDArray[Any]]) -> NDArray[np.float64]:
+    """The same per released record: what its cells cost together, each by the importance of its column."""
     records = np.zeros(len(pair.rows))
     for name, share in shares.items():
         cells = cells_of(pair, name)
-        if cells is None:
-            columns[name] = share_lost(pair, float(len(pair.rows)))
-            records += share
-        else:
-            costs = cost(cells)
-            columns[name] = share_lost(pair, cells.total(costs))
-            records += share * costs[cells.which]
-    return sum(shares[name] * value for name, value in columns.items()), columns, records
+        records += share if cells is None else (share * cost(cells))[cells.which]
+    return records
 
 
 def cell_measure(
     name: str, pair: Pair, shares: Mapping[str, float], cost: Callable[[Cells], NDArray[Any]], meaning: str
 ) -> Measure:
     """A mean cost of cells as a measure; its raw value is the same number."""
-    value, columns, records = mean_cost(pair, shares, cost)
-    return Measure(name, value, "lower", meaning, raw=value, per_column=columns, per_record=records)
+    value, columns = mean_cost(pair, shares, cost)
+    parts = partial(record_costs, pair, shares, cost)
+    return Measure(name, value, "lower", meaning, raw=value, per_column=columns, parts=parts)
 
 
 # The equivalence classes of both sides of a pair, by some of their columns.
@@ -125,8 +132,12 @@ class Classes:
     @property
     def ids(self) -> NDArray[np.int64]:
         """The class of every row, worked out anew at every call."""
-        own = self.inside if self.of is None else self.inside[self.of.inside]
-        return own.astype(np.int64)
+        return self.rows.astype(np.int64)
+
+    @property
+    def rows(self) -> NDArray[Any]:
+        """The same in the narrowest type."""
+        return self.inside if self.of is None else self.inside[self.of.inside]
 
 
 def classes_of(pair: Pair, columns: Sequence[str], side: Side) -> Classes:
@@ -170,11 +181,15 @@ def _classes_of_rows(pair: Pair, names: tuple[str, ...], side: Side) -> Classes:
         return Classes(first, np.bincount(ids, minlength=len(first)), _narrow(ids, len(first)))
     inside, groups = known
     first = np.empty(groups, dtype=np.int64)
-    first[inside[::-1]] = np.arange(len(inside))[::-1]  # of several rows the last one that is written stays: the first
+    for start in reversed(
+        range(0, len(inside), AT_ONCE)
+    ):  # of several rows the last one that is written stays: the first
+        part = inside[start : start + AT_ONCE]
+        first[part[::-1]] = np.arange(start + len(part) - 1, start - 1, -1)
     order = np.argsort(first)
     rank = np.empty(groups, dtype=inside.dtype)
     rank[order] = np.arange(groups)
-    return Classes(first[order], np.bincount(inside, minlength=groups)[order], rank[inside])
+    return Classes(first[order], tallied(inside, groups, None)[order], rank[inside])
 
 
 def _narrow(ids: NDArray[np.int64], groups: int) -> NDArray[Any]:

@@ -57,7 +57,7 @@ class AverageClassSize(ColumnUtility):
             self.better,
             f"{raw:,.4g} records share their quasi-identifiers on average; as a share of all records",
             raw=raw,
-            per_record=classes.sizes[classes.ids].astype(float),
+            parts=lambda: classes.sizes[classes.ids].astype(float),
         )
 
 
@@ -159,7 +159,7 @@ class Discernibility(ColumnUtility):
             self.better,
             f"records that a record cannot be told apart from, summed over records: {raw:,.0f}; as a share of the most there can be",
             raw=raw,
-            per_record=classes.sizes[classes.ids].astype(float),
+            parts=lambda: classes.sizes[classes.ids].astype(float),
         )
 
 
@@ -216,7 +216,7 @@ class Classification(ColumnUtility):
         raw = share_lost(pair, float(wrong.sum()))
         value = normalised(raw, 1.0, pair, least=least)
         meaning = f"share of records whose {self.label} is not the majority's in their class"
-        return Measure(self.name, value, self.better, meaning, raw=raw, per_record=wrong)
+        return Measure(self.name, value, self.better, meaning, raw=raw, parts=wrong)
 
 
 def _wrong(

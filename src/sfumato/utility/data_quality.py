@@ -5,7 +5,9 @@ from __future__ import annotations
 import datetime
 import math
 import re
-from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
+from collections.abc import Sequence
+from functools import partial
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 
 import numpy as np
 import polars as pl
@@ -30,7 +32,7 @@ from sfumato.utility.columns import (
     why_not,
     why_not_sampled,
 )
-from sfumato.utility.numeric import errors, numbers, plainly_numeric
+from sfumato.utility.numeric import Amounts, errors, numbers, plainly_numeric
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -65,31 +67,44 @@ class Accuracy(ColumnUtility):
         """The share of accurate cells."""
         require_sense(self, pair)
         names = data_of(pair, self.columns)
-        records, columns = np.zeros(len(pair.rows)), {}
-        for name in names:
-            right = self._right(pair, name)
-            columns[name] = share_of(pair, float(right.sum()))
-            records += right / len(names)
+        columns = {name: share_of(pair, self._right(pair, name)[0].total()) for name in names}
         value = sum(columns.values()) / len(columns)
         meaning = "share of cells that equal the original"
-        return Measure(self.name, value, self.better, meaning, raw=value, per_column=columns, per_record=records)
+        return Measure(
+            self.name,
+            value,
+            self.better,
+            meaning,
+            raw=value,
+            per_column=columns,
+            parts=partial(self._records, pair, names),
+        )
 
-    def _right(self, pair: Pair, name: str) -> NDArray[np.float64]:
+    def _records(self, pair: Pair, names: Sequence[str]) -> NDArray[np.float64]:
+        """The share of accurate cells of every released record."""
+        records = np.zeros(len(pair.rows))
+        for name in names:
+            right, which = self._right(pair, name)
+            records += (right.values if which is None else right.values[which]) / len(names)
+        return records
+
+    def _right(self, pair: Pair, name: str) -> tuple[Amounts, NDArray[Any] | None]:
+        """1 for distinct cells that are accurate, else 0, and which each released row has (None: each has its own)."""
         if plainly_numeric(pair, name):
             found, both = errors(pair, name), numbers(pair, name)
             same = np.isnan(both.before[pair.rows]) == np.isnan(both.after)
-            near = np.abs(found.released) <= self.tolerance * found.span + 1e-12
-            return np.asarray(same & near, dtype=np.float64)
+            near = np.abs(found.released.values) <= self.tolerance * found.span + 1e-12
+            return Amounts(np.asarray(same & near, dtype=np.float64)), None
         cells = cells_of(pair, name)
         if cells is None:
-            return np.zeros(len(pair.rows))
+            return Amounts(np.zeros(len(pair.rows))), None
         known = {text: code for code, text in enumerate(cells.reading.values)}
         same = np.array([known.get(text, -1) for text in cells.reading.labels], dtype=np.int64)
         right = same[cells.label] == cells.value
         if cells.reading.scale != "category":
             off = np.abs(cells.reading.middle[cells.label] - cells.reading.places[cells.value])
             right = right | ((off <= self.tolerance * cells.reading.span + 1e-12) & ~cells.lost)
-        return np.asarray(right[cells.which], dtype=np.float64)
+        return Amounts(np.asarray(right, dtype=np.float64), cells.rows), cells.which
 
 
 # Completeness: how many cells hold something.
@@ -266,7 +281,7 @@ class Consistency(Utility):
             before &= holds(pair, rule, "original")
         raw, value = share_of(pair, float(before.sum())), share_of(pair, float(kept.sum()))
         meaning = f"share of records that keep {len(self.rules)} rule(s)"
-        return Measure(self.name, value, self.better, meaning, raw=raw, per_record=kept.astype(np.float64))
+        return Measure(self.name, value, self.better, meaning, raw=raw, parts=kept.astype(np.float64))
 
 
 # Timeliness: how many records are recent.
@@ -320,7 +335,7 @@ class Timeliness(Utility):
         fresh = (end - both.after <= self.days).astype(np.float64)
         raw = share_of(pair, float((end - both.before <= self.days).sum()))
         meaning = f"share of records that are at most {self.days:g} days old"
-        return Measure(self.name, share_of(pair, float(fresh.sum())), self.better, meaning, raw=raw, per_record=fresh)
+        return Measure(self.name, share_of(pair, float(fresh.sum())), self.better, meaning, raw=raw, parts=fresh)
 
 
 # Uniqueness: how many records are no duplicates.

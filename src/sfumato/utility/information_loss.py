@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import dataclasses
 import math
+from collections.abc import Sequence
+from functools import partial
 from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
@@ -247,51 +249,54 @@ class NonUniformEntropy(ColumnUtility):
         require_sense(self, pair)
         shares = shares_of(quasi_of(pair, self.columns), self.weights)
         total, columns = 0.0, {}
-        records = np.zeros(len(pair.rows))
         for name in shares:
-            original = _bits_of_suppression(pair, name)
-            most = float(original.sum())
-            released = _bits(pair, name, original)
-            records += released
-            bits = float(released.sum()) + most - float(_of_released(pair, name, original).sum())
+            bits, most = _bits(pair, name)
             total += bits
             columns[name] = bits / most if most > 0 else _suppressed_share(pair, name)
         value = sum(share * columns[name] for name, share in shares.items())
         meaning = "bits lost, as a share of the bits of the columns"
-        return Measure(self.name, value, self.better, meaning, raw=total, per_column=columns, per_record=records)
+        return Measure(
+            self.name,
+            value,
+            self.better,
+            meaning,
+            raw=total,
+            per_column=columns,
+            parts=partial(_rows_bits, pair, tuple(shares)),
+        )
 
 
 def _bits_of_suppression(pair: Pair, name: str) -> NDArray[np.float64]:
-    """Per original record the bits that suppressing its cell loses."""
-    cells = cells_of(pair, name)
-    if cells is not None:
-        counts, codes = cells.counts, cells.reading.original
-    else:
-        encoded = pair.original.encoded(name)
-        counts, codes = encoded.counts, encoded.codes
-    bits = np.log2(max(1, len(pair.original)) / np.maximum(counts, 1))
-    found: NDArray[np.float64] = bits[codes]
+    """Per value of a column the bits that suppressing a cell with it loses."""
+    counts = pair.original.encoded(name).counts
+    found: NDArray[np.float64] = np.log2(max(1, len(pair.original)) / np.maximum(counts, 1))
     return found
 
 
-def _of_released(pair: Pair, name: str, original: NDArray[np.float64]) -> NDArray[np.float64]:
-    """The bits of the original records that were released, in the order of the release."""
-    cells = cells_of(pair, name)
+def _bits(pair: Pair, name: str) -> tuple[float, float]:
+    """The bits that a column has lost, and those that suppressing all of it loses."""
+    every = _bits_of_suppression(pair, name)
+    most, cells = float((pair.original.encoded(name).counts * every).sum()), cells_of(pair, name)
     if cells is None:
-        return original[pair.rows]
-    bits = np.log2(max(1, len(pair.original)) / np.maximum(cells.counts, 1))
-    found: NDArray[np.float64] = bits[cells.value][cells.which]
-    return found
+        return most, most
+    return cells.total(_bits_of_cells(cells)) + most - cells.total(every[cells.value]), most
 
 
-def _bits(pair: Pair, name: str, original: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Per released record the bits its cell has lost."""
-    cells = cells_of(pair, name)
-    if cells is None:
-        return original[pair.rows]
-    bits = np.maximum(0.0, np.log2(cells.records / np.maximum(1, cells.counts[cells.value])))
-    found: NDArray[np.float64] = bits[cells.which]
-    return found
+def _bits_of_cells(cells: Cells) -> NDArray[np.float64]:
+    """The bits that each distinct cell has lost."""
+    return np.maximum(0.0, np.log2(cells.records / np.maximum(1, cells.counts[cells.value])))
+
+
+def _rows_bits(pair: Pair, names: Sequence[str]) -> NDArray[np.float64]:
+    """Per released record the bits its cells have lost."""
+    records = np.zeros(len(pair.rows))
+    for name in names:
+        cells = cells_of(pair, name)
+        if cells is None:
+            records += _bits_of_suppression(pair, name)[pair.original.encoded(name).narrow[pair.rows]]
+        else:
+            records += _bits_of_cells(cells)[cells.which]
+    return records
 
 
 def _suppressed_share(pair: Pair, name: str) -> float:
@@ -360,7 +365,6 @@ class Ambiguity(ColumnUtility):
         worst = most if suppressed_of(pair) or not len(records) else float(records.max())
         relative = share_lost(pair, float(np.exp(records - worst).sum()), most=math.exp(min(0.0, most - worst)))
         log_mean = worst + math.log(relative)
-        each = np.exp(np.minimum(records, LARGEST))
         return Measure(
             self.name,
             normalised(log_mean, most, pair),
@@ -368,5 +372,5 @@ class Ambiguity(ColumnUtility):
             f"a released record may stand for e^{log_mean:.3g} combinations of values on average; the exponent as a share of the highest",
             raw=math.exp(log_mean) if log_mean < LARGEST else None,
             per_column=columns,
-            per_record=each,
+            parts=lambda: np.exp(np.minimum(records, LARGEST)),
         )

@@ -10,6 +10,7 @@ import numpy as np
 
 from sfumato import kernels
 from sfumato.core.classes import Layout
+from sfumato.core.encoding import AT_ONCE
 from sfumato.core.metric import ColumnUtility, Measure
 from sfumato.core.parameters import parameters
 from sfumato.utility.averaging import classes_of, normalised, records_of, suppressed_of
@@ -104,7 +105,10 @@ def density_at(pair: Pair, names: Sequence[str], density: NDArray[np.float64]) -
         return found
     if _disjoint(pair, names):
         boxes = np.full(len(first), -1, dtype=np.int64)
-        boxes[combinations.ids[pair.rows]] = released.ids
+        own, made = combinations.rows, released.rows
+        for start in range(0, len(made), AT_ONCE):  # part by part: an array of all rows for each step takes longer
+            part = slice(start, start + AT_ONCE)
+            boxes[own[pair.rows[part]]] = made[part]
         _reach_suppressed(pair, names, boxes)
         found[boxes >= 0] = density[boxes[boxes >= 0]]
         return found

@@ -11,10 +11,11 @@ import numpy as np
 from pydantic import Field
 
 from sfumato.core.design import weights_of
+from sfumato.core.encoding import tallied
 from sfumato.core.metric import ColumnUtility, Measure
 from sfumato.core.parameters import parameters
 from sfumato.utility.columns import NumericColumns, numeric_of, require_sense
-from sfumato.utility.numeric import numbers, why_no_numbers
+from sfumato.utility.numeric import Coded, coded_numbers, numbers, why_no_numbers
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -68,10 +69,18 @@ def relative_errors(terms: Sequence[Term]) -> tuple[float, float, dict[str, floa
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class WeightedRows:
-    """Rows of numbers (NaN: none) and their weights, or None."""
+    """Rows of numbers (NaN: none) and their weights, or None; rows that are alike may be there once, with their ``copies``."""
 
     table: NDArray[np.float64]
     weights: NDArray[np.float64] | None
+    copies: NDArray[np.int64] | None = None
+
+    @property
+    def _amounts(self) -> NDArray[np.float64]:
+        """How much each row counts."""
+        if self.weights is not None:
+            return self.weights
+        return np.ones(len(self.table)) if self.copies is None else self.copies.astype(np.float64)
 
     def means(self) -> list[float]:
         """The mean of every column over the rows that have it; NaN where none does."""
@@ -79,7 +88,7 @@ class WeightedRows:
 
     def _mean(self, column: NDArray[np.float64]) -> float:
         known = ~np.isnan(column)
-        weight = known.astype(np.float64) if self.weights is None else np.where(known, self.weights, 0.0)
+        weight = np.where(known, self._amounts, 0.0)
         total = float(weight.sum())
         return float((weight * np.where(known, column, 0.0)).sum()) / total if total > 0 else math.nan
 
@@ -99,6 +108,8 @@ class WeightedRows:
             known &= self.weights > 0
         if not known.any():
             return [math.nan] * len(shares)
+        if self.copies is not None:
+            return _quantiles_of_copies(column[known], self.copies[known], shares)
         if self.weights is None:
             return [float(q) for q in np.quantile(column[known], shares)]
         order = np.argsort(column[known], kind="stable")
@@ -113,7 +124,7 @@ class WeightedRows:
         there = np.flatnonzero(~np.isnan(self.table).all(axis=0)) if len(self.table) else np.zeros(0, dtype=np.int64)
         complete = ~np.isnan(self.table[:, there]).any(axis=1)
         rows = self.table[complete][:, there]
-        weights = np.ones(len(rows)) if self.weights is None else self.weights[complete]
+        weights = self._amounts[complete]
         total = float(weights.sum())
         if not len(there) or total <= 0:
             return matrix
@@ -136,19 +147,58 @@ class WeightedRows:
         return np.asarray(np.clip(found, -1.0, 1.0), dtype=np.float64)
 
 
+def _quantiles_of_copies(
+    values: NDArray[np.float64], copies: NDArray[np.int64], shares: Sequence[float]
+) -> list[float]:
+    """Quantiles of values that are each there so many times, neighbouring ones interpolated.
+
+    >>> _quantiles_of_copies(np.array([4.0, 1.0]), np.array([1, 3]), [0.5, 0.9])
+    [1.0, 3.0999999999999996]
+    """
+    order = np.argsort(values, kind="stable")
+    line, upto = values[order], np.cumsum(copies[order])
+    places = np.asarray(shares) * (upto[-1] - 1)
+    below = np.floor(places)
+    left, right = (line[np.searchsorted(upto, np.minimum(at, upto[-1] - 1), side="right")] for at in (below, below + 1))
+    share = places - below  # from the nearer end, as numpy does: then both ends are exact
+    found = np.where(share < 0.5, left + (right - left) * share, right - (right - left) * (1 - share))
+    return [float(q) for q in found]
+
+
 FEW = "two columns of numbers are needed"
+MOST_CELLS = 1 << 20
+"""Columns known by their codes are counted where there are no more combinations of codes than this."""
 
 
 def _samples(pair: Pair, names: Sequence[str]) -> tuple[WeightedRows, WeightedRows]:
     """The columns of both sides with the survey weights, where both tables have them."""
-    columns = [numbers(pair, name) for name in names]
     before, after = weights_of(pair.original), weights_of(pair.released)
     if before is None or after is None:
+        coded = [coded_numbers(pair, name) for name in names]
+        sides = [_counted([both[side] for both in coded if both is not None]) for side in (0, 1)]
+        if None not in coded and sides[0] is not None and sides[1] is not None:
+            return sides[0], sides[1]
         before = after = None
+    columns = [numbers(pair, name) for name in names]
     return (
         WeightedRows(np.stack([c.before for c in columns], axis=1), before),
         WeightedRows(np.stack([c.after for c in columns], axis=1), after),
     )
+
+
+def _counted(columns: Sequence[Coded]) -> WeightedRows | None:
+    """The different rows of some columns and how often each is there; None where there may be too many."""
+    sizes = [max(1, len(places)) for _, places in columns]
+    if not columns or math.prod(sizes) > MOST_CELLS:
+        return None
+    codes = columns[0][0].narrow
+    for (encoded, _), size in zip(columns[1:], sizes[1:], strict=True):
+        codes = codes.astype(np.uint32) * np.uint32(size) + encoded.narrow
+    counts = tallied(codes, math.prod(sizes), None)
+    there = np.flatnonzero(counts)
+    parts = np.unravel_index(there, sizes)
+    rows = [places[part] if len(places) else np.zeros(0) for (_, places), part in zip(columns, parts, strict=True)]
+    return WeightedRows(np.stack(rows, axis=1), None, counts[there])
 
 
 def _measure(name: str, terms: Sequence[Term], pair: Pair, meaning: str) -> Measure:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import dataclasses
+import math
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from sfumato.core.encoding import numbers_of
+from sfumato.core.encoding import Encoded, numbers_of, tallied
 from sfumato.core.schema import Kind
 from sfumato.errors import SchemaError
 from sfumato.utility.averaging import gone, records_of
@@ -42,16 +43,27 @@ def numbers(pair: Pair, name: str) -> Numbers:
 def _numbers(pair: Pair, name: str) -> Numbers:
     if name not in pair.released.columns:
         return Numbers(_original_numbers(pair, name), np.full(len(pair.rows), np.nan))
-    if plainly_numeric(pair, name):
+    coded = coded_numbers(pair, name)
+    if coded is None:
         return Numbers(numbers_of(pair.original, name), numbers_of(pair.released, name))
+    return Numbers(*(places[side.narrow] if len(places) else np.zeros(0) for side, places in coded))
+
+
+Coded = tuple[Encoded, "NDArray[np.float64]"]
+
+
+def coded_numbers(pair: Pair, name: str) -> tuple[Coded, Coded] | None:
+    """Both sides of a column as codes and the number of every code; None where it is held as numbers.
+
+    :class:`SchemaError` where the original holds none.
+    """
+    if name not in pair.released.columns or plainly_numeric(pair, name):
+        return None
     reading = pair.reading(name)
     if reading.scale == "category":
         raise _no_numbers(pair, name)
     middle = np.where(reading.everything, np.nan, reading.middle)
-    return Numbers(
-        reading.places[reading.original] if len(reading.values) else np.zeros(0),
-        middle[reading.released] if len(middle) else np.zeros(0),
-    )
+    return (reading.before, reading.places), (reading.after, middle)
 
 
 def plainly_numeric(pair: Pair, name: str) -> bool:
@@ -76,19 +88,53 @@ def _no_numbers(pair: Pair, name: str) -> SchemaError:
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
+class Amounts:
+    """Numbers, each of them ``counts`` times (None: once)."""
+
+    values: NDArray[np.float64]
+    counts: NDArray[np.int64] | None = None
+
+    def total(self, of: NDArray[Any] | None = None) -> float:
+        """The sum of the numbers, or of what was made ``of`` each of them.
+
+        >>> Amounts(np.array([1.0, 2.0]), np.array([3, 1])).total()
+        5.0
+        """
+        each = self.values if of is None else of
+        return float(each.sum() if self.counts is None else (each * self.counts).sum())
+
+    @property
+    def known(self) -> Amounts:
+        """Those that are numbers."""
+        there = ~np.isnan(self.values)
+        return Amounts(self.values[there], None if self.counts is None else self.counts[there])
+
+    def __len__(self) -> int:
+        return len(self.values) if self.counts is None else int(self.counts.sum())
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
 class Errors:
     """How far released numbers are from the original ones, cells that were missing before left out (0, not ``known``).
 
-    ``released`` is per released row, ``suppressed`` per record of which nothing was released; a suppressed cell stands at the
-    mean. ``top`` are the errors of all original records if everything were suppressed.
+    ``released`` are those of released rows, ``suppressed`` of records of which nothing was released; a suppressed cell stands
+    at the mean. ``top`` are the errors of all original records if everything were suppressed. Each is there once for every
+    row, or, where a column is known by its codes, once for every distinct cell: ``which`` is then that of every released
+    row. ``filled`` marks released ones that were missing before.
     """
 
-    released: NDArray[np.float64]
-    suppressed: NDArray[np.float64]
-    top: NDArray[np.float64]
+    released: Amounts
+    suppressed: Amounts
+    top: Amounts
+    filled: NDArray[np.bool_]
+    which: NDArray[Any] | None
     known: int
     deviation: float
     span: float
+
+    def per_row(self, of: NDArray[Any]) -> NDArray[np.float64]:
+        """What was made of each of the ``released`` errors, for every released row."""
+        return of if self.which is None else of[self.which]
 
 
 def errors(pair: Pair, name: str) -> Errors:
@@ -99,34 +145,40 @@ def errors(pair: Pair, name: str) -> Errors:
     return found
 
 
-def originals(pair: Pair, name: str) -> NDArray[np.float64]:
-    """Per released row the number its record had before; NaN where there was none.
-
-    By the pair of value and label where there are few: reading the original rows in the order of the release takes longer.
-    """
-    both = numbers(pair, name)
-    if name not in pair.released.columns or plainly_numeric(pair, name):
-        return both.before[pair.rows]
-    joint, reading = pair.joint(name), pair.reading(name)
-    return reading.places[joint.value][joint.which] if len(joint.value) else np.zeros(0)
-
-
 def _errors(pair: Pair, name: str) -> Errors:
-    both = numbers(pair, name)
-    there = both.before[~np.isnan(both.before)]
-    mean = float(there.mean()) if len(there) else 0.0
-    truth = originals(pair, name)
-    released = np.where(np.isnan(both.after), mean, both.after) - truth
-    top = mean - both.before
-    lost = top[gone(pair)]
+    coded = coded_numbers(pair, name)
+    if coded is None:
+        both = numbers(pair, name)
+        before, lost = Amounts(both.before), Amounts(both.before[gone(pair)])
+        return _errors_of(before, lost, Amounts(both.before[pair.rows]), both.after, None)
+    joint, (old, places), (_, middle) = pair.joint(name), *coded
+    suppressed = tallied(old.narrow[gone(pair)], len(old.labels), None)
+    truth = Amounts(places[joint.value], joint.count)
+    return _errors_of(Amounts(places, old.counts), Amounts(places, suppressed), truth, middle[joint.label], joint.which)
+
+
+def _errors_of(
+    before: Amounts, lost: Amounts, truth: Amounts, after: NDArray[np.float64], which: NDArray[Any] | None
+) -> Errors:
+    """The errors of ``after`` beside its ``truth``; ``lost`` are the numbers of suppressed records, ``before`` all there were."""
+    there = before.known
+    mean = there.total() / len(there) if len(there) else 0.0
+    spread = there.total((there.values - mean) ** 2) / (len(there) - 1) if len(there) > 1 else 0.0
     return Errors(
-        np.where(np.isnan(released), 0.0, released),
-        np.where(np.isnan(lost), 0.0, lost),
-        np.where(np.isnan(top), 0.0, top),
-        int((~np.isnan(truth)).sum() + (~np.isnan(lost)).sum()),
-        float(there.std(ddof=1)) if len(there) > 1 else 0.0,
-        float(there.max() - there.min()) if len(there) else 0.0,
+        Amounts(_or_none(np.where(np.isnan(after), mean, after) - truth.values), truth.counts),
+        Amounts(_or_none(mean - lost.values), lost.counts),
+        Amounts(_or_none(mean - before.values), before.counts),
+        np.isnan(truth.values) & ~np.isnan(after),
+        which,
+        len(truth.known) + len(lost.known),
+        math.sqrt(spread),
+        float(there.values.max() - there.values.min()) if len(there) else 0.0,
     )
+
+
+def _or_none(errors: NDArray[np.float64]) -> NDArray[np.float64]:
+    """The errors; none where there was no number."""
+    return np.where(np.isnan(errors), 0.0, errors)
 
 
 def why_no_numbers(pair: Pair, columns: Sequence[str], asked: Sequence[str] | None) -> str | None:

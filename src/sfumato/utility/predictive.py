@@ -340,7 +340,7 @@ class Propensity(ColumnUtility):
             f"how well released records can be told from original ones, 1 is always{told}",
             raw=found.pmse,
             per_column=columns,
-            per_record=found.scores if len(found.scores) == len(pair.rows) else None,
+            parts=found.scores if len(found.scores) == len(pair.rows) else None,
         )
 
 

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
+from collections.abc import Mapping, Sequence
+from functools import partial
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 
 import numpy as np
 from pydantic import Field
@@ -14,14 +16,19 @@ from sfumato.utility.averaging import normalised, records_of, suppressed_of
 from sfumato.utility.cells import Cells, cells_of
 from sfumato.utility.columns import EMPTY, AllColumns, NumericColumns, data_of, numeric_of, require_sense
 from sfumato.utility.fitting import is_number
-from sfumato.utility.numeric import errors, numbers, originals, why_no_numbers
+from sfumato.utility.numeric import Amounts, errors, why_no_numbers
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from sfumato.core.pair import Pair
 
-Parts = tuple["NDArray[np.float64]", float, float]
+Parts = tuple[Amounts, float, float]
+
+
+def _squared(errors: Amounts, unit: float) -> float:
+    """The sum of squared errors in some unit."""
+    return errors.total((errors.values / unit) ** 2)
 
 
 @parameters
@@ -67,36 +74,45 @@ class SquaredError(ColumnUtility):
         """The mean squared distance of a cell."""
         require_sense(self, pair)
         names, count = data_of(pair, self.columns), max(1, records_of(pair))
-        columns, records, lost, most = {}, np.zeros(len(pair.rows)), 0.0, 0.0
+        columns, total, most = {}, 0.0, 0.0
         for name in names:
             squares, gone, top = self._parts(pair, name)
-            columns[name] = (float(squares.sum()) + gone) / count
-            records += squares / len(names)
-            lost, most = lost + gone, most + top
-        raw = (float(records.sum()) + lost / len(names)) / count
+            here = squares.total() + gone
+            columns[name] = here / count
+            total, most = total + here, most + top
+        raw = total / len(names) / count
         value = normalised(raw, most / len(names) / max(1, len(pair.original)), pair)
         meaning = "mean squared distance of a cell from its original, over the range of its column"
-        return Measure(self.name, value, self.better, meaning, raw=raw, per_column=columns, per_record=records)
+        parts = partial(self._records, pair, names)
+        return Measure(self.name, value, self.better, meaning, raw=raw, per_column=columns, parts=parts)
+
+    def _records(self, pair: Pair, names: Sequence[str]) -> NDArray[np.float64]:
+        """The mean squared distance of the cells of every released record."""
+        records = np.zeros(len(pair.rows))
+        for name in names:
+            squares = self._squares(pair, name)
+            records += (squares[0].values if squares[1] is None else squares[0].values[squares[1]]) / len(names)
+        return records
 
     def _parts(self, pair: Pair, name: str) -> Parts:
-        """Squared distances per released row, their sum over suppressed records, and over all if all were suppressed."""
-        if name not in pair.released.columns:
-            return np.ones(len(pair.rows)), float(suppressed_of(pair)), float(len(pair.original))
-        if not is_number(pair, name):
-            return self._categories(pair, name), float(suppressed_of(pair)), float(len(pair.original))
-        found, both = errors(pair, name), numbers(pair, name)
+        """Squared distances of released cells, their sum over suppressed records, and over all if all were suppressed."""
+        squares = self._squares(pair, name)[0]
+        if name not in pair.released.columns or not is_number(pair, name):
+            return squares, float(suppressed_of(pair)), float(len(pair.original))
+        found = errors(pair, name)
         unit = found.span or 1.0
-        filled = np.isnan(originals(pair, name)) & ~np.isnan(both.after)
-        released = np.where(filled, 1.0, (found.released / unit) ** 2)
-        return released, float(((found.suppressed / unit) ** 2).sum()), float(((found.top / unit) ** 2).sum())
+        return squares, _squared(found.suppressed, unit), _squared(found.top, unit)
 
-    def _categories(self, pair: Pair, name: str) -> NDArray[np.float64]:
-        """Squared distances of categories, per released row."""
-        cells = cells_of(pair, name)
-        if cells is None:
-            return np.ones(len(pair.rows))
-        found: NDArray[np.float64] = (self._distances(cells) ** 2)[cells.which]
-        return found
+    def _squares(self, pair: Pair, name: str) -> tuple[Amounts, NDArray[Any] | None]:
+        """The squared distances of distinct cells, and which each released row has (None: each has its own)."""
+        if name not in pair.released.columns:
+            return Amounts(np.ones(len(pair.rows))), None
+        cells = None if is_number(pair, name) else cells_of(pair, name)
+        if cells is not None:
+            return Amounts(self._distances(cells) ** 2, cells.rows), cells.which
+        found = errors(pair, name)
+        squares = np.where(found.filled, 1.0, (found.released.values / (found.span or 1.0)) ** 2)
+        return Amounts(squares, found.released.counts), found.which
 
     def _distances(self, cells: Cells) -> NDArray[np.float64]:
         if self.categories == "hierarchy" and cells.ladder.top:
@@ -146,19 +162,16 @@ class RecordSquaredError(ColumnUtility):
     def measure(self, pair: Pair) -> Measure:
         """The mean squared distance of a record."""
         require_sense(self, pair)
-        columns, records, lost, most = {}, np.zeros(len(pair.rows)), 0.0, 0.0
+        columns, total, most = {}, 0.0, 0.0
         count = max(1, records_of(pair))
-        for name in numeric_of(pair, self.columns):
+        units = {name: self._unit(pair, name) for name in numeric_of(pair, self.columns)}
+        units = {name: unit for name, unit in units.items() if unit > 0}
+        for name, unit in units.items():
             found = errors(pair, name)
-            unit = found.span if self.scale == "range" else found.deviation
-            if unit <= 0:
-                continue
-            squares = (found.released / unit) ** 2
-            gone = float(((found.suppressed / unit) ** 2).sum())
-            columns[name] = (float(squares.sum()) + gone) / count
-            records += squares
-            lost, most = lost + gone, most + float(((found.top / unit) ** 2).sum())
-        raw, top = (float(records.sum()) + lost) / count, most / max(1, len(pair.original))
+            here = _squared(found.released, unit) + _squared(found.suppressed, unit)
+            columns[name] = here / count
+            total, most = total + here, most + _squared(found.top, unit)
+        raw, top = total / count, most / max(1, len(pair.original))
         if self.root:
             raw, top = math.sqrt(raw), math.sqrt(top)
         return Measure(
@@ -168,8 +181,21 @@ class RecordSquaredError(ColumnUtility):
             f"{'root of the ' * self.root}mean squared distance of a record from its original",
             raw=raw,
             per_column=columns,
-            per_record=records,
+            parts=partial(_rows_squared, pair, units),
         )
+
+    def _unit(self, pair: Pair, name: str) -> float:
+        found = errors(pair, name)
+        return found.span if self.scale == "range" else found.deviation
+
+
+def _rows_squared(pair: Pair, units: Mapping[str, float]) -> NDArray[np.float64]:
+    """Squared errors in units of their columns, added up per released record."""
+    records = np.zeros(len(pair.rows))
+    for name, unit in units.items():
+        found = errors(pair, name)
+        records += found.per_row((found.released.values / unit) ** 2)
+    return records
 
 
 # Information loss of microaggregation: SSE over SST.
@@ -211,18 +237,17 @@ class SumOfSquares(ColumnUtility):
     def measure(self, pair: Pair) -> Measure:
         """The share of the variation that is lost."""
         require_sense(self, pair)
-        columns, records = {}, np.zeros(len(pair.rows))
+        columns, units = {}, {}
         within = total = 0.0
         for name in numeric_of(pair, self.columns):
             found = errors(pair, name)
-            every = float((found.top**2).sum())
+            every = _squared(found.top, 1.0)
             if every <= 0:
                 continue
             unit = every if self.standardise else 1.0
-            here = float((found.released**2).sum() + (found.suppressed**2).sum())
-            columns[name] = here / every
+            here = _squared(found.released, 1.0) + _squared(found.suppressed, 1.0)
+            columns[name], units[name] = here / every, math.sqrt(unit)
             within, total = within + here / unit, total + every / unit
-            records += found.released**2 / unit
         raw = within / total if total > 0 else 0.0
         return Measure(
             self.name,
@@ -231,7 +256,7 @@ class SumOfSquares(ColumnUtility):
             "share of the variation of the numbers that is lost",
             raw=raw,
             per_column=columns,
-            per_record=records / total if total > 0 else records,
+            parts=lambda: _rows_squared(pair, units) / (total or 1.0),
         )
 
 
@@ -273,18 +298,16 @@ class StandardisedError(ColumnUtility):
     def measure(self, pair: Pair) -> Measure:
         """The mean standardised error."""
         require_sense(self, pair)
-        columns, records = {}, np.zeros(len(pair.rows))
+        columns, units = {}, {}
         total = most = cells = 0.0
         for name in numeric_of(pair, self.columns):
             found = errors(pair, name)
             if found.deviation <= 0:
                 continue
             unit = math.sqrt(2) * found.deviation
-            released = np.abs(found.released) / unit
-            here = float(released.sum() + np.abs(found.suppressed).sum() / unit)
-            columns[name] = here / max(1, found.known)
-            total, most, cells = total + here, most + float(np.abs(found.top).sum()) / unit, cells + found.known
-            records += released
+            here = (_absolute(found.released) + _absolute(found.suppressed)) / unit
+            columns[name], units[name] = here / max(1, found.known), unit
+            total, most, cells = total + here, most + _absolute(found.top) / unit, cells + found.known
         raw, top = total / max(1.0, cells), most / max(1.0, cells)
         meaning = "mean absolute error of a number in units of √2 standard deviations"
         return Measure(
@@ -294,5 +317,19 @@ class StandardisedError(ColumnUtility):
             meaning,
             raw=raw,
             per_column=columns,
-            per_record=records / max(1, len(columns)),
+            parts=partial(_rows_absolute, pair, units),
         )
+
+
+def _absolute(errors: Amounts) -> float:
+    """The sum of absolute errors."""
+    return errors.total(np.abs(errors.values))
+
+
+def _rows_absolute(pair: Pair, units: Mapping[str, float]) -> NDArray[np.float64]:
+    """The mean absolute error of every released record, in units of the columns."""
+    records = np.zeros(len(pair.rows))
+    for name, unit in units.items():
+        found = errors(pair, name)
+        records += found.per_row(np.abs(found.released.values) / unit)
+    return records / max(1, len(units))
