@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
+import dataclasses
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import polars as pl
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
 import sfumato as sf
 from sfumato import registry
-from sfumato.core.step import Span, Step
+from sfumato.core.randomness import Seed, marked
+from sfumato.core.step import Goal, Span, Step
+from sfumato.release.large import columns_seen
+from sfumato.release.planning import Planning
 
 COARSE = [sf.GlobalRecoding(budget=0.1)]
 DIRECT = ["patient_name", "insurance_number", "email"]
@@ -54,6 +60,7 @@ CASES: dict[str, list[Any]] = {
     ],
 }  # fmt: skip
 ENGINES = ["polars", "duckdb"]
+DRAWN = ["mondrian, relaxed", "sample", "round, random", "shift_dates", "add_noise", "pram", "pram, quasi"]
 every_case = pytest.mark.parametrize(
     "name", [pytest.param(name, marks=[pytest.mark.slow] if name == "k_optimize" else []) for name in CASES]
 )
@@ -119,3 +126,28 @@ def test_neither_order_nor_frame_changes_the_release(name: str) -> None:
     mixed = table()[np.random.default_rng(4).permutation(len(table()))]
     assert multiset(in_memory(name, mixed.to_arrow()).dataset.to_polars()) == expected
     assert multiset(in_memory(name, mixed.to_pandas()).dataset.to_polars()) == expected
+
+
+@pytest.mark.slow
+@settings(max_examples=12, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(order=st.permutations(range(60)), piece=st.integers(1, 60), name=st.sampled_from(DRAWN))
+def test_any_pieces_make_the_same_release(
+    order: list[int], piece: int, name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    frame = sf.examples.hospital(40).to_polars()
+    frame = pl.concat([frame, frame.head(15), frame.head(5)])
+    monkeypatch.setattr("sfumato.engines.on_polars.BATCH", piece)
+    found = []
+    for rows, engine in ((frame, "memory"), (frame[order], "polars")):
+        data = described(sf.read(rows if engine == "memory" else rows.lazy()))
+        goal = Goal((sf.KAnonymity(2),), Seed(9))
+        if engine == "memory":
+            shared = marked(data.drop(DIRECT))
+            for place, step in enumerate(CASES[name]):
+                shared = step.apply(shared, step.plan(shared, dataclasses.replace(goal, place=place)))
+            found.append(multiset(shared.to_polars()))
+        else:
+            seen = columns_seen(goal.models, data.schema, CASES[name])
+            line = Planning(data, data.counted(seen), CASES[name]).planned(goal)[0]
+            found.append(multiset(pl.concat([p.to_polars() for p in line.pieces(data)], how="vertical_relaxed")))
+    assert found[0] == found[1]

@@ -14,7 +14,10 @@ from hypothesis import strategies as st
 
 import sfumato as sf
 from sfumato.core.dataset import Dataset
+from sfumato.core.encoding import numbers_of
+from sfumato.core.randomness import Seed
 from sfumato.core.schema import Attribute, Kind, Role, Schema
+from sfumato.core.step import Goal, learnt_by
 from sfumato.errors import SchemaError
 from sfumato.steps.masking.block import block_of, covariance_of, root_of, semidefinite
 from sfumato.steps.masking.noise import Settling
@@ -304,3 +307,32 @@ def test_known_weaknesses_are_warned_of():
     assert any("leaves every 0" in words for words in noisy(zeros, "multiplicative")[0].warnings)
     assert any("pile up" in words for words in noisy(close, "correlated", lower=0)[0].warnings)
     assert "likelihood" in noisy(close, "correlated")[0].describe()["known_attack"]
+
+
+THOUSANDTHS = st.integers(-(10**9), 10**9).map(lambda x: x / 1000)
+
+
+@given(
+    st.lists(
+        st.tuples(st.one_of(st.none(), THOUSANDTHS), THOUSANDTHS, st.integers(0, 5), st.sampled_from("ab")),
+        min_size=4,
+        max_size=40,
+    ),
+    st.integers(1, 10),
+)
+def test_covariances_of_pieces_are_those_of_the_table(rows, piece):
+    """Exact sums over pieces give what plain sums over the strata give, but for rounding."""
+    names = ["x", "y"]
+    frame = pl.DataFrame(rows, schema={"x": pl.Float64, "y": pl.Float64, "w": pl.Int64, "s": pl.String}, orient="row")
+    table = Dataset(frame.with_columns(pl.col("w") + 1)).with_roles(weight="w", plain=["x", "y", "s"])
+    pieces = [table.take(np.arange(a, min(a + piece, len(table)))) for a in range(0, len(table), piece)]
+    step, goal, facts = sf.AddNoise(names, 0.1, within=["s"]), Goal(seed=Seed(1)), None
+    while (learner := step.learner(goal, facts)) is not None:
+        facts = learnt_by(learner, pieces)
+    groups = facts.of_rows(table, ["s"])
+    values = np.stack([numbers_of(table, name) for name in names], axis=1)
+    for group in np.unique(groups):
+        rows_of = groups == group
+        plain = covariance_of(values[rows_of], numbers_of(table, "w")[rows_of])
+        scale = 1 + np.sqrt(np.outer(np.diag(plain), np.diag(plain)))
+        assert np.abs((facts.covariance[group] - plain) / scale).max() < 1e-6

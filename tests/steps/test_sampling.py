@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 import sfumato as sf
 from sfumato.core.dataset import Dataset
-from sfumato.core.randomness import Seed
+from sfumato.core.randomness import Marks, Seed
 from sfumato.core.recipe import Recipe
 from sfumato.core.schema import Attribute, Kind, Role, Schema
 from sfumato.core.step import Goal
@@ -143,3 +143,14 @@ def test_bad_tables():
     assert len(run(sf.Sample(0.001), numbered())[1]) == 1
     assert len(run(sf.Sample(), numbered())[1]) == 4  # a tenth
     assert len(run(sf.Sample(0.5), numbered(1))[1]) == 1
+
+
+def test_rows_with_the_smallest_words_of_their_stratum_are_drawn():
+    table = Dataset(pl.DataFrame({"s": [f"s{i % 3}" for i in range(90)], "x": list(range(90))}))
+    step, goal = sf.Sample(0.2, method="stratified", within=["s"]), Goal(seed=Seed(4))
+    made = step.apply(table, step.plan(table, goal))
+    words = goal.keyed("sample").words(Marks.of(table))
+    for stratum in range(3):
+        rows = np.arange(stratum, 90, 3)
+        smallest = rows[np.argsort(words[rows])[:6]].tolist()
+        assert sorted(made.to_polars().filter(pl.col("s") == f"s{stratum}")["x"]) == sorted(smallest)
