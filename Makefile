@@ -28,7 +28,7 @@ quick:  ## Run the tests that take no time: after every change
 	@HYPOTHESIS_PROFILE=quick $(BIN)/python -m pytest --numprocesses $(WORKERS) --dist worksteal -m "not slow and not service" -q tests $(ARGS)
 
 test-services:  ## Run the tests that need a browser, a server or a Java machine; those that are not there are skipped
-	@sh tools/install.sh test
+	@sh tools/install.sh test services || { echo "What services need is not to be had; their tests are skipped." >&2; sh tools/install.sh test; }
 	@$(BIN)/python -m pytest -m service tests $(ARGS)
 
 check:  ## Check format, lint and types

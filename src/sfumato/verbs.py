@@ -55,9 +55,11 @@ def read(
 ) -> Dataset | LazyTable:
     """Read a table from a path (CSV, Parquet, Arrow, JSON lines, Excel, SPSS, Stata, SAS) or a database, or take a frame.
 
-    A lazy frame (polars, DuckDB) stays with its engine, and so does Parquet, one file or a folder or pattern of parts, when it is
-    large or ``engine`` says ``polars`` or ``duckdb``; ``memory`` reads everything. A ``table`` of ``postgresql://host/db``,
-    ``sqlite:///file.db`` or ``duckdb:///file.db`` stays in its database; passwords come from the environment or the driver's files.
+    A lazy frame (polars, DuckDB, Spark) stays with its engine, and so does Parquet, one file or a folder or pattern of parts, when it
+    is large or ``engine`` says ``polars``, ``duckdb`` or ``spark``; ``memory`` reads everything. Spark is the session that is active,
+    the server that ``SPARK_REMOTE`` names, or a session of this machine. A ``table`` of
+    ``postgresql://host/db``, ``sqlite:///file.db`` or ``duckdb:///file.db`` stays in its database; passwords come from the environment
+    or the driver's files.
 
     Options say how: ``delimiter, encoding, decimal, header, rename_duplicates, missing_values, unicode, blanks``
     (see :class:`~sfumato.core.source.Intake`); what is not said is taken from the ``recipe``, else found out. ``format`` names

@@ -30,7 +30,8 @@ RecipeFile = Annotated[Path, typer.Option("--recipe", "-r", help="the recipe (YA
 Json = Annotated[bool, typer.Option("--json", help="print the result as JSON")]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="no talk, only results and errors")]
 Engine = Annotated[
-    str | None, typer.Option(help="who holds the table: memory, polars or duckdb; Parquet only, found from its size")
+    str | None,
+    typer.Option(help="who holds the table: memory, polars, duckdb or spark; Parquet only, found from its size"),
 ]
 TableName = Annotated[
     str | None, typer.Option("--table", help="the table of a database: visits, or clinic.visits with its schema")

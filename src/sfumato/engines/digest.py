@@ -30,6 +30,11 @@ class RowsDigest:
         if rows.height:
             self.total = (self.total + _sum_of(spelled(rows))) % MODULUS
 
+    def merge(self, rows: int, total: int) -> None:
+        """Add rows whose digests were added up elsewhere."""
+        self.rows += rows
+        self.total = (self.total + total) % MODULUS
+
     def hexdigest(self) -> str:
         """The digest of the rows so far."""
         document = [self.names, self.rows, f"{self.total:064x}"]

@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     from sfumato.engines.table import Tick
 
 NAME = "duckdb"
+workers = None
+"""All rows come to us, in batches."""
 
 
 def columns_of(frame: nw.LazyFrame[Any]) -> list[str]:

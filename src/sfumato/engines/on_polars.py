@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     from sfumato.engines.table import Tick
 
 NAME = "polars"
+workers = None
+"""All rows come to us, in batches."""
 BATCH = 1_000_000
 """Rows that are in memory at once, several times."""
 

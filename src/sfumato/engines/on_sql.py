@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from sfumato.engines.table import Tick
 
 NAME = "its database"
+workers = None
+"""All rows come to us, in batches."""
 
 
 @dataclasses.dataclass(frozen=True, eq=False)

@@ -16,6 +16,7 @@ import polars as pl
 
 from sfumato.core.dataset import Dataset
 from sfumato.core.source import Intake, Source
+from sfumato.engines import on_spark
 from sfumato.engines.databases import Name, address
 from sfumato.engines.drivers import Attached
 from sfumato.engines.on_sql import DatabaseTable
@@ -23,7 +24,7 @@ from sfumato.engines.table import LazyTable
 from sfumato.errors import ParameterError, UnreadableInput, did_you_mean, require
 
 MEMORY = "memory"
-ENGINES = (MEMORY, "polars", "duckdb")
+ENGINES = (MEMORY, "polars", "duckdb", "spark")
 COMFORTABLE = 0.125
 """Share of the machine's memory that the cells of a table may take to be read as a whole: working on it takes several times as much."""
 SUFFIXES = (".parquet", ".pq")
@@ -212,6 +213,8 @@ def digest_of_parts(parts: Sequence[Path]) -> str:
 
 def held(parts: tuple[Path, ...], engine: str, source: Source) -> LazyTable:
     """Parts of Parquet as a table of an engine."""
+    if engine == "spark":
+        return LazyTable(on_spark.opened(parts, memory()), source=source, parts=parts)
     if engine == "duckdb":
         return LazyTable(
             require("duckdb", extra="duckdb", to="let DuckDB read").read_parquet([str(part) for part in parts]),

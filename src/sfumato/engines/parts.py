@@ -62,10 +62,10 @@ def write_parts(
     """
     if seed is None:
         return [_write(batch.to_polars(), folder, number) for number, batch in enumerate(batches)]
-    count = max(1, math.ceil(rows / ROWS))
+    count = parts_for(rows)
     waiting, coder, nothing = folder / "waiting", Coder(), pl.DataFrame()
     waiting.mkdir()
-    key = int(seed.stream("arrange").integers(2**63))
+    key = order_key(seed)
     for number, batch in enumerate(batches):
         coded = coder.coded(batch)
         nothing = coder.decoded(coded.head(0))
@@ -80,12 +80,27 @@ def write_parts(
     return made or [_write(nothing, folder, 0)]
 
 
+def parts_for(rows: int) -> int:
+    """How many parts so many rows make."""
+    return max(1, math.ceil(rows / ROWS))
+
+
+def order_key(seed: Seed) -> int:
+    """The secret by which the rows of a release are ordered."""
+    return int(seed.stream("arrange").integers(2**63))
+
+
+def places_of(order: pl.Series, count: int) -> pl.Series:
+    """The part of every row, of so many: the top bits of its hash."""
+    return order // -(-(2**64) // count) if count > 1 else order * 0
+
+
 def _put(
     batch: pl.DataFrame, waiting: Path, number: int, count: int, hashes: Callable[[pl.DataFrame], pl.Series]
 ) -> None:
     """Let the rows of a batch wait in their buckets."""
     order = hashes(batch)
-    place = order // -(-(2**64) // count) if count > 1 else order * 0
+    place = places_of(order, count)
     name = _unused(batch.columns)
     marked = batch.with_columns(order.alias(name), place.alias(name + " place"))
     for (bucket,), rows in marked.partition_by(name + " place", as_dict=True, include_key=False).items():

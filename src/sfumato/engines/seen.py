@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 import threading
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import polars as pl
@@ -41,7 +41,20 @@ def _plain(column: pl.Series) -> pl.Series:
     return column.cast(pl.Int64) if column.dtype.is_signed_integer() else column
 
 
-class SampledRows:
+class Shared:
+    """What several threads add to, and workers elsewhere may send home: locks stay where they are."""
+
+    def __init__(self) -> None:
+        self.lock = threading.Lock()
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: value for name, value in vars(self).items() if name != "lock"}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        vars(self).update(state, lock=threading.Lock())
+
+
+class SampledRows(Shared):
     """Some records of a table that goes by in batches: about ``size`` of them, or all where there are no more.
 
     The distinct rows with the lowest hashes are kept with the number of their copies: a row that is kept in the end was kept
@@ -50,10 +63,10 @@ class SampledRows:
     """
 
     def __init__(self, size: int, key: int) -> None:
+        super().__init__()
         self.size, self.key = size, key
         self.below: int | None = None
         self.kept: pl.DataFrame | None = None
-        self.lock = threading.Lock()
 
     def see(self, rows: pl.DataFrame) -> None:
         """Look at some rows; every row is seen once."""
@@ -80,6 +93,12 @@ class SampledRows:
             self.below = int(same["hash"][self.size])
             same = same.head(self.size)
         self.kept = same
+
+    def merge(self, other: SampledRows) -> None:
+        """Add what another one kept of other rows."""
+        if other.kept is not None:
+            self._merge(other.kept)
+            self.columns = other.columns
 
     def taken(self) -> pl.DataFrame:
         """The records of the sample, in the order of their hashes."""
@@ -108,7 +127,7 @@ def _thinned(copies: NDArray[np.int64], marks: NDArray[np.uint64], size: int) ->
     return found
 
 
-class Texts:
+class Texts(Shared):
     """Which columns of a table that goes by in batches hold free text: all cells are looked at.
 
     The distinct texts with the lowest hashes stand for all (see :func:`sfumato.core.free_text.words_of_free_text`); up to 16,384 they
@@ -116,10 +135,10 @@ class Texts:
     """
 
     def __init__(self, columns: Iterable[str], key: int, most: int = DISTINCT) -> None:
+        super().__init__()
         self.key, self.most = key, most
         self.cells = dict.fromkeys(columns, 0)
         self.kept: dict[str, pl.DataFrame] = {}
-        self.lock = threading.Lock()
 
     def see(self, rows: pl.DataFrame) -> None:
         """Look at some rows; every row is seen once."""
@@ -135,12 +154,20 @@ class Texts:
         known = self.kept.get(name)
         if known is not None and known.height == self.most:
             fresh = fresh.filter(pl.col("hash") < known["hash"][-1])
+        self._add(name, fresh, len(texts))
+
+    def _add(self, name: str, fresh: pl.DataFrame, cells: int) -> None:
         fresh = fresh.unique("hash")
         with self.lock:
-            self.cells[name] += len(texts)
+            self.cells[name] += cells
             known = self.kept.get(name)
             both = fresh if known is None else pl.concat([known, fresh]).unique("hash")
             self.kept[name] = both.sort("hash").head(self.most)
+
+    def merge(self, other: Texts) -> None:
+        """Add what another one kept of other rows."""
+        for name, kept in other.kept.items():
+            self._add(name, kept, other.cells[name])
 
     def free(self) -> list[str]:
         """The columns that hold free text."""
@@ -155,7 +182,7 @@ class Texts:
         return hardly and words_of_free_text(kept["text"], kept.height) is not None
 
 
-class Fingerprint:
+class Fingerprint(Shared):
     """What the rows of a table add up to: their number, and sums of keyed hashes of what they hold.
 
     Two tables with the same rows, in any order, have the same one; different ones share it with a chance of about
@@ -163,9 +190,9 @@ class Fingerprint:
     """
 
     def __init__(self, columns: Sequence[str], keys: Sequence[int]) -> None:
+        super().__init__()
         self.columns, self.keys = list(columns), tuple(keys)
         self.rows, self.sums = 0, [0] * len(keys)
-        self.lock = threading.Lock()
 
     def see(self, rows: pl.DataFrame, copies: NDArray[np.int64] | None = None) -> None:
         """Add some rows, each so many times as ``copies`` says."""
@@ -179,6 +206,11 @@ class Fingerprint:
                 for old, new in zip(self.sums, found, strict=True)
             ]
 
+    def merge(self, other: Fingerprint) -> None:
+        """Add the rows of another one."""
+        self.rows += other.rows
+        self.sums = [(old + new) % WORDS for old, new in zip(self.sums, other.sums, strict=True)]
+
     @property
     def text(self) -> str:
         """All of it as hexadecimal text."""
@@ -186,12 +218,13 @@ class Fingerprint:
         return hashlib.sha256(told.encode()).hexdigest()
 
 
-class Watch:
+class Watch(Shared):
     """All that is learnt in the one pass in which rows are released."""
 
     def __init__(self, sample: SampledRows, texts: Texts, sums: Fingerprint | None = None) -> None:
+        super().__init__()
         self.sample, self.texts, self.sums = sample, texts, sums
-        self.rows, self.lock = 0, threading.Lock()
+        self.rows = 0
 
     def see(self, rows: pl.DataFrame) -> None:
         """Look at some rows; every row is seen once."""
@@ -201,3 +234,11 @@ class Watch:
             self.sums.see(rows)
         with self.lock:
             self.rows += rows.height
+
+    def merge(self, other: Watch) -> None:
+        """Add what another one saw of other rows."""
+        self.sample.merge(other.sample)
+        self.texts.merge(other.texts)
+        if self.sums is not None and other.sums is not None:
+            self.sums.merge(other.sums)
+        self.rows += other.rows

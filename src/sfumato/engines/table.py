@@ -11,9 +11,10 @@ import polars as pl
 
 from sfumato.core.dataset import Dataset, Described, refuse_patterns
 from sfumato.core.schema import Role, Schema
-from sfumato.core.source import Intake
-from sfumato.engines import on_duckdb, on_polars, on_sql
+from sfumato.core.source import Intake, Source
+from sfumato.engines import on_duckdb, on_polars, on_spark, on_sql
 from sfumato.engines.digest import RowsDigest
+from sfumato.engines.seen import Watch
 from sfumato.errors import SchemaError
 from sfumato.io.values import with_values
 
@@ -48,13 +49,75 @@ class Engine(Protocol):
     def batches(self, frame: Any, columns: Any, tick: Tick) -> Iterator[pl.DataFrame]: ...  # noqa: D102
     def scanned(self, parts: Any, like: Any) -> Any: ...  # noqa: D102
 
+    @property
+    def workers(self) -> Workers | None:
+        """Those who see rows where they are; None: all rows come to us, in batches."""
+        ...
+
+
+class Workers(Protocol):
+    """What an engine lets its workers do with the rows that each of them has."""
+
+    def release(self, frame: Any, job: Job, folder: Path) -> tuple[list[Path], Watch]:
+        """Release all rows into parts in an empty folder; gives the parts and what was seen of the rows."""
+        ...
+
+    def digest(self, frame: Any) -> RowsDigest:
+        """The digest of all rows."""
+        ...
+
+
+class Conveyor(Protocol):
+    """The steps that rows go through; it is ``started`` for every pass, in which equal rows come together where it draws."""
+
+    @property
+    def draws(self) -> bool: ...  # noqa: D102
+    def keys(self, rows: Dataset) -> NDArray[np.uint64]: ...  # noqa: D102
+    def started(self) -> Conveyor: ...  # noqa: D102
+    def released(self, rows: Dataset) -> Dataset: ...  # noqa: D102
+
+
+@dataclasses.dataclass(frozen=True)
+class Job:
+    """What is to be made of the rows of a table, for workers elsewhere: all that they must know, and none of the rows.
+
+    ``watch`` has seen no rows yet, ``parts`` is into how many files they go, and ``order`` the key that orders what is released
+    (None: it stays as it comes).
+    """
+
+    line: Conveyor
+    schema: Schema
+    source: Source
+    watch: Watch
+    parts: int
+    order: int | None
+
+    def started(self) -> Job:
+        """The same, for one pass over rows."""
+        return dataclasses.replace(self, line=self.line.started())
+
+    def read(self, rows: pl.DataFrame) -> Dataset:
+        """Some rows as they came, as a table."""
+        return in_memory(rows, self.source).with_schema(self.schema)
+
+    def released(self, rows: pl.DataFrame) -> Dataset:
+        """What is released of some rows."""
+        return self.line.released(self.read(rows).with_text_coded())
+
+
+def in_memory(rows: pl.DataFrame, source: Source, copies: NDArray[np.int64] | None = None) -> Dataset:
+    """Rows of a table, read as was said about its values."""
+    plain = dataclasses.replace(source, intake=Intake())
+    made = Dataset(rows, source=plain, copies=copies)  # type: ignore[arg-type]
+    return with_values(made, source.intake)
+
 
 def engine_of(frame: Any) -> Engine:
     """The engine that holds a lazy frame or a table of a database."""
     if isinstance(frame, on_sql.DatabaseTable):
         return on_sql
-    known: dict[str, Any] = {"polars": on_polars, "duckdb": on_duckdb}
-    name = frame.implementation.name.lower()
+    known: dict[str, Any] = {"polars": on_polars, "duckdb": on_duckdb, "pyspark": on_spark}
+    name = frame.implementation.name.lower().removesuffix("_connect")
     if name not in known:
         raise SchemaError(f"lazy frames of {name} are not understood; there are: {', '.join(known)}")
     found: Engine = known[name]
@@ -63,7 +126,7 @@ def engine_of(frame: Any) -> Engine:
 
 @dataclasses.dataclass(frozen=True, eq=False, repr=False)
 class LazyTable(Described):
-    """A table that is not in memory: a lazy frame (polars, DuckDB) or a table of a database, with a schema.
+    """A table that is not in memory: a lazy frame (polars, DuckDB, Spark) or a table of a database, with a schema.
 
     Nothing of it is read before it must be; ``counted`` and ``batches`` are the two ways to see its rows. ``memo``
     remembers what was counted. ``parts`` are the files it is read from, where they are known; ``keep`` is what must live as long as
@@ -143,10 +206,7 @@ class LazyTable(Described):
         return self._in_memory(found.drop(found.columns[-1]), copies)
 
     def _in_memory(self, rows: pl.DataFrame, copies: NDArray[np.int64] | None = None) -> Dataset:
-        """Rows of the table, read as was said about its values."""
-        plain = dataclasses.replace(self.source, intake=Intake())
-        made = Dataset(rows, source=plain, copies=copies)  # type: ignore[arg-type]
-        return with_values(made, self.source.intake)
+        return in_memory(rows, self.source, copies)
 
     def collected(self) -> Dataset:
         """The whole table in memory."""
@@ -171,6 +231,8 @@ class LazyTable(Described):
         """SHA-256 of the files that the table is read from; of its rows in any order where there are none."""
         if self.source.digest is not None:
             return self.source.digest
+        if "digest" not in self.memo and self.engine.workers is not None:
+            self.memo["digest"] = self.engine.workers.digest(self.frame).hexdigest()
         if "digest" not in self.memo:
             for _ in self._read(unheard):
                 pass

@@ -25,9 +25,9 @@ from sfumato.core.schema import Role, Schema
 from sfumato.core.source import Intake
 from sfumato.core.step import Goal, Plan, Span, Step
 from sfumato.engines.opening import digest_of_parts
-from sfumato.engines.parts import in_parallel, write_parts
+from sfumato.engines.parts import in_parallel, order_key, parts_for, write_parts
 from sfumato.engines.seen import Fingerprint, SampledRows, Texts, Watch
-from sfumato.engines.table import LazyTable
+from sfumato.engines.table import Job, LazyTable
 from sfumato.errors import OutputError, ParameterError, SchemaError, UnreadableInput
 from sfumato.release.exchange import Workplace
 from sfumato.release.make import changes_of, judge_limits, population_of, refuse_broken, require_sense
@@ -257,21 +257,20 @@ def _written(
     into: Path | None,
 ) -> Written:
     """Release all rows into a folder of parts that lives as long as the release does."""
-    folder, watch, line = Workplace(into), _watch(table, original, seed), pipeline.started()
-
-    def release(rows: Dataset) -> Dataset:
-        watch.see(rows.to_polars())
-        return line.released(rows.with_text_coded())
-
-    batches = table.batches(lambda rows: progress(*_told("released", rows, table.records, "rows")))
+    folder, watch = Workplace(into), _watch(table, original, seed)
+    job = Job(
+        line=pipeline,
+        schema=table.schema,
+        source=table.source,
+        watch=watch,
+        parts=parts_for(table.records),
+        order=order_key(seed) if shuffle else None,
+    )
     with _writing():
-        parts = write_parts(
-            filter(len, in_parallel(release, batches)),  # a batch of which nothing is left has not all columns
-            folder.path,
-            rows=table.records,
-            seed=seed if shuffle else None,
-            tick=lambda parts, all_parts: progress(*_told("wrote", parts, all_parts, "parts")),
-        )
+        if table.engine.workers is None:
+            parts = _in_batches(table, job, folder.path, seed if shuffle else None, progress)
+        else:
+            parts, watch = table.engine.workers.release(table.frame, job, folder.path)
         alike(parts)
     _require_unchanged(table, original, watch)
     refuse_texts(watch.texts.free(), table.source.name)
@@ -285,6 +284,24 @@ def _written(
         keep=folder,
     )
     return Written(released, sample, releases, plans, table.records)
+
+
+def _in_batches(table: LazyTable, job: Job, folder: Path, seed: Seed | None, progress: Progress) -> list[Path]:
+    """Release all rows in this process, batch by batch."""
+    line = job.line.started()
+
+    def release(rows: Dataset) -> Dataset:
+        job.watch.see(rows.to_polars())
+        return line.released(rows.with_text_coded())
+
+    batches = table.batches(lambda rows: progress(*_told("released", rows, table.records, "rows")))
+    return write_parts(
+        filter(len, in_parallel(release, batches)),  # a batch of which nothing is left has not all columns
+        folder,
+        rows=table.records,
+        seed=seed,
+        tick=lambda parts, all_parts: progress(*_told("wrote", parts, all_parts, "parts")),
+    )
 
 
 def _watch(table: LazyTable, original: Dataset, seed: Seed) -> Watch:

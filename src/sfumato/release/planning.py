@@ -17,7 +17,7 @@ import polars as pl
 
 from sfumato.core.dataset import Dataset
 from sfumato.core.progress import silent
-from sfumato.core.randomness import Numbering, Repeats
+from sfumato.core.randomness import Numbering, Repeats, row_keys
 from sfumato.core.schema import Role, Schema
 from sfumato.core.step import Goal, Plan, Span, Step, learnt_by
 from sfumato.engines.table import MOST_COMBINATIONS, LazyTable
@@ -101,9 +101,9 @@ class Pipeline:
         plain = {n: pl.String() if isinstance(t, pl.Categorical | pl.Enum) else t for n, t in types.items()}
         return made.with_columns({n: made.column(n).cast(t) for n, t in plain.items() if made.dtype(n) != t})
 
-    def frame(self, rows: Dataset) -> pl.DataFrame:
-        """The released rows as they are written."""
-        return self.released(rows).to_polars()
+    def keys(self, rows: Dataset) -> NDArray[np.uint64]:
+        """A number that equal rows share, as far as steps see them."""
+        return row_keys(rows.drop(self.gone))
 
 
 class Planning:
