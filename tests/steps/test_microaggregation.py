@@ -15,6 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import sfumato as sf
+from sfumato import kernels
 from sfumato import recipe_files as recipes
 from sfumato.core.dataset import Dataset
 from sfumato.core.randomness import Seed
@@ -117,6 +118,43 @@ def test_mdav_is_the_textbooks(seed, k, more, columns):
     # drawn from a density: records at exactly the same distance, between which rounding decides, do not occur
     x = np.random.default_rng(seed).normal(size=(k + more, columns))
     assert partition(mdav_of(x, k)) == {frozenset(g) for g in oracle.mdav(x.tolist(), k)}
+
+
+SHAPES = ("scattered", "small whole numbers", "rounded", "evenly spaced", "of very different size", "two heaps")
+
+
+def points_of(shape, seed, records, columns):
+    draw = np.random.default_rng(seed)
+    found = draw.normal(size=(records, columns))
+    if shape == "small whole numbers":
+        return draw.integers(0, 4, size=(records, columns)).astype(float)
+    if shape == "of very different size":
+        return found * 10.0 ** draw.integers(-12, 12, size=(records, 1))
+    if shape == "rounded":
+        found = found.round(1)
+    if shape == "evenly spaced":
+        found = np.arange(records * columns, dtype=float).reshape(records, columns)
+    if shape == "two heaps":
+        found = np.repeat(np.arange(records) % 2, columns).reshape(records, columns).astype(float)
+    return (found - found.mean(axis=0)) / np.maximum(found.std(axis=0), 1e-9)
+
+
+@given(st.sampled_from(SHAPES), st.integers(0, 2**32), st.integers(1, 6), st.integers(0, 300), st.integers(1, 4))
+def test_mdav_in_a_tree_of_boxes_makes_the_same_groups_as_a_look_at_all_records(shape, seed, k, more, columns):
+    points = points_of(shape, seed, k + more, columns)
+    plain, tree = np.empty(len(points), dtype=np.int64), np.empty(len(points), dtype=np.int64)
+    made = kernels.microaggregation.mdav(np.array(points.T, order="C"), k, plain)
+    assert kernels.outermost.mdav(np.array(points.T, order="C"), k, tree) == made
+    assert (plain == tree).all()
+
+
+@pytest.mark.parametrize("columns", [1, 2])
+def test_mdav_of_many_records_is_that_of_few(columns, monkeypatch):
+    points = points_of("rounded", 1, 12_000, columns)
+    plain = np.empty(len(points), dtype=np.int64)
+    kernels.microaggregation.mdav(np.array(points.T, order="C"), 3, plain)
+    monkeypatch.setattr("sfumato.steps.microaggregation.ground.SCANNED", 1000)
+    assert (mdav_of(points, 3) == plain).all()
 
 
 @pytest.mark.slow

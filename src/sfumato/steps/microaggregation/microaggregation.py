@@ -61,8 +61,8 @@ class Microaggregate(ColumnStep):
     million); ``seconds`` stands for as many as one core tries in them, by a fixed rate for the table's dimensions and k, so that neither
     the machine nor its load changes the groups.
     Equal distances are decided by a canonical order of the records, so that neither their order nor the kind of
-    frame matters. ``mdav`` is exact whatever the size of the table; above some 10⁵ records take ``partitioned``, which loses a
-    few percent of SSE.
+    frame matters. ``mdav`` is exact whatever the size of the table: a million records of one column take n log n (two seconds), of two or
+    three n³ᐟ²/k or n⁵ᐟ³/k. Of more columns and some 10⁵ records take ``partitioned``, which loses a few percent of SSE.
 
     Numbers and dates are released as means (dates as whole days where all are), ordered columns as the lower median, nominal ones
     by ``nominal``: with ``taxonomy``, as the lowest node of the column's hierarchy above all values of the group, where it has a
