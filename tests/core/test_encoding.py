@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from sfumato.core import encoding
 from sfumato.core.dataset import Dataset
-from sfumato.core.encoding import DIRECT_RANGE, encode, encode_column, joint_label, label
+from sfumato.core.encoding import DIRECT_RANGE, encode, encode_column, joint_label, label, missing_in, positions_in
 from sfumato.errors import SchemaError
 
 NAN = float("nan")
@@ -150,3 +150,21 @@ def test_columns_counted_as_one(rows):
     encoded = encode_column(Dataset(pl.DataFrame(data)), ("x", "y", "z"))
     assert labels_of(encoded) == [joint_label(row) for row in rows]
     assert encoded.counts.tolist() == [labels_of(encoded).count(name) for name in encoded.labels]
+
+
+@given(st.lists(st.one_of(st.none(), st.floats(), st.floats(-1e6, 1e6), st.integers(-(10**17), 10**17).map(float))))
+def test_every_float_has_the_label_that_python_writes(values):
+    found = encode(pl.Series("a", values, dtype=pl.Float64))
+    wanted = [None if v is None or math.isnan(v) else label(v) for v in values]
+    assert [found.labels[code] for code in found.codes.tolist()] == wanted
+    known = sorted({name for name in wanted if name is not None})
+    assert list(found.labels) == [*known, *([None] if None in wanted else [])]
+    assert found.counts.tolist() == [wanted.count(name) for name in found.labels]
+
+
+@given(st.lists(st.sampled_from([*"abcdef", None]), unique=True), st.lists(st.sampled_from([*"abcdef", None])))
+def test_labels_are_found_among_others(labels, wanted):
+    places = {name: i for i, name in enumerate(labels)}
+    assert positions_in(tuple(labels), tuple(wanted)).tolist() == [places.get(name, -1) for name in wanted]
+    assert positions_in(tuple(labels), tuple(labels)).tolist() == list(range(len(labels)))
+    assert missing_in(tuple(labels)).tolist() == [name is None for name in labels]

@@ -182,3 +182,46 @@ def test_many_pairs_are_found_by_sorting(monkeypatch):
     monkeypatch.setattr("sfumato.core.pair.DENSE", 0)
     sparse = Joint.of(kept, written, np.arange(4))
     assert all(np.array_equal(*(getattr(j, f) for j in (dense, sparse))) for f in ("value", "label", "count", "which"))
+
+
+CELLS = st.sampled_from(["1", "2", "3.5", "7", None])
+LABELS = st.sampled_from(["1", "2", "3.5", "[1, 3)", "{1, 7}", "*", "nobody", None])
+COLUMNS = {
+    "number": Attribute(frozenset({Role.QUASI}), Kind.NUMERIC),
+    "order": Attribute(frozenset({Role.QUASI}), Kind.ORDINAL, order=("7", "1", "2", "3.5")),
+    "category": Attribute(frozenset({Role.QUASI}), Kind.NOMINAL),
+    "hierarchy": Attribute(frozenset({Role.QUASI}), Kind.NOMINAL, sf.suppress()),
+}
+
+
+def plain_loss(reading, code, hierarchy):
+    """The loss of a label, told by the definition."""
+    label, low, high = reading.labels[code], reading.low[code], reading.high[code]
+    members = reading.starts[code + 1] - reading.starts[code]
+    if label in (None, "*"):
+        return 1.0
+    if (hierarchy or reading.scale != "number") and label in reading.values:
+        return 0.0
+    if reading.span <= 0:
+        return 0.0
+    if not math.isnan(low):
+        return min(1.0, (high - low) / reading.span)
+    return min(1.0, (members - 1.0) / reading.span) if members else 0.0
+
+
+@given(st.sampled_from(list(COLUMNS)), st.lists(st.tuples(CELLS, LABELS), min_size=1, max_size=12))
+def test_pairs_are_true_and_labels_lose_as_one_by_one(column, cells):
+    before, after = (pl.Series("a", list(each), dtype=pl.String) for each in zip(*cells, strict=True))
+    reading = read_column("a", COLUMNS[column], before, after)
+    joint = Joint.of(reading.before, reading.after, np.arange(len(cells)))
+    for pair, (value, label) in enumerate(zip(joint.value.tolist(), joint.label.tolist(), strict=True)):
+        expected = reading.labels[label] is None or reading.fits(value, label)
+        assert reading.true_pairs(joint)[pair] == expected
+    assert reading.loss.tolist() == [plain_loss(reading, i, column == "hierarchy") for i in range(len(reading.labels))]
+
+
+@given(st.lists(st.tuples(CELLS, CELLS), min_size=1, max_size=8))
+def test_a_column_is_unchanged_when_every_cell_is(cells):
+    before, after = (pl.DataFrame({"a": pl.Series(list(each), dtype=pl.String)}) for each in zip(*cells, strict=True))
+    pair = Pair.of(Dataset(before).with_roles(quasi=["a"]), Dataset(after).with_roles(quasi=["a"]))
+    assert (pair._unchanged("a") is not None) == all(one == other for one, other in cells)

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from sfumato import kernels
-from sfumato.core.encoding import encode_column, parts_of, tallied
+from sfumato.core.encoding import encode_column, parts_of, positions_in, tallied
 from sfumato.core.hierarchy import Ladder, bind
 from sfumato.errors import SchemaError
 
@@ -274,13 +274,12 @@ def ladder_of(dataset: Dataset, column: str, encoded: Encoded) -> Ladder:
 
 def remap_to(ladder: Ladder, encoded: Encoded, level: int = 0) -> NDArray[np.int64]:
     """Map from the codes of an encoding to the codes of a ladder's level."""
-    position = {name: i for i, name in enumerate(ladder.labels[0])}
-    unknown = sum(1 for name in encoded.labels if name not in position)
+    base = positions_in(ladder.labels[0], encoded.labels)
+    unknown = int((base < 0).sum())
     if unknown:
         raise SchemaError(
             f"{unknown} value(s) were not there when the recoding was planned; plan it again on this table"
         )
-    base = np.array([position[name] for name in encoded.labels], dtype=np.int64)
     return ladder.climb(0, level)[base] if base.size else base
 
 

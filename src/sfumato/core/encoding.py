@@ -97,6 +97,30 @@ def label(value: Any) -> str:
     return str(value)
 
 
+def missing_in(labels: Sequence[str | None]) -> NDArray[np.bool_]:
+    """Per label, none of which comes twice, whether it is the missing one.
+
+    >>> missing_in(("a", None)).tolist()
+    [False, True]
+    """
+    found = np.zeros(len(labels), dtype=bool)
+    if None in labels:
+        found[labels.index(None)] = True
+    return found
+
+
+def positions_in(labels: Sequence[str | None], wanted: Sequence[str | None]) -> NDArray[np.int64]:
+    """Where each label that is wanted stands among others, -1 where it does not; lists that are equal need no looking up.
+
+    >>> positions_in(("a", "b", None), (None, "a", "c")).tolist()
+    [2, 0, -1]
+    """
+    if labels == wanted:
+        return np.arange(len(labels), dtype=np.int64)
+    place = {name: i for i, name in enumerate(labels)}
+    return np.array([place.get(name, -1) for name in wanted], dtype=np.int64)
+
+
 def require_same_codes(one: Iterable[str | None], other: Iterable[str | None], name: str, *, between: str) -> None:
     """Refuse a column whose codes, all of one length, have leading zeros in one table only: read as numbers, 03601 became 3601.
 
@@ -130,6 +154,8 @@ def encode(column: pl.Series) -> Encoded:
         return _encode_categories(column)
     if column.dtype == pl.String:
         return _encode_text(column)
+    if column.dtype.is_float():
+        return _encode_floats(column)
     distinct = column.drop_nulls().unique()
     names = _labels(distinct)
     labels: list[str | None] = [*sorted(set(names))]
@@ -141,6 +167,38 @@ def encode(column: pl.Series) -> Encoded:
         distinct, pl.Series([position[name] for name in names], dtype=pl.Int64), default=missing, return_dtype=pl.Int64
     )
     return _counted(replaced.fill_null(missing), labels)
+
+
+PLAIN = (1e-4, 1e15)
+"""Sizes of numbers that Python and polars write alike: the fewest digits that tell them apart, without an exponent."""
+
+
+def _encode_floats(column: pl.Series) -> Encoded:
+    """Encode floating-point numbers, none of them NaN; as many may be distinct as there are rows."""
+    wide = column.cast(pl.Float64)
+    values, which = np.unique(_present(wide).to_numpy(), return_inverse=True)
+    names = _written(values)
+    order = names.arg_sort().to_numpy()
+    place = np.empty(len(values), dtype=np.int64)
+    place[order] = np.arange(len(values))
+    labels: list[str | None] = names.gather(order).to_list()
+    if not column.null_count():
+        return _counted(pl.Series(place[which]), labels)
+    codes = np.full(len(column), len(labels), dtype=np.int64)
+    codes[wide.is_not_null().to_numpy()] = place[which]
+    return _counted(pl.Series(codes), [*labels, None])
+
+
+def _written(values: NDArray[np.float64]) -> pl.Series:
+    """The labels of distinct numbers, as :func:`label` writes each."""
+    size = np.abs(values)
+    whole = (values == np.trunc(values)) & (size < PLAIN[1])
+    plain = (size >= PLAIN[0]) & (size < PLAIN[1])
+    given = pl.Series(values)
+    names = pl.Series(np.where(whole, values, 0).astype(np.int64)).cast(pl.String)
+    names = names.zip_with(pl.Series(whole), given.cast(pl.String))
+    others = np.flatnonzero(~whole & ~plain)
+    return names.scatter(others, [label(value) for value in values[others].tolist()]) if len(others) else names
 
 
 def _encode_text(column: pl.Series) -> Encoded:

@@ -199,14 +199,19 @@ def bind(hierarchy: Hierarchy | None, values: Sequence[str | None], counts: Sequ
     Without a hierarchy the ladder has one level: the column can be judged but not generalised. Code *i* of
     level 0 is **not** value *i*: look it up in ``labels[0]``.
     """
+    if hierarchy is None:
+        return _single(values)
     present = [(v, c) for v, c in zip(values, counts, strict=True) if v is not None]
     values_present = [v for v, _ in present]
-    if hierarchy is None:
-        rows: Sequence[tuple[str, ...]] = [(v,) for v in values_present]
-        paths = Paths(tuple(rows), (dict.fromkeys(values_present, 1.0),), (dict.fromkeys(values_present, 0.0),))
-    else:
-        paths = hierarchy.paths(values_present, [c for _, c in present])
+    paths = hierarchy.paths(values_present, [c for _, c in present])
     return _ladder(paths, missing=len(values_present) < len(values))
+
+
+def _single(values: Sequence[str | None]) -> Ladder:
+    """The ladder of one level: every value is its own."""
+    present = sorted(dict.fromkeys(v for v in values if v is not None))
+    labels = (*present, *([None] if None in values else []))
+    return Ladder((labels,), (), (np.ones(len(labels)),), (np.zeros(len(labels)),))
 
 
 def _ladder(paths: Paths, *, missing: bool) -> Ladder:

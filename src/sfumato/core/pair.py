@@ -13,7 +13,7 @@ import numpy as np
 import polars as pl
 
 from sfumato.core.consistency import origin_of
-from sfumato.core.encoding import Encoded, encode, tallied
+from sfumato.core.encoding import Encoded, encode, missing_in, positions_in, tallied
 from sfumato.core.hierarchy import TOP, Ladder, bind
 from sfumato.core.ranges import Range, day, number, range_in_order, range_of_days, range_of_numbers
 from sfumato.core.schema import Attribute, Kind
@@ -155,8 +155,20 @@ class Reading:
 
     def true_pairs(self, joint: Joint) -> NDArray[np.bool_]:
         """Per distinct pair of value and label whether the label may stand for the value, or says nothing at all of it."""
-        pairs = zip(joint.value.tolist(), joint.label.tolist(), strict=True)
-        return np.array([self.labels[label] is None or self.fits(value, label) for value, label in pairs], dtype=bool)
+        blank, missing = missing_in(self.labels)[joint.label], missing_in(self.values)[joint.value]
+        return blank | self.everything[joint.label] | (~missing & self._inside(joint))
+
+    def _inside(self, joint: Joint) -> NDArray[np.bool_]:
+        """Per pair whether the value is among the members of the label, or its place in the label's range."""
+        value, label = joint.value, joint.label
+        if self.scale != "category":
+            slack, places = 1e-9 * max(1.0, abs(self.span)), self.places[value]
+            inside: NDArray[np.bool_] = (self.low[label] - slack <= places) & (places <= self.high[label] + slack)
+            return inside
+        width = max(1, len(self.values))
+        holders = np.repeat(np.arange(len(self.labels)), np.diff(self.starts))
+        found: NDArray[np.bool_] = np.isin(label * width + value, holders * width + self.members)
+        return found
 
 
 DENSE = 1 << 22
@@ -235,7 +247,7 @@ def read_codes(
         np.concatenate([[0], np.cumsum([len(s) for s in sets])]).astype(np.int64),
         np.array([code for s in sets for code in s], dtype=np.int64),
         everything,
-        np.array([_loss(label, losses, sets[i], (low[i], high[i]), span) for i, label in enumerate(after.labels)]),
+        _loss_of_labels(after.labels, losses, np.array([len(s) for s in sets], dtype=np.int64), (low, high), span),
         before,
         after,
         span,
@@ -283,7 +295,12 @@ def _numbers_of_labels(encoded: Encoded, dtype: pl.DataType) -> NDArray[np.float
     """The number of every label of a column of numbers, whose labels are written so that nothing is lost; None for others."""
     if not dtype.is_numeric():
         return None
-    found = np.array([math.nan if name is None else float(name) for name in encoded.labels], dtype=np.float64)
+    read = pl.Series(encoded.labels, dtype=pl.String).cast(pl.Float64, strict=False)
+    found = np.array(read.to_numpy(), dtype=np.float64)
+    if read.null_count() != int(
+        missing_in(encoded.labels).sum()
+    ):  # decimals may be written as polars does not read them
+        found = np.array([math.nan if name is None else float(name) for name in encoded.labels], dtype=np.float64)
     return None if np.isinf(found).any() else found  # infinite values lie on no line
 
 
@@ -394,17 +411,25 @@ def _losses(
     return {**found, **at, None: 1.0, TOP: 1.0}
 
 
-def _loss(
-    label: str | None, known: Mapping[str | None, float], members: Sequence[int], ends: Range, span: float
-) -> float:
-    """The loss of a label: as the hierarchy says, or the share of the range or of the other values it leaves open."""
-    if label in known:
-        return known[label]
-    if span <= 0:
-        return 0.0
-    if not math.isnan(ends[0]):
-        return min(1.0, (ends[1] - ends[0]) / span)
-    return min(1.0, (len(members) - 1.0) / span) if members else 0.0  # a label only the release has stands for itself
+def _loss_of_labels(
+    labels: Labels,
+    known: Mapping[str | None, float],
+    members: NDArray[np.int64],
+    ends: tuple[NDArray[np.float64], NDArray[np.float64]],
+    span: float,
+) -> NDArray[np.float64]:
+    """The loss of every label: as the hierarchy says, or the share of the range or of the other values it leaves open.
+
+    A label only the release has stands for itself.
+    """
+    found = np.zeros(len(labels))
+    if span > 0:
+        found = np.where(members > 0, np.minimum(1.0, (members - 1.0) / span), 0.0)
+        found = np.where(np.isnan(ends[0]), found, np.minimum(1.0, (ends[1] - ends[0]) / span))
+    for code, label in enumerate(labels):
+        if label in known:
+            found[code] = known[label]
+    return found
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -487,11 +512,11 @@ class Pair:
     def _unchanged(self, name: str) -> Rung | None:
         """The lowest level for a column whose cells are all as they were; None for any other."""
         before, after = self.original.encoded(name).labels, self.released.encoded(name).labels
-        if len(self.released) != len(self.rows) or not set(after) <= set(before):
+        same = positions_in(before, after)
+        if len(self.released) != len(self.rows) or (same < 0).any():
             return None
         joint = self.joint(name)
-        pairs = zip(joint.value.tolist(), joint.label.tolist(), strict=True)
-        return Rung(0, 0) if all(before[value] == after[label] for value, label in pairs) else None
+        return Rung(0, 0) if (same[joint.label] == joint.value).all() else None
 
     def joint(self, name: str) -> Joint:
         """The distinct pairs of value and label of a column, and the pair of every released row; found once."""

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from sfumato.core.encoding import missing_in, positions_in
 from sfumato.core.hierarchy import Ladder, bind
 from sfumato.core.pair import Reading
 
@@ -73,11 +74,9 @@ def _cells(pair: Pair, name: str) -> Cells:
     ladder = bind(pair.original.schema[name].hierarchy, reading.values, counts.tolist())
     joint = pair.joint(name)
     value, label, which, rows = joint.value, joint.label, joint.which, joint.count
-    position = {leaf: i for i, leaf in enumerate(ladder.labels[0])}
-    leaf = np.array([position[v] for v in reading.values], dtype=np.int64)[value]
+    leaf = positions_in(ladder.labels[0], reading.values)[value]
     level, column_level = _levels(ladder, reading, leaf, label)
-    blank = np.array([text is None for text in reading.labels], dtype=bool)[label]
-    missing = np.array([text is None for text in reading.values], dtype=bool)[value]
+    blank, missing = missing_in(reading.labels)[label], missing_in(reading.values)[value]
     lost = reading.everything[label] | (blank & ~missing)
     meant = _Meant(reading, counts, ladder)
     known = level >= 0
@@ -107,10 +106,9 @@ def _levels(
     The level that the column was read at goes before all others.
     """
     level = np.full(len(leaf), -1, dtype=np.int64)
-    released = {text: i for i, text in enumerate(reading.labels)}
     known = [] if reading.level is None else [reading.level]
     for rung in (*known, *range(ladder.depth)):
-        written = np.array([released.get(text, -1) for text in ladder.labels[rung]], dtype=np.int64)
+        written = positions_in(reading.labels, ladder.labels[rung])
         same = written[ladder.climb(0, rung)[leaf]] == label
         if len(leaf) and same.all():
             return np.full(len(leaf), rung, dtype=np.int64), rung
@@ -123,13 +121,12 @@ class _Meant:
 
     def __init__(self, reading: Reading, counts: NDArray[np.int64], ladder: Ladder) -> None:
         self.reading = reading
-        known = np.array([v is not None for v in reading.values], dtype=bool)
+        known = ~missing_in(reading.values)
         self.missing = int(not known.all())
         tops = ladder.leaves[-1]
         self.all_leaves = float(tops.max() if ladder.top and len(tops) else known.sum()) + self.missing
-        position = {leaf: i for i, leaf in enumerate(ladder.labels[0])}
-        self.leaf_of = np.array([position[v] for v in reading.values], dtype=np.int64)
-        self.by_leaf = np.zeros(len(position))
+        self.leaf_of = positions_in(ladder.labels[0], reading.values)
+        self.by_leaf = np.zeros(len(ladder.labels[0]))
         self.by_leaf[self.leaf_of] = counts
         self.slack = 1e-9 * max(1.0, abs(reading.span))
         if reading.scale == "category":

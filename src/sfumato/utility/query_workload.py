@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 import numpy as np
 from pydantic import Field
 
-from sfumato.core.encoding import Encoded
+from sfumato.core.encoding import Encoded, missing_in
 from sfumato.core.metric import ColumnUtility, Measure
 from sfumato.core.pair import Reading
 from sfumato.core.parameters import parameters
@@ -61,14 +61,14 @@ def questions_of(pair: Pair, name: str, amount: int, share: float, stream: np.ra
         asked = _sets(np.arange(size), size, amount, share, stream)
         return Questions(asked, np.zeros((amount, 0)), asked.mean(axis=1), encoded, None)
     reading = pair.reading(name)
-    known = np.flatnonzero([v is not None for v in reading.values])
+    known = np.flatnonzero(~missing_in(reading.values))
     if reading.scale == "category":
         before = _sets(known, len(reading.values), amount, share, stream)
         after = _met_by_sets(reading, before)
     else:
         before, after = _ranges(reading, _line(pair, name), amount, share, stream)
     blind = before.sum(axis=1) / max(1, len(known))
-    blank = np.array([label is None for label in reading.labels], dtype=bool)
+    blank = missing_in(reading.labels)
     after[:, blank] = 0.0  # a blank may be a value that was missing before ...
     lost = reading.everything | (blank & (None not in reading.values))  # ... unless there was none
     after = np.where(lost, blind[:, None], after)
@@ -126,15 +126,16 @@ def _ranges(
     size = max(1, round(share * count))
     first = stream.integers(0, count - size + 1, size=amount)[:, None]
     last = first + size
-    rank = np.full(len(reading.values), -1, dtype=np.int64)
-    rank[line.order] = np.arange(count)
-    before[:] = (rank >= first) & (rank < last)
+    for query, start in enumerate(first[:, 0].tolist()):
+        before[query, line.order[start : start + size]] = 1.0
     sizes = line.ends - line.starts
     inside = np.minimum(last, line.ends) - np.maximum(first, line.starts)
+    after = np.maximum(0, inside) / np.maximum(1, sizes)
     # a place that no original value has is inside what is asked for, or not
-    middle = np.where(np.isnan(reading.middle), np.inf, reading.middle)
-    between = (middle >= line.places[first]) & (middle <= line.places[last - 1])
-    return before, np.where(sizes > 0, np.maximum(0, inside) / np.maximum(1, sizes), between)
+    nobody = np.flatnonzero(sizes <= 0)
+    middle = np.where(np.isnan(reading.middle), np.inf, reading.middle)[nobody]
+    after[:, nobody] = (middle >= line.places[first]) & (middle <= line.places[last - 1])
+    return before, after
 
 
 MOST_SETS = 20
@@ -249,8 +250,12 @@ def _weighed(
     """Per query the sum over combinations of the product of its shares in every column, times the weight."""
     if not parts:
         return np.zeros(0)
-    product = np.ones((len(parts[0][0]), len(weights)))
-    for shares, codes in parts:
-        product *= shares[:, codes]
-    found: NDArray[np.float64] = product @ weights
+    (first, own), others = parts[0], parts[1:]
+    factor, found = weights.astype(np.float64), np.empty(len(first))
+    product, taken = np.empty(len(weights)), np.empty(len(weights))
+    for query in range(len(first)):  # one at a time: what belongs to all combinations of one query fits the cache
+        np.take(first[query], own, out=product, mode="clip")
+        for shares, codes in others:
+            product *= np.take(shares[query], codes, out=taken, mode="clip")
+        found[query] = product @ factor
     return found
