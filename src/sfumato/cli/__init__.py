@@ -22,6 +22,7 @@ READER_LEFT = 141
 
 def main() -> None:
     """Run the command line and leave with the right exit code."""
+    _calm_threads()
     from sfumato.cli.app import Interrupted, build_app
 
     keep_memory()
@@ -48,6 +49,15 @@ def main() -> None:
             if os.environ.get("SFUMATO_DEBUG"):
                 raise
             _fail(_bug(error), INTERNAL)
+
+
+def _calm_threads() -> None:
+    """Let products of matrices take one thread, unless the user says otherwise: ours are small, and threads that wait take all cores.
+
+    Read when numpy is loaded, which comes later; polars and the compiled loops have threads of their own.
+    """
+    for name in ("OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "VECLIB_MAXIMUM_THREADS"):
+        os.environ.setdefault(name, "1")
 
 
 def _words() -> list[str] | None:

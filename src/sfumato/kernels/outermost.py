@@ -21,7 +21,7 @@ _UNIT = 1.1102230246251565e-16
 """Half the distance of 1 to the next number."""
 
 
-class Tree(NamedTuple):
+class BoxTree(NamedTuple):
     """Node i has the children 2i and 2i + 1; those from ``leaves`` on are leaves. Records stand in the order of the leaves.
 
     ``points`` and ``numbers`` are the records by position, ``at`` the position of a number; a node reaches from ``starts[i]``
@@ -99,7 +99,7 @@ def _planted(columns):
         for a in range(d):
             points[i, a] = columns[a, order[i]]
     lows, highs = np.empty((2 * leaves, d)), np.empty((2 * leaves, d))
-    tree = Tree(points, order, at, starts, ends, lows, highs, np.empty(2 * leaves, np.int64), leaves)
+    tree = BoxTree(points, order, at, starts, ends, lows, highs, np.empty(2 * leaves, np.int64), leaves)
     for node in range(2 * leaves - 1, 0, -1):
         _measure(tree, node)
     return tree
@@ -254,7 +254,7 @@ def _remove(tree, number):
         node //= 2
 
 
-class Left(NamedTuple):
+class RecordsLeft(NamedTuple):
     """The records that are left as ``microaggregation.mdav`` holds them, whose means are sums in this order.
 
     ``columns`` and ``numbers`` by place, ``at`` the place of a number; ``sums`` and ``carried`` are what they add up to.
@@ -335,7 +335,7 @@ def mdav(columns, k, groups):
     """
     d, count = columns.shape
     made, tree = 0, _planted(columns)
-    left = Left(columns, np.arange(count), np.arange(count), np.zeros(d), np.zeros(d))
+    left = RecordsLeft(columns, np.arange(count), np.arange(count), np.zeros(d), np.zeros(d))
     widest = 0.0
     for a in range(d):
         widest = max(widest, abs(tree.lows[1, a]), abs(tree.highs[1, a]))
