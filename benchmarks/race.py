@@ -293,7 +293,7 @@ def columns(line: Line) -> tuple[str, ...]:
 
 
 HEADS = ("task", "peer", "theirs", "ours", "ratio", "aim", "result")
-WIDTHS = (9, 9, 7, 11, 8)
+WIDTHS = (10, 10, 7, 11, 8)
 
 
 def text_line(cells: Sequence[str], width: int) -> str:
@@ -382,7 +382,7 @@ def races_of(scripts: Iterable[str]) -> list[Race]:
 
 
 def hold(races: Iterable[Race], options: Options, file: Path) -> int:
-    """Hold races, print and write what came of them; 1 where a result was wrong."""
+    """Hold races, print and write what came of them, one by one; 1 where a result was wrong or none came."""
     about, width = machine(), shutil.get_terminal_size((100, 24)).columns
     print(text_line(HEADS, width))
     lines: list[Line] = []
@@ -390,13 +390,18 @@ def hold(races: Iterable[Race], options: Options, file: Path) -> int:
         lines.append(run(race, options))
         about["highest_load"] = max(load(), about.get("highest_load", 0.0))
         print(text_line(columns(lines[-1]), width), flush=True)
-    file.parent.mkdir(parents=True, exist_ok=True)
-    told = {"machine": {**about, "busy": is_busy(about)}, "races": [dataclasses.asdict(line) for line in lines]}
-    file.write_text(json.dumps(told, indent=1, ensure_ascii=False), encoding="utf-8")
+        write_results(file, about, lines)
     for note in notes(lines):
         print(f"  {note}")
     print(f"load {about['load']}{', busy machine' if is_busy(about) else ''}; {file.relative_to(HOME)}")
     return int(any(line.result in ("wrong", "failed") for line in lines))
+
+
+def write_results(file: Path, about: dict[str, Any], lines: Iterable[Line]) -> None:
+    """The JSON file: whatever stops the races, those that were held are told."""
+    file.parent.mkdir(parents=True, exist_ok=True)
+    told = {"machine": {**about, "busy": is_busy(about)}, "races": [dataclasses.asdict(line) for line in lines]}
+    file.write_text(json.dumps(told, indent=1, ensure_ascii=False), encoding="utf-8")
 
 
 def main(scripts: Sequence[str] = SCRIPTS, name: str = "race") -> None:
