@@ -22,7 +22,7 @@ from sfumato.hierarchies import HierarchyFile
 from sfumato.release.release import Release
 
 REFERENCE = Path(os.environ.get("SFUMATO_REFERENCE_DATA") or Path(__file__).resolve().parents[2] / "shared" / "data")
-TIMES = "reference/peer_times.md, a quiet machine of 2 cores"
+TIMES = "peer_times.md of the reference data, a quiet machine of 2 cores"
 """Where the stored figures of peers come from: the reference data, measured on the very tables made here."""
 ADULT = ("sex", "age", "race", "marital-status", "education", "native-country", "workclass", "salary-class")
 ADULT_9 = (*ADULT, "occupation")
