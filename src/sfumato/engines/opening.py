@@ -144,8 +144,21 @@ def parts_of(data: str | Path) -> tuple[Path, ...]:
     files = [path for path in found if path.is_file()]
     if not files:
         raise UnreadableInput(f"{data}: there are no Parquet files there; check the path")
+    _refuse_values_in_names(files, folder)
     _require_alike(files)
     return tuple(files)
+
+
+def _refuse_values_in_names(files: Sequence[Path], folder: Path) -> None:
+    """Refuse folders that hold values of a column in their names (``year=2020/``): read alone, parts lack that column."""
+    known = {part for part in folder.parts if "=" in part}
+    named = {part for file in files for part in file.parent.parts if "=" in part} - known
+    if named:
+        keys = sorted({part.split("=")[0] for part in named})
+        raise UnreadableInput(
+            f"{folder}: the names of its folders hold the values of {', '.join(keys)}, which the parts lack; give the lazy frame of an engine that "
+            "reads them: sf.read(pl.scan_parquet(folder, hive_partitioning=True))"
+        )
 
 
 def _hidden(path: Path) -> bool:
@@ -217,8 +230,10 @@ def held(parts: tuple[Path, ...], engine: str, source: Source) -> LazyTable:
         return LazyTable(on_spark.opened(parts, memory()), source=source, parts=parts)
     if engine == "duckdb":
         return LazyTable(
-            require("duckdb", extra="duckdb", to="let DuckDB read").read_parquet([str(part) for part in parts]),
+            require("duckdb", extra="duckdb", to="let DuckDB read").read_parquet(
+                [str(part) for part in parts], hive_partitioning=False
+            ),
             source=source,
             parts=parts,
         )
-    return LazyTable(pl.scan_parquet(list(parts), glob=False), source=source, parts=parts)  # type: ignore[arg-type]
+    return LazyTable(pl.scan_parquet(list(parts), glob=False, hive_partitioning=False), source=source, parts=parts)  # type: ignore[arg-type]

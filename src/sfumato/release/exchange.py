@@ -14,15 +14,16 @@ from __future__ import annotations
 
 import contextlib
 import errno
+import functools
 import os
 import re
 import secrets
 import shutil
 import tempfile
 import weakref
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from sfumato.core.interrupts import note_done, raise_if_pressed, undisturbed
 from sfumato.core.portable import NO_LINK, PRIVATE_FOLDER, PUBLIC_FOLDER, NoLocks, lock, open_private, sync_folder
@@ -96,15 +97,28 @@ class Workplace:
     """Those that lazy frames of the user read from."""
 
     def __init__(self, target: Path | None = None) -> None:
-        meant = Path(tempfile.gettempdir()) / "sfumato-parts" if target is None else target_of(target)
-        own = meant.with_name(f"{meant.name}-{secrets.token_hex(4)}")
-        with _told(meant), contextlib.ExitStack() as held:
+        self.target = Path(tempfile.gettempdir()) / "sfumato-parts" if target is None else target_of(target)
+        self.clear: Callable[[], Any] = lambda: None
+
+    @functools.cached_property
+    def path(self) -> Path:
+        """The folder, which is made when it is asked for first."""
+        own = self.target.with_name(f"{self.target.name}-{secrets.token_hex(4)}")
+        with _told(self.target), contextlib.ExitStack() as held:
             own.parent.mkdir(parents=True, exist_ok=True)
             sweep(own.parent)
             held.enter_context(_locked(own))
-            self.path = _beside(own, FRESH)
-            self.path.mkdir(mode=PRIVATE_FOLDER)
-            weakref.finalize(self, _cleared, self.path, held.pop_all())
+            made = _beside(own, FRESH)
+            made.mkdir(mode=PRIVATE_FOLDER)
+            self.clear = weakref.finalize(self, _cleared, made, held.pop_all())
+        return made
+
+    def __enter__(self) -> Workplace:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, *told: object) -> None:
+        if kind is not None:  # an error may be kept, and with it whoever holds this
+            self.clear()
 
     def stay(self) -> None:
         """Keep it until the program ends: somebody has a lazy frame that reads from it."""

@@ -95,21 +95,28 @@ class LargeRelease(Release):
         return self.table.schema
 
 
-def make_large(
+def make_large(table: LazyTable, recipe: Recipe, *, into: Path | None = None, **options: Any) -> LargeRelease:
+    """A release of a table that an engine holds; options are those of a release in memory.
+
+    ``into`` is the folder that the release will be written to: parts are made beside it, so that they need not be copied. Where
+    there is no release none of them is left.
+    """
+    with Workplace(into) as place:
+        return _make(table, recipe, place, **options)
+
+
+def _make(
     table: LazyTable,
     recipe: Recipe,
+    place: Workplace,
     *,
     seed: Seed,
     shuffle: bool = True,
     progress: Progress = silent,
     population: Dataset | None = None,
     refuse: bool = True,
-    into: Path | None = None,
 ) -> LargeRelease:
-    """Count, plan on the counts, release batch by batch into parts, count the parts and judge what was counted.
-
-    ``into`` is the folder that the release will be written to: parts are made beside it, so that they need not be copied.
-    """
+    """Count, plan on the counts, release batch by batch into parts, count the parts and judge what was counted."""
     require_sense(table, recipe, refuse=refuse)
     recipe = dataclasses.replace(recipe, intake=table.source.intake)
     population = population_of(recipe.meet, population, recipe.base)
@@ -119,7 +126,7 @@ def make_large(
     before = assess(original.drop(original.schema.direct), recipe.meet, population=population)
     planning = Planning(table, original, recipe.steps)
     pipeline, planned = planning.planned(Goal(recipe.meet, seed, progress, population))
-    written = _written(table, original, pipeline, seed, progress, shuffle=shuffle, into=into)
+    written = _written(table, original, pipeline, seed, progress, shuffle=shuffle, place=place)
     plans = written.plans
     progress(1.0, "counting what was written")
     shared = written.table.counted([*planned.columns, *columns_seen(recipe.meet, written.table.schema)])
@@ -254,10 +261,10 @@ def _written(
     progress: Progress,
     *,
     shuffle: bool,
-    into: Path | None,
+    place: Workplace,
 ) -> Written:
     """Release all rows into a folder of parts that lives as long as the release does."""
-    folder, watch = Workplace(into), _watch(table, original, seed)
+    watch = _watch(table, original, seed)
     job = Job(
         line=pipeline,
         schema=table.schema,
@@ -268,9 +275,9 @@ def _written(
     )
     with _writing():
         if table.engine.workers is None:
-            parts = _in_batches(table, job, folder.path, seed if shuffle else None, progress)
+            parts = _in_batches(table, job, place.path, seed if shuffle else None, progress)
         else:
-            parts, watch = table.engine.workers.release(table.frame, job, folder.path)
+            parts, watch = table.engine.workers.release(table.frame, job, place.path)
         alike(parts)
     _require_unchanged(table, original, watch)
     refuse_texts(watch.texts.free(), table.source.name)
@@ -281,7 +288,7 @@ def _written(
         schema=releases.schema,
         source=dataclasses.replace(table.source, intake=Intake(), digest=None),
         parts=tuple(parts),
-        keep=folder,
+        keep=place,
     )
     return Written(released, sample, releases, plans, table.records)
 
@@ -337,12 +344,19 @@ def _writing() -> Iterator[None]:
         yield
     except (OutputError, UnreadableInput):
         raise
-    except OSError as error:
-        full = error.errno == errno.ENOSPC or "space" in str(error.strerror)
-        told = "no space is left where parts are made (free some, or set TMPDIR)" if full else str(error.strerror or "")
+    except (OSError, pl.exceptions.PolarsError) as error:
+        if _is_full(error):
+            told = "no space is left where they are made (free some, write elsewhere, or set TMPDIR)"
+        elif isinstance(error, OSError):
+            told = error.strerror or type(error).__name__
+        else:
+            raise SchemaError(
+                f"some rows cannot be released as the others are ({type(error).__name__}): a column holds other values in some "
+                "batches than in others; give it one type before"
+            ) from None
         raise OutputError(f"the parts of the release cannot be written: {told}; nothing was written") from None
-    except pl.exceptions.PolarsError as error:
-        raise SchemaError(
-            f"some rows cannot be released as the others are ({type(error).__name__}): a column holds other values in some "
-            "batches than in others; give it one type before"
-        ) from None
+
+
+def _is_full(error: Exception) -> bool:
+    """Whether a disk is full; polars tells it in words."""
+    return getattr(error, "errno", None) == errno.ENOSPC or "No space left on device" in str(error)
