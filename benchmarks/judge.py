@@ -13,7 +13,7 @@ from collections.abc import Callable
 
 import polars as pl
 from race import Options, Ours, Race, Theirs, ask_peer, at, best_of, growth, once, script
-from tables import TIMES, folder, people, reference
+from tables import SAME_SIZE, folder, people, reference
 
 import sfumato as sf
 
@@ -95,7 +95,7 @@ RACES = (
         CHECK,
         lambda _: judged(released(), "occupation", "age", 15),
         theirs(released),
-        Theirs("pycanon 1.3.6", 10.4, TIMES),
+        Theirs("pycanon 1.3.6", 10.4, SAME_SIZE),
         same,
         aim=0.01,
     ),
@@ -104,7 +104,7 @@ RACES = (
         CHECK,
         lambda _: judged(adult(), "occupation", "age", 10),
         theirs(adult),
-        Theirs("pycanon 1.3.6", 132.7, TIMES),
+        Theirs("pycanon 1.3.6", 132.7, SAME_SIZE),
         same,
         slow_peer=True,
     ),

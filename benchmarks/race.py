@@ -340,12 +340,15 @@ def is_busy(about: dict[str, Any]) -> bool:
     return bool(about["load"] > BUSY or about.get("highest_load", 0) > (about["cores"] or 1) + BUSY)
 
 
-def notes(lines: Iterable[Line]) -> list[str]:
+def notes(lines: Sequence[Line]) -> list[str]:
     """What the table has no room for: sources of stored figures, what was skipped or wrong and why."""
-    told = [f"* stored: {line.peer}: {line.source}" for line in lines if line.mark == "stored"]
+    tasks: dict[str, list[str]] = {}
+    for line in lines:
+        if line.mark == "stored":
+            tasks.setdefault(line.source, []).append(line.task)
+    told = [f"* stored: {source}: {'; '.join(names)}" for source, names in tasks.items()]
     told += [f"{line.task}: {line.note}" for line in lines if line.note]
-    told += [f"{line.task}: WRONG: {line.check}; seen: {line.seen}" for line in lines if line.result == "wrong"]
-    return list(dict.fromkeys(told))
+    return told + [f"{line.task}: WRONG: {line.check}; seen: {line.seen}" for line in lines if line.result == "wrong"]
 
 
 def markdown(found: dict[str, Any]) -> str:

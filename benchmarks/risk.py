@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import polars as pl
 from race import Ours, Race, Theirs, at, best_of, growth, once, script
-from tables import KEYS, TIMES, released, survey_keys
+from tables import KEYS, SAME_SIZE, released, survey_keys
 
 from sfumato.attacks.suda import special_uniques
 
@@ -37,7 +37,7 @@ def battery(rows: int) -> Ours:
 ALONE = "scores belong to the records that are alone on all keys, as polars counts them"
 TRIED = "no attack is left out for want of time; linkage succeeds at most 1/k of the time"
 RACES = (
-    Race("SUDA2, 10⁶ × 8", ALONE, at(10**6, suda), stored=Theirs("sdcMicro 5.8.1", 7.1, TIMES), times=1.0),
+    Race("SUDA2, 10⁶ × 8", ALONE, at(10**6, suda), stored=Theirs("sdcMicro 5.8.1", 7.1, SAME_SIZE), times=1.0),
     Race("growth of SUDA2", ALONE, growth(suda), unit="n^", aim=1.1),
     Race("attack battery, 10⁶ rows", TRIED, at(10**6, battery), aim=15.0),
     Race("growth of the attack battery", TRIED, growth(battery), unit="n^", aim=1.1),

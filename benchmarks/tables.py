@@ -23,7 +23,9 @@ from sfumato.release.release import Release
 
 REFERENCE = Path(os.environ.get("SFUMATO_REFERENCE_DATA") or Path(__file__).resolve().parents[2] / "shared" / "data")
 TIMES = "peer_times.md of the reference data, a quiet machine of 2 cores"
-"""Where the stored figures of peers come from: the reference data, measured on the very tables made here."""
+"""Where the stored figures of peers come from; that the table is the same shows in ARX's optimum or sdcMicro's rare records."""
+SAME_SIZE = f"{TIMES}; the record of the peer tells the size of its table and not its values"
+"""The same where nothing that was stored can show that the values were the same, too."""
 ADULT = ("sex", "age", "race", "marital-status", "education", "native-country", "workclass", "salary-class")
 ADULT_9 = (*ADULT, "occupation")
 FARS = ("iage", "ideathday", "ideathmon", "ihispanic", "iinjury", "irace", "isex")

@@ -49,7 +49,7 @@ def test_a_stored_figure_is_marked_with_its_source(race, held):
     line = held(stored=race.Theirs("ARX", 2.0, "a file"), times=1.0)
     assert (line.result, line.mark, line.source, line.ratio, line.aim) == ("met", "stored", "a file", 2.0, 2.0)
     assert "ARX*" in race.columns(line)
-    assert "* stored: ARX: a file" in race.notes([line])
+    assert "* stored: a file: task" in race.notes([line])
 
 
 def test_a_peer_in_the_same_run_goes_before_its_stored_figure(race, held):
