@@ -506,3 +506,16 @@ def test_the_commands_take_tables_of_databases(
     assert sfumato("run", uri, "--table", "gone", *said, "-o", str(tmp_path / "two")) == 5
     assert sfumato("run", "postgresql://me:x@h/d", "--table", "a", *said, "-o", str(tmp_path / "two")) == 2
     assert not (tmp_path / "two").exists()
+
+
+def test_a_file_of_sqlite_is_not_held_and_a_change_is_seen(tmp_path: Path, request: pytest.FixtureRequest) -> None:
+    uri = filled(uri_of("sqlite", tmp_path, request), table(50))
+    held = sf.read(uri, table="visits")
+    assert held.counted(["age"]).records == 50
+    other = sqlite3.connect(address(uri).file, timeout=0)
+    other.execute("DELETE FROM visits WHERE age > 40")
+    other.commit()
+    other.close()
+    with pytest.raises(UnreadableInput, match="was changed since"):
+        list(held.batches())
+    assert sf.read(uri, table="visits").records < 50

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import sqlite3
 import weakref
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, ClassVar
 from urllib.parse import quote
 
@@ -157,7 +157,10 @@ PATIENCE = 30
 
 
 class Sqlite(Transaction):
-    """SQLite. A column has the type that its values have: one with numbers and words is refused by name."""
+    """SQLite. A column has the type that its values have: one with numbers and words is refused by name.
+
+    Who reads a file in a transaction keeps all others from writing. So it is read query by query, and refused when it changed in between.
+    """
 
     errors = (sqlite3.Error, pl.exceptions.PolarsError)
 
@@ -168,8 +171,16 @@ class Sqlite(Transaction):
             other.close()  # who reads the file here would keep it from being written; a table that is asked again reads it anew
         file = f"file:{quote(str(self.place.file.absolute()))}?mode={mode}"
         made = sqlite3.connect(file, uri=True, isolation_level=None, check_same_thread=False)
-        made.execute("BEGIN IMMEDIATE" if self.write else "BEGIN")
+        if self.write:
+            made.execute("BEGIN IMMEDIATE")
+        self.version = made.execute(VERSION).fetchone()
         return made
+
+    def _require_unchanged(self) -> None:
+        if not self.write and self.connection.execute(VERSION).fetchone() != self.version:
+            raise UnreadableInput(
+                f"{self.place.shown} was changed since it was read first, so what was counted need not fit any more; read it again"
+            )
 
     def names(self) -> list[Name]:
         """Tables and views of the file."""
@@ -184,16 +195,21 @@ class Sqlite(Transaction):
         """Every column with the type of all its values."""
         sql = f"SELECT name, type FROM pragma_table_xinfo({literal(name.table)}) WHERE hidden IN (0, 2, 3)"  # noqa: S608
         declared = self.connection.execute(sql).fetchall()
-        found = {}
-        for column, kind in declared:
-            counted = self.connection.execute(
-                f"SELECT {_KINDS_SEEN.replace('?', quoted(column))} FROM {name.quoted}"  # noqa: S608
-            ).fetchone()
-            found[column] = self._column(column, kind.upper(), [bool(seen) for seen in counted])
-        return found
+        kinds = {column: kind.upper() for column, kind in declared}
+        names = list(kinds)
+        parts = [names[place : place + AT_ONCE] for place in range(0, len(names), AT_ONCE)]
+        return dict(item for part in parts for item in self._typed(name, part, kinds).items())
+
+    def _typed(self, name: Name, columns: Sequence[str], kinds: Mapping[str, str]) -> dict[str, Column]:
+        """Some columns with their types, found in one pass over the table."""
+        tests = [test.replace("?", quoted(column)) for column in columns for test in _tests(kinds[column])]
+        asked = ", ".join(f"max({test})" for test in tests)
+        row = self.connection.execute(f"SELECT {asked} FROM {name.quoted}").fetchone()  # noqa: S608 - quoted names
+        seen = [[bool(found) for found in row[place : place + TESTS]] for place in range(0, len(row), TESTS)]
+        return {column: self._column(column, kinds[column], one) for column, one in zip(columns, seen, strict=True)}
 
     def _column(self, column: str, declared: str, seen: Sequence[bool]) -> Column:
-        integer, real, text, blob, huge, not_a_date, not_a_time, not_a_bool = seen
+        integer, real, text, blob, huge, otherwise = seen
         select = quoted(column)
         if sum((integer or real, text, blob)) > 1 or (integer and real and huge):
             kinds = [word for word, there in zip(("integer", "real", "text", "blob"), seen, strict=False) if there]
@@ -203,18 +219,19 @@ class Sqlite(Transaction):
         if real:
             return Column(f"CAST({select} AS REAL)", pl.Float64())
         if integer or (not text and not blob and "INT" in declared):
-            told = declared.startswith("BOOL") and not not_a_bool
+            told = integer and declared.startswith("BOOL") and not otherwise
             return Column(select, pl.Boolean() if told else pl.Int64())
         if blob:
             return Column(select, pl.Binary())
-        if text and declared == "DATE" and not not_a_date:
+        if text and declared == "DATE" and not otherwise:
             return Column(select, pl.Date())
-        if text and declared in ("TIMESTAMP", "DATETIME") and not not_a_time:
+        if text and declared in ("TIMESTAMP", "DATETIME") and not otherwise:
             return Column(select, pl.Datetime("us"))
         return Column(f"{select} COLLATE BINARY", pl.String())
 
     def raw(self, sql: str) -> Iterator[pl.DataFrame]:
         """The rows, read by Python; types are those of the values."""
+        self._require_unchanged()
         with contextlib.closing(self.connection.execute(sql)) as cursor:
             names = [told[0] for told in cursor.description]
             while rows := cursor.fetchmany(BATCH):
@@ -263,20 +280,26 @@ def _sqlite_type(dtype: pl.DataType) -> str:
 
 _SECONDS = "substr(?, 1, 19) IS datetime(substr(?, 1, 19))"
 _FRACTION = "(length(?) = 19 OR substr(?, 20) GLOB '.[0-9][0-9][0-9][0-9][0-9][0-9]')"
-_KINDS_SEEN = ", ".join(
-    f"max({test})"
-    for test in (
-        "typeof(?) = 'integer'",
-        "typeof(?) = 'real'",
-        "typeof(?) = 'text'",
-        "typeof(?) = 'blob'",
-        "typeof(?) = 'integer' AND ? NOT BETWEEN -9007199254740992 AND 9007199254740992",
-        "? IS NOT NULL AND ? IS NOT date(?)",
-        f"? IS NOT NULL AND NOT ({_SECONDS} AND {_FRACTION})",
-        "? IS NOT NULL AND ? NOT IN (0, 1)",
-    )
-)
-"""Per column: which types its values have, numbers that no float holds, and values that are no date, no moment, no truth."""
+_OTHERWISE = {
+    "DATE": "? IS NOT NULL AND ? IS NOT date(?)",
+    **dict.fromkeys(("TIMESTAMP", "DATETIME"), f"? IS NOT NULL AND NOT ({_SECONDS} AND {_FRACTION})"),
+    **dict.fromkeys(("BOOL", "BOOLEAN"), "? IS NOT NULL AND ? NOT IN (0, 1)"),
+}
+"""Whether a value is not what the column is declared to hold; SQLite itself takes anything anywhere."""
+
+
+def _tests(declared: str) -> tuple[str, ...]:
+    """What is looked for in every value of a column: its types, numbers that no float holds, and what was not declared."""
+    types = tuple(f"typeof(?) = '{kind}'" for kind in ("integer", "real", "text", "blob"))
+    huge = "typeof(?) = 'integer' AND ? NOT BETWEEN -9007199254740992 AND 9007199254740992"
+    return (*types, huge, _OTHERWISE.get(declared, "0"))
+
+
+TESTS = len(_tests(""))
+AT_ONCE = 200
+"""Columns of which types are found in one pass: a query gives two thousand results at most."""
+VERSION = "PRAGMA data_version"
+"""Another number after every change that somebody else made."""
 
 
 # DuckDB, through its own connection.
