@@ -237,6 +237,10 @@ class Plan(Protocol):
         """What must be stored once the release is written, and before it stands; None: nothing."""
         return None
 
+    def warning_of(self, what: str) -> Plan:
+        """The same plan that warns of something more; only of steps that can be ``begun_at`` levels."""
+        raise InternalError("this plan takes no warning")
+
     def describe(self) -> dict[str, Any]:
         """The plan as plain data, fit for a certificate: no data values, no seeds."""
         ...
@@ -323,6 +327,10 @@ class Step(Protocol):
     def limited_to(self, columns: Sequence[str]) -> Step | None:
         """The part of it that works on a table with these columns only; None: it has nothing to do there."""
         return self
+
+    def begun_at(self, levels: Mapping[str, int]) -> Step | None:
+        """The same step for a table whose columns already are at these levels of their hierarchies; None: it cannot work on that."""
+        return None
 
     @property
     def clue(self) -> Clue | None:

@@ -77,6 +77,11 @@ def scanned(parts: Sequence[Path], like: Any) -> nw.LazyFrame[Any]:
     return nw.from_native(pl.scan_parquet(list(parts), glob=False)).lazy()
 
 
+def small(rows: pl.DataFrame, like: Any) -> nw.LazyFrame[Any]:
+    """A few rows as a frame of this engine, to be joined with ``like``."""
+    return nw.from_native(rows.lazy()).lazy()
+
+
 def spare(columns: Sequence[str]) -> str:
     """A name that no column has."""
     name = "records"

@@ -41,6 +41,11 @@ def _plain(column: pl.Series) -> pl.Series:
     return column.cast(pl.Int64) if column.dtype.is_signed_integer() else column
 
 
+def _apart(column: pl.Series) -> pl.Series:
+    """A column in memory of its own: text that was filtered keeps all it was filtered from alive."""
+    return pl.Series(column.name, column.to_list(), dtype=pl.String) if column.dtype == pl.String else column
+
+
 class Shared:
     """What several threads add to, and workers elsewhere may send home: locks stay where they are."""
 
@@ -74,7 +79,7 @@ class SampledRows(Shared):
         limit = self._limit(marks)
         few = rows if limit is None else rows.filter(marks < limit)
         names = [str(place) for place in range(rows.width)]  # the name of a column may mean something to a frame
-        plain = pl.DataFrame([column.alias(name) for name, column in zip(names, few.iter_columns(), strict=True)])
+        plain = pl.DataFrame([_apart(c).alias(name) for name, c in zip(names, few.iter_columns(), strict=True)])
         added = plain.with_columns((marks if limit is None else marks.filter(marks < limit)).alias("hash"))
         with self.lock:
             self._merge(added.group_by("hash").agg(pl.col(names).first(), pl.len().cast(pl.Int64).alias("copies")))
@@ -158,6 +163,7 @@ class Texts(Shared):
 
     def _add(self, name: str, fresh: pl.DataFrame, cells: int) -> None:
         fresh = fresh.unique("hash")
+        fresh = pl.DataFrame([_apart(column) for column in fresh.iter_columns()])
         with self.lock:
             self.cells[name] += cells
             known = self.kept.get(name)

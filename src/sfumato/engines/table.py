@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, Protocol
 
 import narwhals as nw
@@ -28,6 +28,10 @@ MOST_COMBINATIONS = 20_000_000
 """Distinct combinations that are counted in memory: about one gigabyte."""
 
 
+class TooManyCombinations(SchemaError):
+    """The combinations of values of some columns do not fit into memory."""
+
+
 class Tick(Protocol):
     """Called with the number of rows seen so far."""
 
@@ -48,6 +52,7 @@ class Engine(Protocol):
     def counted(self, frame: Any, columns: Any, most: int, tick: Tick) -> pl.DataFrame | None: ...  # noqa: D102
     def batches(self, frame: Any, columns: Any, tick: Tick) -> Iterator[pl.DataFrame]: ...  # noqa: D102
     def scanned(self, parts: Any, like: Any) -> Any: ...  # noqa: D102
+    def small(self, rows: pl.DataFrame, like: Any) -> Any: ...  # noqa: D102
 
     @property
     def workers(self) -> Workers | None:
@@ -183,7 +188,7 @@ class LazyTable(Described):
         """The distinct combinations of some columns as a table in memory, whose rows say how many records they stand for.
 
         Raises:
-            SchemaError: there are more than twenty million combinations.
+            TooManyCombinations: there are more than twenty million.
         """
         wanted = set(columns)
         names = tuple(name for name in self.columns if name in wanted)
@@ -195,15 +200,41 @@ class LazyTable(Described):
     def _count(self, names: tuple[str, ...], tick: Tick) -> Dataset:
         found = self.engine.counted(self.frame, names, MOST_COMBINATIONS, tick)
         if found is None:
-            raise SchemaError(
+            raise TooManyCombinations(
                 f"the columns {', '.join(names)} have more than {MOST_COMBINATIONS:,} combinations of values, which do not fit into memory; "
                 "make the finest of them coarser before (round, cut or code it in the query), or leave out what no promise needs"
             )
         if set(self.schema.columns(Role.WEIGHT)) & set(names):  # sums of fractions depend on their order
             found = found.sort(pl.nth(range(len(names))))
+        if len(names) == 1:
+            self.memo["as held", names[0]] = found.to_series(0)
         copies = found.to_series(found.width - 1).to_numpy()
         self.memo.setdefault("records", int(copies.sum()))
         return self._in_memory(found.drop(found.columns[-1]), copies)
+
+    def values_of(self, name: str) -> tuple[pl.Series, Dataset]:
+        """The distinct values of a column as the engine has them, and row by row as they are read, counted.
+
+        Raises:
+            TooManyCombinations: there are more than twenty million.
+        """
+        read = self.counted([name])
+        raw: pl.Series = self.memo["as held", name]
+        return raw, read
+
+    def replaced(self, tables: Mapping[str, pl.DataFrame]) -> LazyTable | None:
+        """The table in which the engine puts other values into some columns: of two columns the first is what it has, the second what it gets.
+
+        None: the engine cannot join it with tables of ours.
+        """
+        frame = self.frame
+        for name, table in tables.items():
+            old, new = table.columns
+            small = self.engine.small(table, self.frame)
+            if small is None:
+                return None
+            frame = frame.join(small, left_on=name, right_on=old, how="left").drop(name).rename({new: name})
+        return dataclasses.replace(self, frame=frame.select(*self.columns))
 
     def _in_memory(self, rows: pl.DataFrame, copies: NDArray[np.int64] | None = None) -> Dataset:
         return in_memory(rows, self.source, copies)

@@ -27,8 +27,9 @@ from sfumato.core.step import Goal, Plan, Span, Step
 from sfumato.engines.opening import digest_of_parts
 from sfumato.engines.parts import in_parallel, order_key, parts_for, write_parts
 from sfumato.engines.seen import Fingerprint, SampledRows, Texts, Watch
-from sfumato.engines.table import Job, LazyTable
+from sfumato.engines.table import Job, LazyTable, TooManyCombinations
 from sfumato.errors import OutputError, ParameterError, SchemaError, UnreadableInput
+from sfumato.release.coarse import Coarse, coarsely_counted
 from sfumato.release.exchange import Workplace
 from sfumato.release.make import changes_of, judge_limits, population_of, refuse_broken, require_sense
 from sfumato.release.planning import FORMAT, Pipeline, Planning, alike
@@ -122,9 +123,9 @@ def _make(
     population = population_of(recipe.meet, population, recipe.base)
     _require_counts(table, recipe)
     seen = columns_seen(recipe.meet, table.schema, recipe.steps)
-    original = table.counted(seen, lambda rows: progress(0.0, f"counting, {rows:,} rows")).checked()
+    original, coarse = _counted(table, seen, recipe, population, progress)
     before = assess(original.drop(original.schema.direct), recipe.meet, population=population)
-    planning = Planning(table, original, recipe.steps)
+    planning = Planning(table, original, recipe.steps, coarse)
     pipeline, planned = planning.planned(Goal(recipe.meet, seed, progress, population))
     written = _written(table, original, pipeline, seed, progress, shuffle=shuffle, place=place)
     plans = written.plans
@@ -221,6 +222,25 @@ def columns_seen(models: Sequence[Model], schema: Schema, steps: Sequence[Step] 
     return list(dict.fromkeys(wanted))
 
 
+def _counted(
+    table: LazyTable, seen: Sequence[str], recipe: Recipe, population: Dataset | None, progress: Progress
+) -> tuple[Dataset, Coarse | None]:
+    """The combinations of the columns that are looked at; of a coarser table where they are too many."""
+
+    def tick(rows: int) -> None:
+        known = table.memo.get("records")
+        progress(*_told("counted", rows, known, "rows") if known else (0.0, f"counted {rows:,} rows"))
+
+    try:
+        return table.counted(seen, tick).checked(), None
+    except TooManyCombinations as refused:
+        if population is not None:  # its values are not those that stand for others
+            raise
+        counted, coarse = coarsely_counted(table, seen, recipe.steps, refused, progress)
+        table.memo["records"] = counted.records
+        return counted.checked(), coarse
+
+
 # Releasing the rows.
 
 
@@ -264,7 +284,7 @@ def _written(
     place: Workplace,
 ) -> Written:
     """Release all rows into a folder of parts that lives as long as the release does."""
-    watch = _watch(table, original, seed)
+    watch = _watch(table, original, pipeline, seed)
     job = Job(
         line=pipeline,
         schema=table.schema,
@@ -311,14 +331,14 @@ def _in_batches(table: LazyTable, job: Job, folder: Path, seed: Seed | None, pro
     )
 
 
-def _watch(table: LazyTable, original: Dataset, seed: Seed) -> Watch:
+def _watch(table: LazyTable, original: Dataset, pipeline: Pipeline, seed: Seed) -> Watch:
     """What is learnt of the rows while they are released."""
     key = int(seed.stream("sample of a large table").integers(2**63))
     texts = [n for n, a in table.schema.attributes.items() if not a.has(Role.DIRECT) and not a.free_text]
     digested = table.source.digest is not None and table.parts
-    return Watch(
-        SampledRows(SAMPLE, key), Texts(texts, key), None if digested else Fingerprint(original.columns, [key])
-    )
+    coarser = set[str]() if pipeline.coarse is None else set(pipeline.coarse.levels)
+    as_held = [name for name in original.columns if name not in coarser]
+    return Watch(SampledRows(SAMPLE, key), Texts(texts, key), None if digested else Fingerprint(as_held, [key]))
 
 
 def _require_unchanged(table: LazyTable, original: Dataset, watch: Watch) -> None:

@@ -27,6 +27,8 @@ from sfumato.io.indistinct import made_one
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from sfumato.release.coarse import Coarse
+
 FORMAT = "parquet"
 
 
@@ -36,7 +38,8 @@ class Pipeline:
 
     ``types`` are the types that columns have in the whole release: those of a few rows alone may look otherwise. ``gone`` are the
     columns that no step sees. ``repeats`` are the keys of rows that occur more than once, where something is drawn; such a
-    pipeline must be ``started`` anew for every pass over the rows, and counts equal rows from then on.
+    pipeline must be ``started`` anew for every pass over the rows, and counts equal rows from then on. ``coarse`` is what was
+    generalised before anything was counted.
     """
 
     gone: tuple[str, ...]
@@ -44,6 +47,7 @@ class Pipeline:
     types: dict[str, pl.DataType] = dataclasses.field(default_factory=dict)
     repeats: NDArray[np.uint64] | None = None
     numbering: Numbering | None = None
+    coarse: Coarse | None = None
 
     def started(self) -> Pipeline:
         """The same, for one pass over all rows."""
@@ -80,6 +84,7 @@ class Pipeline:
             if self.numbering is None:
                 raise InternalError("a pipeline that draws must be started before rows go through it")
             shared = self.numbering.marked(shared)
+        shared = shared if self.coarse is None else self.coarse.applied(shared)
         for step, decided, goal in self.stages:
             if not len(shared):
                 break
@@ -109,11 +114,13 @@ class Pipeline:
 class Planning:
     """Plans the steps of a recipe one after the other; ``counted`` is what is known of the table after those planned so far."""
 
-    def __init__(self, table: LazyTable, counted: Dataset, steps: Sequence[Step]) -> None:
+    def __init__(self, table: LazyTable, counted: Dataset, steps: Sequence[Step], coarse: Coarse | None = None) -> None:
         claimed = {name for step in steps for name in step.claims}
-        self.table, self.steps = table, steps
-        self.counted = counted.drop(counted.schema.direct)
-        self.line = Pipeline(tuple(set(table.schema.direct) - claimed))
+        self.table, self.coarse = table, coarse
+        self.steps = steps if coarse is None else coarse.begun(steps)
+        shared = counted.drop(counted.schema.direct)
+        self.counted = shared if coarse is None else coarse.bound(shared)
+        self.line = Pipeline(tuple(set(table.schema.direct) - claimed), coarse=coarse)
         self.stale = set[str]()
         self.known = True
 
@@ -135,6 +142,7 @@ class Planning:
         elif step.span is Span.CLASSES:
             self._count_again()
             plan = self._decided(step, goal)
+            plan = plan if self.coarse is None or goal.place else self.coarse.told(plan)
             self.line = self.line.then(step, plan, alone)
         else:
             facts = self._facts(step, alone)

@@ -40,6 +40,8 @@ if TYPE_CHECKING:
 NAMED = 8
 """Columns that a message spells out."""
 CLIMBING = {"datafly": "the number of values of the columns", "argus": "the unsafe combinations of the columns"}
+HIGHEST = 1 << 30
+"""A level that no hierarchy reaches."""
 LEAST = 1e-6
 """What a suppressed cell costs at least."""
 
@@ -79,6 +81,10 @@ class Recoding(Plan):
     def warnings(self) -> tuple[str, ...]:
         """That the lattice was too large to decide."""
         return warnings_of(self.notes)
+
+    def warning_of(self, what: str) -> Recoding:
+        """The same plan that warns of something more."""
+        return dataclasses.replace(self, notes={**self.notes, "warning": "; ".join([*self.warnings, what])})
 
     def scores(self) -> dict[str, float]:
         """The objective and what it came to."""
@@ -170,6 +176,15 @@ class GlobalRecoding(Step):
     def reads(self, schema: Schema) -> tuple[str, ...]:
         """The quasi-identifiers, and the label that the objective counts."""
         return schema.quasi if self.label is None else (*schema.quasi, self.label)
+
+    def begun_at(self, levels: Mapping[str, int]) -> GlobalRecoding | None:
+        """The same step with these levels as lower bounds; None where one is above what ``levels`` allows, or only ends are."""
+        bounds = dict.fromkeys(levels, (0, HIGHEST))
+        bounds |= {c: (0, b) if isinstance(b, int) else b for c, b in self.levels.items()}
+        if self.suppress == "attribute" or any(level > bounds[c][1] for c, level in levels.items()):
+            return None
+        raised = {c: (max(level, bounds[c][0]), bounds[c][1]) for c, level in levels.items()}
+        return dataclasses.replace(self, levels={**self.levels, **raised})
 
     def plan(self, dataset: Dataset, goal: Goal) -> Recoding | RecodedCells:
         """Search the lattice for the best levels."""

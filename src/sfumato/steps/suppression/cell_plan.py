@@ -388,6 +388,10 @@ class RecodedCells(Plan):
         """What the search for the levels warns of."""
         return self.recoding.warnings
 
+    def warning_of(self, what: str) -> RecodedCells:
+        """The same plan that warns of something more."""
+        return dataclasses.replace(self, recoding=self.recoding.warning_of(what))
+
     def describe(self) -> dict[str, Any]:
         """Both plans as plain data: no data values."""
         return {

@@ -1,0 +1,137 @@
+"""Combinations that are too many to hold: the table is generalised on its engine first, and the release says so."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+
+import sfumato as sf
+from sfumato.engines import table as engine_table
+from sfumato.errors import SchemaError
+
+ENGINES = ["polars", "duckdb"]
+
+
+def people(rows: int = 4000, missing: bool = True) -> pl.DataFrame:
+    """Invented people with many ages, places and days."""
+    rng = np.random.default_rng(4)
+    zips = [f"{10000 + 37 * i:05d}" for i in rng.integers(0, 300, rows)]
+    return pl.DataFrame(
+        {
+            "age": rng.integers(0, 100, rows),
+            "zip": [None if missing and i % 97 == 0 else z for i, z in enumerate(zips)],
+            "sex": ["f" if i % 2 else "m" for i in range(rows)],
+            "illness": [f"I{i}" for i in rng.integers(0, 6, rows)],
+        }
+    )
+
+
+def described(data: Any) -> Any:
+    roles = data.with_roles(quasi=["age", "zip", "sex"], sensitive=["illness"])
+    return roles.with_hierarchies(age=sf.intervals(5, 10, 50), zip=sf.mask_right(5), sex=sf.suppress())
+
+
+def held(engine: str, folder: Path, frame: pl.DataFrame) -> Any:
+    pytest.importorskip(engine)
+    folder.mkdir(exist_ok=True)
+    frame.write_parquet(folder / "a.parquet")
+    return described(sf.read(folder, engine=engine))
+
+
+def rows_of(frame: pl.DataFrame) -> pl.DataFrame:
+    return frame.select(sorted(frame.columns)).sort(sorted(frame.columns))
+
+
+def plan_of(release: Any) -> dict[str, Any]:
+    found: dict[str, Any] = release.plans[0][1].describe()
+    return found
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize("objective", ["loss", "entropy"])
+def test_what_is_found_above_the_levels_is_what_memory_finds_there(
+    engine: str, objective: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    meet, step = [sf.KAnonymity(4)], {"budget": 0.05, "objective": objective}
+    whole = sf.anonymize(described(sf.read(people())), meet, [sf.GlobalRecoding(**step)], seed=2, format="parquet")
+    monkeypatch.setattr(engine_table, "MOST_COMBINATIONS", 1500)
+    made = sf.anonymize(held(engine, tmp_path / "in", people()), meet, [sf.GlobalRecoding(**step)], seed=2)
+    assert all(verdict.holds for verdict in made.verdicts)
+    assert any("too many to hold" in warning for warning in made.warnings)
+    assert "not lower" in plan_of(made)["warning"]
+    found = {name: at["level"] for name, at in plan_of(made)["levels"].items()}
+    assert found == {name: at["level"] for name, at in plan_of(whole)["levels"].items()}
+    native = made.data.collect() if engine == "polars" else made.data.pl()
+    assert rows_of(native).equals(rows_of(whole.data))
+    assert made.suppressed == whole.suppressed
+    if objective == "loss":  # other objectives count what was lost below the levels, too
+        assert made.scores == pytest.approx(whole.scores)
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_levels_begin_where_counting_did(engine: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(engine_table, "MOST_COMBINATIONS", 320)
+    made = sf.anonymize(held(engine, tmp_path / "in", people()), [sf.KAnonymity(2)], [sf.GlobalRecoding(budget=0.9)])
+    levels = {name: at["level"] for name, at in plan_of(made)["levels"].items()}
+    bounded = sf.GlobalRecoding(budget=0.9, levels={n: (level, level) for n, level in levels.items()})
+    eager = sf.anonymize(described(sf.read(people())), [sf.KAnonymity(2)], [bounded], format="parquet")
+    native = made.data.collect() if engine == "polars" else made.data.pl()
+    assert rows_of(native).equals(rows_of(eager.data))
+    assert levels["zip"] > 0
+
+
+def test_values_are_generalised_as_they_are_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    frame = people(missing=False).with_columns(pl.col("zip").replace({"10000": "-9", "10037": " 10074"}))
+    monkeypatch.setattr(engine_table, "MOST_COMBINATIONS", 1500)
+    options: dict[str, Any] = {"missing_values": ["-9"], "blanks": "strip"}
+    frame.write_parquet(tmp_path / "a.parquet")
+    lazy = sf.anonymize(
+        described(sf.read(tmp_path, engine="polars", **options)), [sf.KAnonymity(4)], [sf.GlobalRecoding(budget=0.05)]
+    )
+    bounded = sf.GlobalRecoding(
+        budget=0.05, levels={n: (at["level"],) * 2 for n, at in plan_of(lazy)["levels"].items()}
+    )
+    eager = sf.anonymize(described(sf.read(frame, **options)), [sf.KAnonymity(4)], [bounded], format="parquet")
+    assert rows_of(lazy.data.collect()).equals(rows_of(eager.data))
+
+
+@pytest.mark.parametrize(
+    "steps",
+    [
+        [sf.Mondrian()],
+        [sf.GlobalRecoding(levels={"age": 0, "zip": 0})],
+        [sf.GlobalRecoding(suppress="attribute")],
+        [sf.Mondrian(), sf.GlobalRecoding()],
+    ],
+)
+def test_what_cannot_begin_at_levels_is_refused(
+    steps: list[Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(engine_table, "MOST_COMBINATIONS", 1500)
+    with pytest.raises(SchemaError, match="combinations of values"):
+        sf.anonymize(held("polars", tmp_path / "in", people()), [sf.KAnonymity(2)], steps)
+
+
+def test_too_many_even_at_the_highest_levels_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(engine_table, "MOST_COMBINATIONS", 3)
+    with pytest.raises(SchemaError, match="combinations of values"):
+        sf.anonymize(held("polars", tmp_path / "in", people()), [sf.KAnonymity(2)], [sf.GlobalRecoding()])
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_a_lazy_frame_is_generalised_too(engine: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip(engine)
+    monkeypatch.setattr(engine_table, "MOST_COMBINATIONS", 1500)
+    frame = people()
+    if engine == "duckdb":
+        import duckdb
+
+        lazy: Any = duckdb.connect().from_arrow(frame.to_arrow())
+    else:
+        lazy = frame.lazy()
+    made = sf.anonymize(described(sf.read(lazy)), [sf.KAnonymity(4)], [sf.GlobalRecoding(budget=0.05)])
+    assert any("too many to hold" in warning for warning in made.warnings)
