@@ -10,6 +10,7 @@ from pydantic import Field
 
 from sfumato.attacks.crowd import distinct
 from sfumato.core.attack import Attack, Finding, NothingToAttack
+from sfumato.core.encoding import positions_in
 from sfumato.core.hierarchy import bind
 from sfumato.core.parameters import parameters
 
@@ -145,7 +146,6 @@ class IntervalDisclosure(Attack):
 
 def _changed(pair: Pair, column: str) -> bool:
     """Whether any cell of a column differs from its original."""
-    reading = pair.reading(column)
-    code = {label: i for i, label in enumerate(reading.labels)}
-    same = np.array([code.get(v, -1) for v in reading.values], dtype=np.int64)
-    return bool((same[reading.original[pair.rows]] != reading.released).any())
+    reading, joint = pair.reading(column), pair.joint(column)
+    same = positions_in(reading.labels, reading.values)
+    return bool((same[joint.value] != joint.label).any())

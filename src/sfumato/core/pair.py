@@ -233,8 +233,9 @@ def read_codes(
     known = places[~np.isnan(places)]
     ends = (float(known.min()), float(known.max())) if known.size else (math.nan, math.nan)
     low, high = _ranges(attribute, after, types[1], scale, (places, nodes, ends))
-    sets = [_members(label, nodes) if scale == "category" else () for label in after.labels]
-    span = _span(scale, attribute, ends, sum(v is not None for v in before.labels))
+    sets = [_members(label, nodes) for label in after.labels] if scale == "category" else []
+    sizes = np.array([len(held) for held in sets] or [0] * len(after.labels), dtype=np.int64)
+    span = _span(scale, attribute, ends, int((~missing_in(before.labels)).sum()))
     everything = np.array([label == TOP for label in after.labels], dtype=bool)
     return Reading(
         name,
@@ -244,10 +245,10 @@ def read_codes(
         after.labels,
         low,
         high,
-        np.concatenate([[0], np.cumsum([len(s) for s in sets])]).astype(np.int64),
-        np.array([code for s in sets for code in s], dtype=np.int64),
+        np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64),
+        np.array([code for held in sets for code in held], dtype=np.int64),
         everything,
-        _loss_of_labels(after.labels, losses, np.array([len(s) for s in sets], dtype=np.int64), (low, high), span),
+        _loss_of_labels(after.labels, losses, sizes, (low, high), span),
         before,
         after,
         span,
