@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections import Counter
 
 import numpy as np
@@ -390,3 +391,31 @@ def test_many_keys_are_grouped_in_order_of_appearance():
     _, index, inverse = np.unique(values, return_index=True, return_inverse=True)
     assert first.tolist() == sorted(index.tolist())
     assert first[ids].tolist() == index[inverse].tolist()
+
+
+@given(given_keys=st.lists(st.integers(0, 999), max_size=60))
+def test_keys_are_numbered_in_their_order(given_keys):
+    ranks, known = keys.ranked(np.array(given_keys, dtype=np.uint64).reshape(-1, 1), 1000)
+    assert known.tolist() == sorted(set(given_keys))
+    assert known[ranks].tolist() == given_keys
+
+
+def test_many_rows_are_grouped_as_few_are(monkeypatch):
+    packed = np.random.default_rng(3).integers(0, 1 << 18, (5000, 1)).astype(np.uint64)
+    slow = classes._in_order(packed, 1 << 18)
+    monkeypatch.setattr(keys, "FEW", 0)
+    fast = classes._in_order(packed, 1 << 18)
+    assert fast[0].dtype == slow[0].dtype
+    assert (fast[0] == slow[0]).all()
+    assert (fast[1] == slow[1]).all()
+
+
+@given(table=tables())
+def test_records_by_some_columns(table):
+    counted = count_classes(table.dataset())
+    for size in range(1, len(table.names) + 1):
+        for names in itertools.combinations(counted.columns, size):
+            found = counted.records_by(names)
+            grouped = np.bincount(counted.project(names), weights=counted.records)
+            assert found is not None
+            assert sorted(found[found > 0].tolist()) == sorted(grouped.tolist())

@@ -14,7 +14,16 @@ from hypothesis import strategies as st
 
 from sfumato.core import encoding
 from sfumato.core.dataset import Dataset
-from sfumato.core.encoding import DIRECT_RANGE, encode, encode_column, joint_label, label, missing_in, positions_in
+from sfumato.core.encoding import (
+    DIRECT_RANGE,
+    encode,
+    encode_column,
+    joint_label,
+    label,
+    missing_in,
+    positions_in,
+    relabelled,
+)
 from sfumato.errors import SchemaError
 
 NAN = float("nan")
@@ -168,3 +177,28 @@ def test_labels_are_found_among_others(labels, wanted):
     assert positions_in(tuple(labels), tuple(wanted)).tolist() == [places.get(name, -1) for name in wanted]
     assert positions_in(tuple(labels), tuple(labels)).tolist() == list(range(len(labels)))
     assert missing_in(tuple(labels)).tolist() == [name is None for name in labels]
+
+
+@given(
+    cells=st.lists(st.one_of(st.none(), st.sampled_from("abcd")), max_size=20),
+    other=st.lists(st.one_of(st.none(), st.sampled_from("abcd")), max_size=20),
+    data=st.data(),
+)
+def test_codes_say_what_the_cells_say(cells, other, data):
+    column = pl.Series("x", cells, dtype=pl.String)
+    encoded = encode(column)
+    assert encoded.categories("x").cast(pl.String).to_list() == cells
+    assert encoded.holds(column)
+    assert encoded.holds(pl.Series("x", other, dtype=pl.String)) == (cells == other)
+    rows = data.draw(st.lists(st.integers(0, len(cells) - 1), max_size=20)) if cells else []
+    taken = encoded.taken(np.array(rows, dtype=np.int64))
+    assert taken.text("x").to_list() == [cells[row] for row in rows]
+    assert taken.labels == encode(column.gather(rows)).labels
+
+
+@pytest.mark.parametrize("count", [1, 255, 256, 257, 65536, 65537])
+def test_categories_of_any_number(count):
+    codes, labels = np.arange(count)[::-1], sorted(map(str, range(count)))
+    encoded = relabelled(codes, labels)
+    assert encoded.categories("x").cast(pl.String).to_list() == labels[::-1]
+    assert encoded.text("x").to_list() == labels[::-1]

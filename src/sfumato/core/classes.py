@@ -82,6 +82,10 @@ DENSE = 1 << 16
 """So many different keys, or as many as there are rows, are looked up in a table instead of hashed."""
 
 
+MOST_BITS = 64
+"""So many different keys for every row are looked up in a table of bits."""
+
+
 def _dense(span: int, rows: int) -> bool:
     return span <= max(DENSE, rows)
 
@@ -99,6 +103,9 @@ def _in_order(keys: NDArray[np.uint64], span: int) -> tuple[NDArray[Any], NDArra
         rank = np.empty(span, dtype=np.min_scalar_type(max(1, len(known)) - 1))
         rank[known] = np.arange(len(known))
         return rank[flat], known.astype(np.uint64).reshape(-1, 1)
+    if keys.shape[1] == 1 and len(keys) > kernels.keys.FEW and span <= MOST_BITS * len(keys):
+        ranks, distinct = kernels.keys.ranked(keys, span)
+        return ranks.astype(np.min_scalar_type(max(1, len(distinct)) - 1), copy=False), distinct.reshape(-1, 1)
     ids, first = kernels.keys.group(keys)
     order = np.lexsort(keys[first].T) if len(first) else np.empty(0, np.int64)
     rank = np.empty(len(first), dtype=np.min_scalar_type(max(1, len(first)) - 1))
@@ -249,6 +256,20 @@ class ClassTable:
         np.bitwise_or.at(seen, self.layout.words[chosen], ((np.uint64(1) << widths) - np.uint64(1)) << shifts)
         ids, _ = kernels.keys.group(self.keys & seen)
         return ids
+
+    def records_by(self, columns: Sequence[str]) -> NDArray[np.int64] | None:
+        """Records per combination of the codes of some columns, 0 for those that no class has; None where there are too many.
+
+        In a table of all combinations: quicker than grouping where they are few.
+        """
+        places = [self.columns.index(name) for name in columns]
+        width = int(self.layout.widths[places].sum())
+        if width >= WORD - 1 or not _dense(1 << width, len(self)):
+            return None
+        codes = np.zeros(len(self), dtype=np.int64)
+        for name, bits in zip(columns, self.layout.widths[places].tolist(), strict=True):
+            codes = codes << bits | self.codes(name)
+        return np.bincount(codes, weights=self.records, minlength=1 << width).astype(np.int64)
 
     def take(self, keep: NDArray[np.bool_]) -> ClassTable:
         """Some of the classes."""

@@ -56,9 +56,23 @@ class Encoded:
         """The labels of all rows as a column of text."""
         return pl.Series(name, self.labels, dtype=pl.String).gather(self.narrow.astype(np.uint32))
 
+    def holds(self, column: pl.Series) -> bool:
+        """Whether a column of text holds the labels of all rows; looked at part by part, not beside a copy of it all.
+
+        >>> Encoded(np.array([1, 0]), ("a", None), np.array([1, 1])).holds(pl.Series([None, "a"]))
+        True
+        """
+        labels, count = pl.Series(column.name, self.labels, dtype=pl.String), len(self.narrow)
+        parts = ((start, self.narrow[start : start + AT_ONCE].astype(np.uint32)) for start in range(0, count, AT_ONCE))
+        same = (labels.gather(part).equals(column.slice(start, len(part)), null_equal=True) for start, part in parts)
+        return len(column) == count and all(same)
+
     def categories(self, name: str) -> pl.Series:
         """The labels of all rows as a column of categories: a code a row, and each label once."""
         dtype = pl.Enum([label for label in self.labels if label is not None])
+        if None not in self.labels:  # the codes are those of the categories
+            width = pl.Series([], dtype=dtype).to_physical().dtype
+            return pl.Series(name, self.narrow).cast(width).cat.to(dtype)
         return pl.Series(name, self.labels, dtype=dtype).gather(self.narrow.astype(np.uint32))
 
 
@@ -79,6 +93,8 @@ def relabelled(codes: NDArray[Any], labels: Sequence[str | None]) -> Encoded:
     moved = np.zeros(len(labels), dtype=np.min_scalar_type(max(1, len(final)) - 1))
     moved[used] = [place[name] for name in names]
     counts = np.bincount(moved[used], weights=amounts[used], minlength=len(final)).astype(np.int64)
+    if final == tuple(labels):  # every code stays as it is
+        return Encoded(codes.astype(moved.dtype, copy=False), final, counts)
     return Encoded(moved[codes] if len(labels) else moved, final, counts)
 
 
@@ -331,13 +347,11 @@ def tallied(codes: NDArray[Any], groups: int, copies: NDArray[np.int64] | None) 
     >>> tallied(np.array([0, 1, 0]), 2, np.array([5, 1, 2])).tolist()
     [7, 1]
     """
-    if copies is None and (groups > AT_ONCE or codes.dtype == np.int64):
-        return np.bincount(codes, minlength=groups)
-    if copies is None:  # part by part: numpy widens the codes it counts
-        counts = np.zeros(groups, dtype=np.int64)
-        for start in range(0, len(codes), AT_ONCE):
-            counts += np.bincount(codes[start : start + AT_ONCE], minlength=groups)
+    if copies is None and len(codes) > kernels.keys.FEW and codes.dtype.kind == "u":  # numpy widens the codes it counts
+        counts: NDArray[np.int64] = kernels.keys.count_codes(codes, groups)
         return counts
+    if copies is None:
+        return np.bincount(codes, minlength=groups)
     return np.bincount(codes, weights=copies, minlength=groups).astype(np.int64)  # exact up to 2⁵³ records
 
 

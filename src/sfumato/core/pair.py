@@ -192,7 +192,9 @@ class Joint:
     def of(cls, before: Encoded, after: Encoded, rows: NDArray[np.int64]) -> Joint:
         """The pairs of a column; released row *i* came from the original row ``rows[i]``."""
         width, size = max(1, len(after.labels)), len(before.labels) * max(1, len(after.labels))
-        codes = before.narrow[rows].astype(np.min_scalar_type(size)) * width + after.narrow
+        codes = before.narrow[rows].astype(np.min_scalar_type(size), copy=False)
+        codes *= codes.dtype.type(width)
+        codes += after.narrow.astype(codes.dtype, copy=False)
         if size > DENSE:
             used, which, count = np.unique(codes, return_inverse=True, return_counts=True)
             return cls(*_parted(used, width), count, which)

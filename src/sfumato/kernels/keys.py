@@ -114,6 +114,50 @@ def _group_word(keys):
     return ids, _resized(first, count)
 
 
+def ranked(keys: Keys, span: int) -> tuple[NDArray[np.uint32], Keys]:
+    """Number keys of one word, all below ``span``, in their order: the number of every row, and the distinct keys.
+
+    A bit for every possible key and, for every 64 of them, how many keys are below: nothing is hashed, nothing sorted.
+    """
+    return _ranked(np.ascontiguousarray(keys).reshape(-1), span)  # type: ignore[no-any-return]
+
+
+@njit(cache=True, nogil=True, inline="always")
+def _ones(word):
+    """How many bits of a word are set."""
+    word = word - ((word >> np.uint64(1)) & np.uint64(0x5555555555555555))
+    word = (word & np.uint64(0x3333333333333333)) + ((word >> np.uint64(2)) & np.uint64(0x3333333333333333))
+    word = (word + (word >> np.uint64(4))) & np.uint64(0x0F0F0F0F0F0F0F0F)
+    return (word * np.uint64(0x0101010101010101)) >> np.uint64(56)
+
+
+@njit(cache=True, nogil=True)
+def _ranked(keys, span):
+    one, low = np.uint64(1), np.uint64(63)
+    bits = np.zeros((span + 63) // 64, np.uint64)
+    for i in range(keys.size):
+        bits[keys[i] >> np.uint64(6)] |= one << (keys[i] & low)
+    below = np.empty(bits.size, np.uint32)
+    count = np.uint64(0)
+    for w in range(bits.size):
+        below[w] = count
+        count += _ones(bits[w])
+    known = np.empty(count, np.uint64)
+    place = 0
+    for w in range(bits.size):
+        word = bits[w]
+        while word != 0:
+            last = word & (~word + one)
+            known[place] = np.uint64(w) * np.uint64(64) + _ones(last - one)
+            place += 1
+            word ^= last
+    ranks = np.empty(keys.size, np.uint32)
+    for i in range(keys.size):
+        w = keys[i] >> np.uint64(6)
+        ranks[i] = below[w] + np.uint32(_ones(bits[w] & ((one << (keys[i] & low)) - one)))
+    return ranks, known
+
+
 @njit(cache=True, nogil=True)
 def _resized(values, size):
     """The values in a longer or shorter array; a loop of its own, since numpy's functions take long to compile."""
@@ -210,6 +254,15 @@ def add_up(values, ids, groups):
     for i in range(ids.size):
         sums[ids[i]] += values[i]
     return sums
+
+
+@njit(cache=True, nogil=True)
+def count_codes(codes, groups):
+    """How often each code occurs; all are below ``groups``."""
+    counts = np.zeros(groups, np.int64)
+    for i in range(codes.size):
+        counts[codes[i]] += 1
+    return counts
 
 
 @njit(cache=True, nogil=True)

@@ -56,7 +56,7 @@ def as_written(release: Release, file: Path, form: Form) -> Release:
     where that makes values one, the promises must hold for such a reader too.
     """
     frame = _read_back(release, file, form)
-    others = [name for name in frame.columns if not _same(release.dataset.column(name), frame[name])]
+    others = [name for name in frame.columns if not _came_back(release.dataset, frame[name])]
     if others:
         release = _judged(release, frame, f"{form.format} does not tell all values of {listed(others)} apart")
     numbers = guessed(frame) if form.format == "csv" else {}
@@ -92,6 +92,13 @@ def _judged(release: Release, frame: pl.DataFrame, reason: str) -> Release:
         raise ReleaseRefused(
             f"{reason}: {error}; make the release for the format it is written in (format=, --format), or write another"
         ) from None
+
+
+def _came_back(released: Dataset, column: pl.Series) -> bool:
+    """Whether a column that was read holds what was released in it."""
+    if column.name in released.coded and column.dtype == pl.String:
+        return released.encoded(column.name).holds(column)
+    return _same(released.column(column.name), column)
 
 
 def _same(one: pl.Series, other: pl.Series) -> bool:

@@ -96,6 +96,9 @@ def unique_records(classes: ClassTable, columns: Sequence[str]) -> int:
     """
     if not len(classes):
         return 0
+    few = classes.records_by(columns) if classes.person is None else None
+    if few is not None:
+        return int((few == 1).sum())
     ids = classes.project(columns)
     records, sizes = _projected(classes, ids)
     return int(records[sizes == 1].sum())

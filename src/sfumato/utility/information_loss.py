@@ -354,7 +354,8 @@ class Ambiguity(ColumnUtility):
             every = log_leaves(pair, name)
             most += every
             logs = np.full(1, every) if cells is None else np.log(cells.leaves)
-            records += every if cells is None else logs[cells.which]
+            varied = cells is not None and len(logs) > 0 and bool((logs != logs[0]).any())
+            records += logs[cells.which] if cells is not None and varied else logs.max(initial=0.0)
             mean = share_lost(
                 pair,
                 len(pair.rows) * math.exp(every) if cells is None else cells.total(cells.leaves),
