@@ -499,6 +499,8 @@ def test_the_commands_take_tables_of_databases(
     assert sfumato("check", uri, "--table", "released", *said) == 0
     assert sfumato("check", uri, "--table", "visits", *said) == 1
     assert sfumato("assess", uri, "--table", "visits", *said) == 0
+    assert sfumato("verify", str(out / "share"), "--original", uri, "--table", "visits") == 0
+    assert sfumato("verify", str(out / "share"), "--original", uri, "--table", "released") == 1
     again = ("run", uri, "--table", "visits", *said, "-o", str(tmp_path / "two"), "--into", uri, "--into-table")
     assert sfumato(*again, "released") == 2
     assert sfumato(*again, "visits", "--force") == 2
