@@ -57,3 +57,12 @@ def test_an_engine_releases_what_memory_releases(engine: str, name: str, tmp_pat
     assert lazy.after.to_dict()["class_sizes"] == eager.after.to_dict()["class_sizes"]
     native = lazy.data.collect() if engine == "polars" else lazy.data.pl()
     assert rows_of(native).equals(rows_of(eager.data))
+
+
+def test_values_that_a_collation_takes_for_one_are_counted_apart() -> None:
+    duckdb = pytest.importorskip("duckdb")
+    connection = duckdb.connect()
+    connection.execute("CREATE TABLE t (name VARCHAR COLLATE NOCASE, n INTEGER)")
+    connection.execute("INSERT INTO t VALUES ('x', 1), ('X', 1)")
+    people = sf.read(connection.table("t")).with_roles(quasi=["name"], plain=["n"])
+    assert sf.assess(people).smallest_class == 1

@@ -36,11 +36,21 @@ def rows_of(frame: nw.LazyFrame[Any]) -> int:
 def counted(frame: nw.LazyFrame[Any], columns: Sequence[str], most: int, tick: Tick) -> pl.DataFrame | None:
     """Distinct combinations of some columns and, last, how many rows have each; None: there are more than ``most``."""
     name = spare(columns)
-    grouped = frame.group_by(*columns).agg(nw.len().cast(nw.Int64).alias(name)).head(most + 1)
     with guarded():
+        plain = _without_collations(frame, columns)
+        grouped = plain.group_by(*columns).agg(nw.len().cast(nw.Int64).alias(name)).head(most + 1)
         found = pl.DataFrame(grouped.to_native().to_arrow_table())
     tick(int(found[name].sum()))
     return None if found.height > most else found
+
+
+def _without_collations(frame: nw.LazyFrame[Any], columns: Sequence[str]) -> nw.LazyFrame[Any]:
+    """Some columns, text by its bytes: a collation such as NOCASE would count two values as one, and k as more than it is."""
+    schema = frame.collect_schema()
+    quoted = {column: '"' + column.replace('"', '""') + '"' for column in columns}
+    parts = [f"decode(encode({q})) AS {q}" if schema[c] == nw.String else q for c, q in quoted.items()]
+    made: nw.LazyFrame[Any] = nw.from_native(frame.to_native().project(", ".join(parts))).lazy()
+    return made
 
 
 def batches(frame: nw.LazyFrame[Any], columns: Sequence[str], tick: Tick) -> Iterator[pl.DataFrame]:
