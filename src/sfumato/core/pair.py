@@ -427,7 +427,8 @@ def _loss_of_labels(
     """
     found = np.zeros(len(labels))
     if span > 0:
-        found = np.where(members > 0, np.minimum(1.0, (members - 1.0) / span), 0.0)
+        with np.errstate(over="ignore"):  # a span near zero: the quotient is infinite, and 1 the most it counts
+            found = np.where(members > 0, np.minimum(1.0, (members - 1.0) / span), 0.0)
         found = np.where(np.isnan(ends[0]), found, np.minimum(1.0, (ends[1] - ends[0]) / span))
     for code, label in enumerate(labels):
         if label in known:
