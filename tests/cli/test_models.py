@@ -132,13 +132,13 @@ def test_questions_keep_names_with_commas_and_equals_signs():
 def test_ten_models_cost_one_group_by(monkeypatch):
     """Rows are packed and grouped once, and a column is counted once, however many models look."""
     from sfumato.core import classes
-    from sfumato.kernels import keys
 
     people = examples.hospital(rows=500)
-    grouped, packed = [], []
-    group, pack_rows = keys.group, classes.pack_rows
-    monkeypatch.setattr(keys, "group", lambda table: grouped.append(len(table)) or group(table))
+    grouped, packed, counted = [], [], []
+    in_order, pack_rows, count_values = classes._in_order, classes.pack_rows, classes.count_values
+    monkeypatch.setattr(classes, "_in_order", lambda keys, span: grouped.append(len(keys)) or in_order(keys, span))
     monkeypatch.setattr(classes, "pack_rows", lambda *given: packed.append(1) or pack_rows(*given))
+    monkeypatch.setattr(classes, "count_values", lambda *given: counted.append(given[1]) or count_values(*given))
     ten = [
         "k_anonymity", "l_diversity:diagnosis", "l_diversity:diagnosis,kind=entropy", "p_sensitive:diagnosis",
         "l_diversity:diagnosis,kind=recursive,c=3", "alpha_k_anonymity:diagnosis", "t_closeness:diagnosis",
@@ -146,7 +146,7 @@ def test_ten_models_cost_one_group_by(monkeypatch):
     ]  # fmt: skip
     found = sf.judge(people, ten)
     assert len(found) == 10 and len(packed) == 1
-    assert grouped.count(len(people)) == 2  # the rows by their quasi-identifiers; diagnoses within the classes
+    assert grouped.count(len(people)) == 2 and counted == ["diagnosis"]  # the rows; diagnoses within their classes
 
 
 # --- listing and explaining ---

@@ -165,9 +165,8 @@ def test_bounds_are_those_of_the_definition(key, size, k, others):
     released = audit.ReleasedClasses.of(scene)
     place = next(p for p in range(len(released.rows)) if 0 in released.rows[p])
     limits = audit._limits(scene, released, k, "release")
-    finer = released.finer(place) if size > k else ()
     columns = [(c, limits[place, c]) for c in range(2) if (place, c) in limits]
-    found = audit.bounds_of(released, place, columns, finer, True, 10.0)
+    found = audit.bounds_of(released, place, columns, released.finer(place), k, size, 10.0)
     if wanted is None:
         assert any(bound is None for bound in found.values())
         return
@@ -180,11 +179,40 @@ def test_bounds_are_those_of_the_definition(key, size, k, others):
             assert (bound.least[0][i], bound.most[0][i]) == wanted[c][child]
 
 
+@pytest.mark.parametrize(
+    ("others", "wanted"),
+    [
+        ([], {"Kiel": (0, 1), "Bremen": (0, 1), "Jever": (0, 1)}),
+        (["Kiel"], {"Kiel": (0, 1), "Bremen": (0, 1), "Jever": (0, 1)}),
+        (["Kiel", "Bremen"], {"Kiel": (0, 1), "Bremen": (0, 1), "Jever": (1, 1)}),
+        (["Kiel", "Bremen", "Jever"], None),
+    ],
+)
+def test_of_k_records_one_has_no_finer_class_to_join(others, wanted):
+    """In a class of just k records nobody may leave alone, but all would have left together."""
+    ladder = {town: (town, "north", TOP) for town in ("Bremen", "Jever", "Kiel")}
+    crowd = Counter({(other,): 2 for other in others})
+    bounds = oracle.occupancy_bounds(("north",), 2, 2, [ladder], crowd)
+    assert bounds == (None if wanted is None else (wanted,))
+    rows, keys = [("Kiel",), ("Jever",)], [("north",)] * 2
+    for other in others:
+        rows, keys = rows + [(other,)] * 2, keys + [(other,)] * 2
+    left = [(town,) for town in [*ladder, "Ulm", "Passau"]]
+    scene = scene_of(rows + left, keys + left, 2, {"town": THREE})
+    released = audit.ReleasedClasses.of(_released_only(scene, len(rows)))
+    place = next(p for p in range(len(released.rows)) if 0 in released.rows[p])
+    found = audit.bounds_of(released, place, [(0, 1)], released.finer(place), 2, 12, 10.0)[0]
+    told = found and dict(zip(sorted(ladder), zip(found.least[0], found.most[0], strict=True), strict=True))
+    assert told == wanted
+
+
 def _with_all_values(rows, keys, k):
     """A release of these rows only, of an original in which every value occurs."""
-    scene = scene_of(rows + DOMAIN, keys + DOMAIN, k)
-    pair = scene.pair
-    kept = np.arange(len(rows))
+    return _released_only(scene_of(rows + DOMAIN, keys + DOMAIN, k), len(rows))
+
+
+def _released_only(scene, rows):
+    pair, kept = scene.pair, np.arange(rows)
     released = dataclasses.replace(pair.released.take(kept), origin=kept)
     return dataclasses.replace(scene, pair=Pair(pair.original, released, kept))
 

@@ -294,9 +294,9 @@ def audit_release(scene: Scene, k: int, assumed: str, most: int) -> Audit:
         if not scene.left:
             break
         wanted = [(c, limits[place, c]) for c in range(len(released.columns)) if (place, c) in limits]
-        finer = released.finer(place) if assumed == "release" and len(released.rows[place]) > k else ()
-        together = len(released.rows[place]) <= most
-        found.append(_judged(released, place, bounds_of(released, place, wanted, finer, together, scene.left)))
+        finer = released.finer(place) if assumed == "release" else ()
+        bounds = bounds_of(released, place, wanted, finer, k, most, scene.left)
+        found.append(_judged(released, place, bounds))
         scene.progress(len(found) / len(open_classes), "auditing classes")
     return Audit(tuple(c.name for c in released.columns), tuple(found), len(open_classes) - len(found))
 
@@ -327,24 +327,54 @@ def bounds_of(
     place: int,
     wanted: Sequence[tuple[int, int]],
     finer: Sequence[int] | NDArray[np.int64],
-    together: bool,
+    k: int,
+    most_together: int,
     seconds: float,
 ) -> dict[int, PartBounds | None]:
     """Per column of a class the bounds of its parts (as a table of one column), or None where nothing fits."""
     size = len(released.rows[place])
     boxes = [box for other in finer if (box := _box(released, place, int(other)))]
+    if size == k:
+        return _bounds_where_all_would_leave(released, place, wanted, boxes)
     linked = sorted({c for box in boxes if len(box) > 1 for c in box})
     found: dict[int, PartBounds | None] = {}
     for c, most in wanted:
         taken = [box[c] for box in boxes if list(box) == [c]]
         free = [i for i, part in enumerate(released.parts(place, c)) if not _covered(part, taken)]
         found[c] = _spread(column_bounds(size, len(free), most), free, len(released.parts(place, c)))
-    allowed = _allowed(released, place, linked, boxes) if together and linked else None
+    allowed = _allowed(released, place, linked, boxes) if size <= most_together and linked else None
     if allowed is not None:
         counts = [len(released.parts(place, c)) for c in linked]
         with contextlib.suppress(MissingExtra):  # then what single columns say has to do
             joint = joint_bounds(size, counts, dict(wanted)[linked[0]], allowed, seconds)
             found |= {c: _tighter(found[c], joint, i) for i, c in enumerate(linked)}
+    return found
+
+
+def _bounds_where_all_would_leave(
+    released: ReleasedClasses,
+    place: int,
+    wanted: Sequence[tuple[int, int]],
+    boxes: Sequence[dict[int, NDArray[np.bool_]]],
+) -> dict[int, PartBounds | None]:
+    """Bounds of a class of just k records: none may leave alone, but all would have, had each a finer class to join.
+
+    So one record, at least, lies in no box. As the others lie anywhere, that tells of a column only where the one can be in
+    but one of its parts.
+    """
+    linked = sorted({c for box in boxes for c in box})
+    allowed = _allowed(released, place, linked, boxes)
+    if allowed == []:
+        return dict.fromkeys([c for c, _ in wanted])
+    found: dict[int, PartBounds | None] = {}
+    for c, most in wanted:
+        parts = len(released.parts(place, c))
+        open_parts = {combination[linked.index(c)] for combination in allowed or () if c in linked}
+        bounds = _spread(column_bounds(len(released.rows[place]), parts, most), range(parts), parts)
+        if bounds is not None and len(open_parts) == 1:
+            least = tuple(max(n, int(i in open_parts)) for i, n in enumerate(bounds.least[0]))
+            bounds = dataclasses.replace(bounds, least=(least,))
+        found[c] = bounds
     return found
 
 
@@ -455,7 +485,8 @@ class Downcoding(Attack):
     of however many columns and steps, contains one that tells one child of one column. Where a finer class was
     released too and :math:`m > k`, no record of *E* may lie below it, or it would have joined; that forbids
     combinations of children of several columns, which are then solved together: by enumeration, beyond that by CP-SAT
-    (extra ``solvers``). The attack succeeds on a column of a class where :math:`(n_1 \ldots n_b)` is the only
+    (extra ``solvers``). Where :math:`m = k`, they would have joined finer classes only all at once, so one at least
+    lies below none. The attack succeeds on a column of a class where :math:`(n_1 \ldots n_b)` is the only
     solution: then all *m* cells are known one step finer, up to the order of the records of the class, which nobody
     but its members can tell apart. Six records under a node with three children and k = 3 lie two and two and two.
 

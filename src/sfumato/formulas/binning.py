@@ -220,7 +220,7 @@ def weighted_quantile(values: NDArray[np.float64], counts: NDArray[np.int64], sh
     """The quantile of numbers that occur so often each: what numpy says of the numbers one by one, to the last bit.
 
     >>> weighted_quantile(np.array([5.0, 1.0]), np.array([1, 3]), 0.9), float(np.quantile([1, 1, 1, 5], 0.9))
-    (3.8000000000000003, 3.8000000000000003)
+    (3.8000000000000007, 3.8000000000000007)
     """
     order = np.argsort(values)
     upto = np.cumsum(counts[order])

@@ -153,7 +153,7 @@ def _quantiles_of_copies(
     """Quantiles of values that are each there so many times, neighbouring ones interpolated.
 
     >>> _quantiles_of_copies(np.array([4.0, 1.0]), np.array([1, 3]), [0.5, 0.9])
-    [1.0, 3.0999999999999996]
+    [1.0, 3.1000000000000005]
     """
     order = np.argsort(values, kind="stable")
     line, upto = values[order], np.cumsum(copies[order])
