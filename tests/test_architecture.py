@@ -43,6 +43,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     | {"engines", "registry", "recipe_files", "assessment", "intruders", "evaluation", "report", "io"},
     "comparison": GROUND | {"recipe_files", "registry", "release", "intruders", "evaluation", "report"},
     "policy": GROUND | {"registry", "recipe_files", "release"},
+    "parties": GROUND | {"kernels", "dp", "registry", "release"},
     "verbs": GROUND
     | {
         "recipe_files",
@@ -70,13 +71,13 @@ MAY_IMPORT: dict[str, set[str]] = {
         "release",
         "report",
     }
-    | {"examples", "dp", "vault", "comparison", "engines"},
+    | {"examples", "dp", "vault", "comparison", "engines", "parties"},
     "__main__": {"cli"},
     # the public names
     "__init__": GROUND
     | FAMILIES
     | {"verbs", "policy", "recipe_files", "profiling", "assessment", "evaluation", "release", "examples", "vault"}
-    | {"comparison", "intruders"},
+    | {"comparison", "intruders", "parties"},
 }
 # What every room may take from the package itself.
 COMMON_NAMES = {"__version__"}

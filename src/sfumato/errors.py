@@ -12,6 +12,7 @@
     ├── ReleaseRefused     1  the output was judged and a promise or limit does not hold
     ├── Unsatisfiable      4  nothing reachable satisfies the recipe (``.closest`` is the nearest miss)
     ├── UnreadableInput    5  a file is not what it says it is
+    ├── PartyError         6  another party is missing, left, or says what does not fit (its kinds say which)
     └── InternalError      3  our bug
 
 A message says who, the rule, what was given and what to do next. It never holds a data value of a
@@ -108,6 +109,55 @@ class UnreadableInput(SfumatoError):
     """A file cannot be read as what it says it is."""
 
     exit_code: ClassVar[int] = 5
+
+
+class PartyError(SfumatoError):
+    """A computation of several parties cannot go on because of another one; there is no partial result."""
+
+    exit_code: ClassVar[int] = 6
+
+    def __init__(self, message: str, *, party: int | None = None) -> None:
+        self.party = party
+        super().__init__(message)
+
+
+class PartyMissing(PartyError):
+    """A party did not come within the time of the study."""
+
+
+class PartyLeft(PartyError):
+    """A party was there and left before the end."""
+
+    def __init__(self, party: int, phase: str) -> None:
+        super().__init__(f"party {party} left in phase {phase!r}; nothing was answered, try again", party=party)
+        self.phase = phase
+
+
+class WrongMessage(PartyError):
+    """A party sent something that does not fit: other length, phase, session or order."""
+
+    def __init__(self, party: int, phase: str) -> None:
+        super().__init__(
+            f"party {party} sent what does not belong into phase {phase!r}; nothing was answered, ask it why",
+            party=party,
+        )
+        self.phase = phase
+
+
+class WrongStudy(PartyError):
+    """A party reads another study than we do."""
+
+
+class WrongCertificate(PartyError):
+    """A party shows a certificate that is not the one of the study, or one that has expired."""
+
+
+class Declined(PartyError):
+    """A party declines to answer; it does not say why."""
+
+
+class Disagreement(PartyError):
+    """Parties heard different things: somebody told different stories."""
 
 
 class InternalError(SfumatoError):

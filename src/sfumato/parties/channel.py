@@ -1,0 +1,130 @@
+"""How a party talks to the others, whatever carries the messages: all protocols are written for this.
+
+A protocol is one coroutine that every party runs. In a rehearsal all of them run in one process over a :class:`Network`; for real,
+each runs on its own machine over the mesh. Nothing else differs.
+"""
+
+from __future__ import annotations
+
+import abc
+import asyncio
+import enum
+import hashlib
+from collections.abc import Callable, Mapping
+
+from sfumato.errors import InternalError, PartyLeft, WrongMessage
+
+
+class Phase(enum.IntEnum):
+    """What is going on when a message is sent; a failure names it."""
+
+    HELLO = 1
+    GATES = 2
+    SHARE = 3
+    PRODUCTS = 4
+    OPEN = 5
+    CONFIRM = 6
+
+
+class Channel(abc.ABC):
+    """One party's lines to all the others. Parties have the numbers 0, 1, … of the study.
+
+    ``sent`` and ``messages`` count what went out. ``public`` is the digest of everything that was said to all, in an order on which all
+    agree: where two parties have heard different things, it differs.
+    """
+
+    def __init__(self, number: int, parties: int) -> None:
+        self.number = number
+        self.parties = parties
+        self.sent = 0
+        self.messages = 0
+        self.public = hashlib.sha256()
+        self.before_opening: Callable[[bytes], None] | None = None
+
+    @property
+    def others(self) -> tuple[int, ...]:
+        """The numbers of all parties but this one."""
+        return tuple(i for i in range(self.parties) if i != self.number)
+
+    async def exchange(
+        self, phase: Phase, outgoing: Mapping[int, bytes], lengths: Mapping[int, int]
+    ) -> dict[int, bytes]:
+        """Send each receiver its message and wait for one of the given length from each party named in ``lengths``.
+
+        Lengths are known beforehand: a message of another length is refused before it is read.
+        """
+        self.sent += sum(len(message) for message in outgoing.values())
+        self.messages += len(outgoing)
+        return await self._exchange(phase, outgoing, lengths)
+
+    async def broadcast(self, phase: Phase, payload: bytes, lengths: Mapping[int, int] | int) -> dict[int, bytes]:
+        """Say the same to all and hear what all others say; one's own message is among the result.
+
+        ``lengths`` is the length of every party's message, or one for each of the others.
+        """
+        if phase is Phase.OPEN and self.before_opening is not None:
+            self.before_opening(payload)
+        expected = dict.fromkeys(self.others, lengths) if isinstance(lengths, int) else dict(lengths)
+        heard = await self.exchange(phase, dict.fromkeys(self.others, payload), expected)
+        said = dict(sorted({**heard, self.number: payload}.items()))
+        for sender, message in said.items():
+            self.public.update(b"%d %d %d\n" % (phase, sender, len(message)))
+            self.public.update(message)
+        return said
+
+    @abc.abstractmethod
+    async def _exchange(
+        self, phase: Phase, outgoing: Mapping[int, bytes], lengths: Mapping[int, int]
+    ) -> dict[int, bytes]:
+        """Carry the messages."""
+
+    async def close(self) -> None:  # noqa: B027  there may be nothing to close
+        """Let the lines go; who waits for this party learns that it left."""
+
+
+class Network:
+    """Lines between parties in one process: for rehearsals and tests. ``views`` holds what every party received."""
+
+    def __init__(self, parties: int, *, keep: bool = False) -> None:
+        self.parties = parties
+        self.views: list[list[tuple[Phase, int, bytes]]] | None = [[] for _ in range(parties)] if keep else None
+        self._lines: dict[tuple[int, int], asyncio.Queue[tuple[Phase, bytes] | None]] = {}
+
+    def channel(self, number: int) -> Channel:
+        """The lines of one party."""
+        return _Line(self, number)
+
+    def line(self, sender: int, receiver: int) -> asyncio.Queue[tuple[Phase, bytes] | None]:
+        """What one party has sent to another and it has not yet read; None says that the sender has left."""
+        if sender == receiver:
+            raise InternalError("a party needs no line to itself")
+        return self._lines.setdefault((sender, receiver), asyncio.Queue())
+
+
+class _Line(Channel):
+    def __init__(self, network: Network, number: int) -> None:
+        super().__init__(number, network.parties)
+        self._network = network
+
+    async def _exchange(
+        self, phase: Phase, outgoing: Mapping[int, bytes], lengths: Mapping[int, int]
+    ) -> dict[int, bytes]:
+        for receiver, message in outgoing.items():
+            self._network.line(self.number, receiver).put_nowait((phase, message))
+        return {sender: await self._read(sender, phase, length) for sender, length in lengths.items()}
+
+    async def _read(self, sender: int, phase: Phase, length: int) -> bytes:
+        line = self._network.line(sender, self.number)
+        arrived = await line.get()
+        if arrived is None:
+            line.put_nowait(None)  # whoever asks again hears the same
+            raise PartyLeft(sender, phase.name.lower())
+        if arrived[0] is not phase or len(arrived[1]) != length:
+            raise WrongMessage(sender, phase.name.lower())
+        if self._network.views is not None:
+            self._network.views[self.number].append((phase, sender, arrived[1]))
+        return arrived[1]
+
+    async def close(self) -> None:
+        for receiver in self.others:
+            self._network.line(self.number, receiver).put_nowait(None)
