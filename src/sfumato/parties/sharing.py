@@ -27,7 +27,8 @@ PRIMES = (2147483647, 2147483629, 2147483587)
 class Ring:
     """Additive sharing of signed numbers modulo 2⁶⁴: any parties but one together know nothing, and all are needed.
 
-    >>> shares = Ring().share(np.array([5, -7]), 3, os.urandom)
+    >>> from secrets import token_bytes
+    >>> shares = Ring().share(np.array([5, -7]), 3, token_bytes)
     >>> Ring().joined(list(shares)).tolist()
     [5, -7]
     """
@@ -64,7 +65,8 @@ class Field:
     Party *i* holds its value at *i* + 1. So many parties as the degree know nothing together; one more knows all.
 
     >>> field = Field()
-    >>> shares = field.share(np.array([5, -7]), 3, 1, os.urandom)
+    >>> from secrets import token_bytes
+    >>> shares = field.share(np.array([5, -7]), 3, 1, token_bytes)
     >>> field.signed(field.opened({0: shares[0], 2: shares[2]})).tolist()
     [5, -7]
     """
