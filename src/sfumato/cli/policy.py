@@ -243,8 +243,9 @@ def export(
     source: Annotated[str | None, typer.Argument(help="a policy file, preset:NAME, or a shared folder (dpv)")] = None,
 ) -> None:
     """Print a policy in another language, or what was released in terms of DPV."""
-    from sfumato.policy.dialects.known import as_json, load_policy, write_policy
+    from sfumato.policy.dialects.known import load_policy, write_policy
     from sfumato.policy.dialects.ours import json_schema
+    from sfumato.policy.documents import as_json
 
     if to == "schema":
         typer.echo(as_json(json_schema()), nl=False)

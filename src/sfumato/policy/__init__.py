@@ -1,1 +1,17 @@
 """Privacy languages: a policy is read, checked, compiled into a recipe, and held against a release."""
+
+from __future__ import annotations
+
+from sfumato.core.parameters import Members
+
+VERBS = Members(
+    __name__,
+    {
+        "load": "dialects.known:load_policy",
+        "policies": "people:Policies",
+        "compile": "compile:compile_policies",
+        "enforce": "enforce:enforce",
+        "comply": "comply:comply",
+    },
+)
+"""What can be done with policies, and where that is. The nouns offer it and ask here, since whatever does it is built on them."""

@@ -17,7 +17,7 @@ from sfumato.core.schema import Role, Schema
 from sfumato.errors import ParameterError, SfumatoError, did_you_mean
 from sfumato.policy.columns import ROLES
 from sfumato.policy.compile import Permission, Use, authorise
-from sfumato.policy.dialects.known import PRESET, USAGE_DIALECTS, dialect_of, permitted, usage_of_release
+from sfumato.policy.dialects.known import PRESET, permitted, tells_of_uses, usage_of_release
 from sfumato.policy.enforce import drift, read_record, refused_before
 from sfumato.policy.people import Policies, digest_of
 from sfumato.policy.policy import Anonymization, Group, Policy, Purpose, UnknownPromise, models_of
@@ -434,9 +434,7 @@ def hold_against(
 
     ``categories`` and ``days`` describe the data and their storage to policies in SPECIAL, DPV and ODRL, since a table does not.
     """
-    usages = [
-        p for p in paths if not p.startswith(PRESET) and Path(p).is_file() and dialect_of(Path(p)) in USAGE_DIALECTS
-    ]
+    usages = [p for p in paths if not p.startswith(PRESET) and Path(p).is_file() and tells_of_uses(Path(p))]
     policies = Policies.load(*(p for p in paths if p not in usages))
     held = comply(
         folder,

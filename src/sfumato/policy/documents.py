@@ -177,6 +177,17 @@ def read_json(text: str, name: str, findings: Findings) -> Document:
     return Document(tree, name, text)
 
 
+def as_json(tree: Any) -> str:
+    """Plain data as indented JSON text."""
+    return json.dumps(tree, indent=2, ensure_ascii=False) + "\n"
+
+
+def require_mapping(document: Document, findings: Findings) -> None:
+    """Refuse a document that is a list or a mere value."""
+    if not isinstance(document.tree, Mapping):
+        findings.fail("unknown_dialect", ROOT, "a policy must be an object with named parts", 1)
+
+
 def require_shallow(tree: Any, name: str) -> None:
     """Refuse a document that nests deeper than any policy."""
     layer: list[Any] = [tree]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import calendar
 import datetime
-import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from pathlib import Path
@@ -12,6 +11,7 @@ from pathlib import Path
 from sfumato.core.source import UNKNOWN, confirmed
 from sfumato.errors import UnreadableInput, did_you_mean, nearest
 from sfumato.policy.columns import torn_labels
+from sfumato.policy.dialects import Dialect
 from sfumato.policy.dialects.known import PRESET, load_policy, parse_document, parse_policy, read_concept_text
 from sfumato.policy.dialects.subsumption import simple_parts
 from sfumato.policy.documents import Document, Findings, PolicyError, Remark, read_text
@@ -116,18 +116,6 @@ def expired(retention: Retention, today: datetime.date, ended: datetime.date | N
     return last is not None and today > last
 
 
-# our nouns → the lists of the Layered Privacy Language and the name of one part of each, to find lines
-LISTS = {
-    "purposes": ("purposeList", "purpose"),
-    "data": ("dataList", "data"),
-    "recipients": ("dataRecipientList", "dataRecipient"),
-    "models": ("privacyModelList", "privacyModel"),
-    "pseudonymizations": ("pseudonymizationMethodList", "pseudonymizationMethod"),
-    "legal_bases": ("legalBasisList", "legalBasis"),
-    "hierarchy": ("purposeHierarchy", "purposeHierarchy"),
-}
-
-
 def lint(policy: Policy, *, today: datetime.date | None = None, columns: Sequence[str] | None = None) -> Findings:
     """Everything inconsistent in a policy, and with ``columns`` every datum that a table lacks.
 
@@ -146,23 +134,11 @@ def lint(policy: Policy, *, today: datetime.date | None = None, columns: Sequenc
     return findings
 
 
-def located(findings: Iterable[Remark], document: Document, dialect: str) -> list[Remark]:
+def located(findings: Iterable[Remark], document: Document, dialect: Dialect) -> list[Remark]:
     """Findings about nouns, with the line of the document they came from."""
     return [
-        Remark(f.rule, f.severity, f.path, f.message, f.line or document.line(_document_path(f.path, dialect)))
-        for f in findings
+        Remark(f.rule, f.severity, f.path, f.message, f.line or document.line(dialect.place(f.path))) for f in findings
     ]
-
-
-def _document_path(path: str, dialect: str) -> str:
-    if not dialect.startswith("lpl"):
-        return path
-
-    def translated(found: re.Match[str]) -> str:
-        name, single = LISTS.get(found[1], (found[1], ""))
-        return f".{name}.{single}{found[2]}" if dialect == "lpl-b" and single else f".{name}{found[2]}"
-
-    return re.sub(r"\.(\w+)((?:\[\d+\])?)", translated, path)
 
 
 def _unique(found: Findings, names: Sequence[str], path: str, what: str) -> None:
@@ -293,7 +269,7 @@ def lint_text(
     """Everything found in the text of a policy."""
     try:
         document, dialect = parse_document(text, name=name, findings=Findings(name))
-        if dialect in ("special", "special-functional"):
+        if not dialect.prescribes:
             return _lint_concept(text, name)
         policy, findings = parse_policy(text, name=name)
     except PolicyError as error:

@@ -13,12 +13,14 @@ import polars as pl
 
 from sfumato.core.schema import Attribute, Role
 from sfumato.errors import SchemaError, UnreadableInput
+from sfumato.policy import VERBS
 from sfumato.policy.dialects.ours import to_ours
 from sfumato.policy.policy import Datum, Policy, Purpose
 
 if TYPE_CHECKING:
     from sfumato.core.dataset import Dataset
     from sfumato.core.recipe import Recipe
+    from sfumato.policy.compile import Compiled
     from sfumato.policy.comply import Compliance
     from sfumato.policy.enforce import Enforced
 
@@ -100,21 +102,18 @@ class Policies:
 
     def compile(self, dataset: Dataset, *, purpose: str, recipient: str | None = None, **options: Any) -> Recipe:
         """The recipe that enforces these policies; see :func:`sfumato.policy.compile.compile_policies`."""
-        from sfumato.policy.compile import compile_policies
-
-        return compile_policies(self, dataset, purpose=purpose, recipient=recipient, **options).recipe
+        compiled: Compiled = VERBS["compile"](self, dataset, purpose=purpose, recipient=recipient, **options)
+        return compiled.recipe
 
     def enforce(self, dataset: Dataset, *, purpose: str, recipient: str | None = None, **options: Any) -> Enforced:
         """A release under these policies; see :func:`sfumato.policy.enforce.enforce`."""
-        from sfumato.policy.enforce import enforce
-
-        return enforce(self, dataset, purpose=purpose, recipient=recipient, **options)
+        enforced: Enforced = VERBS["enforce"](self, dataset, purpose=purpose, recipient=recipient, **options)
+        return enforced
 
     def comply(self, folder: str | Path, *, purpose: str, recipient: str | None = None, **options: Any) -> Compliance:
         """Whether a release keeps these policies; see :func:`sfumato.policy.comply.comply`."""
-        from sfumato.policy.comply import comply
-
-        return comply(Path(folder), self, purpose=purpose, recipient=recipient, **options)
+        held: Compliance = VERBS["comply"](Path(folder), self, purpose=purpose, recipient=recipient, **options)
+        return held
 
 
 def policy_files(folder: Path) -> list[Path]:

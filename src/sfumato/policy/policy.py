@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from sfumato import registry
 from sfumato.errors import SfumatoError, did_you_mean
+from sfumato.policy import VERBS
 
 if TYPE_CHECKING:
     from sfumato.core.dataset import Dataset
@@ -219,9 +220,8 @@ class Policy:
     @classmethod
     def load(cls, path: str | Path) -> Policy:
         """Read a policy in any dialect; what is wrong with it is raised at once. ``preset:NAME`` is one of ours."""
-        from sfumato.policy.dialects.known import load_policy
-
-        return load_policy(path)
+        policy: Policy = VERBS["load"](path)
+        return policy
 
     def compile(self, dataset: Dataset, *, purpose: str, recipient: str | None = None, **options: Any) -> Recipe:
         """The recipe that enforces this policy on a table, to read and to edit.
@@ -239,9 +239,8 @@ class Policy:
         return self._for_everybody().comply(folder, purpose=purpose, recipient=recipient, **options)
 
     def _for_everybody(self) -> Policies:
-        from sfumato.policy.people import Policies
-
-        return Policies.one(self)
+        policies: Policies = VERBS["policies"].one(self)
+        return policies
 
 
 # Privacy models as policies name them, and the models of ours they stand for.

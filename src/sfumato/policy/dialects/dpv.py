@@ -9,12 +9,25 @@ storage.
 from __future__ import annotations
 
 import datetime
+import json
 import re
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
-from sfumato.policy.dialects.usages import MODELS, PREFIXES, Category, Graph, Node, TechnicalMeasure, Usage, read_odrl
-from sfumato.policy.documents import Document, Findings, PolicyError, Remark
+from sfumato.policy.dialects import Dialect, PermittedUses
+from sfumato.policy.dialects.usages import (
+    MODELS,
+    PREFIXES,
+    Category,
+    Graph,
+    Node,
+    TechnicalMeasure,
+    Usage,
+    policy_of_usages,
+    read_odrl,
+)
+from sfumato.policy.documents import Document, Findings, PolicyError, Remark, as_json
 from sfumato.policy.policy import Datum, Policy, PrivacyModel, Purpose, Retention, UnknownPromise, models_of
 from sfumato.release.certificates import pseudonymized
 
@@ -249,3 +262,52 @@ def _attained(certificate: Mapping[str, Any]) -> list[dict[str, Any]]:
             node[f"sf:{parameter}"] = verdict["attained"]
         measures.append(node)
     return measures
+
+
+class LinkedData(Dialect):
+    """What DPV and ODRL have in common: JSON-LD that tells of uses, and of columns where it says what they are."""
+
+    permits = True
+
+    def policy(self, document: Document, findings: Findings) -> Policy:
+        """The policy that the uses amount to."""
+        return policy_of_usages(read_usages(document, findings), name=Path(document.name).stem, findings=findings)
+
+    def permission(self, document: Document, findings: Findings) -> PermittedUses:
+        """The uses."""
+        return PermittedUses(read_usages(document, findings))
+
+
+def _linked(tree: Mapping[str, Any]) -> bool:
+    return "@context" in tree or "@graph" in tree or "@type" in tree
+
+
+def _names_odrl(tree: Mapping[str, Any]) -> bool:
+    return "odrl" in json.dumps(tree).lower()
+
+
+class Dpv(LinkedData):
+    """The Data Privacy Vocabulary."""
+
+    name = "dpv"
+    title = "DPV"
+    written = True
+
+    def speaks(self, tree: Mapping[str, Any]) -> bool:
+        """Linked data that does not name ODRL."""
+        return _linked(tree) and not _names_odrl(tree)
+
+    def text(self, policy: Policy) -> str:
+        """What :func:`policy_to_dpv` writes, as JSON."""
+        return as_json(policy_to_dpv(policy))
+
+
+class Odrl(LinkedData):
+    """The Open Digital Rights Language."""
+
+    name = "odrl"
+    title = "ODRL"
+
+    def speaks(self, tree: Mapping[str, Any]) -> bool:
+        """Linked data that names ODRL."""
+        return _linked(tree) and _names_odrl(tree)

@@ -10,10 +10,11 @@ from __future__ import annotations
 
 import datetime
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
-from sfumato.policy.documents import Place, PolicyError, Remark
+from sfumato.policy.dialects import Dialect
+from sfumato.policy.documents import Document, Findings, Place, PolicyError, Remark, as_json
 from sfumato.policy.policy import (
     Anonymization,
     Datum,
@@ -501,3 +502,78 @@ def _older_retention(retention: dict[str, Any]) -> dict[str, Any]:
         amount, unit = point.split()
         point = {"type": unit, "value": amount}
     return {"type": retention["type"].upper(), "pointInTime": point}
+
+
+# The dialects.
+
+# our nouns → the lists of the Layered Privacy Language and the name of one part of each, to find lines
+LISTS = {
+    "purposes": ("purposeList", "purpose"),
+    "data": ("dataList", "data"),
+    "recipients": ("dataRecipientList", "dataRecipient"),
+    "models": ("privacyModelList", "privacyModel"),
+    "pseudonymizations": ("pseudonymizationMethodList", "pseudonymizationMethod"),
+    "legal_bases": ("legalBasisList", "legalBasis"),
+    "hierarchy": ("purposeHierarchy", "purposeHierarchy"),
+}
+
+
+class Lpl(Dialect):
+    """What all dialects of the language have in common."""
+
+    title = "LPL"
+    written = True
+
+    def policy(self, document: Document, findings: Findings) -> Policy:
+        """What :func:`read_lpl` reads."""
+        return read_lpl(Place.root(document, findings))
+
+    def place(self, path: str) -> str:
+        """Where a part of our own form stands: lists have other names, and in dialect B a part of a list has one too."""
+
+        def translated(part: re.Match[str]) -> str:
+            name, single = LISTS.get(part[1], (part[1], ""))
+            return f".{self.listed(name, single)}{part[2]}"
+
+        return re.sub(r"\.(\w+)((?:\[\d+\])?)", translated, path)
+
+    def listed(self, name: str, single: str) -> str:
+        """The path of a list's parts, which are called ``single`` if they have a name."""
+        return name
+
+
+def _purposes(tree: Mapping[str, Any]) -> Any:
+    return next((tree[key] for key in tree if str(key).lower() in ("purposelist", "purposes")), None)
+
+
+class LplA(Lpl):
+    """Dialect A: purposes are an array."""
+
+    name = "lpl-a"
+
+    def speaks(self, tree: Mapping[str, Any]) -> bool:
+        """Whether there are purposes, not wrapped."""
+        purposes = _purposes(tree)
+        return purposes is not None and not isinstance(purposes, Mapping)
+
+    def text(self, policy: Policy) -> str:
+        """What :func:`to_dialect_a` writes, as JSON."""
+        return as_json(to_dialect_a(policy))
+
+
+class LplB(Lpl):
+    """Dialect B: purposes are wrapped."""
+
+    name = "lpl-b"
+
+    def speaks(self, tree: Mapping[str, Any]) -> bool:
+        """Whether there are purposes, wrapped."""
+        return isinstance(_purposes(tree), Mapping)
+
+    def listed(self, name: str, single: str) -> str:
+        """A list is an object that holds its parts under their name."""
+        return f"{name}.{single}" if single else name
+
+    def text(self, policy: Policy) -> str:
+        """What :func:`to_dialect_b` writes, as JSON."""
+        return as_json(to_dialect_b(policy))

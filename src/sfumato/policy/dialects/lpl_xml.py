@@ -9,7 +9,9 @@ from xml.sax.handler import ContentHandler
 from xml.sax.saxutils import escape
 
 from sfumato.errors import UnreadableInput
-from sfumato.policy.documents import MAX_DEPTH, ROOT, Document, require_small
+from sfumato.policy.dialects.lpl import Lpl, to_dialect_a
+from sfumato.policy.documents import MAX_DEPTH, ROOT, Document, Findings, require_mapping, require_small
+from sfumato.policy.policy import Policy
 
 MAX_ELEMENTS = 500_000
 ROOT_ELEMENT = "layeredPrivacyPolicy"
@@ -114,3 +116,20 @@ def _element(name: str, value: Any, depth: int) -> list[str]:
         text = ("true" if value else "false") if isinstance(value, bool) else str(value)
         return [f"{pad}<{name}>{escape(text)}</{name}>"]
     return [f"{pad}<{name}>", *parts, f"{pad}</{name}>"] if parts else [f"{pad}<{name}/>"]
+
+
+class LplXml(Lpl):
+    """Dialect A as XML."""
+
+    name = "lpl-xml"
+    openings = ("<",)
+
+    def document(self, text: str, name: str, findings: Findings) -> Document:
+        """The tree of the elements."""
+        document = read_xml(text.lstrip(), name)
+        require_mapping(document, findings)
+        return document
+
+    def text(self, policy: Policy) -> str:
+        """What :func:`write_xml` makes of dialect A."""
+        return write_xml(to_dialect_a(policy))

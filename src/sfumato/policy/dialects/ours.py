@@ -13,13 +13,15 @@ from __future__ import annotations
 import dataclasses
 import datetime
 import json
+from collections.abc import Mapping
 from enum import StrEnum
 from functools import cache
 from typing import Any
 
 from pydantic import TypeAdapter, ValidationError
 
-from sfumato.policy.documents import ROOT, Document, Findings, PolicyError
+from sfumato.policy.dialects import Dialect
+from sfumato.policy.documents import ROOT, Document, Findings, PolicyError, as_json
 from sfumato.policy.policy import Policy
 
 MARK = "sfumato_policy"
@@ -93,3 +95,23 @@ def json_schema() -> dict[str, Any]:
     schema["properties"] = {MARK: {"const": VERSION, "title": "Version"}, **schema["properties"]}
     schema["required"] = [MARK, *schema["required"]]
     return {"$schema": "https://json-schema.org/draft/2020-12/schema", **schema, "title": "sfumato policy"}
+
+
+class Ours(Dialect):
+    """Our own form, marked by its version."""
+
+    name = "ours"
+    title = "sfumato"
+    written = True
+
+    def speaks(self, tree: Mapping[str, Any]) -> bool:
+        """Whether the version is there."""
+        return MARK in tree
+
+    def policy(self, document: Document, findings: Findings) -> Policy:
+        """What :func:`read_ours` reads."""
+        return read_ours(document, findings)
+
+    def text(self, policy: Policy) -> str:
+        """What :func:`to_ours` writes, as JSON."""
+        return as_json(to_ours(policy))

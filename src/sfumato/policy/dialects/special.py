@@ -17,7 +17,8 @@ from decimal import Decimal
 from typing import Any, Literal, NoReturn
 
 from sfumato.errors import ParameterError
-from sfumato.policy.documents import MAX_DEPTH, Place, PolicyError, Remark, require_small
+from sfumato.policy.dialects import Dialect, PermittedUses
+from sfumato.policy.documents import MAX_DEPTH, ROOT, Document, Findings, Place, PolicyError, Remark, require_small
 
 MAX_UNION = 20_000
 """Disjuncts that a concept may have once unions are moved outside."""
@@ -464,3 +465,45 @@ def to_functional(concept: Concept) -> str:
 def _literal(value: float, kind: str) -> str:
     text = str(int(value)) if kind == "xsd:integer" else format(Decimal(repr(value)), "f")
     return f'"{text}"^^{kind}'
+
+
+KEYS = ("hasData", "hasPurpose", "hasProcessing", "hasStorage", "hasRecipient", *WORDS)
+
+
+class Special(Dialect):
+    """SPECIAL's policies as JSON: a concept, and nothing about columns."""
+
+    name = "special"
+    title = "SPECIAL"
+    prescribes = False
+    permits = True
+
+    def speaks(self, tree: Mapping[str, Any]) -> bool:
+        """Whether a property of the core model or a word for concepts is there."""
+        return any(str(key).rsplit(":", 1)[-1] in KEYS for key in tree)
+
+    def permission(self, document: Document, findings: Findings) -> PermittedUses:
+        """What :func:`read_concept` reads."""
+        return PermittedUses(read_concept(Place.root(document, findings)))
+
+
+class SpecialFunctional(Special):
+    """SPECIAL's policies in OWL's functional syntax, with axioms about their classes."""
+
+    name = "special-functional"
+    openings = ("Object", "Data", "Prefix(", "Ontology(", "SubClassOf(")
+
+    def speaks(self, tree: Mapping[str, Any]) -> bool:
+        """No JSON is functional syntax."""
+        return False
+
+    def document(self, text: str, name: str, findings: Findings) -> Document:
+        """The text itself, read when somebody asks what it permits."""
+        return Document(text, name, text, {ROOT: 1})
+
+    def permission(self, document: Document, findings: Findings) -> PermittedUses:
+        """What :func:`parse_functional` reads, which must hold a policy."""
+        ontology = parse_functional(document.text, document.name)
+        if ontology.policy is None:
+            findings.fail("no_policy", ROOT, "the document has axioms but no policy")
+        return PermittedUses(ontology.policy, ontology.parents, ontology.apart)
