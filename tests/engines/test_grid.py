@@ -21,6 +21,7 @@ from sfumato.release.planning import Planning
 
 COARSE = [sf.GlobalRecoding(budget=0.1)]
 DIRECT = ["patient_name", "insurance_number", "email"]
+KEY = {"env": "SFUMATO_TEST_KEY"}
 PIECE = 150
 """Rows in memory at once: several pieces, the last of another size."""
 
@@ -51,6 +52,17 @@ CASES: dict[str, list[Any]] = {
     "pram": [sf.Pram(["diagnosis", "ward"], retain=0.7), *COARSE],
     "pram, jointly": [*COARSE, sf.Pram(["ward", "occupation"], retain=0.6, jointly=True, within=["marital_status"])],
     "pram, quasi": [sf.Pram(["sex"], retain=0.9, invariant="none"), sf.Mondrian(mode="relaxed")],
+    "pseudonymize": [sf.Pseudonymize(["patient_name", "email"], key=KEY), *COARSE],
+    "pseudonymize, counter": [*COARSE, sf.Pseudonymize(["insurance_number", "diagnosis"], method="counter")],
+    "pseudonymize, random": [sf.Pseudonymize(["email"], method="random_table"), sf.Pram(["ward"], retain=0.5), *COARSE],
+    "pseudonymize, form": [sf.Pseudonymize("insurance_number", method="format_preserving", key=KEY), *COARSE],
+    "pseudonymize, hash": [sf.Pseudonymize(["ward"], method="unkeyed_hash"), *COARSE],
+    "pseudonymize, quasi": [sf.Pseudonymize(["sex"], key=KEY), sf.GlobalRecoding(budget=0.9)],
+    "pseudonymize, together": [sf.Pseudonymize(["patient_name", "ward"], key=KEY, together=True), *COARSE],
+    "pseudonymize, together in a quasi": [
+        sf.Pseudonymize(["sex", "marital_status"], key=KEY, together=True),
+        sf.GlobalRecoding(budget=0.9),
+    ],
     "all drawn": [
         sf.Sample(0.6),
         sf.AddNoise(["cost"], 0.2, method="uncorrelated"),
@@ -64,6 +76,11 @@ DRAWN = ["mondrian, relaxed", "sample", "round, random", "shift_dates", "add_noi
 every_case = pytest.mark.parametrize(
     "name", [pytest.param(name, marks=[pytest.mark.slow] if name == "k_optimize" else []) for name in CASES]
 )
+
+
+@pytest.fixture(autouse=True)
+def _key(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SFUMATO_TEST_KEY", "a key of the tests, 0123456789")
 
 
 def table() -> pl.DataFrame:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 from pathlib import Path
 from typing import Any
 
@@ -9,6 +10,9 @@ import polars as pl
 import pytest
 
 import sfumato as sf
+from sfumato.errors import ParameterError, SchemaError
+from sfumato.steps.pseudonyms.pseudonyms import Given, Storing
+from sfumato.vault import Domain
 
 RECIPES: dict[str, list[Any]] = {
     "global": [sf.GlobalRecoding(budget=0.1)],
@@ -57,6 +61,71 @@ def test_an_engine_releases_what_memory_releases(engine: str, name: str, tmp_pat
     assert lazy.after.to_dict()["class_sizes"] == eager.after.to_dict()["class_sizes"]
     native = lazy.data.collect() if engine == "polars" else lazy.data.pl()
     assert rows_of(native).equals(rows_of(eager.data))
+
+
+COARSE = [sf.GlobalRecoding(budget=0.1)]
+KEY = {"env": "SFUMATO_TEST_KEY"}
+
+
+@pytest.fixture
+def _key(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SFUMATO_TEST_KEY", "a key of the tests, 0123456789")
+
+
+@pytest.mark.parametrize("first", [sf.Round(["cost", "age"], 2), sf.Sample(0.7)], ids=["cells", "records"])
+def test_what_was_masked_before_a_search_can_be_written(first: Any, tmp_path: Path) -> None:
+    (tmp_path / "in").mkdir()
+    steps = [first, *COARSE]
+    large = sf.anonymize(held("polars", tmp_path / "in"), [sf.KAnonymity(3)], steps, seed=5)
+    eager = sf.anonymize(described(sf.read(table())), [sf.KAnonymity(3)], steps, seed=5, format="parquet")
+    large.write(tmp_path / "out")
+    assert large.alternatives().to_dict() == eager.alternatives().to_dict()
+
+
+@pytest.mark.usefixtures("_key")
+def test_a_vault_remembers_whoever_is_in_the_parts(tmp_path: Path) -> None:
+    (tmp_path / "in").mkdir()
+    vault = str(tmp_path / "vault")
+    steps = [sf.Pseudonymize("email", method="random_table", key=KEY, vault=vault), *COARSE]
+    large = sf.anonymize(held("polars", tmp_path / "in"), [sf.KAnonymity(3)], steps, seed=5)
+    assert not Path(vault).exists()
+    large.write(tmp_path / "out")
+    again = sf.anonymize(described(sf.read(table())), [sf.KAnonymity(3)], steps, seed=6)
+    assert set(again.data["email"]) == set(pl.read_parquet(list(large.parts))["email"])
+    plans = dict(again.plans)
+    assert plans["pseudonymize"].effort()["new_pseudonyms"] == 0
+
+
+@pytest.mark.usefixtures("_key")
+@pytest.mark.parametrize("method", ["keyed", "format_preserving"])
+def test_people_too_many_to_list_get_the_same_pseudonyms(
+    method: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    steps = [sf.Pseudonymize("insurance_number", method=method, key=KEY), *COARSE]
+    listed = sf.anonymize(held("polars", tmp_path), [sf.KAnonymity(3)], steps, seed=5).data.collect()
+    monkeypatch.setattr("sfumato.steps.pseudonyms.pseudonyms.MOST_IDENTITIES", 10)
+    monkeypatch.setattr("sfumato.engines.on_polars.BATCH", 700)
+    made = sf.anonymize(described(sf.read(tmp_path, engine="polars")), [sf.KAnonymity(3)], steps, seed=5)
+    assert rows_of(made.data.collect()).equals(rows_of(listed))
+    assert "not counted" in " ".join(dict(made.plans)["pseudonymize"].warnings)
+
+
+@pytest.mark.usefixtures("_key")
+def test_what_needs_a_list_of_people_is_refused_where_they_are_too_many(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("sfumato.steps.pseudonyms.pseudonyms.MOST_IDENTITIES", 10)
+    people = held("polars", tmp_path)
+    with pytest.raises(SchemaError, match="counter needs a list of them all"):
+        sf.anonymize(people, [sf.KAnonymity(3)], [sf.Pseudonymize("email", method="counter"), *COARSE], seed=5)
+    with pytest.raises(ParameterError, match="may have one code of length 5"):
+        sf.anonymize(people, [sf.KAnonymity(3)], [sf.Pseudonymize("email", key=KEY, length=5), *COARSE], seed=5)
+
+
+def test_workers_are_not_told_what_is_in_the_vault() -> None:
+    storing = Storing(Path("vault"), b"the key", "", Domain("counter", {"=Ann": "1"}))
+    given = pickle.loads(pickle.dumps(Given(["=Ann"], ["1"], key=b"the key", storing=storing).held()))  # noqa: S301
+    assert (given.storing, given.key, given.codes.to_list()) == (None, b"", ["1"])
 
 
 def test_values_that_a_collation_takes_for_one_are_counted_apart() -> None:

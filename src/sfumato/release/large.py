@@ -7,7 +7,7 @@ import dataclasses
 import datetime
 import errno
 import functools
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -49,11 +49,17 @@ class LargeRelease(Release):
     """A release whose table an engine holds.
 
     ``dataset`` and ``original`` are the combinations of the columns that promises look at, with how many records each stands for;
-    ``table`` is the whole released table, written in parts, and ``sample`` some of its records beside their originals.
+    ``table`` is the whole released table, written in parts, and ``sample`` some of its records beside their originals. ``seen`` is
+    what steps that chose from a lattice saw, counted, by their place in the recipe.
     """
 
     table: LazyTable = None  # type: ignore[assignment]
     sample: Pair = None  # type: ignore[assignment]
+    seen: Mapping[int, Dataset] = dataclasses.field(default_factory=dict)
+
+    def before_step(self, place: int) -> Dataset:
+        """What a step that chose from a lattice saw: counted combinations."""
+        return self.seen[place] if place else super().before_step(place)
 
     @property
     def pair(self) -> Pair:
@@ -152,6 +158,7 @@ def _make(
         made_for=FORMAT,
         table=written.table,
         sample=written.pair,
+        seen=planning.seen,
     )
     if refuse:
         refuse_broken(release)

@@ -123,6 +123,8 @@ class Planning:
         self.line = Pipeline(tuple(set(table.schema.direct) - claimed), coarse=coarse)
         self.stale = set[str]()
         self.known = True
+        self.seen: dict[int, Dataset] = {}
+        """What steps that chose from a lattice saw, by their place in the recipe."""
 
     def planned(self, goal: Goal) -> tuple[Pipeline, Dataset]:
         """All steps, and the counted combinations as far as they are known in the end; their columns are right."""
@@ -141,12 +143,13 @@ class Planning:
             self._unknown(step.masks)
         elif step.span is Span.CLASSES:
             self._count_again()
+            self.seen |= {goal.place: self.counted} if step.surveys else {}
             plan = self._decided(step, goal)
             plan = plan if self.coarse is None or goal.place else self.coarse.told(plan)
             self.line = self.line.then(step, plan, alone)
         else:
             facts = self._facts(step, alone)
-            self._cells(step, goal)
+            self._cells(step, dataclasses.replace(goal, facts=facts))
             self.line = self.line.then(step, None, dataclasses.replace(alone, facts=facts))
 
     def _facts(self, step: Step, goal: Goal) -> Any:
@@ -172,7 +175,7 @@ class Planning:
         part = step.limited_to(self.counted.columns)
         if part is None:
             return
-        if self.known:
+        if self.known and set(part.masks) <= set(self.counted.columns):
             self.counted = part.apply(self.counted, part.plan(self.counted, goal))
         else:
             self._unknown(step.masks)

@@ -179,6 +179,11 @@ def made_by(step: Pseudonymize, asked: Asked) -> Made:
     return _fakes(step, asked) if step.method == "fake" else _hashes(step, asked)
 
 
+def by_value(step: Pseudonymize) -> bool:
+    """Whether a pseudonym follows from the value and the key alone, whoever else is in the table."""
+    return step.method in KEYED and step.vault is None
+
+
 def _values(asked: Asked) -> list[str]:
     """The values themselves, of identities that are one column's; combined ones as they are hashed."""
     return [text[1:] if SEPARATOR not in text else _value(text) for text in asked.fresh]

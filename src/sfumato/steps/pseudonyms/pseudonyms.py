@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
@@ -15,10 +15,10 @@ from sfumato.core.encoding import SEPARATOR, encode_column, joint_label
 from sfumato.core.keys import KeyReference, reference_form
 from sfumato.core.parameters import parameters
 from sfumato.core.schema import Attribute, Kind, Role, Schema
-from sfumato.core.step import ColumnStep, Goal, Masked, Preserved
+from sfumato.core.step import ColumnStep, Goal, Learner, Masked, Preserved, Span, Step
 from sfumato.errors import ParameterError, SchemaError
-from sfumato.steps.pseudonyms.format_preserving import LONGEST, Asked, Encoding
-from sfumato.steps.pseudonyms.methods import CODED, KEYED, Algorithm, Fake, Method, made_by
+from sfumato.steps.pseudonyms.format_preserving import BITS, LONGEST, Asked, Encoding
+from sfumato.steps.pseudonyms.methods import CODED, KEYED, LENGTH, Algorithm, Fake, Method, by_value, made_by
 from sfumato.vault import Domain, read_vault, remember
 
 if TYPE_CHECKING:
@@ -41,9 +41,9 @@ class Identities:
         """A column with the code of each row's identity; missing stays missing."""
         return pl.Series(name, [*codes, None], dtype=pl.String).cast(dtype).gather(self.rows[name])
 
-    def repeated(self, name: str) -> int:
-        """How many identities of a column have several rows."""
-        return int((np.bincount(self.rows[name], minlength=len(self.texts) + 1)[:-1] > 1).sum())
+    def counted(self, name: str, copies: NDArray[np.int64] | None = None) -> NDArray[np.int64]:
+        """How many rows of a column every identity has; ``copies`` says how many records each row stands for."""
+        return np.bincount(self.rows[name], copies, len(self.texts) + 1)[:-1].astype(np.int64)
 
 
 def identities_of(dataset: Dataset, columns: Sequence[str], *, together: bool) -> Identities:
@@ -104,6 +104,109 @@ class Storing:
     def __call__(self) -> None:
         """Store them."""
         remember(self.vault, self.key, self.domain, self.pseudonyms)
+
+
+@dataclasses.dataclass(frozen=True, eq=False, repr=False)
+class Given:
+    """Who gets which pseudonym, and what is to be said of all of them; of a large table the step learns it before it works.
+
+    ``codes`` belong to ``texts``. None: identities were too many to hold, and each one's pseudonym follows from it and ``key``.
+    """
+
+    texts: Any
+    codes: Any
+    preserved: tuple[Preserved, ...] = ()
+    warnings: tuple[str, ...] = ()
+    owner: Mapping[str, Any] = dataclasses.field(default_factory=dict)
+    key: bytes = b""
+    storing: Storing | None = None
+
+    def __getstate__(self) -> dict[str, Any]:
+        """What workers elsewhere need: the vault is not their business, nor is the key where pseudonyms are listed."""
+        return {**vars(self), "storing": None, "key": b"" if self.codes is not None else self.key}
+
+    def held(self) -> Given:
+        """The same in the room that a large table leaves."""
+        texts, codes = (pl.Series(each, dtype=pl.String) for each in (self.texts, self.codes))
+        return dataclasses.replace(self, texts=texts, codes=codes)
+
+    def codes_of(self, step: Pseudonymize, identities: Sequence[str], goal: Goal) -> Sequence[str]:
+        """The pseudonyms of some identities."""
+        if self.codes is None:
+            return made_by(step, Asked(identities, {}, self.key, step.domain, goal)).codes
+        asked = pl.DataFrame({"text": pl.Series(identities, dtype=pl.String)})
+        table = pl.DataFrame({"text": self.texts, "code": self.codes})
+        return asked.join(table, on="text", how="left", maintain_order="left")["code"].to_list()
+
+
+MOST_IDENTITIES = 5_000_000
+"""People whose pseudonyms are listed in memory while a table that comes in pieces is released: about two gigabytes."""
+RARELY = 1e-6
+"""The chance of two pseudonyms being alike up to which nobody need look, where people are too many to list."""
+
+
+class People:
+    """Learns who is in a table that comes in pieces, and gives everyone a pseudonym.
+
+    Where there are more than five million people, methods that work value by value go on without a list.
+    """
+
+    def __init__(self, step: Pseudonymize, goal: Goal) -> None:
+        self.step, self.goal, self.key = step, goal, step.read_key()
+        self.merged: pl.DataFrame | None = None
+        self.cells, self.many = 0, False
+
+    def see(self, rows: Dataset) -> None:
+        """Look at some rows."""
+        people = identities_of(rows, self.step.columns, together=self.step.together)
+        counts = {name: people.counted(name, rows.copies) for name in self.step.replaced}
+        self.cells += int(sum(count.sum() for count in counts.values()))
+        if not self.many:
+            self._merge(pl.DataFrame({"": pl.Series(people.texts, dtype=pl.String)} | _numbered(counts.values())))
+
+    def _merge(self, fresh: pl.DataFrame) -> None:
+        both = fresh if self.merged is None else pl.concat([self.merged, fresh])
+        self.merged = both.group_by("").agg(pl.exclude("").sum())
+        if self.merged.height > MOST_IDENTITIES:
+            self._require_by_value()
+            self.many, self.merged = True, None
+
+    def _require_by_value(self) -> None:
+        if not by_value(self.step):
+            raise SchemaError(
+                f"pseudonymize: columns {', '.join(self.step.columns)} name more than {MOST_IDENTITIES:,} people, and "
+                f"{'a vault' if self.step.vault else self.step.method} needs a list of them all, which does not fit into memory; use "
+                "'method: keyed' without a vault"
+            )
+
+    def learnt(self) -> Given:
+        """The pseudonyms of all, or how each is made where they are too many."""
+        if self.many:
+            return self._too_many()
+        found = pl.DataFrame({"": []}, schema={"": pl.String}) if self.merged is None else self.merged.sort("")
+        repeated = {
+            name: int((found[str(place)] > 1).sum()) if found.width > 1 else 0
+            for place, name in enumerate(self.step.replaced)
+        }
+        return self.step.given(found[""].to_list(), repeated, self.key, self.goal).held()
+
+    def _too_many(self) -> Given:
+        step = self.step
+        if step.method == "keyed":
+            step.require_apart(self.cells)
+        told = (
+            f"more than {MOST_IDENTITIES:,} people were pseudonymized: it was not counted how many have several rows, nor whether "
+            "two share a pseudonym. Rows of one person can be linked"
+        )
+        exactly = step.method != "fake"
+        kept = Preserved("which values are equal", step.replaced, exactly, 0.0, "not counted")
+        owner = {"identities": f"more than {MOST_IDENTITIES:,}"}
+        return Given(None, None, (kept,), (told, *step.key_warnings()), owner, self.key)
+
+
+def _numbered(counts: Iterable[NDArray[np.int64]]) -> dict[str, pl.Series]:
+    """Counts as columns that no identity can be confused with: the name of a column may mean something to a frame."""
+    return {str(place): pl.Series(count, dtype=pl.Int64) for place, count in enumerate(counts)}
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -229,31 +332,74 @@ class Pseudonymize(ColumnStep):
         """The columns that hold pseudonyms afterwards."""
         return self.columns[:1] if self.together else self.columns
 
+    @property
+    def span(self) -> Span:
+        """Cell by cell, once it is known who is there."""
+        return Span.CELLS
+
+    def learner(self, goal: Goal, facts: Any) -> Learner | None:
+        """Who is in the table, and which pseudonym each gets."""
+        return People(self, goal) if facts is None else None
+
+    def limited_to(self, columns: Sequence[str]) -> Step | None:
+        """The same step for those of its columns that are there; one identity of several columns needs them all."""
+        if not self.together:
+            return super().limited_to(columns)
+        return self if self.columns[0] in columns else None
+
     def plan(self, dataset: Dataset, goal: Goal) -> Pseudonymized:
         """Give every identity a pseudonym; reads key and vault, writes nothing."""
         dataset.require(self.columns)
         attributes = {name: _after(name, dataset.schema[name]) for name in self.replaced}
-        reference = None if self.key is None else KeyReference.of(self.key)
-        key = b"" if reference is None else reference.read()
-        remembered = read_vault(Path(self.vault), key).codes(self.domain, self.method) if self.vault else {}
         people = identities_of(dataset, self.columns, together=self.together)
-        asked = Asked(people.texts, remembered, key, self.domain, goal)
-        pseudonyms = made_by(self, asked)
-        ordered = asked.ordered(pseudonyms.codes)
+        if goal.facts is None:
+            repeated = {name: int((people.counted(name) > 1).sum()) for name in self.replaced}
+            given = self.given(people.texts, repeated, self.read_key(), goal)
+            codes = given.codes
+        else:
+            given = goal.facts
+            codes = given.codes_of(self, people.texts, goal)
         return Pseudonymized(
             actions=dict.fromkeys(self.replaced, f"pseudonymized ({self.method})"),
-            columns={name: people.written(name, ordered, self._dtype()) for name in self.replaced},
+            columns={name: people.written(name, codes, self._dtype()) for name in self.replaced},
             attributes=attributes,
-            preserved=(_kept(self.replaced, ordered),),
-            warnings=(
-                *pseudonyms.warnings,
-                *(reference.warnings() if reference else ()),
-                *self._linkable(people, goal),
-            ),
+            preserved=given.preserved,
+            warnings=given.warnings,
             public={"pseudonyms": self._public()},
-            owner={"identities": len(people.texts), "new_pseudonyms": len(pseudonyms.codes)},
-            after_writing=self._storing(key, people.texts, ordered),
+            owner=given.owner,
+            after_writing=given.storing,
         )
+
+    def given(self, texts: Sequence[str], repeated: Mapping[str, int], key: bytes, goal: Goal) -> Given:
+        """The pseudonyms of all people of a table; ``repeated`` says of each column how many of them have several rows."""
+        remembered = read_vault(Path(self.vault), key).codes(self.domain, self.method) if self.vault else {}
+        asked = Asked(texts, remembered, key, self.domain, goal)
+        pseudonyms = made_by(self, asked)
+        ordered = asked.ordered(pseudonyms.codes)
+        return Given(
+            texts,
+            ordered,
+            preserved=(_kept(self.replaced, ordered),),
+            warnings=(*pseudonyms.warnings, *self.key_warnings(), *self._linkable(repeated, goal)),
+            owner={"identities": len(texts), "new_pseudonyms": len(pseudonyms.codes)},
+            storing=self._storing(key, texts, ordered),
+        )
+
+    def read_key(self) -> bytes:
+        """The key; nothing where the step takes none."""
+        return b"" if self.key is None else KeyReference.of(self.key).read()
+
+    def key_warnings(self) -> Sequence[str]:
+        """What must be said of the key."""
+        return () if self.key is None else KeyReference.of(self.key).warnings()
+
+    def require_apart(self, people: int) -> None:
+        """Refuse keyed codes so short that two of so many people may well have the same."""
+        length, encoding = self.length or LENGTH, self.encoding or "base32"
+        if people * people / 2.0 > RARELY * 2.0 ** (BITS[encoding] * length):
+            raise ParameterError(
+                f"two of {people:,} people may have one code of length {length}, and they are too many to look; raise length"
+            )
 
     def apply(self, dataset: Dataset, plan: Any) -> Dataset:
         """Put the pseudonyms in."""
@@ -289,13 +435,13 @@ class Pseudonymize(ColumnStep):
         }
         return {name: value for name, value in given.items() if value}
 
-    def _linkable(self, people: Identities, goal: Goal) -> Sequence[str]:
+    def _linkable(self, repeated: Mapping[str, int], goal: Goal) -> Sequence[str]:
         """Warnings about what pseudonyms do not hide."""
         warnings = [
             f"{count:,} pseudonym(s) of column {name!r} occur in several rows: rows of one person can be linked, and who knows "
             "some of them finds the others. Declare a person unit if classes should count persons"
-            for name in self.replaced
-            if (count := people.repeated(name))
+            for name, count in repeated.items()
+            if count
         ]
         if self.vault and not Path(self.vault).exists():
             warnings.append(f"there is no vault {self.vault} yet; it is made when the release is written")
