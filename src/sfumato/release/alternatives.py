@@ -173,10 +173,7 @@ def _surveyed(release: Release) -> tuple[Any, Dataset, Any]:
             "no step of this release chose from a lattice, so there are no other nodes to compare; "
             "global_recoding is such a step"
         )
-    shared = release.original.drop(release.original.schema.direct)
-    for step, (_, plan) in zip(steps[:last], release.plans, strict=False):
-        shared = step.apply(shared, plan)
-    return steps[last], shared, release.plans[last][1]
+    return steps[last], release.before_step(last), release.plans[last][1]
 
 
 def alternatives_in(landscape: Landscape, chosen: Mapping[str, int]) -> Alternatives:

@@ -105,6 +105,13 @@ class Release:
         """The original and what is shared of it, side by side, at the levels that the plans say."""
         return Pair.of(self.original, self.dataset, levels_of(plan.describe() for _, plan in self.plans))
 
+    def before_step(self, place: int) -> Dataset:
+        """The table as a step of the recipe saw it, by its place."""
+        shared = self.original.drop(self.original.schema.direct)
+        for step, (_, plan) in zip(self.recipe.steps[:place], self.plans, strict=False):
+            shared = step.apply(shared, plan)
+        return shared
+
     def attack(self, **options: Any) -> AttackReport:
         """Let every named intruder try the release; see :func:`sfumato.attack`."""
         known = {"steps": self.recipe.steps, "models": self.recipe.meet, "limits": self.recipe.limits}
