@@ -11,15 +11,14 @@ import json
 import os
 import re
 import secrets
-import tempfile
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 from sfumato.core.encoding import SEPARATOR
-from sfumato.core.files import read_plain
+from sfumato.core.files import read_plain, write_whole
 from sfumato.core.keys import KeyReference
-from sfumato.core.portable import NoLocks, open_private, sync_folder, wait_for
+from sfumato.core.portable import NoLocks, open_private, wait_for
 from sfumato.errors import OutputError, ParameterError, UnreadableInput, did_you_mean
 
 __all__ = ["DomainSummary", "Entry", "read_log", "reidentify", "rotate", "summary"]
@@ -70,25 +69,6 @@ def _cipher_key(key: bytes, salt: bytes) -> bytes:
     from cryptography.hazmat.primitives.kdf.hkdf import HKDF
 
     return HKDF(algorithm=SHA256(), length=32, salt=salt, info=b"sfumato vault").derive(key)
-
-
-def write_whole(path: Path, content: bytes) -> None:
-    """Write a file that is there whole or not at all, readable by its owner only."""
-    try:
-        handle, name = tempfile.mkstemp(prefix=f".{path.name}-", dir=path.parent)
-    except OSError as error:
-        raise OutputError(f"cannot write to {path.parent}: {error.strerror}") from None
-    try:
-        with os.fdopen(handle, "wb") as file:
-            file.write(content)
-            file.flush()
-            os.fsync(file.fileno())
-        Path(name).replace(path)
-    except OSError as error:
-        raise OutputError(f"cannot write {path}: {error.strerror}; it is as it was") from None
-    finally:
-        Path(name).unlink(missing_ok=True)
-    sync_folder(path.parent)
 
 
 @contextlib.contextmanager

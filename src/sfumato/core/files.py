@@ -1,4 +1,4 @@
-"""Opening files that somebody else named: only plain files, and none larger than was said.
+"""Files that are read and written with care: only plain ones, none larger than was said, and whole or not at all.
 
 A recipe, a hierarchy, a population or a shared folder may name a device that never ends, a pipe that nobody writes to, or
 a file that fills the memory. Such a path is refused before a byte of it is read.
@@ -8,9 +8,11 @@ from __future__ import annotations
 
 import os
 import stat
+import tempfile
 from pathlib import Path
 
-from sfumato.errors import UnreadableInput
+from sfumato.core.portable import sync_folder
+from sfumato.errors import OutputError, UnreadableInput
 
 MEGABYTE = 1024 * 1024
 KINDS = (
@@ -72,3 +74,22 @@ def _reason(error: OSError | ValueError) -> str:
     if isinstance(error, PermissionError):
         return "reading it is not permitted; check its owner and mode"
     return f"it cannot be read ({getattr(error, 'strerror', None) or 'not a valid path'})"
+
+
+def write_whole(path: Path, content: bytes) -> None:
+    """Write a file that is there whole or not at all, readable by its owner only."""
+    try:
+        handle, name = tempfile.mkstemp(prefix=f".{path.name}-", dir=path.parent)
+    except OSError as error:
+        raise OutputError(f"cannot write to {path.parent}: {error.strerror}") from None
+    try:
+        with os.fdopen(handle, "wb") as file:
+            file.write(content)
+            file.flush()
+            os.fsync(file.fileno())
+        Path(name).replace(path)
+    except OSError as error:
+        raise OutputError(f"cannot write {path}: {error.strerror}; it is as it was") from None
+    finally:
+        Path(name).unlink(missing_ok=True)
+    sync_folder(path.parent)

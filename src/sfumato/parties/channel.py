@@ -11,8 +11,14 @@ import asyncio
 import enum
 import hashlib
 from collections.abc import Callable, Mapping
+from typing import Literal
 
-from sfumato.errors import InternalError, PartyLeft, WrongMessage
+from sfumato.errors import InternalError, PartyError, PartyLeft, WrongMessage
+
+SESSION = 16
+"""Bytes that name a meeting."""
+
+Missing = Literal["refuse", "allow"]
 
 
 class Phase(enum.IntEnum):
@@ -30,7 +36,8 @@ class Channel(abc.ABC):
     """One party's lines to all the others. Parties have the numbers 0, 1, … of the study.
 
     ``sent`` and ``messages`` count what went out. ``public`` is the digest of everything that was said to all, in an order on which all
-    agree: where two parties have heard different things, it differs.
+    agree: where two parties have heard different things, it differs. ``session`` marks every message after the hello, so that one of
+    another meeting is not taken for one of this.
     """
 
     def __init__(self, number: int, parties: int) -> None:
@@ -39,6 +46,7 @@ class Channel(abc.ABC):
         self.sent = 0
         self.messages = 0
         self.public = hashlib.sha256()
+        self.session = bytes(SESSION)
         self.before_opening: Callable[[bytes], None] | None = None
 
     @property
@@ -47,26 +55,32 @@ class Channel(abc.ABC):
         return tuple(i for i in range(self.parties) if i != self.number)
 
     async def exchange(
-        self, phase: Phase, outgoing: Mapping[int, bytes], lengths: Mapping[int, int]
+        self, phase: Phase, outgoing: Mapping[int, bytes], lengths: Mapping[int, int], *, missing: Missing = "refuse"
     ) -> dict[int, bytes]:
         """Send each receiver its message and wait for one of the given length from each party named in ``lengths``.
 
-        Lengths are known beforehand: a message of another length is refused before it is read.
+        Lengths are known beforehand: a message of another length is refused before it is read. Who has left is refused too, or with
+        ``missing="allow"`` left out of the result; who sends what does not fit never is.
         """
         self.sent += sum(len(message) for message in outgoing.values())
         self.messages += len(outgoing)
-        return await self._exchange(phase, outgoing, lengths)
+        return await self._exchange(phase, outgoing, lengths, missing)
 
-    async def broadcast(self, phase: Phase, payload: bytes, lengths: Mapping[int, int] | int) -> dict[int, bytes]:
+    async def broadcast(
+        self, phase: Phase, payload: bytes, lengths: Mapping[int, int] | int, *, missing: Missing = "refuse"
+    ) -> dict[int, bytes]:
         """Say the same to all and hear what all others say; one's own message is among the result.
 
-        ``lengths`` is the length of every party's message, or one for each of the others.
+        ``lengths`` is the length of every party's message, or one for each of the others. Where parties may be missing, one may have
+        heard what another has not: such a broadcast does not enter the digest of what was said to all.
         """
         if phase is Phase.OPEN and self.before_opening is not None:
             self.before_opening(payload)
         expected = dict.fromkeys(self.others, lengths) if isinstance(lengths, int) else dict(lengths)
-        heard = await self.exchange(phase, dict.fromkeys(self.others, payload), expected)
+        heard = await self.exchange(phase, dict.fromkeys(self.others, payload), expected, missing=missing)
         said = dict(sorted({**heard, self.number: payload}.items()))
+        if missing == "allow":
+            return said
         for sender, message in said.items():
             self.public.update(b"%d %d %d\n" % (phase, sender, len(message)))
             self.public.update(message)
@@ -74,12 +88,12 @@ class Channel(abc.ABC):
 
     @abc.abstractmethod
     async def _exchange(
-        self, phase: Phase, outgoing: Mapping[int, bytes], lengths: Mapping[int, int]
+        self, phase: Phase, outgoing: Mapping[int, bytes], lengths: Mapping[int, int], missing: Missing
     ) -> dict[int, bytes]:
         """Carry the messages."""
 
-    async def close(self) -> None:  # noqa: B027  there may be nothing to close
-        """Let the lines go; who waits for this party learns that it left."""
+    async def close(self, why: PartyError | None = None) -> None:  # noqa: B027  there may be nothing to close
+        """Let the lines go; who waits for this party learns that it left, and what it found wrong with another one."""
 
 
 class Network:
@@ -107,17 +121,20 @@ class _Line(Channel):
         self._network = network
 
     async def _exchange(
-        self, phase: Phase, outgoing: Mapping[int, bytes], lengths: Mapping[int, int]
+        self, phase: Phase, outgoing: Mapping[int, bytes], lengths: Mapping[int, int], missing: Missing
     ) -> dict[int, bytes]:
         for receiver, message in outgoing.items():
             self._network.line(self.number, receiver).put_nowait((phase, message))
-        return {sender: await self._read(sender, phase, length) for sender, length in lengths.items()}
+        arrived = {sender: await self._read(sender, phase, length, missing) for sender, length in lengths.items()}
+        return {sender: message for sender, message in arrived.items() if message is not None}
 
-    async def _read(self, sender: int, phase: Phase, length: int) -> bytes:
+    async def _read(self, sender: int, phase: Phase, length: int, missing: Missing) -> bytes | None:
         line = self._network.line(sender, self.number)
         arrived = await line.get()
         if arrived is None:
             line.put_nowait(None)  # whoever asks again hears the same
+            if missing == "allow":
+                return None
             raise PartyLeft(sender, phase.name.lower())
         if arrived[0] is not phase or len(arrived[1]) != length:
             raise WrongMessage(sender, phase.name.lower())
@@ -125,6 +142,6 @@ class _Line(Channel):
             self._network.views[self.number].append((phase, sender, arrived[1]))
         return arrived[1]
 
-    async def close(self) -> None:
+    async def close(self, why: PartyError | None = None) -> None:
         for receiver in self.others:
             self._network.line(self.number, receiver).put_nowait(None)
