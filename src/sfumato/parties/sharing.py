@@ -24,6 +24,10 @@ PRIMES = (2147483647, 2147483629, 2147483587)
 """The largest primes below 2³¹: a product of two residues fits into 64 bits."""
 
 
+MERSENNE = 2**31 - 1
+"""A prime modulo which numbers are reduced by adding their upper bits to their lower ones."""
+
+
 class Ring:
     """Additive sharing of signed numbers modulo 2⁶⁴: any parties but one together know nothing, and all are needed.
 
@@ -87,8 +91,8 @@ class Field:
     ) -> NDArray[np.uint64]:
         value = np.zeros_like(secret)
         for coefficient in reversed(coefficients):
-            value = (value + coefficient) * np.uint64(point) % np.uint64(self.modulus)
-        return (value + secret) % np.uint64(self.modulus)
+            value = self.reduced((value + coefficient) * np.uint64(point))
+        return self.reduced(value + secret)
 
     def random(self, count: int, draw: Draw) -> NDArray[np.uint64]:
         """Numbers from 0 to the modulus - 1, all equally likely: 31 bits each, drawn again where they are too large."""
@@ -103,8 +107,21 @@ class Field:
         weights = self.weights(tuple(shares))
         total = np.zeros(len(next(iter(shares.values()))), dtype=np.uint64)
         for share, weight in zip(shares.values(), weights, strict=True):
-            total = (total + share * np.uint64(weight)) % np.uint64(self.modulus)
+            total = self.reduced(total + share * np.uint64(weight))
         return total
+
+    def reduced(self, values: NDArray[np.uint64]) -> NDArray[np.uint64]:
+        """Residues of any numbers of 64 bits; for the Mersenne prime 2³¹ - 1 without a division, which is several times as fast.
+
+        >>> Field().reduced(np.array([2**31 - 1, 2**64 - 1, 5], dtype=np.uint64)).tolist()
+        [0, 3, 5]
+        """
+        modulus = np.uint64(self.modulus)
+        if self.modulus != MERSENNE:
+            return values % modulus
+        folded = (values & modulus) + (values >> np.uint64(31))  # below 2³⁴
+        folded = (folded & modulus) + (folded >> np.uint64(31))  # at most 2³¹ + 7
+        return np.where(folded >= modulus, folded - modulus, folded)
 
     def weights(self, parties: tuple[int, ...]) -> tuple[int, ...]:
         """Lagrange's weights at 0 of the points of these parties."""
