@@ -1,1 +1,16 @@
 """A release: the data to share, what was promised and found, and the folders that hold them."""
+
+from __future__ import annotations
+
+from sfumato.core.parameters import Members
+
+VERBS = Members(
+    __name__,
+    {
+        "write": "publish:publish",
+        "write_table": "publish:publish_table",
+        "write_data": "publish:publish_data",
+        "target": "written:target_in",
+    },
+)
+"""How a release is written, and where that is. A release offers it and asks here, since whatever does it is built on releases."""

@@ -16,7 +16,7 @@ import polars as pl
 
 from sfumato.core.portable import PRIVATE_FOLDER, keep_private, sync_folder
 from sfumato.errors import ParameterError, printable_json
-from sfumato.io.form import runnable_cells
+from sfumato.io.form import Form, runnable_cells
 from sfumato.io.write import suffix_of, write_table
 from sfumato.release.certificates import FILE, public_half, signed
 from sfumato.release.documents import (
@@ -149,6 +149,25 @@ def publish(
         _write(release, made, format, sign, pictures, defuse, more, table)
         keep_pseudonyms(release)
     return folder
+
+
+def publish_table(release: Release, into: str, table: str, *, force: bool) -> None:
+    """Write the released table alone into a database; it stands when it holds and what steps must remember is stored."""
+    require_kept(release)
+    with stored(release, Target(into, table, force)):
+        keep_pseudonyms(release)
+
+
+def publish_data(release: Release, file: str | Path, *, format: str | None, defuse: bool) -> None:  # noqa: A002
+    """Write the released table alone into a file (``-``: to stdout); it stands when it holds, as in a database."""
+
+    def inspect(draft: Path, form: Form) -> None:
+        as_written(release, draft, form)
+        keep_pseudonyms(release)
+
+    require_kept(release)
+    source = release.original.source
+    write_table(release.dataset.to_polars(), file, source, format=format, defuse=defuse, inspect=inspect)
 
 
 def keep_pseudonyms(release: Release) -> None:

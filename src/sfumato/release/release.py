@@ -15,7 +15,7 @@ from sfumato.core.notebook import html_headline, html_list, html_table, html_ver
 from sfumato.core.pair import Pair, levels_of
 from sfumato.evaluation import evaluate
 from sfumato.intruders import attack_release
-from sfumato.io.write import write_table
+from sfumato.release import VERBS
 from sfumato.release.alternatives import MOST_EFFORT, MOST_NODES, alternatives_of
 from sfumato.release.certified import certified_release
 from sfumato.report.headline import headline
@@ -34,7 +34,6 @@ if TYPE_CHECKING:
     from sfumato.core.step import Plan, Preserved
     from sfumato.evaluation import Evaluation
     from sfumato.intruders import AttackReport
-    from sfumato.io.form import Form
     from sfumato.release.alternatives import Alternatives
     from sfumato.report.headline import Headline
 
@@ -180,12 +179,10 @@ class Release:
         With ``pictures`` both get a folder of the report's pictures as PNG, each with what its own reader may see.
         ``into`` and ``into_table`` name a database and a table of it that the release is written into as well, all or nothing.
         """
-        from sfumato.release.publish import publish
-        from sfumato.release.written import target_in
-
-        key, table = None if sign is None else Path(sign), target_in(into, into_table, force=force)
+        key, table = None if sign is None else Path(sign), VERBS["target"](into, into_table, force=force)
         said: dict[str, Any] = {"format": format, "pictures": pictures, "defuse": defuse}
-        return publish(self, Path(folder), force=force, sign=key, into=table, **said)
+        written: Path = VERBS["write"](self, Path(folder), force=force, sign=key, into=table, **said)
+        return written
 
     def write_table(self, into: str, table: str, *, force: bool = False) -> None:
         """Write the released table alone into a database (``postgresql://…``, ``sqlite:///…``, ``duckdb:///…``).
@@ -193,25 +190,11 @@ class Release:
         One transaction: the table is read back and judged inside it, and stands only when it holds. A table of that name is
         refused, or with ``force`` replaced in the same transaction.
         """
-        from sfumato.release.publish import keep_pseudonyms
-        from sfumato.release.written import Target, require_kept, stored
-
-        require_kept(self)
-        with stored(self, Target(into, table, force)):
-            keep_pseudonyms(self)
+        VERBS["write_table"](self, into, table, force=force)
 
     def write_data(self, file: str | Path, *, format: str | None = None, defuse: bool = False) -> None:  # noqa: A002
         """Write the released table alone (``-``: to stdout), without certificate and report; read back before it stands."""
-        from sfumato.release.publish import keep_pseudonyms
-        from sfumato.release.written import as_written, require_kept
-
-        def inspect(draft: Path, form: Form) -> None:
-            as_written(self, draft, form)
-            keep_pseudonyms(self)
-
-        require_kept(self)
-        source = self.original.source
-        write_table(self.dataset.to_polars(), file, source, format=format, defuse=defuse, inspect=inspect)
+        VERBS["write_data"](self, file, format=format, defuse=defuse)
 
     def alternatives(self) -> Alternatives:
         """What else could have been released: the neighbours of the chosen node, and the front of loss against risk.
