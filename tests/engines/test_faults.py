@@ -18,6 +18,7 @@ import pytest
 import sfumato as sf
 from sfumato.engines import on_duckdb, on_polars, parts
 from sfumato.errors import OutputError, UnreadableInput
+from sfumato.release import large
 from tests.cli import conftest
 from tests.engines.test_edges import in_parts, people
 from tests.engines.test_written_parts import RECIPE
@@ -86,6 +87,24 @@ def test_a_disk_that_is_full_when_the_release_is_put_in_place(place: Path, monke
         patched.setattr("shutil.copy2", full)
         with pytest.raises(OutputError, match="free some space"):
             run(place)
+    assert left(place) == ["in", "r.yaml"]
+
+
+@pytest.mark.parametrize("engine", ["polars", "duckdb"])
+def test_rows_that_are_lost_while_they_are_written_end_the_release(
+    engine: str, place: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pytest.importorskip(engine)
+    write = large.write_parts
+
+    def losing(*args: Any, **options: Any) -> list[Path]:
+        made = write(*args, **options)
+        pl.read_parquet(made[0])[1:].write_parquet(made[0])
+        return made
+
+    monkeypatch.setattr(large, "write_parts", losing)
+    with pytest.raises(OutputError, match="rows were released and"):
+        run(place, engine)
     assert left(place) == ["in", "r.yaml"]
 
 

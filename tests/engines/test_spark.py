@@ -9,8 +9,9 @@ import shutil
 import socket
 import subprocess
 import sys
+import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -18,9 +19,9 @@ import polars as pl
 import pytest
 
 import sfumato as sf
-from sfumato.engines import on_spark, parts
+from sfumato.engines import on_spark, parts, spark_workers
 from sfumato.engines.codes import Coder
-from sfumato.errors import ParameterError, UnreadableInput
+from sfumato.errors import OutputError, ParameterError, UnreadableInput
 from tests.engines import test_grid as grid
 from tests.engines.test_large import RECIPES, described, rows_of, table
 
@@ -167,7 +168,7 @@ def test_parts_are_whole_ordered_and_alone_in_their_folder(people: Any, monkeypa
 def test_a_worker_that_dies_changes_nothing(people: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     died, write = tmp_path / "died", on_spark._write
 
-    def deadly(native: Any, release: Any, folder: Path) -> None:
+    def deadly(native: Any, release: Any) -> Any:
         class Once(type(release.job.line)):  # type: ignore[misc]
             def released(self, rows: Any) -> Any:
                 made = super().released(rows)
@@ -179,12 +180,73 @@ def test_a_worker_that_dies_changes_nothing(people: Any, tmp_path: Path, monkeyp
         line = release.job.line
         fields = {field.name: getattr(line, field.name) for field in dataclasses.fields(line)}
         job = dataclasses.replace(release.job, line=Once(**fields))
-        write(native, dataclasses.replace(release, job=job), folder)
+        return write(native, dataclasses.replace(release, job=job))
 
     monkeypatch.setattr(on_spark, "_write", deadly)
     lazy = sf.anonymize(described(sf.read(people)), MEET, RECIPES["global"], seed=5)
     assert died.exists()
     assert rows_of(collected(lazy)).equals(rows_of(in_memory("global").data))
+
+
+def losing(lose: Callable[[Path], Any]) -> type[spark_workers.Writing]:
+    """A worker whose first part is not what it says it wrote: made here, since workers do not know this module."""
+
+    class Losing(spark_workers.Writing):
+        def __call__(self, batches: Iterator[Any]) -> Iterator[Any]:
+            yield from super().__call__(batches)
+            for file in Path(self.release.folder).glob("0-*.parquet"):
+                lose(file)
+
+    return Losing
+
+
+@pytest.mark.parametrize(
+    "lose", [lambda file: file.unlink(), lambda file: pl.read_parquet(file)[1:].write_parquet(file)], ids=["all", "row"]
+)
+def test_a_part_that_is_lost_ends_the_release(
+    lose: Callable[[Path], Any], people: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(parts, "ROWS", 1000)
+    monkeypatch.setattr(on_spark, "Writing", losing(lose))
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    with pytest.raises(OutputError, match="is not among the parts of the release"):
+        sf.anonymize(described(sf.read(people)), MEET, RECIPES["global"], seed=5)
+    assert {file.suffix for file in tmp_path.iterdir()} == {".parquet"}  # what was read, nothing else
+
+
+def test_a_worker_that_sees_another_disk_is_named(people: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    moved = on_spark.Releasing
+
+    def elsewhere(job: Any, types: Any, folder: str) -> Any:
+        return moved(job, types, f"{folder} on another disk")
+
+    monkeypatch.setattr(on_spark, "Releasing", elsewhere)
+    with pytest.raises(ParameterError, match="TMPDIR"):
+        sf.anonymize(described(sf.read(people)), MEET, RECIPES["global"], seed=5)
+
+
+def test_a_table_that_changes_between_two_passes_is_refused(people: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(on_spark, "_gathered", lambda native, job: native.filter("age > 20"))
+    with pytest.raises(UnreadableInput, match="changed while it was released"):
+        sf.anonymize(described(sf.read(people)), MEET, RECIPES["global"], seed=5)
+
+
+def test_the_driver_gets_one_sample_whatever_the_partitions(people: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("sfumato.release.large.SAMPLE", 70)
+    came, arrived = list[int](), on_spark._collected
+
+    def counting(frame: Any) -> pl.DataFrame:
+        found = arrived(frame)
+        came.append(found.height)
+        return found
+
+    monkeypatch.setattr(on_spark, "_collected", counting)
+    expected = sf.anonymize(described(sf.read(table().lazy())), MEET, RECIPES["global"], seed=5).sample
+    for number in (1, 20):
+        found = sf.anonymize(described(sf.read(people.repartition(number))), MEET, RECIPES["global"], seed=5).sample
+        assert found.original.to_polars().equals(expected.original.to_polars())
+        assert found.drawn_from == 3000
+    assert came == [1, 1]
 
 
 def test_errors_of_spark_show_no_values(people: Any, capfd: pytest.CaptureFixture[str]) -> None:
@@ -205,9 +267,9 @@ def test_errors_of_workers_show_no_values_and_keep_their_name(people: Any, capfd
         raise ValueError(rows["patient_name"][0])
 
     with pytest.raises(ParameterError, match=r"this is refused \(by rule\)"), on_spark.guarded():
-        people.mapInArrow(on_spark._Worker(refuse), people.schema).count()
+        people.mapInArrow(spark_workers.Worker(refuse), people.schema).count()
     with pytest.raises(UnreadableInput, match="ValueError") as caught, on_spark.guarded():
-        people.mapInArrow(on_spark._Worker(fail), people.schema).count()
+        people.mapInArrow(spark_workers.Worker(fail), people.schema).count()
     told = "".join([str(caught.value), *capfd.readouterr()])
     assert not any(name in told for name in table()["patient_name"].to_list())
 

@@ -8,39 +8,48 @@ from __future__ import annotations
 
 import contextlib
 import copy
-import dataclasses
-import io
 import logging
 import os
 import pickle
 import re
 import shutil
 import sys
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import narwhals as nw
-import numpy as np
 import polars as pl
 
 from sfumato import errors
 from sfumato.core.dataset import Dataset
-from sfumato.engines import on_polars
-from sfumato.engines.codes import Coder
 from sfumato.engines.digest import RowsDigest
-from sfumato.engines.parts import places_of
-from sfumato.errors import ParameterError, SchemaError, SfumatoError, UnreadableInput, require
+from sfumato.engines.seen import Handed, changed
+from sfumato.engines.spark_workers import (
+    FAILED,
+    PIECES,
+    REPORT,
+    Numbering,
+    Passage,
+    Releasing,
+    Seen,
+    Worker,
+    Writing,
+    as_bytes,
+    merged,
+    spare,
+    summed,
+)
+from sfumato.errors import OutputError, ParameterError, SfumatoError, UnreadableInput, require
 
 if TYPE_CHECKING:
     from sfumato.engines.seen import Watch
     from sfumato.engines.table import Job, Tick
 
 NAME = "spark"
-BATCH = 200_000
-"""Rows that a worker looks at together."""
+GROUPS = 8
+"""Workers that put together what all saw, before one does."""
 LOGGERS = ("SQLQueryContextLogger", "DataFrameQueryContextLogger")
-FAILED = "sfumato on a worker: "
 SAID = re.compile(FAILED + r"(\w+)\((.*)\)$", re.MULTILINE)
 SIGNED: dict[Any, pl.DataType] = {
     pl.UInt8: pl.Int16(),
@@ -82,7 +91,7 @@ def batches(frame: nw.LazyFrame[Any], columns: Sequence[str], tick: Tick) -> Ite
     """
     seen = 0
     with guarded():
-        for row in _chosen(frame, columns).mapInArrow(_as_bytes, "found binary").toLocalIterator():
+        for row in _chosen(frame, columns).mapInArrow(as_bytes, "found binary").toLocalIterator():
             batch = pl.read_ipc_stream(bytes(row[0]))
             seen += batch.height
             tick(seen)
@@ -154,11 +163,6 @@ def _local_session(memory: int) -> Any:
     return made
 
 
-def spare(columns: Iterable[str]) -> str:
-    """A name that no column has, in capitals or not: many sessions make no difference."""
-    return on_polars.spare([column.lower() for column in columns])
-
-
 def _quoted(name: str) -> str:
     return "`" + name.replace("`", "``") + "`"
 
@@ -178,30 +182,32 @@ class Executors:
     changes nothing.
     """
 
-    def release(self, frame: nw.LazyFrame[Any], job: Job, folder: Path) -> tuple[list[Path], Watch]:
-        """Release all rows into parts in an empty folder; gives the parts and what was seen of the rows."""
-        waiting, here = folder / "waiting", folder / "here"
-        here.touch()
+    def release(self, frame: nw.LazyFrame[Any], job: Job, folder: Path) -> Handed:
+        """Release all rows into parts in an empty folder; what workers say they wrote is compared with what is there."""
+        waiting = folder / "waiting"
+        waiting.mkdir()
         with guarded():
             native = frame.to_native()
             watch = _watched(native, job)
             some: Any = watch.sample.taken()
             made = job.line.started().released(Dataset(some, job.schema, job.source)).to_polars()
             types = {name: SIGNED.get(dtype.base_type(), dtype) for name, dtype in made.schema.items()}
-            _write(_gathered(native, job), _Release(job, types, str(here)), waiting)
-        parts = _moved(waiting, folder)
-        here.unlink()
+            told = _write(_gathered(native, job), Releasing(job, types, str(waiting)))
+        found = _passed(told, job)
+        if found.seen != (watch.rows, None if watch.sums is None else watch.sums.text):
+            raise changed(job.source.name)
+        parts = _moved(told.drop_nulls("name"), found.released, waiting, folder)
         if not parts:
             parts = [folder / "part-00000.parquet"]
             made.clear().cast(types).write_parquet(parts[0])  # type: ignore[arg-type]
-        return parts, watch
+        return Handed(parts, watch, found.released)
 
     def digest(self, frame: nw.LazyFrame[Any]) -> RowsDigest:
         """The digest of all rows, added up from those of batches."""
         found = RowsDigest(columns_of(frame))
         with guarded():
             native = frame.to_native()
-            sums = pl.DataFrame(native.mapInArrow(_Worker(_summed), "rows long, total string").toArrow())
+            sums = pl.DataFrame(native.mapInArrow(Worker(summed), "rows long, total string").toArrow())
         for rows, total in sums.iter_rows():
             found.merge(rows, int(total, 16))
         return found
@@ -211,39 +217,18 @@ workers = Executors()
 
 
 def _watched(native: Any, job: Job) -> Watch:
-    """What workers see of the rows that each has, put together."""
-    found = job.watch
-    for row in native.mapInArrow(_Seen(job), "found binary").toLocalIterator():
-        found.merge(pickle.loads(bytes(row[0])))  # noqa: S301 - made by our own workers
+    """What workers see of the rows that each has, put together by them: whatever the number of partitions, one comes to the driver."""
+    seen = native.mapInArrow(Seen(job), PIECES)
+    fewer = seen.repartition(GROUPS, "place").mapInArrow(merged, PIECES)
+    found = copy.deepcopy(job.watch)
+    for told in _collected(fewer.repartition(1).mapInArrow(merged, PIECES))["found"]:
+        found.merge(pickle.loads(told))  # noqa: S301 - made by our own workers
     return found
 
 
-@dataclasses.dataclass(frozen=True)
-class _Seen:
-    """What a worker sees of all its rows, as bytes."""
-
-    job: Job
-
-    def __call__(self, batches: Iterator[Any]) -> Iterator[Any]:
-        watch = copy.deepcopy(self.job.watch)
-        for rows in _together(batches):
-            _told(lambda rows: _looked(watch, self.job, rows), rows)
-        yield from _bytes(pickle.dumps(watch))
-
-
-def _looked(watch: Watch, job: Job, rows: pl.DataFrame) -> pl.DataFrame:
-    watch.see(job.read(rows).to_polars())
-    return rows
-
-
-def _bytes(found: bytes) -> Iterator[Any]:
-    yield from pl.DataFrame({"found": [found]}).to_arrow().to_batches()
-
-
-def _summed(rows: pl.DataFrame) -> pl.DataFrame:
-    digest = RowsDigest(rows.columns)
-    digest.add(rows)
-    return pl.DataFrame({"rows": [digest.rows], "total": [f"{digest.total:x}"]})
+def _collected(frame: Any) -> pl.DataFrame:
+    """What workers saw, at the driver: one row."""
+    return pl.DataFrame(frame.toArrow())
 
 
 def _gathered(native: Any, job: Job) -> Any:
@@ -254,158 +239,46 @@ def _gathered(native: Any, job: Job) -> Any:
 
     name = spare(native.columns)
     schema = StructType([*native.schema.fields, StructField(name, LongType())])
-    keyed = native.mapInArrow(_Worker(_Keyed(job, name)), schema)
+    keyed = native.mapInArrow(Worker(Numbering(job, name)), schema)
     return keyed.repartition(name).drop(name)
 
 
-@dataclasses.dataclass(frozen=True)
-class _Keyed:
-    """Rows with a number that equal ones share."""
-
-    job: Job
-    name: str
-
-    def __call__(self, rows: pl.DataFrame) -> pl.DataFrame:
-        return rows.with_columns(pl.Series(self.name, self.job.line.keys(self.job.read(rows)).view(np.int64)))
-
-
-def _write(native: Any, release: _Release, folder: Path) -> None:
-    """Release, order and write the rows: those of a part lie with one worker, which writes them as one file."""
-    part, place = release.marks
+def _write(native: Any, release: Releasing) -> pl.DataFrame:
+    """Release, order and write the rows, those of a part by one worker; gives what workers tell of it."""
+    part, place, _ = release.marks
     rows = native.mapInArrow(release, release.schema_in_spark())
-    if release.job.order is None:
-        writer = rows.write
-    else:
+    if release.job.order is not None:
         rows = rows.repartition(release.job.parts, part).sortWithinPartitions(part, place)
-        writer = rows.drop(place).write.partitionBy(part)
-    with _setting(native.sparkSession, "spark.sql.parquet.outputTimestampType", "TIMESTAMP_MICROS"):
-        writer.option("compression", "zstd").parquet(f"file://{folder.absolute()}")
+    return pl.DataFrame(rows.drop(place).mapInArrow(Writing(release), REPORT).toArrow())
 
 
-def _moved(waiting: Path, folder: Path) -> list[Path]:
-    """Parts under names that tell nothing, without what Spark leaves beside them."""
-    found = sorted(waiting.rglob("*.parquet"), key=lambda file: (_place(file.parent.name), file.name))
-    parts = [file.rename(folder / f"part-{number:05d}.parquet") for number, file in enumerate(found)]
+def _passed(told: pl.DataFrame, job: Job) -> Passage:
+    """The pass in which rows were released, put together from what every worker tells of its own."""
+    found = Passage(copy.deepcopy(job.watch.sums))
+    for one in told["told"].drop_nulls():
+        found.merge(pickle.loads(one))  # noqa: S301 - made by our own workers
+    return found
+
+
+def _moved(told: pl.DataFrame, released: int, waiting: Path, folder: Path) -> list[Path]:
+    """Parts under names that tell nothing, each with the rows that its worker says it wrote; what else lies there is left behind."""
+    if told["rows"].sum() != released or any(rows != _rows_in(waiting / name) for _, name, rows, _ in told.iter_rows()):
+        raise OutputError(
+            "a part that a worker of Spark wrote is not among the parts of the release, or has other rows: workers have other disks than "
+            "this machine, or the part was lost. Let TMPDIR name a folder that all of them see; nothing was written"
+        )
+    names = told.sort("place")["name"]
+    parts = [(waiting / name).rename(folder / f"part-{number:05d}.parquet") for number, name in enumerate(names)]
     shutil.rmtree(waiting)
     return parts
 
 
-def _place(name: str) -> int:
-    """The number of a part, which the name of its folder ends with."""
-    return int(name.rpartition("=")[2]) if "=" in name else 0
-
-
-@contextlib.contextmanager
-def _setting(session: Any, name: str, value: str) -> Iterator[None]:
-    """A setting of the user's session, for a while."""
-    before = session.conf.get(name)
-    session.conf.set(name, value)
+def _rows_in(part: Path) -> int | None:
+    """How many rows a file holds; None: it is not there, or not whole."""
     try:
-        yield
-    finally:
-        session.conf.set(name, before)
-
-
-class _Worker:
-    """A function of rows as Spark wants it: of Arrow batches, which are put together to be worth the work."""
-
-    def __init__(self, work: Callable[[pl.DataFrame], pl.DataFrame]) -> None:
-        self.work = work
-
-    def __call__(self, batches: Iterator[Any]) -> Iterator[Any]:
-        return _each(self.work, batches)
-
-
-def _each(work: Callable[[pl.DataFrame], pl.DataFrame], batches: Iterator[Any]) -> Iterator[Any]:
-    for rows in _together(batches):
-        yield from _told(work, rows).to_arrow().to_batches()
-
-
-def _told(work: Callable[[pl.DataFrame], pl.DataFrame], rows: pl.DataFrame) -> pl.DataFrame:
-    """The work done; what goes wrong is told without values, for Spark writes it to its log."""
-    try:
-        return work(rows)
-    except SfumatoError as error:
-        raise RuntimeError(f"{FAILED}{type(error).__name__}({error})") from None
-    except Exception as error:  # noqa: BLE001 - whatever it is, its text may show values
-        raise RuntimeError(f"{FAILED}{type(error).__name__}()") from None
-
-
-def _together(batches: Iterator[Any]) -> Iterator[pl.DataFrame]:
-    waiting = list[pl.DataFrame]()
-    for batch in batches:
-        waiting.append(pl.DataFrame(batch))
-        if sum(rows.height for rows in waiting) >= BATCH:
-            yield pl.concat(waiting)
-            waiting = []
-    if waiting:
-        yield pl.concat(waiting)
-
-
-def _as_bytes(batches: Iterator[Any]) -> Iterator[Any]:
-    for rows in _together(batches):
-        sink = io.BytesIO()
-        rows.write_ipc_stream(sink)
-        yield from _bytes(sink.getvalue())
-
-
-@dataclasses.dataclass(frozen=True)
-class _Release:
-    """Rows as they are written, with the part that each goes to and where in it."""
-
-    job: Job
-    types: dict[str, pl.DataType]
-    here: str
-
-    @property
-    def marks(self) -> tuple[str, str]:
-        """Names of two columns more: the part of a row, and its place in it."""
-        part = spare(self.types)
-        return part, spare([*self.types, part])
-
-    def __call__(self, batches: Iterator[Any]) -> Iterator[Any]:
-        job = self.job.started()
-        return _each(lambda rows: self.marked(self.made(job, rows)), batches)
-
-    def made(self, job: Job, rows: pl.DataFrame) -> Dataset:
-        """What is released of some rows, if it can be written here."""
-        if not Path(self.here).exists():
-            raise ParameterError(
-                "the workers of Spark have other disks than this machine; let TMPDIR name a folder that both see"
-            )
-        made = job.released(rows)
-        return made if len(made) else self.none()  # steps stop where nothing is left, so its columns may be others
-
-    def none(self) -> Dataset:
-        """No rows, as they are released."""
-        empty: Any = pl.DataFrame(schema=self.types)
-        return Dataset(empty)
-
-    def marked(self, made: Dataset) -> pl.DataFrame:
-        """Released rows in types that Spark has, with their places where they are to be ordered."""
-        plain = self.typed(made.to_polars())
-        if self.job.order is None:
-            return plain
-        coder = Coder()
-        order = coder.hashes(coder.coded(made), self.job.order)
-        part, place = self.marks
-        # Spark has no unsigned numbers: with the first bit turned over, signed ones have the same order
-        signed = order.reinterpret(signed=True) ^ pl.Series([-(2**63)])
-        return plain.with_columns(places_of(order, self.job.parts).cast(pl.Int32).alias(part), signed.alias(place))
-
-    def typed(self, made: pl.DataFrame) -> pl.DataFrame:
-        """Every column in its one type, which must hold what it is given."""
-        both = pl.concat([pl.DataFrame(schema=self.types), made.clear()], how="vertical_relaxed").schema
-        wide = [name for name, dtype in both.items() if dtype != self.types[name]]
-        if wide:
-            raise SchemaError(f"{', '.join(wide)} have other types in some rows than in others; give them one before")
-        return made.cast(self.types)  # type: ignore[arg-type]
-
-    def schema_in_spark(self) -> Any:
-        """The columns of what it gives, as Spark names them."""
-        from pyspark.sql.pandas.types import from_arrow_schema
-
-        return from_arrow_schema(self.marked(self.none()).to_arrow().schema)
+        return int(pl.scan_parquet(part, glob=False).select(pl.len()).collect().item())
+    except (OSError, pl.exceptions.PolarsError):
+        return None
 
 
 @contextlib.contextmanager

@@ -9,12 +9,14 @@ from __future__ import annotations
 import hashlib
 import threading
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import polars as pl
 
 from sfumato.core.free_text import HARDLY_REPEATS, words_of_free_text
+from sfumato.errors import UnreadableInput
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -248,3 +250,19 @@ class Watch(Shared):
         if self.sums is not None and other.sums is not None:
             self.sums.merge(other.sums)
         self.rows += other.rows
+
+
+class Handed(NamedTuple):
+    """Released rows as they were handed over: the parts they were written to, what was seen of their originals, and how many there are."""
+
+    parts: list[Path]
+    watch: Watch
+    rows: int
+
+
+def changed(name: str) -> UnreadableInput:
+    """The refusal of a table that is not the one that was counted: a release of it would keep no promise for sure."""
+    return UnreadableInput(
+        f"{name} changed while it was released: rows that were counted are not those that were read; nothing was released. Run again "
+        "when nobody writes to it"
+    )

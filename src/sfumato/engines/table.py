@@ -14,7 +14,7 @@ from sfumato.core.schema import Role, Schema
 from sfumato.core.source import Intake, Source
 from sfumato.engines import on_duckdb, on_polars, on_spark, on_sql
 from sfumato.engines.digest import RowsDigest
-from sfumato.engines.seen import Watch
+from sfumato.engines.seen import Handed, Watch
 from sfumato.errors import SchemaError
 from sfumato.io.values import with_values
 
@@ -63,8 +63,8 @@ class Engine(Protocol):
 class Workers(Protocol):
     """What an engine lets its workers do with the rows that each of them has."""
 
-    def release(self, frame: Any, job: Job, folder: Path) -> tuple[list[Path], Watch]:
-        """Release all rows into parts in an empty folder; gives the parts and what was seen of the rows."""
+    def release(self, frame: Any, job: Job, folder: Path) -> Handed:
+        """Release all rows into parts in an empty folder."""
         ...
 
     def digest(self, frame: Any) -> RowsDigest:
@@ -104,10 +104,6 @@ class Job:
     def read(self, rows: pl.DataFrame) -> Dataset:
         """Some rows as they came, as a table."""
         return in_memory(rows, self.source).with_schema(self.schema)
-
-    def released(self, rows: pl.DataFrame) -> Dataset:
-        """What is released of some rows."""
-        return self.line.released(self.read(rows).with_text_coded())
 
 
 def in_memory(rows: pl.DataFrame, source: Source, copies: NDArray[np.int64] | None = None) -> Dataset:

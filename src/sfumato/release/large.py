@@ -26,7 +26,7 @@ from sfumato.core.source import Intake
 from sfumato.core.step import Goal, Plan, Span, Step
 from sfumato.engines.opening import digest_of_parts
 from sfumato.engines.parts import in_parallel, order_key, parts_for, write_parts
-from sfumato.engines.seen import Fingerprint, SampledRows, Texts, Watch
+from sfumato.engines.seen import Fingerprint, Handed, SampledRows, Texts, Watch, changed
 from sfumato.engines.table import Job, LazyTable, TooManyCombinations
 from sfumato.errors import OutputError, ParameterError, SchemaError, UnreadableInput
 from sfumato.release.coarse import Coarse, coarsely_counted
@@ -137,6 +137,7 @@ def _make(
     plans = written.plans
     progress(1.0, "counting what was written")
     shared = written.table.counted([*planned.columns, *columns_seen(recipe.meet, written.table.schema)])
+    _require_whole(shared, written)
     limits, contract = _bounds_kept(written, recipe, seed, shared)
     evidence = gather(shared, recipe.meet, original=original, population=population)
     release = LargeRelease(
@@ -255,7 +256,7 @@ def _counted(
 class Written:
     """The released parts, and a sample: some rows of the original, what was released of them, and by which plans.
 
-    ``records`` is how many the original has.
+    ``records`` is how many the original has, ``rows`` how many of them were handed over to be written.
     """
 
     table: LazyTable
@@ -263,6 +264,7 @@ class Written:
     releases: Dataset
     plans: tuple[tuple[str, Plan], ...]
     records: int
+    rows: int
 
     @functools.cached_property
     def pair(self) -> Pair:
@@ -291,20 +293,20 @@ def _written(
     place: Workplace,
 ) -> Written:
     """Release all rows into a folder of parts that lives as long as the release does."""
-    watch = _watch(table, original, pipeline, seed)
     job = Job(
         line=pipeline,
         schema=table.schema,
         source=table.source,
-        watch=watch,
+        watch=_watch(table, original, pipeline, seed),
         parts=parts_for(table.records),
         order=order_key(seed) if shuffle else None,
     )
     with _writing():
         if table.engine.workers is None:
-            parts = _in_batches(table, job, place.path, seed if shuffle else None, progress)
+            handed = _in_batches(table, job, place.path, seed if shuffle else None, progress)
         else:
-            parts, watch = table.engine.workers.release(table.frame, job, place.path)
+            handed = table.engine.workers.release(table.frame, job, place.path)
+        parts, watch, rows = handed
         alike(parts)
     _require_unchanged(table, original, watch)
     refuse_texts(watch.texts.free(), table.source.name)
@@ -317,25 +319,32 @@ def _written(
         parts=tuple(parts),
         keep=place,
     )
-    return Written(released, sample, releases, plans, table.records)
+    return Written(released, sample, releases, plans, table.records, rows)
 
 
-def _in_batches(table: LazyTable, job: Job, folder: Path, seed: Seed | None, progress: Progress) -> list[Path]:
+def _in_batches(table: LazyTable, job: Job, folder: Path, seed: Seed | None, progress: Progress) -> Handed:
     """Release all rows in this process, batch by batch."""
-    line = job.line.started()
+    line, handed = job.line.started(), list[int]()
 
     def release(rows: Dataset) -> Dataset:
         job.watch.see(rows.to_polars())
         return line.released(rows.with_text_coded())
 
+    def some(batches: Iterator[Dataset]) -> Iterator[Dataset]:
+        for batch in batches:
+            handed.append(len(batch))
+            if len(batch):  # a batch of which nothing is left has not all columns
+                yield batch
+
     batches = table.batches(lambda rows: progress(*_told("released", rows, table.records, "rows")))
-    return write_parts(
-        filter(len, in_parallel(release, batches)),  # a batch of which nothing is left has not all columns
+    parts = write_parts(
+        some(in_parallel(release, batches)),
         folder,
         rows=table.records,
         seed=seed,
         tick=lambda parts, all_parts: progress(*_told("wrote", parts, all_parts, "parts")),
     )
+    return Handed(parts, job.watch, sum(handed))
 
 
 def _watch(table: LazyTable, original: Dataset, pipeline: Pipeline, seed: Seed) -> Watch:
@@ -358,9 +367,15 @@ def _require_unchanged(table: LazyTable, original: Dataset, watch: Watch) -> Non
         counted.see(original.to_polars(), original.copies)
         same = same and counted.text == watch.sums.text
     if not same:
-        raise UnreadableInput(
-            f"{table.source.name} changed while it was released: rows that were counted are not those that were read; nothing was "
-            "released. Run again when nobody writes to it"
+        raise changed(table.source.name)
+
+
+def _require_whole(shared: Dataset, written: Written) -> None:
+    """Refuse parts that do not hold as many rows as were handed over to be written."""
+    if shared.records != written.rows:
+        raise OutputError(
+            f"{written.rows:,} rows were released and {shared.records:,} are in the parts that were written: some were lost, or are not seen "
+            "from here; nothing was written. Run again, and let TMPDIR name a folder that all who write see"
         )
 
 
