@@ -29,10 +29,10 @@ from sfumato.engines.spark_workers import (
     FAILED,
     PIECES,
     REPORT,
-    Numbering,
     Passage,
     Releasing,
     Seen,
+    WithKeys,
     Worker,
     Writing,
     as_bytes,
@@ -239,7 +239,7 @@ def _gathered(native: Any, job: Job) -> Any:
 
     name = spare(native.columns)
     schema = StructType([*native.schema.fields, StructField(name, LongType())])
-    keyed = native.mapInArrow(Worker(Numbering(job, name)), schema)
+    keyed = native.mapInArrow(Worker(WithKeys(job, name)), schema)
     return keyed.repartition(name).drop(name)
 
 

@@ -107,7 +107,7 @@ def summed(rows: pl.DataFrame) -> pl.DataFrame:
 
 
 @dataclasses.dataclass(frozen=True)
-class Numbering:
+class WithKeys:
     """Rows with a number that equal ones share."""
 
     job: Job
