@@ -16,6 +16,7 @@ import sfumato as sf
 from sfumato import registry
 from sfumato.core.randomness import Seed, marked
 from sfumato.core.step import Goal, Span, Step
+from sfumato.errors import ParameterError, SchemaError
 from sfumato.release.large import columns_seen
 from sfumato.release.planning import Planning
 
@@ -135,6 +136,48 @@ def test_engines_release_what_memory_releases(name: str, tmp_path: Path, monkeyp
         assert dict(native.schema) == dict(pl.DataFrame(eager.data).schema), engine
         assert [v.to_dict() for v in lazy.verdicts] == [v.to_dict() for v in eager.verdicts]
         assert lazy.suppressed == eager.suppressed
+
+
+def of_persons() -> pl.DataFrame:
+    """The same people, most of whom come several times, in households; of some nobody knows who they are."""
+    frame, rng = table(), np.random.default_rng(2)
+    person = rng.integers(0, 250, len(frame))
+    return frame.with_columns(
+        person=pl.Series([f"p{n}" if n > 5 else None for n in person]), home=pl.Series(person // 3, dtype=pl.Int64)
+    )
+
+
+def of_units(data: Any) -> Any:
+    made = described(data).with_roles(unit=["person", "home"])
+    home = dataclasses.replace(made.schema["home"], unit="household")
+    return made.with_attribute("home", home)
+
+
+@pytest.mark.parametrize("name", [n for n in CASES if n != "k_optimize"])
+def test_persons_are_counted_and_numbered_by_engines_as_in_memory(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    meet, frame = [sf.KAnonymity(3)], of_persons()
+    data = of_units(sf.read(frame))
+    if any(step.span_in(data.schema) is Span.TABLE for step in CASES[name]):
+        with pytest.raises(ParameterError, match="all records at once"):
+            sf.anonymize(of_units(sf.read(frame.lazy())), meet, CASES[name], seed=5)
+        return
+    try:
+        eager = sf.anonymize(data, meet, CASES[name], seed=5, format="parquet")
+    except SchemaError as error:  # single cells cannot be suppressed by persons, wherever the table is
+        with pytest.raises(SchemaError, match=error.problems[0][:40]):
+            sf.anonymize(of_units(sf.read(frame.lazy())), meet, CASES[name], seed=5)
+        return
+    frame[np.random.default_rng(3).permutation(len(frame))].write_parquet(tmp_path / "part.parquet")
+    for engine in ENGINES:
+        pytest.importorskip(engine)
+        monkeypatch.setattr(f"sfumato.engines.on_{engine}.BATCH", PIECE)
+        lazy = sf.anonymize(of_units(sf.read(tmp_path, engine=engine)), meet, CASES[name], seed=5)
+        native = lazy.data.collect() if engine == "polars" else lazy.data.pl()
+        assert multiset(native) == multiset(eager.data), engine
+        assert [v.to_dict() for v in lazy.verdicts] == [v.to_dict() for v in eager.verdicts]
+        assert {**lazy.after.to_dict(), "name": ""} == {**eager.after.to_dict(), "name": ""}
 
 
 @every_case

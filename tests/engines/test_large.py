@@ -128,6 +128,32 @@ def test_workers_are_not_told_what_is_in_the_vault() -> None:
     assert (given.storing, given.key, given.codes.to_list()) == (None, b"", ["1"])
 
 
+@pytest.mark.parametrize("engine", ENGINES)
+def test_persons_of_a_large_table_are_assessed_and_verified(engine: str, tmp_path: Path) -> None:
+    pytest.importorskip(engine)
+    (tmp_path / "in").mkdir()
+    people = table().with_columns(patient=pl.int_range(pl.len()) // 4)
+    people.write_parquet(tmp_path / "in" / "part.parquet")
+    large = described(sf.read(tmp_path / "in", engine=engine)).with_roles(unit="patient")
+    assert (
+        sf.assess(large).smallest_class
+        == sf.assess(described(sf.read(people)).with_roles(unit="patient")).smallest_class
+    )
+    sf.anonymize(large, [sf.KAnonymity(3)], COARSE, seed=5).write(tmp_path / "out")
+    assert sf.verify(tmp_path / "out" / "share").holds
+    kept = pl.read_parquet(tmp_path / "out" / "share" / "data").group_by("patient").agg(pl.col("age").n_unique())
+    assert kept["age"].max() == 1  # a number is of one class alone: nobody is followed through the table
+
+
+def test_rows_are_drawn_one_by_one_whoever_they_belong_to() -> None:
+    people = described(sf.read(table().with_columns(patient=pl.int_range(pl.len()) // 4).lazy())).with_roles(
+        unit="patient"
+    )
+    sf.anonymize(people, [sf.KAnonymity(3)], [sf.Sample(0.5, unit="row"), *COARSE], seed=5)
+    with pytest.raises(ParameterError, match="step sample works on all records at once"):
+        sf.anonymize(people, [sf.KAnonymity(3)], [sf.Sample(0.5), *COARSE], seed=5)
+
+
 def test_values_that_a_collation_takes_for_one_are_counted_apart() -> None:
     duckdb = pytest.importorskip("duckdb")
     connection = duckdb.connect()

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+import dataclasses
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -11,9 +12,9 @@ import polars as pl
 from sfumato import kernels
 from sfumato.core.classes import count_rows
 from sfumato.core.encoding import numbers_of
-from sfumato.core.randomness import NOTHING, Marks, cell_keys
+from sfumato.core.randomness import NOTHING, Marks, cell_keys, row_keys
 from sfumato.core.schema import Role
-from sfumato.errors import SchemaError
+from sfumato.errors import InternalError, SchemaError
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -158,3 +159,42 @@ def renumbered(dataset: Dataset, seed: Seed) -> Dataset:
         missing = pl.Series(np.array([label is None for label in encoded.labels])[encoded.codes])
         dataset = dataset.with_columns({name: fresh.set(missing, None)})
     return dataset
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Renumbering:
+    """The random numbers of persons and households in every class of a released table, for rows that come in pieces.
+
+    By column: the keys of class and unit, sorted, and their numbers. Two of *n* of them share a key with a chance of about n²/2⁶⁵;
+    then they share a number too, and a class never looks larger for it.
+    """
+
+    numbers: Mapping[str, tuple[NDArray[np.uint64], NDArray[np.int64]]]
+
+    @classmethod
+    def of(cls, counted: Dataset, seed: Seed) -> Renumbering:
+        """The numbers that a table gets in memory, from its distinct classes and units; :func:`renumbered` draws them."""
+        made = renumbered(counted, seed)
+        return cls({name: cls._numbers(counted, made, name) for name in counted.schema.columns(Role.UNIT)})
+
+    @classmethod
+    def _numbers(cls, counted: Dataset, made: Dataset, name: str) -> tuple[NDArray[np.uint64], NDArray[np.int64]]:
+        keys, first = np.unique(row_keys(counted, cls._told_by(counted, name)), return_index=True)
+        return keys, made.column(name).fill_null(0).to_numpy()[first]
+
+    @staticmethod
+    def _told_by(dataset: Dataset, name: str) -> tuple[str, ...]:
+        return (*dataset.schema.quasi, name)
+
+    def applied(self, rows: Dataset) -> Dataset:
+        """Some rows of the released table with the numbers of their units."""
+        fresh = dict[str, pl.Series]()
+        for name, (known, numbers) in self.numbers.items():
+            keys = row_keys(rows, self._told_by(rows, name))
+            places = np.minimum(np.searchsorted(known, keys), max(0, len(known) - 1))
+            if (known[places] != keys).any():
+                raise InternalError(f"a unit of column {name!r} was not there when units were counted")
+            column = rows.column(name)
+            gaps = column.is_null() | column.is_nan() if column.dtype.is_float() else column.is_null()
+            fresh[name] = pl.Series(name, numbers[places]).set(gaps, None)
+        return rows.with_columns(fresh)

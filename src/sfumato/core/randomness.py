@@ -17,7 +17,7 @@ import math
 import operator
 import secrets
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -181,13 +181,13 @@ def _hashed(labels: Sequence[str | None]) -> NDArray[np.uint64]:
     return np.fromiter(numbers, dtype=np.uint64, count=len(labels))
 
 
-def row_keys(dataset: Dataset) -> NDArray[np.uint64]:
-    """A number of 64 bits for every row: the keys of its cells, folded over the sorted names of the columns.
+def row_keys(dataset: Dataset, columns: Iterable[str] | None = None) -> NDArray[np.uint64]:
+    """A number of 64 bits for every row: the keys of its cells, folded over the sorted names of some columns or all.
 
     Two different rows of *n* share one with a chance of about n²/2⁶⁵ in the whole table; then they count as equal rows.
     """
     found = np.zeros(len(dataset), dtype=np.uint64)
-    for name in sorted(dataset.columns):
+    for name in sorted(dataset.columns if columns is None else columns):
         found = mixed(found ^ cell_keys(dataset, name))
     return found
 

@@ -8,6 +8,7 @@ from enum import StrEnum
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, Protocol, runtime_checkable
 
 from sfumato.core.progress import Progress, silent
+from sfumato.core.schema import Role
 from sfumato.errors import InternalError
 
 if TYPE_CHECKING:
@@ -300,6 +301,11 @@ class Step(Protocol):
     def span(self) -> Span:
         """How much of the table it must see at once: tables that do not fit into memory are given to it in pieces."""
         return Span.TABLE
+
+    def span_in(self, schema: Schema) -> Span:
+        """The same in a table of this kind: where rows belong to persons or households, draws may be shared between their rows."""
+        shared = self.span is Span.RECORDS and schema.columns(Role.UNIT)
+        return Span.TABLE if shared else self.span
 
     def learner(self, goal: Goal, facts: Any) -> Learner | None:
         """Learns facts about all records, given those it learnt before; None: it knows enough to work on any of them.

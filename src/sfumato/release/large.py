@@ -199,7 +199,9 @@ def _require_counts(table: LazyTable, recipe: Recipe) -> None:
     """Refuse, all at once, what needs the whole table in memory."""
     table.schema.check(table.columns, table.source)
     needs = needed(recipe.meet, table.schema)
-    problems = [f"step {s.name} works on all records at once" for s in recipe.steps if s.span is Span.TABLE]
+    problems = [
+        f"step {s.name} works on all records at once" for s in recipe.steps if s.span_in(table.schema) is Span.TABLE
+    ]
     problems += [
         f"{what} need every record beside its original"
         for what, asked in (
@@ -213,8 +215,6 @@ def _require_counts(table: LazyTable, recipe: Recipe) -> None:
     types = frame.collect_schema() if isinstance(frame, nw.LazyFrame) else {}
     if odd := [n for n, dtype in types.items() if dtype.is_nested() and not table.schema[n].has(Role.DIRECT)]:
         raise SchemaError(f"{', '.join(odd)} of {table.source.name} hold lists or objects; give every cell one value")
-    if table.schema.columns(Role.UNIT):
-        problems.append("a column with role unit is renumbered within classes, which takes all rows at once")
     if problems:
         raise ParameterError(
             f"{table.source.name} is held by {table.engine.NAME}, and this takes all of it in memory: {'; '.join(problems)}. "
@@ -226,6 +226,7 @@ def columns_seen(models: Sequence[Model], schema: Schema, steps: Sequence[Step] 
     """The columns that promises and plans look at."""
     counts = needed(models, schema).counts
     wanted = [*schema.quasi, *(part for column in counts for part in parts_of(column)), *schema.columns(Role.WEIGHT)]
+    wanted += schema.columns(Role.UNIT)
     wanted += [name for step in steps if step.span is Span.CLASSES for name in step.reads(schema)]
     return list(dict.fromkeys(wanted))
 

@@ -16,6 +16,7 @@ import numpy as np
 import polars as pl
 
 from sfumato.core.dataset import Dataset
+from sfumato.core.design import Renumbering, renumbered
 from sfumato.core.progress import silent
 from sfumato.core.randomness import Numbering, Repeats, row_keys
 from sfumato.core.schema import Role, Schema
@@ -39,7 +40,7 @@ class Pipeline:
     ``types`` are the types that columns have in the whole release: those of a few rows alone may look otherwise. ``gone`` are the
     columns that no step sees. ``repeats`` are the keys of rows that occur more than once, where something is drawn; such a
     pipeline must be ``started`` anew for every pass over the rows, and counts equal rows from then on. ``coarse`` is what was
-    generalised before anything was counted.
+    generalised before anything was counted, ``units`` the new numbers of persons and households.
     """
 
     gone: tuple[str, ...]
@@ -48,6 +49,7 @@ class Pipeline:
     repeats: NDArray[np.uint64] | None = None
     numbering: Numbering | None = None
     coarse: Coarse | None = None
+    units: Renumbering | None = None
 
     def started(self) -> Pipeline:
         """The same, for one pass over all rows."""
@@ -97,6 +99,7 @@ class Pipeline:
         """What is released of some rows, and the plan of every step."""
         shared, plans = self.stepped(rows)
         shared = shared.drop(shared.schema.direct).with_marks(None)
+        shared = shared if self.units is None else self.units.applied(shared)
         return made_one(shared, FORMAT, spellings=False)[0], tuple(plans)
 
     def released(self, rows: Dataset) -> Dataset:
@@ -130,9 +133,17 @@ class Planning:
         """All steps, and the counted combinations as far as they are known in the end; their columns are right."""
         for place, step in enumerate(self.steps):
             self._plan(step, dataclasses.replace(goal, place=place))
+        self._renumber(goal)
         fixed = [name for name in self.counted.columns if name not in self.stale]
         types = {name: self.counted.column(name).dtype for name in fixed}
         return dataclasses.replace(self.line, types=types), self.counted
+
+    def _renumber(self, goal: Goal) -> None:
+        """Draw the numbers of persons and households, who are others in every class that is released."""
+        if goal.seed is not None and self.counted.schema.columns(Role.UNIT):
+            self._count_again()
+            self.line = dataclasses.replace(self.line, units=Renumbering.of(self.counted, goal.seed))
+            self.counted = renumbered(self.counted, goal.seed)
 
     def _plan(self, step: Step, goal: Goal) -> None:
         alone = Goal((), goal.seed, silent, None, goal.place)

@@ -11,7 +11,7 @@ from pydantic import Field
 
 from sfumato.core.design import marks_by, units_of
 from sfumato.core.parameters import parameters
-from sfumato.core.schema import Role
+from sfumato.core.schema import Role, Schema
 from sfumato.core.step import ColumnStep, Goal, Masked, Preserved, Span
 from sfumato.errors import ParameterError, SchemaError
 from sfumato.steps.masking.block import Names, by_appearance, require_table
@@ -127,6 +127,10 @@ class ShiftDates(ColumnStep):
     def span(self) -> Span:
         """Record by record; the draw of a unit is keyed by the unit."""
         return Span.RECORDS
+
+    def span_in(self, schema: Schema) -> Span:
+        """The same in a table of this kind: rows that are asked for one by one stay so, whoever they belong to."""
+        return self.span if self.unit == "row" else super().span_in(schema)
 
     def __post_init__(self) -> None:
         if self.keep_weekday and self.days < 7:

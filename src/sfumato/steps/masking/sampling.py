@@ -132,6 +132,10 @@ class Sample(Step):
         """Row by row, unless rows are sorted first, or whole units are asked for."""
         return Span.RECORDS if self.method != "systematic" and self.unit in (None, "row") else Span.TABLE
 
+    def span_in(self, schema: Schema) -> Span:
+        """The same in a table of this kind: rows that are asked for one by one stay so, whoever they belong to."""
+        return self.span if self.unit == "row" else super().span_in(schema)
+
     def learner(self, goal: Goal, facts: Any) -> Learner | None:
         """How many rows the strata have, and then which words are drawn."""
         if facts is None:
