@@ -7,6 +7,7 @@ from html.parser import HTMLParser
 import pytest
 
 from sfumato.errors import printable
+from sfumato.report import pages
 from sfumato.report.pages import owner_page, public_page
 from tests.report import samples
 
@@ -348,3 +349,35 @@ def test_a_real_release(tmp_path):
     counted = re.findall(r"[\d–,]+: ([\d,]+)", Page(page).labels[0].split(". ")[1])
     assert sum(int(n.replace(",", "")) for n in counted) == certificate["data"]["rows"]
     assert record["input"]["sha256"] not in page
+
+
+def test_a_template_is_compiled_once(tmp_path, monkeypatch):
+    """The second environment finds what the first compiled; what is cut off or of another syntax is compiled again."""
+    from jinja2 import Environment
+
+    compiled = []
+    plain = Environment.compile
+    monkeypatch.setattr(Environment, "compile", lambda self, *args: compiled.append(args[1]) or plain(self, *args))
+    monkeypatch.setattr(pages, "compiled_folder", lambda: tmp_path)
+    first = _fresh("parts.html")
+    assert compiled
+    assert [file.suffix for file in tmp_path.iterdir()] == [".cache"] * len(compiled)
+    compiled.clear()
+    assert _fresh("parts.html") == first
+    assert not compiled
+    for file in tmp_path.iterdir():
+        file.write_bytes(file.read_bytes()[:20])
+    assert _fresh("parts.html") == first
+    assert compiled
+
+
+def test_where_nothing_can_be_kept_templates_are_compiled_every_time(tmp_path, monkeypatch):
+    monkeypatch.setattr(pages, "compiled_folder", lambda: tmp_path / "no such folder")
+    assert _fresh("parts.html") == _fresh("parts.html")
+    assert not list(tmp_path.iterdir())
+
+
+def _fresh(template: str) -> str:
+    """What a new process would make of a template."""
+    environment = pages._environment.__wrapped__()
+    return environment.get_template(template).render()

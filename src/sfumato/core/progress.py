@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Protocol
 
 from sfumato import kernels
@@ -16,6 +17,11 @@ class Progress(Protocol):
 def must_compile() -> bool:
     """Whether this is the first run on this machine, which compiles the fast loops."""
     return not kernels.compiled_before()
+
+
+def compiled_folder() -> Path:
+    """Where what was compiled is kept for the next run: the fast loops, and templates of pages."""
+    return kernels.cache_folder()
 
 
 def silent(share: float, words: str = "") -> None:

@@ -84,10 +84,14 @@ def _choose_cache_folder() -> None:
 _choose_cache_folder()
 
 
+def cache_folder() -> Path:
+    """Where machine code of these loops is kept."""
+    return Path(os.environ.get("NUMBA_CACHE_DIR") or Path(__file__).parent / "__pycache__")
+
+
 def compiled_before() -> bool:
     """Whether machine code of these loops is in the cache, so that the first call will be quick."""
-    folder = Path(os.environ.get("NUMBA_CACHE_DIR") or Path(__file__).parent / "__pycache__")
-    return next(folder.rglob("*.nbi"), None) is not None
+    return next(cache_folder().rglob("*.nbi"), None) is not None
 
 
 def __getattr__(name: str) -> ModuleType:

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import io
 import json
+import pickle
 import re
 from collections.abc import Mapping, Sequence
+from importlib import metadata
 from typing import TYPE_CHECKING, Any
 
+from sfumato.core.progress import compiled_folder
 from sfumato.errors import printable
 from sfumato.report import wording
 from sfumato.report.attacks import MOST_AT_ONCE, beyond_what, conclusion, ranked, strongest, unknown
@@ -17,7 +21,7 @@ from sfumato.report.headline import headline
 from sfumato.report.measures import best_of, first_and_more, meaning_of, plain_words, risk_line, title_of
 
 if TYPE_CHECKING:
-    from jinja2 import Environment
+    from jinja2 import BytecodeCache, Environment
 
 
 # The contents of a page: every section gets an anchor, and a list of them stands where the template asks for it.
@@ -263,6 +267,32 @@ def rendered(template: str, **facts: Any) -> str:
     return with_contents(_environment().get_template(template).render(**facts))
 
 
+def _compiled() -> BytecodeCache:
+    """Templates as they were compiled before: compiling them takes longer than drawing both pages of a small table.
+
+    What another template, another version of jinja2 or another syntax gave, or a file that is cut off, is compiled again; where
+    nothing can be written, every time.
+    """
+    import jinja2
+
+    version = metadata.version("jinja2")
+
+    class Compiled(jinja2.FileSystemBytecodeCache):
+        def get_bucket(self, environment: Environment, name: str, filename: str | None, source: str) -> Any:
+            syntax = (environment.autoescape, environment.trim_blocks, environment.lstrip_blocks)
+            return super().get_bucket(environment, name, filename, f"{version} {syntax} {source}")
+
+        def load_bytecode(self, bucket: Any) -> None:
+            with contextlib.suppress(OSError, EOFError, pickle.UnpicklingError):
+                super().load_bytecode(bucket)
+
+        def dump_bytecode(self, bucket: Any) -> None:
+            with contextlib.suppress(OSError):
+                super().dump_bytecode(bucket)
+
+    return Compiled(str(compiled_folder()), "page-%s.cache")
+
+
 @functools.lru_cache(maxsize=1)
 def _environment() -> Environment:
     from jinja2 import Environment, PackageLoader, StrictUndefined
@@ -273,6 +303,7 @@ def _environment() -> Environment:
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
+        bytecode_cache=_compiled(),
     )
     made.filters |= {
         "number": wording.number,
