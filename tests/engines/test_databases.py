@@ -6,6 +6,7 @@ import datetime
 import os
 import shutil
 import signal
+import socket
 import sqlite3
 import subprocess
 import sys
@@ -21,10 +22,11 @@ from hypothesis import strategies as st
 
 import sfumato as sf
 from sfumato.cli import main
-from sfumato.engines.databases import RUNNING, Name, address
+from sfumato.engines.databases import RUNNING, Name, Transaction, address
 from sfumato.engines.digest import RowsDigest
 from sfumato.engines.drivers import begun
 from sfumato.errors import MissingExtra, OutputError, ParameterError, ReleaseRefused, UnreadableInput
+from sfumato.release.written import Target
 from tests.engines.test_large import RECIPES, described, rows_of, table
 
 MEET = [sf.KAnonymity(3), sf.LDiversity("diagnosis", 2)]
@@ -57,10 +59,13 @@ def _cluster(programs: Path, root: bool) -> Iterator[str]:
     def do(*words: str) -> None:
         subprocess.run([*as_user, *words], check=True, capture_output=True, cwd="/")
 
-    ours = {"PGHOST": str(folder), "PGUSER": "test"}
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    ours = {"PGHOST": str(folder), "PGPORT": str(port), "PGUSER": "test"}
     try:
         do(str(programs / "initdb"), "-D", str(folder / "data"), "-A", "trust", "-U", "test", "--no-sync", "-E", "UTF8")
-        started = f"-k {folder} -c listen_addresses= -c fsync=off"
+        started = f"-k {folder} -p {port} -c listen_addresses=127.0.0.1 -c fsync=off"
         do(
             str(programs / "pg_ctl"),
             "-D",
@@ -391,6 +396,82 @@ def test_a_table_that_breaks_a_promise_there_is_not_kept(
         dataclasses.replace(release, after=sizes).write_table(uri, "visits_released")
     with pytest.raises(UnreadableInput, match="has no table"):
         _ = sf.read(uri, table="visits_released").columns
+
+
+def spellings(kind: str, uri: str, folder: Path) -> list[tuple[str, str]]:
+    """Other ways to say the same database, with names of the same table."""
+    if kind == "postgresql":
+        port = os.environ["PGPORT"]
+        hosts = [
+            f"//127.0.0.1:{port}",
+            f"//localhost:{port}",
+            "//",
+            f"//test@{os.environ['PGHOST'].replace('/', '%2F')}",
+        ]
+        return [(f"postgresql:{host}/postgres", name) for host in hosts for name in ("visits", "public.visits")]
+    (folder / "link.db").symlink_to(address(uri).file)
+    os.link(address(uri).file, folder / "hard.db")
+    (folder / "beside").mkdir()
+    paths = [folder / "link.db", folder / "hard.db", folder / "beside" / ".." / address(uri).file.name]
+    return [(f"{kind}:///{path}", name) for path in paths for name in ("visits", "VISITS", "main.visits")]
+
+
+@pytest.mark.parametrize("engine", [None, "memory"])
+@pytest.mark.parametrize("kind", EVERY)
+def test_the_original_is_never_replaced_however_it_is_spelled(
+    kind: str, engine: str | None, tmp_path: Path, request: pytest.FixtureRequest
+) -> None:
+    """A release of all columns: the columns alone would not tell that it is no earlier release."""
+    people = table(200).select("age", "sex", "cost")
+    uri = filled(uri_of(kind, tmp_path, request), people)
+    filled(uri, people, "earlier")
+    held = sf.read(uri, table="visits", engine=engine).with_roles(quasi=["age", "sex"], plain=["cost"])
+    held = held.with_hierarchies(age=sf.intervals(5, 10, 20), sex=sf.suppress())
+    release = sf.anonymize(held, [sf.KAnonymity(3)], RECIPES["global"], seed=5)
+    for other, name in spellings(kind, uri, tmp_path):
+        with pytest.raises(OutputError, match="is the original table"):
+            release.write_table(other, name, force=True)
+        with pytest.raises(OutputError, match="is the original table"):
+            Target(other, name, force=True).require_room(held.source)
+        release.write_table(other, "earlier", force=True)  # another table of the same database is replaced
+    assert rows_of(sf.read(uri, table="visits", engine="memory").to_polars()).equals(rows_of(people))
+
+
+@pytest.mark.service
+def test_a_user_who_is_not_told_the_number_of_the_cluster_is_told_the_original(
+    tmp_path: Path, request: pytest.FixtureRequest
+) -> None:
+    uri = filled(uri_of("postgresql", tmp_path, request), table(20))
+    found = begun(address(uri), write=True)
+    known = found.identity(Name.of("visits"))
+    found.execute("CREATE ROLE guest LOGIN")
+    found.execute("REVOKE EXECUTE ON FUNCTION pg_control_system() FROM PUBLIC")
+    found.commit()
+    found.close()
+    try:
+        by_socket, by_port = (
+            begun(address(place)).identity(Name.of("visits"))
+            for place in (
+                "postgresql://guest@/postgres",
+                f"postgresql://guest@localhost:{os.environ['PGPORT']}/postgres",
+            )
+        )
+        assert by_socket == by_port != known
+        assert begun(address(uri)).identity(Name.of("gone")) is None
+    finally:
+        back = begun(address(uri), write=True)
+        back.execute("GRANT EXECUTE ON FUNCTION pg_control_system() TO PUBLIC")
+        back.execute("DROP ROLE guest")
+        back.commit()
+        back.close()
+
+
+def test_a_database_without_all_its_ways_cannot_be_begun() -> None:
+    class Half(Transaction):
+        pass
+
+    with pytest.raises(TypeError, match="abstract"):
+        Half(address("sqlite:///x.db"), write=False)  # type: ignore[abstract]
 
 
 KILLED = """

@@ -177,7 +177,8 @@ class Source:
     ``labels`` is what the format knows besides the values (variable and value labels, user-missing codes)
     and what a writer of the same format needs back; ``digest`` is the SHA-256 of the file's bytes, or None;
     ``intake`` is what was said about how to read it; ``types_found`` says that the types of columns were found by looking at all
-    their cells, so that one record may decide about them.
+    their cells, so that one record may decide about them; ``identity`` is what a database itself tells its table from others by,
+    however it is addressed: never shown, and only compared.
     """
 
     name: str = "the table"
@@ -191,6 +192,7 @@ class Source:
     digest: str | None = None
     intake: Intake = dataclasses.field(default_factory=Intake)
     types_found: bool = False
+    identity: str | None = dataclasses.field(default=None, repr=False, compare=False)
 
 
 # Columns that were asked for and are not there, told without showing what may be a person.

@@ -7,8 +7,10 @@ two spellings that a database takes for one are two values that an intruder can 
 
 from __future__ import annotations
 
+import abc
 import contextlib
 import dataclasses
+import os
 import re
 import weakref
 from collections.abc import Iterator, Mapping, Sequence
@@ -42,6 +44,23 @@ class Address:
     def file(self) -> Path:
         """The file of a database that is one."""
         return Path(self.given.split(":///", 1)[1])
+
+
+def is_same_file(one: Path, other: Path) -> bool:
+    """Whether two paths lead to one file that is there, be it through links."""
+    try:
+        return os.path.samefile(one, other)
+    except OSError:
+        return False
+
+
+def identity_in(file: Path, name: Name) -> str | None:
+    """What tells a table of a file from all others: the file's device and number, and the name, in which capitals do not count."""
+    try:
+        found = file.stat()
+    except OSError:
+        return None
+    return f"{found.st_dev}:{found.st_ino}, {(name.schema or 'main').lower()}.{name.table.lower()}"
 
 
 def is_address(data: Any) -> bool:
@@ -127,10 +146,12 @@ class Column:
     dtype: pl.DataType
 
 
-class Transaction:
+class Transaction(abc.ABC):
     """One connection and one transaction: what is read through it is of one moment, what is written stands at ``commit``."""
 
     errors: ClassVar[tuple[type[Exception], ...]] = ()
+    capitals: ClassVar[bool] = True
+    """Whether names that differ in capitals alone are two."""
 
     def __init__(self, place: Address, *, write: bool) -> None:
         self.place, self.write, self.stands = place, write, False
@@ -141,33 +162,40 @@ class Transaction:
 
     # what every database does in its own way
 
+    @abc.abstractmethod
     def opened(self) -> Any:
         """A connection in a transaction."""
-        raise NotImplementedError
 
+    @abc.abstractmethod
     def described(self, name: Name) -> dict[str, Column]:
         """The columns of a table that is there."""
-        raise NotImplementedError
 
+    @abc.abstractmethod
     def names(self) -> list[Name]:
         """The tables and views that are there."""
-        raise NotImplementedError
 
+    @abc.abstractmethod
     def raw(self, sql: str) -> Iterator[pl.DataFrame]:
         """The rows that a query gives, some at a time."""
-        raise NotImplementedError
 
+    @abc.abstractmethod
     def execute(self, sql: str) -> None:
         """Do what gives no rows."""
-        raise NotImplementedError
 
+    @abc.abstractmethod
     def storable(self, rows: pl.DataFrame) -> pl.DataFrame:
         """Rows in the types that the database keeps."""
-        raise NotImplementedError
 
+    @abc.abstractmethod
     def put(self, name: Name, rows: pl.DataFrame, *, create: bool) -> None:
         """Write rows into a table, which is made with the first of them."""
-        raise NotImplementedError
+
+    @abc.abstractmethod
+    def identity(self, name: Name) -> str | None:
+        """What the database itself says it is, and the table in it: the same by whatever address and name it is reached.
+
+        None: there is no such table.
+        """
 
     def commit(self) -> None:
         """Let everything stand."""
@@ -188,7 +216,8 @@ class Transaction:
 
     def exists(self, name: Name) -> bool:
         """Whether there is such a table."""
-        return name in self.names()
+        there = self.names()
+        return name in there or (not self.capitals and str(name).lower() in [str(other).lower() for other in there])
 
     def columns(self, name: Name) -> dict[str, Column]:
         """The columns of a table, which is refused by name where it is not there."""

@@ -18,6 +18,8 @@ from sfumato.engines.databases import (
     Column,
     Name,
     Transaction,
+    identity_in,
+    is_same_file,
     literal,
     no_table,
     quoted,
@@ -64,6 +66,25 @@ class Postgres(Transaction):
         )
         found = [row for rows in self.raw(sql) for row in rows.iter_rows()]
         return [Name(name) for _, name, near in found if near] + [Name(name, schema) for schema, name, _ in found]
+
+    def identity(self, name: Name) -> str | None:
+        """The number of the cluster, which no copy of the address changes, and those of the database and the table in it.
+
+        Where the first is not told to this user, the moment at which the server was started stands for it.
+        """
+        may = self._told("has_function_privilege('pg_control_system()', 'EXECUTE')::text")
+        cluster = "(SELECT system_identifier::text FROM pg_control_system())"
+        started = "extract(epoch FROM pg_postmaster_start_time())::text"
+        table = self._told(f"to_regclass({literal(name.quoted)})::oid::text")
+        database = "(SELECT oid::text FROM pg_database WHERE datname = current_database())"
+        server = self._told(f"{cluster if may == 'true' else started} || ', ' || {database}")
+        return None if table is None else f"{server}, {table}"
+
+    def _told(self, sql: str) -> str | None:
+        """One text that the server tells."""
+        with self.guarded():
+            found: str | None = pl.concat(list(self.raw(f"SELECT {sql} AS told"))).item()
+        return found
 
     def described(self, name: Name) -> dict[str, Column]:
         """Every column as the driver gives it; as text what it gives in a form of its own."""
@@ -163,11 +184,13 @@ class Sqlite(Transaction):
     """
 
     errors = (sqlite3.Error, pl.exceptions.PolarsError)
+    capitals = False
 
     def opened(self) -> Any:
         """A connection in a transaction; a file is made only to be written into."""
         mode = "rwc" if self.write else "ro"
-        for other in [one for one in RUNNING if self.write and one.place.given == self.place.given]:
+        files = [one for one in RUNNING if self.write and isinstance(one, Sqlite)]
+        for other in [one for one in files if is_same_file(one.place.file, self.place.file)]:
             other.close()  # who reads the file here would keep it from being written; a table that is asked again reads it anew
         file = f"file:{quote(str(self.place.file.absolute()))}?mode={mode}"
         made = sqlite3.connect(file, uri=True, isolation_level=None, check_same_thread=False)
@@ -187,9 +210,9 @@ class Sqlite(Transaction):
         found = self.connection.execute("SELECT name FROM sqlite_master WHERE type IN ('table', 'view')").fetchall()
         return [Name(name) for (name,) in found] + [Name(name, "main") for (name,) in found]
 
-    def exists(self, name: Name) -> bool:
-        """Whether there is such a table; names do not tell capitals apart."""
-        return str(name).lower() in [str(other).lower() for other in self.names()]
+    def identity(self, name: Name) -> str | None:
+        """That of the file, and the name."""
+        return identity_in(self.place.file, name)
 
     def described(self, name: Name) -> dict[str, Column]:
         """Every column with the type of all its values."""
@@ -308,11 +331,13 @@ VERSION = "PRAGMA data_version"
 class Duck(Transaction):
     """DuckDB, to write into a file; it is read as any relation is."""
 
+    capitals = False
+
     def opened(self) -> Any:
         """A connection in a transaction; whoever reads the file in this process lets go of it meanwhile."""
         duckdb = require("duckdb", extra="duckdb", to="write into DuckDB")
         type(self).errors = (duckdb.Error, pl.exceptions.PolarsError)
-        self.readers = [reader for reader in ATTACHED if reader.file == self.place.file.absolute()]
+        self.readers = [reader for reader in ATTACHED if is_same_file(reader.file, self.place.file)]
         for reader in self.readers:
             reader.let_go()
         try:
@@ -326,9 +351,10 @@ class Duck(Transaction):
         return made
 
     def close(self) -> None:
-        """End it, and give the file back to who reads it."""
-        super().close()
-        self._take_back()
+        """End it, once, and give the file back to who reads it."""
+        if self.runs:
+            super().close()
+            self._take_back()
 
     def _take_back(self) -> None:
         for reader in self.readers:
@@ -337,6 +363,10 @@ class Duck(Transaction):
     def names(self) -> list[Name]:
         """Tables and views of the file."""
         return _ducks(self.connection, "current_database()")
+
+    def identity(self, name: Name) -> str | None:
+        """That of the file, and the name."""
+        return identity_in(self.place.file, name)
 
     def described(self, name: Name) -> dict[str, Column]:
         """Every column as DuckDB gives it, text by its characters."""

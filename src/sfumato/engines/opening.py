@@ -17,7 +17,7 @@ import polars as pl
 from sfumato.core.dataset import Dataset
 from sfumato.core.source import Intake, Source
 from sfumato.engines import on_spark
-from sfumato.engines.databases import Name, address
+from sfumato.engines.databases import Name, address, identity_in
 from sfumato.engines.drivers import Attached
 from sfumato.engines.on_sql import DatabaseTable
 from sfumato.engines.table import LazyTable
@@ -87,9 +87,12 @@ def from_database(given: str, table: str | None, engine: str | None, options: Ma
     )
     if place.kind == "duckdb":
         attached = Attached(place)
+        source = dataclasses.replace(source, identity=identity_in(place.file, name))
         held_by = LazyTable(attached.relation(name), source=source, keep=attached)
     else:
-        held_by = LazyTable(DatabaseTable(place, name), source=source)  # type: ignore[arg-type]
+        frame: Any = DatabaseTable(place, name)
+        source = dataclasses.replace(source, identity=frame.transaction.identity(name))
+        held_by = LazyTable(frame, source=source)
     return held_by.collected() if engine == MEMORY else held_by
 
 

@@ -149,26 +149,31 @@ class Target:
         return name_in(self.given, self.table)
 
     @contextlib.contextmanager
-    def begun(self, columns: Sequence[str] | None = None) -> Iterator[Transaction]:
+    def begun(self, source: Source, columns: Sequence[str] | None = None) -> Iterator[Transaction]:
         """A transaction in which there is room for the table; it ends with the block, and a file that was made for nothing is gone.
 
-        A table with other columns than those to be written is no earlier release, and never replaced.
+        The table that a release is made of is never replaced, by whatever address it is reached; nor is one with other columns than
+        those to be written, which is no earlier release.
         """
+        if is_same_table(source.name, self.shown):
+            raise self._is_original()
         place = address(self.given)
         fresh = place.kind != "postgresql" and not place.file.exists()
         running = begun(place, write=True)
         try:
-            self._make_room(running, columns)
+            self._make_room(running, source, columns)
             yield running
         finally:
             running.close()
             if fresh and not running.stands:
                 place.file.unlink(missing_ok=True)
 
-    def _make_room(self, running: Transaction, columns: Sequence[str] | None) -> None:
+    def _make_room(self, running: Transaction, source: Source, columns: Sequence[str] | None) -> None:
         name = Name.of(self.table)
         with running.guarded():
             there = running.exists(name)
+        if there and source.identity is not None and running.identity(name) == source.identity:
+            raise self._is_original()
         if there and not self.force:
             raise OutputError(
                 f"{self.shown} is there already; choose another name, or replace it with force=True (--force)"
@@ -182,14 +187,12 @@ class Target:
 
     def require_room(self, source: Source) -> None:
         """Refuse early what would be refused after all the work; nothing is changed."""
-        self.refuse_original(source)
-        with self.begun():
+        with self.begun(source):
             pass
 
-    def refuse_original(self, source: Source) -> None:
-        """Never write what is released in the place of the table it is released of."""
-        if is_same_table(source.name, self.shown):
-            raise OutputError(f"{self.shown} is the original table, which is not replaced by what is released of it")
+    def _is_original(self) -> OutputError:
+        """The refusal to write what is released in the place of the table it is released of."""
+        return OutputError(f"{self.shown} is the original table, which is not replaced by what is released of it")
 
 
 def target_in(given: str | None, table: str | None, *, force: bool) -> Target | None:
@@ -210,9 +213,8 @@ def stored(release: Release, target: Target) -> Iterator[dict[str, Any]]:
     Everything is one transaction: a run that fails or is killed leaves no table, and with ``force`` the old one. Gives what a certificate
     says of the table: no address, since that is nobody's business who reads the release.
     """
-    target.refuse_original(release.original.source)
     name = Name.of(target.table)
-    with target.begun(release.released_columns) as running:
+    with target.begun(release.original.source, release.released_columns) as running:
         digest = _put(release, running, name)
         _require_same(release, LazyTable(DatabaseTable.within(running, name), source=Source(target.shown)), digest)  # type: ignore[arg-type]
         check = f"sfumato check URI --table {shlex.quote(str(name))} -r recipe.yaml"
