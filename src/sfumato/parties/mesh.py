@@ -1,0 +1,440 @@
+"""The mesh: a line of TLS 1.3 between every two parties, each knowing the other by the certificate of the signed study.
+
+The party with the lower number dials. There is no authority: trusted are the study's certificates, and beyond that the SHA-256 of what
+the other side shows must be that of the party who is meant. In TLS 1.3 a client whose certificate is refused sees a finished handshake
+first, so a line counts only when both sides have greeted.
+
+A frame is session (16 bytes) ‖ phase (1) ‖ sequence (4) ‖ length (8) ‖ payload. Every length is known before it comes, and compared
+before anything is read; every wait has an end. Phase 0 is a stop: two bytes that say why a party leaves and of whom it complains.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import dataclasses
+import socket
+import ssl
+import struct
+from collections.abc import Coroutine, Mapping, Sequence
+from typing import Annotated, Any
+
+from pydantic import Field
+
+from sfumato.core.parameters import parameters
+from sfumato.errors import (
+    Declined,
+    Disagreement,
+    ParameterError,
+    PartyError,
+    PartyLeft,
+    PartyMissing,
+    WrongCertificate,
+    WrongMessage,
+    WrongStudy,
+)
+from sfumato.parties.channel import SESSION, Channel, Missing, Phase
+from sfumato.parties.keys import Keys
+
+GREETING = b"sfumato mesh 1\n"
+HEAD = struct.Struct(f">{SESSION}sBIQ")
+CHUNK = 1 << 20
+"""Bytes that are handed to a line at once: 2¹⁸ cells of four."""
+STOP = 0
+REASONS: tuple[type[PartyError], ...] = (
+    PartyError,
+    Declined,
+    WrongStudy,
+    WrongMessage,
+    WrongCertificate,
+    PartyMissing,
+    PartyLeft,
+    Disagreement,
+)
+NOBODY = 255
+GRACE = 0.3
+"""Seconds in which, after a failure, the others may say what it was."""
+LINGER = 1.0
+WELCOMED_AT_ONCE = 32
+
+
+@parameters
+class Limits:
+    """How long anything may take, and how much a party sends and takes in all."""
+
+    connect: Annotated[int, Field(ge=1, description="seconds until all parties have come")] = 60
+    step: Annotated[int, Field(ge=1, description="seconds for one message")] = 60
+    total: Annotated[int, Field(ge=1, description="seconds in all")] = 3600
+    bytes: Annotated[int, Field(ge=1, description="bytes sent and received in all")] = 4_000_000_000
+
+
+@dataclasses.dataclass(frozen=True)
+class Peer:
+    """A party as the study names it: where it listens and the certificate (DER) it shows."""
+
+    name: str
+    host: str
+    port: int
+    certificate: bytes
+
+
+@dataclasses.dataclass
+class _Line:
+    reader: asyncio.StreamReader
+    writer: asyncio.StreamWriter
+    sent: int = 0
+    heard: int = 0
+    left: bool = False
+
+
+class Mesh(Channel):
+    """The lines of one party over TCP. Made by :meth:`open`."""
+
+    def __init__(self, number: int, peers: Sequence[Peer], limits: Limits) -> None:
+        super().__init__(number, len(peers))
+        self.peers = tuple(peers)
+        self.limits = limits
+        self._lines: dict[int, _Line] = {}
+        self._carried = 0
+        self._ends = asyncio.get_running_loop().time() + limits.total
+
+    @classmethod
+    async def open(cls, number: int, peers: Sequence[Peer], keys: Keys, limits: Limits) -> Mesh:
+        """Wait until every party has come; what is wrong with one of them is told to the others."""
+        if keys.der() != peers[number].certificate:
+            raise WrongCertificate(f"{keys.certificate} is not the certificate of the study", party=number)
+        mesh = cls(number, peers, limits)
+        try:
+            await _Meeting(mesh, keys).gathered()
+        except PartyError as error:
+            await mesh.close(error)
+            raise
+        except BaseException:
+            await mesh.close()
+            raise
+        return mesh
+
+    def joined(self, party: int, line: _Line) -> None:
+        """Another party is there."""
+        self._lines[party] = line
+
+    @property
+    def there(self) -> frozenset[int]:
+        """The parties that have come."""
+        return frozenset(self._lines)
+
+    async def _exchange(
+        self, phase: Phase, outgoing: Mapping[int, bytes], lengths: Mapping[int, int], missing: Missing
+    ) -> dict[int, bytes]:
+        self._carried += sum(map(len, outgoing.values())) + sum(lengths.values())
+        if self._carried > self.limits.bytes:
+            raise ParameterError(
+                f"this needs more than the {self.limits.bytes:,} bytes that the study allows; raise limits.bytes in a new study"
+            )
+        allow = missing == "allow"
+        sending = [self._send(to, phase, message) for to, message in outgoing.items()]
+        reading = {sender: self._receive(sender, phase, length) for sender, length in lengths.items()}
+        got = await _all_of([_tolerant(one, allow=allow) for one in (*sending, *reading.values())])
+        arrived = dict(zip(reading, got[len(sending) :], strict=True))
+        return {sender: message for sender, message in arrived.items() if message is not None}
+
+    async def _send(self, to: int, phase: Phase, message: bytes) -> bytes:
+        line = self._line(to, phase)
+        head = HEAD.pack(self.session, phase, line.sent, len(message))
+        line.sent += 1
+        view = memoryview(message)
+        try:
+            line.writer.write(head)
+            for start in range(0, max(len(view), 1), CHUNK):
+                line.writer.write(view[start : start + CHUNK])
+                await self._limited(line.writer.drain())
+        except (OSError, TimeoutError) as error:
+            raise self._lost(to, phase, error) from None
+        return b""
+
+    async def _receive(self, sender: int, phase: Phase, length: int) -> bytes:
+        line = self._line(sender, phase)
+        try:
+            head = await self._limited(line.reader.readexactly(HEAD.size))
+            session, kind, sequence, announced = HEAD.unpack(head)
+            if kind == STOP and announced == 2:
+                raise self._stopped(sender, phase, await self._limited(line.reader.readexactly(2)))
+            if (session, kind, sequence, announced) != (self.session, phase, line.heard, length):
+                raise WrongMessage(sender, phase.name.lower())
+            line.heard += 1
+            message = bytearray()
+            while len(message) < length:
+                message += await self._limited(line.reader.readexactly(min(CHUNK, length - len(message))))
+        except (OSError, EOFError, TimeoutError) as error:
+            raise self._lost(sender, phase, error) from None
+        return bytes(message)
+
+    def _line(self, party: int, phase: Phase) -> _Line:
+        line = self._lines[party]
+        if line.left:
+            raise PartyLeft(party, phase.name.lower())
+        return line
+
+    def _lost(self, party: int, phase: Phase, error: BaseException) -> PartyError:
+        self._lines[party].left = True
+        if isinstance(error, TimeoutError):
+            return PartyMissing(
+                f"party {party} was silent for too long in phase {phase.name.lower()!r}; nothing was answered, try again",
+                party=party,
+            )
+        return PartyLeft(party, phase.name.lower())
+
+    def _stopped(self, sender: int, phase: Phase, said: bytes) -> PartyError:
+        """What a party says when it leaves."""
+        self._lines[sender].left = True
+        reason = REASONS[said[0]] if said[0] < len(REASONS) else PartyError
+        accused = said[1] if said[1] < self.parties else sender
+        if reason is Declined:
+            return Declined(f"party {sender} declines to answer; nothing was answered", party=sender)
+        about = sender if accused == self.number else accused
+        if reason is PartyLeft or reason is WrongMessage:
+            return (PartyLeft if reason is PartyLeft else WrongMessage)(about, phase.name.lower())
+        whom = "us" if accused == self.number else f"party {accused}"
+        return reason(
+            f"party {sender} stopped because of {whom} ({reason.__name__}); nothing was answered", party=about
+        )
+
+    async def _limited(self, work: Coroutine[Any, Any, Any]) -> Any:
+        rest = self._ends - asyncio.get_running_loop().time()
+        return await asyncio.wait_for(work, max(0.0, min(self.limits.step, rest)))
+
+    async def close(self, why: PartyError | None = None) -> None:
+        """Let the lines go; where something was wrong, say first what."""
+        lines = [line for line in self._lines.values() if not line.writer.is_closing()]
+        await asyncio.gather(*(self._part(line, why) for line in lines))
+
+    async def _part(self, line: _Line, why: PartyError | None) -> None:
+        with contextlib.suppress(OSError, EOFError, TimeoutError):
+            if why is not None and not line.left:
+                accused = NOBODY if why.party is None else why.party
+                reason = REASONS.index(type(why)) if type(why) in REASONS else 0
+                line.writer.write(HEAD.pack(self.session, STOP, line.sent, 2) + bytes((reason, accused)))
+                await asyncio.wait_for(_drained(line), GRACE)  # an end with unread bytes would take back what was said
+        line.writer.close()
+        with contextlib.suppress(OSError, TimeoutError):
+            await asyncio.wait_for(line.writer.wait_closed(), LINGER)
+
+
+async def _drained(line: _Line) -> None:
+    await line.writer.drain()
+    while await line.reader.read(CHUNK):
+        pass
+
+
+async def _tolerant(work: Coroutine[Any, Any, bytes], *, allow: bool) -> bytes | None:
+    """The same, with nothing from a party that has left or is silent, where that is allowed."""
+    try:
+        return await work
+    except (PartyLeft, PartyMissing):
+        if allow:
+            return None
+        raise
+
+
+async def _all_of(work: Sequence[Coroutine[Any, Any, bytes | None]]) -> list[bytes | None]:
+    """All results at once, so that nobody waits for a line that is full while his own is; or the error that says most.
+
+    When one line fails others may be about to say why: they get a moment.
+    """
+    tasks = [asyncio.ensure_future(one) for one in work]
+    if not tasks:
+        return []
+    try:
+        _, waiting = await asyncio.wait(tasks, return_when=asyncio.FIRST_EXCEPTION)
+        if waiting:
+            await asyncio.wait(waiting, timeout=GRACE)
+    finally:
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+    errors = [error for task in tasks if not task.cancelled() and (error := task.exception()) is not None]
+    if errors:
+        raise min(errors, key=lambda error: isinstance(error, PartyLeft | PartyMissing))
+    return [task.result() for task in tasks]
+
+
+class _Meeting:
+    """How parties come together: lower numbers dial, higher ones wait."""
+
+    def __init__(self, mesh: Mesh, keys: Keys) -> None:
+        self.mesh = mesh
+        self.own = mesh.peers[mesh.number]
+        self.loop = asyncio.get_running_loop()
+        self.ends = self.loop.time() + mesh.limits.connect
+        others = b"".join(mesh.peers[other].certificate for other in mesh.others)
+        self.dialling = _context(ssl.PROTOCOL_TLS_CLIENT, keys, others)
+        self.waiting = _context(ssl.PROTOCOL_TLS_SERVER, keys, others)
+        self.unknown = False
+        self.welcomes: set[asyncio.Task[None]] = set()
+        self.complete = asyncio.Event()
+
+    async def gathered(self) -> None:
+        """Dial and wait until all are there."""
+        listener = _listener(self.own) if self.mesh.number else None
+        tasks = [asyncio.ensure_future(self._dial(other)) for other in self.mesh.others if other > self.mesh.number]
+        if listener is not None:
+            tasks.append(asyncio.ensure_future(self._wait(listener)))
+        try:
+            await asyncio.gather(*tasks)
+        finally:
+            for task in (*tasks, *self.welcomes):
+                task.cancel()
+            await asyncio.gather(*tasks, *self.welcomes, return_exceptions=True)
+            if listener is not None:
+                listener.close()
+
+    def _rest(self) -> float:
+        return max(0.0, self.ends - self.loop.time())
+
+    async def _dial(self, other: int) -> None:
+        refused = False
+        pause = 0.05
+        while self._rest():
+            try:
+                line = await asyncio.wait_for(self._called(other), self._rest())
+                if await self._greeted(line, other):
+                    self.mesh.joined(other, line)
+                    return
+                refused = True
+            except ssl.SSLCertVerificationError as error:  # an OSError too, but trying again would not help
+                raise WrongCertificate(
+                    f"party {other} shows a certificate that is not the one of the study ({error.verify_message})",
+                    party=other,
+                ) from None
+            except ssl.SSLError:
+                raise WrongMessage(other, "hello") from None
+            except (OSError, TimeoutError):
+                pass
+            await asyncio.sleep(min(pause, self._rest()))
+            pause = min(2 * pause, 1.0)
+        raise self._absent(other, refused=refused)
+
+    async def _called(self, other: int) -> _Line:
+        peer = self.mesh.peers[other]
+        reader, writer = await asyncio.open_connection(
+            peer.host, peer.port, ssl=self.dialling, limit=CHUNK, server_hostname=peer.name
+        )
+        line = _Line(reader, writer)
+        if _shown(line) != peer.certificate:
+            writer.close()
+            raise WrongCertificate(f"party {other} shows the certificate of another party", party=other)
+        return line
+
+    async def _greeted(self, line: _Line, other: int) -> bool:
+        """Whether the other side greets too: only then has it accepted our certificate."""
+        try:
+            line.writer.write(GREETING + bytes((self.mesh.number,)))
+            heard = await asyncio.wait_for(line.reader.readexactly(len(GREETING) + 1), self._rest())
+        except (OSError, EOFError, TimeoutError):
+            line.writer.close()
+            return False
+        if heard != GREETING + bytes((other,)):
+            line.writer.close()
+            raise WrongMessage(other, "hello")
+        return True
+
+    async def _wait(self, listener: socket.socket) -> None:
+        """Welcome everyone who dials, until all lower numbers are there; strangers do not stop a study."""
+        accepting = asyncio.ensure_future(self._accept(listener))
+        try:
+            await asyncio.wait_for(self.complete.wait(), self._rest())
+        except TimeoutError:
+            missing = min(set(range(self.mesh.number)) - self.mesh.there)
+            raise self._absent(missing, refused=self.unknown) from None
+        finally:
+            accepting.cancel()
+            await asyncio.gather(accepting, return_exceptions=True)
+
+    async def _accept(self, listener: socket.socket) -> None:
+        while True:
+            connection, _ = await self.loop.sock_accept(listener)
+            if len(self.welcomes) >= WELCOMED_AT_ONCE:
+                connection.close()
+                continue
+            task = asyncio.ensure_future(self._welcome(connection))
+            self.welcomes.add(task)
+            task.add_done_callback(self.welcomes.discard)
+
+    async def _welcome(self, connection: socket.socket) -> None:
+        reader = asyncio.StreamReader(limit=CHUNK)
+        protocol = asyncio.StreamReaderProtocol(reader)
+        try:
+            transport, _ = await self.loop.connect_accepted_socket(
+                lambda: protocol, connection, ssl=self.waiting, ssl_handshake_timeout=max(0.1, self._rest())
+            )
+        except ssl.SSLCertVerificationError:
+            self.unknown = True
+            return
+        except OSError:
+            return
+        line = _Line(reader, asyncio.StreamWriter(transport, protocol, reader, self.loop))
+        shown = _shown(line)
+        number = next((i for i in range(self.mesh.number) if self.mesh.peers[i].certificate == shown), None)
+        with contextlib.suppress(WrongMessage):
+            if number is not None and number not in self.mesh.there and await self._greeted(line, number):
+                self.mesh.joined(number, line)
+                if set(range(self.mesh.number)) <= self.mesh.there:
+                    self.complete.set()
+                return
+        line.writer.close()
+
+    def _absent(self, other: int, *, refused: bool) -> PartyError:
+        if refused and other > self.mesh.number:
+            return WrongCertificate(
+                f"party {other} does not accept our certificate; do both read the same study?", party=other
+            )
+        if refused:
+            return WrongCertificate(
+                f"party {other} did not come, but somebody with a certificate that has expired or is not of the study",
+                party=other,
+            )
+        return PartyMissing(
+            f"party {other} ({self.mesh.peers[other].name}) did not come within {self.mesh.limits.connect} s; "
+            "nothing was sent, try again together",
+            party=other,
+        )
+
+
+def _shown(line: _Line) -> bytes | None:
+    secured: ssl.SSLObject = line.writer.get_extra_info("ssl_object")
+    return secured.getpeercert(binary_form=True)
+
+
+def _context(side: int, keys: Keys, trusted: bytes) -> ssl.SSLContext:
+    context = ssl.SSLContext(side)
+    context.minimum_version = ssl.TLSVersion.TLSv1_3
+    context.check_hostname = False  # parties are known by their certificates, whatever their machines are called
+    context.verify_mode = ssl.CERT_REQUIRED
+    try:
+        context.load_cert_chain(keys.certificate, keys.private)
+        context.load_verify_locations(cadata=trusted)
+    except (OSError, ValueError):
+        raise ParameterError(
+            f"{keys.certificate} and {keys.private} do not belong together, or a certificate of the study is none"
+        ) from None
+    return context
+
+
+def _listener(own: Peer) -> socket.socket:
+    """Listen where the study says, and nowhere else."""
+    try:
+        family, kind, protocol, _, address = socket.getaddrinfo(own.host, own.port, type=socket.SOCK_STREAM)[0]
+        listener = socket.socket(family, kind, protocol)
+        try:
+            listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            listener.bind(address)
+            listener.listen()
+            listener.setblocking(False)
+        except OSError:
+            listener.close()
+            raise
+    except OSError as error:
+        raise ParameterError(
+            f"cannot listen at {own.host}:{own.port}, the address of {own.name!r} in the study: {error.strerror}"
+        ) from None
+    return listener
