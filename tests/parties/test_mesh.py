@@ -13,9 +13,9 @@ import pytest
 from sfumato.errors import Declined, ParameterError, PartyError, PartyLeft, PartyMissing, WrongCertificate, WrongMessage
 from sfumato.parties.channel import Network, Phase
 from sfumato.parties.keys import new_keys
-from sfumato.parties.mesh import HEAD, Limits, Mesh, Peer
+from sfumato.parties.mesh import HEAD, Mesh, MeshLimits, Peer
 
-QUICK = Limits(connect=20, step=20, total=60)
+QUICK = MeshLimits(connect=20, step=20, total=60)
 
 
 @pytest.fixture(scope="module")
@@ -189,7 +189,7 @@ def test_who_is_silent_is_missing(folder):
             return None
         return await mesh.exchange(Phase.SHARE, {}, {1: 1})
 
-    results = meet(folder, script, limits=Limits(connect=20, step=1, total=60))
+    results = meet(folder, script, limits=MeshLimits(connect=20, step=1, total=60))
     assert isinstance(results[0], PartyMissing)
     assert results[0].party == 1
 
@@ -198,7 +198,7 @@ def test_who_does_not_come_is_missing(folder):
     peers = peers_of(folder, ("p0", "p1", "p2"))
 
     async def run():
-        limits = Limits(connect=1, step=5, total=10)
+        limits = MeshLimits(connect=1, step=5, total=10)
         return await asyncio.gather(
             *(Mesh.open(i, peers, keys_of(folder, f"p{i}"), limits) for i in (0, 2)), return_exceptions=True
         )
@@ -217,7 +217,7 @@ def test_an_expired_certificate_is_refused(folder, number):
 
     names = [f"p{i}" for i in range(3)]
     names[number] = "expired"
-    results = meet(folder, script, names=names, limits=Limits(connect=2, step=5, total=10))
+    results = meet(folder, script, names=names, limits=MeshLimits(connect=2, step=5, total=10))
     assert all(isinstance(error, WrongCertificate | PartyMissing) for error in results)
     assert any(
         isinstance(error, WrongCertificate) and error.party == number for i, error in enumerate(results) if i != number
@@ -229,7 +229,7 @@ def test_nobody_comes_with_the_certificate_of_another(folder, number, shown):
     async def script(mesh):
         return "never"
 
-    results = meet(folder, script, shown={number: shown}, limits=Limits(connect=2, step=5, total=10))
+    results = meet(folder, script, shown={number: shown}, limits=MeshLimits(connect=2, step=5, total=10))
     assert all(isinstance(error, WrongCertificate | PartyMissing | WrongMessage) for error in results)
 
 
@@ -247,5 +247,5 @@ def test_the_study_limits_the_bytes(folder):
     async def script(mesh):
         return await mesh.broadcast(Phase.SHARE, bytes(1000), 1000)
 
-    results = meet(folder, script, limits=Limits(connect=20, step=20, total=60, bytes=3999))
+    results = meet(folder, script, limits=MeshLimits(connect=20, step=20, total=60, bytes=3999))
     assert all(isinstance(error, ParameterError) for error in results)

@@ -59,7 +59,7 @@ WELCOMED_AT_ONCE = 32
 
 
 @parameters
-class Limits:
+class MeshLimits:
     """How long anything may take, and how much a party sends and takes in all."""
 
     connect: Annotated[int, Field(ge=1, description="seconds until all parties have come")] = 60
@@ -90,7 +90,7 @@ class _Line:
 class Mesh(Channel):
     """The lines of one party over TCP. Made by :meth:`open`."""
 
-    def __init__(self, number: int, peers: Sequence[Peer], limits: Limits) -> None:
+    def __init__(self, number: int, peers: Sequence[Peer], limits: MeshLimits) -> None:
         super().__init__(number, len(peers))
         self.peers = tuple(peers)
         self.limits = limits
@@ -99,7 +99,7 @@ class Mesh(Channel):
         self._ends = asyncio.get_running_loop().time() + limits.total
 
     @classmethod
-    async def open(cls, number: int, peers: Sequence[Peer], keys: Keys, limits: Limits) -> Mesh:
+    async def open(cls, number: int, peers: Sequence[Peer], keys: Keys, limits: MeshLimits) -> Mesh:
         """Wait until every party has come; what is wrong with one of them is told to the others."""
         if keys.der() != peers[number].certificate:
             raise WrongCertificate(f"{keys.certificate} is not the certificate of the study", party=number)
