@@ -14,7 +14,6 @@ from sfumato.core.parameters import parameters
 from sfumato.models.sensitive import (
     Sensitive,
     counts_of,
-    extreme,
     forced_records,
     is_constant,
     known_by_it,
@@ -22,7 +21,7 @@ from sfumato.models.sensitive import (
     reference_of,
     share_of_records,
     spoken,
-    verdict,
+    verdict_of_worst,
 )
 
 if TYPE_CHECKING:
@@ -100,9 +99,9 @@ class BetaLikeness(SensitiveModel):
         """The smallest β that holds, and the classes that exceed the promised one."""
         gains = self._gains(evidence)
         failing = gains > self.beta + TOLERANCE
-        attained = extreme(gains, "largest")
-        text = self._sentence(evidence, failing, attained)
-        return verdict(self, evidence, failing, attained=attained, required=self.beta, per_class=gains, sentence=text)
+        return verdict_of_worst(
+            self, evidence, failing, gains, worst="largest", required=self.beta, sentence=self._sentence
+        )
 
     def implies(self, other: Model) -> bool:
         """The enhanced kind implies the basic one, a smaller β a larger one."""
@@ -124,9 +123,7 @@ class BetaLikeness(SensitiveModel):
             gains = np.maximum(largest - 1.0, 0.0)
         return gains
 
-    def _sentence(self, evidence: Evidence, failing: NDArray[np.bool_], attained: float | None) -> str:
-        if attained is None:
-            return ""
+    def _sentence(self, evidence: Evidence, failing: NDArray[np.bool_], attained: float) -> str:
         if is_constant(evidence, self.sensitive):
             return known_by_it(evidence, failing, self.sensitive)
         column = spoken(self.sensitive)
@@ -215,10 +212,8 @@ class DeltaDisclosure(SensitiveModel):
         """The δ that is just too small, and the classes that break the promised one."""
         changes = self._changes(evidence)
         failing = changes >= self.delta - TOLERANCE
-        attained = extreme(changes, "largest")
-        text = self._sentence(evidence, failing, attained)
-        return verdict(
-            self, evidence, failing, attained=attained, required=self.delta, per_class=changes, sentence=text
+        return verdict_of_worst(
+            self, evidence, failing, changes, worst="largest", required=self.delta, sentence=self._sentence
         )
 
     def implies(self, other: Model) -> bool:
@@ -244,9 +239,7 @@ class DeltaDisclosure(SensitiveModel):
             changes[~complete] = np.inf
         return changes
 
-    def _sentence(self, evidence: Evidence, failing: NDArray[np.bool_], attained: float | None) -> str:
-        if attained is None:
-            return ""
+    def _sentence(self, evidence: Evidence, failing: NDArray[np.bool_], attained: float) -> str:
         if is_constant(evidence, self.sensitive):
             return known_by_it(evidence, failing, self.sensitive)
         column = spoken(self.sensitive)

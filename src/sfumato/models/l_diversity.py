@@ -25,6 +25,7 @@ from sfumato.models.sensitive import (
     spoken,
     too_few_values,
     verdict,
+    verdict_of_worst,
     with_reason,
 )
 
@@ -256,15 +257,14 @@ class PSensitive(SensitiveModel):
         """The largest p that holds, and the classes that are too small or show too few values."""
         values = self._values(evidence)
         failing = self.failing(evidence)
-        attained = extreme(values, "smallest")
-        return verdict(
+        return verdict_of_worst(
             self,
             evidence,
             failing,
-            attained=attained,
+            values,
+            worst="smallest",
             required=self.p,
-            per_class=values,
-            sentence=self._sentence(evidence, failing, attained),
+            sentence=self._sentence,
             counts_crowds=True,
         )
 
@@ -284,9 +284,7 @@ class PSensitive(SensitiveModel):
     def _values(self, evidence: Evidence) -> NDArray[Any]:
         return at_most_persons(counts_of(evidence, self.sensitive).distinct(), evidence)
 
-    def _sentence(self, evidence: Evidence, failing: NDArray[np.bool_], attained: int | None) -> str:
-        if attained is None:
-            return ""
+    def _sentence(self, evidence: Evidence, failing: NDArray[np.bool_], attained: int) -> str:
         column, smallest = spoken(self.sensitive), extreme(evidence.frequencies, "smallest")
         if not failing.any():
             return f"every class has at least {smallest} members and {attained} different values of {column}"
@@ -393,15 +391,14 @@ class AlphaKAnonymity(SensitiveModel):
         """The smallest α that holds, and the classes that are too small or too uniform."""
         shares = self._shares(evidence)
         failing = (shares > self.alpha + TOLERANCE) | (evidence.frequencies < self.k)
-        attained = extreme(shares, "largest")
-        return verdict(
+        return verdict_of_worst(
             self,
             evidence,
             failing,
-            attained=attained,
+            shares,
+            worst="largest",
             required=self.alpha,
-            per_class=shares,
-            sentence=self._sentence(evidence, failing, attained),
+            sentence=self._sentence,
             counts_crowds=True,
         )
 
@@ -437,9 +434,7 @@ class AlphaKAnonymity(SensitiveModel):
                 "write them as they stand in the file"
             )
 
-    def _sentence(self, evidence: Evidence, failing: NDArray[np.bool_], attained: float | None) -> str:
-        if attained is None:
-            return ""
+    def _sentence(self, evidence: Evidence, failing: NDArray[np.bool_], attained: float) -> str:
         column, smallest = spoken(self.sensitive), extreme(evidence.frequencies, "smallest")
         if not failing.any():
             return (

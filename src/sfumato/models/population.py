@@ -12,7 +12,7 @@ from sfumato.core.model import TOLERANCE, Evidence, Facts, Model, Needs, Verdict
 from sfumato.core.parameters import parameters
 from sfumato.core.population import weight_column
 from sfumato.errors import ParameterError, SchemaError
-from sfumato.models.sensitive import extreme, share_of_records, verdict
+from sfumato.models.sensitive import extreme, share_of_records, verdict, verdict_of_worst
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -102,15 +102,14 @@ class KMap(Model):
         """The least number of matches, and the classes that have too few."""
         values = self._matches(evidence)
         failing = values < self.k - TOLERANCE
-        attained = extreme(values, "smallest")
-        return verdict(
+        return verdict_of_worst(
             self,
             evidence,
             failing,
-            attained=attained,
+            values,
+            worst="smallest",
             required=self.k,
-            per_class=values,
-            sentence=self._sentence(evidence, failing, attained),
+            sentence=self._sentence,
             counts_crowds=True,
         )
 
@@ -132,9 +131,7 @@ class KMap(Model):
             raise SchemaError(f"{self.promise} was judged without {what}; gather evidence with it")
         return people
 
-    def _sentence(self, evidence: Evidence, failing: NDArray[np.bool_], attained: float | None) -> str:
-        if attained is None:
-            return ""
+    def _sentence(self, evidence: Evidence, failing: NDArray[np.bool_], attained: float) -> str:
         if failing.any():
             return f"{share_of_records(evidence, failing)} match fewer than {self.k} people of the population; the rarest match {attained:g}"
         if self.weights:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import numpy as np
@@ -145,6 +146,31 @@ def verdict(
         failing_sizes=evidence.classes.sizes[at],
         records=int(evidence.classes.records[at].sum()),
         missing_rule="wildcard" if counts_crowds and evidence.wildcard is not None else "category",
+    )
+
+
+def verdict_of_worst(
+    model: Model,
+    evidence: Evidence,
+    failing: NDArray[np.bool_],
+    values: NDArray[Any],
+    *,
+    worst: Literal["smallest", "largest"],
+    required: float,
+    sentence: Callable[[Evidence, NDArray[np.bool_], Any], str],
+    counts_crowds: bool = False,
+) -> Verdict:
+    """A verdict on one value per class: the table attains that of its worst class, which ``sentence`` is told."""
+    attained = extreme(values, worst)
+    return verdict(
+        model,
+        evidence,
+        failing,
+        attained=attained,
+        required=required,
+        per_class=values,
+        sentence="" if attained is None else sentence(evidence, failing, attained),
+        counts_crowds=counts_crowds,
     )
 
 

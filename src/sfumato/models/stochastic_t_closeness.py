@@ -13,7 +13,7 @@ from sfumato.core.classes import Counts
 from sfumato.core.model import TOLERANCE, Evidence, Facts, Model, Needs, SensitiveModel, Verdict, before_masking
 from sfumato.core.parameters import parameters
 from sfumato.errors import ParameterError, SchemaError
-from sfumato.models.sensitive import Reference, extreme, needs_of, share_of_records, verdict
+from sfumato.models.sensitive import Reference, needs_of, share_of_records, verdict_of_worst
 from sfumato.models.t_closeness import axis, axis_problem
 
 if TYPE_CHECKING:
@@ -130,10 +130,8 @@ class StochasticTCloseness(SensitiveModel):
         """The smallest t that holds, and the classes farther away than promised."""
         distances = self._distances(evidence)
         failing = distances > self.t + TOLERANCE
-        attained = extreme(distances, "largest")
-        sentence = "" if attained is None else self._sentence(evidence, failing, attained)
-        return verdict(
-            self, evidence, failing, attained=attained, required=self.t, per_class=distances, sentence=sentence
+        return verdict_of_worst(
+            self, evidence, failing, distances, worst="largest", required=self.t, sentence=self._sentence
         )
 
     def implies(self, other: Model) -> bool:

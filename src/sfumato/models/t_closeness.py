@@ -29,7 +29,7 @@ from sfumato.models.sensitive import (
     reference_of,
     share_of_records,
     spoken,
-    verdict,
+    verdict_of_worst,
 )
 
 if TYPE_CHECKING:
@@ -273,9 +273,9 @@ class TCloseness(SensitiveModel):
         """The smallest t that holds, and the classes farther away than promised."""
         distances = self._distances(evidence, self.reference)
         failing = distances > self.t + TOLERANCE
-        attained = extreme(distances, "largest")
-        text = self._sentence(evidence, failing, attained)
-        return verdict(self, evidence, failing, attained=attained, required=self.t, per_class=distances, sentence=text)
+        return verdict_of_worst(
+            self, evidence, failing, distances, worst="largest", required=self.t, sentence=self._sentence
+        )
 
     def implies(self, other: Model) -> bool:
         """A smaller t implies a larger one; the equal distance bounds all others in [0, 1], as values are at most 1 apart.
@@ -332,9 +332,7 @@ class TCloseness(SensitiveModel):
             compared = kernels.distributions.cumulative_distances(*rows, *places)
         return compared
 
-    def _sentence(self, evidence: Evidence, failing: NDArray[np.bool_], attained: float | None) -> str:
-        if attained is None:
-            return ""
+    def _sentence(self, evidence: Evidence, failing: NDArray[np.bool_], attained: float) -> str:
         if is_constant(evidence, self.sensitive, self.reference):
             return known_by_it(evidence, failing, self.sensitive, self.reference)
         text = f"no class is farther than {attained:.4g} from the {self.reference} table"

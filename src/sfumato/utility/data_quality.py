@@ -38,8 +38,16 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 
+class _OfData(ColumnUtility):
+    """A utility of columns of data, whatever they hold."""
+
+    def applies(self, pair: Pair) -> str | None:
+        """None where there is anything to look at."""
+        return why_not(pair, data_of(pair, self.columns))
+
+
 @parameters
-class Accuracy(ColumnUtility):
+class Accuracy(_OfData):
     """The share of cells that are equal to the original, numbers within a tolerance.
 
     ``tolerance`` is a share of the column's range; a released range is as accurate as its middle. A cell that was missing and
@@ -58,10 +66,6 @@ class Accuracy(ColumnUtility):
     name: ClassVar[str] = "accuracy"
     line: ClassVar[str] = "share of cells that equal the original"
     better: ClassVar[Literal["lower", "higher"]] = "higher"
-
-    def applies(self, pair: Pair) -> str | None:
-        """None where there is anything to look at."""
-        return why_not(pair, data_of(pair, self.columns))
 
     def measure(self, pair: Pair) -> Measure:
         """The share of accurate cells."""
@@ -111,7 +115,7 @@ class Accuracy(ColumnUtility):
 
 
 @parameters
-class Completeness(ColumnUtility):
+class Completeness(_OfData):
     """The share of cells that hold something: 1 − missing cells / cells. Blanks and ``*`` hold nothing.
 
     >>> from sfumato import examples
@@ -126,10 +130,6 @@ class Completeness(ColumnUtility):
     name: ClassVar[str] = "completeness"
     line: ClassVar[str] = "share of cells that hold something"
     better: ClassVar[Literal["lower", "higher"]] = "higher"
-
-    def applies(self, pair: Pair) -> str | None:
-        """None where there is anything to look at."""
-        return why_not(pair, data_of(pair, self.columns))
 
     def measure(self, pair: Pair) -> Measure:
         """The share of cells that hold something."""

@@ -12,10 +12,10 @@ from pydantic import Field
 
 from sfumato.core.design import weights_of
 from sfumato.core.encoding import tallied
-from sfumato.core.metric import ColumnUtility, Measure
+from sfumato.core.metric import Measure
 from sfumato.core.parameters import parameters
 from sfumato.utility.columns import NumericColumns, numeric_of, require_sense
-from sfumato.utility.numeric import Coded, coded_numbers, numbers, why_no_numbers
+from sfumato.utility.numeric import Coded, OfNumbers, coded_numbers, numbers
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -165,7 +165,6 @@ def _quantiles_of_copies(
     return [float(q) for q in found]
 
 
-FEW = "two columns of numbers are needed"
 MOST_CELLS = 1 << 20
 """Columns known by their codes are counted where there are no more combinations of codes than this."""
 
@@ -209,19 +208,8 @@ def _measure(name: str, terms: Sequence[Term], pair: Pair, meaning: str) -> Meas
     return Measure(name, value, "lower", meaning, raw=raw if len(pair.rows) else None, per_column=columns)
 
 
-class _OfNumbers(ColumnUtility):
-    """A utility of columns of numbers, of ``fewest`` columns at least."""
-
-    fewest: ClassVar[int] = 1
-
-    def applies(self, pair: Pair) -> str | None:
-        """None where there are numbers in columns enough."""
-        names = numeric_of(pair, self.columns)
-        return why_no_numbers(pair, names, self.columns) or (FEW if len(names) < self.fewest else None)
-
-
 @parameters
-class Means(_OfNumbers):
+class Means(OfNumbers):
     r"""The relative error of the means of columns of numbers.
 
     .. math:: \frac1A\sum_a \frac{|\bar x_a-\bar x'_a|}{|\bar x_a|}
@@ -257,7 +245,7 @@ class Means(_OfNumbers):
 
 
 @parameters
-class Quantiles(_OfNumbers):
+class Quantiles(OfNumbers):
     """The relative error of quantiles of columns of numbers; errors and missing cells as in :class:`Means`.
 
     ``shares`` says which: by default the deciles at both ends, the quartiles and the median. A quantile that is 0 is compared in
@@ -295,7 +283,7 @@ class Quantiles(_OfNumbers):
 
 
 @parameters
-class Covariances(_OfNumbers):
+class Covariances(OfNumbers):
     r"""The relative error of variances and covariances; over records complete in all columns.
 
     .. math:: \frac{2}{A(A+1)}\sum_{a\le b} \frac{|s_{ab}-s'_{ab}|}{|s_{ab}|}
@@ -331,7 +319,7 @@ class Covariances(_OfNumbers):
 
 
 @parameters
-class Correlations(_OfNumbers):
+class Correlations(OfNumbers):
     r"""The mean absolute error of the correlations of columns of numbers; over records complete in all columns.
 
     .. math:: \frac{2}{A(A-1)}\sum_{a<b} |r_{ab}-r'_{ab}|
@@ -368,7 +356,7 @@ class Correlations(_OfNumbers):
 
 
 @parameters
-class Eigenvalues(_OfNumbers):
+class Eigenvalues(OfNumbers):
     r"""The relative error of the eigenvalues of the correlation matrix; over records complete in all columns.
 
     .. math:: \frac1A\sum_a \frac{|\lambda_a-\lambda'_a|}{\lambda_a}

@@ -5,20 +5,23 @@ from __future__ import annotations
 import dataclasses
 import math
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
 from sfumato.core.encoding import Encoded, numbers_of, tallied
+from sfumato.core.metric import ColumnUtility
 from sfumato.core.schema import Kind
 from sfumato.errors import SchemaError
 from sfumato.utility.averaging import gone, records_of
-from sfumato.utility.columns import EMPTY, quasi_of
+from sfumato.utility.columns import EMPTY, numeric_of, quasi_of
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from sfumato.core.pair import Pair
+
+FEW = "two columns of numbers are needed"
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -191,3 +194,14 @@ def why_no_numbers(pair: Pair, columns: Sequence[str], asked: Sequence[str] | No
         for name in quasi_of(pair, asked):
             numbers(pair, name)
     return None
+
+
+class OfNumbers(ColumnUtility):
+    """A utility of columns of numbers, of ``fewest`` columns at least."""
+
+    fewest: ClassVar[int] = 1
+
+    def applies(self, pair: Pair) -> str | None:
+        """None where there are numbers in columns enough."""
+        names = numeric_of(pair, self.columns)
+        return why_no_numbers(pair, names, self.columns) or (FEW if len(names) < self.fewest else None)

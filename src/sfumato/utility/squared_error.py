@@ -16,7 +16,7 @@ from sfumato.utility.averaging import normalised, records_of, suppressed_of
 from sfumato.utility.cells import Cells, cells_of
 from sfumato.utility.columns import EMPTY, AllColumns, NumericColumns, data_of, numeric_of, require_sense
 from sfumato.utility.fitting import is_number
-from sfumato.utility.numeric import Amounts, errors, why_no_numbers
+from sfumato.utility.numeric import Amounts, OfNumbers, errors
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -129,7 +129,7 @@ class SquaredError(ColumnUtility):
 
 
 @parameters
-class RecordSquaredError(ColumnUtility):
+class RecordSquaredError(OfNumbers):
     r"""The mean squared distance of a record from its original, over columns of numbers made comparable.
 
     .. math:: \frac1N\sum_i \lVert x_i - x'_i\rVert^2
@@ -154,10 +154,6 @@ class RecordSquaredError(ColumnUtility):
     name: ClassVar[str] = "record_squared_error"
     title: ClassVar[str] = "Squared error of records"
     line: ClassVar[str] = "mean squared distance of a record from its original"
-
-    def applies(self, pair: Pair) -> str | None:
-        """None where there are numbers to compare."""
-        return why_no_numbers(pair, numeric_of(pair, self.columns), self.columns)
 
     def measure(self, pair: Pair) -> Measure:
         """The mean squared distance of a record."""
@@ -202,7 +198,7 @@ def _rows_squared(pair: Pair, units: Mapping[str, float]) -> NDArray[np.float64]
 
 
 @parameters
-class SumOfSquares(ColumnUtility):
+class SumOfSquares(OfNumbers):
     r"""The variation that was lost: the within-group sum of squares over the total one (SSE/SST).
 
     .. math:: L = \frac{\sum_i \lVert x_i - x'_i\rVert^2}{\sum_i \lVert x_i - \bar x\rVert^2}
@@ -229,10 +225,6 @@ class SumOfSquares(ColumnUtility):
     name: ClassVar[str] = "sse_over_sst"
     title: ClassVar[str] = "Variation lost (SSE/SST)"
     line: ClassVar[str] = "share of the variation of the numbers that is lost"
-
-    def applies(self, pair: Pair) -> str | None:
-        """None where there are numbers to compare."""
-        return why_no_numbers(pair, numeric_of(pair, self.columns), self.columns)
 
     def measure(self, pair: Pair) -> Measure:
         """The share of the variation that is lost."""
@@ -264,7 +256,7 @@ class SumOfSquares(ColumnUtility):
 
 
 @parameters
-class StandardisedError(ColumnUtility):
+class StandardisedError(OfNumbers):
     r"""The mean absolute error of numbers, in units of √2 standard deviations of their columns (IL1s).
 
     .. math:: \frac1{NA}\sum_i\sum_a \frac{|x_{ia}-x'_{ia}|}{\sqrt2\,S_a}
@@ -290,10 +282,6 @@ class StandardisedError(ColumnUtility):
     name: ClassVar[str] = "il1s"
     title: ClassVar[str] = "Absolute error (IL1s)"
     line: ClassVar[str] = "mean absolute error of a number, in standard deviations"
-
-    def applies(self, pair: Pair) -> str | None:
-        """None where there are numbers to compare."""
-        return why_no_numbers(pair, numeric_of(pair, self.columns), self.columns)
 
     def measure(self, pair: Pair) -> Measure:
         """The mean standardised error."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import itertools
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Literal
 
 import numpy as np
@@ -16,6 +16,7 @@ from sfumato.steps.recoding.lattice import Judged, Lattice, Node
 from sfumato.steps.recoding.optimal import Algorithm, Outcome, best_of, closest_of, k_minimal, minimal_notes, tell
 from sfumato.steps.recoding.reach import auto, optimal
 from sfumato.steps.recoding.tagging import FEASIBLE, UNKNOWN, Tags, require_small
+from sfumato.steps.recoding.whole_lattice import every_table
 
 if TYPE_CHECKING:
     from sfumato.core.classes import ClassTable
@@ -158,20 +159,6 @@ def mingen(lattice: Lattice, progress: Progress = silent) -> Outcome:
     feasible = [j for j in judged if j.feasible]
     notes = minimal_notes(lattice, k_minimal(feasible)) if lattice.objective.minimal else {}
     return Outcome(best_of(lattice, judged), closest_of(judged), len(judged), notes)
-
-
-def every_table(lattice: Lattice) -> Iterator[ClassTable]:
-    """The classes of every node, each rolled up by one level from those of a finer one."""
-
-    def climb(classes: ClassTable, column: int) -> Iterator[ClassTable]:
-        if column == len(lattice.columns):
-            yield classes
-            return
-        for level in range(lattice.low[column], lattice.high[column] + 1):
-            classes = classes.roll_up({lattice.columns[column]: level})
-            yield from climb(classes, column + 1)
-
-    return climb(lattice.at(lattice.low), 0)
 
 
 # OLA, the optimal lattice anonymization: bisect between the bottom and the top, tag, and choose a k-minimal node.

@@ -145,7 +145,7 @@ def effort(lattice: Lattice) -> float:
 def whole_lattice(lattice: Lattice) -> Landscape:
     """Evaluate every node."""
     k = smallest_class(lattice)
-    counted = _judged(lattice, _every_table(lattice)) if k is None else walked(lattice, k)
+    counted = _judged(lattice, every_table(lattice)) if k is None else walked(lattice, k)
     return _landscape(lattice, counted, whole=True)
 
 
@@ -178,7 +178,7 @@ def _landscape(lattice: Lattice, counted: Counted, *, whole: bool) -> Landscape:
     )
 
 
-def _every_table(lattice: Lattice) -> Iterator[ClassTable]:
+def every_table(lattice: Lattice) -> Iterator[ClassTable]:
     """The classes of every node, in the order of their levels, each rolled up from the finest table at hand."""
 
     def below(table: ClassTable, a: int) -> Iterator[ClassTable]:
