@@ -14,7 +14,7 @@ from sfumato.core.encoding import AT_ONCE
 from sfumato.core.metric import ColumnUtility, Measure
 from sfumato.core.parameters import parameters
 from sfumato.utility.averaging import classes_of, normalised, records_of, suppressed_of
-from sfumato.utility.cells import cells_of, log_leaves
+from sfumato.utility.cells import Cells, cells_of, log_leaves
 from sfumato.utility.columns import Columns, quasi_of, require_sense, why_not_generalised
 
 if TYPE_CHECKING:
@@ -49,6 +49,7 @@ class KullbackLeibler(ColumnUtility):
     columns: Columns = None
 
     name: ClassVar[str] = "kl_divergence"
+    counts: ClassVar[bool] = True
     title: ClassVar[str] = "KL divergence"
     line: ClassVar[str] = "how far the joint distribution of the quasi-identifiers is from the original"
 
@@ -74,7 +75,7 @@ class KullbackLeibler(ColumnUtility):
         logs = np.zeros(len(example))
         for name in names:
             cells = cells_of(pair, name)
-            logs += log_leaves(pair, name) if cells is None else np.log(cells.leaves)[cells.which[example]]
+            logs += log_leaves(pair, name) if cells is None else np.log(_meant(cells))[cells.which[example]]
         density = boxes.sizes / records * np.exp(-logs)
         spread = density_at(pair, names, density) + suppressed_of(pair) / records * math.exp(-total)
         share = counts / counts.sum()
@@ -88,6 +89,13 @@ class KullbackLeibler(ColumnUtility):
             f"the joint distribution of the quasi-identifiers is misjudged by {raw:.3g} bits; as a share of the most there can be",
             raw=raw,
         )
+
+
+def _meant(cells: Cells) -> NDArray[np.float64]:
+    """Per distinct cell how many values its label may stand for: a blank that hides a value and one that hid none look alike."""
+    widest = np.zeros(len(cells.reading.labels))
+    np.maximum.at(widest, cells.label, cells.leaves)
+    return widest[cells.label]
 
 
 def _disjoint(pair: Pair, names: Sequence[str]) -> bool:
