@@ -132,11 +132,13 @@ def evaluate(
     skipped: dict[str, str] = {}
     asked = default_metrics() if metrics is None else [_built(metric) for metric in metrics]
     for metric in asked:
-        reason = metric.applies(pair)
+        seen = metric.looks_at(pair)
+        reason = metric.applies(seen)
         if reason is None:
             try:
-                found = metric.measure(pair)
-                measures.append(found if per_record else dataclasses.replace(found, parts=None))
+                found = metric.measure(seen)
+                kept = per_record and seen is pair  # counts have no records
+                measures.append(found if kept else dataclasses.replace(found, parts=None))
             except SchemaError as error:  # a hierarchy that does not fit its column: no step has used it
                 skipped[metric.name] = str(error)
         else:

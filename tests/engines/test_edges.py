@@ -130,7 +130,6 @@ def test_an_awkward_table_is_released_as_in_memory(case: str, shuffle: bool, eng
     [
         ({"odd": pl.lit([1, 2])}, {"plain": ["odd"]}, "odd of .* hold lists or objects"),
         ({"*": pl.lit(1)}, {"plain": ["*"]}, "column number 6 is called"),
-        ({"p": pl.int_range(pl.len())}, {"unit": ["p"]}, "role unit"),
         (
             {"note": pl.concat_str(pl.lit("came in late with a broken arm, number "), pl.int_range(pl.len()))},
             {"plain": ["note"]},
@@ -180,7 +179,7 @@ def test_a_release_in_parts_is_not_written_as_one_file(engine: str, tmp_path: Pa
 def test_limits_are_measured_from_all_counts_or_on_a_named_sample(
     engine: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    limits = {"marketer_risk": 0.9, "loss": 1.0, "linkage": 1.0}
+    limits = {"marketer_risk": 0.9, "loss": 1.0, "discernibility": 1.0, "linkage": 1.0, "completeness": 0.0}
     contract = [sf.Agreement(sf.Loss(), at_most=1.0)]
     folder = in_parts(people(), tmp_path / "in")
 
@@ -192,13 +191,24 @@ def test_limits_are_measured_from_all_counts_or_on_a_named_sample(
     assert [kept.to_dict() for kept in (*whole.limits, *whole.contract)] == told
     monkeypatch.setattr(large, "SAMPLE", 100)
     some = release(sf.read(folder, engine=engine))
-    assert some.limits[0].to_dict() == eager.limits[0].to_dict()
+    assert [kept.to_dict() for kept in some.limits[:3]] == [kept.to_dict() for kept in eager.limits[:3]]
+    assert some.contract[0].to_dict() == eager.contract[0].to_dict()
     words = re.compile(r" in a sample of (9\d|10\d|110) of 600 records")
-    assert [bool(words.search(kept.sentence)) for kept in (*some.limits, *some.contract)] == [False, True, True, True]
-    with pytest.raises(ParameterError, match=r"discernibility cannot be measured.*how many records are alike"):
-        sf.anonymize(
-            described(sf.read(folder, engine=engine)), [sf.KAnonymity(3)], STEPS, limits={"discernibility": 1}, seed=5
-        )
+    assert [bool(words.search(kept.sentence)) for kept in some.limits] == [False, False, False, True, True]
+
+
+def test_class_measures_of_columns_that_nobody_counted_are_refused_by_name(
+    engine: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(large, "SAMPLE", 100)
+    table = described(sf.read(in_parts(people(), tmp_path / "in"), engine=engine))
+    kept = sf.anonymize(table, [sf.KAnonymity(3)], STEPS, seed=5)
+    found = kept.evaluate([sf.Uniqueness(["cost"]), sf.Classification("ill"), sf.Uniqueness()])
+    assert set(found.skipped) == {"uniqueness", "classification"}
+    assert "only a sample" in found.skipped["classification"]
+    told = sf.anonymize(table, [sf.LDiversity("ill", 2)], STEPS, seed=5).evaluate([sf.Classification("ill")])
+    eager = sf.anonymize(described(sf.read(people())), [sf.LDiversity("ill", 2)], STEPS, seed=5)
+    assert told.measures[0].raw == pytest.approx(eager.evaluate([sf.Classification("ill")]).measures[0].raw)
 
 
 def test_a_table_that_changes_while_it_is_released_is_refused(

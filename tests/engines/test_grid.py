@@ -138,6 +138,32 @@ def test_engines_release_what_memory_releases(name: str, tmp_path: Path, monkeyp
         assert lazy.suppressed == eager.suppressed
 
 
+BY_COUNTS: list[Any] = [
+    sf.AverageClassSize(), sf.NormalisedClassSize(3), sf.Discernibility(), sf.Discernibility(penalty="class"), sf.Uniqueness(),
+    sf.Loss(), sf.NormalisedCertaintyPenalty(), sf.Precision(), sf.Height(), sf.NonUniformEntropy(), sf.Ambiguity(),
+    sf.KullbackLeibler(), sf.Loss(["age"]), sf.Uniqueness(["sex", "zip"]),
+]  # fmt: skip
+
+
+@every_case
+def test_class_measures_of_all_records_are_those_of_memory(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    eager = in_memory(name, table()).evaluate(BY_COUNTS)
+    table().write_parquet(tmp_path / "part.parquet")
+    monkeypatch.setattr("sfumato.release.large.SAMPLE", 100)
+    for engine in ENGINES:
+        pytest.importorskip(engine)
+        monkeypatch.setattr(f"sfumato.engines.on_{engine}.BATCH", PIECE)
+        lazy = sf.anonymize(described(sf.read(tmp_path, engine=engine)), [sf.KAnonymity(3)], CASES[name], seed=5)
+        assert lazy.pair.drawn_from
+        found = lazy.evaluate(BY_COUNTS)
+        assert set(found.skipped) == set(eager.skipped)
+        for one, other in zip(found.measures, eager.measures, strict=True):
+            assert (one.name, one.value, one.raw) == (other.name, pytest.approx(other.value), pytest.approx(other.raw))
+            assert one.per_column == pytest.approx(other.per_column)
+
+
 def of_persons() -> pl.DataFrame:
     """The same people, most of whom come several times, in households; of some nobody knows who they are."""
     frame, rng = table(), np.random.default_rng(2)

@@ -9,7 +9,9 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 import sfumato as sf
+from sfumato.core.dataset import Dataset
 from sfumato.core.pair import Pair
+from sfumato.evaluation import default_metrics
 from sfumato.utility.cells import cells_of
 from tests import oracle
 from tests.oracles import utility_metrics
@@ -254,3 +256,49 @@ def test_ambiguity_beyond_floats():
     assert found.value == pytest.approx(1)
     half = table.with_columns({name: pl.Series(["*"] * 120) for name in list(columns)[:30]})
     assert sf.Ambiguity().measure(Pair.of(table, half)).value == pytest.approx(0.2)
+
+
+def test_blanks_that_were_there_and_blanks_that_hide_a_value_are_one_box_in_any_order() -> None:
+    schema = {"zip": ["1", "2", None, "2"]}
+    people = sf.read(pl.DataFrame(schema)).with_roles(quasi="zip")
+    released = people.with_columns({"zip": pl.Series("zip", ["1", "2", None, None])})
+    found = [
+        sf.KullbackLeibler().measure(Pair.of(people, released.take(np.array(order)))).raw
+        for order in ([0, 1, 2, 3], [3, 2, 1, 0], [0, 3, 1, 2])
+    ]
+    assert found == pytest.approx([found[0]] * 3)
+
+
+rows_of_counts = st.lists(
+    st.tuples(st.sampled_from(["11", "12", "21", None]), st.integers(1, 5), st.integers(1, 4), st.booleans()),
+    min_size=1,
+)
+
+
+@given(rows_of_counts)
+def test_a_pair_of_counts_is_measured_as_the_records_it_stands_for(
+    drawn: list[tuple[str | None, int, int, bool]],
+) -> None:
+    """Every combination was released once for all its records: at its level, or not at all."""
+    frame = pl.DataFrame(
+        drawn, schema={"zip": pl.String, "age": pl.Int64, "n": pl.Int64, "kept": pl.Boolean}, orient="row"
+    )
+    made = frame.with_columns(zip=pl.col("zip").str.slice(0, 1) + "*", age=pl.col("age") // 2 * 2)
+
+    def pair(counts: bool) -> Pair:
+        rows = np.arange(len(frame)) if counts else np.repeat(np.arange(len(frame)), frame["n"].to_numpy())
+        copies = frame["n"].to_numpy() if counts else None
+
+        def table(of: pl.DataFrame) -> Dataset:
+            held = Dataset(of[rows].select("zip", "age"), copies=copies)  # type: ignore[arg-type]
+            return held.with_roles(quasi=["zip", "age"]).with_hierarchies(zip=sf.mask_right(2), age=sf.intervals(2))
+
+        return Pair.of(table(frame), table(made).take(np.flatnonzero(frame["kept"].to_numpy()[rows])))
+
+    for metric in (each for each in default_metrics() if each.counts):
+        few, all_records = pair(counts=True), pair(counts=False)
+        assert (metric.applies(few) is None) == (metric.applies(all_records) is None)
+        if metric.applies(few) is None:
+            one, other = metric.measure(few), metric.measure(all_records)
+            assert (one.value, one.raw) == (pytest.approx(other.value), pytest.approx(other.raw))
+            assert one.per_column == pytest.approx(other.per_column)

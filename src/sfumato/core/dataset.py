@@ -74,6 +74,10 @@ class Described:
         if problems := lacking(self.columns, self.source, names, self.schema.attributes):
             raise SchemaError(problems)
 
+    def has(self, names: Iterable[str]) -> bool:
+        """Whether the table has all these columns."""
+        return set(names) <= set(self.columns)
+
     def with_schema(self, schema: Schema) -> Self:
         """A dataset with another schema; columns the table lacks are refused."""
         self.require(schema.attributes)

@@ -103,6 +103,18 @@ class Utility(Metric):
     """
 
     judges_detail: ClassVar[bool] = False
+    counts: ClassVar[bool] = False
+    """Whether it needs no more than how many records have each combination of the values of its columns, before and after."""
+
+    def looks_at(self, pair: Pair) -> Pair:
+        """What it is measured on: of a sample the counts of all records, where these are known and enough; else the pair."""
+        counted = pair.counted
+        return counted if self.counts and counted is not None and counted.original.has(self.reads) else pair
+
+    @property
+    def reads(self) -> tuple[str, ...]:
+        """The columns that it looks at besides the quasi-identifiers, as far as it names them."""
+        return self.about
 
     @property
     def about(self) -> tuple[str, ...]:

@@ -13,7 +13,7 @@ import numpy as np
 import polars as pl
 
 from sfumato.core.consistency import origin_of
-from sfumato.core.encoding import Encoded, encode, missing_in, positions_in, tallied
+from sfumato.core.encoding import Encoded, encode, encode_column, missing_in, positions_in, tallied
 from sfumato.core.hierarchy import TOP, Ladder, bind
 from sfumato.core.ranges import Range, day, number, range_in_order, range_of_days, range_of_numbers
 from sfumato.core.schema import Attribute, Kind
@@ -179,7 +179,7 @@ DENSE = 1 << 22
 class Joint:
     """The distinct pairs of an original value and the label it was released as, in order of their codes.
 
-    ``value`` and ``label`` are the codes of each pair, ``count`` says how many released rows have it and ``which`` is the pair
+    ``value`` and ``label`` are the codes of each pair, ``count`` says how many released records have it and ``which`` is the pair
     of every released row, in the narrowest type that holds it. What depends on a cell alone depends on these few pairs.
     """
 
@@ -189,16 +189,18 @@ class Joint:
     which: NDArray[Any]
 
     @classmethod
-    def of(cls, before: Encoded, after: Encoded, rows: NDArray[np.int64]) -> Joint:
-        """The pairs of a column; released row *i* came from the original row ``rows[i]``."""
+    def of(
+        cls, before: Encoded, after: Encoded, rows: NDArray[np.int64], copies: NDArray[np.int64] | None = None
+    ) -> Joint:
+        """The pairs of a column; released row *i* came from the original row ``rows[i]`` and stands for ``copies[i]`` records."""
         width, size = max(1, len(after.labels)), len(before.labels) * max(1, len(after.labels))
         codes = before.narrow[rows].astype(np.min_scalar_type(size), copy=False)
         codes *= codes.dtype.type(width)
         codes += after.narrow.astype(codes.dtype, copy=False)
         if size > DENSE:
-            used, which, count = np.unique(codes, return_inverse=True, return_counts=True)
-            return cls(*_parted(used, width), count, which)
-        amounts = tallied(codes, size, None)
+            used, which = np.unique(codes, return_inverse=True)
+            return cls(*_parted(used, width), tallied(which, len(used), copies), which)
+        amounts = tallied(codes, size, copies)
         used = np.flatnonzero(amounts)
         place = np.zeros(size, dtype=np.min_scalar_type(max(1, len(used)) - 1))
         place[used] = np.arange(len(used))
@@ -442,7 +444,8 @@ class Pair:
 
     What columns are (kinds, hierarchies, orders) is said by the original's schema; roles by either. ``levels`` says at which
     level of its hierarchy a column was released as a whole, where that is known. ``drawn_from`` is how many records the whole
-    table has, where both are a sample of it.
+    table has, where both are a sample of it; ``counted`` is then the whole table before and after as counted combinations of some
+    columns, whose rows stand for several records, where that is known.
     """
 
     original: Dataset
@@ -450,6 +453,7 @@ class Pair:
     rows: NDArray[np.int64]
     levels: Mapping[str, Rung] = dataclasses.field(default_factory=dict)
     drawn_from: int | None = None
+    counted: Pair | None = None
     memo: dict[Any, Any] = dataclasses.field(default_factory=dict, init=False, repr=False)
 
     @property
@@ -478,9 +482,14 @@ class Pair:
         return tuple(name for name in self.original.schema.quasi if name in self.released.columns)
 
     @property
+    def kept(self) -> int:
+        """Records that were released."""
+        return len(self.rows) if self.released.copies is None else self.released.records
+
+    @property
     def suppressed(self) -> int:
         """Original records of which nothing was released."""
-        return len(self.original) - len(self.rows)
+        return self.original.records - self.kept
 
     def reading(self, name: str) -> Reading:
         """A column as it was and as it is; read once.
@@ -494,7 +503,7 @@ class Pair:
             self.released.require([name])
             attribute = self.original.schema[name]
             tables = (self.original, self.released)
-            encoded = tables[0].encoded(name), tables[1].encoded(name)
+            encoded = encode_column(tables[0], name), encode_column(tables[1], name)
             types = tables[0].dtype(name), tables[1].dtype(name)
             found = read_codes(name, attribute, encoded, types, self.levels.get(name) or self._unchanged(name))
             if name in self.levels and not found.true_pairs(self.joint(name)).all():
@@ -526,7 +535,7 @@ class Pair:
         """The distinct pairs of value and label of a column, and the pair of every released row; found once."""
         if ("joint", name) not in self.memo:
             encoded = self.original.encoded(name), self.released.encoded(name)
-            self.memo["joint", name] = Joint.of(*encoded, self.rows)
+            self.memo["joint", name] = Joint.of(*encoded, self.rows, self.released.copies)
         found: Joint = self.memo["joint", name]
         return found
 

@@ -19,7 +19,7 @@ from sfumato.core.dataset import Dataset
 from sfumato.core.encoding import parts_of
 from sfumato.core.evidence import gather, judge_all, needed
 from sfumato.core.free_text import refuse_texts
-from sfumato.core.pair import Pair, levels_of
+from sfumato.core.pair import Pair, Rung, levels_of
 from sfumato.core.progress import Progress, silent
 from sfumato.core.schema import Role, Schema
 from sfumato.core.source import Intake
@@ -29,10 +29,11 @@ from sfumato.engines.parts import in_parallel, order_key, parts_for, write_parts
 from sfumato.engines.seen import Fingerprint, Handed, SampledRows, Texts, Watch, changed
 from sfumato.engines.table import Job, LazyTable, TooManyCombinations
 from sfumato.errors import OutputError, ParameterError, SchemaError, UnreadableInput
+from sfumato.io.indistinct import made_one
 from sfumato.release.coarse import Coarse, coarsely_counted
 from sfumato.release.exchange import Workplace
 from sfumato.release.make import changes_of, judge_limits, population_of, refuse_broken, require_sense
-from sfumato.release.planning import FORMAT, Pipeline, Planning, alike
+from sfumato.release.planning import FORMAT, Alongside, Pipeline, Planning, alike
 from sfumato.release.release import ColumnChange, Release
 
 if TYPE_CHECKING:
@@ -133,11 +134,14 @@ def _make(
     before = assess(original.drop(original.schema.direct), recipe.meet, population=population)
     planning = Planning(table, original, recipe.steps, coarse)
     pipeline, planned = planning.planned(Goal(recipe.meet, seed, progress, population))
-    written = _written(table, original, pipeline, seed, progress, shuffle=shuffle, place=place)
+    beside = planning.beside(original)
+    written = _written(table, original, pipeline, seed, progress, shuffle=shuffle, place=place, beside=beside)
     plans = written.plans
     progress(1.0, "counting what was written")
     shared = written.table.counted([*planned.columns, *columns_seen(recipe.meet, written.table.schema)])
     _require_whole(shared, written)
+    if coarse is None:  # of a generalised table nobody knows what was lost of the original
+        written = dataclasses.replace(written, counted=_counted_pair(written, original, shared, planned, beside))
     limits, contract = _bounds_kept(written, recipe, seed, shared)
     evidence = gather(shared, recipe.meet, original=original, population=population)
     release = LargeRelease(
@@ -257,7 +261,8 @@ def _counted(
 class Written:
     """The released parts, and a sample: some rows of the original, what was released of them, and by which plans.
 
-    ``records`` is how many the original has, ``rows`` how many of them were handed over to be written.
+    ``records`` is how many the original has, ``rows`` how many of them were handed over to be written. ``counted`` is
+    all of them before and after, by counts.
     """
 
     table: LazyTable
@@ -266,12 +271,31 @@ class Written:
     plans: tuple[tuple[str, Plan], ...]
     records: int
     rows: int
+    counted: Pair | None = None
+
+    @property
+    def levels(self) -> dict[str, Rung]:
+        """The level each column was released at as a whole."""
+        return levels_of(plan.describe() for _, plan in self.plans)
 
     @functools.cached_property
     def pair(self) -> Pair:
         """The sample beside what was released of it."""
-        found = Pair.of(self.originals, self.releases, levels_of(plan.describe() for _, plan in self.plans))
-        return found if len(self.originals) == self.records else dataclasses.replace(found, drawn_from=self.records)
+        found = Pair.of(self.originals, self.releases, self.levels)
+        if len(self.originals) == self.records:
+            return found
+        return dataclasses.replace(found, drawn_from=self.records, counted=self.counted)
+
+
+def _counted_pair(
+    written: Written, original: Dataset, shared: Dataset, planned: Dataset, beside: Alongside | None
+) -> Pair | None:
+    """All records before and after, counted by the columns that are looked at; None where it is not known which became which."""
+    if beside is not None:
+        found = beside.pair(original, written.releases, written.levels)
+    else:
+        found = Pair.of(original, made_one(planned, FORMAT, spellings=False)[0], written.levels)
+    return found if found is not None and found.kept == shared.records else None
 
 
 def _told(done: str, now: int, of: int, what: str) -> tuple[float, str]:
@@ -292,6 +316,7 @@ def _written(
     *,
     shuffle: bool,
     place: Workplace,
+    beside: Alongside | None,
 ) -> Written:
     """Release all rows into a folder of parts that lives as long as the release does."""
     job = Job(
@@ -304,7 +329,7 @@ def _written(
     )
     with _writing():
         if table.engine.workers is None:
-            handed = _in_batches(table, job, place.path, seed if shuffle else None, progress)
+            handed = _in_batches(table, job, place.path, seed if shuffle else None, progress, beside)
         else:
             handed = table.engine.workers.release(table.frame, job, place.path)
         parts, watch, rows = handed
@@ -323,13 +348,18 @@ def _written(
     return Written(released, sample, releases, plans, table.records, rows)
 
 
-def _in_batches(table: LazyTable, job: Job, folder: Path, seed: Seed | None, progress: Progress) -> Handed:
+def _in_batches(
+    table: LazyTable, job: Job, folder: Path, seed: Seed | None, progress: Progress, beside: Alongside | None
+) -> Handed:
     """Release all rows in this process, batch by batch."""
     line, handed = job.line.started(), list[int]()
 
     def release(rows: Dataset) -> Dataset:
         job.watch.see(rows.to_polars())
-        return line.released(rows.with_text_coded())
+        made = line.released(rows.with_text_coded())
+        if beside is not None:
+            beside.see(rows, made)
+        return made
 
     def some(batches: Iterator[Dataset]) -> Iterator[Dataset]:
         for batch in batches:

@@ -37,6 +37,7 @@ from sfumato.release.documents import digest_of_input
 from sfumato.release.release import ColumnChange, Release
 
 if TYPE_CHECKING:
+    from sfumato.core.metric import Utility
     from sfumato.core.model import Model
     from sfumato.core.step import Plan, Step
     from sfumato.engines.table import LazyTable
@@ -73,7 +74,9 @@ def _judge(name: str, limit: float, pair: Pair, shared: Dataset, known: Mapping[
     if name in registry.family("risk"):
         measure, where = cls().measure(gather(shared, ())), ""
     else:
-        measure, where = _measured(name, cls, pair), pair.of_a_sample
+        made = cls()
+        seen = made.looks_at(pair)
+        measure, where = _measured(name, made, seen), seen.of_a_sample
     holds = measure.value <= limit + 1e-12 if measure.better == "lower" else measure.value >= limit - 1e-12
     bound = "at most" if measure.better == "lower" else "at least"
     return _kept(name, measure.value, limit, holds, bound, where)
@@ -97,13 +100,11 @@ def _attacked(name: str, limit: float, pair: Pair, known: Mapping[str, Any]) -> 
     return _kept(name, value, limit, value <= limit + 1e-12, "at most", pair.of_a_sample)
 
 
-def _measured(name: str, cls: type, pair: Pair) -> Measure:
-    made: Any = cls()
+def _measured(name: str, made: Utility, pair: Pair) -> Measure:
     reason = made.applies(pair)
     if reason is not None:
         raise ParameterError(f"limits: {name} cannot be measured on this release: {reason}")
-    utility: Measure = made.measure(pair)
-    return utility
+    return made.measure(pair)
 
 
 # Tables that models compare with, beside the one that is released.

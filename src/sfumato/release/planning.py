@@ -8,20 +8,23 @@ where a later step decides from counts, the rows are counted once more as they a
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 import polars as pl
 
 from sfumato.core.dataset import Dataset
 from sfumato.core.design import Renumbering, renumbered
+from sfumato.core.pair import Pair, Rung
 from sfumato.core.progress import silent
 from sfumato.core.randomness import Numbering, Repeats, row_keys
 from sfumato.core.schema import Role, Schema
 from sfumato.core.step import Goal, Plan, Span, Step, learnt_by
-from sfumato.engines.table import MOST_COMBINATIONS, LazyTable
+from sfumato.engines import table
+from sfumato.engines.seen import Shared
+from sfumato.engines.table import LazyTable
 from sfumato.errors import InternalError, SchemaError
 from sfumato.io.indistinct import made_one
 
@@ -125,7 +128,7 @@ class Planning:
         self.counted = shared if coarse is None else coarse.bound(shared)
         self.line = Pipeline(tuple(set(table.schema.direct) - claimed), coarse=coarse)
         self.stale = set[str]()
-        self.known = True
+        self.known = self.traced = True  # traced: every combination knows of which original one it was made
         self.seen: dict[int, Dataset] = {}
         """What steps that chose from a lattice saw, by their place in the recipe."""
 
@@ -137,6 +140,12 @@ class Planning:
         fixed = [name for name in self.counted.columns if name not in self.stale]
         types = {name: self.counted.column(name).dtype for name in fixed}
         return dataclasses.replace(self.line, types=types), self.counted
+
+    def beside(self, original: Dataset) -> Alongside | None:
+        """What counts which combination became which while rows are released; None: it is known, or cannot be."""
+        if self.coarse is not None or (self.known and self.traced):
+            return None
+        return Alongside(original.columns, self.counted.columns, table.MOST_COMBINATIONS)
 
     def _renumber(self, goal: Goal) -> None:
         """Draw the numbers of persons and households, who are others in every class that is released."""
@@ -199,6 +208,7 @@ class Planning:
         """Count the rows as they are after the steps so far, where that is not known."""
         if self.known:
             return
+        self.traced = False
         old = self.counted.schema.attributes
         self.counted = counted_again(self.line.pieces(self.table), self.counted.columns)
         schema = {name: old.get(name, attribute) for name, attribute in self.counted.schema.attributes.items()}
@@ -214,13 +224,11 @@ def counted_again(pieces: Iterable[Dataset], columns: Sequence[str]) -> Dataset:
     for last in pieces:
         weights = last.schema.columns(Role.WEIGHT)
         names = [name for name in last.columns if name in columns or name in weights]
-        plain = last.to_polars().select(names).with_columns(pl.col(pl.Categorical, pl.Enum).cast(pl.String))
-        counts = plain.group_by(names).agg(pl.len().cast(pl.Int64).alias(COUNT))
-        both = counts if merged is None else pl.concat([merged, counts], how="vertical_relaxed")
-        merged = both.group_by(names).agg(pl.col(COUNT).sum())
-        if merged.height > MOST_COMBINATIONS:
+        counts = _tallied(last.to_polars().select(names))
+        merged = counts if merged is None else _tallied(pl.concat([merged, counts], how=RELAXED))
+        if merged.height > table.MOST_COMBINATIONS:
             raise SchemaError(
-                f"after the steps that draw, {', '.join(names)} have more than {MOST_COMBINATIONS:,} combinations of values, which do "
+                f"after the steps that draw, {', '.join(names)} have more than {table.MOST_COMBINATIONS:,} combinations of values, which do "
                 "not fit into memory; make the finest of them coarser first"
             )
     if last is None or merged is None:
@@ -232,6 +240,58 @@ def counted_again(pieces: Iterable[Dataset], columns: Sequence[str]) -> Dataset:
 
 
 COUNT = "sfumato records"
+
+
+class Alongside(Shared):
+    """Counts which combinations of some columns became which, as the rows of a table are released in pieces.
+
+    Where they become more than twenty million it gives up.
+    """
+
+    def __init__(self, before: Sequence[str], after: Sequence[str], most: int) -> None:
+        super().__init__()
+        self.before, self.after, self.most = list(before), list(after), most
+        self.merged: pl.DataFrame | None = None
+        self.full = False
+
+    def see(self, rows: Dataset, released: Dataset) -> None:
+        """Look at some rows and what was released of them."""
+        if self.full or not len(released):
+            return
+        origin = np.arange(len(released)) if released.origin is None else released.origin
+        was = {f"before {name}": rows.column(name).gather(origin) for name in self.before}
+        counts = _tallied(pl.DataFrame(was | {f"after {name}": released.column(name) for name in self.after}))
+        with self.lock:
+            self.merged = counts if self.merged is None else _tallied(pl.concat([self.merged, counts], how=RELAXED))
+            self.full = self.merged.height > self.most
+
+    def pair(self, original: Dataset, like: Dataset, levels: Mapping[str, Rung]) -> Pair | None:
+        """All that was counted beside the counted original; None where it is not known. ``like`` says what released columns are."""
+        if self.full or self.merged is None:
+            return None
+        held = original.to_polars().select(pl.col(self.before).name.prefix("before ")).with_row_index(COUNT + " row")
+        try:
+            found = self.merged.join(held, on=held.columns[1:], how="left", nulls_equal=True, maintain_order="left")
+        except pl.exceptions.SchemaError:  # some batches were read otherwise than all rows
+            return None
+        if found[held.columns[0]].null_count():
+            return None
+        made = found.select(pl.col(f"after {name}").alias(name) for name in self.after)
+        rows = found[held.columns[0]].to_numpy().astype(np.int64)
+        released = Dataset(made, source=like.source, origin=rows, copies=found[COUNT].to_numpy())  # type: ignore[arg-type]
+        schema = Schema({name: like.schema[name] for name in self.after if name in like.schema.attributes})
+        return Pair(original, released.with_schema(schema), rows, levels)
+
+
+RELAXED: Final = "vertical_relaxed"
+
+
+def _tallied(rows: pl.DataFrame) -> pl.DataFrame:
+    """The distinct rows, and how many there are of each: added up where the rows say it already."""
+    names = [name for name in rows.columns if name != COUNT]
+    plain = rows.with_columns(pl.col(pl.Categorical, pl.Enum).cast(pl.String))
+    amount = pl.col(COUNT).sum() if COUNT in rows.columns else pl.len().cast(pl.Int64).alias(COUNT)
+    return plain.group_by(names).agg(amount)
 
 
 def alike(parts: Sequence[Path]) -> None:

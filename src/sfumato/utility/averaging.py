@@ -36,9 +36,12 @@ if TYPE_CHECKING:
 # it; there, too, a file without records scores 1.
 
 
+Side = Literal["original", "released"]
+
+
 def records_of(pair: Pair) -> int:
     """Records that averages are over: the released ones and those of which nothing was released."""
-    return len(pair.rows) + max(0, pair.suppressed)
+    return pair.kept + max(0, pair.suppressed)
 
 
 def suppressed_of(pair: Pair) -> int:
@@ -64,6 +67,12 @@ def share_lost(pair: Pair, released: float, *, most: float = 1.0) -> float:
     return (released + suppressed_of(pair) * most) / records if records else 0.0
 
 
+def added(pair: Pair, amounts: NDArray[np.float64], side: Side = "released") -> float:
+    """The sum over the records of one side of an amount for every row."""
+    copies = (pair.released if side == "released" else pair.original).copies
+    return float(amounts.sum() if copies is None else (amounts * copies).sum())
+
+
 def normalised(raw: float, most: float, pair: Pair, *, least: float = 0.0) -> float:
     """A raw loss as a share of the way from ``least`` to ``most``, which is what suppressing everything costs.
 
@@ -86,7 +95,7 @@ def mean_cost(
     columns: dict[str, float] = {}
     for name in shares:
         cells = cells_of(pair, name)
-        released = float(len(pair.rows)) if cells is None else cells.total(cost(cells))
+        released = float(pair.kept) if cells is None else cells.total(cost(cells))
         columns[name] = share_lost(pair, released)
     return sum(shares[name] * value for name, value in columns.items()), columns
 
@@ -110,8 +119,6 @@ def cell_measure(
 
 
 # The equivalence classes of both sides of a pair, by some of their columns.
-
-Side = Literal["original", "released"]
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -178,7 +185,7 @@ def _classes_of_rows(pair: Pair, names: tuple[str, ...], side: Side) -> Classes:
     known = remembered_rows(table, names)
     if known is None:
         ids, first = kernels.keys.group(_keys(pair, names, side, slice(None)))
-        return Classes(first, np.bincount(ids, minlength=len(first)), _narrow(ids, len(first)))
+        return Classes(first, tallied(ids, len(first), table.copies), _narrow(ids, len(first)))
     inside, groups = known
     first = np.empty(groups, dtype=np.int64)
     for start in reversed(
@@ -189,7 +196,7 @@ def _classes_of_rows(pair: Pair, names: tuple[str, ...], side: Side) -> Classes:
     order = np.argsort(first)
     rank = np.empty(groups, dtype=inside.dtype)
     rank[order] = np.arange(groups)
-    return Classes(first[order], tallied(inside, groups, None)[order], rank[inside])
+    return Classes(first[order], tallied(inside, groups, table.copies)[order], rank[inside])
 
 
 def _narrow(ids: NDArray[np.int64], groups: int) -> NDArray[Any]:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from sfumato.core.encoding import missing_in, positions_in
+from sfumato.core.encoding import encode_column, missing_in, positions_in
 from sfumato.core.hierarchy import Ladder, bind
 from sfumato.core.pair import Reading
 
@@ -26,7 +26,7 @@ class Cells:
     """One column, original and released.
 
     ``value`` and ``label`` are the codes of each distinct pair, ``which`` the pair of every released row and ``rows``
-    how many rows have it. Per pair: ``level`` is the level of the hierarchy the label is the value's node of (−1: of
+    how many records have it. Per pair: ``level`` is the level of the hierarchy the label is the value's node of (−1: of
     none); ``height`` that level over the highest, or that of the lowest node above everything the label may mean; ``loss``
     is Iyengar's; ``leaves`` counts the values the label may stand for, ``records`` the original records that have one of them;
     ``fits`` tells whether the value is among them, ``lost`` whether nothing is left of the cell.
@@ -192,7 +192,7 @@ def log_leaves(pair: Pair, name: str) -> float:
     cells = cells_of(pair, name)
     if cells is not None:
         return math.log(max(1.0, cells.all_leaves))
-    encoded = pair.original.encoded(name)
+    encoded = encode_column(pair.original, name)
     ladder = bind(pair.original.schema[name].hierarchy, encoded.labels, encoded.counts.tolist())
     missing = int(None in encoded.labels)
     known = float(ladder.leaves[-1].max()) if ladder.top and len(ladder.leaves[-1]) else len(encoded.labels) - missing

@@ -7,9 +7,19 @@ from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
 import numpy as np
 from pydantic import Field
 
+from sfumato.core.encoding import tallied
 from sfumato.core.metric import ColumnUtility, Measure
 from sfumato.core.parameters import parameters
-from sfumato.utility.averaging import Side, class_sizes, classes_of, normalised, records_of, share_lost, suppressed_of
+from sfumato.utility.averaging import (
+    Side,
+    added,
+    class_sizes,
+    classes_of,
+    normalised,
+    records_of,
+    share_lost,
+    suppressed_of,
+)
 from sfumato.utility.columns import Columns, quasi_of, require_sense, why_not_generalised, why_not_sampled
 
 if TYPE_CHECKING:
@@ -38,6 +48,7 @@ class AverageClassSize(ColumnUtility):
     count_suppressed: Annotated[bool, Field(description="whether suppressed records count as records")] = False
 
     name: ClassVar[str] = "average_class_size"
+    counts: ClassVar[bool] = True
     line: ClassVar[str] = "records that share their quasi-identifiers, on average"
 
     def applies(self, pair: Pair) -> str | None:
@@ -49,7 +60,7 @@ class AverageClassSize(ColumnUtility):
         require_sense(self, pair)
         names = quasi_of(pair, self.columns)
         raw = average_size(pair, names, count_suppressed=self.count_suppressed)
-        least = len(pair.original) / max(1, len(class_sizes(pair, names, "original")))
+        least = pair.original.records / max(1, len(class_sizes(pair, names, "original")))
         classes = classes_of(pair, names, "released")
         return Measure(
             self.name,
@@ -64,7 +75,7 @@ class AverageClassSize(ColumnUtility):
 def average_size(pair: Pair, columns: tuple[str, ...], *, count_suppressed: bool) -> float:
     """Records per class of what was released; all records where nothing was."""
     classes = len(class_sizes(pair, columns, "released"))
-    records = records_of(pair) if count_suppressed else len(pair.rows)
+    records = records_of(pair) if count_suppressed else pair.kept
     return records / classes if classes else float(records_of(pair))
 
 
@@ -93,6 +104,7 @@ class NormalisedClassSize(ColumnUtility):
     count_suppressed: Annotated[bool, Field(description="whether suppressed records count as records")] = False
 
     name: ClassVar[str] = "c_avg"
+    counts: ClassVar[bool] = True
     title: ClassVar[str] = "Class size over k (C_AVG)"
     line: ClassVar[str] = "how much larger the classes are than was promised"
 
@@ -137,6 +149,7 @@ class Discernibility(ColumnUtility):
     ] = "table"
 
     name: ClassVar[str] = "discernibility"
+    counts: ClassVar[bool] = True
     line: ClassVar[str] = "records that a record cannot be told apart from"
 
     def applies(self, pair: Pair) -> str | None:
@@ -189,6 +202,7 @@ class Classification(ColumnUtility):
     columns: Columns = None
 
     name: ClassVar[str] = "classification"
+    counts: ClassVar[bool] = True
     title: ClassVar[str] = "Classification (CM)"
     line: ClassVar[str] = "records that the majority label of their class gets wrong"
 
@@ -196,6 +210,11 @@ class Classification(ColumnUtility):
         """None where cells were generalised, else what was done instead."""
         pair.original.require([self.label])
         return why_not_sampled(pair) or why_not_generalised(pair, self._predictors(pair))
+
+    @property
+    def reads(self) -> tuple[str, ...]:
+        """The columns that it looks at, and the label."""
+        return (*self.about, self.label)
 
     def _predictors(self, pair: Pair) -> tuple[str, ...]:
         return tuple(name for name in quasi_of(pair, self.columns) if name != self.label)
@@ -210,10 +229,10 @@ class Classification(ColumnUtility):
             shared = np.array([known.get(text, -1 - i) for i, text in enumerate(label.labels)], dtype=np.int64)
             truth, told = label.original, shared[label.released] if len(shared) else label.released
             wrong = _wrong(pair, names, "released", told, truth[pair.rows])
-            least = float(_wrong(pair, names, "original", truth, truth).mean())
+            least = added(pair, _wrong(pair, names, "original", truth, truth), "original") / pair.original.records
         else:
             wrong, least = np.ones(len(pair.rows)), 0.0
-        raw = share_lost(pair, float(wrong.sum()))
+        raw = share_lost(pair, added(pair, wrong))
         value = normalised(raw, 1.0, pair, least=least)
         meaning = f"share of records whose {self.label} is not the majority's in their class"
         return Measure(self.name, value, self.better, meaning, raw=raw, parts=wrong)
@@ -228,7 +247,8 @@ def _wrong(
         return np.zeros(0)
     low = int(told.min())
     width = int(told.max()) - low + 1
-    both, amounts = np.unique(ids * width + (told - low), return_counts=True)
+    both, which = np.unique(ids * width + (told - low), return_inverse=True)
+    amounts = tallied(which, len(both), (pair.released if side == "released" else pair.original).copies)
     order = np.lexsort((both, -amounts, both // width))  # by class, then most frequent, then first label
     _, best = np.unique(both[order] // width, return_index=True)
     majority = both[order][best] % width + low

@@ -356,6 +356,7 @@ class Uniqueness(ColumnUtility):
     columns: Columns = None
 
     name: ClassVar[str] = "uniqueness"
+    counts: ClassVar[bool] = True
     line: ClassVar[str] = "share of records that are no duplicate of another"
     better: ClassVar[Literal["lower", "higher"]] = "higher"
 

@@ -11,9 +11,10 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 from pydantic import Field
 
+from sfumato.core.encoding import encode_column
 from sfumato.core.metric import ColumnUtility, Measure
 from sfumato.core.parameters import parameters
-from sfumato.utility.averaging import cell_measure, normalised, records_of, share_lost, suppressed_of
+from sfumato.utility.averaging import added, cell_measure, normalised, records_of, share_lost, suppressed_of
 from sfumato.utility.cells import Cells, cells_of, log_leaves
 from sfumato.utility.columns import Columns, Weights, quasi_of, require_sense, shares_of, why_not_generalised
 
@@ -47,6 +48,7 @@ class Loss(ColumnUtility):
     weights: Weights = Field(default_factory=dict)
 
     name: ClassVar[str] = "loss"
+    counts: ClassVar[bool] = True
     judges_detail: ClassVar[bool] = True
     title: ClassVar[str] = "Loss (LM)"
     line: ClassVar[str] = "how much of its column's range or values a cell leaves open"
@@ -90,6 +92,7 @@ class NormalisedCertaintyPenalty(ColumnUtility):
     weights: Weights = Field(default_factory=dict)
 
     name: ClassVar[str] = "ncp"
+    counts: ClassVar[bool] = True
     title: ClassVar[str] = "Certainty penalty (NCP)"
     line: ClassVar[str] = "the same, as the Mondrian literature counts it"
 
@@ -144,6 +147,7 @@ class Precision(ColumnUtility):
     weights: Weights = Field(default_factory=dict)
 
     name: ClassVar[str] = "precision"
+    counts: ClassVar[bool] = True
     title: ClassVar[str] = "Precision lost"
     line: ClassVar[str] = "how far up their hierarchies the cells stand"
 
@@ -188,6 +192,7 @@ class Height(ColumnUtility):
     weights: Weights = Field(default_factory=dict)
 
     name: ClassVar[str] = "height"
+    counts: ClassVar[bool] = True
     line: ClassVar[str] = "how high the columns were generalised, whatever their values"
 
     def applies(self, pair: Pair) -> str | None:
@@ -237,6 +242,7 @@ class NonUniformEntropy(ColumnUtility):
     weights: Weights = Field(default_factory=dict)
 
     name: ClassVar[str] = "non_uniform_entropy"
+    counts: ClassVar[bool] = True
     title: ClassVar[str] = "Non-uniform entropy"
     line: ClassVar[str] = "bits needed to get the original values back, column by column"
 
@@ -268,15 +274,15 @@ class NonUniformEntropy(ColumnUtility):
 
 def _bits_of_suppression(pair: Pair, name: str) -> NDArray[np.float64]:
     """Per value of a column the bits that suppressing a cell with it loses."""
-    counts = pair.original.encoded(name).counts
-    found: NDArray[np.float64] = np.log2(max(1, len(pair.original)) / np.maximum(counts, 1))
+    counts = encode_column(pair.original, name).counts
+    found: NDArray[np.float64] = np.log2(max(1, pair.original.records) / np.maximum(counts, 1))
     return found
 
 
 def _bits(pair: Pair, name: str) -> tuple[float, float]:
     """The bits that a column has lost, and those that suppressing all of it loses."""
     every = _bits_of_suppression(pair, name)
-    most, cells = float((pair.original.encoded(name).counts * every).sum()), cells_of(pair, name)
+    most, cells = float((encode_column(pair.original, name).counts * every).sum()), cells_of(pair, name)
     if cells is None:
         return most, most
     return cells.total(_bits_of_cells(cells)) + most - cells.total(every[cells.value]), most
@@ -337,6 +343,7 @@ class Ambiguity(ColumnUtility):
     columns: Columns = None
 
     name: ClassVar[str] = "ambiguity"
+    counts: ClassVar[bool] = True
     line: ClassVar[str] = "combinations of values that a record may stand for"
 
     def applies(self, pair: Pair) -> str | None:
@@ -358,13 +365,13 @@ class Ambiguity(ColumnUtility):
             records += logs[cells.which] if cells is not None and varied else logs.max(initial=0.0)
             mean = share_lost(
                 pair,
-                len(pair.rows) * math.exp(every) if cells is None else cells.total(cells.leaves),
+                pair.kept * math.exp(every) if cells is None else cells.total(cells.leaves),
                 most=math.exp(every),
             )
             columns[name] = normalised(math.log(max(1.0, mean)), every, pair)
         # relative to the most ambiguous record, so that nothing overflows
         worst = most if suppressed_of(pair) or not len(records) else float(records.max())
-        relative = share_lost(pair, float(np.exp(records - worst).sum()), most=math.exp(min(0.0, most - worst)))
+        relative = share_lost(pair, added(pair, np.exp(records - worst)), most=math.exp(min(0.0, most - worst)))
         log_mean = worst + math.log(relative)
         return Measure(
             self.name,
