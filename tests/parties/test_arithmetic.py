@@ -86,7 +86,7 @@ def test_polynomials_equal_plain_ones(parties, coefficients, points):
         before = calc.products
         values = await calc.polynomial(x, coefficients)
         assert calc.products - before == len(points) * polynomial_products(len(coefficients) - 1)
-        return [*await calc.opened(values), *await calc.opened(await calc.polynomial_sum(x, coefficients))]
+        return [*await calc.opened(values), *await calc.opened(await calc.polynomial_sums(x, coefficients))]
 
     expected = [sum(c * x**j for j, c in enumerate(coefficients)) % P for x in points]
     assert same(run(parties, protocol)) == [*expected, sum(expected) % P]
@@ -163,11 +163,18 @@ def test_work_is_done_in_blocks(monkeypatch):
     async def protocol(calc, i):
         x = await calc.shared(np.arange(11) + i)  # 3 x + 3
         cubes = await calc.opened(await calc.polynomial(x, [1, 0, 0, 1]))
-        return [*cubes, *await calc.opened(await calc.polynomial_sum(x, [1, 0, 0, 1])), *await calc.zeros(x)]
+        parts = await calc.opened(await calc.polynomial_sums(x[:8], [1, 0, 0, 1], [0, 3, 7]))
+        return [*cubes, *parts, *await calc.zeros(x)]
 
     network = Network(3, keep=True)
     expected = [(3 * x + 3) ** 3 + 1 for x in range(11)]
-    assert same(run(3, protocol, network=network)) == [*expected, sum(expected), *[False] * 11]
+    assert same(run(3, protocol, network=network)) == [
+        *expected,
+        sum(expected[:3]),
+        sum(expected[3:7]),
+        expected[7],
+        *[False] * 11,
+    ]
     assert max(len(message) for _, _, message in network.views[0]) <= 4 * 4
 
 
@@ -332,7 +339,7 @@ class Simulated(Channel):
             self.network.line(self.number, receiver).put_nowait((phase, outgoing[receiver]))
         return {i: (await self.network.line(i, self.number).get())[1] for i in self.coalition if i in senders}
 
-    async def _exchange(self, phase, outgoing, lengths):
+    async def _exchange(self, phase, outgoing, lengths, missing):
         told = await self._friends(phase, outgoing, lengths)
         for sender, length in lengths.items():
             if sender not in told:
@@ -340,7 +347,7 @@ class Simulated(Channel):
             self.view.append((phase, sender, length))
         return told
 
-    async def broadcast(self, phase, payload, lengths):
+    async def broadcast(self, phase, payload, lengths, *, missing="refuse"):
         others = dict.fromkeys(self.others, lengths)
         told = {self.number: payload, **await self._friends(phase, dict.fromkeys(self.others, payload), others)}
         value = self.public_chance.integers(1, P, lengths // 4)

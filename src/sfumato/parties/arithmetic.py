@@ -63,16 +63,22 @@ class Arithmetic:
         blocks = [await self._reduced(self._times(x, y)) for x, y in zip(_blocks(a), _blocks(b), strict=True)]
         return _whole(blocks)
 
-    async def dot(self, a: Shares, b: Shares) -> Shares:
-        """A share of the sum of all products: they are added before their degree is reduced, so one number is sent."""
-        return await self._reduced(self._sum(self._times(a, b)))
+    async def dot(self, a: Shares, b: Shares, starts: Sequence[int] = (0,)) -> Shares:
+        """Shares of the sums of products, one from each start to the next: added before their degree is reduced, so that one number
+        a sum is sent.
+        """
+        return await self._reduced(self._segments(self._times(a, b), starts))
 
     async def all_multiplied(self, x: Shares) -> Shares:
-        """A share of the product of all numbers, in a tree: as many rounds as their number has binary digits."""
+        """A share of the product of all numbers, in a tree: as many rounds as their number has binary digits.
+
+        Of rows of numbers the product is taken column by column.
+        """
         while len(x) > 1:
             half = len(x) // 2
-            x = np.concatenate([await self.product(x[:half], x[half : 2 * half]), x[2 * half :]])
-        return x if len(x) else self.constant(1, 1)
+            pairs = await self.product(x[:half].ravel(), x[half : 2 * half].ravel())
+            x = np.concatenate([pairs.reshape(x[:half].shape), x[2 * half :]])
+        return x.ravel() if len(x) else self.constant(1, 1)
 
     async def polynomial(self, x: Shares, coefficients: Sequence[int]) -> Shares:
         """Shares of a public polynomial's values at shared numbers; ``coefficients`` begin with the constant.
@@ -86,15 +92,14 @@ class Arithmetic:
             blocks.append(product)
         return _whole(blocks)
 
-    async def polynomial_sum(self, x: Shares, coefficients: Sequence[int]) -> Shares:
-        """A share of the sum of a polynomial's values at all ``x``: the last product is added up before it is reduced."""
-        total = self.constant(0, 1)
-        for block in _blocks(x):
-            upper, power, rest = await self._cut(block, coefficients)
-            total = self._plus(total, self._sum(rest))
-            if upper is not None:
-                total = self._plus(total, await self.dot(upper, power))
-        return total
+    async def polynomial_sums(self, x: Shares, coefficients: Sequence[int], starts: Sequence[int] = (0,)) -> Shares:
+        """Shares of sums of a polynomial's values, one from each start to the next; at most a block of numbers.
+
+        The last product is added up before it is reduced.
+        """
+        upper, power, rest = await self._cut(x, coefficients)
+        sums = self._segments(rest, starts)
+        return sums if upper is None else self._plus(sums, await self.dot(upper, power, starts))
 
     async def nonzero(self, count: int) -> Shares:
         """Random numbers from 1 to p - 1 that nobody knows, all equally likely.
@@ -175,8 +180,8 @@ class Arithmetic:
     def _times(self, a: Shares, b: Shares) -> Shares:
         return self._mod(a * b)
 
-    def _sum(self, a: Shares) -> Shares:
-        return self.sums(a[np.newaxis])
+    def _segments(self, a: Shares, starts: Sequence[int]) -> Shares:
+        return self._mod(np.add.reduceat(a, np.asarray(starts))) if len(a) else self.constant(0, len(starts))
 
     def _mod(self, values: Shares) -> Shares:
         return self.field.reduced(values)
@@ -219,14 +224,16 @@ class Arithmetic:
         return value
 
 
-async def at_least(arithmetic: Arithmetic, own_counts: NDArray[np.int64], k: int) -> NDArray[np.bool_]:
+async def at_least(
+    arithmetic: Arithmetic, own_counts: NDArray[np.int64], k: int, phase: Phase = Phase.OPEN
+) -> NDArray[np.bool_]:
     """For every cell whether the parties' counts add up to at least ``k``: one bit each, known to all.
 
     Each party clips its counts at k before it shares them, which changes no answer. Cells below k and empty cells look alike.
     """
     if k < 1:
         return np.ones(len(own_counts), dtype=np.bool_)
-    return ~await arithmetic.zeros(await reaching(arithmetic, own_counts, k))
+    return ~await arithmetic.zeros(await reaching(arithmetic, own_counts, k), phase)
 
 
 async def all_at_least(arithmetic: Arithmetic, gates: Sequence[tuple[int, int]]) -> bool:
