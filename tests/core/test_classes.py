@@ -18,7 +18,8 @@ from sfumato.core.hierarchy import bind
 from sfumato.core.schema import Attribute, Role, Schema
 from sfumato.errors import InternalError, SchemaError
 from sfumato.hierarchies import Table
-from sfumato.kernels import keys
+from sfumato.kernels import keys, lattice
+from sfumato.kernels.keys import CALL, FEW, StandIn
 from tests import oracle
 from tests.random_tables import RandomTable, tables
 
@@ -419,3 +420,38 @@ def test_records_by_some_columns(table):
             grouped = np.bincount(counted.project(names), weights=counted.records)
             assert found is not None
             assert sorted(found[found > 0].tolist()) == sorted(grouped.tolist())
+
+
+# numpy in place of loops that are not loaded yet
+
+
+@given(st.data())
+def test_numpy_rolls_up_and_tallies_as_the_loops_do(data):
+    """The stand-ins give what the compiled loops give, to the last bit."""
+    widths = np.array(data.draw(st.lists(st.integers(1, 3), min_size=1, max_size=4)))
+    shifts = np.cumsum([0, *widths[:-1]])
+    offsets = np.cumsum([0, *(2 ** widths[:-1])])
+    rng = np.random.default_rng(data.draw(st.integers(0, 2**32)))
+    rows = data.draw(st.integers(0, 60))
+    keys = rng.integers(0, 1 << int(widths.sum()), rows).astype(np.uint64)
+    records = rng.integers(1, 9, rows)
+    climbs = np.concatenate([rng.integers(0, 2**width, 2**width) for width in widths])
+    of_columns = (shifts, widths, climbs, offsets)
+    for ours, loops in zip(
+        lattice._rolled_up(keys, records, *of_columns), lattice._roll_up_word(keys, records, *of_columns), strict=True
+    ):
+        assert ours.dtype == loops.dtype
+        np.testing.assert_array_equal(ours, loops)
+    gone = np.where(rng.random(rows) < 0.5, rng.integers(0, records + 1), 0)
+    before, words = rng.random(widths.size), np.zeros(widths.size, np.int64)
+    lost, again = before.copy(), before.copy()
+    facts = (keys.reshape(-1, 1), records, gone, words, shifts, widths, rng.random(climbs.size), offsets)
+    assert lattice._tallied(*facts, lost) == lattice._tally(*facts, again)
+    np.testing.assert_array_equal(lost, again)
+
+
+def test_numpy_stands_in_until_loading_the_loop_pays():
+    few = StandIn()
+    assert [few.serves(FEW // 2), few.serves(FEW // 2), few.serves(0)] == [True, False, False]
+    often = StandIn()
+    assert sum(often.serves(1) for _ in range(FEW)) == FEW // (CALL + 1)

@@ -20,6 +20,25 @@ _EMPTY = np.int64(-1)
 
 FEW = 200_000
 """Up to so many rows numpy takes a few milliseconds where it can stand in for a loop, less than loading the loop takes."""
+CALL = 1_000
+"""What a call of numpy takes besides its rows, counted in rows."""
+
+
+class StandIn:
+    """Whether numpy should still stand in for a loop that has to be loaded, and the first time ever compiled.
+
+    A search asks some loops a few times and another one thousands of times, and nobody knows before. So numpy serves until
+    it has done as much as loading takes, and the loop from then on. Both give the same, bit for bit.
+    """
+
+    def __init__(self) -> None:
+        """Nothing done so far."""
+        self.done = 0
+
+    def serves(self, rows: int) -> bool:
+        """Whether numpy is to do the next call, over so many rows."""
+        self.done += rows + CALL
+        return self.done <= FEW
 
 
 def pack(keys: Keys, codes: NDArray[Any], word: int, shift: int) -> None:
