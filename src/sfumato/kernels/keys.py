@@ -104,8 +104,8 @@ def _slot(key, high_bits):
 def _group_word(keys):
     n = keys.size
     ids = np.empty(n, np.int64)
-    first = np.empty(1024, np.int64)
-    known = np.empty(1024, np.uint64)
+    first = np.empty(n, np.int64)  # room for all; what is never written takes no memory
+    known = np.empty(n, np.uint64)
     bits = 12
     count = np.int64(0)
     table = _respread(known, count, np.int64(bits))
@@ -118,9 +118,6 @@ def _group_word(keys):
             h = (h + np.uint64(1)) & mask
             g = table[h]
         if g < 0:
-            if count == first.size:
-                first = _resized(first, 2 * count)
-                known = _resized(known, 2 * count)
             g = count
             table[h] = g
             first[g] = i
