@@ -65,15 +65,16 @@ def _calm_threads() -> None:
         os.environ.setdefault(name, "1")
 
 
-FEW_COLLECTIONS = (50_000, 20, 20)
+FEW_COLLECTIONS = (300_000, 10, 10)
 """After how many new objects Python looks for cycles among them, and how seldom among older ones."""
 
 
 def _collect_rarely() -> tuple[int, int, int]:
     """Look for objects that only hold each other rarely, and never when the process ends; return what was set before.
 
-    Starting makes some hundred thousand objects that stay. Looking through them again and again, and once more before the
-    system takes back all memory anyway, was a quarter of the time of a run over a small table.
+    Starting makes two hundred thousand objects that stay. Looking through them again and again, and once more before the
+    system takes back all memory anyway, was a quarter of the time of a run over a small table. Arrays do not count: most of
+    what a large table takes is given back as soon as nobody holds it, as ever.
     """
     before = gc.get_threshold()
     gc.set_threshold(*FEW_COLLECTIONS)
