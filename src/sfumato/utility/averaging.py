@@ -54,8 +54,8 @@ def gone(pair: Pair) -> NDArray[np.bool_]:
     if "gone" not in pair.memo:
         pair.memo["gone"] = np.ones(len(pair.original), dtype=bool)
         pair.memo["gone"][pair.rows] = False
-    found: NDArray[np.bool_] = pair.memo["gone"]
-    return found
+    lost: NDArray[np.bool_] = pair.memo["gone"]
+    return lost
 
 
 def share_lost(pair: Pair, released: float, *, most: float = 1.0) -> float:
@@ -155,8 +155,8 @@ def classes_of(pair: Pair, columns: Sequence[str], side: Side) -> Classes:
     names = tuple(name for name in columns if name in pair.released.columns or side == "original")
     if ("classes", names, side) not in pair.memo:
         pair.memo["classes", names, side] = _classes(pair, names, side)
-    found: Classes = pair.memo["classes", names, side]
-    return found
+    classes: Classes = pair.memo["classes", names, side]
+    return classes
 
 
 def class_sizes(pair: Pair, columns: Sequence[str], side: Side) -> NDArray[np.int64]:
@@ -182,11 +182,11 @@ def _classes(pair: Pair, names: tuple[str, ...], side: Side) -> Classes:
 
 def _classes_of_rows(pair: Pair, names: tuple[str, ...], side: Side) -> Classes:
     table = pair.original if side == "original" else pair.released
-    known = remembered_rows(table, names)
-    if known is None:
+    remembered = remembered_rows(table, names)
+    if remembered is None:
         ids, first = kernels.keys.group(_keys(pair, names, side, slice(None)))
         return Classes(first, tallied(ids, len(first), table.copies), _narrow(ids, len(first)))
-    inside, groups = known
+    inside, groups = remembered
     first = np.empty(groups, dtype=np.int64)
     for start in reversed(
         range(0, len(inside), AT_ONCE)

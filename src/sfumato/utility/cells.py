@@ -64,8 +64,8 @@ def cells_of(pair: Pair, name: str) -> Cells | None:
         return None
     if ("cells", name) not in pair.memo:
         pair.memo["cells", name] = _cells(pair, name)
-    found: Cells = pair.memo["cells", name]
-    return found
+    cells: Cells = pair.memo["cells", name]
+    return cells
 
 
 def _cells(pair: Pair, name: str) -> Cells:
@@ -79,18 +79,18 @@ def _cells(pair: Pair, name: str) -> Cells:
     blank, missing = missing_in(reading.labels)[label], missing_in(reading.values)[value]
     lost = reading.everything[label] | (blank & ~missing)
     meant = _Meant(reading, counts, ladder)
-    known = level >= 0
+    placed = level >= 0
     leaves, records = meant.leaves[label], meant.records[label]
     loss = np.where(blank & missing, 0.0, reading.loss[label])
-    for rung in np.unique(level[known]).tolist():
+    for rung in np.unique(level[placed]).tolist():
         at = level == rung
         node = ladder.climb(0, rung)[leaf[at]]
         loss[at] = ladder.loss[rung][node]
         leaves[at] = ladder.leaves[rung][node] + (meant.missing if rung == ladder.top > 0 else 0)
         sizes = np.bincount(ladder.climb(0, rung), weights=meant.by_leaf, minlength=len(ladder.labels[rung]))
         records[at] = sizes[node]
-    leaves[lost & ~known], records[lost & ~known] = meant.all_leaves, float(counts.sum())
-    fits = known | lost | meant.fit(value, label)
+    leaves[lost & ~placed], records[lost & ~placed] = meant.all_leaves, float(counts.sum())
+    fits = placed | lost | meant.fit(value, label)
     height = _heights(ladder, meant, leaf, label, level, lost)
     return Cells(
         reading, ladder, counts, value, label, which, rows, level, height, loss,
@@ -106,8 +106,8 @@ def _levels(
     The level that the column was read at goes before all others.
     """
     level = np.full(len(leaf), -1, dtype=np.int64)
-    known = [] if reading.level is None else [reading.level]
-    for rung in (*known, *range(ladder.depth)):
+    said = [] if reading.level is None else [reading.level]
+    for rung in (*said, *range(ladder.depth)):
         written = positions_in(reading.labels, ladder.labels[rung])
         same = written[ladder.climb(0, rung)[leaf]] == label
         if len(leaf) and same.all():
@@ -121,10 +121,10 @@ class _Meant:
 
     def __init__(self, reading: Reading, counts: NDArray[np.int64], ladder: Ladder) -> None:
         self.reading = reading
-        known = ~missing_in(reading.values)
-        self.missing = int(not known.all())
+        present = ~missing_in(reading.values)
+        self.missing = int(not present.all())
         tops = ladder.leaves[-1]
-        self.all_leaves = float(tops.max() if ladder.top and len(tops) else known.sum()) + self.missing
+        self.all_leaves = float(tops.max() if ladder.top and len(tops) else present.sum()) + self.missing
         self.leaf_of = positions_in(ladder.labels[0], reading.values)
         self.by_leaf = np.zeros(len(ladder.labels[0]))
         self.by_leaf[self.leaf_of] = counts
@@ -175,12 +175,12 @@ def _heights(
     if not ladder.top or not len(odd):
         return height
     ends = {code: meant.outermost(code) for code in np.unique(label[odd]).tolist()}
-    known = odd[[ends[code] is not None for code in label[odd].tolist()]]
-    pairs = np.array([ends[code] for code in label[known].tolist()], dtype=np.int64).reshape(-1, 2)
-    first, last = np.minimum(pairs[:, 0], leaf[known]), np.maximum(pairs[:, 1], leaf[known])
+    ranged = odd[[ends[code] is not None for code in label[odd].tolist()]]
+    pairs = np.array([ends[code] for code in label[ranged].tolist()], dtype=np.int64).reshape(-1, 2)
+    first, last = np.minimum(pairs[:, 0], leaf[ranged]), np.maximum(pairs[:, 1], leaf[ranged])
     for rung in range(ladder.top, -1, -1):
         climb = ladder.climb(0, rung)
-        height[known[climb[first] == climb[last]]] = rung / ladder.top
+        height[ranged[climb[first] == climb[last]]] = rung / ladder.top
     return height
 
 
@@ -195,5 +195,5 @@ def log_leaves(pair: Pair, name: str) -> float:
     encoded = encode_column(pair.original, name)
     ladder = bind(pair.original.schema[name].hierarchy, encoded.labels, encoded.counts.tolist())
     missing = int(None in encoded.labels)
-    known = float(ladder.leaves[-1].max()) if ladder.top and len(ladder.leaves[-1]) else len(encoded.labels) - missing
-    return math.log(max(1.0, known + missing))
+    leaves = float(ladder.leaves[-1].max()) if ladder.top and len(ladder.leaves[-1]) else len(encoded.labels) - missing
+    return math.log(max(1.0, leaves + missing))

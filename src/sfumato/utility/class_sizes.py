@@ -225,10 +225,10 @@ class Classification(ColumnUtility):
         names = self._predictors(pair)
         if self.label in pair.released.columns:
             label = pair.reading(self.label)
-            known = {text: code for code, text in enumerate(label.values)}
-            shared = np.array([known.get(text, -1 - i) for i, text in enumerate(label.labels)], dtype=np.int64)
-            truth, told = label.original, shared[label.released] if len(shared) else label.released
-            wrong = _wrong(pair, names, "released", told, truth[pair.rows])
+            code_of = {text: code for code, text in enumerate(label.values)}
+            shared = np.array([code_of.get(text, -1 - i) for i, text in enumerate(label.labels)], dtype=np.int64)
+            truth, labels = label.original, shared[label.released] if len(shared) else label.released
+            wrong = _wrong(pair, names, "released", labels, truth[pair.rows])
             least = added(pair, _wrong(pair, names, "original", truth, truth), "original") / pair.original.records
         else:
             wrong, least = np.ones(len(pair.rows)), 0.0
@@ -239,15 +239,15 @@ class Classification(ColumnUtility):
 
 
 def _wrong(
-    pair: Pair, columns: tuple[str, ...], side: Side, told: NDArray[np.int64], truth: NDArray[np.int64]
+    pair: Pair, columns: tuple[str, ...], side: Side, labels: NDArray[np.int64], truth: NDArray[np.int64]
 ) -> NDArray[np.float64]:
     """Per row of one side whether the majority of its class differs from the truth."""
     ids = classes_of(pair, columns, side).ids
     if not len(ids):
         return np.zeros(0)
-    low = int(told.min())
-    width = int(told.max()) - low + 1
-    both, which = np.unique(ids * width + (told - low), return_inverse=True)
+    low = int(labels.min())
+    width = int(labels.max()) - low + 1
+    both, which = np.unique(ids * width + (labels - low), return_inverse=True)
     amounts = tallied(which, len(both), (pair.released if side == "released" else pair.original).copies)
     order = np.lexsort((both, -amounts, both // width))  # by class, then most frequent, then first label
     _, best = np.unique(both[order] // width, return_index=True)

@@ -54,8 +54,10 @@ def data_of(pair: Pair, columns: Sequence[str] | None) -> tuple[str, ...]:
     """The columns asked for, or all of the original that describe people."""
     if columns is not None:
         return quasi_of(pair, columns)
-    known = pair.original.schema.attributes
-    return tuple(name for name in pair.original.columns if name in known and not NOT_DATA & set(known[name].roles))
+    attributes = pair.original.schema.attributes
+    return tuple(
+        name for name in pair.original.columns if name in attributes and not NOT_DATA & set(attributes[name].roles)
+    )
 
 
 def numeric_of(pair: Pair, columns: Sequence[str] | None) -> tuple[str, ...]:

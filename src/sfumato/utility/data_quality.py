@@ -95,15 +95,15 @@ class Accuracy(_OfData):
     def _right(self, pair: Pair, name: str) -> tuple[Amounts, NDArray[Any] | None]:
         """1 for distinct cells that are accurate, else 0, and which each released row has (None: each has its own)."""
         if plainly_numeric(pair, name):
-            found, both = errors(pair, name), numbers(pair, name)
+            error, both = errors(pair, name), numbers(pair, name)
             same = np.isnan(both.before[pair.rows]) == np.isnan(both.after)
-            near = np.abs(found.released.values) <= self.tolerance * found.span + 1e-12
+            near = np.abs(error.released.values) <= self.tolerance * error.span + 1e-12
             return Amounts(np.asarray(same & near, dtype=np.float64)), None
         cells = cells_of(pair, name)
         if cells is None:
             return Amounts(np.zeros(len(pair.rows))), None
-        known = {text: code for code, text in enumerate(cells.reading.values)}
-        same = np.array([known.get(text, -1) for text in cells.reading.labels], dtype=np.int64)
+        code_of = {text: code for code, text in enumerate(cells.reading.values)}
+        same = np.array([code_of.get(text, -1) for text in cells.reading.labels], dtype=np.int64)
         right = same[cells.label] == cells.value
         if cells.reading.scale != "category":
             off = np.abs(cells.reading.middle[cells.label] - cells.reading.places[cells.value])
@@ -190,8 +190,8 @@ def columns_of(rule: str) -> tuple[str, str]:
 
 
 def _parts(rule: str) -> tuple[str, str, str]:
-    found = _RULE.fullmatch(rule)
-    return (found[1], found[2], found[3]) if found else (rule, "=", rule)
+    match = _RULE.fullmatch(rule)
+    return (match[1], match[2], match[3]) if match else (rule, "=", rule)
 
 
 def holds(pair: Pair, rule: str, side: Literal["original", "released"]) -> NDArray[np.bool_]:
@@ -427,8 +427,8 @@ class Validity(ColumnUtility):
         rule = self.rules.get(name)
         if plainly_numeric(pair, name) and not isinstance(rule, str):
             low, high = _limits(rule or (None, None))
-            found = numbers(pair, name).after
-            return float(((found >= low) & (found <= high)).sum())
+            values = numbers(pair, name).after
+            return float(((values >= low) & (values <= high)).sum())
         cells = cells_of(pair, name)
         if cells is None:
             return 0.0
@@ -439,9 +439,9 @@ class Validity(ColumnUtility):
         elif rule is not None:
             low, high = _limits(rule)
             alone = [np.nan if label is None else number(label) for label in reading.labels]
-            told = np.array([np.nan if place is None else place for place in alone])
-            least = np.where(np.isnan(reading.low), told, reading.low)
-            most = np.where(np.isnan(reading.high), told, reading.high)
+            places = np.array([np.nan if place is None else place for place in alone])
+            least = np.where(np.isnan(reading.low), places, reading.low)
+            most = np.where(np.isnan(reading.high), places, reading.high)
             good = (least >= low) & (most <= high)
         else:
             good = ~np.isnan(reading.low) if reading.scale != "category" else np.diff(reading.starts) > 0

@@ -113,20 +113,20 @@ def _solved(curvature: NDArray[np.float64], slope: NDArray[np.float64]) -> NDArr
 
 
 def _chance(scores: NDArray[np.float64]) -> NDArray[np.float64]:
-    found: NDArray[np.float64] = 1.0 / (1.0 + np.exp(-np.clip(scores, -FARTHEST, FARTHEST)))
-    return found
+    chances: NDArray[np.float64] = 1.0 / (1.0 + np.exp(-np.clip(scores, -FARTHEST, FARTHEST)))
+    return chances
 
 
 def _curvature(
     design: NDArray[np.float64], chance: NDArray[np.float64], penalty: NDArray[np.float64]
 ) -> NDArray[np.float64]:
-    found: NDArray[np.float64] = kernels.designs.weighted_squares(design, chance * (1 - chance)) + np.diag(penalty)
-    return found
+    curvature: NDArray[np.float64] = kernels.designs.weighted_squares(design, chance * (1 - chance)) + np.diag(penalty)
+    return curvature
 
 
 def _times(design: NDArray[np.float64], coefficients: NDArray[np.float64]) -> NDArray[np.float64]:
-    found: NDArray[np.float64] = kernels.designs.times(design, coefficients[:, None])[:, 0]
-    return found
+    product: NDArray[np.float64] = kernels.designs.times(design, coefficients[:, None])[:, 0]
+    return product
 
 
 def _deviance(
@@ -167,9 +167,9 @@ def fit_classes(
         slope = design.T @ (np.exp(logs) - target) / len(design) + ridge * free * weights
         return value, slope.ravel()
 
-    found = minimize(cost, np.zeros(shape).ravel(), jac=True, method="L-BFGS-B", options={"maxiter": 200})
-    made: NDArray[np.float64] = found.x.reshape(shape)
-    return made
+    fit = minimize(cost, np.zeros(shape).ravel(), jac=True, method="L-BFGS-B", options={"maxiter": 200})
+    coefficients: NDArray[np.float64] = fit.x.reshape(shape)
+    return coefficients
 
 
 def predict(coefficients: NDArray[np.float64], features: NDArray[np.float64]) -> NDArray[np.int64]:
@@ -243,9 +243,9 @@ Both = tuple["NDArray[np.float64]", "NDArray[np.float64]"]
 
 def _numeric(pair: Pair, name: str, original: NDArray[np.int64], released: NDArray[np.int64], blanks: bool) -> Both:
     both = numbers(pair, name)
-    known = both.before[~np.isnan(both.before)]
-    mean = float(known.mean()) if len(known) else 0.0
-    deviation = float(known.std()) if len(known) else 0.0
+    present = both.before[~np.isnan(both.before)]
+    mean = float(present.mean()) if len(present) else 0.0
+    deviation = float(present.std()) if len(present) else 0.0
     sides = []
     for column in (both.before[original], both.after[released]):
         absent = np.isnan(column)
@@ -283,10 +283,10 @@ def _label_rows(values: NDArray[np.float64], cells: Cells | None) -> Both:
     np.add.at(labels, owner, (values * often)[reading.members])
     sizes = np.bincount(owner, weights=cells.counts[reading.members], minlength=len(labels))
     labels /= np.maximum(sizes, 1.0)[:, None]
-    known = {text: code for code, text in enumerate(reading.values)}
+    code_of = {text: code for code, text in enumerate(reading.values)}
     for code, text in enumerate(reading.labels):
-        if text in known:
-            labels[code] = values[known[text]]
+        if text in code_of:
+            labels[code] = values[code_of[text]]
             sizes[code] = 1.0
     lost = np.zeros(len(reading.labels), dtype=bool)
     lost[cells.label[cells.lost]] = True

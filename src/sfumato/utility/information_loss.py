@@ -159,10 +159,10 @@ class Precision(ColumnUtility):
         """One less Sweeney's precision."""
         require_sense(self, pair)
         shares = shares_of(quasi_of(pair, self.columns), self.weights)
-        found = cell_measure(
+        measure = cell_measure(
             self.name, pair, shares, lambda cells: cells.height, "mean level of a cell over the height of its hierarchy"
         )
-        return dataclasses.replace(found, raw=1.0 - found.value)
+        return dataclasses.replace(measure, raw=1.0 - measure.value)
 
 
 # Height of a generalization.
@@ -275,8 +275,8 @@ class NonUniformEntropy(ColumnUtility):
 def _bits_of_suppression(pair: Pair, name: str) -> NDArray[np.float64]:
     """Per value of a column the bits that suppressing a cell with it loses."""
     counts = encode_column(pair.original, name).counts
-    found: NDArray[np.float64] = np.log2(max(1, pair.original.records) / np.maximum(counts, 1))
-    return found
+    bits: NDArray[np.float64] = np.log2(max(1, pair.original.records) / np.maximum(counts, 1))
+    return bits
 
 
 def _bits(pair: Pair, name: str) -> tuple[float, float]:

@@ -108,18 +108,18 @@ def density_at(pair: Pair, names: Sequence[str], density: NDArray[np.float64]) -
     """Per original combination, the density of all released classes that may stand for it."""
     combinations, released = classes_of(pair, names, "original"), classes_of(pair, names, "released")
     first, example = combinations.first, released.first
-    found = np.zeros(len(first))
+    densities = np.zeros(len(first))
     if not len(example):
-        return found
+        return densities
     if _disjoint(pair, names):
         boxes = np.full(len(first), -1, dtype=np.int64)
-        own, made = combinations.rows, released.rows
-        for start in range(0, len(made), AT_ONCE):  # part by part: an array of all rows for each step takes longer
+        own, box_of = combinations.rows, released.rows
+        for start in range(0, len(box_of), AT_ONCE):  # part by part: an array of all rows for each step takes longer
             part = slice(start, start + AT_ONCE)
-            boxes[own[pair.rows[part]]] = made[part]
+            boxes[own[pair.rows[part]]] = box_of[part]
         _reach_suppressed(pair, names, boxes)
-        found[boxes >= 0] = density[boxes[boxes >= 0]]
-        return found
+        densities[boxes >= 0] = density[boxes[boxes >= 0]]
+        return densities
     fits = [_fitting(pair, name, first, example) for name in names if name in pair.released.columns]
     width = max(1, CHUNK // len(example))
     for start in range(0, len(first), width):
@@ -127,8 +127,8 @@ def density_at(pair: Pair, names: Sequence[str], density: NDArray[np.float64]) -
         inside = np.ones((len(first[part]), len(example)), dtype=bool)
         for table, value, label in fits:
             inside &= table[value[part]][:, label]
-        found[part] = inside @ density
-    return found
+        densities[part] = inside @ density
+    return densities
 
 
 def _fitting(
@@ -161,7 +161,7 @@ def _reach_suppressed(pair: Pair, names: Sequence[str], boxes: NDArray[np.int64]
     columns = [(name, cells) for name in names if (cells := cells_of(pair, name)) is not None]
     layout = Layout.of([len(cells.reading.labels) + 1 for _, cells in columns])
     keys = np.zeros((len(lost), layout.length), dtype=np.uint64)
-    known = np.zeros((len(example), layout.length), dtype=np.uint64)
+    visible = np.zeros((len(example), layout.length), dtype=np.uint64)
     for a, (_, cells) in enumerate(columns):
         ladder, level = cells.ladder, cells.column_level or 0
         released = {text: code for code, text in enumerate(cells.reading.labels)}
@@ -171,5 +171,5 @@ def _reach_suppressed(pair: Pair, names: Sequence[str], boxes: NDArray[np.int64]
         would_be = written[ladder.climb(0, level)[leaf[cells.reading.before.narrow[first[lost]]]]]
         kernels.keys.pack(keys, would_be, layout.words[a], layout.shifts[a])
         shown = cells.reading.after.narrow[example].astype(np.int64)
-        kernels.keys.pack(known, shown, layout.words[a], layout.shifts[a])
-    boxes[lost] = kernels.keys.look_up(known, keys)
+        kernels.keys.pack(visible, shown, layout.words[a], layout.shifts[a])
+    boxes[lost] = kernels.keys.look_up(visible, keys)

@@ -87,10 +87,10 @@ class WeightedRows:
         return [self._mean(self.table[:, j]) for j in range(self.table.shape[1])]
 
     def _mean(self, column: NDArray[np.float64]) -> float:
-        known = ~np.isnan(column)
-        weight = np.where(known, self._amounts, 0.0)
+        present = ~np.isnan(column)
+        weight = np.where(present, self._amounts, 0.0)
         total = float(weight.sum())
-        return float((weight * np.where(known, column, 0.0)).sum()) / total if total > 0 else math.nan
+        return float((weight * np.where(present, column, 0.0)).sum()) / total if total > 0 else math.nan
 
     def deviations(self) -> list[float]:
         """The standard deviation of every column; 0 where there are no numbers."""
@@ -103,19 +103,19 @@ class WeightedRows:
         return [self._quantiles(self.table[:, j], shares) for j in range(self.table.shape[1])]
 
     def _quantiles(self, column: NDArray[np.float64], shares: Sequence[float]) -> list[float]:
-        known = ~np.isnan(column)
+        present = ~np.isnan(column)
         if self.weights is not None:
-            known &= self.weights > 0
-        if not known.any():
+            present &= self.weights > 0
+        if not present.any():
             return [math.nan] * len(shares)
         if self.copies is not None:
-            return _quantiles_of_copies(column[known], self.copies[known], shares)
+            return _quantiles_of_copies(column[present], self.copies[present], shares)
         if self.weights is None:
-            return [float(q) for q in np.quantile(column[known], shares)]
-        order = np.argsort(column[known], kind="stable")
-        upto = np.cumsum(self.weights[known][order])
+            return [float(q) for q in np.quantile(column[present], shares)]
+        order = np.argsort(column[present], kind="stable")
+        upto = np.cumsum(self.weights[present][order])
         places = np.searchsorted(upto, np.asarray(shares) * upto[-1] * (1 - 1e-12), side="left")
-        return [float(v) for v in column[known][order][np.minimum(places, len(order) - 1)]]
+        return [float(v) for v in column[present][order][np.minimum(places, len(order) - 1)]]
 
     def covariances(self) -> NDArray[np.float64]:
         """The covariance matrix of the rows that are complete; NaN for columns without numbers."""
@@ -140,11 +140,11 @@ class WeightedRows:
         deviations = np.sqrt(matrix.diagonal())
         constant = deviations <= 0
         scale = np.where(constant, 1.0, deviations)
-        found = matrix / np.outer(scale, scale)
-        found[constant, :] = 0.0
-        found[:, constant] = 0.0
-        np.fill_diagonal(found, np.where(np.isnan(deviations), np.nan, 1.0))
-        return np.asarray(np.clip(found, -1.0, 1.0), dtype=np.float64)
+        correlations = matrix / np.outer(scale, scale)
+        correlations[constant, :] = 0.0
+        correlations[:, constant] = 0.0
+        np.fill_diagonal(correlations, np.where(np.isnan(deviations), np.nan, 1.0))
+        return np.asarray(np.clip(correlations, -1.0, 1.0), dtype=np.float64)
 
 
 def _quantiles_of_copies(
@@ -161,8 +161,8 @@ def _quantiles_of_copies(
     below = np.floor(places)
     left, right = (line[np.searchsorted(upto, np.minimum(at, upto[-1] - 1), side="right")] for at in (below, below + 1))
     share = places - below  # from the nearer end, as numpy does: then both ends are exact
-    found = np.where(share < 0.5, left + (right - left) * share, right - (right - left) * (1 - share))
-    return [float(q) for q in found]
+    quantiles = np.where(share < 0.5, left + (right - left) * share, right - (right - left) * (1 - share))
+    return [float(q) for q in quantiles]
 
 
 MOST_CELLS = 1 << 20

@@ -39,8 +39,8 @@ def numbers(pair: Pair, name: str) -> Numbers:
     """A column as numbers, read once; :class:`SchemaError` where the original holds none."""
     if ("numbers", name) not in pair.memo:
         pair.memo["numbers", name] = _numbers(pair, name)
-    found: Numbers = pair.memo["numbers", name]
-    return found
+    column: Numbers = pair.memo["numbers", name]
+    return column
 
 
 def _numbers(pair: Pair, name: str) -> Numbers:
@@ -144,8 +144,8 @@ def errors(pair: Pair, name: str) -> Errors:
     """The errors of a column, worked out once."""
     if ("errors", name) not in pair.memo:
         pair.memo["errors", name] = _errors(pair, name)
-    found: Errors = pair.memo["errors", name]
-    return found
+    error: Errors = pair.memo["errors", name]
+    return error
 
 
 def _errors(pair: Pair, name: str) -> Errors:

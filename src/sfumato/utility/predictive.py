@@ -87,8 +87,10 @@ class PredictiveAccuracy(ColumnUtility):
         learned, original, majority = self._accuracies(pair)
         gain = original - majority
         value = min(1.0, max(0.0, (original - learned) / gain)) if gain > 0 else 0.0
-        told = f"accuracy {learned:.1%} from the release, {original:.1%} from the original, {majority:.1%} by majority"
-        return Measure(self.name, value, self.better, f"share of what can be learned about {self.label} that is lost; {told}", raw=learned)  # fmt: skip
+        accuracies = (
+            f"accuracy {learned:.1%} from the release, {original:.1%} from the original, {majority:.1%} by majority"
+        )
+        return Measure(self.name, value, self.better, f"share of what can be learned about {self.label} that is lost; {accuracies}", raw=learned)  # fmt: skip
 
     def _predictors(self, pair: Pair) -> tuple[str, ...]:
         names = data_of(pair, self.columns)
@@ -106,17 +108,17 @@ class PredictiveAccuracy(ColumnUtility):
         learn, test = self._people(pair)
         inside = np.zeros(len(pair.original), dtype=bool)
         inside[learn] = True
-        known = {text: code for code, text in enumerate(label.values)}
-        told = np.array([known.get(text, -1) for text in label.labels], dtype=np.int64)[label.released]
-        released = np.flatnonzero(inside[pair.rows] & (told >= 0))
-        made = features_of(pair, self._predictors(pair), np.concatenate([learn, test]), released)
+        code_of = {text: code for code, text in enumerate(label.values)}
+        shown = np.array([code_of.get(text, -1) for text in label.labels], dtype=np.int64)[label.released]
+        released = np.flatnonzero(inside[pair.rows] & (shown >= 0))
+        features = features_of(pair, self._predictors(pair), np.concatenate([learn, test]), released)
         truth, classes = label.original[test], len(label.values)
-        tested = made.before[len(learn) :]
-        fits = fit_classes(made.before[: len(learn)], label.original[learn], classes)
+        tested = features.before[len(learn) :]
+        fits = fit_classes(features.before[: len(learn)], label.original[learn], classes)
         majority = np.bincount(label.original[learn], minlength=classes).argmax()
         learned = float((majority == truth).mean())  # with nothing to learn from, everyone still knows the majority
         if len(released):
-            learned = float((predict(fit_classes(made.after, told[released], classes), tested) == truth).mean())
+            learned = float((predict(fit_classes(features.after, shown[released], classes), tested) == truth).mean())
         return learned, float((predict(fits, tested) == truth).mean()), float((majority == truth).mean())
 
 
@@ -178,15 +180,15 @@ class RegressionOverlap(Utility):
             return Measure(self.name, 1.0, self.better, meaning, raw=0.0)
         before, after = self._outcomes(pair)
         kept, given = np.flatnonzero(~np.isnan(before)), np.flatnonzero(~np.isnan(after))
-        made = features_of(pair, there, kept, given)
-        old, new = self._fit(pair, made.before, before[kept]), self._fit(pair, made.after, after[given])
-        found: dict[str, list[float]] = {name: [] if name in there else [0.0] for name in self.predictors}
-        for place, owner in enumerate(made.owners, start=1):
+        features = features_of(pair, there, kept, given)
+        old, new = self._fit(pair, features.before, before[kept]), self._fit(pair, features.after, after[given])
+        overlaps_of: dict[str, list[float]] = {name: [] if name in there else [0.0] for name in self.predictors}
+        for place, owner in enumerate(features.owners, start=1):
             if not np.isnan(old[1][place]):
-                found[owner].append(_overlap(old, new, place))
-        overlaps = [overlap for each in found.values() for overlap in each]
+                overlaps_of[owner].append(_overlap(old, new, place))
+        overlaps = [overlap for each in overlaps_of.values() for overlap in each]
         raw = float(np.mean(overlaps)) if overlaps else 1.0
-        columns = {name: 1.0 - float(np.mean(each)) for name, each in found.items() if each}
+        columns = {name: 1.0 - float(np.mean(each)) for name, each in overlaps_of.items() if each}
         return Measure(self.name, 1.0 - raw, self.better, meaning, raw=raw, per_column=columns)
 
     def _values(self, pair: Pair) -> list[str]:
@@ -325,22 +327,24 @@ class Propensity(ColumnUtility):
         if not len(pair.rows) or not _common(pair, self.columns):
             return Measure(self.name, 1.0, self.better, NOTHING_LIKE)
         features, people = _features(self, pair)
-        found = _tested(self, features, people)
-        best = found.share * (1 - found.share)
+        test = _tested(self, features, people)
+        best = test.share * (1 - test.share)
         columns = {}
         for name in dict.fromkeys(features.owners):
-            columns[name] = min(1.0, _fitted(features.of([name]), found.share)[0] / best)
-        told = ""
+            columns[name] = min(1.0, _fitted(features.of([name]), test.share)[0] / best)
+        beside_null = ""
         if self.permutations > 1:
-            told = f"; {found.ratio:.3g} times what exchanging records gives, {found.standardised:.3g} deviations away"
+            beside_null = (
+                f"; {test.ratio:.3g} times what exchanging records gives, {test.standardised:.3g} deviations away"
+            )
         return Measure(
             self.name,
-            min(1.0, found.pmse / best),
+            min(1.0, test.pmse / best),
             self.better,
-            f"how well released records can be told from original ones, 1 is always{told}",
-            raw=found.pmse,
+            f"how well released records can be told from original ones, 1 is always{beside_null}",
+            raw=test.pmse,
             per_column=columns,
-            parts=found.scores if len(found.scores) == len(pair.rows) else None,
+            parts=test.scores if len(test.scores) == len(pair.rows) else None,
         )
 
 
@@ -384,8 +388,8 @@ def _features(metric: Propensity, pair: Pair) -> tuple[Features, NDArray[np.int6
     place = np.full(count, -1, dtype=np.int64)
     place[chosen] = np.arange(len(chosen))
     released = np.flatnonzero(place[pair.rows] >= 0)
-    made = features_of(pair, _common(pair, metric.columns), chosen, released, blanks=True)
-    return made, place[pair.rows[released]]
+    features = features_of(pair, _common(pair, metric.columns), chosen, released, blanks=True)
+    return features, place[pair.rows[released]]
 
 
 def _fitted(features: Features, share: float) -> tuple[float, NDArray[np.float64], int]:
@@ -414,17 +418,17 @@ def _exchanged(metric: Propensity, features: Features, people: NDArray[np.int64]
     stacked, truth = _stacked(features)
     model = Refit(stacked)
     stream = Seed(metric.seed).stream("propensity exchange")
-    found = np.zeros(metric.permutations)
+    errors = np.zeros(metric.permutations)
     at_once = max(1, CELLS_AT_ONCE // max(1, len(truth)))
     for start in range(0, metric.permutations, at_once):
-        told = np.repeat(truth[:, None], min(at_once, metric.permutations - start), axis=1)
-        for exchanged in told.T:
+        sides = np.repeat(truth[:, None], min(at_once, metric.permutations - start), axis=1)
+        for exchanged in sides.T:
             swapped = stream.random(len(people)) < 0.5
             exchanged[people[swapped]] = 1.0
             exchanged[len(features.before) + np.flatnonzero(swapped)] = 0.0
-        chances = np.ascontiguousarray(model.probabilities(told).T)
-        found[start : start + len(chances)] = ((chances - share) ** 2).mean(axis=1)
-    return found
+        chances = np.ascontiguousarray(model.probabilities(sides).T)
+        errors[start : start + len(chances)] = ((chances - share) ** 2).mean(axis=1)
+    return errors
 
 
 def _tested(metric: Propensity, features: Features, people: NDArray[np.int64]) -> PropensityTest:

@@ -61,13 +61,13 @@ def questions_of(pair: Pair, name: str, amount: int, share: float, stream: np.ra
         asked = _sets(np.arange(size), size, amount, share, stream)
         return Questions(asked, np.zeros((amount, 0)), asked.mean(axis=1), encoded, None)
     reading = pair.reading(name)
-    known = np.flatnonzero(~missing_in(reading.values))
+    present = np.flatnonzero(~missing_in(reading.values))
     if reading.scale == "category":
-        before = _sets(known, len(reading.values), amount, share, stream)
+        before = _sets(present, len(reading.values), amount, share, stream)
         after = _met_by_sets(reading, before)
     else:
         before, after = _ranges(reading, _line(pair, name), amount, share, stream)
-    blind = before.sum(axis=1) / max(1, len(known))
+    blind = before.sum(axis=1) / max(1, len(present))
     blank = missing_in(reading.labels)
     after[:, blank] = 0.0  # a blank may be a value that was missing before ...
     lost = reading.everything | (blank & (None not in reading.values))  # ... unless there was none
@@ -111,8 +111,8 @@ def _line(pair: Pair, name: str) -> _Line:
         starts = np.searchsorted(places, np.where(np.isnan(reading.low), np.inf, reading.low) - slack, "left")
         ends = np.searchsorted(places, np.where(np.isnan(reading.high), -np.inf, reading.high) + slack, "right")
         pair.memo["line", name] = _Line(order, places, starts, np.maximum(starts, ends))
-    found: _Line = pair.memo["line", name]
-    return found
+    line: _Line = pair.memo["line", name]
+    return line
 
 
 def _ranges(
@@ -192,11 +192,11 @@ class QueryWorkload(ColumnUtility):
             largest = max([len(classes_of(pair, chosen, "original")), *(values_of(pair, name) for name in chosen)])
             width = max(1, CHUNK // max(1, largest))
             for part in range(0, amount, width):
-                found, without = self._errors(pair, chosen, min(width, amount - part), stream)
-                errors.append(found)
+                each, without = self._errors(pair, chosen, min(width, amount - part), stream)
+                errors.append(each)
                 blind.append(without)
                 for name in chosen:
-                    about[name].append(found)
+                    about[name].append(each)
         every = np.concatenate(errors)
         raw, most = float(np.median(every)), float(np.median(np.concatenate(blind)))
         high = float(np.quantile(every, 0.9))
@@ -207,7 +207,7 @@ class QueryWorkload(ColumnUtility):
             f"half of {len(every):,} COUNT queries are within a relative error of {raw:.3g}, 90 % within {high:.3g}; "
             "the former as a share of that without any data",
             raw=raw,
-            per_column={name: float(np.median(np.concatenate(found))) for name, found in about.items() if found},
+            per_column={name: float(np.median(np.concatenate(each))) for name, each in about.items() if each},
         )
 
     def _sets(self, names: Sequence[str]) -> list[tuple[tuple[str, ...], int, np.random.Generator]]:
@@ -251,11 +251,13 @@ def _weighed(
     if not parts:
         return np.zeros(0)
     (first, own), others = parts[0], parts[1:]
-    factor, found = weights.astype(np.float64), np.empty(len(first))
+    factor, weighed = weights.astype(np.float64), np.empty(len(first))
     product, taken = np.empty(len(weights)), np.empty(len(weights))
     for query in range(len(first)):  # one at a time: what belongs to all combinations of one query fits the cache
         np.take(first[query], own, out=product, mode="clip")
         for shares, codes in others:
             product *= np.take(shares[query], codes, out=taken, mode="clip")
-        found[query] = np.einsum("i,i->", product, factor)  # without the threads that wait for each other in a product
-    return found
+        weighed[query] = np.einsum(
+            "i,i->", product, factor
+        )  # without the threads that wait for each other in a product
+    return weighed

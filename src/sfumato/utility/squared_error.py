@@ -99,9 +99,9 @@ class SquaredError(ColumnUtility):
         squares = self._squares(pair, name)[0]
         if name not in pair.released.columns or not is_number(pair, name):
             return squares, float(suppressed_of(pair)), float(len(pair.original))
-        found = errors(pair, name)
-        unit = found.span or 1.0
-        return squares, _squared(found.suppressed, unit), _squared(found.top, unit)
+        error = errors(pair, name)
+        unit = error.span or 1.0
+        return squares, _squared(error.suppressed, unit), _squared(error.top, unit)
 
     def _squares(self, pair: Pair, name: str) -> tuple[Amounts, NDArray[Any] | None]:
         """The squared distances of distinct cells, and which each released row has (None: each has its own)."""
@@ -110,17 +110,17 @@ class SquaredError(ColumnUtility):
         cells = None if is_number(pair, name) else cells_of(pair, name)
         if cells is not None:
             return Amounts(self._distances(cells) ** 2, cells.rows), cells.which
-        found = errors(pair, name)
-        squares = np.where(found.filled, 1.0, (found.released.values / (found.span or 1.0)) ** 2)
-        return Amounts(squares, found.released.counts), found.which
+        error = errors(pair, name)
+        squares = np.where(error.filled, 1.0, (error.released.values / (error.span or 1.0)) ** 2)
+        return Amounts(squares, error.released.counts), error.which
 
     def _distances(self, cells: Cells) -> NDArray[np.float64]:
         if self.categories == "hierarchy" and cells.ladder.top:
             missing = np.array([v is None for v in cells.reading.values], dtype=bool)[cells.value]
             blank = np.array([v is None for v in cells.reading.labels], dtype=bool)[cells.label]
             return np.where(cells.lost, 1.0, np.where(missing, ~blank, cells.height))
-        known = {text: code for code, text in enumerate(cells.reading.values)}
-        same = np.array([known.get(text, -1) for text in cells.reading.labels], dtype=np.int64)
+        code_of = {text: code for code, text in enumerate(cells.reading.values)}
+        same = np.array([code_of.get(text, -1) for text in cells.reading.labels], dtype=np.int64)
         apart: NDArray[np.float64] = (same[cells.label] != cells.value).astype(np.float64)
         return apart
 
@@ -163,10 +163,10 @@ class RecordSquaredError(OfNumbers):
         units = {name: self._unit(pair, name) for name in numeric_of(pair, self.columns)}
         units = {name: unit for name, unit in units.items() if unit > 0}
         for name, unit in units.items():
-            found = errors(pair, name)
-            here = _squared(found.released, unit) + _squared(found.suppressed, unit)
+            error = errors(pair, name)
+            here = _squared(error.released, unit) + _squared(error.suppressed, unit)
             columns[name] = here / count
-            total, most = total + here, most + _squared(found.top, unit)
+            total, most = total + here, most + _squared(error.top, unit)
         raw, top = total / count, most / max(1, len(pair.original))
         if self.root:
             raw, top = math.sqrt(raw), math.sqrt(top)
@@ -181,16 +181,16 @@ class RecordSquaredError(OfNumbers):
         )
 
     def _unit(self, pair: Pair, name: str) -> float:
-        found = errors(pair, name)
-        return found.span if self.scale == "range" else found.deviation
+        error = errors(pair, name)
+        return error.span if self.scale == "range" else error.deviation
 
 
 def _rows_squared(pair: Pair, units: Mapping[str, float]) -> NDArray[np.float64]:
     """Squared errors in units of their columns, added up per released record."""
     records = np.zeros(len(pair.rows))
     for name, unit in units.items():
-        found = errors(pair, name)
-        records += found.per_row((found.released.values / unit) ** 2)
+        error = errors(pair, name)
+        records += error.per_row((error.released.values / unit) ** 2)
     return records
 
 
@@ -232,12 +232,12 @@ class SumOfSquares(OfNumbers):
         columns, units = {}, {}
         within = total = 0.0
         for name in numeric_of(pair, self.columns):
-            found = errors(pair, name)
-            every = _squared(found.top, 1.0)
+            error = errors(pair, name)
+            every = _squared(error.top, 1.0)
             if every <= 0:
                 continue
             unit = every if self.standardise else 1.0
-            here = _squared(found.released, 1.0) + _squared(found.suppressed, 1.0)
+            here = _squared(error.released, 1.0) + _squared(error.suppressed, 1.0)
             columns[name], units[name] = here / every, math.sqrt(unit)
             within, total = within + here / unit, total + every / unit
         raw = within / total if total > 0 else 0.0
@@ -289,13 +289,13 @@ class StandardisedError(OfNumbers):
         columns, units = {}, {}
         total = most = cells = 0.0
         for name in numeric_of(pair, self.columns):
-            found = errors(pair, name)
-            if found.deviation <= 0:
+            error = errors(pair, name)
+            if error.deviation <= 0:
                 continue
-            unit = math.sqrt(2) * found.deviation
-            here = (_absolute(found.released) + _absolute(found.suppressed)) / unit
-            columns[name], units[name] = here / max(1, found.known), unit
-            total, most, cells = total + here, most + _absolute(found.top) / unit, cells + found.known
+            unit = math.sqrt(2) * error.deviation
+            here = (_absolute(error.released) + _absolute(error.suppressed)) / unit
+            columns[name], units[name] = here / max(1, error.known), unit
+            total, most, cells = total + here, most + _absolute(error.top) / unit, cells + error.known
         raw, top = total / max(1.0, cells), most / max(1.0, cells)
         meaning = "mean absolute error of a number in units of √2 standard deviations"
         return Measure(
@@ -318,6 +318,6 @@ def _rows_absolute(pair: Pair, units: Mapping[str, float]) -> NDArray[np.float64
     """The mean absolute error of every released record, in units of the columns."""
     records = np.zeros(len(pair.rows))
     for name, unit in units.items():
-        found = errors(pair, name)
-        records += found.per_row(np.abs(found.released.values) / unit)
+        error = errors(pair, name)
+        records += error.per_row(np.abs(error.released.values) / unit)
     return records / max(1, len(units))

@@ -59,8 +59,8 @@ class CountError(Utility):
             values, labels = _met(reading, condition)
             before *= values[reading.original]
             after *= labels[reading.released]
-        true, found = float(before.sum()), float(after.sum())
-        error = abs(true - found) / max(true, 1.0)
+        true, counted = float(before.sum()), float(after.sum())
+        error = abs(true - counted) / max(true, 1.0)
         columns = ", ".join(self.where)
         return Measure(self.name, min(1.0, error), self.better, f"relative error of a count over {columns}", raw=error)
 
@@ -91,16 +91,16 @@ def _ends(reading: Reading, wanted: list[Value]) -> tuple[float, float] | None:
     if reading.scale == "category":
         return None
     place = {value: float(at) for value, at in zip(reading.values, reading.places, strict=True)}
-    found = []
+    ends = []
     for value in wanted:
         text = label(value)
         number = float(value) if isinstance(value, int | float) and not isinstance(value, bool) else place.get(text)
         if number is None:
             return None
-        found.append(number)
-    if len(found) == 1:
-        return found[0], found[0]
-    return (found[0], found[1]) if len(found) == 2 and found[0] <= found[1] else None
+        ends.append(number)
+    if len(ends) == 1:
+        return ends[0], ends[0]
+    return (ends[0], ends[1]) if len(ends) == 2 and ends[0] <= ends[1] else None
 
 
 # Tables: how far a cross-table of the release is from the original one.
@@ -167,9 +167,9 @@ def _released(columns: list[Binned], records: int) -> NDArray[np.float64]:
 
 
 def _spread_out(columns: list[Binned], combined: NDArray[np.int64], shares: NDArray[np.float64]) -> NDArray[np.float64]:
-    found = shares.reshape(-1, 1)
+    parts = shares.reshape(-1, 1)
     for place, column in enumerate(columns):
         spread = column.spread[combined[:, place]]
-        found = (found[:, :, None] * spread[:, None, :]).reshape(len(combined), -1)
-    total: NDArray[np.float64] = found.sum(axis=0)
+        parts = (parts[:, :, None] * spread[:, None, :]).reshape(len(combined), -1)
+    total: NDArray[np.float64] = parts.sum(axis=0)
     return total
