@@ -247,10 +247,10 @@ def planned(question: Question, declared: Declared, relation: Relation, loss: Pr
     return PlannedQuestion(question, relation, loss, groups, parts, noises, None)
 
 
-def noises_of(made: Statistic, relation: Relation, loss: PrivacyLoss, *, cells: int) -> tuple[Noise, ...]:
+def noises_of(statistic: Statistic, relation: Relation, loss: PrivacyLoss, *, cells: int) -> tuple[Noise, ...]:
     """One noise a total; the loss is divided equally among them."""
-    part = loss.divided(len(made.totals))
-    return tuple(noise_for(part, *relation.reach(total.low, total.high, cells=cells)) for total in made.totals)
+    part = loss.divided(len(statistic.totals))
+    return tuple(noise_for(part, *relation.reach(total.low, total.high, cells=cells)) for total in statistic.totals)
 
 
 def failure(totals: int) -> float:

@@ -33,7 +33,7 @@ def exact_sums(values: NDArray[np.float64], groups: NDArray[np.int64], count: in
     return found
 
 
-def _add(found: list[int], values: NDArray[np.float64], groups: NDArray[np.int64]) -> None:
+def _add(sums: list[int], values: NDArray[np.float64], groups: NDArray[np.int64]) -> None:
     fractions, powers = np.frexp(values)
     whole = np.ldexp(fractions, 53)
     high = np.floor(np.ldexp(whole, -HALF))
@@ -44,7 +44,7 @@ def _add(found: list[int], values: NDArray[np.float64], groups: NDArray[np.int64
     upper, lower = np.bincount(place, high), np.bincount(place, low)
     for at in np.flatnonzero((upper != 0) | (lower != 0)).tolist():
         total = (int(upper[at]) << HALF) + int(lower[at])
-        found[at // width] += total << (at % width + least - 53 + DEEPEST)
+        sums[at // width] += total << (at % width + least - 53 + DEEPEST)
 
 
 def rounded(total: int) -> float:

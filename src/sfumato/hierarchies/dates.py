@@ -94,10 +94,10 @@ def read_period(text: str) -> tuple[Level, datetime.date] | None:
     if len(text) == 10 and text[4] == text[7] == "-":
         return _read_day(text)
     for level, pattern in _WRITTEN.items():
-        found = pattern.fullmatch(text)
-        if found:
+        match = pattern.fullmatch(text)
+        if match:
             try:
-                return level, _day_in(level, [int(part) for part in found.groups()])  # type: ignore[return-value]
+                return level, _day_in(level, [int(part) for part in match.groups()])  # type: ignore[return-value]
             except ValueError:
                 return None
     return None
@@ -270,7 +270,7 @@ def _point(extent: Extent) -> Extent:
 
 
 def _directives(pattern: str) -> Iterator[str]:
-    return (found[1] for found in re.finditer(r"%(.)", pattern, re.DOTALL))
+    return (match[1] for match in re.finditer(r"%(.)", pattern, re.DOTALL))
 
 
 def _has_time(pattern: str) -> bool:

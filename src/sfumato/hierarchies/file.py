@@ -124,10 +124,10 @@ def columns_of(text: str, delimiter: str, few: int = FEW_LINES) -> LeafColumns |
 
 def _written(lines: pl.Series, delimiter: str) -> pl.Series:
     """Whether anything but white space stands in a line; what Python takes for white space is asked only where no plain letter is."""
-    found = lines.str.replace_all(delimiter, "", literal=True).str.contains("[!-~]")
-    doubtful = found.not_().arg_true()
-    told = [bool(line.replace(delimiter, "").strip()) for line in lines.gather(doubtful).to_list()]
-    return found.scatter(doubtful, told) if told else found
+    visible = lines.str.replace_all(delimiter, "", literal=True).str.contains("[!-~]")
+    doubtful = visible.not_().arg_true()
+    decided = [bool(line.replace(delimiter, "").strip()) for line in lines.gather(doubtful).to_list()]
+    return visible.scatter(doubtful, decided) if decided else visible
 
 
 def _rows(text: str, path: Path, delimiter: str) -> list[Row]:

@@ -88,13 +88,13 @@ def read(text: str) -> CellReading | None:
 def _read_label(text: str) -> CellReading | None:
     if text == TOP:
         return CellReading(None, None)
-    if found := _HALF_OPEN.fullmatch(text):
-        return _span(exact(found[1]), exact(found[2]), bracket=True)
-    if found := _WHOLE.fullmatch(text):
-        return _span((int(found[1]), 0), (int(found[2]) + 1, 0), bracket=False)
-    if found := _OPEN.fullmatch(text):
-        end = exact(found[2])
-        return None if end is None else CellReading(None, end) if found[1] == "<" else CellReading(end, None)
+    if match := _HALF_OPEN.fullmatch(text):
+        return _span(exact(match[1]), exact(match[2]), bracket=True)
+    if match := _WHOLE.fullmatch(text):
+        return _span((int(match[1]), 0), (int(match[2]) + 1, 0), bracket=False)
+    if match := _OPEN.fullmatch(text):
+        end = exact(match[2])
+        return None if end is None else CellReading(None, end) if match[1] == "<" else CellReading(end, None)
     return None
 
 
@@ -204,10 +204,10 @@ class Grid:
 
 
 def _exact(number: float) -> Exact:
-    found = exact(repr(number))
-    if found is None:
+    fraction = exact(repr(number))
+    if fraction is None:
         raise InternalError("a finite number of a hierarchy could not be read back")
-    return found
+    return fraction
 
 
 @parameters
@@ -289,15 +289,15 @@ class Intervals(Hierarchy):
 
     def _domain(self, grid: Grid, ends: Sequence[Ends]) -> Extent | None:
         """The ends of the domain, given or found."""
-        known = [(min(pair), max(pair)) for pair in ([p for p in both if p is not None] for both in ends) if pair]
-        low = min((first for first, _ in known), default=None) if grid.lower is None else grid.lower
-        high = max((last for _, last in known), default=None) if grid.upper is None else grid.upper
+        spans = [(min(pair), max(pair)) for pair in ([p for p in both if p is not None] for both in ends) if pair]
+        low = min((first for first, _ in spans), default=None) if grid.lower is None else grid.lower
+        high = max((last for _, last in spans), default=None) if grid.upper is None else grid.upper
         if low is None or high is None:
             return None
-        outside = sum(last < low or first > high for first, last in known)
+        outside = sum(last < low or first > high for first, last in spans)
         if outside:
             raise SchemaError(
-                f"intervals: {outside} of {len(known)} distinct values lie outside the domain (lower={self.lower}, "
+                f"intervals: {outside} of {len(spans)} distinct values lie outside the domain (lower={self.lower}, "
                 f"upper={self.upper}); widen it, leave it out, or correct the values"
             )
         return low, high

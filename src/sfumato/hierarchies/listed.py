@@ -78,12 +78,12 @@ class LeafRows(Leaves):
 
     def nodes(self, labels: Sequence[str]) -> dict[str, Row]:
         """Every label of the list with the path it has as a value."""
-        known = {row[0]: row for row in self.rows}
+        paths = {row[0]: row for row in self.rows}
         for level in range(1, self.depth):
             for row in self.rows:
-                if row[level] not in known:
-                    known[row[level]] = (row[level],) * level + row[level:]
-        return known
+                if row[level] not in paths:
+                    paths[row[level]] = (row[level],) * level + row[level:]
+        return paths
 
     def counts(self, labels: Sequence[str]) -> list[dict[str, float]]:
         """Per level how many rows each label has."""
@@ -130,34 +130,34 @@ class LeafColumns(Leaves):
 
     def nodes(self, labels: Sequence[str]) -> dict[str, Row]:
         """The paths of those labels that the list has."""
-        known: dict[str, Row] = {}
+        paths: dict[str, Row] = {}
         for level, places in self._places(labels).items():
             above = [column.gather(places).to_list() for column in self.levels[level:]]
-            known.update({row[0]: row[:1] * level + row for row in zip(*above, strict=True)})
-        return known
+            paths.update({row[0]: row[:1] * level + row for row in zip(*above, strict=True)})
+        return paths
 
     def counts(self, labels: Sequence[str]) -> list[dict[str, float]]:
         """Per level how many rows the labels on the paths of these have."""
-        found: list[dict[str, float]] = [{} for _ in self.levels]
-        found[-1][self.top] = self.total
+        counted: list[dict[str, float]] = [{} for _ in self.levels]
+        counted[-1][self.top] = self.total
         for own, places in self._places(labels).items():
             for level in range(own, self.depth - 1):
                 codes = self.codes[level]
                 rows = np.bincount(codes)[codes[places]].tolist()
-                found[level].update(zip(self.levels[level].gather(places).to_list(), rows, strict=True))
-        return found
+                counted[level].update(zip(self.levels[level].gather(places).to_list(), rows, strict=True))
+        return counted
 
     def _places(self, labels: Sequence[str]) -> dict[int, NDArray[np.int64]]:
         """By the lowest level that has labels: one row for each of them."""
-        missing, found = set(labels), {}
+        missing, places = set(labels), {}
         for level, column in enumerate(self.levels):
             rows = column.is_in(pl.Series([*missing], dtype=pl.String).implode()).arg_true().to_numpy()
             if len(rows):
-                found[level] = rows[np.unique(self.codes[level][rows], return_index=True)[1]].astype(np.int64)
-                missing.difference_update(column.gather(found[level]).to_list())
+                places[level] = rows[np.unique(self.codes[level][rows], return_index=True)[1]].astype(np.int64)
+                missing.difference_update(column.gather(places[level]).to_list())
             if not missing:
                 break
-        return found
+        return places
 
 
 def paths_under(leaves: Leaves, values: Sequence[str], what: str, other: str | None = None) -> Paths:
@@ -167,15 +167,15 @@ def paths_under(leaves: Leaves, values: Sequence[str], what: str, other: str | N
     ``*`` (a suppressed cell) is always understood as the top.
     """
     asked = [*values, *([] if other is None else [other])]
-    known, inner = leaves.nodes(asked), leaves.depth - 1
-    known.setdefault(TOP, (TOP,) * inner + (leaves.top,))
-    listed = None if other is None else known.get(other)
+    paths, inner = leaves.nodes(asked), leaves.depth - 1
+    paths.setdefault(TOP, (TOP,) * inner + (leaves.top,))
+    listed = None if other is None else paths.get(other)
     if other is not None and listed is None:
-        known[other] = (other,) * inner + (leaves.top,)
-    adopted = _adopted([v for v in values if v not in known], len(values), known, what, other)
+        paths[other] = (other,) * inner + (leaves.top,)
+    adopted = _adopted([v for v in values if v not in paths], len(values), paths, what, other)
     if other is not None and listed is None and not adopted and other in values:
-        adopted[other] = known[other]  # nothing below it is known: it is a leaf like the others
-    rows = [adopted.get(v) or known[v] for v in values]
+        adopted[other] = paths[other]  # nothing below it is known: it is a leaf like the others
+    rows = [adopted.get(v) or paths[v] for v in values]
     counts = leaves.counts(asked)
     for row in adopted.values():
         for count, label in zip(counts, row, strict=True):
@@ -183,13 +183,13 @@ def paths_under(leaves: Leaves, values: Sequence[str], what: str, other: str | N
     return Paths.from_counts(rows, counts, leaves.total + len(adopted))
 
 
-def _adopted(uncovered: list[str], total: int, known: dict[str, Row], what: str, other: str | None) -> dict[str, Row]:
+def _adopted(uncovered: list[str], total: int, paths: dict[str, Row], what: str, other: str | None) -> dict[str, Row]:
     if uncovered and other is None:
         raise SchemaError(
             f"{what}: {len(uncovered)} of {total} distinct values are not covered; add them to the hierarchy, "
             "give other='…' to put them under one label below the top, or use another hierarchy"
         )
-    return {value: (value, *known[str(other)][1:]) for value in uncovered}
+    return {value: (value, *paths[str(other)][1:]) for value in uncovered}
 
 
 def require_other_below_top(other: str | None, top: str) -> None:
@@ -221,17 +221,17 @@ def require_sound(rows: Sequence[Row], what: str, place: Callable[[int], str]) -
 def _uneven(rows: Sequence[Row], what: str, place: Callable[[int], str]) -> list[str]:
     depth = len(rows[0])
     wrong = [i for i, row in enumerate(rows) if len(row) != depth]
-    found = [
+    problems = [
         f"{what}, {place(i)}: has {len(rows[i])} levels where {place(0)} has {depth}; give all rows as many levels "
         "(repeat the value on the levels where it does not change)"
         for i in wrong[:SHOWN]
     ]
-    return found + _more(wrong, what)
+    return problems + _more(wrong, what)
 
 
 def _torn(rows: Sequence[Row], what: str, place: Callable[[int], str]) -> list[str]:
     """Nodes with two different parents."""
-    found = []
+    problems = []
     for level in range(len(rows[0]) - 1):
         first: dict[str, int] = {}
         clashes = [
@@ -239,12 +239,12 @@ def _torn(rows: Sequence[Row], what: str, place: Callable[[int], str]) -> list[s
             for i, row in enumerate(rows)
             if rows[first.setdefault(row[level], i)][level + 1] != row[level + 1]
         ]
-        found += [
+        problems += [
             f"{what}, {place(i)} and {place(j)}: the same label of level {level} stands under two different labels of "
             f"level {level + 1}; every label needs one parent, so correct one of the rows"
             for i, j in clashes[:SHOWN]
         ] + _more(clashes, what)
-    return found
+    return problems
 
 
 def _several_tops(rows: Sequence[Row], what: str, place: Callable[[int], str]) -> list[str]:
@@ -257,8 +257,8 @@ def _several_tops(rows: Sequence[Row], what: str, place: Callable[[int], str]) -
     return [f"{what}: the last level must be one single value, it has {len(tops)}, {where}; {cure}"]
 
 
-def _more(found: Sequence[object], what: str) -> list[str]:
-    rest = len(found) - SHOWN
+def _more(wrong: Sequence[object], what: str) -> list[str]:
+    rest = len(wrong) - SHOWN
     return [f"{what}: {rest} more of this kind"] if rest > 0 else []
 
 

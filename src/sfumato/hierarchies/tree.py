@@ -67,9 +67,9 @@ class Tree(Hierarchy):
 
     def _rows(self) -> list[tuple[str, ...]]:
         """One path per leaf, the short ones filled up at the bottom."""
-        found = list(dict.fromkeys(_leaf_paths(self.nested, ())))
-        depth = max(len(path) for path in found)
-        return [path[:1] * (depth - len(path)) + path for path in found]
+        paths = list(dict.fromkeys(_leaf_paths(self.nested, ())))
+        depth = max(len(path) for path in paths)
+        return [path[:1] * (depth - len(path)) + path for path in paths]
 
 
 def _leaf_paths(below: Any, above: tuple[str, ...]) -> Iterator[tuple[str, ...]]:

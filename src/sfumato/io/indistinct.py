@@ -192,8 +192,8 @@ def _moments(column: pl.Series, format: str) -> tuple[pl.Series, str] | None:  #
     return (coarse, _sentence({"cut to milliseconds": finer}, format)) if finer else None
 
 
-def _sentence(told: dict[str, int], format: str) -> str:  # noqa: A002
-    counts = ", ".join(f"{cells:,} cell{'s' * (cells > 1)} {words}" for words, cells in told.items() if cells)
+def _sentence(merged: dict[str, int], format: str) -> str:  # noqa: A002
+    counts = ", ".join(f"{cells:,} cell{'s' * (cells > 1)} {words}" for words, cells in merged.items() if cells)
     return f"{counts}: {format} cannot tell them apart" if counts else ""
 
 

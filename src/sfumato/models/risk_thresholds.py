@@ -474,5 +474,5 @@ class PopulationUniqueness(Model):
     def _uniques(self, evidence: Evidence) -> Uniques:
         return population_uniques(evidence.frequencies, self.fraction, self.estimator)
 
-    def _failing(self, evidence: Evidence, found: Uniques) -> NDArray[np.bool_]:
-        return np.asarray((evidence.frequencies == 1) & (found.share > self.share + TOLERANCE))
+    def _failing(self, evidence: Evidence, uniques: Uniques) -> NDArray[np.bool_]:
+        return np.asarray((evidence.frequencies == 1) & (uniques.share > self.share + TOLERANCE))

@@ -326,18 +326,18 @@ class _Steps:
         return {"global_recoding": {**({"levels": levels} if levels else {}), "budget": share}}
 
 
-def _within_caps(recipe: Recipe, dataset: Dataset, made: _Steps) -> tuple[Recipe, list[Decision]]:
+def _within_caps(recipe: Recipe, dataset: Dataset, compiled: _Steps) -> tuple[Recipe, list[Decision]]:
     """Where no node under the caps keeps the promises: the chosen rule decides, and says so."""
-    capped = made.capped()
+    capped = compiled.capped()
     if not capped or feasible(recipe, dataset):
         return recipe, []
-    rule = made.options.on_conflict
+    rule = compiled.options.on_conflict
     names = ", ".join(capped)
     problem = f"no generalization within the caps of {names} keeps the promises"
     if rule == "fail":
         raise Unsatisfiable(f"{problem}; raise the caps, lower the promises, or choose another rule for conflicts")
     lifted = rule == "privacy"
-    last = made.recoding(caps=not lifted, budget=None if lifted else 1.0)
+    last = compiled.recoding(caps=not lifted, budget=None if lifted else 1.0)
     steps = (*recipe.steps[:-1], registry.build("steps", last))
     how = "the caps are lifted" if lifted else "rows of failing classes are dropped"
     return dataclasses.replace(recipe, steps=steps), [Decision("caps_too_low", names, f"{problem}; {how}")]

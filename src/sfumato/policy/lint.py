@@ -32,22 +32,22 @@ from sfumato.policy.policy import (
 # The hierarchy of purposes: one parent each, no circles, and nothing in a sub-purpose that its parent does not allow.
 
 
-def lint_hierarchy(found: Findings, policy: Policy) -> None:
+def lint_hierarchy(findings: Findings, policy: Policy) -> None:
     """Find everything inconsistent in the hierarchy of a policy's purposes."""
     purposes = {p.name: p for p in policy.purposes}
     parents: dict[str, str] = {}
     for i, (above, below) in enumerate(policy.hierarchy):
         path = f"$.hierarchy[{i}]"
         if above not in purposes and below not in purposes:
-            found.warning("unknown_purpose", path, f"neither {above!r} nor {below!r} is a purpose of this policy")
+            findings.warning("unknown_purpose", path, f"neither {above!r} nor {below!r} is a purpose of this policy")
         if parents.setdefault(below, above) != above:
-            found.error("two_parents", path, f"purpose {below!r} has two super-purposes; one is allowed")
+            findings.error("two_parents", path, f"purpose {below!r} has two super-purposes; one is allowed")
         if above in purposes and below in purposes:
-            _within(found, purposes[above], purposes[below], path)
-    _circles(found, parents)
+            _within(findings, purposes[above], purposes[below], path)
+    _circles(findings, parents)
 
 
-def _circles(found: Findings, parents: dict[str, str]) -> None:
+def _circles(findings: Findings, parents: dict[str, str]) -> None:
     cleared: set[str] = set()
     for start in parents:
         walked: list[str] = []
@@ -57,11 +57,11 @@ def _circles(found: Findings, parents: dict[str, str]) -> None:
             purpose = parents[purpose]
         if purpose in walked:
             circle = " → ".join([*walked[walked.index(purpose) :], purpose])
-            found.error("cyclic_purposes", "$.hierarchy", f"purposes stand above themselves: {circle}")
+            findings.error("cyclic_purposes", "$.hierarchy", f"purposes stand above themselves: {circle}")
         cleared.update(walked)
 
 
-def _within(found: Findings, above: Purpose, below: Purpose, path: str) -> None:
+def _within(findings: Findings, above: Purpose, below: Purpose, path: str) -> None:
     parts = (
         ("data", {d.name for d in below.data} - {d.name for d in above.data}),
         ("recipients", {r.name for r in below.recipients} - {r.name for r in above.recipients}),
@@ -72,10 +72,10 @@ def _within(found: Findings, above: Purpose, below: Purpose, path: str) -> None:
             problem = (
                 f"sub-purpose {below.name!r} has {what} that {above.name!r} does not have: {', '.join(sorted(more))}"
             )
-            found.error("sub_purpose_wider", path, problem)
+            findings.error("sub_purpose_wider", path, problem)
     if (above.opt_out, above.required) != (below.opt_out, below.required):
         problem = f"sub-purpose {below.name!r} must be required and open to opting out just as {above.name!r} is"
-        found.error("sub_purpose_differs", path, problem)
+        findings.error("sub_purpose_differs", path, problem)
 
 
 # When data must be gone.
@@ -141,77 +141,81 @@ def located(findings: Iterable[Remark], document: Document, dialect: Dialect) ->
     ]
 
 
-def _unique(found: Findings, names: Sequence[str], path: str, what: str) -> None:
+def _unique(findings: Findings, names: Sequence[str], path: str, what: str) -> None:
     for name, count in Counter(names).items():
         if count > 1:
             place = f"{path}[{len(names) - 1 - names[::-1].index(name)}]"
-            found.error(
+            findings.error(
                 f"duplicate_{what}", place, f"there are {count} of the name {name!r}; each {what} needs its own"
             )
 
 
-def _purpose(found: Findings, purpose: Purpose, path: str, today: datetime.date | None) -> None:
-    _unique(found, [d.name for d in purpose.data], f"{path}.data", "datum")
-    _unique(found, [r.name for r in purpose.recipients], f"{path}.recipients", "recipient")
+def _purpose(findings: Findings, purpose: Purpose, path: str, today: datetime.date | None) -> None:
+    _unique(findings, [d.name for d in purpose.data], f"{path}.data", "datum")
+    _unique(findings, [r.name for r in purpose.recipients], f"{path}.recipients", "recipient")
     if not purpose.data and not purpose.any_data:
-        found.warning(
+        findings.warning(
             "no_data", f"{path}.data", f"purpose {purpose.name!r} lists no data, so nothing may be used for it"
         )
     if purpose.required and purpose.accepted is False:
-        found.error("required_but_refused", path, f"purpose {purpose.name!r} is required, yet it was not accepted")
-    _data(found, purpose, path)
-    _models(found, purpose, path)
+        findings.error("required_but_refused", path, f"purpose {purpose.name!r} is required, yet it was not accepted")
+    _data(findings, purpose, path)
+    _models(findings, purpose, path)
     for i, recipient in enumerate(purpose.recipients):
         if recipient.third_country and not (recipient.adequacy_decision or recipient.safeguards):
             problem = f"recipient {recipient.name!r} is in a third country without adequacy decision or safeguards"
-            found.error("third_country_unprotected", f"{path}.recipients[{i}]", problem)
+            findings.error("third_country_unprotected", f"{path}.recipients[{i}]", problem)
     duty = [b for b in purpose.legal_bases if "legal obligation" in f"{b.category} {b.name}".lower().replace("_", " ")]
     if duty and not purpose.required:
         problem = f"purpose {purpose.name!r} rests on a legal obligation and must then be required"
-        found.error("legal_obligation_not_required", path, problem)
+        findings.error("legal_obligation_not_required", path, problem)
     if purpose.retention.kind == "fixed_date" and purpose.retention.date is None:
-        found.error("retention_without_date", f"{path}.retention", "a fixed date is missing")
+        findings.error("retention_without_date", f"{path}.retention", "a fixed date is missing")
     if today is not None and expired(purpose.retention, today):
-        found.error("expired_retention", f"{path}.retention", f"the retention of purpose {purpose.name!r} has passed")
+        findings.error(
+            "expired_retention", f"{path}.retention", f"the retention of purpose {purpose.name!r} has passed"
+        )
 
 
-def _data(found: Findings, purpose: Purpose, path: str) -> None:
+def _data(findings: Findings, purpose: Purpose, path: str) -> None:
     for i, datum in enumerate(purpose.data):
         place = f"{path}.data[{i}]"
         if not datum.categories:
-            found.warning("no_category", place, f"datum {datum.name!r} has no data category; give it at least one")
+            findings.warning("no_category", place, f"datum {datum.name!r} has no data category; give it at least one")
         if datum.anonymization is not None:
-            _levels(found, datum.name, datum.anonymization, f"{place}.anonymization")
+            _levels(findings, datum.name, datum.anonymization, f"{place}.anonymization")
 
 
-def _levels(found: Findings, name: str, method: Anonymization, path: str) -> None:
+def _levels(findings: Findings, name: str, method: Anonymization, path: str) -> None:
     low, high = method.minimum, method.maximum
     if (low is None) != (high is None):
         lacking = "minimum" if low is None else "maximum"
-        found.warning("level_missing", path, f"datum {name!r} has no {lacking} level; it is taken as unbounded")
+        findings.warning("level_missing", path, f"datum {name!r} has no {lacking} level; it is taken as unbounded")
     if min(low or 0, high or 0) < 0:
-        found.error("level_negative", path, f"datum {name!r}: levels count from 0")
+        findings.error("level_negative", path, f"datum {name!r}: levels count from 0")
     if low is not None and high is not None and low > high:
-        found.error("min_above_max", path, f"datum {name!r}: the minimum level {low} is above the maximum {high}")
+        findings.error("min_above_max", path, f"datum {name!r}: the minimum level {low} is above the maximum {high}")
     depths = {len(row) for row in method.hierarchy}
     if len(depths) > 1:
-        found.error("hierarchy_uneven", path, f"datum {name!r}: rows of its hierarchy have different numbers of levels")
+        findings.error(
+            "hierarchy_uneven", path, f"datum {name!r}: rows of its hierarchy have different numbers of levels"
+        )
         return
     for level, count in torn_labels(method.hierarchy).items() if depths else ():
         problem = f"datum {name!r}: {count} label(s) of level {level} of its hierarchy stand under different labels"
-        found.error("hierarchy_disagrees", path, problem)
+        findings.error("hierarchy_disagrees", path, problem)
     if depths and low is not None and low > max(depths) - 1:
         top = max(depths) - 1
-        found.error(
+        findings.error(
             "min_above_hierarchy", path, f"datum {name!r}: the minimum level {low} is above the top level {top}"
         )
 
 
-def _models(found: Findings, purpose: Purpose, path: str) -> None:
+def _models(findings: Findings, purpose: Purpose, path: str) -> None:
     columns = [d.name for d in purpose.data]
     if not purpose.models:
         problem = f"purpose {purpose.name!r} asks for no privacy model; personal levels alone guarantee nothing"
-        found.warning("no_model", f"{path}.models", problem)
+        findings.warning("no_model", f"{path}.models", problem)
     lists: tuple[tuple[str, tuple[PrivacyModel | Pseudonymization, ...]], ...] = (
         ("models", purpose.models),
         ("pseudonymizations", purpose.pseudonymizations),
@@ -221,26 +225,26 @@ def _models(found: Findings, purpose: Purpose, path: str) -> None:
             for name in named.data if not purpose.any_data else ():
                 if name not in columns:
                     problem = f"{named.name} names {name!r}, which purpose {purpose.name!r} does not have.{did_you_mean(name, columns)}"
-                    found.error("unknown_datum", f"{path}.{part}[{i}]", problem)
+                    findings.error("unknown_datum", f"{path}.{part}[{i}]", problem)
     for i, model in enumerate(purpose.models):
         try:
             models_of(
                 model, [d.name for d in purpose.data if d.group == Group.SD] or (["any"] if purpose.any_data else [])
             )
         except UnknownPromise as error:
-            found.error("unknown_model", f"{path}.models[{i}]", str(error))
+            findings.error("unknown_model", f"{path}.models[{i}]", str(error))
     for i, method in enumerate(purpose.pseudonymizations):
         if unkeyed(method.name):
             problem = told_of_unkeyed(method.name, key=None)
-            found.warning("unkeyed_hash", f"{path}.pseudonymizations[{i}]", problem)
+            findings.warning("unkeyed_hash", f"{path}.pseudonymizations[{i}]", problem)
 
 
-def _against_table(found: Findings, purpose: Purpose, path: str, columns: Sequence[str]) -> None:
+def _against_table(findings: Findings, purpose: Purpose, path: str, columns: Sequence[str]) -> None:
     sure = confirmed(columns, UNKNOWN, [datum.name for datum in purpose.data])
     for i, datum in enumerate(purpose.data):
         if datum.name not in columns:
             problem = f"the table has no column {datum.name!r}.{nearest(datum.name, columns) if sure else ''}"
-            severity = found.error if datum.required else found.warning
+            severity = findings.error if datum.required else findings.warning
             severity("datum_not_in_table", f"{path}.data[{i}]", problem)
 
 

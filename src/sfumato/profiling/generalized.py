@@ -197,9 +197,9 @@ def _open_ends(labels: Mapping[str, IntervalLabel], counts: Mapping[str, int]) -
 
 
 def _parameters(
-    found: list[IntervalLabel], widths: list[Decimal], origin: Decimal, opened: dict[str, Decimal]
+    labels: list[IntervalLabel], widths: list[Decimal], origin: Decimal, opened: dict[str, Decimal]
 ) -> dict[str, object] | None:
-    limits = [label.limit for label in found]
+    limits = [label.limit for label in labels]
     spread = max(limits) - min(limits)
     chain = [*widths, *coarser_widths(widths[-1], spread)]
     # Every interval must end where an open end begins, on every level.

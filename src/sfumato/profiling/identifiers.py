@@ -137,8 +137,8 @@ def _few_words(text: str) -> bool:
     return len(text) <= 60 and _FEW_WORDS.fullmatch(text) is not None
 
 
-def _given_name(text: str, known: frozenset[str]) -> str | None:
-    return next((word for word in re.split(r"[ ,.-]+", text.lower()) if word in known), None)
+def _given_name(text: str, names: frozenset[str]) -> str | None:
+    return next((word for word in re.split(r"[ ,.-]+", text.lower()) if word in names), None)
 
 
 _DETECTORS: tuple[Callable[[TextSample], Recognition | None], ...] = (
@@ -318,9 +318,9 @@ def _by_value(facts: _Facts) -> Recognition | None:
     return recognised or find_number(facts.sample, whole=whole)
 
 
-def _speaks_against(match: Match | None, found: Recognition) -> bool:
+def _speaks_against(match: Match | None, recognition: Recognition) -> bool:
     """A column called *city* whose values look like names holds cities; check digits and addresses overrule names."""
-    return match is not None and match.family != "direct" and found.what in ("person name", "licence plate")
+    return match is not None and match.family != "direct" and recognition.what in ("person name", "licence plate")
 
 
 def _both(by_name: Recognition, by_value: Recognition) -> Recognition:

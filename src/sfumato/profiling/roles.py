@@ -156,18 +156,18 @@ class Telling:
     mutual: bool
 
 
-def tellings(known: Sequence[ProfiledColumn], others: Sequence[ProfiledColumn]) -> tuple[Telling, ...]:
+def tellings(quasi: Sequence[ProfiledColumn], others: Sequence[ProfiledColumn]) -> tuple[Telling, ...]:
     """Which of the columns an outsider may know tell which column, or are told by it.
 
     Looks at 10,000 rows at most and at 120 columns at most. Columns with nearly as many values as records say nothing,
     unless they are the same column twice.
     """
-    columns = [*known, *others][:MOST_COLUMNS]
+    columns = [*quasi, *others][:MOST_COLUMNS]
     if not columns or columns[0].card.rows < FEWEST_ROWS_TO_DEPEND:
         return ()
     coded = [_Coded.of(column) for column in columns]
     pairs: list[Telling] = []
-    for i, one in enumerate(coded[: len(known)]):
+    for i, one in enumerate(coded[: len(quasi)]):
         for other in coded[i + 1 :]:
             pairs.extend(_between(one, other))
     return tuple(pairs)
@@ -298,12 +298,14 @@ def with_differences_found(columns: Sequence[ProfiledColumn], guesses: Mapping[s
     }
 
 
-def _undoing(found: Difference, guess: RoleGuess) -> RoleGuess:
+def _undoing(difference: Difference, guess: RoleGuess) -> RoleGuess:
     """Dropped; what is sensitive is recoded with the two instead, for it may be what the table is about."""
     if Role.SENSITIVE in guess.roles:
-        reason = f"{guess.reason}; is {found} in every record: quasi too, for as it is it would undo their recoding"
+        reason = (
+            f"{guess.reason}; is {difference} in every record: quasi too, for as it is it would undo their recoding"
+        )
         return dataclasses.replace(guess, roles=(Role.QUASI, Role.SENSITIVE), reason=reason)
-    reason = f"is {found} in every record: dropped, for as it is it would undo the recoding of both"
+    reason = f"is {difference} in every record: dropped, for as it is it would undo the recoding of both"
     return dataclasses.replace(guess, roles=(Role.DIRECT,), reason=reason, confidence=0.7)
 
 
@@ -369,9 +371,9 @@ def _design_roles(columns: Sequence[ProfiledColumn], direct: Mapping[str, Recogn
     return guesses
 
 
-def _direct_role(found: Recognition) -> RoleGuess:
-    note = "; dropped unless a step rewrites it" if found.what == "free text" else ""
-    return RoleGuess((Role.DIRECT,), f"{found.reason}{note}", found.confidence, found.what)
+def _direct_role(recognition: Recognition) -> RoleGuess:
+    note = "; dropped unless a step rewrites it" if recognition.what == "free text" else ""
+    return RoleGuess((Role.DIRECT,), f"{recognition.reason}{note}", recognition.confidence, recognition.what)
 
 
 def _other_role(column: ProfiledColumn) -> RoleGuess:

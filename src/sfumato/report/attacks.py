@@ -59,8 +59,8 @@ def conclusion(attacks: Mapping[str, Any]) -> str:
     >>> conclusion({"tried": [{"exceeds": False, "limit": None, "threshold": 0.2}], "skipped": [{"attack": "linkage"}]})
     'The only attack tried does not go beyond the usual 20%; 1 attack is unknown.'
     """
-    told = "; ".join(outcomes(attacks))
-    return f"{told[:1].upper()}{told[1:]}." if told else ""
+    sentence = "; ".join(outcomes(attacks))
+    return f"{sentence[:1].upper()}{sentence[1:]}." if sentence else ""
 
 
 def outcomes(attacks: Mapping[str, Any] | None) -> list[str]:
@@ -73,12 +73,12 @@ def outcomes(attacks: Mapping[str, Any] | None) -> list[str]:
     tried, blind = attacks.get("tried", []), len(unknown(attacks))
     over = sum(map(over_limit, tried))
     beyond = sum(bool(one["exceeds"]) for one in tried) - over
-    told = [f"{_counted(over)} {_go(over)} further than the recipe allows"] if over else []
+    clauses = [f"{_counted(over)} {_go(over)} further than the recipe allows"] if over else []
     if beyond:
-        told.append(f"{_counted(beyond)} {_go(beyond)} beyond {_usual(tried)}")
-    if not told:
-        told.append(_none(tried))
-    return [*told, f"{_counted(blind)} {'is' if blind == 1 else 'are'} unknown"] if blind else told
+        clauses.append(f"{_counted(beyond)} {_go(beyond)} beyond {_usual(tried)}")
+    if not clauses:
+        clauses.append(_none(tried))
+    return [*clauses, f"{_counted(blind)} {'is' if blind == 1 else 'are'} unknown"] if blind else clauses
 
 
 def over_limit(tried: Mapping[str, Any]) -> bool:
@@ -105,8 +105,8 @@ def _none(tried: Sequence[Mapping[str, Any]]) -> str:
 def _usual(tried: Iterable[Mapping[str, Any]]) -> str:
     """The rate that attacks without a limit are held against; it is called usual where nobody asked for another."""
     rates = sorted({t["threshold"] for t in tried if t["limit"] is None})
-    told = " and ".join(map(percent, rates))
-    return f"the usual {told}" if rates == [USUAL_RATE] else f"the {told} asked for"
+    shares = " and ".join(map(percent, rates))
+    return f"the usual {shares}" if rates == [USUAL_RATE] else f"the {shares} asked for"
 
 
 def _counted(number: int) -> str:
@@ -139,38 +139,38 @@ def attack_chart(attacks: Mapping[str, Any]) -> Drawing | None:
     """All attacks as bars, those that are unknown as a word without a bar; None where none was tried."""
     if not attacks.get("tried"):
         return None
-    told = [*map(_row, ranked(attacks)), *map(_unknown_row, unknown(attacks))]
-    names = labels([row["name"] for row in told], LONGEST)
-    gutter, numbers = (18 + round(LETTER * max(map(len, texts))) for texts in (names, [row["text"] for row in told]))
+    rows = [*map(_row, ranked(attacks)), *map(_unknown_row, unknown(attacks))]
+    names = labels([row["name"] for row in rows], LONGEST)
+    gutter, numbers = (18 + round(LETTER * max(map(len, texts))) for texts in (names, [row["text"] for row in rows]))
     plot = WIDTH - gutter - numbers
-    made = Drawing(plot, ROW * len(told), left=gutter, right=numbers, top=6, bottom=46)
-    draw_axes(made, _rates(plot))
+    drawing = Drawing(plot, ROW * len(rows), left=gutter, right=numbers, top=6, bottom=46)
+    draw_axes(drawing, _rates(plot))
     for mark in (_bar, _guess, _line, _interval):
-        for place, row in enumerate(told):
-            mark(made, row, plot, ROW * (place + 0.5))
+        for place, row in enumerate(rows):
+            mark(drawing, row, plot, ROW * (place + 0.5))
     for place, name in enumerate(names):
-        made.text(-10, ROW * (place + 0.5), name, align="right", size=SIZE)
-    for place, row in enumerate(told):
-        made.text(plot + 12, ROW * (place + 0.5), row["text"], size=SIZE)
-    return made
+        drawing.text(-10, ROW * (place + 0.5), name, align="right", size=SIZE)
+    for place, row in enumerate(rows):
+        drawing.text(plot + 12, ROW * (place + 0.5), row["text"], size=SIZE)
+    return drawing
 
 
 def attack_chart_on_white(attacks: Mapping[str, Any]) -> alt.LayerChart | None:
     """The same for a notebook, which may be dark."""
-    made = attack_chart(attacks)
-    return None if made is None else made.chart()
+    drawing = attack_chart(attacks)
+    return None if drawing is None else drawing.chart()
 
 
 def attack_picture(attacks: Mapping[str, Any]) -> Picture | None:
     """Every attack as a bar; None where none was tried."""
-    made = attack_chart(attacks)
-    if made is None:
+    drawing = attack_chart(attacks)
+    if drawing is None:
         return None
     words = "; ".join(_in_words(tried) for tried in ranked(attacks))
     bad = any(tried["exceeds"] for tried in attacks["tried"])
     blind = "".join(f"; {one['intruder']}: {humanised(one['attack'])} unknown" for one in unknown(attacks))
     last = f"Brown: beyond that line. {conclusion(attacks)}" if bad else conclusion(attacks)
-    return Picture(made.svg(), f"Attacks. {words}{blind}.", CAPTION + last)
+    return Picture(drawing.svg(), f"Attacks. {words}{blind}.", CAPTION + last)
 
 
 def _row(tried: Mapping[str, Any]) -> dict[str, Any]:
@@ -205,24 +205,24 @@ def _rates(plot: float) -> Ruler:
     return dataclasses.replace(look, title="rate of success", title_size=SIZE, title_at=28)
 
 
-def _bar(made: Drawing, row: Mapping[str, Any], plot: float, y: float) -> None:
+def _bar(drawing: Drawing, row: Mapping[str, Any], plot: float, y: float) -> None:
     if row["value"] is not None:
-        made.rect(0, y - 6.5, plot * row["value"], 13, Pen(ALARM if row["bad"] else AFTER))
+        drawing.rect(0, y - 6.5, plot * row["value"], 13, Pen(ALARM if row["bad"] else AFTER))
 
 
-def _guess(made: Drawing, row: Mapping[str, Any], plot: float, y: float) -> None:
+def _guess(drawing: Drawing, row: Mapping[str, Any], plot: float, y: float) -> None:
     if row["guess"] is not None:
-        made.rect(plot * row["guess"] - 2.5, y - 6.5, 5, 13, Pen(BEFORE, opacity=0.7))
+        drawing.rect(plot * row["guess"] - 2.5, y - 6.5, 5, 13, Pen(BEFORE, opacity=0.7))
 
 
-def _line(made: Drawing, row: Mapping[str, Any], plot: float, y: float) -> None:
+def _line(drawing: Drawing, row: Mapping[str, Any], plot: float, y: float) -> None:
     if row["allowed"] is not None:
-        made.rect(plot * row["allowed"] - 0.75, y - 11, 1.5, 22, Pen(INK, opacity=0.7))
+        drawing.rect(plot * row["allowed"] - 0.75, y - 11, 1.5, 22, Pen(INK, opacity=0.7))
 
 
-def _interval(made: Drawing, row: Mapping[str, Any], plot: float, y: float) -> None:
+def _interval(drawing: Drawing, row: Mapping[str, Any], plot: float, y: float) -> None:
     if row["low"] is not None:
-        made.rule((plot * row["low"], y), (plot * row["high"], y), Pen(stroke=INK, width=2))
+        drawing.rule((plot * row["low"], y), (plot * row["high"], y), Pen(stroke=INK, width=2))
 
 
 def _in_words(tried: Mapping[str, Any]) -> str:
@@ -232,5 +232,5 @@ def _in_words(tried: Mapping[str, Any]) -> str:
     guess = "" if tried["baseline"] is None else f", guessing {percent(tried['baseline'])}"
     beyond = f", {beyond_what(tried)[0].lower()}{beyond_what(tried)[1:]}" if tried["exceeds"] else ""
     line = "limit" if tried["limit"] is not None else "usual"
-    told = f"{percent(tried['value'])}{between}{guess}, {line} {percent(min(1.0, allowed(tried)))}{beyond}"
-    return f"{tried['intruder']}, {humanised(tried['attack'])}: {told}"
+    outcome = f"{percent(tried['value'])}{between}{guess}, {line} {percent(min(1.0, allowed(tried)))}{beyond}"
+    return f"{tried['intruder']}, {humanised(tried['attack'])}: {outcome}"

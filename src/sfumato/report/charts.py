@@ -94,43 +94,43 @@ def bar_chart(
     two = any(line.before is not None for line in lines)
     rows = [(i + (divider is not None and i >= divider.row), line) for i, line in enumerate(lines)]
     frame = _frame_of(lines, heading, rows[-1][0])
-    made = frame.drawing()
+    drawing = frame.drawing()
     scale = frame.plot / most
     if two:
-        _bars(made, frame, [(y, (line.before or 0) * scale, BEFORE) for y, line in rows], 0.38)
+        _bars(drawing, frame, [(y, (line.before or 0) * scale, BEFORE) for y, line in rows], 0.38)
     colours = [(y, line.after * scale, ALARM if line.alarm else AFTER) for y, line in rows]
-    _bars(made, frame, colours, 0.2 if two else 0.38)
-    made.rule((0, frame.y(-0.5)), (0, frame.y(frame.last + 0.5)), Pen(stroke=SOFT))
-    _labels(made, frame, [(y, line.label) for y, line in rows], heading[0])
+    _bars(drawing, frame, colours, 0.2 if two else 0.38)
+    drawing.rule((0, frame.y(-0.5)), (0, frame.y(frame.last + 0.5)), Pen(stroke=SOFT))
+    _labels(drawing, frame, [(y, line.label) for y, line in rows], heading[0])
     if two:
-        _two_columns(made, frame, rows)
+        _two_columns(drawing, frame, rows)
     else:
-        _one_column(made, frame, [(y, line.after_text) for y, line in rows], heading[1])
+        _one_column(drawing, frame, [(y, line.after_text) for y, line in rows], heading[1])
     if divider is not None:
         at = frame.y(divider.row)
-        made.rule((0, at), (frame.plot + frame.numbers, at), DASHED)
-        made.text(-10, at, divider.label, align="right", bold=True)
-    return made
+        drawing.rule((0, at), (frame.plot + frame.numbers, at), DASHED)
+        drawing.text(-10, at, divider.label, align="right", bold=True)
+    return drawing
 
 
 def level_chart(levels: Sequence[tuple[str, int, int]], heading: tuple[str, str], words: Sequence[str]) -> Drawing:
     """A row of boxes for each (name, level, top): one box a level, filled up to the level."""
     names = [name for name, _, _ in levels]
     frame = Frame([[heading[0], *names], [heading[1], *words]], len(levels) - 1)
-    made = frame.drawing()
+    drawing = frame.drawing()
     for row, (_, level, top) in enumerate(levels):
-        _boxes(made, frame, row, level, top)
-    _labels(made, frame, list(enumerate(names)), heading[0])
-    _one_column(made, frame, list(enumerate(words)), heading[1])
-    return made
+        _boxes(drawing, frame, row, level, top)
+    _labels(drawing, frame, list(enumerate(names)), heading[0])
+    _one_column(drawing, frame, list(enumerate(words)), heading[1])
+    return drawing
 
 
-def add_threshold(made: Drawing, share: float, label: str, *, lines: Sequence[Line], through: int) -> None:
+def add_threshold(drawing: Drawing, share: float, label: str, *, lines: Sequence[Line], through: int) -> None:
     """A dashed upright line through the first rows of a bar chart of shares, made of these lines."""
     frame = _frame_of(lines, ("", ""), len(lines) - 1)
     at = frame.plot * share
-    made.rule((at, frame.y(-0.5)), (at, frame.y(through - 0.5)), DASHED)
-    made.text(at, frame.y(-0.8), label, align="center")
+    drawing.rule((at, frame.y(-0.5)), (at, frame.y(through - 0.5)), DASHED)
+    drawing.text(at, frame.y(-0.8), label, align="center")
 
 
 def _frame_of(lines: Sequence[Line], heading: tuple[str, str], last: int) -> Frame:
@@ -187,11 +187,11 @@ def _cut_inside(text: str, most: int) -> str:
 
 def _numbered(texts: Sequence[str], shown: Sequence[str], most: int) -> list[str]:
     """Labels that different texts share get the number of their text among those; the first stays as it is."""
-    known: dict[str, list[str]] = {}
+    texts_of: dict[str, list[str]] = {}
     for text, label in zip(texts, shown, strict=True):
-        if text not in known.setdefault(label, []):
-            known[label].append(text)
-    place = {(label, text): i for label, same in known.items() for i, text in enumerate(same, 1)}
+        if text not in texts_of.setdefault(label, []):
+            texts_of[label].append(text)
+    place = {(label, text): i for label, same in texts_of.items() for i, text in enumerate(same, 1)}
     marks = [f" ({place[label, text]})" for text, label in zip(texts, shown, strict=True)]
     return [
         label if mark == " (1)" else shortened(label, most - len(mark)) + mark
@@ -214,12 +214,12 @@ def _fitting(letters: Iterable[str], most: float) -> int:
     return sum(1 for _ in itertools.takewhile(lambda width: width <= most, widths))
 
 
-def _bars(made: Drawing, frame: Frame, bars: Sequence[tuple[float, float, str]], half: float) -> None:
+def _bars(drawing: Drawing, frame: Frame, bars: Sequence[tuple[float, float, str]], half: float) -> None:
     for row, length, colour in bars:
-        made.rect(0, frame.y(row - half), length, 2 * half * ROW, Pen(colour))
+        drawing.rect(0, frame.y(row - half), length, 2 * half * ROW, Pen(colour))
 
 
-def _boxes(made: Drawing, frame: Frame, row: int, level: int, top: int) -> None:
+def _boxes(drawing: Drawing, frame: Frame, row: int, level: int, top: int) -> None:
     """One box a level; where there are too many to see, one for what is gone and one for what is left."""
     if top == 0:
         return
@@ -229,29 +229,29 @@ def _boxes(made: Drawing, frame: Frame, row: int, level: int, top: int) -> None:
     for i, (left, right) in enumerate(pairwise(shares)):
         if right > left:
             pen = Pen(AFTER if i < filled else "white", SOFT)
-            made.rect(frame.plot * left + 2, frame.y(row - 0.3), frame.plot * (right - left) - 4, 0.6 * ROW, pen)
+            drawing.rect(frame.plot * left + 2, frame.y(row - 0.3), frame.plot * (right - left) - 4, 0.6 * ROW, pen)
 
 
-def _labels(made: Drawing, frame: Frame, texts: Sequence[tuple[float, str]], heading: str) -> None:
-    _column(made, frame, texts, -10, "right")
-    made.text(-10, frame.y(HEADING), heading, SOFT, align="right")
+def _labels(drawing: Drawing, frame: Frame, texts: Sequence[tuple[float, str]], heading: str) -> None:
+    _column(drawing, frame, texts, -10, "right")
+    drawing.text(-10, frame.y(HEADING), heading, SOFT, align="right")
 
 
-def _one_column(made: Drawing, frame: Frame, texts: Sequence[tuple[float, str]], heading: str) -> None:
-    _column(made, frame, texts, frame.plot + 12, "left")
-    made.text(frame.plot + 12, frame.y(HEADING), heading, SOFT)
+def _one_column(drawing: Drawing, frame: Frame, texts: Sequence[tuple[float, str]], heading: str) -> None:
+    _column(drawing, frame, texts, frame.plot + 12, "left")
+    drawing.text(frame.plot + 12, frame.y(HEADING), heading, SOFT)
 
 
-def _two_columns(made: Drawing, frame: Frame, rows: Sequence[tuple[float, Line]]) -> None:
+def _two_columns(drawing: Drawing, frame: Frame, rows: Sequence[tuple[float, Line]]) -> None:
     middle, end = frame.plot + frame.widths[1], frame.plot + frame.numbers
     before = [(HEADING, "before"), *((y, line.before_text) for y, line in rows)]
-    _column(made, frame, before, middle, "right", SOFT)
-    _column(made, frame, [(HEADING, "after")], end, "right", SOFT)
-    _column(made, frame, [(y, line.after_text) for y, line in rows], end, "right")
+    _column(drawing, frame, before, middle, "right", SOFT)
+    _column(drawing, frame, [(HEADING, "after")], end, "right", SOFT)
+    _column(drawing, frame, [(y, line.after_text) for y, line in rows], end, "right")
 
 
 def _column(
-    made: Drawing, frame: Frame, texts: Sequence[tuple[float, str]], x: float, align: Align, colour: str = INK
+    drawing: Drawing, frame: Frame, texts: Sequence[tuple[float, str]], x: float, align: Align, colour: str = INK
 ) -> None:
     for row, words in texts:
-        made.text(x, frame.y(row), words, colour, align=align)
+        drawing.text(x, frame.y(row), words, colour, align=align)

@@ -36,12 +36,12 @@ class Pen:
 
     def attributes(self) -> str:
         """The pen in SVG."""
-        told = f' fill="{self.fill}"' if self.fill else ' fill="none"'
+        text = f' fill="{self.fill}"' if self.fill else ' fill="none"'
         if self.stroke:
-            told += f' stroke="{self.stroke}" stroke-width="{_number(self.width)}"'
+            text += f' stroke="{self.stroke}" stroke-width="{_number(self.width)}"'
         if self.dashed:
-            told += f' stroke-dasharray="{DASHES}"'
-        return told if self.opacity == 1 else f'{told} opacity="{_number(self.opacity)}"'
+            text += f' stroke-dasharray="{DASHES}"'
+        return text if self.opacity == 1 else f'{text} opacity="{_number(self.opacity)}"'
 
     def as_mark(self) -> dict[str, Any]:
         """The pen in Vega-Lite."""
@@ -139,8 +139,8 @@ class Mark:
                 f"{_number(self.x + half * a)},{_number(self.y + half * b)}" for a, b in OUTLINES[self.shape]
             )
             kind, place = "path", f'd="M{path}Z"'
-        told = f"><title>{escaped(self.title)}</title></{kind}>" if self.title else "/>"
-        return f"<{kind} {place}{ink}{told}"
+        end = f"><title>{escaped(self.title)}</title></{kind}>" if self.title else "/>"
+        return f"<{kind} {place}{ink}{end}"
 
     @property
     def half(self) -> float:
@@ -247,8 +247,8 @@ class Drawing:
         view = {"autosize": "none", "padding": 0, "width": width, "height": height}
         config = {"font": "sans-serif", "aria": False, "background": "white", "view": {"stroke": None}}
         plain = {**view, "config": config, "layer": list(self._layers())}
-        made: alt.LayerChart = alt.LayerChart.from_dict(plain, validate=False)
-        return made
+        chart: alt.LayerChart = alt.LayerChart.from_dict(plain, validate=False)
+        return chart
 
     def _layers(self) -> Iterator[dict[str, Any]]:
         """Neighbours of one look share a layer; every line has one of its own."""

@@ -23,7 +23,7 @@ class Headline:
     text: str
 
 
-def headline(told: Mapping[str, Any]) -> Headline:
+def headline(record: Mapping[str, Any]) -> Headline:
     """The headline of a certificate, or of anything with its ``verdicts``, ``limits``, ``contract`` and ``attacks``.
 
     >>> headline({"verdicts": [{"holds": True}, {"holds": False}], "attacks": None}).text
@@ -32,27 +32,27 @@ def headline(told: Mapping[str, Any]) -> Headline:
     >>> headline({"verdicts": [{"holds": True}], "attacks": {"tried": [one, one], "skipped": [{}, {}, {}]}})
     Headline(state='mixed', text='Every promise holds; 2 attacks go beyond the usual 20%; 3 attacks are unknown')
     """
-    attacks = told.get("attacks")
-    clauses = [promises_told(told["verdicts"]), *_bounds(told), *(outcomes(attacks) or _untried(told))]
-    return Headline(_state(told, attacks), "; ".join(clauses))
+    attacks = record.get("attacks")
+    clauses = [promises_told(record["verdicts"]), *_bounds(record), *(outcomes(attacks) or _untried(record))]
+    return Headline(_state(record, attacks), "; ".join(clauses))
 
 
-def _state(told: Mapping[str, Any], attacks: Mapping[str, Any] | None) -> State:
-    bounds = [*(told.get("limits") or ()), *(told.get("contract") or ())]
+def _state(record: Mapping[str, Any], attacks: Mapping[str, Any] | None) -> State:
+    bounds = [*(record.get("limits") or ()), *(record.get("contract") or ())]
     broken = [one for one in bounds if not one["holds"]]
-    if any(not v["holds"] for v in told["verdicts"]) or any(b.get("refuses", True) for b in broken):
+    if any(not v["holds"] for v in record["verdicts"]) or any(b.get("refuses", True) for b in broken):
         return "broken"
     tried = (attacks or {}).get("tried", [])
     if any(map(over_limit, tried)) or any(one.get("limit") is not None for one in unknown(attacks)):
         return "broken"
     if broken or unknown(attacks) or any(one["exceeds"] for one in tried):
         return "mixed"
-    return "holds" if told["verdicts"] else "open"
+    return "holds" if record["verdicts"] else "open"
 
 
-def _untried(told: Mapping[str, Any]) -> list[str]:
+def _untried(record: Mapping[str, Any]) -> list[str]:
     """That nobody tried is said too; a release with a certified ε tells of no attacks, tried or not."""
-    return [] if (told.get("differential_privacy") or {}).get("certified") else ["no attack was tried"]
+    return [] if (record.get("differential_privacy") or {}).get("certified") else ["no attack was tried"]
 
 
 def promises_told(verdicts: Sequence[Mapping[str, Any]]) -> str:
@@ -67,10 +67,10 @@ def promises_told(verdicts: Sequence[Mapping[str, Any]]) -> str:
     return f"{broken} of {len(verdicts)} promises {'does' if broken == 1 else 'do'} not hold"
 
 
-def _bounds(told: Mapping[str, Any]) -> Iterator[str]:
+def _bounds(record: Mapping[str, Any]) -> Iterator[str]:
     """What the recipe limits, and what had to survive: only where it says so."""
     for key, word in (("limits", "limit"), ("contract", "agreement")):
-        given = told.get(key) or ()
+        given = record.get(key) or ()
         broken = sum(not one["holds"] for one in given)
         if broken:
             yield f"{broken} of {len(given)} {word}{'s' * (len(given) > 1)} {'is' if broken == 1 else 'are'} not kept"

@@ -38,22 +38,22 @@ FEWEST_ALIKE = 4
 
 def card_picture(card: Mapping[str, Any]) -> Picture:
     """A column before (wide light bars) and after (narrow dark ones), with the name of each bin under it."""
-    made = Drawing(CARD_WIDTH, CARD_HEIGHT, left=38, right=4, top=8, bottom=UNDER_CARD)
+    drawing = Drawing(CARD_WIDTH, CARD_HEIGHT, left=38, right=4, top=8, bottom=UNDER_CARD)
     most = max([*card["before"], *card["after"]], default=1.0) or 1.0
     shares = ticks(0, most, 3)
     places = [CARD_HEIGHT * (1 - share / most) for share in shares]
-    told = list(zip(places, percentages(shares), strict=True))
-    draw_axes(made, up=Ruler(told, size=11, words=SOFT, lines=FRAME, dashes=FRAME))
+    labelled = list(zip(places, percentages(shares), strict=True))
+    draw_axes(drawing, up=Ruler(labelled, size=11, words=SOFT, lines=FRAME, dashes=FRAME))
     middles = _middles(len(card["bins"]))
     for key, colour, wide in (("before", BEFORE, 0.86), ("after", AFTER, 0.42)):
-        _card_bars(made, [share / most for share in card[key]], colour, wide * CARD_WIDTH / max(1, len(middles)))
+        _card_bars(drawing, [share / most for share in card[key]], colour, wide * CARD_WIDTH / max(1, len(middles)))
     for x, name in zip(middles, labels(card["bins"], LONGEST_BIN), strict=True):
-        made.text(x, CARD_HEIGHT + 8, name, SOFT, align="right", size=10.5, angle=315, dx=-4)
+        drawing.text(x, CARD_HEIGHT + 8, name, SOFT, align="right", size=10.5, angle=315, dx=-4)
     words = "; ".join(
         f"{name}: {percent(before)} before, {percent(after)} after"
         for name, before, after in zip(card["bins"], card["before"], card["after"], strict=True)
     )
-    return Picture(made.svg(), f"Distribution of {card['column']}. {words}.", "")
+    return Picture(drawing.svg(), f"Distribution of {card['column']}. {words}.", "")
 
 
 def _middles(bins: int) -> list[float]:
@@ -62,9 +62,9 @@ def _middles(bins: int) -> list[float]:
     return [step * (place + 0.55) for place in range(bins)]
 
 
-def _card_bars(made: Drawing, shares: Sequence[float], colour: str, width: float) -> None:
+def _card_bars(drawing: Drawing, shares: Sequence[float], colour: str, width: float) -> None:
     for x, share in zip(_middles(len(shares)), shares, strict=True):
-        made.rect(x - width / 2, CARD_HEIGHT * (1 - share), width, CARD_HEIGHT * share, Pen(colour))
+        drawing.rect(x - width / 2, CARD_HEIGHT * (1 - share), width, CARD_HEIGHT * share, Pen(colour))
 
 
 def pair_map(columns: Sequence[str], values: Sequence[float], what: str, *, signed: bool = False) -> Picture | None:
@@ -87,17 +87,17 @@ def _triangle(columns: Sequence[str], cells: Sequence[tuple[int, int]], values: 
     """Squares by the place of their columns: two names may be equal once they are shortened."""
     size, names = CELL * (len(columns) - 1), labels(columns)
     room = round(14 + LETTER * max(len(name) for name in names))
-    made = Drawing(size, size, left=room, right=10, top=6, bottom=round(18 + room * 0.6))
+    drawing = Drawing(size, size, left=room, right=10, top=6, bottom=round(18 + room * 0.6))
     most = max(0.05, *(abs(v) for v in values))
     squares = [(cell, v) for cell, v in zip(cells, values, strict=True) if v]
     for (i, j), value in sorted(squares, key=lambda square: square[1] < 0):
         area = (CELL * 0.85) ** 2 * abs(value) / most
-        made.drawn.append(Mark(CELL * (j + 0.5), CELL * (i - 0.5), "square", area, LESS if value < 0 else MORE))
+        drawing.drawn.append(Mark(CELL * (j + 0.5), CELL * (i - 0.5), "square", area, LESS if value < 0 else MORE))
     for i, name in enumerate(names[1:]):
-        made.text(-8, CELL * (i + 0.5), name, align="right", size=12)
+        drawing.text(-8, CELL * (i + 0.5), name, align="right", size=12)
     for j, name in enumerate(names[:-1]):
-        made.text(CELL * (j + 0.5) + 4, size + 10, name, align="right", size=12, angle=325)
-    return made
+        drawing.text(CELL * (j + 0.5) + 4, size + 10, name, align="right", size=12, angle=325)
+    return drawing
 
 
 def gone_bars(shares: Mapping[str, float]) -> Picture | None:
@@ -129,5 +129,5 @@ def gone_bars(shares: Mapping[str, float]) -> Picture | None:
 def _alike(shares: Mapping[str, float]) -> list[str]:
     """The columns that lost least and all as much, as by dropped records alone, where they are too many for bars of their own."""
     least = min(shares.values())
-    found = sorted(c for c, share in shares.items() if abs(share - least) < 1e-12)
-    return found if len(found) >= FEWEST_ALIKE else []
+    columns = sorted(c for c, share in shares.items() if abs(share - least) < 1e-12)
+    return columns if len(columns) >= FEWEST_ALIKE else []

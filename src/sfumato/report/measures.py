@@ -56,8 +56,8 @@ def plain_words(attack: str) -> str:
     >>> plain_words("singling_out"), plain_words("my_attack")
     ('A description is found that fits just one person (singling out)', 'My attack')
     """
-    name, known = humanised(attack), registry.attacks().get(attack)
-    return name.capitalize() if known is None else f"{known.line} ({name})"
+    name, member = humanised(attack), registry.attacks().get(attack)
+    return name.capitalize() if member is None else f"{member.line} ({name})"
 
 
 def first_and_more(entries: Iterable[tuple[str, Any]]) -> tuple[list[Any], list[Any]]:

@@ -42,7 +42,7 @@ def with_contents(page: str) -> str:
     """
     titles = _SECTION.findall(page)
     places = iter(range(1, len(titles) + 1))
-    anchored = _SECTION.sub(lambda found: f'<section id="part-{next(places)}">{found[0][len("<section>") :]}', page)
+    anchored = _SECTION.sub(lambda section: f'<section id="part-{next(places)}">{section[0][len("<section>") :]}', page)
     return anchored.replace(PLACE, _listed(titles) if len(titles) >= FEWEST else "", 1)
 
 
@@ -81,15 +81,15 @@ ATTACKED = (
 
 def differences_of(certificate: Mapping[str, Any]) -> list[str]:
     """The sentences that concern this release."""
-    found = []
+    differences = []
     if "wildcard" in certificate.get("missing_rule", {}).values():
-        found.append(WILDCARD)
-    for section, known in (("meet", BY_MODEL), ("steps", BY_STEP)):
+        differences.append(WILDCARD)
+    for section, said_of in (("meet", BY_MODEL), ("steps", BY_STEP)):
         for spec in certificate["recipe"].get(section, []):
             name = spec if isinstance(spec, str) else next(iter(spec), "")
-            if name in known and known[name] not in found:
-                found.append(known[name])
-    return [*found, ATTACKED] if certificate.get("attacks") else found
+            if name in said_of and said_of[name] not in differences:
+                differences.append(said_of[name])
+    return [*differences, ATTACKED] if certificate.get("attacks") else differences
 
 
 MOST_CONTRIBUTIONS = 12
@@ -107,7 +107,7 @@ KEY_FIGURES = (
 def public_page(certificate: Mapping[str, Any]) -> str:
     """The report that goes with the released file: what its certificate says, for people."""
     plain = as_shown(certificate)
-    told = [
+    entries = [
         (name, (title_of(name), value, best_of(name), meaning_of(name)))
         for name, value in plain.get("utility", {}).items()
     ]
@@ -122,7 +122,7 @@ def public_page(certificate: Mapping[str, Any]) -> str:
         steps=wording.steps_taken(plain),
         risks=[(wording.risk_name(name), value, risk_line(name)) for name, value in plain["classes"]["risks"].items()],
         signature=plain.get("signature"),
-        utility=first_and_more(told),
+        utility=first_and_more(entries),
         preserved=[kept for step in plain["plan"] for kept in step.get("preserved", [])],
     )
 
@@ -297,7 +297,7 @@ def _compiled() -> BytecodeCache:
 def _environment() -> Environment:
     from jinja2 import Environment, PackageLoader, StrictUndefined
 
-    made = Environment(
+    environment = Environment(
         loader=PackageLoader("sfumato.report"),
         autoescape=True,
         undefined=StrictUndefined,
@@ -305,7 +305,7 @@ def _environment() -> Environment:
         lstrip_blocks=True,
         bytecode_cache=_compiled(),
     )
-    made.filters |= {
+    environment.filters |= {
         "number": wording.number,
         "percent": wording.percent,
         "score": wording.score,
@@ -318,7 +318,7 @@ def _environment() -> Environment:
         "plain_words": plain_words,
         "beyond_what": beyond_what,
     }
-    return made
+    return environment
 
 
 def _inline(svg: str) -> str:

@@ -181,9 +181,9 @@ def column_levels(plan: Iterable[Mapping[str, Any]]) -> Picture | None:
         return None
     order = sorted(levels, key=lambda c: (-levels[c][0] / max(1, levels[c][1]), c))
     shown = order[:MOST_COLUMNS]
-    told = [level_words(*levels[column]) for column in shown]
+    described = [level_words(*levels[column]) for column in shown]
     named = zip(labels(shown), shown, strict=True)
-    chart = level_chart([(name, *levels[column]) for name, column in named], ("column", "level"), told)
+    chart = level_chart([(name, *levels[column]) for name, column in named], ("column", "level"), described)
     words = "; ".join(f"{column}: {level_words(*levels[column])}" for column in order)
     caption = "Each box is one level of the column's hierarchy; filled boxes are detail taken away."
     if len(order) > len(shown):

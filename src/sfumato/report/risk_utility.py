@@ -72,9 +72,9 @@ def png_of(comparison: Mapping[str, Any]) -> bytes:
 
 def svg_on_white(comparison: Mapping[str, Any]) -> str:
     """The map for a notebook, which may be dark."""
-    made = drawing_of(comparison)
-    made.ground = "white"
-    return made.svg(_in_words(comparison))
+    drawing = drawing_of(comparison)
+    drawing.ground = "white"
+    return drawing.svg(_in_words(comparison))
 
 
 def chart_of(comparison: Mapping[str, Any]) -> alt.LayerChart:
@@ -142,21 +142,21 @@ def drawing_of(comparison: Mapping[str, Any]) -> Drawing:
     below = LEGEND - HEIGHT + 16 * ((len(means) + 1) // 2) - 2 + EDGE
     up = chart.up(dots[0]["yt"])
     right, top = _room(numbers)
-    made = Drawing(WIDTH, HEIGHT, math.ceil(up.title_at + FONT / 2 + EDGE), right, top, below)
-    draw_axes(made, chart.across(dots[0]["xt"]), up)
-    made.drawn.append(chart.front([dot for dot in dots if dot["front"]]))
+    drawing = Drawing(WIDTH, HEIGHT, math.ceil(up.title_at + FONT / 2 + EDGE), right, top, below)
+    draw_axes(drawing, chart.across(dots[0]["xt"]), up)
+    drawing.drawn.append(chart.front([dot for dot in dots if dot["front"]]))
     shapes = {one: SHAPES[i % len(SHAPES)] for i, one in enumerate(means)}
-    made.drawn += [chart.mark(dot, shapes) for dot in sorted(dots, key=lambda dot: not dot["holds"])]
-    made.drawn += numbers
-    _add_legend(made, shapes)
-    return made
+    drawing.drawn += [chart.mark(dot, shapes) for dot in sorted(dots, key=lambda dot: not dot["holds"])]
+    drawing.drawn += numbers
+    _add_legend(drawing, shapes)
+    return drawing
 
 
 def _nothing() -> Drawing:
     """What a map without candidates says."""
-    made = Drawing(WIDTH, HEIGHT, EDGE, EDGE, EDGE, EDGE)
-    made.text(WIDTH / 2, HEIGHT / 2, "no candidate could be measured", SOFT, align="center")
-    return made
+    drawing = Drawing(WIDTH, HEIGHT, EDGE, EDGE, EDGE, EDGE)
+    drawing.text(WIDTH / 2, HEIGHT / 2, "no candidate could be measured", SOFT, align="center")
+    return drawing
 
 
 def _room(numbers: Sequence[Text]) -> tuple[float, float]:
@@ -224,16 +224,16 @@ class Map:
 
     def across(self, title: str) -> Ruler:
         """The axis of the utility."""
-        found = ticks(*self.utility, 6)
-        places = list(zip(map(self.x, found), plain_numbers(found), strict=True))
+        stops = ticks(*self.utility, 6)
+        places = list(zip(map(self.x, stops), plain_numbers(stops), strict=True))
         return Ruler(places, dashes=BEFORE, title=title, flush=True)
 
     def up(self, title: str) -> Ruler:
         """The axis of the risk; its title keeps clear of the numbers."""
-        found = ticks(*self.risk, 6)
-        words = percentages(found)
+        stops = ticks(*self.risk, 6)
+        words = percentages(stops)
         room = 7 + max(width_of(one, FONT - 1) for one in words) + 8 + FONT / 2
-        return Ruler(list(zip(map(self.y, found), words, strict=True)), dashes=BEFORE, title=title, title_at=room)
+        return Ruler(list(zip(map(self.y, stops), words, strict=True)), dashes=BEFORE, title=title, title_at=room)
 
     def front(self, front: Sequence[Mapping[str, Any]]) -> Stroke:
         """A staircase, with what the front beats behind it: between two candidates there is none, so no line joins them."""
@@ -248,12 +248,12 @@ class Map:
 
     def numbers(self, dots: Sequence[Mapping[str, Any]]) -> list[Text]:
         """The number of each candidate beside its mark, on the first side where no other number is in the way."""
-        found = []
+        texts = []
         for (dx, dy, align), group in _sided(dots, SIDES).items():
             for dot in group:
                 x, y = self.place(dot)
-                found.append(Text(x + dx, y + dy, dot["number"], Pen(INK), align, FONT - 1))
-        return found
+                texts.append(Text(x + dx, y + dy, dot["number"], Pen(INK), align, FONT - 1))
+        return texts
 
 
 SIDES = [
@@ -272,14 +272,14 @@ def _span(values: Sequence[float]) -> tuple[float, float]:
     return rounded_out(low, high if high > low else low + 1.0)
 
 
-def _add_legend(made: Drawing, shapes: Mapping[str, Shape]) -> None:
+def _add_legend(drawing: Drawing, shapes: Mapping[str, Shape]) -> None:
     """The means by shape in two columns below the map."""
-    told = [(shortened(means, LONGEST_MEANS), shape) for means, shape in shapes.items()]
-    second = math.ceil(17 + max(width_of(means, FONT - 1) for means, _ in told[::2]) + 28)
-    for i, (means, shape) in enumerate(told):
+    entries = [(shortened(means, LONGEST_MEANS), shape) for means, shape in shapes.items()]
+    second = math.ceil(17 + max(width_of(means, FONT - 1) for means, _ in entries[::2]) + 28)
+    for i, (means, shape) in enumerate(entries):
         x, y = (i % 2) * second, LEGEND + 6.75 + 16 * (i // 2)
-        made.drawn.append(Mark(x + 6.5, y, shape, 100, Pen(FILLED, AFTER, 1.5)))
-        made.text(x + 17, y, means, size=FONT - 1)
+        drawing.drawn.append(Mark(x + 6.5, y, shape, 100, Pen(FILLED, AFTER, 1.5)))
+        drawing.text(x + 17, y, means, size=FONT - 1)
 
 
 def _sided(dots: Sequence[Mapping[str, Any]], sides: Sequence[Any]) -> dict[Any, list[Mapping[str, Any]]]:
@@ -287,7 +287,7 @@ def _sided(dots: Sequence[Mapping[str, Any]], sides: Sequence[Any]) -> dict[Any,
     widest, highest = (max([abs(dot[axis]) for dot in dots], default=0) or 1 for axis in ("x", "y"))
     marks = [(dot["x"] / widest * WIDTH, -dot["y"] / highest * HEIGHT) for dot in dots]
     placed: list[tuple[float, float]] = []
-    found: dict[Any, list[Mapping[str, Any]]] = {}
+    dots_of: dict[Any, list[Mapping[str, Any]]] = {}
     for dot, (x, y) in zip(dots, marks, strict=True):
         taken = [*placed, *((a, b) for a, b in marks if (a, b) != (x, y))]
         wide = 4 * len(dot["number"])
@@ -298,17 +298,17 @@ def _sided(dots: Sequence[Mapping[str, Any]], sides: Sequence[Any]) -> dict[Any,
         ]
         side = sides[best := clash.index(min(clash))]
         placed.append(middles[best])
-        found.setdefault(side, []).append(dot)
-    return found
+        dots_of.setdefault(side, []).append(dot)
+    return dots_of
 
 
 def _in_words(comparison: Mapping[str, Any]) -> str:
-    told = [
+    candidates = [
         f"{dot['number']} {dot['name']}: risk {percent(dot['y'])}, {_called(comparison['axes']['utility'])} "
         f"{number(dot['x'])}{', on the front' if dot['front'] else ''}{'' if dot['holds'] else ', not released'}"
         for dot in dots_of(comparison)
     ]
-    return f"Risk and utility of {len(told)} candidates. {'; '.join(told)}."
+    return f"Risk and utility of {len(candidates)} candidates. {'; '.join(candidates)}."
 
 
 def _caption(comparison: Mapping[str, Any]) -> str:

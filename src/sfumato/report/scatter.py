@@ -49,14 +49,14 @@ def loss_risk_map(alternatives: Mapping[str, Any]) -> Picture | None:
     name = humanised(alternatives["objective"])
     everything = [*cloud, *front, chosen]
     plane = Plane(_domain([dot["score"] for dot in everything]), _decades([dot["marketer_risk"] for dot in everything]))
-    made = Drawing(WIDTH, HEIGHT, LEFT, RIGHT, TOP, BOTTOM)
-    draw_axes(made, plane.across(f"{name} (worse →)"), plane.up())
-    made.text(8 - LEFT, -18, "↑ marketer risk (worse)", SOFT)
-    made.drawn += plane.dots([dot for dot in cloud if not dot["within_budget"]], RING)
-    made.drawn += plane.dots([dot for dot in cloud if dot["within_budget"]], DOT)
-    made.drawn += plane.front(front)
-    made.drawn += plane.marked(chosen, "chosen")
-    return Picture(made.svg(), _in_words(alternatives, name), _caption(alternatives, name))
+    drawing = Drawing(WIDTH, HEIGHT, LEFT, RIGHT, TOP, BOTTOM)
+    draw_axes(drawing, plane.across(f"{name} (worse →)"), plane.up())
+    drawing.text(8 - LEFT, -18, "↑ marketer risk (worse)", SOFT)
+    drawing.drawn += plane.dots([dot for dot in cloud if not dot["within_budget"]], RING)
+    drawing.drawn += plane.dots([dot for dot in cloud if dot["within_budget"]], DOT)
+    drawing.drawn += plane.front(front)
+    drawing.drawn += plane.marked(chosen, "chosen")
+    return Picture(drawing.svg(), _in_words(alternatives, name), _caption(alternatives, name))
 
 
 @dataclasses.dataclass(frozen=True)
@@ -82,17 +82,17 @@ class Plane:
 
     def across(self, title: str) -> Ruler:
         """The axis of the score."""
-        found = ticks(*self.scores, 6)
-        return Ruler(list(zip(map(self.x, found), plain_numbers(found), strict=True)), title=title)
+        stops = ticks(*self.scores, 6)
+        return Ruler(list(zip(map(self.x, stops), plain_numbers(stops), strict=True)), title=title)
 
     def up(self) -> Ruler:
         """The axis of the risk; what it shows is written above it, so that nobody has to turn the head."""
-        found = _ticks(*self.risks)
-        return Ruler(list(zip(map(self.y, found), percentages(found), strict=True)))
+        stops = _ticks(*self.risks)
+        return Ruler(list(zip(map(self.y, stops), percentages(stops), strict=True)))
 
-    def dots(self, found: Sequence[Mapping[str, Any]], pen: Pen) -> list[Mark]:
+    def dots(self, dots: Sequence[Mapping[str, Any]], pen: Pen) -> list[Mark]:
         """Nodes as dots, larger where one stands for more of them."""
-        return [Mark(*self.place(dot), "circle", 9 + 5 * math.log2(dot["nodes"]), pen) for dot in found]
+        return [Mark(*self.place(dot), "circle", 9 + 5 * math.log2(dot["nodes"]), pen) for dot in dots]
 
     def front(self, front: Sequence[Mapping[str, Any]]) -> list[Stroke | Mark]:
         """The front as a line: what is reachable lies on it, or above and to the right."""

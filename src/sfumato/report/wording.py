@@ -93,10 +93,10 @@ def members(certificate: Mapping[str, Any], *tables: tuple[Mapping[str, int], in
 
 def levels_of(plan: Iterable[Mapping[str, Any]]) -> dict[str, tuple[int, int]]:
     """Column → (level, top) over all steps; the last step that recoded a column decides."""
-    found: dict[str, tuple[int, int]] = {}
+    levels: dict[str, tuple[int, int]] = {}
     for step in plan:
-        found |= {column: (int(place["level"]), int(place["top"])) for column, place in step.get("levels", {}).items()}
-    return found
+        levels |= {column: (int(place["level"]), int(place["top"])) for column, place in step.get("levels", {}).items()}
+    return levels
 
 
 def column_stories(certificate: Mapping[str, Any]) -> list[ColumnStory]:

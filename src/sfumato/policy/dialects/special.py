@@ -197,39 +197,39 @@ def parse_functional(text: str, name: str = "the policy") -> Ontology:
     return ontology
 
 
-def _top(reader: _Reader, made: Ontology) -> Ontology:
+def _top(reader: _Reader, ontology: Ontology) -> Ontology:
     start = reader.peek()
     if start in ("Prefix", "Declaration", "Import", "AnnotationAssertion", "Annotation"):
         reader.take()
         reader.skip_group()
-        return made
+        return ontology
     if start == "Ontology":
-        return _inside(reader, made)
+        return _inside(reader, ontology)
     if start in ("SubClassOf", "DisjointClasses"):
         reader.take()
         names = reader.names()
         if start == "SubClassOf" and len(names) == 2:
-            made.parents.setdefault(names[0], []).append(names[1])
+            ontology.parents.setdefault(names[0], []).append(names[1])
         elif start == "DisjointClasses" and len(names) > 1:
-            made.apart.extend((a, b) for i, a in enumerate(names) for b in names[i + 1 :])
+            ontology.apart.extend((a, b) for i, a in enumerate(names) for b in names[i + 1 :])
         else:
             reader.fail(f"{start} takes two named classes")
-        return made
-    if made.policy is not None:
+        return ontology
+    if ontology.policy is not None:
         reader.fail("one policy is expected; join several with ObjectUnionOf")
-    return dataclasses.replace(made, policy=_concept(reader, 0))
+    return dataclasses.replace(ontology, policy=_concept(reader, 0))
 
 
-def _inside(reader: _Reader, made: Ontology) -> Ontology:
+def _inside(reader: _Reader, ontology: Ontology) -> Ontology:
     reader.take()
     reader.expect("(")
     while reader.peek() != ")":
         if reader.peek().startswith("<"):
             reader.take()
         else:
-            made = _top(reader, made)
+            ontology = _top(reader, ontology)
     reader.expect(")")
-    return made
+    return ontology
 
 
 def _concept(reader: _Reader, depth: int) -> Concept:

@@ -123,9 +123,9 @@ class Graph:
             return self.terms[name]
         prefix, colon, local = name.partition(":")
         full = self.prefixes[prefix] + local if colon and prefix in self.prefixes else name
-        for known, iri in PREFIXES.items():
+        for name_of, iri in PREFIXES.items():
             if full.startswith(iri):
-                return f"{known}:{full.removeprefix(iri)}"
+                return f"{name_of}:{full.removeprefix(iri)}"
         if not colon and self.vocabulary and not name.startswith("@"):
             return f"{self.vocabulary}:{name}"
         return full
