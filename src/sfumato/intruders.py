@@ -312,14 +312,18 @@ def _pseudonymous(pair: Pair, name: str) -> bool:
 
 def most_telling(pair: Pair, columns: Sequence[str], most: int) -> tuple[str, ...]:
     """The columns with the most entropy as released, most telling first."""
+    return tuple(sorted(columns, key=lambda name: (-_entropy(pair, name), name))[:most])
 
-    def entropy(name: str) -> float:
+
+def _entropy(pair: Pair, name: str) -> float:
+    """The bits that a released cell of a column tells; counted once for a pair."""
+    if ("entropy", name) not in pair.memo:
         codes = pair.reading(name).released
         shares = np.bincount(codes) / max(1, len(codes))
         positive = shares[shares > 0]
-        return float(-(positive * np.log2(positive)).sum())
-
-    return tuple(sorted(columns, key=lambda name: (-entropy(name), name))[:most])
+        pair.memo["entropy", name] = float(-(positive * np.log2(positive)).sum())
+    found: float = pair.memo["entropy", name]
+    return found
 
 
 BATTERY: tuple[Profile, ...] = (
@@ -388,14 +392,14 @@ def attack_release(
     wanted = _wanted(profiles, only)
     tried: list[Tried] = []
     skipped: list[Skipped] = []
+    found = _Intruders(pair, sample, key)
     for place, (profile, name) in enumerate(wanted):
         progress(place / len(wanted), f"{profile.name}: {name.replace('_', ' ')}")
         left = max(0.0, seconds - (now() - started)) / (len(wanted) - place)
         first = all(name != earlier for _, earlier in wanted[:place])
         allowed = (limits or {}).get(name) if first else None
         late = not left and only is None and now() - started > GRACE
-        knows = profile.knows(pair)
-        who = intruder or (intruder_from(pair, knows, sample=sample, seed=key) if knows else None)
+        who = intruder or found.who(profile.knows(pair))
         if who is None:
             skipped.append(Skipped(profile.name, name, _nothing_known(pair), allowed))
             continue
@@ -409,6 +413,25 @@ def attack_release(
     looked_for = min(sample, len(pair.original)) if intruder is None else len(intruder.file)
     spent = now() - started
     return AttackReport(pair.released.source.name, len(pair.released), looked_for, tuple(tried), tuple(skipped), spent)
+
+
+class _Intruders:
+    """The named intruders of a battery: all look for the same people, and who knows the same is the same one."""
+
+    def __init__(self, pair: Pair, sample: int, seed: Seed) -> None:
+        self._pair, self._sample, self._seed = pair, sample, seed
+        self._known: dict[tuple[str, ...], Intruder] = {}
+
+    def who(self, knows: tuple[str, ...]) -> Intruder | None:
+        """Who knows these columns; nobody where there is none to know."""
+        if knows and knows not in self._known:
+            first = next(iter(self._known.values()), None)
+            self._known[knows] = (
+                intruder_from(self._pair, knows, sample=self._sample, seed=self._seed)
+                if first is None
+                else Intruder(first.file, knows, first.truth, first.sampled)
+            )
+        return self._known.get(knows)
 
 
 def _nothing_known(pair: Pair) -> str:

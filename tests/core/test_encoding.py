@@ -16,6 +16,7 @@ from sfumato.core import encoding
 from sfumato.core.dataset import Dataset
 from sfumato.core.encoding import (
     DIRECT_RANGE,
+    _joined,
     encode,
     encode_column,
     joint_label,
@@ -175,6 +176,7 @@ def test_every_float_has_the_label_that_python_writes(values):
 def test_labels_are_found_among_others(labels, wanted):
     places = {name: i for i, name in enumerate(labels)}
     assert positions_in(tuple(labels), tuple(wanted)).tolist() == [places.get(name, -1) for name in wanted]
+    assert _joined(tuple(labels), tuple(wanted)).tolist() == [places.get(name, -1) for name in wanted]
     assert positions_in(tuple(labels), tuple(labels)).tolist() == list(range(len(labels)))
     assert missing_in(tuple(labels)).tolist() == [name is None for name in labels]
 

@@ -278,3 +278,20 @@ def test_missing_values_and_labels_that_are_no_nodes_are_no_trouble():
     rows = [("Ulm", None), ("Passau", None), ("Kiel", "f"), ("Kiel", "f")]
     released = [("south", None), ("south", None), ("{Kiel, Ulm}", TOP), ("{Kiel, Ulm}", TOP)]
     assert Downcoding().attack(scene_of(rows, released)).details["classes"] == 2
+
+
+@given(st.integers(0, 10**6))
+def test_finer_classes_are_those_below_in_every_column(seed):
+    rng = np.random.default_rng(seed)
+    labels = ([*LADDERS[0], "north", "south", TOP], [*LADDERS[1], TOP])
+    rows = [DOMAIN[i] for i in rng.integers(len(DOMAIN), size=30)]
+    told = [tuple(names[i] for names, i in zip(labels, rng.integers(3, size=2), strict=True)) for _ in rows]
+    classes = audit.ReleasedClasses.of(scene_of(rows, told))
+    for place in range(len(classes.keys)):
+        below = [
+            other
+            for other in range(len(classes.keys))
+            if other != place
+            and all(c.below[classes.keys[other, n], classes.keys[place, n]] for n, c in enumerate(classes.columns))
+        ]
+        assert classes.finer(place).tolist() == below

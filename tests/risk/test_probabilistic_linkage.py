@@ -14,22 +14,26 @@ from hypothesis import strategies as st
 from sfumato.attacks import DistanceLinkage
 from sfumato.attacks.linkage import probabilistic_linkage
 from sfumato.attacks.linkage.compared import arrays_of
-from sfumato.attacks.linkage.files import files_of
-from sfumato.attacks.linkage.probabilistic_linkage import (
+from sfumato.attacks.linkage.fellegi_sunter import (
     AT_LEAST,
-    MatchNoise,
-    Nearness,
+    NOTHING,
     Parameters,
     Patterns,
-    ProbabilisticLinkage,
-    count_patterns,
     decide,
     estimate,
+    pattern_weights,
+    probability,
+    shares,
+)
+from sfumato.attacks.linkage.files import files_of
+from sfumato.attacks.linkage.probabilistic_linkage import (
+    MatchNoise,
+    Nearness,
+    ProbabilisticLinkage,
+    count_patterns,
     graded_rule,
     near_rule,
     nearness,
-    pattern_weights,
-    probability,
     told_by_gaps,
 )
 from sfumato.attacks.linkage.search import Lookup
@@ -200,8 +204,6 @@ def test_the_best_of_all_by_weight_against_a_full_table(simulated):
     files = files_of(simulated)
     arrays = arrays_of(files, [graded_rule(column, 0.1) for column in files.columns])
     patterns = count_patterns(arrays, np.arange(len(arrays.theirs.records)))
-    from sfumato.attacks.linkage.probabilistic_linkage import shares
-
     bits = estimate(patterns, 1 / 300, shares(patterns, patterns.counts)).weights
     for k, name in enumerate(arrays.names):
         one, two = (t.column(name).to_numpy() for t in (simulated.pair.original, simulated.pair.released))
@@ -346,3 +348,21 @@ def test_the_nearest_under_growing_costs_is_found_as_pair_by_pair(seed):
         assert least[i] == pytest.approx(total.min())
         assert total[chosen[i]] == pytest.approx(total.min())
         assert tied[i] == arrays.ours.records[total <= total.min() + 1e-8].sum()
+
+
+@pytest.mark.parametrize("room", [0, 1 << 23])
+@given(st.integers(0, 10**6), st.integers(1, 9), st.integers(1, 300))
+def test_what_the_estimate_keeps_for_all_rounds_says_what_the_patterns_say(room, seed, columns, size):
+    rng = np.random.default_rng(seed)
+    patterns = Patterns(rng.integers(0, NOTHING + 1, (size, columns)), rng.integers(1, 1000, size).astype(float))
+    weights, given_ = rng.random(size), rng.random((columns, NOTHING))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("sfumato.attacks.linkage.fellegi_sunter.ROOM", room)
+        found, told = shares(patterns, weights), probability(patterns, given_)
+    plain = np.stack([weights @ (patterns.levels == level) for level in range(NOTHING)], axis=1)
+    plain = plain / np.maximum(plain.sum(axis=1, keepdims=True), 1e-300)
+    occur = np.stack([(patterns.levels == level).any(axis=0) for level in range(NOTHING)], axis=1)
+    assert (found == np.where(occur, np.clip(plain, 1e-6, 1 - 1e-6), 0.0)).all()
+    nothing = patterns.counts @ (patterns.levels == NOTHING) / patterns.counts.sum()
+    table = np.column_stack([given_ * (1 - nothing[:, None]), nothing])
+    assert (told == table[np.arange(columns), patterns.levels].prod(axis=1)).all()

@@ -13,7 +13,7 @@ from pydantic import Field
 
 from sfumato import kernels
 from sfumato.attacks.crowd import known_matrix, no_secret, targets
-from sfumato.attacks.linkage.compared import Z95, Arrays, arrays_of, distance_rule, refusal
+from sfumato.attacks.linkage.compared import Z95, Arrays, refusal
 from sfumato.attacks.linkage.files import Files, files_of
 from sfumato.core.attack import AT_LEAST, NOT_IN_FILE, Attack, Finding, NothingToAttack, Scene, cut_short
 from sfumato.core.parameters import parameters
@@ -168,17 +168,13 @@ class Surroundings:
 def surroundings(scene: Scene, purpose: str, most: int = AT_MOST) -> Surroundings:
     """Read both files and draw the targets."""
     files = files_of(scene)
-    arrays = arrays_of(
-        files,
-        [distance_rule(c, weight=1.0, standard="pooled", ranges="nearest", suppressed="zero") for c in files.columns],
-    )
     released = np.full(len(scene.pair.original), -1, dtype=np.int64)
     released[scene.pair.rows] = np.arange(len(scene.pair.rows))
     truth = scene.intruder.truth
     there = np.flatnonzero((truth != NOT_IN_FILE) & (released[np.maximum(truth, 0)] >= 0))
     if len(there) > most:
         there = np.sort(scene.seed.stream(f"{purpose}: whom to attack").choice(there, most, replace=False))
-    return Surroundings(files, arrays, there, released[truth[there]])
+    return Surroundings(files, files.plain, there, released[truth[there]])
 
 
 def refused(scene: Scene) -> str | None:

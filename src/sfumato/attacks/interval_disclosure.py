@@ -10,7 +10,6 @@ from pydantic import Field
 
 from sfumato.attacks.crowd import distinct
 from sfumato.core.attack import Attack, Finding, NothingToAttack
-from sfumato.core.encoding import positions_in
 from sfumato.core.hierarchy import bind
 from sfumato.core.parameters import parameters
 
@@ -146,6 +145,4 @@ class IntervalDisclosure(Attack):
 
 def _changed(pair: Pair, column: str) -> bool:
     """Whether any cell of a column differs from its original."""
-    reading, joint = pair.reading(column), pair.joint(column)
-    same = positions_in(reading.labels, reading.values)
-    return bool((same[joint.value] != joint.label).any())
+    return not bool(pair.as_it_was(column).all())

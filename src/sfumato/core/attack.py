@@ -62,13 +62,14 @@ class Intruder:
 
     ``truth[i]`` is the row of the original that row *i* describes, or ``NOT_IN_FILE`` (−1) for a stranger. Only the score is
     computed from the truth; no attack may look at it. ``sampled``: the rows are a random sample of the people that this intruder
-    might look for, so rates found on them carry an interval.
+    might look for, so rates found on them carry an interval. ``memo`` keeps what attacks of this intruder have in common.
     """
 
     file: Dataset
     knows: tuple[str, ...]
     truth: NDArray[np.int64]
     sampled: bool = False
+    memo: dict[Any, Any] = dataclasses.field(default_factory=dict, init=False, repr=False)
 
 
 @dataclasses.dataclass(frozen=True, eq=False)

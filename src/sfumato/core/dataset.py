@@ -162,7 +162,8 @@ class Dataset(Described):
     def __post_init__(self) -> None:
         object.__setattr__(self, "frame", _eager(self.frame))
         if self.coded:  # another frame may hold other columns under these names
-            held = frozenset(n for n in self.coded if n in self.columns and self.frame.schema[n] == nw.Enum)
+            types = self.frame.schema  # asked for once: every answer is made of all columns anew
+            held = frozenset(n for n in self.coded if types.get(n) == nw.Enum)
             object.__setattr__(self, "coded", held)
         refuse_patterns(self.columns)
 

@@ -133,8 +133,22 @@ def positions_in(labels: Sequence[str | None], wanted: Sequence[str | None]) -> 
     """
     if labels == wanted:
         return np.arange(len(labels), dtype=np.int64)
+    if min(len(labels), len(wanted)) > MANY:
+        return _joined(labels, wanted)
     place = {name: i for i, name in enumerate(labels)}
     return np.array([place.get(name, -1) for name in wanted], dtype=np.int64)
+
+
+MANY = 1 << 14
+"""Labels of more than this number are looked up by a join of columns, fewer one by one."""
+
+
+def _joined(labels: Sequence[str | None], wanted: Sequence[str | None]) -> NDArray[np.int64]:
+    """The same for many labels, none of which comes twice."""
+    here = pl.DataFrame({"label": pl.Series(labels, dtype=pl.String)}).with_row_index("place")
+    there = pl.DataFrame({"label": pl.Series(wanted, dtype=pl.String)})
+    found = there.join(here, on="label", how="left", nulls_equal=True, maintain_order="left")["place"]
+    return np.asarray(found.cast(pl.Int64).fill_null(-1).to_numpy(), dtype=np.int64)
 
 
 def require_same_codes(one: Iterable[str | None], other: Iterable[str | None], name: str, *, between: str) -> None:

@@ -503,7 +503,7 @@ class Pair:
             self.released.require([name])
             attribute = self.original.schema[name]
             tables = (self.original, self.released)
-            encoded = encode_column(tables[0], name), encode_column(tables[1], name)
+            encoded = self.encoded(name)
             types = tables[0].dtype(name), tables[1].dtype(name)
             found = read_codes(name, attribute, encoded, types, self.levels.get(name) or self._unchanged(name))
             if name in self.levels and not found.true_pairs(self.joint(name)).all():
@@ -524,18 +524,29 @@ class Pair:
 
     def _unchanged(self, name: str) -> Rung | None:
         """The lowest level for a column whose cells are all as they were; None for any other."""
-        before, after = self.original.encoded(name).labels, self.released.encoded(name).labels
-        same = positions_in(before, after)
-        if len(self.released) != len(self.rows) or (same < 0).any():
+        if len(self.released) != len(self.rows):
             return None
-        joint = self.joint(name)
-        return Rung(0, 0) if (same[joint.label] == joint.value).all() else None
+        return Rung(0, 0) if self.as_it_was(name).all() else None
+
+    def encoded(self, name: str) -> tuple[Encoded, Encoded]:
+        """A column as codes, original and released; tables do not keep the codes of very many labels, the pair does."""
+        if ("encoded", name) not in self.memo:
+            self.memo["encoded", name] = (encode_column(self.original, name), encode_column(self.released, name))
+        found: tuple[Encoded, Encoded] = self.memo["encoded", name]
+        return found
+
+    def as_it_was(self, name: str) -> NDArray[np.bool_]:
+        """Per pair of :meth:`joint` whether the released label is the original value itself; found once."""
+        if ("as it was", name) not in self.memo:
+            joint, (before, after) = self.joint(name), self.encoded(name)
+            self.memo["as it was", name] = positions_in(before.labels, after.labels)[joint.label] == joint.value
+        found: NDArray[np.bool_] = self.memo["as it was", name]
+        return found
 
     def joint(self, name: str) -> Joint:
         """The distinct pairs of value and label of a column, and the pair of every released row; found once."""
         if ("joint", name) not in self.memo:
-            encoded = self.original.encoded(name), self.released.encoded(name)
-            self.memo["joint", name] = Joint.of(*encoded, self.rows, self.released.copies)
+            self.memo["joint", name] = Joint.of(*self.encoded(name), self.rows, self.released.copies)
         found: Joint = self.memo["joint", name]
         return found
 

@@ -530,10 +530,7 @@ def impostors(
             other_marks, bases, starts, matches, order, spans, children, ends, codes, holds, lowest, stack, bounds, other_bases,
             stamps,
         )  # fmt: skip
-        least, _, _ = descend(
-            i, own[u], False, tie, parameters, mine, kinds, rules, numbers, marks, other_numbers, other_marks, records, bases,
-            starts, matches, order, spans, children, ends, codes, holds, stack, bounds, other_bases, stamps, none,
-        )  # fmt: skip
+        least = min(own[u], distances[u, 0])  # twins are as far as its own, up to a tenth of what is a tie
         if own[u] <= least + tie * (1.0 + abs(least)):
             _, found, _ = descend(
                 i, least, True, tie, parameters, mine, kinds, rules, numbers, marks, other_numbers, other_marks, records, bases,

@@ -35,6 +35,9 @@ if TYPE_CHECKING:
     from sfumato.core.attack import Scene
 
 
+PLAIN = ("pooled", "nearest", "zero")
+"""How numbers are standardised, ranges and suppressed cells taken in the distance that other attacks search by, too."""
+
 # All records linked at once, none twice, at the least total distance.
 
 MOST_ASSIGNED = 4000
@@ -171,6 +174,8 @@ class DistanceLinkage(Attack):
         unknown = sorted(set(self.weights) - set(files.names))
         if unknown:
             raise ParameterError(f"linkage: weights are given for columns not in both files: {', '.join(unknown)}")
+        if (self.standard, self.ranges, self.suppressed) == PLAIN and set(self.weights.values()) <= {1.0}:
+            return files.plain
         return arrays_of(files, [
             distance_rule(
                 column,

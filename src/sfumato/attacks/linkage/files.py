@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -10,7 +11,7 @@ import numpy as np
 from sfumato import kernels
 from sfumato.attacks.crowd import Distinct, alike_records, distinct
 from sfumato.attacks.linkage.aggregators import MEAN, Family
-from sfumato.attacks.linkage.compared import Compared, common_columns, compare
+from sfumato.attacks.linkage.compared import Compared, common_columns, compare, plain_arrays
 from sfumato.attacks.linkage.search import TIE
 
 if TYPE_CHECKING:
@@ -34,9 +35,22 @@ class Files:
         """Names of the columns in common."""
         return tuple(column.name for column in self.columns)
 
+    @functools.cached_property
+    def plain(self) -> Arrays:
+        """The files under the distance that all columns count alike in; made once, with its tree, for all who search by it."""
+        return plain_arrays(self)
+
 
 def files_of(scene: Scene) -> Files:
-    """Read the columns in common and compress either file to its distinct records."""
+    """Read the columns in common and compress either file to its distinct records; done once for an intruder and a pair."""
+    key, memo = ("files", scene.pair), scene.intruder.memo
+    if key not in memo:
+        memo[key] = _files(scene)
+    found: Files = memo[key]
+    return found
+
+
+def _files(scene: Scene) -> Files:
     columns = tuple(compare(scene, name) for name in common_columns(scene))
     theirs = distinct([column.theirs for column in columns])
     ours = alike_records(scene.pair, [column.name for column in columns])
@@ -79,13 +93,16 @@ class Units:
     pairs: NDArray[np.int64]
     people: NDArray[np.int64]
     records: NDArray[np.int64]
+    whole: tuple[Pool, NDArray[np.int64]] | None = None
+    """A pool of units these are some of, and which: what is seen there of a unit is seen here, too."""
 
     def __len__(self) -> int:
         return len(self.pairs)
 
-    def part(self, which: NDArray[np.int64]) -> Units:
-        """Some of them."""
-        return Units(self.pairs[which], self.people[which], self.records[which])
+    def part(self, which: NDArray[np.int64], of: Pool | None = None) -> Units:
+        """Some of them; ``of`` is a pool that all of them were looked at in."""
+        whole = None if of is None else (of, which)
+        return Units(self.pairs[which], self.people[which], self.records[which], whole)
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -102,6 +119,10 @@ class Look:
     twins: NDArray[np.int64]
     reach: NDArray[np.int64]
     others: NDArray[np.int64]
+
+    def part(self, which: NDArray[np.int64]) -> Look:
+        """The same of some units: what is seen of one does not depend on which others are looked at."""
+        return Look(self.credit[which], self.apart[which], self.twins[which], self.reach[which], self.others[which])
 
 
 def units_of(files: Files) -> Units:
@@ -177,9 +198,21 @@ class Pool:
         chosen = family or self.family
         key = (chosen.kind, parameters.tobytes())
         if key not in self._looks:
-            before = next((seen for (kind, _), seen in self._looks.items() if kind == chosen.kind), None)
-            self._looks[key] = look(self.arrays, self.units, chosen, parameters, before=before)
+            self._looks[key] = self._seen(key) or look(
+                self.arrays, self.units, chosen, parameters, before=self._before(chosen.kind)
+            )
         return self._looks[key]
+
+    def _seen(self, key: tuple[int, bytes]) -> Look | None:
+        """What was seen of these units among others, by the same parameters."""
+        if self.units.whole is None:
+            return None
+        pool, which = self.units.whole
+        return pool._looks[key].part(which) if key in pool._looks else None
+
+    def _before(self, kind: int) -> Look | None:
+        """Any look of the same family."""
+        return next((seen for (other, _), seen in self._looks.items() if other == kind), None)
 
     def first_looks(self, scene: Scene) -> None:
         """Fill with the nearest others under equal weights and, while there is time, under each column's emphasis."""

@@ -23,7 +23,6 @@ from sfumato.attacks.linkage.compared import (
     common_columns,
     only_generalised,
     percent,
-    plain_arrays,
     refusal,
     require_linkable,
     wilson,
@@ -219,7 +218,7 @@ class LearnedLinkage(Attack):
         if reason := self.applies(scene):
             raise SchemaError(f"worst-case linkage: {reason}")
         files = files_of(scene)
-        arrays, every = plain_arrays(files), units_of(files)
+        arrays, every = files.plain, units_of(files)
         units = _drawn(scene, every, len(arrays.ours.records))
         known = int((scene.intruder.truth >= 0).sum())
         people = (
@@ -241,7 +240,7 @@ class LearnedLinkage(Attack):
             return Result(family, Worst(family.of_weights(_equal(arrays)), worth, worth, True, 0), worth, len(units))
         pool, start = self._pool(scene, arrays, units, "all")
         found = learned(scene, pool, restarts=self.restarts, steps=self.steps, start=start, purpose="all")
-        crossed = self._crossed(scene, arrays, units)
+        crossed = self._crossed(scene, pool)
         worst = worst_case(scene, pool, found, solver=chosen(self.solver), nodes=self.nodes)
         return Result(family, worst, crossed, len(units))
 
@@ -260,15 +259,16 @@ class LearnedLinkage(Attack):
         )
         return pool, family.of_weights(weights)
 
-    def _crossed(self, scene: Scene, arrays: Arrays, units: Units) -> float | None:
+    def _crossed(self, scene: Scene, whole: Pool) -> float | None:
         """The share linked when learned on one half and counted on the other, both ways; None where there is no time."""
+        arrays, units = whole.arrays, whole.units
         if len(units) < 4 or scene.left <= 0:
             return None
         order = scene.seed.stream("learned linkage halves").permutation(len(units))
         halves = [np.sort(order[::2]), np.sort(order[1::2])]
         linked = 0.0
         for learn, count in (halves, halves[::-1]):
-            pool, start = self._pool(scene, arrays, units.part(learn), "half")
+            pool, start = self._pool(scene, arrays, units.part(learn, whole), "half")
             found = learned(
                 scene, pool, restarts=max(1, self.restarts // 2), steps=self.steps, start=start, purpose="half"
             )
