@@ -358,7 +358,7 @@ DEFAULT_SAMPLE = 2000
 """Records an intruder looks for; rates found on a sample carry an interval."""
 DEFAULT_THRESHOLD = USUAL_RATE
 GRACE = 20.0
-"""Seconds in which every attack gets its turn, however small the budget: who uses a loop first waits until it is compiled."""
+"""Seconds of computing in which every attack gets its turn, however small the budget: who uses a loop first has it compiled."""
 OUT_OF_TURN = "the time budget was spent before it was its turn; give it more seconds"
 
 
@@ -380,7 +380,8 @@ def attack_release(
 ) -> AttackReport:
     """Let every named intruder try every attack that applies, within a time budget that they share.
 
-    Once the budget is spent (and 20 seconds, which the first use of all loops may take), attacks that had no turn are not tried any more,
+    ``seconds`` are seconds of computing (CPU, all threads together), not of the clock: what is found on a busy machine is what is
+    found on a quiet one. Once the budget is spent (and 20 seconds, which the first use of all loops may take), attacks that had no turn are not tried any more,
     unless they were asked for by name. With ``intruder`` only that one tries, everything. ``only`` names the attacks to try; ``limits`` says what the
     recipe allows some of them, when tried by the first intruder, who knows the quasi-identifiers. ``others`` are further releases of
     the same table (``composition``), ``population`` is a table of everyone (``unique_in_population``).

@@ -1,4 +1,4 @@
-"""Attacks keep to their budget of time: by a clock that ticks whenever someone looks at it, never by a real one."""
+"""Attacks keep to their budget of computing: by a clock that ticks whenever someone looks at it, never by a real one."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class Clock:
 @pytest.fixture
 def clock(monkeypatch) -> Clock:
     made = Clock()
-    monkeypatch.setattr("time.monotonic", made)
+    monkeypatch.setattr("time.process_time", made)
     return made
 
 
@@ -126,3 +126,49 @@ def test_an_attack_whose_turn_never_came_is_unknown(clock):
 def test_what_is_asked_for_by_name_has_its_turn(clock):
     report = sf.attack(people(), people(), seconds=1, only=["linkage", "membership"])
     assert {t.finding.attack for t in report.tried} == {"linkage", "membership"}
+
+
+def test_a_slow_clock_changes_nothing(monkeypatch):
+    """Budgets count what is computed: on a machine that is busy with others, hours pass between two looks at the clock."""
+
+    def found():
+        monkeypatch.setattr("time.process_time", lambda: 100.0)  # no time is computed, however long it takes
+        report = sf.attack(people(60), people(60), seconds=1, sample=20).to_dict()
+        return {**report, "seconds": None}
+
+    quiet = found()
+    passed = [0.0]
+
+    def hours() -> float:
+        passed[0] += 3600.0
+        return passed[0]
+
+    for clock in ("time.monotonic", "time.perf_counter", "time.time"):
+        monkeypatch.setattr(clock, hours)
+    assert found() == quiet
+    assert quiet["tried"] and not [s for s in quiet["skipped"] if "time budget" in s["reason"]]
+
+
+@pytest.mark.parametrize("solver", ["scipy", "highspy"])
+def test_a_program_gets_nodes_for_as_long_as_there_is_time(monkeypatch, solver):
+    from sfumato.attacks.linkage import worst_case
+
+    given = []
+
+    def once(*call):
+        given.append(call[-1])
+        return worst_case.Solution(None, 0.0, optimal=False)
+
+    monkeypatch.setattr(worst_case, f"_by_{solver}", once)
+    passed = [0.0]
+
+    def computed() -> float:
+        passed[0] += 1.0
+        return passed[0]
+
+    monkeypatch.setattr(worst_case, "now", computed)
+    worst_case.solve(solver, None, None, seconds=9.0, nodes=10**6)
+    assert given == [50, 100, 200, 400]
+    given.clear()
+    worst_case.solve(solver, None, None, seconds=1e9, nodes=120)
+    assert given == [50, 100, 120]

@@ -205,7 +205,7 @@ def _extreme(cp: Any, model: Any, total: Any, seconds: float, *, least: bool) ->
     solver = cp.CpSolver()
     solver.parameters.num_workers = 1
     solver.parameters.random_seed = 0
-    solver.parameters.max_time_in_seconds = max(0.01, min(seconds, SECONDS_A_QUESTION))
+    solver.parameters.max_deterministic_time = max(0.01, min(seconds, SECONDS_A_QUESTION))  # counts work
     status = solver.solve(model)
     if status == cp.INFEASIBLE or (not least and status not in (cp.OPTIMAL, cp.FEASIBLE)):
         return None

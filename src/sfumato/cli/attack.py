@@ -46,7 +46,7 @@ def attack(
         str | None, typer.Option(help="a table of everyone: `unique_in_population` looks the released people up in it")
     ] = None,
     only: Annotated[list[str] | None, typer.Option("--attack", help="an attack to try, by name; repeat it")] = None,
-    seconds: Annotated[float, typer.Option(help="time budget of all attacks together")] = 60.0,
+    seconds: Annotated[float, typer.Option(help="budget of all attacks together, in seconds of computing")] = 60.0,
     sample: Annotated[int, typer.Option(help="records the named intruders look for")] = 2000,
     threshold: Annotated[
         float, typer.Option(help="share of what guessing leaves open above which an attack is marked", min=0, max=1)

@@ -35,7 +35,9 @@ def compare(
     risk: Annotated[str | None, typer.Option(help="the risk or attack of the map")] = None,
     utility: Annotated[str | None, typer.Option(help="the utility of the map")] = None,
     attack: Annotated[list[str] | None, typer.Option(help="an attack to try; repeat it, or 'all'")] = None,
-    seconds: Annotated[float, typer.Option(help="time budget of the attacks on each candidate")] = 20.0,
+    seconds: Annotated[
+        float, typer.Option(help="budget of the attacks on each candidate, in seconds of computing")
+    ] = 20.0,
     sample: Annotated[int, typer.Option(help="records the intruders look for")] = 2000,
     workers: Annotated[int | None, typer.Option(help="processes; all cores when not given", min=1)] = None,
     seed: Annotated[str | None, typer.Option(help="hexadecimal seed, to repeat a comparison")] = None,

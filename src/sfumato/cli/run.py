@@ -51,7 +51,9 @@ def run(
     shuffle: Annotated[bool, typer.Option(help="shuffle the released rows: order identifies people too")] = True,
     attack: Annotated[
         float,
-        typer.Option(help="seconds the named intruders have to try the release before it is written; 0: none", min=0),
+        typer.Option(
+            help="seconds of computing the named intruders have to try the release before it is written; 0: none", min=0
+        ),
     ] = 0.0,
     population: Population = None,
     engine: Engine = None,

@@ -40,8 +40,8 @@ def cut_short(done: int, wanted: int) -> str:
 
 
 def now() -> float:
-    """The clock that budgets of time are measured by."""
-    return time.monotonic()
+    """Seconds that this process has computed: budgets of time are measured by them, so that a busy machine decides nothing."""
+    return time.process_time()
 
 
 class NothingToAttack(str):
@@ -74,7 +74,7 @@ class Intruder:
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Scene:
-    """Where an attack takes place: the tables, the intruder, what is known of the method, and how long it may take.
+    """Where an attack takes place: the tables, the intruder, what is known of the method, and how long it may compute.
 
     ``steps`` are the steps that made the release and ``models`` the promises they had to keep, with all their parameters: the
     intruder of a transparency attack knows them. ``others`` are earlier releases of the same table, for attacks by composition;
