@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import dataclasses
 import math
+import warnings
 
 import numpy as np
 import polars as pl
@@ -321,3 +322,19 @@ def test_nan_in_a_numeric_column_is_named_before_the_search():
     )
     with pytest.raises(SchemaError, match="column 'pay' has 1 missing value"):
         GlobalRecoding().plan(Dataset(frame, schema), Goal(models=(TCloseness("pay", t=0.3, distance="numeric"),)))
+
+
+@pytest.mark.parametrize("distance", ["equal", "ordered", "numeric", "multiplicative"])
+def test_of_a_constant_column_every_record_is_forced_out_without_a_warning(distance):
+    """Its value is known by it already: no class holds, however coarse, and infinite distances are not divided."""
+    frame = pl.DataFrame({"a": ["x", "x", "x", "y", "y", "z"], "s": [5.0] * 6})
+    attributes = {"a": Attribute((Role.QUASI,)), "s": Attribute((Role.SENSITIVE,), kind=Kind.NUMERIC)}
+    table = Dataset(frame, Schema(attributes))
+    model = TCloseness("s", t=1.5 if distance == "multiplicative" else 0.2, distance=distance)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        evidence = gather(table, [model], original=table)
+        forced, verdict = model.forced(evidence), model.judge(evidence)
+    assert not verdict.holds
+    if distance != "multiplicative":
+        assert forced.tolist() == evidence.classes.records.tolist()

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from sfumato import kernels
 from sfumato.attacks.crowd import alike_records, crowd_of, distinct
-from sfumato.attacks.gdpr import TIE, CellHolders, fitting, surroundings
+from sfumato.attacks.gdpr import TIE, CellHolders, Half, fitting, surroundings
 from sfumato.attacks.interval_disclosure import IntervalDisclosure
 from sfumato.attacks.linkage.aggregators import MEAN, Family
 from sfumato.attacks.linkage.compared import plain_arrays
@@ -186,3 +186,17 @@ def test_records_are_told_apart_once_for_a_pair():
     pair = scene(1).pair
     names = list(pair.columns)
     assert alike_records(pair, names) is alike_records(pair, names[::-1])
+
+
+@given(SEEDS)
+def test_halves_of_the_columns_meet_where_the_nearest_of_all_records_by_either_do(seed):
+    place = scene(seed)
+    around = surroundings(place, "test")
+    halves = Half.of(around, place.pair, 0), Half.of(around, place.pair, 1) if len(around.names) > 1 else None
+    if halves[1] is None:
+        return
+    weights = [np.array([float(i % 2 == side) for i, _ in enumerate(around.names)]) for side in (0, 1)]
+    for target in range(len(around.targets)):
+        one, two = (around.near(target, half) for half in weights)
+        plain = tuple(bool(np.isin(one[way][1], two[way][1]).any()) for way in (0, 1))
+        assert halves[0].met(halves[1], target) == plain

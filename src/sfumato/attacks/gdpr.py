@@ -12,7 +12,7 @@ import numpy as np
 from pydantic import Field
 
 from sfumato import kernels
-from sfumato.attacks.crowd import known_matrix, no_secret, targets
+from sfumato.attacks.crowd import alike_records, distinct, known_matrix, no_secret, targets
 from sfumato.attacks.linkage.compared import Z95, Arrays, refusal
 from sfumato.attacks.linkage.files import Files, files_of
 from sfumato.core.attack import AT_LEAST, NOT_IN_FILE, Attack, Finding, NothingToAttack, Scene, cut_short
@@ -21,8 +21,7 @@ from sfumato.core.parameters import parameters
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from sfumato.core.attack import Scene
-    from sfumato.core.pair import Reading
+    from sfumato.core.pair import Pair, Reading
 
 
 # Rates of an attack and of its control, and the risk between them.
@@ -328,6 +327,47 @@ def fitting(columns: Sequence[CellHolders], labels: Sequence[int]) -> NDArray[np
     return np.concatenate(found)
 
 
+@dataclasses.dataclass(frozen=True, eq=False)
+class Half:
+    """Every other column of both files, as files with a tree of their own: ``part``; ``kind_of`` tells which of its distinct
+    records each distinct record of all columns has. A tree over all columns leaves out little where half of them count nothing.
+    """
+
+    around: Surroundings
+    part: Surroundings
+    kind_of: NDArray[np.int64]
+
+    @classmethod
+    def of(cls, around: Surroundings, pair: Pair, side: int) -> Half:
+        """The first, third … of the columns, or the others."""
+        columns = tuple(c for c in around.files.columns if c.name in around.names[side::2])
+        ours = alike_records(pair, [column.name for column in columns])
+        files = Files(columns, distinct([column.theirs for column in columns]), ours, around.files.same)
+        order, starts = around.by_kind
+        part = Surroundings(files, files.plain, around.targets, around.own)
+        return cls(around, part, np.asarray(ours.kind_of[order[starts[:-1]]], dtype=np.int64))
+
+    @functools.cached_property
+    def having(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """The distinct records of all columns in order of those of these, and where each begins."""
+        amounts = np.bincount(self.kind_of, minlength=len(self.part.files.ours.records))
+        return np.argsort(self.kind_of, kind="stable"), np.concatenate([[0], np.cumsum(amounts)])
+
+    def met(self, other: Half, target: int) -> tuple[bool, bool]:
+        """Whether some released record is nearest to a target by both halves: as it is, and without the target's own."""
+        ours = self.around.files.ours
+        own = int(ours.kind_of[self.around.own[target]])
+        near = [half.part.near(target, np.ones(len(half.part.names))) for half in (self, other)]
+        found, others = (self._both(other, near[0][way][1], near[1][way][1]) for way in (0, 1))
+        return bool(len(found)), bool(len(found) if ours.records[own] > 1 else (others != own).any())
+
+    def _both(self, other: Half, mine: NDArray[np.int64], theirs: NDArray[np.int64]) -> NDArray[np.int64]:
+        """The distinct records of all columns that have one of these here and one of those there."""
+        order, starts = self.having
+        found = np.concatenate([order[:0], *(order[starts[kind] : starts[kind + 1]] for kind in mine.tolist())])
+        return np.asarray(found[np.isin(other.kind_of[found], theirs)])
+
+
 @parameters
 class Linkability(Attack):
     r"""How often two halves of what is known about a person meet in one released record, beyond chance.
@@ -353,14 +393,9 @@ class Linkability(Attack):
     def attack(self, scene: Scene) -> Finding:
         """Link both halves through the release, with and without the person's own record."""
         around = surroundings(scene, self.name)
-        halves = [np.array([float(i % 2 == side) for i, _ in enumerate(around.names)]) for side in (0, 1)]
-        met, trials = {False: 0, True: 0}, 0
-        for target in scene.sampled(len(around.targets), self.name):
-            trials += 1
-            one, two = (around.near(target, half) for half in halves)
-            for without in met:
-                met[without] += bool(np.isin(one[without][1], two[without][1]).any())
-        linked, control = met[False], met[True]
+        halves = Half.of(around, scene.pair, 0), Half.of(around, scene.pair, 1)
+        met = [halves[0].met(halves[1], target) for target in scene.sampled(len(around.targets), self.name)]
+        linked, control, trials = sum(one for one, _ in met), sum(one for _, one in met), len(met)
         rates = Rate.of(linked, trials), Rate.of(control, trials)
         risk = ExcessRisk.of(*rates)
         told = (

@@ -266,7 +266,11 @@ class TCloseness(SensitiveModel):
                 counts.starts, counts.codes, counts.counts, shares * self.t, shares / self.t
             )
         else:
-            least = evidence.classes.records * (distances - self.t) / np.where(failing, pulls - self.t, 1.0)
+            least = np.array(
+                evidence.classes.records, dtype=np.float64
+            )  # of a constant column all: no class of it holds
+            some = failing & np.isfinite(pulls)
+            least[some] *= (distances[some] - self.t) / (pulls[some] - self.t)
         return forced_records(evidence, failing, least)
 
     def judge(self, evidence: Evidence) -> Verdict:
