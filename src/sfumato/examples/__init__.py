@@ -133,8 +133,10 @@ def load(name: str, **options: Any) -> Dataset:
     """
     if name not in _TABLES:
         raise ParameterError(f"there is no bundled table {name!r}.{did_you_mean(name, _TABLES)}")
-    known = inspect.signature(_TABLES[name]).parameters
-    wrong = [option for option in options if option not in known]
+    parameters = inspect.signature(_TABLES[name]).parameters
+    wrong = [option for option in options if option not in parameters]
     if wrong:
-        raise ParameterError(f"the bundled table {name!r} has no option {wrong[0]!r}.{did_you_mean(wrong[0], known)}")
+        raise ParameterError(
+            f"the bundled table {name!r} has no option {wrong[0]!r}.{did_you_mean(wrong[0], parameters)}"
+        )
     return _TABLES[name](**options)

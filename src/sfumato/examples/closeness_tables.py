@@ -246,7 +246,7 @@ def _john(release: str = "practice") -> Example:
     ages = Table([("<30", "<40", "*"), ("3*", "<40", "*"), (">=40", ">=40", "*")])
     columns = {"zip": quasi(suppress()), "age": quasi(ages, Kind.ORDINAL), "diagnosis": sensitive()}
     classes = PRACTICE if release == "practice" else CLINIC
-    return from_rows(columns, [("940**", age, diagnosis) for age, found in classes for diagnosis in found])
+    return from_rows(columns, [("940**", age, diagnosis) for age, diagnoses in classes for diagnosis in diagnoses])
 
 
 CONDITIONS = (

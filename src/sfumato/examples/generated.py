@@ -98,13 +98,13 @@ def _admissions(draws: PhiloxDraws, age: NDArray[np.int64], sex: NDArray[np.obje
     given, family = people.given_names(draws, sex), people.family_names(draws, rows)
     kind = people.diagnoses(draws, age, sex)
     days, cost = people.stays(draws, kind, age)
-    wards, known = zip(*people.catalogue(), strict=True)
+    wards, diagnoses = zip(*people.catalogue(), strict=True)
     return {
         "patient_name": given + " " + family,
         "insurance_number": people.insurance_numbers(draws, rows),
         "email": np.array(people.emails(draws, given, family), dtype=object),
         "admission_date": np.datetime64(FIRST_DAY) + draws.whole(rows, 0, DAYS - 1),
-        "diagnosis": people.words([diagnosis.name for diagnosis in known], kind),
+        "diagnosis": people.words([diagnosis.name for diagnosis in diagnoses], kind),
         "cost": cost,
         "ward": people.words(wards, kind),
         "length_of_stay": days,
@@ -156,7 +156,7 @@ def _visits(rows: int = 5000, seed: int = 11) -> Example:
     kind = np.where(
         draws.chance(rows, 0.7), kind[np.searchsorted(of, of)], kind
     )  # mostly the complaint of the first visit
-    wards, known = zip(*people.catalogue(), strict=True)
+    wards, diagnoses = zip(*people.catalogue(), strict=True)
     birth = np.datetime64(FIRST_DAY) - (age * 365.25).astype(np.int64) - draws.whole(size, 0, 364)
     columns = {
         "patient": people.words([f"P{number:06d}" for number in (draws.order(size) + 1).tolist()], of),
@@ -164,7 +164,7 @@ def _visits(rows: int = 5000, seed: int = 11) -> Example:
         "sex": sex[of],
         "zip": codes[of],
         "visit_date": np.datetime64(FIRST_DAY) + draws.whole(rows, 0, DAYS - 1),
-        "diagnosis": people.words([diagnosis.name for diagnosis in known], kind),
+        "diagnosis": people.words([diagnosis.name for diagnosis in diagnoses], kind),
         "department": people.words(wards, kind),
         "fee": np.round(40 + 300 * draws.uniform(rows) ** 3, 2),
     }
@@ -311,8 +311,8 @@ def _educations(draws: PhiloxDraws, age: Whole) -> Whole:
     """Position of the education: children have none yet, a doctorate takes until 27."""
     grown = draws.pick(len(age), (4, 17, 22, 32, 13, 10, 2))
     reachable = np.select([age < 16, age < people.ADULT, age < 21, age < 24, age < 27], [0, 1, 3, 4, 5], 6)
-    found: Whole = np.minimum(grown, reachable)
-    return found
+    educations: Whole = np.minimum(grown, reachable)
+    return educations
 
 
 def _employments(draws: PhiloxDraws, age: Whole) -> Words:
@@ -395,8 +395,8 @@ def _quantiles(weights: Sequence[float]) -> NDArray[np.uint16]:
     """Table that turns a whole number below 65536 into a position drawn in proportion to the weights."""
     steps = np.cumsum(np.asarray(weights, dtype=np.float64))
     middles = (np.arange(QUANTILES) + 0.5) / QUANTILES * steps[-1]
-    found: NDArray[np.uint16] = np.searchsorted(steps, middles, side="right").astype(np.uint16)
-    return found
+    quantiles: NDArray[np.uint16] = np.searchsorted(steps, middles, side="right").astype(np.uint16)
+    return quantiles
 
 
 def _drawn(draws: PhiloxDraws, rows: int, weights: Sequence[float]) -> NDArray[np.uint16]:
@@ -409,8 +409,8 @@ def _drawn_by_age(
     """Draw with the weights of the first band whose upper end lies above the age."""
     tables = np.concatenate([_quantiles(weights) for _, weights in bands])
     band = np.searchsorted([top for top, _ in bands], np.arange(OLDEST), side="right")
-    found: NDArray[np.uint16] = tables[(band * QUANTILES).astype(np.uint32)[age] + draws.short(len(age))]
-    return found
+    values: NDArray[np.uint16] = tables[(band * QUANTILES).astype(np.uint32)[age] + draws.short(len(age))]
+    return values
 
 
 def _falling(count: int, power: float) -> list[float]:

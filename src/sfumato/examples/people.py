@@ -56,15 +56,17 @@ class PhiloxDraws:
     def pick(self, size: int, weights: ArrayLike) -> NDArray[np.int64]:
         """Positions drawn in proportion to their weights."""
         steps = np.cumsum(np.asarray(weights, dtype=np.float64))
-        found: NDArray[np.int64] = np.searchsorted(steps, self.uniform(size) * steps[-1], side="right").astype(np.int64)
-        return found
+        places: NDArray[np.int64] = np.searchsorted(steps, self.uniform(size) * steps[-1], side="right").astype(
+            np.int64
+        )
+        return places
 
     def pick_each(self, weights: NDArray[np.float64]) -> NDArray[np.int64]:
         """One position per row of a matrix of weights."""
         steps = np.cumsum(weights, axis=1)
         limits = self.uniform(len(weights)) * steps[:, -1]
-        found: NDArray[np.int64] = (steps <= limits[:, None]).sum(axis=1).astype(np.int64)
-        return found
+        places: NDArray[np.int64] = (steps <= limits[:, None]).sum(axis=1).astype(np.int64)
+        return places
 
     def order(self, size: int) -> NDArray[np.int64]:
         """A random order of 0…size-1."""
@@ -327,8 +329,8 @@ def ages(draws: PhiloxDraws, size: int) -> Whole:
     bottoms = np.concatenate([[0], tops[:-1]])
     band = draws.pick(size, [share for _, share in AGE_SHARES])
     within = draws.uniform(size) * np.where(band == len(tops) - 1, draws.uniform(size), 1.0)  # ever fewer above 85
-    found: Whole = bottoms[band] + np.floor(within * (tops - bottoms)[band]).astype(np.int64)
-    return found
+    ages: Whole = bottoms[band] + np.floor(within * (tops - bottoms)[band]).astype(np.int64)
+    return ages
 
 
 def sexes(draws: PhiloxDraws, size: int) -> Words:
@@ -378,8 +380,8 @@ def occupations(draws: PhiloxDraws, age: Whole) -> Words:
 
 def diagnoses(draws: PhiloxDraws, age: Whole, sex: Words) -> Whole:
     """Position of the diagnosis in :func:`catalogue`: its share, likelier near its age and in its sex."""
-    known = [diagnosis for _, diagnosis in catalogue()]
-    share, centre, spread, female = (np.array([d[i] for d in known]) for i in (1, 2, 3, 4))
+    rows = [diagnosis for _, diagnosis in catalogue()]
+    share, centre, spread, female = (np.array([d[i] for d in rows]) for i in (1, 2, 3, 4))
     near = np.exp(-0.5 * ((age[:, None] - centre) / spread) ** 2) / spread
     is_female, is_male = (sex == "female")[:, None], (sex == "male")[:, None]
     by_sex = np.where(is_female, female, np.where(is_male, 1 - female, np.minimum(female, 1 - female)))
@@ -407,15 +409,15 @@ def given_names(draws: PhiloxDraws, sex: Words) -> Words:
         MIDDLES, draws.whole(size, 0, len(MIDDLES) - 1)
     )
     ends = {key: words(values, draws.whole(size, 0, len(values) - 1)) for key, values in ENDINGS.items()}
-    found: Words = start + np.where(sex == "female", ends["female"], ends["male"])
-    return found
+    names: Words = start + np.where(sex == "female", ends["female"], ends["male"])
+    return names
 
 
 def family_names(draws: PhiloxDraws, size: int) -> Words:
     """Family names put together from syllables."""
     parts = [words(p, draws.whole(size, 0, len(p) - 1)) for p in (FAMILY_ONSETS, FAMILY_MIDDLES, FAMILY_ENDINGS)]
-    found: Words = parts[0] + parts[1] + parts[2]
-    return found
+    names: Words = parts[0] + parts[1] + parts[2]
+    return names
 
 
 def emails(draws: PhiloxDraws, given: Words, family: Words) -> list[str]:

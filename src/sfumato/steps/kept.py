@@ -90,15 +90,15 @@ def kolmogorov(before: Array, after: Array, weights: Array) -> float:
     >>> kolmogorov(np.array([1.0, 2.0]), np.array([1.0, 3.0]), np.ones(2))
     0.5
     """
-    known = ~np.isnan(before) & ~np.isnan(after)
-    points = np.concatenate([before[known], after[known]])
-    steps = np.concatenate([weights[known], -weights[known]])
-    if not weights[known].sum() > 0:
+    present = ~np.isnan(before) & ~np.isnan(after)
+    points = np.concatenate([before[present], after[present]])
+    steps = np.concatenate([weights[present], -weights[present]])
+    if not weights[present].sum() > 0:
         return 0.0
     order = np.argsort(points, kind="stable")
     apart = np.abs(np.cumsum(steps[order]))
     last = np.append(np.diff(points[order]) > 0, True)
-    return float(apart[last].max() / weights[known].sum())
+    return float(apart[last].max() / weights[present].sum())
 
 
 # What is left of the original after values were exchanged, measured.
@@ -140,14 +140,14 @@ def correlations(columns: Sequence[Floats]) -> Floats:
         spread = np.sqrt(np.outer(np.diag(products), np.diag(products)))
         whole = np.divide(products, spread, out=np.zeros_like(products), where=spread > 0)
         return np.asarray(whole[np.triu_indices(len(columns), 1)], dtype=np.float64)
-    found = [_correlation(a, b) for a, b in itertools.combinations(columns, 2)]
-    return np.array(found, dtype=np.float64)
+    values = [_correlation(a, b) for a, b in itertools.combinations(columns, 2)]
+    return np.array(values, dtype=np.float64)
 
 
 def _correlation(a: Floats, b: Floats) -> float:
-    known = ~(np.isnan(a) | np.isnan(b))
-    if not known.all():
-        a, b = a[known], b[known]
+    present = ~(np.isnan(a) | np.isnan(b))
+    if not present.all():
+        a, b = a[present], b[present]
     if len(a) < 2:
         return 0.0
     a, b = a - a.mean(), b - b.mean()
@@ -164,9 +164,9 @@ def correlations_kept(columns: Sequence[str], before: Floats, after: Floats) -> 
 
 def mean_kept(what: str, name: str, before: Floats, after: Floats, weights: Floats | None = None) -> Preserved:
     """A mean, weighted where weights are given, in standard deviations of the original."""
-    known = ~(np.isnan(before) | np.isnan(after))
-    old, new = before[known], after[known]
-    shares = np.ones(len(old)) if weights is None else weights[known]
+    present = ~(np.isnan(before) | np.isnan(after))
+    old, new = before[present], after[present]
+    shares = np.ones(len(old)) if weights is None else weights[present]
     spread = float(old.std()) if len(old) else 0.0
     if not shares.sum() or not spread:
         return Preserved(what, (name,), False, 0.0)
@@ -223,18 +223,18 @@ def _moments(table: GroupedTable, columns: Mapping[str, pl.Series]) -> Iterator[
         return
     before = np.stack([table.lines[name] for name in names], axis=1)
     after = np.stack([columns[name].cast(pl.Float64).fill_null(float("nan")).to_numpy() for name in names], axis=1)
-    known = ~np.isnan(before)
-    weights = np.where(known, table.weights[:, None], 0.0)
+    present = ~np.isnan(before)
+    weights = np.where(present, table.weights[:, None], 0.0)
     share = weights / np.maximum(weights.sum(axis=0), 1e-300)
     old, new = (share * np.nan_to_num(before)).sum(axis=0), (share * np.nan_to_num(after)).sum(axis=0)
-    from_old, from_new = np.where(known, before - old, 0.0), np.where(known, after - new, 0.0)
+    from_old, from_new = np.where(present, before - old, 0.0), np.where(present, after - new, 0.0)
     was, is_now = (share * from_old**2).sum(axis=0), (share * from_new**2).sum(axis=0)
     varies = was > 0
     scale = np.sqrt(np.where(varies, was, 1.0))
     what = "weighted means" if table.weighted else "means"
     yield Preserved(what, names, True, float((np.abs(new - old) / scale).max()))
     yield Preserved("variances", names, False, float(np.abs(1 - is_now[varies] / was[varies]).max(initial=0.0)))
-    if varies.sum() > 1 and (is_now[varies] > 0).all() and known.all():
+    if varies.sum() > 1 and (is_now[varies] > 0).all() and present.all():
         apart = _correlations(from_new[:, varies], share) - _correlations(from_old[:, varies], share)
         yield Preserved("correlations", names, False, float(np.abs(apart).max()))
 
@@ -242,5 +242,5 @@ def _moments(table: GroupedTable, columns: Mapping[str, pl.Series]) -> Iterator[
 def _correlations(centred: Array, share: Array) -> Array:
     covariance = (centred * share[:, :1]).T @ centred
     spread = np.sqrt(np.diag(covariance))
-    found: Array = covariance / np.outer(spread, spread)
-    return found
+    matrix: Array = covariance / np.outer(spread, spread)
+    return matrix

@@ -96,7 +96,7 @@ def cut_by_promises(
     if not promises.wholes:
         return regions
     crowded = _in_larger_crowds(promises, axes, space, relaxed)
-    return min(regions, crowded, key=lambda found: found.loss(axes, promises.classes))
+    return min(regions, crowded, key=lambda cut: cut.loss(axes, promises.classes))
 
 
 def _in_larger_crowds(promises: Promises, axes: Sequence[Axis], space: Space, relaxed: bool) -> Regions:

@@ -115,8 +115,8 @@ class ClassRecoding(Plan):
     def classes_of(self, dataset: Dataset) -> NDArray[np.int64]:
         """The class of every row."""
         packed, _ = pack_rows(dataset, self.columns, self.placement)
-        found: NDArray[np.int64] = kernels.keys.look_up(self.keys, packed)
-        return found
+        classes: NDArray[np.int64] = kernels.keys.look_up(self.keys, packed)
+        return classes
 
     def describe(self) -> dict[str, Any]:
         """The plan as plain data: no data values."""
@@ -136,8 +136,8 @@ class ClassRecoding(Plan):
 
     def effort(self) -> dict[str, Any]:
         """How the plan was found, for the owner."""
-        told = {"objective": self.objective, "score": self.score, **self.notes}
-        return {**told, "cells": self._cell_facts(), "worst": self._worst()} if self.records else told
+        facts = {"objective": self.objective, "score": self.score, **self.notes}
+        return {**facts, "cells": self._cell_facts(), "worst": self._worst()} if self.records else facts
 
     def _cell_facts(self) -> dict[str, dict[str, float]]:
         """Per column, over the released records: the mean loss of a cell, and the shares told exactly and not at all."""
@@ -282,8 +282,8 @@ def _parted(dataset: Dataset, plan: ClassRecoding) -> tuple[Dataset, NDArray[np.
     cuts = np.union1d(ends, parts)
     starts = np.concatenate([[0], cuts[:-1]])
     rows = order[np.searchsorted(ends, starts, side="right")]
-    made = dataclasses.replace(dataset.take(rows), copies=cuts - starts)
-    return made, plan.regions[np.searchsorted(parts, starts, side="right")]
+    parted = dataclasses.replace(dataset.take(rows), copies=cuts - starts)
+    return parted, plan.regions[np.searchsorted(parts, starts, side="right")]
 
 
 # What a region releases for the values it holds, column by column.
@@ -359,13 +359,13 @@ def _tree_cell(axis: Axis, low: int, high: int) -> Cell:
 
 def _set_cells(axis: Axis, ranks: NDArray[np.int64], lengths: NDArray[np.int64]) -> RegionCells:
     pairs = np.unique(np.repeat(np.arange(len(lengths)), lengths) << 32 | ranks)
-    found = pairs & 0xFFFFFFFF
+    own_ranks = pairs & 0xFFFFFFFF
     borders = np.searchsorted(pairs, np.arange(len(lengths) + 1) << 32).tolist()
     seen: dict[bytes, int] = {}
     sets: list[list[int]] = []
     which = np.empty(len(lengths), dtype=np.int64)
     for region in range(len(lengths)):
-        members = found[borders[region] : borders[region + 1]]
+        members = own_ranks[borders[region] : borders[region + 1]]
         which[region] = seen.setdefault(members.tobytes(), len(seen))
         if len(seen) > len(sets):
             sets.append(members.tolist())
@@ -492,7 +492,7 @@ def release_regions(dataset: Dataset, plan: ClassRecoding) -> Dataset:
     schema = released.schema
     for name in plan.cells:
         ladder = plan.placement.ladders[plan.columns.index(name)]
-        known = {TOP, None}.union(*ladder.labels)
-        if not known.issuperset(plan.labels[name]):
+        listed = {TOP, None}.union(*ladder.labels)
+        if not listed.issuperset(plan.labels[name]):
             schema = schema.replace(name, hierarchy=None, order=None)
     return released.with_schema(schema)

@@ -243,17 +243,17 @@ class RegionColumn:
 
 def column_of(ladder: Ladder, levels: NDArray[np.int64], codes: NDArray[np.int64]) -> RegionColumn:
     """The cells of one column, from the level of each region and the code of any record in it."""
-    known: dict[str | None, int] = {}
-    found = np.zeros(len(levels), dtype=np.int64)
+    number_of: dict[str | None, int] = {}
+    numbered = np.zeros(len(levels), dtype=np.int64)
     losses = np.zeros(len(levels))
     for level in np.unique(levels).tolist():
         at = np.flatnonzero(levels == level)
         nodes = ladder.climb(0, level)[codes[at]]
         names = ladder.labels[level]
-        numbers = np.array([known.setdefault(names[node], len(known)) for node in np.unique(nodes).tolist()])
-        found[at] = numbers[np.searchsorted(np.unique(nodes), nodes)]
+        numbers = np.array([number_of.setdefault(names[node], len(number_of)) for node in np.unique(nodes).tolist()])
+        numbered[at] = numbers[np.searchsorted(np.unique(nodes), nodes)]
         losses[at] = ladder.loss[level][nodes]
-    return RegionColumn(found, tuple(known), losses, bool(len(levels)) and bool(levels.max() > 0))
+    return RegionColumn(numbered, tuple(number_of), losses, bool(len(levels)) and bool(levels.max() > 0))
 
 
 def columns_of(lattice: Lattice, atoms: Atoms, shape: Shape) -> dict[str, RegionColumn]:

@@ -56,10 +56,10 @@ class Atoms:
         rows = np.arange(len(atoms) + 1)
         counts: dict[Column, Counts] = {}
         for name, codes in self.values.items():
-            known = self.base.counts[name]
-            merged = kernels.keys.merge_counts(rows, codes[atoms], amounts, groups, count, max(1, len(known.labels)))
+            own = self.base.counts[name]
+            merged = kernels.keys.merge_counts(rows, codes[atoms], amounts, groups, count, max(1, len(own.labels)))
             starts, merged_codes, merged_amounts = merged
-            counts[name] = Counts(starts, merged_codes, merged_amounts, known.labels, known.worked_out)
+            counts[name] = Counts(starts, merged_codes, merged_amounts, own.labels, own.worked_out)
         return dataclasses.replace(
             self.base,
             keys=np.zeros((count, 1), dtype=np.uint64),

@@ -183,15 +183,17 @@ class Bucketize(Step):
     def _classes(self, points: Points, buckets: Sequence[Labels], goal: Goal) -> tuple[Labels, dict[str, Any]]:
         if self.assignment == "halving" or self.separate:
             return halved(points, buckets, self.k, self.t), {"assignment": "halving"}
-        found = plan_buckets(len(points), self.k, self.t, buckets=self.buckets)
-        limits = Limits.of(found.class_sizes, np.bincount(buckets[0]).tolist(), self.t)
+        planned = plan_buckets(len(points), self.k, self.t, buckets=self.buckets)
+        limits = Limits.of(planned.class_sizes, np.bincount(buckets[0]).tolist(), self.t)
         groups, fixed = greedy(points, buckets[0], limits)
         notes = {"assignment": self.assignment or "greedy", "counts_fixed_by_flow": fixed}
         if self.assignment != "flow":
             return groups, notes
         rounds, near = self.rounds or 10, self.near or 30
-        groups, told = improved(points, buckets[0], groups, limits, rounds=rounds, near=near, progress=goal.progress)
-        return groups, {**notes, **told}
+        groups, improvement = improved(
+            points, buckets[0], groups, limits, rounds=rounds, near=near, progress=goal.progress
+        )
+        return groups, {**notes, **improvement}
 
     def _verified(self, groups: Labels, buckets: Sequence[Labels]) -> float:
         """The distance of the class farthest from the table, on real counts; what breaks the promise is our bug."""
@@ -209,8 +211,8 @@ class Bucketize(Step):
     ) -> dict[str, BucketColumn]:
         write = as_ranges if self.release_quasi == "ranges" else as_centres
         show = {"range": as_ranges, "mean": as_centres, "number": as_numbers}[self.release]
-        made = {name: write(dataset, name, groups) for name in quasi}
-        return made | {name: show(dataset, name, of) for name, of in buckets.items()}
+        columns = {name: write(dataset, name, groups) for name in quasi}
+        return columns | {name: show(dataset, name, of) for name, of in buckets.items()}
 
     def _actions(self, quasi: Sequence[str]) -> dict[str, str]:
         of = f"classes of at least {self.k}"
@@ -253,9 +255,9 @@ def _counts(groups: Labels, buckets: Labels) -> Labels:
 
 def _worst(groups: Labels, buckets: Sequence[Labels]) -> dict[str, int]:
     """The class and the bucket that are farthest from the table, as numbers."""
-    found = [_counts(groups, one) for one in buckets]
-    which = max(range(len(found)), key=lambda a: distance_of(found[a]))
-    counts = found[which].astype(np.float64)
+    counts_of = [_counts(groups, one) for one in buckets]
+    which = max(range(len(counts_of)), key=lambda a: distance_of(counts_of[a]))
+    counts = counts_of[which].astype(np.float64)
     with np.errstate(divide="ignore"):
         ratios = np.log(counts / counts.sum(axis=1, keepdims=True)) - np.log(counts.sum(axis=0) / counts.sum())
     row, bucket = np.unravel_index(int(np.abs(ratios).argmax()), ratios.shape)

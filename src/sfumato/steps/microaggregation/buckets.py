@@ -51,9 +51,9 @@ def buckets_of(dataset: Dataset, columns: Sequence[str], count: int) -> Labels:
     sizes = bucket_sizes(len(dataset), count)
     if len(columns) > 1:
         return clusters(points_of(dataset, columns), sizes)
-    found = np.empty(len(dataset), dtype=np.int64)
-    found[np.argsort(_places(dataset, columns[0]), kind="stable")] = np.repeat(np.arange(count), sizes)
-    return found
+    bucket_of = np.empty(len(dataset), dtype=np.int64)
+    bucket_of[np.argsort(_places(dataset, columns[0]), kind="stable")] = np.repeat(np.arange(count), sizes)
+    return bucket_of
 
 
 def _places(dataset: Dataset, name: str) -> Points:
@@ -70,15 +70,15 @@ def clusters(points: Points, sizes: Sequence[int]) -> Labels:
     >>> clusters(np.array([[0.0], [9], [1], [8], [5]]), [2, 3]).tolist()
     [0, 1, 0, 1, 1]
     """
-    found = np.empty(len(points), dtype=np.int64)
+    cluster_of = np.empty(len(points), dtype=np.int64)
     left = np.arange(len(points))
     for number, size in enumerate(sizes):
         here = points[left]
         seed = here[int(_squared(here - here.mean(axis=0)).argmax())]
         taken = np.argsort(_squared(here - seed), kind="stable")[:size]
-        found[left[taken]] = number
+        cluster_of[left[taken]] = number
         left = np.delete(left, taken)
-    return found
+    return cluster_of
 
 
 def _squared(differences: Points) -> Points:
@@ -107,12 +107,12 @@ def as_ranges(dataset: Dataset, name: str, groups: Labels) -> BucketColumn:
     cells = cells_of(axis, ranks[np.argsort(groups, kind="stable")], ends)
     texts = pl.Series(name, cells.labels, dtype=pl.String).gather(cells.codes[groups])
     before = dataset.schema[name]
-    known = {TOP, None}.union(*axis.ladder.labels).issuperset(cells.labels)
+    still_listed = {TOP, None}.union(*axis.ladder.labels).issuperset(cells.labels)
     after = dataclasses.replace(
         before,
         kind=Kind.ORDINAL if before.kind in IN_ORDER else Kind.NOMINAL,
-        hierarchy=before.hierarchy if known else None,
-        order=before.order if known else None,
+        hierarchy=before.hierarchy if still_listed else None,
+        order=before.order if still_listed else None,
     )
     return BucketColumn(texts, after)
 
@@ -179,10 +179,10 @@ class Limits:
 
     def exact(self, shares: Sequence[int]) -> Limits:
         """The same classes with counts that are known to work out."""
-        found = whole_counts(self.sizes.tolist(), shares, self.low, self.high)
-        if found is None:
+        counts = whole_counts(self.sizes.tolist(), shares, self.low, self.high)
+        if counts is None:
             raise InternalError("there are no counts for classes that were planned")
-        return Limits(self.sizes, found, found)
+        return Limits(self.sizes, counts, counts)
 
 
 def greedy(points: Points, buckets: Labels, limits: Limits) -> tuple[Labels, bool]:
@@ -201,8 +201,8 @@ def greedy(points: Points, buckets: Labels, limits: Limits) -> tuple[Labels, boo
 
 def _share_out(points: Points, buckets: Labels, limits: Limits, groups: Labels) -> bool:
     columns = np.array(points.T, order="C")
-    made = kernels.buckets.share_out(columns, buckets.copy(), limits.sizes, limits.low, limits.high, groups)
-    return bool(made == len(limits.sizes))
+    classes = kernels.buckets.share_out(columns, buckets.copy(), limits.sizes, limits.low, limits.high, groups)
+    return bool(classes == len(limits.sizes))
 
 
 def halved(points: Points, buckets: Sequence[Labels], k: int, t: float) -> Labels:
@@ -214,14 +214,14 @@ def halved(points: Points, buckets: Sequence[Labels], k: int, t: float) -> Label
     """
     shares = [np.bincount(one) / len(one) for one in buckets]
     cells = np.unique(np.stack(buckets, axis=1), axis=0, return_inverse=True)[1].ravel()
-    groups, made = np.empty(len(points), dtype=np.int64), 0
+    groups, classes = np.empty(len(points), dtype=np.int64), 0
     waiting = [np.arange(len(points))]
     while waiting:
         rows = waiting.pop()
         upper = _cut(points[rows], cells[rows], [one[rows] for one in buckets], shares, k, t)
         if upper is None:
-            groups[rows] = made
-            made += 1
+            groups[rows] = classes
+            classes += 1
         else:
             waiting += [rows[upper], rows[~upper]]
     return groups
@@ -287,12 +287,12 @@ def improved(
     best, least, done = groups, error_of(points, groups), 0
     for done in range(1, rounds + 1):
         records, classes, costs = _arcs(points, best, len(limits.sizes), near)
-        found = solve(records, classes, costs, buckets, limits)
-        error = error_of(points, found)
+        candidate = solve(records, classes, costs, buckets, limits)
+        error = error_of(points, candidate)
         progress(done / rounds, "improving classes")
         if not error < least * (1 - 1e-9):
             break
-        best, least = found, error
+        best, least = candidate, error
     return best, {"rounds": done, "solver": solver}
 
 
@@ -351,7 +351,7 @@ def by_linear_program(records: Labels, classes: Labels, costs: Points, buckets: 
     of_record = csr_array((ones, (records, arcs)), shape=(n, len(arcs)))
     of_class = csr_array((ones, (classes, arcs)), shape=(count, len(arcs)))
     of_bucket = csr_array((ones, (classes * shares + buckets[records], arcs)), shape=(count * shares, len(arcs)))
-    found = linprog(
+    flow = linprog(
         costs,
         A_ub=vstack([of_bucket, -of_bucket], format="csr"),
         b_ub=np.concatenate([limits.high.ravel(), -limits.low.ravel()]),
@@ -360,9 +360,9 @@ def by_linear_program(records: Labels, classes: Labels, costs: Points, buckets: 
         bounds=(0, 1),
         method="highs-ds",
     )
-    if not found.success:
+    if not flow.success:
         raise InternalError("no flow was found, though the present classes are one")
-    used = found.x > 0.5
+    used = flow.x > 0.5
     return _picked(records[used], classes[used], n)
 
 

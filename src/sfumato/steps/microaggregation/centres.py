@@ -38,10 +38,10 @@ def centres(dataset: Dataset, name: str, form: str, line: Array | None, groups: 
         return _common_nodes(dataset, name, groups)
     if form == "ordered":
         return values_at(column, line, medians(line, groups, weights))
-    found = means(line, groups, weights)
+    line_of_means = means(line, groups, weights)
     if form == "numbers":
-        return as_column(name, found, column)
-    return dates_at(found, column)
+        return as_column(name, line_of_means, column)
+    return dates_at(line_of_means, column)
 
 
 def means(values: Array, groups: Labels, weights: Array) -> Array:
@@ -57,14 +57,16 @@ def means(values: Array, groups: Labels, weights: Array) -> Array:
         return values
     counted = np.bincount(of, weights[inside])
     given = np.where(counted[of] > 0, weights[inside], 1.0)
-    found = np.bincount(of, own * given) / np.maximum(np.bincount(of, given), 1e-300)
-    low, high = np.full(len(found), np.inf), np.full(len(found), -np.inf)
+    mean_of = np.bincount(of, own * given) / np.maximum(np.bincount(of, given), 1e-300)
+    low, high = np.full(len(mean_of), np.inf), np.full(len(mean_of), -np.inf)
     np.minimum.at(low, of, own)
     np.maximum.at(high, of, own)
-    found = np.where(low == high, low, np.clip(found, low, high))  # equal values stay what they are to the last digit
-    made = values.copy()
-    made[inside] = found[of]
-    return made
+    mean_of = np.where(
+        low == high, low, np.clip(mean_of, low, high)
+    )  # equal values stay what they are to the last digit
+    released = values.copy()
+    released[inside] = mean_of[of]
+    return released
 
 
 def medians(values: Array, groups: Labels, weights: Array) -> Array:
@@ -74,15 +76,15 @@ def medians(values: Array, groups: Labels, weights: Array) -> Array:
     >>> medians(np.array([3.0, 1, 2, 7, 5]), np.array([0, 0, 0, 1, 1]), np.ones(5)).tolist()
     [2.0, 2.0, 2.0, 5.0, 5.0]
     """
-    made = values.copy()
+    released = values.copy()
     order = np.lexsort((values, groups))
     order = order[groups[order] >= 0]
     for rows in np.split(order, np.flatnonzero(np.diff(groups[order])) + 1):
         if len(rows):
             given = weights[rows] if weights[rows].sum() > 0 else np.ones(len(rows))
             below = np.cumsum(given)
-            made[rows] = values[rows[int(np.searchsorted(below, below[-1] / 2 - 1e-12 * below[-1]))]]
-    return made
+            released[rows] = values[rows[int(np.searchsorted(below, below[-1] / 2 - 1e-12 * below[-1]))]]
+    return released
 
 
 def _rows_of_modes(codes: Labels, groups: Labels, weights: Array) -> Labels:
@@ -182,8 +184,8 @@ def table_of(
 
 
 def _absent(dataset: Dataset, name: str, line: Array | None) -> NDArray[np.bool_]:
-    found: NDArray[np.bool_] = np.isnan(line) if line is not None else dataset.column(name).is_null().to_numpy()
-    return found
+    absent: NDArray[np.bool_] = np.isnan(line) if line is not None else dataset.column(name).is_null().to_numpy()
+    return absent
 
 
 def _parts(strata: Labels, absent: NDArray[np.bool_], missing: str, columns: Sequence[str]) -> tuple[list[Labels], int]:

@@ -53,11 +53,11 @@ class Found:
 def by_part(ground: PointGround, method: Callable[[Points, int], Labels]) -> Labels:
     """Group every part by itself and number the groups of all."""
     groups = np.empty(len(ground.points), dtype=np.int64)
-    made = 0
+    count = 0
     for done, rows in enumerate(ground.parts, 1):
-        found = method(np.ascontiguousarray(ground.points[rows]), ground.k)
-        groups[rows] = found + made
-        made += int(found.max()) + 1
+        part_groups = method(np.ascontiguousarray(ground.points[rows]), ground.k)
+        groups[rows] = part_groups + count
+        count += int(part_groups.max()) + 1
         ground.progress(done / len(ground.parts), "grouping records")
     return groups
 
@@ -116,11 +116,11 @@ def v_mdav(ground: PointGround, gamma: float) -> Found:
 def partitioned(ground: PointGround, block: int) -> Found:
     """Cut every part into blocks and group each by MDAV."""
     blocks = [rows[inside] for rows in ground.parts for inside in blocks_of(ground.points[rows], ground.k, block)]
-    groups, made = np.empty(len(ground.points), dtype=np.int64), 0
+    groups, count = np.empty(len(ground.points), dtype=np.int64), 0
     for done, rows in enumerate(blocks, 1):
-        found = mdav_of(ground.points[rows], ground.k)
-        groups[rows] = found + made
-        made += int(found.max()) + 1
+        part_groups = mdav_of(ground.points[rows], ground.k)
+        groups[rows] = part_groups + count
+        count += int(part_groups.max()) + 1
         ground.progress(done / len(blocks), "grouping records")
     return Found(groups, {"blocks": len(blocks), "largest_block": max(map(len, blocks))})
 
@@ -198,8 +198,8 @@ def line_of(dataset: Dataset, name: str, form: str) -> Array:
     attribute = dataset.schema.attributes.get(name)
     if dataset.dtype(name).is_numeric() and (attribute is None or attribute.order is None):
         values = numbers_of(dataset, name)
-        known = ~np.isnan(values)
-        values[known] = np.unique(values[known], return_inverse=True)[1]
+        present = ~np.isnan(values)
+        values[present] = np.unique(values[present], return_inverse=True)[1]
         return values
     return ranks_of(dataset, name)
 
@@ -221,11 +221,11 @@ def _same_ticks(column: pl.Series) -> pl.Series:
 def dates_at(ticks: Array, column: pl.Series) -> pl.Series:
     """Ticks as dates again: whole days where all dates are."""
     own = _same_ticks(column)
-    known = own.drop_nulls().to_physical().to_numpy()
-    unit = DAY if isinstance(own.dtype, pl.Datetime) and not (known % DAY).any() else 1
+    moments = own.drop_nulls().to_physical().to_numpy()
+    unit = DAY if isinstance(own.dtype, pl.Datetime) and not (moments % DAY).any() else 1
     rounded = pl.Series(column.name, np.rint(ticks / unit) * unit).fill_nan(None).cast(pl.Int64)
-    found = rounded.cast(own.to_physical().dtype).cast(own.dtype)
-    return found.dt.strftime("%Y-%m-%d") if column.dtype == pl.String else found.cast(column.dtype)
+    dates = rounded.cast(own.to_physical().dtype).cast(own.dtype)
+    return dates.dt.strftime("%Y-%m-%d") if column.dtype == pl.String else dates.cast(column.dtype)
 
 
 def ladder_of(dataset: Dataset, name: str) -> tuple[Encoded, Ladder, NDArray[np.int64]]:
@@ -238,42 +238,42 @@ def ladder_of(dataset: Dataset, name: str) -> tuple[Encoded, Ladder, NDArray[np.
 
 def embedded(dataset: Dataset, forms: Mapping[str, Form], lines: Mapping[str, Array], *, standardize: bool) -> Array:
     """The columns as points, one row a record, in the order of the table."""
-    made: list[Array] = []
+    parts: list[Array] = []
     for name, form in forms.items():
         if form in ON_A_LINE:
-            made.append(_scaled(lines[name], standardize=standardize)[:, None])
+            parts.append(_scaled(lines[name], standardize=standardize)[:, None])
         elif form == "nominal":
             encoded = dataset.encoded(name)
-            made.append(_indicators(encoded.codes, [label is None for label in encoded.labels], 2.0))
+            parts.append(_indicators(encoded.codes, [label is None for label in encoded.labels], 2.0))
         else:
-            made += _levels(dataset, name)
-        if sum(part.shape[1] for part in made) > MOST_DIMENSIONS:
+            parts += _levels(dataset, name)
+        if sum(part.shape[1] for part in parts) > MOST_DIMENSIONS:
             raise SchemaError(
                 f"column {name!r} has too many different values to be compared one by one; recode it first, "
                 f"or leave it out (more than {MOST_DIMENSIONS:,} in all)"
             )
-    return np.ascontiguousarray(np.concatenate(made, axis=1))
+    return np.ascontiguousarray(np.concatenate(parts, axis=1))
 
 
 def _scaled(values: Array, *, standardize: bool) -> Array:
     """z-scores of the known values; a column that does not vary says nothing. Missing is 0."""
-    known = ~np.isnan(values)
-    found = np.zeros(len(values))
-    if known.any():
-        centred = values[known] - values[known].mean()
-        spread = float(values[known].std()) if standardize else 1.0
-        if np.ptp(values[known]) > 0 and spread > 0:
-            found[known] = centred / spread
-    return found
+    present = ~np.isnan(values)
+    scores = np.zeros(len(values))
+    if present.any():
+        centred = values[present] - values[present].mean()
+        spread = float(values[present].std()) if standardize else 1.0
+        if np.ptp(values[present]) > 0 and spread > 0:
+            scores[present] = centred / spread
+    return scores
 
 
 def _indicators(codes: NDArray[np.int64], absent: Sequence[bool], shares: float) -> Array:
     """A dimension for every code that is not absent: √(1/shares) for the records that have it."""
-    known = np.flatnonzero(~np.array(absent, dtype=np.bool_))
-    if len(known) > MOST_DIMENSIONS:
-        return np.empty((0, len(known)))
-    found: Array = (codes[:, None] == known[None, :]) / np.sqrt(shares)
-    return found
+    present = np.flatnonzero(~np.array(absent, dtype=np.bool_))
+    if len(present) > MOST_DIMENSIONS:
+        return np.empty((0, len(present)))
+    indicators: Array = (codes[:, None] == present[None, :]) / np.sqrt(shares)
+    return indicators
 
 
 def _levels(dataset: Dataset, name: str) -> list[Array]:

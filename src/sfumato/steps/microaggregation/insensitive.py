@@ -80,7 +80,7 @@ def individually(
     dataset: Dataset, scales: Mapping[str, Scale], starts: Whole, epsilon: Fraction, draws: Draws, *, linked: bool
 ) -> dict[str, pl.Series]:
     """Every column by itself, each with ε; its values are dealt out at random unless they stay ``linked`` to their rows."""
-    made = {}
+    columns = {}
     n = len(dataset)
     for name, scale in scales.items():
         steps = scale.steps(_known(dataset, name))
@@ -88,8 +88,8 @@ def individually(
         means = noisy_means(steps[order], starts, Fraction(STEPS) / epsilon, draws)
         released = np.empty(n)
         released[order if linked else draws.permutation(n)] = _spread(scale.values(means), starts, n)
-        made[name] = pl.Series(name, released)
-    return made
+        columns[name] = pl.Series(name, released)
+    return columns
 
 
 def together(
@@ -99,13 +99,13 @@ def together(
     n = len(dataset)
     steps = {name: scale.steps(_known(dataset, name)) for name, scale in scales.items()}
     order = _by_value([np.sum(list(steps.values()), axis=0), *steps.values()], dataset)
-    made = {}
+    columns = {}
     for name, scale in scales.items():
         means = noisy_means(steps[name][order], starts, Fraction(STEPS * len(starts)) / epsilon, draws)
         released = np.empty(n)
         released[order if linked else np.arange(n)] = _spread(scale.values(means), starts, n)
-        made[name] = pl.Series(name, released)
-    return made
+        columns[name] = pl.Series(name, released)
+    return columns
 
 
 def _by_value(keys: list[Whole], dataset: Dataset) -> Whole:
@@ -201,11 +201,11 @@ class InsensitiveMicroaggregate(ColumnStep):
         share = Fraction(self.epsilon) / len(self.columns)
         starts = group_starts(len(dataset), self.k)
         make = individually if self.method == "individual_ranking" else together
-        made = make(dataset, scales, starts, share, draws, linked=self.linked)
+        released = make(dataset, scales, starts, share, draws, linked=self.linked)
         broken = LINKED if self.linked else None
         return Masked(
             actions=dict.fromkeys(self.columns, f"averaged over groups of {self.k} with noise"),
-            columns=made,
+            columns=released,
             attributes=self._attributes(dataset.schema),
             warnings=warnings(draws, self.name, broken),
             public={**self._told(draws, broken), "noise_scale": self._noise(scales, len(starts))},
@@ -220,22 +220,24 @@ class InsensitiveMicroaggregate(ColumnStep):
         return Schema({**schema.attributes, **self._attributes(schema)})
 
     def _attributes(self, schema: Schema) -> dict[str, Any]:
-        known = {name: schema.attributes[name] for name in self.columns if name in schema.attributes}
-        return {name: dataclasses.replace(a, hierarchy=None) for name, a in known.items() if a.hierarchy is not None}
+        attributes = {name: schema.attributes[name] for name in self.columns if name in schema.attributes}
+        return {
+            name: dataclasses.replace(a, hierarchy=None) for name, a in attributes.items() if a.hierarchy is not None
+        }
 
     def _scales(self, dataset: Dataset) -> dict[str, Scale]:
         """The bounds of every column; without any it is refused, since the data must not say them."""
         require_table(dataset, self.name, self.columns)
         attributes = dataset.schema.attributes
         declared = {name: attributes[name].bounds for name in self.columns if name in attributes}
-        found = {name: (self.bounds or {}).get(name) or declared.get(name) for name in self.columns}
-        lacking = [name for name, given in found.items() if given is None]
+        bounds = {name: (self.bounds or {}).get(name) or declared.get(name) for name in self.columns}
+        lacking = [name for name, given in bounds.items() if given is None]
         if lacking:
             raise SchemaError(
                 f"{self.name}: {', '.join(lacking[:8])} needs bounds that are known without looking at the data: "
                 "say bounds: {column: [lowest, highest]}"
             )
-        return {name: Scale(*given) for name, given in found.items() if given is not None}
+        return {name: Scale(*given) for name, given in bounds.items() if given is not None}
 
     def _require(self, dataset: Dataset) -> None:
         if self.k > len(dataset):

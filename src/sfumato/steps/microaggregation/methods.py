@@ -62,10 +62,10 @@ def best_runs(ground: PointGround, score: Callable[[Array], Array]) -> Found:
 
     def of_part(points: Array, k: int) -> Labels:
         order = np.argsort(score(points), kind="stable")
-        found = np.empty(len(points), dtype=np.int64)
-        kernels.microaggregation.best_runs(points[order], k, found)
-        groups = np.empty_like(found)
-        groups[order] = found
+        runs = np.empty(len(points), dtype=np.int64)
+        kernels.microaggregation.best_runs(points[order], k, runs)
+        groups = np.empty_like(runs)
+        groups[order] = runs
         return groups
 
     return Found(by_part(ground, of_part))
@@ -113,7 +113,7 @@ def k_ward_of(points: Array, k: int, enough: int) -> Labels:
     >>> k_ward_of(np.array([[2.0], [12], [16], [25], [29], [45]]), 3, 3).tolist()
     [0, 0, 0, 1, 1, 1]
     """
-    groups, made = np.empty(len(points), dtype=np.int64), 0
+    groups, count = np.empty(len(points), dtype=np.int64), 0
     waiting = [np.arange(len(points))]
     while waiting:
         rows = waiting.pop(0)
@@ -121,8 +121,8 @@ def k_ward_of(points: Array, k: int, enough: int) -> Labels:
         if len(parts) > 1:
             waiting += [rows[part] for part in parts]
             continue
-        groups[rows] = made
-        made += 1
+        groups[rows] = count
+        count += 1
     return groups
 
 
@@ -170,13 +170,15 @@ def genetic(ground: PointGround) -> Found:
     """Evolve the groups of MDAV within macro-clusters: some of its groups whose means lie near to each other."""
     start = mdav(ground).groups
     groups = start.copy()
-    random, k, made = ground.draw("evolving"), ground.k, 0
+    random, k, count = ground.draw("evolving"), ground.k, 0
     clusters = [rows for part in ground.parts for rows in macro_clusters(ground, start, part)]
     for done, rows in enumerate(clusters, 1):
         own = numbered(start[rows])
-        found = numbered(kernels.microaggregation.evolve(ground.points[rows], k, own, random.random((GENERATIONS, 6))))
-        groups[rows] = found + made
-        made += int(found.max()) + 1
+        part_groups = numbered(
+            kernels.microaggregation.evolve(ground.points[rows], k, own, random.random((GENERATIONS, 6)))
+        )
+        groups[rows] = part_groups + count
+        count += int(part_groups.max()) + 1
         ground.progress(done / len(clusters), "evolving groups")
     notes = {"macro_clusters": len(clusters), "generations": GENERATIONS}
     return Found(groups, {"start_error": error_of(ground.points, start), **notes} if np.size(groups) else notes)

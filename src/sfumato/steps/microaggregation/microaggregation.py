@@ -144,18 +144,18 @@ class Microaggregate(ColumnStep):
             nominal=self.nominal,
             missing=self.missing,
         )
-        found = grouping(self, table, goal)
-        groups = _with_gaps(table, found)
+        groupings = grouping(self, table, goal)
+        groups = _with_gaps(table, groupings)
         columns = {name: _released(table, name, groups[name]) for name in self.columns}
-        told = kept(table, columns, groups)
+        facts = kept(table, columns, groups)
         return Masked(
             actions=dict.fromkeys(self.columns, f"averaged over groups of at least {self.k} ({self.method})"),
             columns={name: _in_table_order(column, table.order) for name, column in columns.items()},
             attributes=self._attributes(dataset.schema),
-            preserved=told.preserved,
+            preserved=facts.preserved,
             warnings=tuple(self._warnings(dataset.schema, table)),
-            public={"method": self.method, "k": self.k, "groups": told.groups},
-            owner={**told.owner, **next(iter(found.values())).notes},
+            public={"method": self.method, "k": self.k, "groups": facts.groups},
+            owner={**facts.owner, **next(iter(groupings.values())).notes},
         )
 
     def apply(self, dataset: Dataset, plan: Masked) -> Dataset:
@@ -174,11 +174,11 @@ class Microaggregate(ColumnStep):
 
     def _attributes(self, schema: Schema) -> dict[str, Attribute]:
         """The columns whose hierarchies do not list what is released."""
-        known = {name: schema.attributes[name] for name in self.columns if name in schema.attributes}
+        attributes = {name: schema.attributes[name] for name in self.columns if name in schema.attributes}
         gone = (Kind.NUMERIC, Kind.DATE, *((Kind.NOMINAL, Kind.TEXT) if self.nominal == "taxonomy" else ()))
         return {
             name: dataclasses.replace(attribute, hierarchy=None)
-            for name, attribute in known.items()
+            for name, attribute in attributes.items()
             if attribute.hierarchy is not None and attribute.kind in gone
         }
 
@@ -198,14 +198,14 @@ class Microaggregate(ColumnStep):
             yield "groups have so many records, not persons: one person may fill a group"
 
 
-def _with_gaps(table: GroupedTable, found: Mapping[str, Found]) -> dict[str, Labels]:
+def _with_gaps(table: GroupedTable, groupings: Mapping[str, Found]) -> dict[str, Labels]:
     """By column the group of every record; −1 for those that are left out."""
-    made: dict[int, Labels] = {}
-    for one in found.values():
-        if id(one) not in made:  # most methods group all columns at once
-            made[id(one)] = np.full(len(table.order), -1, dtype=np.int64)
-            made[id(one)][table.rows] = one.groups
-    return {name: made[id(one)] for name, one in found.items()}
+    groups_of: dict[int, Labels] = {}
+    for one in groupings.values():
+        if id(one) not in groups_of:  # most methods group all columns at once
+            groups_of[id(one)] = np.full(len(table.order), -1, dtype=np.int64)
+            groups_of[id(one)][table.rows] = one.groups
+    return {name: groups_of[id(one)] for name, one in groupings.items()}
 
 
 def _released(table: GroupedTable, name: str, groups: Labels) -> pl.Series:

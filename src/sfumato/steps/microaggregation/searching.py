@@ -50,9 +50,9 @@ HOPELESS = 1.2
 def refined(ground: PointGround) -> Found:
     """MDAV, then records moved and swapped, groups dissolved and created, as long as each lowers the error."""
     start = mdav(ground).groups
-    made = grouped(ground, start)
-    changes = descended(made, ground.k, np.arange(len(start)), error_of(ground.points, start))
-    return Found(numbered(made.groups), {"start_error": error_of(ground.points, start), "changes": changes})
+    groups = grouped(ground, start)
+    changes = descended(groups, ground.k, np.arange(len(start)), error_of(ground.points, start))
+    return Found(numbered(groups.groups), {"start_error": error_of(ground.points, start), "changes": changes})
 
 
 def best(ground: PointGround, *, effort: int | None, seconds: float | None) -> Found:
@@ -164,8 +164,8 @@ class AnnealingSearch:
         """A random record; more often one that lies far from the mean of its group."""
         if self.random.random() < 0.3:
             return int(self.random.integers(len(self.everyone)))
-        made = self.made
-        errors = errors_of(made.points, made.groups)
+        groups = self.made
+        errors = errors_of(groups.points, groups.groups)
         shares = errors.cumsum()
         return min(int(shares.searchsorted(self.random.random() * shares[-1])), len(errors) - 1)
 
@@ -191,7 +191,7 @@ def grouped(ground: PointGround, groups: Labels) -> kernels.regrouping.Groups:
     points[:, :d] = ground.points
     count = max(n // ground.k, int(groups.max()) + 1)
     room = max(3 * ground.k, int(np.bincount(groups).max())) + 1
-    made = kernels.regrouping.Groups(
+    groups_at_work = kernels.regrouping.Groups(
         points=points,
         near=neighbours(ground),
         groups=groups.copy(),
@@ -201,8 +201,8 @@ def grouped(ground: PointGround, groups: Labels) -> kernels.regrouping.Groups:
         sums=np.zeros((count, points.shape[1])),
         free=np.zeros(count + 1, dtype=np.int64),
     )
-    kernels.regrouping.settle(made)
-    return made
+    kernels.regrouping.settle(groups_at_work)
+    return groups_at_work
 
 
 def neighbours(ground: PointGround) -> NDArray[np.int32]:
@@ -217,10 +217,10 @@ def neighbours(ground: PointGround) -> NDArray[np.int32]:
         if not wanted:
             near[rows] = rows[0]
             continue
-        found = KDTree(points).query(points, k=wanted + 1)[1]
-        own = found == np.arange(len(rows))[:, None]
+        nearest = KDTree(points).query(points, k=wanted + 1)[1]
+        own = nearest == np.arange(len(rows))[:, None]
         own[~own.any(axis=1), -1] = True
-        near[rows] = rows[found[~own].reshape(len(rows), wanted)][:, np.arange(width) % wanted]
+        near[rows] = rows[nearest[~own].reshape(len(rows), wanted)][:, np.arange(width) % wanted]
     return near
 
 
@@ -251,22 +251,22 @@ def errors_of(points: Array, groups: Labels) -> Array:
     """Per record its squared distance from the mean of its group."""
     sizes = np.bincount(groups)
     means = np.stack([np.bincount(groups, weights=column) / np.maximum(sizes, 1) for column in points.T], axis=1)
-    found: Array = ((points - means[groups]) ** 2).sum(axis=1)
-    return found
+    errors: Array = ((points - means[groups]) ** 2).sum(axis=1)
+    return errors
 
 
-def scales_of(made: Groups, k: int) -> Array:
+def scales_of(groups: Groups, k: int) -> Array:
     """How far the records of a group around each record would lie apart: the (k − 1)-th neighbour, or the first that differs."""
-    away = np.stack([((made.points - made.points[column]) ** 2).sum(axis=1) for column in made.near.T], axis=1)
+    away = np.stack([((groups.points - groups.points[column]) ** 2).sum(axis=1) for column in groups.near.T], axis=1)
     away[:, : min(k - 2, away.shape[1] - 1)] = 0.0
     first = np.argmax(away > 0.0, axis=1)
-    found: Array = away[np.arange(len(away)), first]
-    return found
+    scales: Array = away[np.arange(len(away)), first]
+    return scales
 
 
-def descended(made: Groups, k: int, active: Labels, error: float) -> int:
+def descended(groups: Groups, k: int, active: Labels, error: float) -> int:
     """Go downhill until nothing lowers the error; returns the number of changes."""
-    return int(kernels.microaggregation.descend(made, k, active, SMALLEST * max(error, SMALLEST), ROUNDS))
+    return int(kernels.microaggregation.descend(groups, k, active, SMALLEST * max(error, SMALLEST), ROUNDS))
 
 
 def numbered(groups: Labels) -> Labels:

@@ -60,8 +60,8 @@ class RecordLine:
         """The distance of every class to the table."""
         members = self.ranks[np.lexsort((self.ranks, groups))]
         starts = np.concatenate([[0], np.cumsum(np.bincount(groups))]).astype(np.int64)
-        found = kernels.buckets.distances(starts, members, self.reach, self.moved)
-        return np.asarray(np.maximum(found, 0.0))
+        distances = kernels.buckets.distances(starts, members, self.reach, self.moved)
+        return np.asarray(np.maximum(distances, 0.0))
 
 
 def close_classes(
@@ -71,16 +71,16 @@ def close_classes(
     n = len(points)
     if method == "t_closeness_first":
         size = needed_size(n, t, k)
-        start, told = _one_of_each(points, line, size), {"class_size": size}
+        start, notes = _one_of_each(points, line, size), {"class_size": size}
     elif method == "k_anonymity_first" and distance_bounds(n, k)[0] <= t:
-        start, told = _swapped(points, line, k, t), {}
+        start, notes = _swapped(points, line, k, t), {}
     else:  # no class of k could be within t whatever it swaps: they must be merged
-        start, told = mdav_of(points, k), {}
+        start, notes = mdav_of(points, k), {}
     groups = merged(points, line, start, t)
-    made = int(start.max()) + 1
+    classes = int(start.max()) + 1
     if float(line.distances(groups).max()) > t + TOLERANCE or int(np.bincount(groups).min()) < k:
         raise InternalError("classes were made that do not keep k and t")
-    return groups, {**told, "merged": made - int(groups.max()) - 1}
+    return groups, {**notes, "merged": classes - int(groups.max()) - 1}
 
 
 def _swapped(points: Points, line: RecordLine, k: int, t: float) -> Labels:
@@ -149,10 +149,10 @@ class _Merging:
 
     def groups(self) -> Labels:
         """The class of every record."""
-        found = np.empty(self.n, dtype=np.int64)
+        group_of = np.empty(self.n, dtype=np.int64)
         for number in self.alive.tolist():
-            found[self.members[number]] = number
-        return found
+            group_of[self.members[number]] = number
+        return group_of
 
 
 @parameters

@@ -52,9 +52,9 @@ class Carriers:
         given = np.arange(len(self.rows))
         given[carriers] = carriers[partner]
         if self.unit == "row":
-            found = np.empty_like(given)
-            found[self.rows] = self.rows[given]
-            return found
+            sources = np.empty_like(given)
+            sources[self.rows] = self.rows[given]
+            return sources
         moved = given != np.arange(len(given))
         return np.where(moved[self.of], self.rows[given][self.of], np.arange(len(self.of)))
 
@@ -66,10 +66,10 @@ def carriers_of(dataset: Dataset, names: Sequence[str], *more: NDArray[np.int64]
         units = units_of(dataset, unit)
         if units is None:
             continue
-        found = carriers_by(dataset, units, unit)
+        carriers = carriers_by(dataset, units, unit)
         codes = [*(dataset.encoded(name).codes for name in names), *more] if codes is None else codes
-        if len(found) < len(dataset) and all(found.carry(code) for code in codes):
-            return found
+        if len(carriers) < len(dataset) and all(carriers.carry(code) for code in codes):
+            return carriers
     order = canonical_order(dataset)
     of = np.empty(len(order), dtype=np.int64)
     of[order] = np.arange(len(order))
@@ -142,16 +142,16 @@ if TYPE_CHECKING:
 
 def combined(codes: Sequence[Codes]) -> Codes:
     """One code for each combination of codes, numbered without gaps in the order of the codes."""
-    found = np.zeros(len(codes[0]) if codes else 0, dtype=np.int64)
+    combinations = np.zeros(len(codes[0]) if codes else 0, dtype=np.int64)
     for code in codes:  # numbered anew after each: the product of all may not fit a word
-        joint = found * (int(code.max(initial=0)) + 1) + code
+        joint = combinations * (int(code.max(initial=0)) + 1) + code
         size = int(joint.max(initial=-1)) + 1
         if size <= 4 * len(joint) + 1024:
             used = np.bincount(joint, minlength=size) > 0
-            found = (np.cumsum(used) - 1)[joint]
+            combinations = (np.cumsum(used) - 1)[joint]
         else:
-            found = np.unique(joint, return_inverse=True)[1].astype(np.int64)
-    return found
+            combinations = np.unique(joint, return_inverse=True)[1].astype(np.int64)
+    return combinations
 
 
 def strata_apart(dataset: Dataset, within: Sequence[str] | None, columns: Sequence[str]) -> tuple[Codes, int]:
@@ -203,11 +203,11 @@ def rounded(numbers: NDArray[np.float64], stream: np.random.Generator) -> Codes:
 def codes_of(dataset: Dataset, names: Sequence[str]) -> tuple[Codes, NDArray[np.bool_]]:
     """One code a row for the values of some columns together, and which rows lack none of them."""
     encoded = [dataset.encoded(name) for name in names]
-    known = np.ones(len(dataset), dtype=np.bool_)
+    present = np.ones(len(dataset), dtype=np.bool_)
     for one in encoded:
         if None in one.labels:
-            known &= one.codes != one.labels.index(None)
-    return combined([one.codes for one in encoded]), known
+            present &= one.codes != one.labels.index(None)
+    return combined([one.codes for one in encoded]), present
 
 
 # Records sorted by one column, stratum by stratum, and the partner each exchanges its value with.
@@ -271,12 +271,12 @@ class Ranking:
         """Per place in the order the place it exchanges with; its own inverse."""
         limits = self.limits(p)
         if self.variant == "interval":
-            found = kernels.swapping.window_partners(self.starts, limits, self.first)
+            partners = kernels.swapping.window_partners(self.starts, limits, self.first)
         elif self.variant == "p_distribution":
-            found = kernels.swapping.spread_partners(self.starts, limits, self.first)
+            partners = kernels.swapping.spread_partners(self.starts, limits, self.first)
         else:
-            found = kernels.swapping.bucket_partners(self.starts, limits, self.first, self.second)
-        return found  # type: ignore[no-any-return]
+            partners = kernels.swapping.bucket_partners(self.starts, limits, self.first, self.second)
+        return partners  # type: ignore[no-any-return]
 
     def idle(self, p: float) -> int:
         """How many carriers are in strata too small for any exchange."""

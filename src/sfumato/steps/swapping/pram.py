@@ -97,10 +97,10 @@ class Chance:
             return first
         return two_stage_invariant(first, shares, 1.0 if self.alpha is None else self.alpha)
 
-    def made(self, told: AnswerCounts, stratum: Stratum, given: Floats | None) -> Floats:
+    def made(self, answers: AnswerCounts, stratum: Stratum, given: Floats | None) -> Floats:
         """The matrix of a stratum: for the answers that occur in it, or for all that a given one knows."""
-        counts, masses = told.strata[stratum]
-        occurring = np.flatnonzero(counts) if given is None else np.arange(len(told.labels))
+        counts, masses = answers.strata[stratum]
+        occurring = np.flatnonzero(counts) if given is None else np.arange(len(answers.labels))
         return self.matrix(_shares(counts, masses)[occurring], given)
 
 
@@ -123,8 +123,8 @@ def drawn(answers: Answers, strata: Codes, chosen: list[tuple[Codes, AnswerMatri
         number[occurring] = np.arange(len(occurring))
         sums = np.cumsum(transition.matrix, axis=1)
         own = number[answers.codes[members]]
-        found = kernels.swapping.draw_codes(own, sums / sums[:, -1:], uniforms[members])
-        released[members] = occurring[found]
+        codes = kernels.swapping.draw_codes(own, sums / sums[:, -1:], uniforms[members])
+        released[members] = occurring[codes]
     return released
 
 
@@ -165,15 +165,15 @@ class Answers:
 
     def written(self, dataset: Dataset, codes: Codes) -> dict[str, pl.Series]:
         """The columns with other answers; where an answer is missing, every column keeps what it had."""
-        known = pl.Series(codes >= 0)
-        made = {}
+        answered = pl.Series(codes >= 0)
+        columns = {}
         for name in self.columns:
             own, pool = dataset.column(name), self.pool[name]
             given = pool.gather(np.maximum(codes, 0)) if len(pool) else own
             kept = own if own.dtype == given.dtype else own.cast(given.dtype)
-            found = pl.select(pl.when(known).then(given).otherwise(kept)).to_series().alias(name)
-            made[name] = found.fill_nan(None) if found.dtype.is_float() else found
-        return made
+            column = pl.select(pl.when(answered).then(given).otherwise(kept)).to_series().alias(name)
+            columns[name] = column.fill_nan(None) if column.dtype.is_float() else column
+        return columns
 
 
 def _extended(column: pl.Series, labels: Sequence[str]) -> pl.Series:
@@ -192,10 +192,10 @@ def _extended(column: pl.Series, labels: Sequence[str]) -> pl.Series:
 
 def answers_of(dataset: Dataset, columns: Sequence[str]) -> Answers:
     """The answers that occur. A row that lacks one of several columns has no answer."""
-    found, present = codes_of(dataset, columns)
+    joint, present = codes_of(dataset, columns)
     rows = np.flatnonzero(present)
     codes = np.full(len(dataset), -1, dtype=np.int64)
-    codes[rows] = combined([found[rows]])
+    codes[rows] = combined([joint[rows]])
     holders = np.full(int(codes.max(initial=-1)) + 1, -1, dtype=np.int64)
     holders[codes[rows][::-1]] = rows[::-1]
     _require_few(columns, len(holders))
@@ -239,10 +239,10 @@ class Asking:
         self.weighted = weights is not None
         for group in self.groups:
             answers = answers_of(rows, group)
-            known = np.flatnonzero(answers.codes >= 0)
-            pairs = strata[known] * len(answers.labels) + answers.codes[known]
+            answered = np.flatnonzero(answers.codes >= 0)
+            pairs = strata[answered] * len(answers.labels) + answers.codes[answered]
             size = len(names) * len(answers.labels)
-            masses = [0] * size if weights is None else exact_sums(weights[known], pairs, size)
+            masses = [0] * size if weights is None else exact_sums(weights[answered], pairs, size)
             for at, count in zip(*_tally(pairs), strict=True):
                 stratum, answer = divmod(at, len(answers.labels))
                 kept = self.counts[group].setdefault(names[stratum], {})
@@ -273,8 +273,8 @@ class Asking:
 
 def _tally(codes: Codes) -> tuple[list[int], list[int]]:
     """The codes that occur, and how often."""
-    found, counts = np.unique(codes, return_counts=True)
-    return found.tolist(), counts.tolist()
+    values, counts = np.unique(codes, return_counts=True)
+    return values.tolist(), counts.tolist()
 
 
 def _require_few(columns: Sequence[str], count: int) -> None:
@@ -285,16 +285,16 @@ def _require_few(columns: Sequence[str], count: int) -> None:
         )
 
 
-def under_labels(told: AnswerCounts, column: str, rows: Mapping[str, int]) -> AnswerCounts:
+def under_labels(answers: AnswerCounts, column: str, rows: Mapping[str, int]) -> AnswerCounts:
     """The same answers, numbered as the rows of a given matrix are."""
-    place = {labels: i for i, labels in enumerate(told.labels)}
-    unknown = sum(1 for (name,) in told.labels if name not in rows)
+    place = {labels: i for i, labels in enumerate(answers.labels)}
+    unknown = sum(1 for (name,) in answers.labels if name not in rows)
     if unknown:
         raise ParameterError(
             f"pram: the matrix of {column!r} has no row for {unknown} value(s) of the column; add them"
         )
     strange = [name for name in rows if (name,) not in place]
-    pool = _extended(told.pool[column], strange)
+    pool = _extended(answers.pool[column], strange)
     places = {**{name: i for (name,), i in place.items()}, **{n: len(place) + i for i, n in enumerate(strange)}}
     order = np.array([places[name] for name in rows], dtype=np.int64)
 
@@ -303,7 +303,7 @@ def under_labels(told: AnswerCounts, column: str, rows: Mapping[str, int]) -> An
 
     strata = {
         name: (spread(counts), None if masses is None else spread(masses))
-        for name, (counts, masses) in told.strata.items()
+        for name, (counts, masses) in answers.strata.items()
     }
     return AnswerCounts(tuple((name,) for name in rows), {column: pool.gather(order)}, strata)
 
@@ -474,19 +474,19 @@ class Pram(ColumnStep):
         strata, names = labelled_strata(dataset, self._within(dataset))
         chance = Chance(self.invariant, self.retain, self.theta, self.alpha)
         for group in self._groups:
-            told, given = facts[tuple(group)], None
+            answers, given = facts[tuple(group)], None
             if self.matrix is not None:
                 numbers, given = dense(self.matrix[group[0]])
-                told = under_labels(told, group[0], numbers)
+                answers = under_labels(answers, group[0], numbers)
             here = {name: s for s, name in enumerate(names)}
-            found = []
-            for name in in_order(told.strata):
-                counts = told.strata[name][0]
+            matrices = []
+            for name in in_order(answers.strata):
+                counts = answers.strata[name][0]
                 occurring = np.flatnonzero(counts) if given is None else np.arange(len(counts))
-                labels = tuple(told.labels[i] for i in occurring.tolist())
-                matrix = chance.made(told, name, given)
-                found.append((occurring, AnswerMatrix(tuple(group), here.get(name, -1), labels, matrix)))
-            yield _Asked(told.under(answers_of(dataset, group)), strata, found)
+                labels = tuple(answers.labels[i] for i in occurring.tolist())
+                matrix = chance.made(answers, name, given)
+                matrices.append((occurring, AnswerMatrix(tuple(group), here.get(name, -1), labels, matrix)))
+            yield _Asked(answers.under(answers_of(dataset, group)), strata, matrices)
 
     def _told(self, epsilons: dict[str, float]) -> dict[str, object]:
         if self.invariant == "none":

@@ -67,10 +67,10 @@ def normal_scores(ranks: Floats) -> Floats:
 
 def rank_correlations(ranks: list[Floats]) -> Floats:
     """Spearman's correlations of all columns with each other, over the records that know both; 0 for constant columns."""
-    found = np.eye(len(ranks))
+    matrix = np.eye(len(ranks))
     upper = np.triu_indices(len(ranks), 1)
-    found[upper] = correlations(ranks)
-    return found + np.triu(found, 1).T
+    matrix[upper] = correlations(ranks)
+    return matrix + np.triu(matrix, 1).T
 
 
 def positive(matrix: Floats, unit: bool = True) -> Floats:
@@ -186,8 +186,8 @@ def shuffled(columns: list[Floats], predictors: list[Floats], stream: np.random.
     inverse = np.linalg.pinv(relation[many:, many:], hermitian=True)
     weights = relation[:many, many:] @ inverse
     noise = positive(relation[:many, :many] - weights @ relation[many:, :many], unit=False)
-    known = np.stack([normal_scores(r) for r in ranks[many:]], axis=1)
-    drawn = known @ weights.T + stream.standard_normal((n, many)) @ root(noise)
+    others = np.stack([normal_scores(r) for r in ranks[many:]], axis=1)
+    drawn = others @ weights.T + stream.standard_normal((n, many)) @ root(noise)
     sources = np.tile(np.arange(n), (many, 1))
     for j, column in enumerate(columns):
         rows = np.flatnonzero(~np.isnan(column))

@@ -159,25 +159,25 @@ class CutCosts:
         gone: NDArray[np.bool_] = self.ground.judge.forced(table) >= table.records
         return gone
 
-    def _kept_costs(self, found: Grouped) -> NDArray[np.float64]:
+    def _kept_costs(self, grouped: Grouped) -> NDArray[np.float64]:
         if self.objective == "classification":
-            return self._minorities(found)
-        return found.sizes.astype(float) ** 2
+            return self._minorities(grouped)
+        return grouped.sizes.astype(float) ** 2
 
-    def _least_costs(self, found: Grouped) -> NDArray[np.float64]:
+    def _least_costs(self, grouped: Grouped) -> NDArray[np.float64]:
         """What the records of the finest classes cost at least: they end in a class no smaller, and no smaller than k."""
         if self.objective == "classification":
-            return self._minorities(found)
+            return self._minorities(grouped)
         crowd = min(self.k, self.records)
-        return found.sizes.astype(float) * np.maximum(found.sizes, crowd)
+        return grouped.sizes.astype(float) * np.maximum(grouped.sizes, crowd)
 
-    def _minorities(self, found: Grouped) -> NDArray[np.float64]:
+    def _minorities(self, grouped: Grouped) -> NDArray[np.float64]:
         """Per class, the records that do not have its most frequent label."""
         counts = self.ground.classes.counts[self.ground.label or ""]
         labels = max(1, len(counts.labels))
-        cells = np.repeat(found.ids, np.diff(counts.starts)) * labels + counts.codes
-        table = np.bincount(cells, weights=counts.counts, minlength=len(found.sizes) * labels)
-        return np.asarray(found.sizes - table.reshape(-1, labels).max(axis=1))
+        cells = np.repeat(grouped.ids, np.diff(counts.starts)) * labels + counts.codes
+        table = np.bincount(cells, weights=counts.counts, minlength=len(grouped.sizes) * labels)
+        return np.asarray(grouped.sizes - table.reshape(-1, labels).max(axis=1))
 
 
 Waiting = tuple[float, int, int, frozenset[Point], list[Point]]
