@@ -252,13 +252,19 @@ def _spelled(value: Any) -> Any:
 
 def as_yaml(document: Mapping[str, Any]) -> str:
     """A recipe as people write it."""
+    return _yaml_of(json.dumps(document))
+
+
+@functools.lru_cache(maxsize=8)
+def _yaml_of(document: str) -> str:
+    """The same of JSON: both pages of a release show one recipe."""
     from ruamel.yaml import YAML
 
     yaml = YAML()
     yaml.default_flow_style = None
     yaml.width = 88
     buffer = io.StringIO()
-    yaml.dump(document, buffer)
+    yaml.dump(json.loads(document), buffer)
     return buffer.getvalue()
 
 
