@@ -79,7 +79,7 @@ def test_help_is_shown():
 
 RUN = """
 import runpy, sys
-sys.argv = ["sfumato", "run", {table!r}, "-r", {recipe!r}, "-o", {out!r}, "-q"]
+sys.argv = ["sfumato", {words}]
 try:
     runpy.run_module("sfumato", run_name="__main__", alter_sys=True)
 except SystemExit as stop:
@@ -111,23 +111,52 @@ def _homes(room: str) -> set[str]:
     return {cls.__module__.removeprefix(f"sfumato.{room}.") for cls in known.values()}
 
 
-@pytest.mark.slow
-def test_a_run_imports_what_its_recipe_names(tmp_path):
-    """A k-anonymous release: once the loops are compiled, neither heavy packages nor other steps and models are loaded."""
-    table, recipe = tmp_path / "people.csv", tmp_path / "recipe.yaml"
+NOT_NEEDED = {"altair", "cryptography", "pandas", "pyarrow", "vl_convert"}
+LINEAR_ALGEBRA = {f"scipy.{part}" for part in ("linalg", "optimize", "sparse", "special", "stats")}
+COMPILER = {"numba.np.arraymath", "numba.np.linalg", "numba.np.npyimpl", "numba.np.math.mathimpl"}
+"""Parts of numba that tell how things are compiled; loading what was compiled needs none, and some bring scipy along."""
+ELSEWHERE = {"comparison", "dp", "examples", "policy", "profiling", "vault"}
+"""Rooms that a run has no business in."""
+
+
+def _people(folder):
+    """A small table, and a recipe for it."""
+    table, recipe = folder / "people.csv", folder / "recipe.yaml"
     rows = [f"{20 + i % 40},{'ABC'[i % 3]},{'xy'[i % 2]}" for i in range(120)]
     table.write_text("\n".join(["age,town,illness", *rows]) + "\n", encoding="utf-8")
     recipe.write_text(RECIPE, encoding="utf-8")
+    return str(table), str(recipe)
+
+
+def _after(*words: str) -> set[str]:
+    """The modules of a process that ran a command whose loops were compiled before."""
     for turn in ("first", "again"):  # what compiles the loops needs more than what finds them compiled
-        code = RUN.format(table=str(table), recipe=str(recipe), out=str(tmp_path / turn))
+        code = RUN.format(words=", ".join(repr(word.replace("TURN", turn)) for word in words))
         done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=300, check=False)
         assert done.returncode == 0, done.stderr
-    loaded = set(json.loads(done.stdout.splitlines()[-1].removeprefix("LOADED ")))
-    packages = {name.split(".")[0] for name in loaded}
-    assert not packages & {"altair", "cryptography", "pandas", "pyarrow", "vl_convert"}
-    assert not {f"scipy.{part}" for part in ("linalg", "optimize", "sparse", "special", "stats")} & loaded
+    return set(json.loads(done.stdout.splitlines()[-1].removeprefix("LOADED ")))
+
+
+@pytest.mark.slow
+def test_a_run_imports_what_its_recipe_names(tmp_path):
+    """A k-anonymous release: once the loops are compiled, neither heavy packages nor other steps and models are loaded."""
+    table, recipe = _people(tmp_path)
+    loaded = _after("run", table, "-r", recipe, "-o", str(tmp_path / "TURN"), "-q")
+    assert not {name.split(".")[0] for name in loaded} & NOT_NEEDED
+    assert not loaded & (LINEAR_ALGEBRA | COMPILER)
+    assert not {name.split(".")[1] for name in loaded if name.startswith("sfumato.")} & ELSEWHERE
     for room, expected in MEMBERS.items():
         assert {home for home in _homes(room) if f"sfumato.{room}.{home}" in loaded} <= expected, room
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("command", ["assess", "profile"])
+def test_looking_at_a_table_needs_no_linear_algebra(tmp_path, command):
+    """Nor a page: jinja2 waits for the first one."""
+    table, recipe = _people(tmp_path)
+    loaded = _after(command, table, *(("-r", recipe) if command == "assess" else ()))
+    assert not {name.split(".")[0] for name in loaded} & (NOT_NEEDED | {"jinja2"})
+    assert not loaded & (LINEAR_ALGEBRA | COMPILER)
 
 
 def test_notices_a_heavy_package():

@@ -16,12 +16,21 @@ import numpy as np
 from numba import njit
 
 
+@njit(cache=True, nogil=True)
+def _total(values):
+    """A loop, since numpy's function would bring the linear algebra of scipy along whenever a loop is loaded."""
+    total = 0
+    for value in values:
+        total += value
+    return total
+
+
 @njit(cache=True, nogil=True, error_model="numpy")
 def total_variations(starts, codes, counts, reference):
     """Half the sum of absolute differences of shares: the sum over values that are more frequent in the class."""
     found = np.empty(starts.size - 1, np.float64)
     pulls = np.empty(starts.size - 1, np.float64)
-    total = reference.sum()
+    total = _total(reference)
     for i in range(found.size):
         size = 0
         for j in range(starts[i], starts[i + 1]):
@@ -50,7 +59,7 @@ def ratio_ranges(starts, codes, counts, reference):
     smallest = np.empty(n, np.float64)
     largest = np.empty(n, np.float64)
     complete = np.empty(n, np.bool_)
-    total = reference.sum()
+    total = _total(reference)
     values = 0
     for code in range(reference.size):
         if reference[code] > 0:
@@ -79,7 +88,7 @@ def ratio_ranges(starts, codes, counts, reference):
 def excess_within(starts, codes, counts, reference, tolerance):
     """Relative gain ``(q−p)/p`` of the value that gains most in each class; inf when one exceeds ``−ln p``."""
     found = np.zeros(starts.size - 1, np.float64)
-    total = np.float64(reference.sum())
+    total = np.float64(_total(reference))
     caps = np.empty(reference.size, np.float64)
     for code in range(reference.size):
         caps[code] = -np.log(reference[code] / total) if reference[code] else -1.0
@@ -123,7 +132,7 @@ def cumulative_distances(starts, codes, counts, reference, places, positions):
     span = positions[-1] - positions[0] if m else 0.0
     if span <= 0.0:
         return found, pulls
-    total = np.float64(reference.sum())
+    total = np.float64(_total(reference))
     shares = np.zeros(m, np.float64)
     for code in range(m):
         shares[places[code]] = reference[code]
@@ -183,7 +192,7 @@ def tree_distances(starts, codes, counts, reference, ancestors, nodes):
     differences of node shares; nodes a class does not reach differ by their reference share.
     """
     height = ancestors.shape[1]
-    total = np.float64(reference.sum())
+    total = np.float64(_total(reference))
     expected = np.zeros(nodes, np.float64)
     for code in range(reference.size):
         for level in range(height):

@@ -218,8 +218,13 @@ def cover(codes, records, k, nodes, least, bases, marks):
     """
     n, m = codes.shape
     rest = records.copy()
-    active = np.flatnonzero(rest > 0)
-    count = active.size
+    active, count = np.empty(n, np.int64), 0
+    for i in range(
+        n
+    ):  # a loop, since numpy's function would bring the linear algebra of scipy along whenever this one is loaded
+        if rest[i] > 0:
+            active[count] = i
+            count += 1
     limit = 4 * n + 16  # parts beyond the classes are loans: when there are that many, nothing is lent any more
     parts = (np.empty(limit, np.int64), np.empty(limit, np.int64), np.empty(limit, np.int64))
     slots = 16

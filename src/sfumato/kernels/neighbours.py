@@ -314,7 +314,10 @@ def nearest(
     stamps = np.full(other_bases[-1] + 1, -1, np.int64)
     totals, done = np.empty(records.size), np.zeros(kinds.size, np.bool_)
     alike, none = np.ones(kinds.size), np.empty(0, np.int64)
-    share = SHARE_OF_CATEGORIES if (kinds == CATEGORY).all() else SHARE
+    share = SHARE_OF_CATEGORIES
+    for kind in kinds:
+        if kind != CATEGORY:
+            share = SHARE
     for q in range(queries.size):
         i, best, found, floor, settled = queries[q], np.inf, 0, 0.0, False
         done[:] = False
