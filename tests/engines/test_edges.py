@@ -211,6 +211,23 @@ def test_class_measures_of_columns_that_nobody_counted_are_refused_by_name(
     assert told.measures[0].raw == pytest.approx(eager.evaluate([sf.Classification("ill")]).measures[0].raw)
 
 
+def test_what_a_drawing_step_kept_is_said_to_come_from_a_sample(
+    engine: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    table = described(sf.read(in_parts(people(), tmp_path / "in"), engine=engine))
+    steps = [sf.AddNoise(["cost"], alpha=0.1), *STEPS]
+    whole = sf.anonymize(table, [sf.KAnonymity(3)], steps, seed=5)
+    assert whole.preserved and not any("sample" in kept.told for kept in whole.preserved)
+    monkeypatch.setattr(large, "SAMPLE", 100)
+    some = sf.anonymize(table, [sf.KAnonymity(3)], steps, seed=5)
+    assert [kept.what for kept in some.preserved] == [kept.what for kept in whole.preserved]
+    words = re.compile(r"off by .+ in a sample of (9\d|10\d|110) of 600 records$")
+    assert all(words.match(kept.told) and words.search(str(kept)) for kept in some.preserved)
+    some.write(tmp_path / "out")
+    for page in ("share/report.html", "owner/report.html"):
+        assert "Seen in a sample of " in (tmp_path / "out" / page).read_text(encoding="utf-8")
+
+
 def test_a_table_that_changes_while_it_is_released_is_refused(
     engine: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

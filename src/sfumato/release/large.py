@@ -40,6 +40,7 @@ if TYPE_CHECKING:
     from sfumato.core.model import Model
     from sfumato.core.randomness import Seed
     from sfumato.core.recipe import Kept, Recipe
+    from sfumato.core.step import Preserved
 
 SAMPLE = 100_000
 """Records that measures and pictures are taken from."""
@@ -72,6 +73,14 @@ class LargeRelease(Release):
         """How many records measures and attacks looked at, and of how many; empty where they looked at all."""
         whole = self.sample.drawn_from
         return {} if whole is None else {"records": len(self.sample.original), "of": whole}
+
+    @property
+    def preserved(self) -> tuple[Preserved, ...]:
+        """What masking steps kept, measured in the sample, and saying so: the steps ran batch by batch and saw no whole."""
+        told = self.sample.of_a_sample
+        return tuple(
+            dataclasses.replace(kept, measured=f"{kept.told}{told}") if told else kept for kept in super().preserved
+        )
 
     @property
     def parts(self) -> tuple[Path, ...]:
