@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import warnings
 
 import numpy as np
 import polars as pl
@@ -234,3 +235,13 @@ def test_quantiles_of_values_that_are_counted(values, data):
     shares = data.draw(st.lists(st.floats(0, 1), min_size=1, max_size=5))
     found = _quantiles_of_copies(np.array(values, dtype=float), np.array(copies), shares)
     assert found == pytest.approx(np.quantile(np.repeat(values, copies), shares).tolist(), abs=1e-9)
+
+
+def test_numbers_whose_squares_are_infinite_raise_no_warning():
+    draw = np.random.default_rng(0)
+    frame = pl.DataFrame({"x": draw.normal(size=40) * 1e160, "y": draw.random(40) * 1e300, "ill": ["a", "b"] * 20})
+    table = sf.read(frame).with_roles(quasi=["x"], sensitive="ill", plain=["y"])
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert sf.evaluate(Pair.of(table, table)).measures
+        assert sf.attack(table, table, only=["linkage", "probabilistic_linkage"], sample=20).tried

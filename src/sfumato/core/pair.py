@@ -98,7 +98,7 @@ class Reading:
     @property
     def middle(self) -> NDArray[np.float64]:
         """Per label the middle of what it stands for; everything lies in the middle of the column."""
-        return (self.low + self.high) / 2
+        return self.low / 2 + self.high / 2  # the sum of two large ends may be infinite
 
     def fits(self, value: int, label: int) -> bool:
         """Whether a released label may stand for an original value, both given by code."""

@@ -241,6 +241,7 @@ def features_of(
 Both = tuple["NDArray[np.float64]", "NDArray[np.float64]"]
 
 
+@np.errstate(over="ignore", invalid="ignore")  # squares of very large numbers are infinite
 def _numeric(pair: Pair, name: str, original: NDArray[np.int64], released: NDArray[np.int64], blanks: bool) -> Both:
     both = numbers(pair, name)
     present = both.before[~np.isnan(both.before)]

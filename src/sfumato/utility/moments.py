@@ -86,12 +86,14 @@ class WeightedRows:
         """The mean of every column over the rows that have it; NaN where none does."""
         return [self._mean(self.table[:, j]) for j in range(self.table.shape[1])]
 
+    @np.errstate(over="ignore", invalid="ignore")  # squares of very large numbers are infinite
     def _mean(self, column: NDArray[np.float64]) -> float:
         present = ~np.isnan(column)
         weight = np.where(present, self._amounts, 0.0)
         total = float(weight.sum())
         return float((weight * np.where(present, column, 0.0)).sum()) / total if total > 0 else math.nan
 
+    @np.errstate(over="ignore", invalid="ignore")  # squares of very large numbers are infinite
     def deviations(self) -> list[float]:
         """The standard deviation of every column; 0 where there are no numbers."""
         means = self.means()
@@ -117,6 +119,7 @@ class WeightedRows:
         places = np.searchsorted(upto, np.asarray(shares) * upto[-1] * (1 - 1e-12), side="left")
         return [float(v) for v in column[present][order][np.minimum(places, len(order) - 1)]]
 
+    @np.errstate(over="ignore", invalid="ignore")  # squares of very large numbers are infinite
     def covariances(self) -> NDArray[np.float64]:
         """The covariance matrix of the rows that are complete; NaN for columns without numbers."""
         width = self.table.shape[1]
@@ -136,15 +139,29 @@ class WeightedRows:
 
     def correlations(self) -> NDArray[np.float64]:
         """The correlation matrix; a constant column correlates with nothing but itself."""
-        matrix = self.covariances()
-        deviations = np.sqrt(matrix.diagonal())
-        constant = deviations <= 0
-        scale = np.where(constant, 1.0, deviations)
-        correlations = matrix / np.outer(scale, scale)
-        correlations[constant, :] = 0.0
-        correlations[:, constant] = 0.0
-        np.fill_diagonal(correlations, np.where(np.isnan(deviations), np.nan, 1.0))
-        return np.asarray(np.clip(correlations, -1.0, 1.0), dtype=np.float64)
+        return correlations_of(self.covariances())
+
+
+def correlations_of(matrix: NDArray[np.float64]) -> NDArray[np.float64]:
+    """The correlations of a matrix of covariances; a constant column correlates with nothing but itself."""
+    deviations = np.sqrt(matrix.diagonal())
+    constant = deviations <= 0
+    scale = np.where(constant, 1.0, deviations)
+    with np.errstate(over="ignore", invalid="ignore"):  # infinite covariances say nothing of correlations: NaN
+        found = matrix / np.outer(scale, scale)
+    found[constant, :] = 0.0
+    found[:, constant] = 0.0
+    np.fill_diagonal(found, np.where(np.isnan(deviations), np.nan, 1.0))
+    return np.asarray(np.clip(found, -1.0, 1.0), dtype=np.float64)
+
+
+def _covariances(pair: Pair, names: Sequence[str]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """The covariances of some columns of both sides; counted once for a pair."""
+    key = ("covariances", *names)
+    if key not in pair.memo:
+        pair.memo[key] = tuple(sample.covariances() for sample in _samples(pair, names))
+    before, after = pair.memo[key]
+    return before, after
 
 
 def _quantiles_of_copies(
@@ -308,7 +325,7 @@ class Covariances(OfNumbers):
         """The mean relative error of the covariances."""
         require_sense(self, pair)
         names = numeric_of(pair, self.columns)
-        before, after = (sample.covariances() for sample in _samples(pair, names))
+        before, after = _covariances(pair, names)
         scale = before.diagonal() ** 0.5
         terms = [
             Term((names[a], names[b]) if a < b else (names[a],), before[a, b], after[a, b], scale[a] * scale[b])
@@ -346,7 +363,7 @@ class Correlations(OfNumbers):
         """The mean absolute error of the correlations."""
         require_sense(self, pair)
         names = numeric_of(pair, self.columns)
-        before, after = (sample.correlations() for sample in _samples(pair, names))
+        before, after = map(correlations_of, _covariances(pair, names))
         terms = [
             Term((names[a], names[b]), before[a, b], after[a, b], 1.0, relative=False)
             for a in range(len(names))
@@ -382,7 +399,7 @@ class Eigenvalues(OfNumbers):
     def measure(self, pair: Pair) -> Measure:
         """The mean relative error of the eigenvalues."""
         require_sense(self, pair)
-        old, new = (sample.correlations() for sample in _samples(pair, numeric_of(pair, self.columns)))
+        old, new = map(correlations_of, _covariances(pair, numeric_of(pair, self.columns)))
         there = np.flatnonzero(~np.isnan(old.diagonal()))  # columns without numbers have no correlations to lose
         old, new = (matrix[np.ix_(there, there)] for matrix in (old, new))
         terms = [Term((), b, a, 1.0) for b, a in zip(_spectrum(old), _spectrum(new), strict=True)]

@@ -97,6 +97,7 @@ class Amounts:
     values: NDArray[np.float64]
     counts: NDArray[np.int64] | None = None
 
+    @np.errstate(over="ignore", invalid="ignore")  # squares of very large numbers are infinite
     def total(self, of: NDArray[Any] | None = None) -> float:
         """The sum of the numbers, or of what was made ``of`` each of them.
 
@@ -160,6 +161,7 @@ def _errors(pair: Pair, name: str) -> Errors:
     return _errors_of(Amounts(places, old.counts), Amounts(places, suppressed), truth, middle[joint.label], joint.which)
 
 
+@np.errstate(over="ignore", invalid="ignore")  # squares of very large numbers are infinite
 def _errors_of(
     before: Amounts, lost: Amounts, truth: Amounts, after: NDArray[np.float64], which: NDArray[Any] | None
 ) -> Errors:

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 Parts = tuple[Amounts, float, float]
 
 
+@np.errstate(over="ignore", invalid="ignore")  # squares of very large numbers are infinite
 def _squared(errors: Amounts, unit: float) -> float:
     """The sum of squared errors in some unit."""
     return errors.total((errors.values / unit) ** 2)

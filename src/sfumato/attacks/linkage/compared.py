@@ -364,7 +364,7 @@ def distance_rule(
     if column.scale == "category":
         return _category(column, weight, ranges, suppressed)
     theirs = np.column_stack([column.places, column.places, np.zeros(len(column.places))])
-    middle, half = (column.low + column.high) / 2, (column.high - column.low) / 2
+    middle, half = column.low / 2 + column.high / 2, column.high / 2 - column.low / 2
     ours = np.column_stack([column.low, column.high, np.zeros(len(half))])
     if ranges == "mean":
         ours = np.column_stack([middle, middle, half])

@@ -168,7 +168,7 @@ def near_rule(
 
 def deviation(column: Compared) -> float:
     """The standard deviation of both files together."""
-    theirs, ours = column.places[column.theirs], ((column.low + column.high) / 2)[column.ours]
+    theirs, ours = column.places[column.theirs], (column.low / 2 + column.high / 2)[column.ours]
     ours = ours[~column.open_ours[column.ours]]
     both = np.concatenate([theirs, ours])
     return moments(both[~np.isnan(both)])[1]
