@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -12,7 +12,7 @@ import polars as pl
 from sfumato.attacks.unique_in_population import UniqueInPopulation, share_unique_in_population
 from sfumato.core.evidence import gather, judge_all, needed
 from sfumato.core.metric import Measure
-from sfumato.core.model import Model, Verdict
+from sfumato.core.model import Evidence, Model, Verdict
 from sfumato.core.notebook import html_headline, html_list, html_table, html_verdicts
 from sfumato.core.schema import Role
 from sfumato.errors import ParameterError, SchemaError, did_you_mean
@@ -117,11 +117,33 @@ def assess(
     population: Dataset | None = None,
 ) -> Assessment:
     """Assess a table on its quasi-identifiers: one pass over the rows, and one over those of a population."""
+    return assessing(dataset, models, threshold=threshold, population=population)()
+
+
+def assessing(
+    dataset: Dataset,
+    models: tuple[Model, ...] = (),
+    *,
+    threshold: float = DEFAULT_THRESHOLD,
+    population: Dataset | None = None,
+) -> Callable[[], Assessment]:
+    """Count and judge now; what is returned measures the risks, which takes the classes and no rows."""
     schema = dataset.checked().schema
     if not schema.quasi:
         raise SchemaError("no column has role quasi; an intruder must know something to be assessed")
     itself = dataset if needed(models, schema).pairs else None  # what is released of a table today is the table
     evidence = gather(dataset, models, original=itself, population=population, weight=schema.only(Role.WEIGHT))
+    verdicts = judge_all(evidence, models)
+    return lambda: _measured(dataset, evidence, verdicts, threshold, population)
+
+
+def _measured(
+    dataset: Dataset,
+    evidence: Evidence,
+    verdicts: tuple[Verdict, ...],
+    threshold: float,
+    population: Dataset | None,
+) -> Assessment:
     classes = evidence.classes
     metrics = (ProsecutorRisk(), JournalistRisk(), MarketerRisk(), ShareAtRisk(threshold), UniqueRecords())
     sizes, amounts = np.unique(evidence.frequencies, return_counts=True)
@@ -138,7 +160,7 @@ def assess(
         exposing_sets=smallest_exposing_sets(classes),
         class_sizes={int(s): int(n) for s, n in zip(sizes, amounts, strict=True)},
         missing_rule="category" if evidence.wildcard is None else "wildcard",
-        verdicts=judge_all(evidence, models),
+        verdicts=verdicts,
     )
 
 

@@ -16,6 +16,7 @@ import numpy as np
 from sfumato import kernels
 from sfumato.core.encoding import encode_column, parts_of, positions_in, tallied
 from sfumato.core.hierarchy import Ladder, bind
+from sfumato.core.threads import parts_of_rows, side_by_side
 from sfumato.errors import SchemaError
 
 if TYPE_CHECKING:
@@ -411,17 +412,19 @@ def pack_rows(
 ) -> tuple[NDArray[np.uint64], Placement]:
     """Pack every row's columns into its key, one column at a time: at a given placement, or at level 0 of a new one."""
     ladders: list[Ladder] = []
-    codes: list[NDArray[np.int64]] = []
+    columns: list[tuple[Encoded, NDArray[np.int64]]] = []
     for a, name in enumerate(names):
         encoded = encode_column(dataset, name)
         ladders.append(at.ladders[a] if at else ladder_of(dataset, name, encoded))
-        remap = remap_to(ladders[a], encoded, at.levels[a] if at else 0)
-        narrow = np.min_scalar_type(len(ladders[a].labels[0]))  # not of the encoding: it may have fewer values
-        codes.append(remap.astype(narrow)[encoded.narrow] if remap.size else encoded.codes)
+        columns.append((encoded, remap_to(ladders[a], encoded, at.levels[a] if at else 0)))
     place = at or Placement(tuple(ladders), (0,) * len(names), Layout.of([len(ladder.labels[0]) for ladder in ladders]))
     keys = np.zeros((len(dataset), place.layout.length), dtype=np.uint64)
-    for a, column in enumerate(codes):
-        kernels.keys.pack(keys, column, place.layout.words[a], place.layout.shifts[a])
+
+    def packed(part: slice) -> None:
+        for (encoded, remap), word, shift in zip(columns, place.layout.words, place.layout.shifts, strict=True):
+            kernels.keys.pack_mapped(keys[part], encoded.narrow[part], remap, word, shift)
+
+    side_by_side(packed, parts_of_rows(len(dataset)), rows=len(dataset))
     return keys, place
 
 

@@ -14,6 +14,7 @@ from sfumato.core.hierarchy import ReadsCharacters
 from sfumato.core.notebook import html_table
 from sfumato.core.schema import Attribute, Kind, Role, Schema
 from sfumato.core.source import Source, lacking
+from sfumato.core.threads import side_by_side
 from sfumato.errors import SchemaError
 
 if TYPE_CHECKING:
@@ -201,7 +202,8 @@ class Dataset(Described):
 
     def to_polars(self) -> pl.DataFrame:
         """The frame as polars, whatever it is."""
-        return pl.DataFrame({name: self.column(name) for name in self.columns})  # a list would give '' another name
+        columns = side_by_side(self.column, self.columns, rows=len(self) if self.coded else 0)
+        return pl.DataFrame(dict(zip(self.columns, columns, strict=True)))  # a list would give '' another name
 
     def column(self, name: str) -> pl.Series:
         """One column as a polars series."""
@@ -220,9 +222,9 @@ class Dataset(Described):
         if len(self) < LARGE or not self.frame.implementation.is_polars():
             return self
         native: pl.DataFrame = self.frame.to_native()
-        repeating = {c.name for c in native.iter_columns() if c.dtype == pl.String and _repeats(c)}
-        encoded = {name: self.encoded(name) for name in repeating}
-        few = {name: column for name, column in encoded.items() if len(column.labels) <= MOST_CATEGORIES}
+        repeating = [c.name for c in native.iter_columns() if c.dtype == pl.String and _repeats(c)]
+        encoded = side_by_side(self.encoded, repeating, rows=len(self))
+        few = {n: column for n, column in zip(repeating, encoded, strict=True) if len(column.labels) <= MOST_CATEGORIES}
         columns = {c.name: few[c.name].categories(c.name) if c.name in few else c for c in native.iter_columns()}
         frame = nw.from_native(pl.DataFrame(columns), eager_only=True)
         return dataclasses.replace(self, frame=frame, coded=self.coded | set(few))._knowing(self.known)
@@ -286,7 +288,8 @@ class Dataset(Described):
         origin = rows if self.origin is None else self.origin[rows]
         copies = None if self.copies is None else self.copies[rows]
         few = {n: e for n, e in self.known.codes.items() if n in self.columns and len(e.labels) <= len(rows)}
-        remembered = Known({name: encoded.taken(rows) for name, encoded in few.items()})
+        taken = side_by_side(lambda name: few[name].taken(rows), few, rows=len(rows))
+        remembered = Known(dict(zip(few, taken, strict=True)))
         by_code = bool(few) and self.frame.implementation.is_polars()
         frame = self._gathered(rows, remembered) if by_code else self.frame[rows]
         marks = None if self.marks is None else self.marks.taken(rows)

@@ -11,6 +11,7 @@ import numpy as np
 import polars as pl
 
 from sfumato import kernels
+from sfumato.core.threads import parts_of_rows, side_by_side
 from sfumato.errors import SchemaError
 
 if TYPE_CHECKING:
@@ -27,7 +28,6 @@ SEPARATOR = "\x1f"
 WORD = 1 << 63
 FIRST_ROWS = 1024
 """Rows that are looked at to guess which texts a column holds."""
-AT_ONCE = 1 << 20
 DIRECT_RANGE = 1 << 20
 """Whole numbers that span less than this are encoded by subtraction instead of hashing."""
 
@@ -50,22 +50,24 @@ class Encoded:
 
     def taken(self, rows: NDArray[np.int64]) -> Encoded:
         """The encoding of some of the rows, in another order or repeated."""
-        return relabelled(self.narrow[rows], self.labels)
+        return relabelled(self.narrow.take(rows), self.labels)
 
     def text(self, name: str) -> pl.Series:
         """The labels of all rows as a column of text."""
         return pl.Series(name, self.labels, dtype=pl.String).gather(self.narrow.astype(np.uint32))
 
-    def holds(self, column: pl.Series) -> bool:
-        """Whether a column of text holds the labels of all rows; looked at part by part, not beside a copy of it all.
+    def holds(self, column: pl.Series, start: int = 0) -> bool:
+        """Whether a column of text holds the labels of as many rows, from ``start`` on; not looked at beside a copy of it all.
 
         >>> Encoded(np.array([1, 0]), ("a", None), np.array([1, 1])).holds(pl.Series([None, "a"]))
         True
         """
-        labels, count = pl.Series(column.name, self.labels, dtype=pl.String), len(self.narrow)
-        parts = ((start, self.narrow[start : start + AT_ONCE].astype(np.uint32)) for start in range(0, count, AT_ONCE))
-        same = (labels.gather(part).equals(column.slice(start, len(part)), null_equal=True) for start, part in parts)
-        return len(column) == count and all(same)
+        labels, codes = pl.Series(column.name, self.labels, dtype=pl.String), self.narrow[start : start + len(column)]
+
+        def same(part: slice) -> bool:
+            return labels.gather(codes[part].astype(np.uint32)).equals(column[part], null_equal=True)
+
+        return len(column) == len(codes) and all(side_by_side(same, parts_of_rows(len(codes)), rows=len(codes)))
 
     def categories(self, name: str) -> pl.Series:
         """The labels of all rows as a column of categories: a code a row, and each label once."""
@@ -95,7 +97,7 @@ def relabelled(codes: NDArray[Any], labels: Sequence[str | None]) -> Encoded:
     counts = np.bincount(moved[used], weights=amounts[used], minlength=len(final)).astype(np.int64)
     if final == tuple(labels):  # every code stays as it is
         return Encoded(codes.astype(moved.dtype, copy=False), final, counts)
-    return Encoded(moved[codes] if len(labels) else moved, final, counts)
+    return Encoded(kernels.keys.mapped(codes, moved) if len(labels) else moved, final, counts)
 
 
 def label(value: Any) -> str:
@@ -311,17 +313,29 @@ def _encode_whole(column: pl.Series) -> Encoded | None:
     if high - low >= DIRECT_RANGE or low < -WORD or high >= WORD:
         return None
     missing = high - low + 1
-    known = column.fill_null(low) if column.null_count() else column
-    shifted = known.cast(pl.Int64).to_numpy() - low
-    if column.null_count():
-        shifted[column.is_null().to_numpy()] = missing
-    counts = np.bincount(shifted, minlength=missing + 1)
+    parts = list(parts_of_rows(len(column)))
+    counts = sum(
+        (np.bincount(_shifted(column[part], low, missing), minlength=missing + 1) for part in parts),
+        start=np.zeros(missing + 1, dtype=np.int64),
+    )
     used = np.flatnonzero(counts)
     names = [None if u == missing else str(u + low) for u in used.tolist()]
     order = sorted(range(len(used)), key=lambda i: (names[i] is None, names[i] or ""))
     dense = np.zeros(missing + 1, dtype=np.min_scalar_type(len(used) - 1))
     dense[used[order]] = np.arange(len(used))
-    return Encoded(dense[shifted], tuple(names[i] for i in order), counts[used[order]])
+    narrow = np.empty(len(column), dtype=dense.dtype)
+    for part in parts:
+        dense.take(_shifted(column[part], low, missing), out=narrow[part], mode="clip")
+    return Encoded(narrow, tuple(names[i] for i in order), counts[used[order]])
+
+
+def _shifted(column: pl.Series, low: int, missing: int) -> NDArray[np.int64]:
+    """How far above the lowest every whole number is; ``missing`` where there is none."""
+    if not column.null_count():
+        return column.cast(pl.Int64).to_numpy() - low
+    shifted = column.fill_null(low).cast(pl.Int64).to_numpy() - low
+    shifted[column.is_null().to_numpy()] = missing
+    return shifted
 
 
 def parts_of(column: Column) -> tuple[str, ...]:

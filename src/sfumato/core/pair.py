@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 import polars as pl
 
+from sfumato import kernels
 from sfumato.core.consistency import origin_of
 from sfumato.core.encoding import Encoded, encode, encode_column, missing_in, positions_in, tallied
 from sfumato.core.hierarchy import TOP, Ladder, bind
@@ -194,7 +195,7 @@ class Joint:
     ) -> Joint:
         """The pairs of a column; released row *i* came from the original row ``rows[i]`` and stands for ``copies[i]`` records."""
         width, size = max(1, len(after.labels)), len(before.labels) * max(1, len(after.labels))
-        codes = before.narrow[rows].astype(np.min_scalar_type(size), copy=False)
+        codes = before.narrow.take(rows).astype(np.min_scalar_type(size), copy=False)
         codes *= codes.dtype.type(width)
         codes += after.narrow.astype(codes.dtype, copy=False)
         if size > DENSE:
@@ -204,7 +205,7 @@ class Joint:
         used = np.flatnonzero(amounts)
         place = np.zeros(size, dtype=np.min_scalar_type(max(1, len(used)) - 1))
         place[used] = np.arange(len(used))
-        return cls(*_parted(used, width), amounts[used], place[codes])
+        return cls(*_parted(used, width), amounts[used], kernels.keys.mapped(codes, place))
 
 
 def _parted(pairs: NDArray[Any], width: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:

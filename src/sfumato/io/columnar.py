@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+from collections.abc import Iterator
 from pathlib import Path
 
 import polars as pl
@@ -54,6 +55,19 @@ def read_parquet(data: bytes, *, name: str) -> tuple[pl.DataFrame, Source]:
     ):
         frame = pl.read_parquet(io.BytesIO(data))
     return refuse_nested(frame, name), Source(name, "parquet")
+
+
+PART = 1 << 19
+"""Rows that are read at once: few enough that their memory is used again and again."""
+
+
+def parquet_parts(file: Path) -> Iterator[pl.DataFrame]:
+    """The rows of a Parquet file part by part, in their order; one part at least."""
+    with refusing(f"{file.name} cannot be read"):
+        lazy, start = pl.scan_parquet(io.BytesIO(file.read_bytes())), 0
+        while len(part := lazy.slice(start, PART).collect()) or not start:
+            yield part
+            start += PART
 
 
 def write_parquet(frame: pl.DataFrame, target: Path, source: Source) -> None:

@@ -55,6 +55,36 @@ def _pack(keys, codes, word, shift):
         keys[i, word] |= np.uint64(codes[i]) << np.uint64(shift)
 
 
+def pack_mapped(keys: Keys, codes: NDArray[Any], moved: NDArray[Any], word: int, shift: int) -> None:
+    """Like :func:`pack`, the code of every row replaced by what ``moved`` has for it."""
+    if codes.size <= FEW:
+        pack(keys, moved[codes], word, shift)
+    else:
+        _pack_mapped(keys, codes, moved.astype(np.uint64), word, shift)
+
+
+@njit(cache=True, nogil=True)
+def _pack_mapped(keys, codes, moved, word, shift):
+    for i in range(codes.size):
+        keys[i, word] |= moved[codes[i]] << np.uint64(shift)
+
+
+def mapped(codes: NDArray[Any], moved: NDArray[Any]) -> NDArray[Any]:
+    """What ``moved`` has for every code; numpy would widen all codes first."""
+    if codes.size <= FEW or codes.dtype.kind != "u":
+        found: NDArray[Any] = moved[codes]
+        return found
+    return _mapped(codes, moved)  # type: ignore[no-any-return]
+
+
+@njit(cache=True, nogil=True)
+def _mapped(codes, moved):
+    found = np.empty(codes.size, moved.dtype)
+    for i in range(codes.size):
+        found[i] = moved[codes[i]]
+    return found
+
+
 @njit(cache=True, nogil=True, inline="always")
 def _hash(keys, i):
     h = np.uint64(0x9E3779B97F4A7C15)

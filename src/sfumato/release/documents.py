@@ -9,7 +9,6 @@ import importlib.metadata
 import json
 import platform
 from collections.abc import Mapping
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -19,6 +18,7 @@ from sfumato import recipe_files as recipes
 from sfumato.assessment import DEFAULT_THRESHOLD
 from sfumato.core.evidence import population_path
 from sfumato.core.schema import Role
+from sfumato.core.threads import meanwhile
 from sfumato.evaluation import Evaluation, evaluate, quick_metrics
 from sfumato.formulas.binning import Binned, binned, distance_of_tables, table_after, table_before
 from sfumato.release.alternatives import Alternatives, alternatives_in_passing
@@ -162,10 +162,9 @@ class Told:
     def of(cls, release: Release) -> Told:
         """Measure and draw; slow metrics are left to ``sfumato evaluate``."""
         pair = release.pair  # one for both: columns are read once
-        with ThreadPoolExecutor(max_workers=1) as aside:  # nearly all of it is a loop that needs no interpreter
-            other = aside.submit(alternatives_in_passing, release)
-            worth = evaluate(pair, quick_metrics(), per_record=False)
-            return cls(worth, story_of(release, pair), other.result())
+        other = meanwhile(lambda: alternatives_in_passing(release))  # nearly all of it is a loop without interpreter
+        worth = evaluate(pair, quick_metrics(), per_record=False)
+        return cls(worth, story_of(release, pair), other.result())
 
 
 def canonical(document: Mapping[str, Any]) -> bytes:

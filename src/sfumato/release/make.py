@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from sfumato import registry
-from sfumato.assessment import assess
+from sfumato.assessment import assess, assessing
 from sfumato.core.dataset import Dataset
 from sfumato.core.dataset import Dataset as Table
 from sfumato.core.design import renumbered
@@ -27,6 +27,7 @@ from sfumato.core.randomness import Seed, marked
 from sfumato.core.recipe import Kept, Recipe
 from sfumato.core.schema import Role
 from sfumato.core.step import Goal
+from sfumato.core.threads import meanwhile
 from sfumato.errors import ParameterError, ReleaseRefused, SchemaError
 from sfumato.intruders import attack_release
 from sfumato.io.form import Form
@@ -162,7 +163,7 @@ def make_release(
     original = _distinct(dataset.checked(), form, refuse=refuse)
     refuse_free_text(original)
     claimed = {name for step in recipe.steps for name in step.claims}
-    before = assess(original.drop(original.schema.direct), recipe.meet, population=population)
+    before = meanwhile(assessing(original.drop(original.schema.direct), recipe.meet, population=population))
     shared = marked(original.drop(set(original.schema.direct) - claimed))
     plans: list[tuple[str, Plan]] = []
     for place, step in enumerate(recipe.steps):
@@ -180,7 +181,7 @@ def make_release(
         recipe=recipe,
         plans=tuple(plans),
         verdicts=judge_all(gather(shared, recipe.meet, original=original, population=population), recipe.meet),
-        before=before,
+        before=before.result(),
         after=assess(shared),
         columns=changes_of(original, shared, plans),
         scores={objective: score for _, plan in plans for objective, score in plan.scores().items()},

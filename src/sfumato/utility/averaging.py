@@ -11,8 +11,9 @@ import numpy as np
 
 from sfumato import kernels
 from sfumato.core.classes import Layout, remembered_rows
-from sfumato.core.encoding import AT_ONCE, Encoded, tallied
+from sfumato.core.encoding import Encoded, tallied
 from sfumato.core.metric import Measure
+from sfumato.core.threads import parts_of_rows
 from sfumato.utility.cells import Cells, cells_of
 
 if TYPE_CHECKING:
@@ -188,15 +189,12 @@ def _classes_of_rows(pair: Pair, names: tuple[str, ...], side: Side) -> Classes:
         return Classes(first, tallied(ids, len(first), table.copies), _narrow(ids, len(first)))
     inside, groups = remembered
     first = np.empty(groups, dtype=np.int64)
-    for start in reversed(
-        range(0, len(inside), AT_ONCE)
-    ):  # of several rows the last one that is written stays: the first
-        part = inside[start : start + AT_ONCE]
-        first[part[::-1]] = np.arange(start + len(part) - 1, start - 1, -1)
+    for part in reversed(list(parts_of_rows(len(inside)))):  # the last row that is written of several stays: the first
+        first[inside[part][::-1]] = np.arange(part.stop - 1, part.start - 1, -1)
     order = np.argsort(first)
     rank = np.empty(groups, dtype=inside.dtype)
     rank[order] = np.arange(groups)
-    return Classes(first[order], tallied(inside, groups, table.copies)[order], rank[inside])
+    return Classes(first[order], tallied(inside, groups, table.copies)[order], kernels.keys.mapped(inside, rank))
 
 
 def _narrow(ids: NDArray[np.int64], groups: int) -> NDArray[Any]:

@@ -1,0 +1,130 @@
+"""Work side by side gives what work one after the other gives."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import sfumato as sf
+from sfumato import kernels
+from sfumato.core import threads
+from sfumato.core.classes import count_rows
+from sfumato.core.dataset import Dataset
+from sfumato.core.encoding import encode
+from sfumato.core.pair import Joint
+from sfumato.core.threads import meanwhile, parts_of_rows, side_by_side
+from sfumato.io import columnar
+
+TABLES = st.lists(
+    st.tuples(
+        st.sampled_from(["a", "b", "ab", None]), st.one_of(st.none(), st.integers(-3, 9)), st.sampled_from("xyz")
+    ),
+    min_size=1,
+    max_size=40,
+)
+
+
+@pytest.fixture
+def tiny(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Parts of four rows, threads from four rows on, loops from three rows on."""
+    monkeypatch.setattr(threads, "MANY", 4)
+    monkeypatch.setattr(kernels.keys, "FEW", 2)
+    monkeypatch.setattr(columnar, "PART", 4)
+
+
+def tabled(rows: list[tuple[str | None, int | None, str]]) -> Dataset:
+    frame = pl.DataFrame(rows, schema={"a": pl.String, "b": pl.Int64, "c": pl.String}, orient="row")
+    return Dataset(frame).with_roles(quasi=["a", "b", "c"])
+
+
+def test_everything_is_made_in_the_order_of_the_items(tiny: None) -> None:
+    assert side_by_side(lambda item: -item, range(50), rows=50) == [-item for item in range(50)]
+
+
+@pytest.mark.parametrize("rows", [2, 50])
+def test_the_first_failure_is_raised(tiny: None, rows: int) -> None:
+    def work(item: int) -> int:
+        return 1 // item if item % 2 else int("no number")
+
+    with pytest.raises(ValueError, match="invalid literal"):
+        side_by_side(work, [1, 2, 0], rows=rows)
+
+
+def test_what_happened_meanwhile_is_raised_when_it_is_asked_for() -> None:
+    begun = meanwhile(lambda: 1 // 0)
+    with pytest.raises(ZeroDivisionError):
+        begun.result()
+
+
+@given(st.integers(0, 30))
+def test_parts_hold_every_row_once(rows: int) -> None:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(threads, "MANY", 4)
+        assert [row for part in parts_of_rows(rows) for row in range(rows)[part]] == list(range(rows))
+
+
+@given(TABLES)
+def test_tables_are_counted_and_taken_in_parts_as_they_are_at_once(
+    rows: list[tuple[str | None, int | None, str]],
+) -> None:
+    plain = tabled(rows)
+    classes, ids = count_rows(plain)
+    order = np.random.default_rng(len(rows)).permutation(len(rows))
+    taken = plain.take(order)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(threads, "MANY", 4)
+        patch.setattr(kernels.keys, "FEW", 2)
+        other = tabled(rows)
+        again, inside = count_rows(other)
+        assert (again.keys == classes.keys).all()
+        assert (again.records == classes.records).all()
+        assert (inside == ids).all()
+        moved = other.take(order)
+        assert moved.to_polars().equals(taken.to_polars())
+        for name in moved.columns:
+            assert moved.encoded(name).labels == taken.encoded(name).labels
+            assert (moved.encoded(name).codes == taken.encoded(name).codes).all()
+        joint = Joint.of(other.encoded("a"), moved.encoded("c"), order)
+    naive = sorted({*zip(plain.encoded("a").codes[order].tolist(), taken.encoded("c").codes.tolist(), strict=True)})
+    assert list(zip(joint.value.tolist(), joint.label.tolist(), strict=True)) == naive
+    assert (joint.value[joint.which] == plain.encoded("a").codes[order]).all()
+
+
+@given(
+    st.lists(st.one_of(st.none(), st.integers(-5, 5)), min_size=1, max_size=30),
+    st.sampled_from([-(2**63), 0, 2**63 - 6]),
+)
+def test_whole_numbers_are_encoded_in_parts(values: list[int | None], far: int) -> None:
+    shifted = [None if v is None else max(-(2**63), min(2**63 - 1, far + v)) for v in values]
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(threads, "MANY", 4)
+        found = encode(pl.Series("a", shifted, dtype=pl.Int64))
+    assert [found.labels[code] for code in found.codes.tolist()] == [None if v is None else str(v) for v in shifted]
+    assert found.labels == tuple(sorted(str(v) for v in {*shifted} - {None})) + (None,) * (None in shifted)
+    assert found.counts.tolist() == np.bincount(found.codes, minlength=len(found.labels)).tolist()
+
+
+@given(st.lists(st.sampled_from(["a", "b", None]), min_size=1, max_size=20), st.integers(0, 19))
+def test_a_column_holds_its_labels_and_no_others(values: list[str | None], place: int) -> None:
+    encoded, column = encode(pl.Series("a", values, dtype=pl.String)), pl.Series("a", values, dtype=pl.String)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(threads, "MANY", 4)
+        assert encoded.holds(column)
+        start = min(place, len(values) - 1)
+        assert encoded.holds(column.slice(start), start)
+        assert not encoded.holds(pl.Series("a", [*values, "a"], dtype=pl.String))
+        others = [*values[:start], "other", *values[start + 1 :]]
+        assert not encoded.holds(pl.Series("a", others, dtype=pl.String))
+
+
+def test_a_written_parquet_is_read_back_in_parts(tiny: None, tmp_path: Path) -> None:
+    release = sf.anonymize(sf.examples.large(200), [sf.KAnonymity(2)], [sf.GlobalRecoding(budget=0.5)], seed=1)
+    folder = release.write(tmp_path, format="parquet", force=True)
+    parts = list(columnar.parquet_parts(folder / "share" / "data.parquet"))
+    assert max(len(part) for part in parts) == 4
+    assert pl.concat(parts).equals(pl.read_parquet(folder / "share" / "data.parquet"))
