@@ -191,13 +191,18 @@ def both_ways(text, delimiter, values, other):
         return str(error), None if quick is None else "taken for sound"
     if quick is None:
         return None, None
-    return tuple(bound_to(found, values, other) for found in (leaves, quick))
+    plain, path_by_path = (bound_to(found, values, other) for found in (leaves, quick))
+    at_once = bound_to(quick, values, other, quick.ladder)
+    return plain, path_by_path if at_once == path_by_path else at_once
 
 
-def bound_to(leaves, values, other):
+def bound_to(leaves, values, other, at_once=lambda values, missing: None):
     class Given(Hierarchy):
         def paths(self, values, counts):
             return paths_under(leaves, values, "file", other)
+
+        def ladder(self, values, *, missing):
+            return at_once(values, missing=missing)
 
     try:
         ladder = bind(Given(), values, [1] * len(values))
@@ -225,6 +230,16 @@ def test_sound_files_are_read_level_by_level(rows, values):
     plain, quick = both_ways("\n".join(";".join(row) for row in written), ";", values, None)
     assert quick is not None
     assert quick == plain
+
+
+def test_leaves_are_bound_at_once_and_other_nodes_path_by_path():
+    quick = columns_of("b;x;*\na;y;*\nc;x;*\n", ";", few=0)
+    made = quick.ladder(["c", "a"], missing=True)
+    assert made.labels == (("c", "a", None), ("x", "y", None), ("*",))
+    assert [up.tolist() for up in made.up] == [[0, 1, 2], [0, 0, 0]]
+    assert [level.tolist() for level in made.loss] == [[0.0, 0.0, 0.0], [0.5, 0.0, 0.0], [1.0]]
+    assert quick.ladder(["c", "x"], missing=False) is None
+    assert quick.ladder([], missing=True) is None
 
 
 @pytest.mark.parametrize(

@@ -56,13 +56,16 @@ class Encoded:
         """The labels of all rows as a column of text."""
         return pl.Series(name, self.labels, dtype=pl.String).gather(self.narrow.astype(np.uint32))
 
-    def holds(self, column: pl.Series, start: int = 0) -> bool:
-        """Whether a column of text holds the labels of as many rows, from ``start`` on; not looked at beside a copy of it all.
+    def holds(self, column: pl.Series, start: int | None = None) -> bool:
+        """Whether a column of text holds the labels of all rows, or of as many as it has from ``start`` on.
+
+        It is looked at part by part, not beside a copy of it all.
 
         >>> Encoded(np.array([1, 0]), ("a", None), np.array([1, 1])).holds(pl.Series([None, "a"]))
         True
         """
-        labels, codes = pl.Series(column.name, self.labels, dtype=pl.String), self.narrow[start : start + len(column)]
+        labels = pl.Series(column.name, self.labels, dtype=pl.String)
+        codes = self.narrow if start is None else self.narrow[start : start + len(column)]
 
         def same(part: slice) -> bool:
             return labels.gather(codes[part].astype(np.uint32)).equals(column[part], null_equal=True)

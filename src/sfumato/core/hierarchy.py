@@ -107,6 +107,13 @@ class Hierarchy(Protocol):
         """
         ...
 
+    def ladder(self, values: Sequence[str], *, missing: bool) -> Ladder | None:
+        """The ladder that the paths of these values make, of a hierarchy that makes it at once; None from any other.
+
+        ``missing`` tells whether some cells have no value.
+        """
+        return None
+
     def resolved(self, base: Path) -> Hierarchy:
         """The hierarchy that a recipe in the folder ``base`` means: files it names are found from there."""
         return self
@@ -201,10 +208,14 @@ def bind(hierarchy: Hierarchy | None, values: Sequence[str | None], counts: Sequ
     """
     if hierarchy is None:
         return _single(values)
-    present = [(v, c) for v, c in zip(values, counts, strict=True) if v is not None]
-    values_present = [v for v, _ in present]
-    paths = hierarchy.paths(values_present, [c for _, c in present])
-    return _ladder(paths, missing=len(values_present) < len(values))
+    present = [v for v in values if v is not None]
+    missing = len(present) < len(values)
+    made = hierarchy.ladder(present, missing=missing)
+    if made is not None:
+        return made
+    return _ladder(
+        hierarchy.paths(present, [c for v, c in zip(values, counts, strict=True) if v is not None]), missing=missing
+    )
 
 
 def _single(values: Sequence[str | None]) -> Ladder:

@@ -16,7 +16,7 @@ import polars as pl
 from pydantic import Field
 
 from sfumato.core.files import MEGABYTE, read_plain
-from sfumato.core.hierarchy import Hierarchy, Paths
+from sfumato.core.hierarchy import Hierarchy, Ladder, Paths
 from sfumato.core.parameters import parameters
 from sfumato.errors import ParameterError, UnreadableInput
 from sfumato.hierarchies.listed import (
@@ -78,6 +78,14 @@ class HierarchyFile(Hierarchy):
         leaves = columns_of(text, self.delimiter) or LeafRows(_rows(text, self.path, self.delimiter))
         require_other_below_top(self.other, leaves.top)
         return paths_under(leaves, values, _called(self.path), self.other)
+
+    def ladder(self, values: Sequence[str], *, missing: bool) -> Ladder | None:
+        """The ladder of values that are leaves of a long file; any others are looked at path by path."""
+        leaves = columns_of(_text(self.path, self.encoding), self.delimiter)
+        if leaves is None:
+            return None
+        require_other_below_top(self.other, leaves.top)
+        return leaves.ladder(values, missing=missing)
 
 
 def hierarchy_file(

@@ -147,6 +147,40 @@ class LeafColumns(Leaves):
                 counted[level].update(zip(self.levels[level].gather(places).to_list(), rows, strict=True))
         return counted
 
+    def ladder(self, values: Sequence[str], *, missing: bool) -> Ladder | None:
+        """The ladder of values all of which are leaves of the list, made level by level; None where one is not.
+
+        The rows of the values are sorted from the top down, so that those below one node are neighbours on every level.
+        """
+        places = self._places(values).get(0, np.empty(0, dtype=np.int64))
+        if not len(values) or len(places) < len(values) or self.total < 2:
+            return None
+        rows = places[np.lexsort([codes[places] for codes in self.codes])]
+        parts = [self._rung(level, rows) for level in range(self.depth)]
+        gap = [missing and level < self.depth - 1 for level in range(self.depth)]
+        ups = [parts[level + 1][0][first] for level, (_, first, _) in enumerate(parts[:-1])]
+        names = [self.levels[level].gather(rows[first]).to_list() for level, (_, first, _) in enumerate(parts)]
+        counts = [leaves for _, _, leaves in parts]
+        return Ladder(
+            labels=tuple((*some, None) if blank else tuple(some) for some, blank in zip(names, gap, strict=True)),
+            up=tuple(np.append(up, up.max() + gap[i + 1]) if gap[i] else up for i, up in enumerate(ups)),
+            leaves=tuple(np.append(some, 1.0) if blank else some for some, blank in zip(counts, gap, strict=True)),
+            loss=tuple(
+                np.append(lost, 0.0) if blank else lost
+                for lost, blank in zip([(some - 1.0) / (self.total - 1.0) for some in counts], gap, strict=True)
+            ),
+        )
+
+    def _rung(
+        self, level: int, rows: NDArray[np.int64]
+    ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]]:
+        """The code of every row on a level, the first row that has each, and how many leaves are below each."""
+        own = self.codes[level][rows]
+        begins = np.append(True, own[1:] != own[:-1])
+        first = np.flatnonzero(begins)
+        leaves = np.bincount(self.codes[level])[own[first]] if level else np.ones(len(first))
+        return np.cumsum(begins) - 1, first, leaves.astype(np.float64)
+
     def _places(self, labels: Sequence[str]) -> dict[int, NDArray[np.int64]]:
         """By the lowest level that has labels: one row for each of them."""
         missing, places = set(labels), {}

@@ -108,11 +108,12 @@ def _judged(release: Release, frame: pl.DataFrame, reason: str) -> Release:
         ) from None
 
 
-def _came_back(released: Dataset, column: pl.Series, start: int = 0) -> bool:
-    """Whether a column that was read holds what was released in it, in the rows from ``start`` on."""
+def _came_back(released: Dataset, column: pl.Series, start: int | None = None) -> bool:
+    """Whether a column that was read holds what was released in it, in all rows or in as many from ``start`` on."""
     if column.name in released.coded and column.dtype == pl.String:
         return released.encoded(column.name).holds(column, start)
-    return _same(released.column(column.name).slice(start, len(column)), column)
+    there = released.column(column.name)
+    return _same(there if start is None else there.slice(start, len(column)), column)
 
 
 def _same(one: pl.Series, other: pl.Series) -> bool:
