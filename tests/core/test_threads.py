@@ -128,3 +128,31 @@ def test_a_written_parquet_is_read_back_in_parts(tiny: None, tmp_path: Path) -> 
     parts = list(columnar.parquet_parts(folder / "share" / "data.parquet"))
     assert max(len(part) for part in parts) == 4
     assert pl.concat(parts).equals(pl.read_parquet(folder / "share" / "data.parquet"))
+
+
+@given(
+    st.lists(st.tuples(st.integers(0, 6), st.integers(0, 3), st.integers(1, 9)), min_size=1, max_size=30),
+    st.sampled_from([np.uint8, np.uint16, np.uint32]),
+)
+def test_loops_over_many_rows_do_what_numpy_does_with_few(rows: list[tuple[int, int, int]], narrow: type) -> None:
+    ones, twos, records = (np.array(part) for part in zip(*rows, strict=True))
+    places = np.array([0, 1]), np.array([60, 2]), np.array([3, 2])
+    moved, order = np.array([3, 1, 4, 1, 5, 9, 2]), np.argsort(records)
+    found = []
+    for few in (0, 1000):
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(kernels.keys, "FEW", few)
+            keys, ids, target = np.zeros((len(rows), 2), dtype=np.uint64), ones.astype(narrow), np.zeros(10, np.int64)
+            kernels.keys.pack(keys, twos, 1, 2)
+            kernels.keys.pack_mapped(keys, ids, np.arange(7), 0, 60)
+            kernels.keys.write_through(target, kernels.keys.mapped(ids, moved), order, twos.astype(narrow))
+            known, inside = np.unique(ids, return_inverse=True)
+            first = kernels.keys.first_rows(inside.astype(narrow), len(known))
+            sums = kernels.keys.add_by_fields(keys, records, places)
+            found.append([part.tolist() for part in (keys, target, first, sums)])
+    assert found[0] == found[1]
+    assert found[0][2] == [ones.tolist().index(code) for code in known.tolist()]
+    for one, two in set(zip(ones.tolist(), twos.tolist(), strict=True)):
+        assert found[0][3][one << 2 | two] == records[(ones == one) & (twos == two)].sum()
+    last = {int(moved[ones[row]]): value for row, value in zip(order, twos.tolist(), strict=True)}
+    assert found[0][1] == [last.get(place, 0) for place in range(10)]

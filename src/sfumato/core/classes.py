@@ -267,10 +267,9 @@ class ClassTable:
         width = int(self.layout.widths[places].sum())
         if width >= WORD - 1 or not _dense(1 << width, len(self)):
             return None
-        codes = np.zeros(len(self), dtype=np.int64)
-        for name, bits in zip(columns, self.layout.widths[places].tolist(), strict=True):
-            codes = codes << bits | self.codes(name)
-        return np.bincount(codes, weights=self.records, minlength=1 << width).astype(np.int64)
+        layout = self.layout
+        chosen = layout.words[places], layout.shifts[places], layout.widths[places]
+        return kernels.keys.add_by_fields(self.keys, self.records, chosen)
 
     def take(self, keep: NDArray[np.bool_]) -> ClassTable:
         """Some of the classes."""

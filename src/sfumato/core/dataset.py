@@ -285,7 +285,7 @@ class Dataset(Described):
 
     def take(self, rows: NDArray[np.int64]) -> Dataset:
         """The rows with these positions, in this order; text that is known by its codes is gathered by them."""
-        origin = rows if self.origin is None else self.origin[rows]
+        origin = rows if self.origin is None else self.origin.take(rows)
         copies = None if self.copies is None else self.copies[rows]
         few = {n: e for n, e in self.known.codes.items() if n in self.columns and len(e.labels) <= len(rows)}
         taken = side_by_side(lambda name: few[name].taken(rows), few, rows=len(rows))

@@ -138,7 +138,8 @@ def _written(lines: pl.Series, delimiter: str) -> pl.Series:
     return visible.scatter(doubtful, decided) if decided else visible
 
 
-def _rows(text: str, path: Path, delimiter: str) -> list[Row]:
+@functools.lru_cache(maxsize=32)
+def _rows(text: str, path: Path, delimiter: str) -> tuple[Row, ...]:
     reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter)
     rows: list[Row] = []
     lines: list[int] = []
@@ -152,7 +153,7 @@ def _rows(text: str, path: Path, delimiter: str) -> list[Row]:
             f"{_called(path)}, line {reader.line_num}: is not CSV; check the quotes on this line"
         ) from None
     require_sound(rows, _called(path), lambda i: f"line {lines[i]}")
-    return rows
+    return tuple(rows)
 
 
 def _text(path: Path, encoding: str) -> str:

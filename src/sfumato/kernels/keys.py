@@ -293,6 +293,67 @@ def field_codes(keys: Keys, word: int, shift: int, width: int) -> Ids:
     return ((keys[:, word] >> np.uint64(shift)) & mask).astype(np.int64)
 
 
+def add_by_fields(
+    keys: Keys, records: Ids, places: tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]
+) -> Ids:
+    """Sum of ``records`` by the codes of some columns put together, the first in the highest bits; none has no records.
+
+    ``places`` are the words, shifts and widths of the columns.
+    """
+    words, shifts, widths = places
+    size = 1 << int(widths.sum())
+    if len(keys) > FEW:
+        return _add_by_fields(keys, records, words, shifts, widths, size)  # type: ignore[no-any-return]
+    codes = np.zeros(len(keys), dtype=np.int64)
+    for word, shift, width in zip(words.tolist(), shifts.tolist(), widths.tolist(), strict=True):
+        codes = codes << width | field_codes(keys, word, shift, width)
+    return np.bincount(codes, weights=records, minlength=size).astype(np.int64)
+
+
+@njit(cache=True, nogil=True)
+def _add_by_fields(keys, records, words, shifts, widths, size):
+    sums = np.zeros(size, np.int64)
+    for i in range(keys.shape[0]):
+        code = np.uint64(0)
+        for c in range(words.size):
+            width = np.uint64(widths[c])
+            mask = (np.uint64(1) << width) - np.uint64(1)
+            code = (code << width) | ((keys[i, words[c]] >> np.uint64(shifts[c])) & mask)
+        sums[code] += records[i]
+    return sums
+
+
+def first_rows(ids: NDArray[Any], groups: int) -> Ids:
+    """The first row of every group; ``ids`` is the group of every row, and each has one."""
+    if ids.size > FEW:
+        return _first_rows(ids, groups)  # type: ignore[no-any-return]
+    first = np.empty(groups, dtype=np.int64)
+    first[ids[::-1]] = np.arange(ids.size - 1, -1, -1)  # of several rows the last one that is written stays
+    return first
+
+
+@njit(cache=True, nogil=True)
+def _first_rows(ids, groups):
+    first = np.empty(groups, np.int64)
+    for i in range(ids.size - 1, -1, -1):
+        first[ids[i]] = i
+    return first
+
+
+def write_through(target: Ids, places: NDArray[Any], rows: Ids, values: NDArray[Any]) -> None:
+    """``target[places[rows]] = values``, row by row: of several that go to one place the last stays."""
+    if rows.size > FEW:
+        _write_through(target, places, rows, values)
+    else:
+        target[places[rows]] = values
+
+
+@njit(cache=True, nogil=True)
+def _write_through(target, places, rows, values):
+    for i in range(rows.size):
+        target[places[rows[i]]] = values[i]
+
+
 @njit(cache=True, nogil=True)
 def add_up(values, ids, groups):
     """Sum of ``values`` per group."""

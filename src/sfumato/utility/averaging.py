@@ -13,7 +13,6 @@ from sfumato import kernels
 from sfumato.core.classes import Layout, remembered_rows
 from sfumato.core.encoding import Encoded, tallied
 from sfumato.core.metric import Measure
-from sfumato.core.threads import parts_of_rows
 from sfumato.utility.cells import Cells, cells_of
 
 if TYPE_CHECKING:
@@ -188,9 +187,7 @@ def _classes_of_rows(pair: Pair, names: tuple[str, ...], side: Side) -> Classes:
         ids, first = kernels.keys.group(_keys(pair, names, side, slice(None)))
         return Classes(first, tallied(ids, len(first), table.copies), _narrow(ids, len(first)))
     inside, groups = remembered
-    first = np.empty(groups, dtype=np.int64)
-    for part in reversed(list(parts_of_rows(len(inside)))):  # the last row that is written of several stays: the first
-        first[inside[part][::-1]] = np.arange(part.stop - 1, part.start - 1, -1)
+    first = kernels.keys.first_rows(inside, groups)
     order = np.argsort(first)
     rank = np.empty(groups, dtype=inside.dtype)
     rank[order] = np.arange(groups)

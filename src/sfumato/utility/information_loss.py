@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 from pydantic import Field
 
+from sfumato import kernels
 from sfumato.core.encoding import encode_column
 from sfumato.core.metric import ColumnUtility, Measure
 from sfumato.core.parameters import parameters
@@ -362,7 +363,7 @@ class Ambiguity(ColumnUtility):
             most += every
             logs = np.full(1, every) if cells is None else np.log(cells.leaves)
             varied = cells is not None and len(logs) > 0 and bool((logs != logs[0]).any())
-            records += logs[cells.which] if cells is not None and varied else logs.max(initial=0.0)
+            records += kernels.keys.mapped(cells.which, logs) if cells is not None and varied else logs.max(initial=0.0)
             mean = share_lost(
                 pair,
                 pair.kept * math.exp(every) if cells is None else cells.total(cells.leaves),

@@ -12,7 +12,6 @@ from sfumato import kernels
 from sfumato.core.classes import Layout
 from sfumato.core.metric import ColumnUtility, Measure
 from sfumato.core.parameters import parameters
-from sfumato.core.threads import parts_of_rows
 from sfumato.utility.averaging import classes_of, normalised, records_of, suppressed_of
 from sfumato.utility.cells import Cells, cells_of, log_leaves
 from sfumato.utility.columns import Columns, quasi_of, require_sense, why_not_generalised
@@ -113,9 +112,7 @@ def density_at(pair: Pair, names: Sequence[str], density: NDArray[np.float64]) -
         return densities
     if _disjoint(pair, names):
         boxes = np.full(len(first), -1, dtype=np.int64)
-        own, box_of = combinations.rows, released.rows
-        for part in parts_of_rows(len(box_of)):  # an array of all rows for each step takes longer
-            boxes[own[pair.rows[part]]] = box_of[part]
+        kernels.keys.write_through(boxes, combinations.rows, pair.rows, released.rows)
         _reach_suppressed(pair, names, boxes)
         densities[boxes >= 0] = density[boxes[boxes >= 0]]
         return densities
