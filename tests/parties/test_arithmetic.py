@@ -323,15 +323,14 @@ def test_what_each_party_receives_is_uniform_whatever_the_others_hold(parties):
 class Simulated(Channel):
     """A coalition's lines when nobody else is there: the simulator makes up what the honest parties would send.
 
-    It knows the answer and the coalition's own shares. Shares are random numbers. The shares of an opened number are those of the
-    polynomial through the coalition's shares and the number: a random one but 0 for a check, and for the answer 0 or not as it says.
+    It knows what is opened, one array after the other, and the coalition's own shares. Shares are random numbers; those of an opened
+    number are those of the polynomial through the coalition's shares and the number.
     """
 
-    def __init__(self, network, number, coalition, answer, seed):
+    def __init__(self, network, number, coalition, opened):
         super().__init__(number, network.parties)
-        self.network, self.coalition, self.answer = network, coalition, answer
-        self.public_chance = np.random.default_rng(seed)  # the same for the whole coalition
-        self.chance = np.random.default_rng([seed, number])
+        self.network, self.coalition, self.opened = network, coalition, iter(opened)
+        self.chance = np.random.default_rng(number)
         self.view = []
 
     async def _friends(self, phase, outgoing, senders):
@@ -350,10 +349,9 @@ class Simulated(Channel):
     async def broadcast(self, phase, payload, lengths, *, missing="refuse"):
         others = dict.fromkeys(self.others, lengths)
         told = {self.number: payload, **await self._friends(phase, dict.fromkeys(self.others, payload), others)}
-        value = self.public_chance.integers(1, P, lengths // 4)
-        if phase is Phase.OPEN:
-            value = np.where(self.answer, value, 0)
-        known = {-1: value.astype(np.uint64), **{i: Field().unpacked(m) for i, m in told.items()}}
+        value = np.asarray(next(self.opened), dtype=np.uint64)
+        assert len(value) == lengths // 4
+        known = {-1: value, **{i: Field().unpacked(m) for i, m in told.items()}}
         for i in self.others:
             if i not in told:
                 told[i] = Field().packed(at(known, i + 1))
@@ -373,21 +371,36 @@ def at(known, point):
     return total.astype(np.uint64)
 
 
+def simulated(parties, opened, protocol):
+    """For every coalition as large as may be: what its members find when the simulator plays the others, and what they received."""
+    for coalition in itertools.combinations(range(parties), (parties - 1) // 2):
+        lines = Network(parties)
+        channels = {i: Simulated(lines, i, coalition, opened) for i in coalition}
+
+        async def alone(channels=channels):
+            return await asyncio.gather(*(protocol(channel, i) for i, channel in channels.items()))
+
+        found = asyncio.run(alone())
+        for (i, channel), answer in zip(channels.items(), found, strict=True):
+            yield i, answer, channel.view
+
+
+def masked(pattern, chance):
+    """Uniform numbers but 0 where a pattern is true, and 0 elsewhere."""
+    return np.where(pattern, chance.integers(1, P, len(pattern)), 0)
+
+
 @pytest.mark.parametrize("parties", [3, 4, 5, 6])
 def test_a_coalition_cannot_tell_the_simulator_from_the_others(parties):
     """Its members run the protocol as it is, against made-up messages: every check passes, the answer and all lengths are the real ones."""
-    degree = (parties - 1) // 2
     counts = [np.array([0, 1, 5, i % 2, 2 * (i == 1)]) for i in range(parties)]
-    network = Network(parties, keep=True)
+    network, chance = Network(parties, keep=True), np.random.default_rng(7)
     answer = np.array(same(run(parties, lambda calc, i: at_least(calc, counts[i], 3), network=network)))
-    for coalition in itertools.combinations(range(parties), degree):
-        lines = Network(parties)
-        channels = {i: Simulated(lines, i, coalition, answer, 7) for i in coalition}
+    opened = [masked(np.ones(5, dtype=bool), chance), masked(answer, chance)]
 
-        async def alone(channels=channels):
-            calcs = {i: Arithmetic(c, degree, os.urandom) for i, c in channels.items()}
-            return await asyncio.gather(*(at_least(calc, counts[i], 3) for i, calc in calcs.items()))
+    async def protocol(channel, i):
+        return await at_least(Arithmetic(channel, (parties - 1) // 2, os.urandom), counts[i], 3)
 
-        assert all(np.array_equal(found, answer) for found in asyncio.run(alone()))
-        for i, channel in channels.items():
-            assert channel.view == [(phase, sender, len(m)) for phase, sender, m in network.views[i]]
+    for i, found, view in simulated(parties, opened, protocol):
+        assert np.array_equal(found, answer)
+        assert view == [(phase, sender, len(m)) for phase, sender, m in network.views[i]]

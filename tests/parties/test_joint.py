@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import itertools
+import json
 import os
 import random
 from collections import Counter
@@ -13,6 +14,7 @@ import polars as pl
 import pytest
 
 import sfumato as sf
+from sfumato.core.parameters import values_of
 from sfumato.errors import Disagreement, ParameterError, SchemaError, Unsatisfiable, WrongMessage
 from sfumato.hierarchies.table import hierarchy_table
 from sfumato.parties import arithmetic, joint
@@ -20,6 +22,7 @@ from sfumato.parties.channel import Network, Phase
 from sfumato.parties.joint import JointRelease, _Walk, released_frame
 from sfumato.parties.question import Meeting
 from tests.oracles import joint_release as oracle
+from tests.parties.test_arithmetic import masked, simulated
 
 GOLDEN = {
     "age": {"role": "quasi", "between": [20, 69], "hierarchy": {"intervals": [10]}},
@@ -371,6 +374,67 @@ def test_only_bits_the_number_of_records_and_the_release_are_opened():
     assert all((values != 0).all() for values in opened[1 : 2 * asked : 2])
     masked = [v for values in opened[1:-1] for v in values.tolist() if v]
     assert min(masked) > 1000  # a bare count among them would be tiny; 40 uniform numbers are not, but for 2e-5
+
+
+@pytest.mark.parametrize("parties", [3, 4, 5])
+def test_a_coalition_cannot_tell_the_simulator_from_the_others(parties):
+    """The simulator knows the coalition's rows and the answer: the number of records, the node and the release. That is all it needs."""
+    question = JointRelease(GOLDEN, k=2, budget="0.1")
+    tables = [golden_tables()[i % 3] for i in range(parties)]
+    network = Network(parties, keep=True)
+    answer = same(together(question, tables, network=network))
+
+    def opened():
+        chance, lattice = np.random.default_rng(3), question.lattice
+        rank = next(r for r in range(len(lattice.nodes)) if lattice.levels(r) == answer["levels"])
+        shown, where = set(map(tuple, answer["combinations"])), [answer["columns"].index(n) for n in lattice.names]
+        labels = [ladder.labels[level] for ladder, level in zip(lattice.ladders, lattice.nodes[rank], strict=True)]
+        kept = np.array(
+            [cell in {tuple(row[w] for w in where) for row in shown} for cell in itertools.product(*labels)]
+        )
+        searching, said = lattice.search(), None
+        yield [answer["records"]]
+        while True:
+            try:
+                last, _ = searching.send(said)
+            except StopIteration:
+                break
+            said = last >= rank
+            yield masked(np.array([True]), chance)
+            yield masked(np.array([not said]), chance)
+        yield masked(np.ones(len(kept), dtype=bool), chance)
+        yield masked(kept, chance)
+        yield answer["counts"]
+
+    async def protocol(channel, i):
+        return await question.compute(tables[i], Meeting(channel, None, (parties - 1) // 2))
+
+    for i, found, view in simulated(parties, list(opened()), protocol):
+        assert found == answer
+        assert view == [(phase, sender, len(m)) for phase, sender, m in network.views[i]]
+
+
+def test_a_party_without_rows_helps_two_others():
+    tables = [*golden_tables()[:2], golden_tables()[0].take(np.array([], dtype=np.int64))]
+    question = JointRelease(GOLDEN, k=2, budget="0.5")
+    answer = same(together(question, tables))
+    assert answer == question.plain(pooled(tables[:2])) and answer["records"] == 8
+    nobody = [tables[2]] * 3
+    assert same(together(question, nobody))["levels"] is None
+
+
+def test_questions_and_answers_are_plain_data():
+    question = JointRelease(
+        {**GOLDEN, "age": {**GOLDEN["age"], "hierarchy": sf.intervals(10)}}, k=2, budget="0.1", levels={"age": (0, 2)}
+    )
+    written = json.loads(json.dumps(values_of(question)))
+    assert JointRelease(**written).lattice.nodes == question.lattice.nodes
+    assert values_of(JointRelease(**written)) == values_of(question)
+    answer = same(together(question, golden_tables()))
+    assert json.loads(json.dumps(answer)) == answer
+    noisy = Meeting(Network(3).channel(0), None, 1, noise={0: np.array([1])})
+    with pytest.raises(ParameterError, match="no noise"):
+        asyncio.run(question.compute(golden_tables()[0], noisy))
 
 
 @pytest.mark.parametrize("insiders", [False, True])
