@@ -3,12 +3,14 @@
     make bench BENCH=scale                                 10⁶ and 10⁷ rows, polars and DuckDB
     make bench BENCH=scale ARGS='--rows 1e8'               10⁸ rows as well: a gigabyte of files, some minutes
     make bench BENCH=scale ARGS='--engines polars --diverse'
+    make bench BENCH=scale ARGS='--engines duckdb spark'   Spark in a session of this machine (Linux, Java 17)
 
 Generated people in parts of Parquet, eight columns, five of them quasi-identifiers; 5-anonymity with at most 5 % of the records
 suppressed, and with ``--diverse`` 2-diversity besides, so that the sensitive column is counted too. Every run is a process of
 its own: seconds on the clock, CPU seconds of all threads, peak memory, and the ratio of CPU seconds to those of the copy. The
 growth exponent is that of CPU seconds between the smallest and the largest table. Both engines must find the same levels, drop as
-many records and come to the same verdicts; where they do not, the benchmark fails.
+many records and come to the same verdicts; where they do not, the benchmark fails. Of Spark the Java machine and its workers are
+counted, too: their CPU seconds, with the start, and the sum of their peaks, which need not have been at one time.
 """
 
 from __future__ import annotations
@@ -16,6 +18,7 @@ from __future__ import annotations
 import argparse
 import json
 import math
+import os
 import resource
 import shutil
 import subprocess
@@ -32,6 +35,7 @@ import sfumato as sf
 
 PART = 1_000_000
 ENGINES = ("polars", "duckdb")
+SPARK = "spark"
 HEAD = f"{'rows':>11} {'engine':7} {'what':5} {'seconds':>8} {'CPU s':>8} {'peak MB':>8} {'× copy':>7}"
 
 
@@ -39,7 +43,7 @@ def main() -> None:
     """Measure every size with every engine."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--rows", type=float, default=1e7, help="rows of the largest table")
-    parser.add_argument("--engines", nargs="+", default=list(ENGINES), choices=ENGINES)
+    parser.add_argument("--engines", nargs="+", default=list(ENGINES), choices=[*ENGINES, SPARK])
     parser.add_argument("--diverse", action="store_true", help="count the sensitive column, too")
     parser.add_argument("--folder", type=Path, help="where tables are put; they are kept there")
     parser.add_argument("--one", nargs=4, help=argparse.SUPPRESS)
@@ -90,12 +94,26 @@ def one(engine: str, what: str, table: str, out: str, *, diverse: bool) -> dict[
     """Copy or release a table, and tell what it took."""
     started, used = time.perf_counter(), time.process_time()
     outcome = copied(engine, table, out) if what == "copy" else released(engine, table, out, diverse=diverse)
+    others = below(os.getpid()) if engine == SPARK else []
     return {
         "wall": time.perf_counter() - started,
-        "cpu": time.process_time() - used,
-        "peak": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024,
+        "cpu": time.process_time() - used + sum(cpu for cpu, _ in others),
+        "peak": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024 + sum(peak for _, peak in others),
         "outcome": outcome,
     }
+
+
+def below(process: int) -> list[tuple[float, float]]:
+    """CPU seconds and peak megabytes of all processes that one started, with those that ended under them."""
+    found = []
+    for children in Path(f"/proc/{process}/task").glob("*/children"):  # every thread has its own
+        for child in children.read_text().split():
+            fields = Path(f"/proc/{child}/stat").read_text().rpartition(")")[2].split()
+            seconds = sum(map(int, fields[11:15])) / os.sysconf("SC_CLK_TCK")
+            status = Path(f"/proc/{child}/status").read_text()
+            peak = float(status.partition("VmHWM:")[2].split()[0]) / 1024 if "VmHWM:" in status else 0.0
+            found += [(seconds, peak), *below(int(child))]
+    return found
 
 
 def copied(engine: str, table: str, out: str) -> None:
@@ -103,6 +121,9 @@ def copied(engine: str, table: str, out: str) -> None:
     Path(out).mkdir()
     if engine == "polars":
         pl.scan_parquet(f"{table}/*.parquet").sink_parquet(pl.PartitionBy(out, max_rows_per_file=2 * PART))
+        return
+    if engine == SPARK:
+        sf.read(table, engine=SPARK).to_native().write.option("compression", "zstd").parquet(f"file://{out}/c")
         return
     import duckdb
 

@@ -11,7 +11,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -45,6 +45,26 @@ SETTINGS = {
     "spark.sql.shuffle.partitions": "4",
 }
 MEET = [sf.KAnonymity(3), sf.LDiversity("diagnosis", 2)]
+REMOTE = [
+    "global_recoding",
+    "global_recoding, cells",
+    "local_recoding",
+    "mondrian, relaxed",
+    "k_member",
+    "suppression",
+    "sample",
+    "top_bottom_coding, label",
+    "recode",
+    "round, random",
+    "shift_dates",
+    "add_noise, uncorrelated",
+    "pram, jointly",
+    "pram, quasi",
+    "pseudonymize",
+    "pseudonymize, together in a quasi",
+    "all drawn",
+]
+"""Cases that go through Connect, too: one of each kind at least."""
 
 
 @pytest.fixture(scope="module", params=["local", "connect"])
@@ -111,6 +131,9 @@ def _wait_for(port: int, seconds: int = 180) -> None:
     pytest.fail("the Connect server does not answer")
 
 
+_key = grid._key  # a fixture: the key is told here, and to no worker
+
+
 @pytest.fixture
 def people(session: Any, tmp_path: Path) -> Any:
     """The table in three parts, as a Spark frame."""
@@ -139,13 +162,27 @@ def test_spark_releases_what_memory_releases(name: str, people: Any) -> None:
     assert rows_of(collected(lazy)).equals(rows_of(eager.data))
 
 
-@pytest.mark.parametrize("name", ["all drawn", "mondrian, relaxed", "pram, quasi"])
-def test_draws_do_not_depend_on_who_holds_the_rows(name: str, session: Any, tmp_path: Path) -> None:
+def on_both(names: Iterable[str]) -> list[Any]:
+    """Every case in a session of this machine, and those through Connect that differ in what workers do."""
+    return [
+        pytest.param(kind, name, marks=[pytest.mark.slow] if name == "k_optimize" else [])
+        for kind in ("local", "connect")
+        for name in names
+        if kind == "local" or name in REMOTE
+    ]
+
+
+@pytest.mark.parametrize(("session", "name"), on_both(grid.CASES), indirect=["session"])
+def test_every_step_releases_on_spark_what_it_releases_in_memory(name: str, session: Any, tmp_path: Path) -> None:
     grid.table().sample(fraction=1, shuffle=True, seed=3).write_parquet(tmp_path / "people.parquet")
     people = session.read.parquet(f"file://{tmp_path}/people.parquet").repartition(3)
     eager = grid.in_memory(name, grid.table())
     lazy = sf.anonymize(grid.described(sf.read(people)), [sf.KAnonymity(3)], grid.CASES[name], seed=5)
-    assert grid.multiset(collected(lazy)) == grid.multiset(eager.data)
+    found, expected = collected(lazy), pl.DataFrame(eager.data)
+    assert grid.multiset(found) == grid.multiset(expected)
+    assert dict(found.schema) == {
+        column: on_spark.SIGNED.get(dtype.base_type(), dtype) for column, dtype in expected.schema.items()
+    }
     assert [v.to_dict() for v in lazy.verdicts] == [v.to_dict() for v in eager.verdicts]
     assert lazy.suppressed == eager.suppressed
 
@@ -163,6 +200,13 @@ def test_parts_are_whole_ordered_and_alone_in_their_folder(people: Any, monkeypa
     order = pl.concat([Coder().hashes(pl.read_parquet(part), parts.order_key(lazy.seed)) for part in lazy.parts])
     assert order.equals(order.sort())
     assert rows_of(pl.read_parquet(lazy.parts)).equals(rows_of(in_memory("global").data))
+
+
+def test_rows_that_are_not_to_be_shuffled_stay_with_their_worker(people: Any) -> None:
+    lazy = sf.anonymize(described(sf.read(people.coalesce(1))), MEET, RECIPES["global"], seed=5, shuffle=False)
+    kept = sf.anonymize(described(sf.read(table())), MEET, RECIPES["global"], seed=5, shuffle=False, format="parquet")
+    assert len(lazy.parts) == 1
+    assert rows_of(collected(lazy)).equals(rows_of(kept.data))
 
 
 def test_a_worker_that_dies_changes_nothing(people: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

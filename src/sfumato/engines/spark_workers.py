@@ -5,9 +5,11 @@ All of it is pickled by its name: workers import sfumato themselves, and nothing
 
 from __future__ import annotations
 
+import contextlib
 import copy
 import dataclasses
 import io
+import os
 import pickle
 import secrets
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -22,7 +24,7 @@ from sfumato.engines import on_polars
 from sfumato.engines.codes import Coder
 from sfumato.engines.digest import RowsDigest
 from sfumato.engines.parts import places_of
-from sfumato.errors import ParameterError, SchemaError, SfumatoError
+from sfumato.errors import OutputError, ParameterError, SchemaError, SfumatoError
 
 if TYPE_CHECKING:
     from sfumato.engines.seen import Fingerprint, Watch
@@ -306,6 +308,18 @@ def _reported(told: Sequence[tuple[Any, ...]]) -> Iterator[Any]:
         yield from pl.DataFrame(told, schema=schema, orient="row").to_arrow().to_batches()
 
 
+@contextlib.contextmanager
+def _writable() -> Iterator[None]:
+    """Say what keeps a worker from writing, such as a full disk."""
+    try:
+        yield
+    except OSError as error:
+        told = os.strerror(error.errno) if error.errno else type(error).__name__
+        raise OutputError(
+            f"a worker of Spark cannot write a part of the release ({told}); nothing was written"
+        ) from None
+
+
 class _File:
     """A part on the way: its rows are written in groups of one size, however they come."""
 
@@ -328,14 +342,16 @@ class _File:
             self._write(self.held)
             self.held = self.held.clear()
         if self.writer is not None:
-            self.writer.close()
+            with _writable():
+                self.writer.close()
             self.writer = None
 
     def _write(self, rows: pl.DataFrame) -> None:
         from pyarrow import parquet
 
         found = rows.to_arrow()
-        if self.writer is None:
-            self.writer = parquet.ParquetWriter(self.path, found.schema, compression="zstd")
-        self.writer.write_table(found, row_group_size=BATCH)
+        with _writable():
+            if self.writer is None:
+                self.writer = parquet.ParquetWriter(self.path, found.schema, compression="zstd")
+            self.writer.write_table(found, row_group_size=BATCH)
         self.rows += rows.height
