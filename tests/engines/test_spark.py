@@ -11,7 +11,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -131,6 +131,10 @@ def _wait_for(port: int, seconds: int = 180) -> None:
     pytest.fail("the Connect server does not answer")
 
 
+def on_connect(session: Any) -> bool:
+    return type(session).__module__.startswith("pyspark.sql.connect")
+
+
 _key = grid._key  # a fixture: the key is told here, and to no worker
 
 
@@ -162,18 +166,10 @@ def test_spark_releases_what_memory_releases(name: str, people: Any) -> None:
     assert rows_of(collected(lazy)).equals(rows_of(eager.data))
 
 
-def on_both(names: Iterable[str]) -> list[Any]:
-    """Every case in a session of this machine, and those through Connect that differ in what workers do."""
-    return [
-        pytest.param(kind, name, marks=[pytest.mark.slow] if name == "k_optimize" else [])
-        for kind in ("local", "connect")
-        for name in names
-        if kind == "local" or name in REMOTE
-    ]
-
-
-@pytest.mark.parametrize(("session", "name"), on_both(grid.CASES), indirect=["session"])
+@grid.every_case
 def test_every_step_releases_on_spark_what_it_releases_in_memory(name: str, session: Any, tmp_path: Path) -> None:
+    if on_connect(session) and name not in REMOTE:
+        pytest.skip("a case of its kind goes through Connect")
     grid.table().sample(fraction=1, shuffle=True, seed=3).write_parquet(tmp_path / "people.parquet")
     people = session.read.parquet(f"file://{tmp_path}/people.parquet").repartition(3)
     eager = grid.in_memory(name, grid.table())
