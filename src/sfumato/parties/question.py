@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import abc
 import dataclasses
+import json
 import os
-from collections.abc import Generator, Mapping
+from collections.abc import Generator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
+import polars as pl
 
 from sfumato.core.progress import Progress, silent
+from sfumato.errors import ReleaseRefused
+from sfumato.parties.arithmetic import Arithmetic, at_least
 from sfumato.parties.channel import Channel
 from sfumato.parties.sharing import Draw
 
@@ -31,6 +35,14 @@ class Cost:
     sent: int
     products: int = 0
     rounds: int = 1
+
+
+@dataclasses.dataclass(frozen=True)
+class Magnitudes:
+    """Amounts in whole units, coarse enough to be compared: a total rounded down, and the two largest records rounded up."""
+
+    total: int
+    largest: tuple[int, int]
 
 
 @dataclasses.dataclass
@@ -97,6 +109,24 @@ class JointQuestion(abc.ABC):
     def own_input(self, people: Dataset) -> bytes:
         """All that this party's rows say to the question, in a canonical form: for the digest that a second attempt must repeat."""
 
+    @property
+    def filters(self) -> Mapping[str, tuple[str, ...]]:
+        """Columns and the words that count; rows with others do not."""
+        return {}
+
+    def rows(self, people: Dataset) -> NDArray[np.bool_]:
+        """Which rows the question is about."""
+        return np.ones(len(people), dtype=bool)
+
+    def magnitudes(self, people: Dataset, records: int) -> Magnitudes | None:
+        """For sums of amounts: this party's total and its largest records; None where no record can dominate."""
+        return None
+
+    @property
+    def numbers_opened(self) -> int:
+        """How many numbers all learn, at most."""
+        return 1
+
     @abc.abstractmethod
     async def compute(self, people: Dataset, meeting: Meeting) -> dict[str, Any]:
         """The answer, equal for all parties."""
@@ -133,13 +163,37 @@ class JointStatistic(JointQuestion):
         """Give this party's sums, take the sums of all, as often as it takes, and return the answer."""
 
     @abc.abstractmethod
-    def reach(self, neighbours: str) -> tuple[int, float]:
-        """How far the sums of a round move, in the L1 and the L2 norm, when one record is added or removed, or changed."""
+    def parts(self, neighbours: str) -> tuple[Part, ...]:
+        """The sums in parts, one after the other: each gets noise for what one record moves in it, at an equal share of the loss."""
+
+    def guarded(self, people: Dataset) -> NDArray[np.int64] | None:
+        """This party's counts behind the answer, none of which may be small in all; None where the number of records is all there is."""
+        return None
+
+    def without(self, own: Numbers, kept: NDArray[np.bool_]) -> Numbers:
+        """This party's sums when only some of the guarded counts are large enough; a question that needs all of them refuses."""
+        if kept.all():
+            return own
+        raise ReleaseRefused("the rule 'small_cells' refuses: the answer would rest on counts of too few records")
+
+    @property
+    def numbers_opened(self) -> int:
+        """All sums of all rounds."""
+        return self.cells * self.rounds
+
+    def own_input(self, people: Dataset) -> bytes:
+        """What the columns of the question hold, in an order of their own."""
+        return canonical_rows(people, self.columns)
+
+    def cost(self, parties: int, sums: Summation, records: int) -> Cost:
+        """All rounds of adding."""
+        one = sums.cost(parties, self.cells, self.bound(records))
+        return Cost(one.messages * self.rounds, one.sent * self.rounds, rounds=self.rounds)
 
     async def compute(self, people: Dataset, meeting: Meeting) -> dict[str, Any]:
         """Ask, add, answer."""
         asking = self.ask(people)
-        own = next(asking)
+        own = await self._large_enough(people, next(asking), meeting)
         while True:
             total = await meeting.total(own, self.bound(meeting.records_at_most) + meeting.noise_at_most)
             try:
@@ -147,3 +201,26 @@ class JointStatistic(JointQuestion):
             except StopIteration as done:
                 answer: dict[str, Any] = done.value
                 return answer
+
+    async def _large_enough(self, people: Dataset, own: Numbers, meeting: Meeting) -> Numbers:
+        """Without noise, counts below the least number of records are not opened: which ones they are is all that is learned."""
+        counts = None if meeting.noise else self.guarded(people)
+        if counts is None:
+            return own
+        arithmetic = Arithmetic(meeting.channel, meeting.degree, meeting.draw)
+        return self.without(own, await at_least(arithmetic, counts, meeting.least_records))
+
+
+@dataclasses.dataclass(frozen=True)
+class Part:
+    """So many sums that one record moves together by at most ``l1`` in the L1 norm and ``l2`` in the L2 norm."""
+
+    cells: int
+    l1: int
+    l2: float
+
+
+def canonical_rows(people: Dataset, columns: Sequence[str]) -> bytes:
+    """The rows of some columns, sorted and spelled so that a digest of them tells whether anything changed."""
+    cells = [people.column(name).cast(pl.String).to_list() for name in columns]
+    return json.dumps(sorted(json.dumps(row, ensure_ascii=False) for row in zip(*cells, strict=True))).encode()

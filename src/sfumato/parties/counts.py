@@ -1,0 +1,239 @@
+"""Counts of several tables: histograms, tables of two and more columns, quantiles from bins."""
+
+from __future__ import annotations
+
+import abc
+import math
+from collections.abc import Generator
+from fractions import Fraction
+from itertools import pairwise
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar
+
+import numpy as np
+import polars as pl
+from pydantic import Field as Limit
+
+from sfumato.core.parameters import parameters
+from sfumato.errors import ParameterError
+from sfumato.parties.question import Numbers, Part
+from sfumato.parties.statistics import CHANGE_ONE, Filtered, Where, checked_where, counted, public_table
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from sfumato.core.dataset import Dataset
+    from sfumato.dp.table import DeclaredTable
+
+MOST_CELLS = 1 << 22
+
+
+@parameters
+class Axis:
+    """One side of a table of counts: a column with the values that may occur (``domain``) or with the ends of bins (``edges``).
+
+    Other values count in no cell; a number at an inner edge belongs to the bin above it, at the last edge to the last bin.
+    """
+
+    column: str
+    domain: tuple[str, ...] = ()
+    edges: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        if bool(self.domain) == bool(self.edges):
+            raise ParameterError(f"column {self.column!r} needs either the domain of its values or the edges of bins")
+        if len(set(self.domain)) < len(self.domain):
+            raise ParameterError(f"the domain of column {self.column!r} has a value twice")
+        if self.edges and (len(self.edges) < 2 or any(a >= b for a, b in pairwise(self.ends))):
+            raise ParameterError(f"the edges of column {self.column!r} are two or more numbers that increase")
+
+    @property
+    def ends(self) -> list[Fraction]:
+        """The edges, exactly."""
+        try:
+            return [Fraction(edge) for edge in self.edges]
+        except (ValueError, ZeroDivisionError):
+            raise ParameterError(f"the edges of column {self.column!r} are decimal numbers, written as text") from None
+
+    @property
+    def labels(self) -> tuple[str, ...]:
+        """What the cells are called."""
+        if self.domain:
+            return self.domain
+        *inner, last = pairwise(self.edges)
+        return (*(f"[{a}, {b})" for a, b in inner), f"[{last[0]}, {last[1]}]")
+
+    def codes(self, table: DeclaredTable) -> NDArray[np.int64]:
+        """The cell of every row, or the number after the last."""
+        if self.domain:
+            return table.codes(self.column)
+        ends = np.array([float(end) for end in self.ends])
+        column = table.dataset.column(self.column)
+        values = column.cast(pl.String).cast(pl.Float64, strict=False) if not column.dtype.is_numeric() else column
+        numbers = values.cast(pl.Float64).fill_null(math.nan).to_numpy()
+        places = np.searchsorted(ends, numbers, side="right") - 1
+        places = np.where(numbers == ends[-1], len(ends) - 2, places)
+        inside = (numbers >= ends[0]) & (numbers <= ends[-1])
+        return np.where(inside, places, len(ends) - 1)
+
+
+class _OfCounts(Filtered):
+    """Counts of records in the cells of a table with public sides."""
+
+    @property
+    @abc.abstractmethod
+    def axes(self) -> tuple[Axis, ...]:
+        """The sides of the table."""
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The sides' and the filter's."""
+        return (*(axis.column for axis in self.axes), *sorted(self.where))
+
+    def _check(self) -> None:
+        names = [axis.column for axis in self.axes]
+        if len(set(names)) < len(names):
+            raise ParameterError("a table of counts needs different columns")
+        checked_where(self.where, tuple(names))
+        if self.cells > MOST_CELLS:
+            raise ParameterError(f"a table of {self.cells} cells is too large; at most {MOST_CELLS}")
+
+    @property
+    def cells(self) -> int:
+        """All combinations."""
+        return math.prod(len(axis.labels) for axis in self.axes)
+
+    def bound(self, records: int) -> int:
+        """Above the number of records."""
+        return records + 1
+
+    def parts(self, neighbours: str) -> tuple[Part, ...]:
+        """A record counts in one cell; changed, it leaves one and enters another."""
+        change = neighbours == CHANGE_ONE
+        return (Part(self.cells, 2 if change else 1, math.sqrt(2) if change else 1.0),)
+
+    def guarded(self, people: Dataset) -> NDArray[np.int64]:
+        """Every cell."""
+        domains = {axis.column: axis.domain for axis in self.axes if axis.domain}
+        table = public_table(people, {}, domains, self.where)
+        people.require(self.columns)
+        place, inside = np.zeros(len(people), dtype=np.int64), counted(table, self.where)
+        for axis in self.axes:
+            codes = axis.codes(table)
+            inside &= codes < len(axis.labels)
+            place = place * len(axis.labels) + np.minimum(codes, len(axis.labels) - 1)
+        return np.bincount(place[inside], minlength=self.cells).astype(np.int64)
+
+    def without(self, own: Numbers, kept: NDArray[np.bool_]) -> Numbers:
+        """Small cells are left out: nobody adds to them."""
+        return np.where(kept, own, 0)
+
+    def ask(self, people: Dataset) -> Generator[Numbers, Numbers, dict[str, Any]]:
+        """Count."""
+        total = yield self.guarded(people)
+        return self._answer(np.asarray(total, dtype=np.int64))
+
+    @abc.abstractmethod
+    def _answer(self, counts: NDArray[np.int64]) -> dict[str, Any]:
+        """The answer from the counts of all."""
+
+    def plain(self, people: Dataset) -> dict[str, Any]:
+        """Count the rows."""
+        return self._answer(self.guarded(people))
+
+
+@parameters
+class JointHistogram(_OfCounts):
+    """How many records have each value of a column, or lie in each bin. Without noise small counts are not told."""
+
+    name: ClassVar[str] = "histogram"
+    gives_away: ClassVar[str] = "the counts that are large enough; a party subtracts its own"
+
+    axis: Axis
+    where: Where = Limit(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self._check()
+
+    @property
+    def axes(self) -> tuple[Axis, ...]:
+        """One side."""
+        return (self.axis,)
+
+    def _answer(self, counts: NDArray[np.int64]) -> dict[str, Any]:
+        return {"counts": dict(zip(self.axis.labels, counts.tolist(), strict=True))}
+
+
+@parameters
+class JointContingencyTable(_OfCounts):
+    """Counts of the combinations of two or more columns; of two, also Pearson's χ² and its degrees of freedom."""
+
+    name: ClassVar[str] = "contingency_table"
+    gives_away: ClassVar[str] = "the counts that are large enough; margins may tell a single one that is not"
+
+    axes: Annotated[tuple[Axis, ...], Limit(min_length=2)]
+    where: Where = Limit(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self._check()
+
+    def _answer(self, counts: NDArray[np.int64]) -> dict[str, Any]:
+        table = counts.reshape([len(axis.labels) for axis in self.axes])
+        answer: dict[str, Any] = {"labels": [list(axis.labels) for axis in self.axes], "counts": table.tolist()}
+        return answer | (_chi_square(table) if table.ndim == 2 else {})
+
+
+def _chi_square(table: NDArray[np.int64]) -> dict[str, Any]:
+    """Pearson's statistic over rows and columns in which there is somebody."""
+    kept = table[table.sum(axis=1) > 0][:, table.sum(axis=0) > 0]
+    if kept.size == 0 or min(kept.shape) < 2 or kept.min() < 0:
+        return {"chi_square": None, "df": None}
+    expected = np.outer(kept.sum(axis=1), kept.sum(axis=0)) / kept.sum()
+    return {
+        "chi_square": float(((kept - expected) ** 2 / expected).sum()),
+        "df": int((kept.shape[0] - 1) * (kept.shape[1] - 1)),
+    }
+
+
+@parameters
+class JointQuantiles(_OfCounts):
+    """Quantiles of a column from its counts in public bins: ``lo + w(pN − F)/h`` within the bin that holds the p-th record."""
+
+    name: ClassVar[str] = "quantiles"
+    gives_away: ClassVar[str] = "the counts of the bins that are large enough"
+
+    axis: Axis
+    levels: Annotated[tuple[str, ...], Limit(min_length=1)] = ("0.25", "0.5", "0.75")
+    where: Where = Limit(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self._check()
+        if not self.axis.edges:
+            raise ParameterError("quantiles need the edges of bins")
+        try:
+            inside = all(0 < Fraction(level) < 1 for level in self.levels)
+        except (ValueError, ZeroDivisionError):
+            inside = False
+        if not inside:
+            raise ParameterError("levels of quantiles are decimals between 0 and 1, written as text")
+
+    @property
+    def axes(self) -> tuple[Axis, ...]:
+        """One side."""
+        return (self.axis,)
+
+    def _answer(self, counts: NDArray[np.int64]) -> dict[str, Any]:
+        there = np.maximum(counts, 0)
+        return {
+            "counts": dict(zip(self.axis.labels, counts.tolist(), strict=True)),
+            "quantiles": {level: self._quantile(Fraction(level), there) for level in self.levels},
+        }
+
+    def _quantile(self, level: Fraction, counts: NDArray[np.int64]) -> float | None:
+        ends, total = self.axis.ends, int(counts.sum())
+        if total == 0:
+            return None
+        upto = np.cumsum(counts)
+        place = int(np.argmax(upto >= math.ceil(level * total)))
+        before, here = int(upto[place] - counts[place]), int(counts[place])
+        share = (level * total - before) / here
+        return float(ends[place] + (ends[place + 1] - ends[place]) * max(share, Fraction(0)))

@@ -1,0 +1,53 @@
+"""Everything that parties can ask, by its name in a study."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from sfumato.core.parameters import Members, values_of
+from sfumato.errors import ParameterError, did_you_mean
+from sfumato.parties.question import JointQuestion
+
+QUESTIONS = Members(
+    "sfumato.parties",
+    {
+        "count": "statistics:JointCount",
+        "sum": "statistics:JointSum",
+        "mean": "statistics:JointMean",
+        "variance": "statistics:JointVariance",
+        "mean_difference": "statistics:JointMeanDifference",
+        "histogram": "counts:JointHistogram",
+        "contingency_table": "counts:JointContingencyTable",
+        "quantiles": "counts:JointQuantiles",
+        "linear_regression": "regression:LinearRegression",
+        "logistic_regression": "regression:LogisticRegression",
+        "release": "joint:JointRelease",
+    },
+)
+
+
+def question_from(plain: Any) -> JointQuestion:
+    """A question as a study writes it: ``{"mean": {"column": "age", "bounds": ["0", "120"]}}``.
+
+    >>> question_from({"mean": {"column": "age", "bounds": ["0", "120"]}}).columns
+    ('age',)
+    """
+    if isinstance(plain, JointQuestion):
+        return plain
+    if isinstance(plain, str):
+        plain = {plain: {}}
+    if not isinstance(plain, Mapping) or len(plain) != 1:
+        raise ParameterError(f"a question is one name with its details; there are {', '.join(QUESTIONS)}")
+    [(name, details)] = plain.items()
+    if name not in QUESTIONS:
+        raise ParameterError(f"there is no joint question {name!r}.{did_you_mean(str(name), QUESTIONS)}")
+    if not isinstance(details, Mapping):
+        raise ParameterError(f"the details of question {name!r} are a mapping, like {{column: age}}")
+    question: JointQuestion = QUESTIONS[name](**details)
+    return question
+
+
+def question_to(question: JointQuestion) -> dict[str, Any]:
+    """The inverse of :func:`question_from`, with everything that differs from its default."""
+    return {question.name: values_of(question)}

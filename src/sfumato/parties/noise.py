@@ -1,0 +1,171 @@
+"""Noise nobody knows: every party adds a share, and the sum of the shares is the noise of a differentially private answer.
+
+The shares are so large that those of the honest parties alone are enough: with *c* of *n* parties colluding, each draws for n − c. With
+shares for n, a single defector raises the loss (from .5 to .7465 for four parties).
+"""
+
+from __future__ import annotations
+
+import math
+import secrets
+from collections.abc import Callable
+from fractions import Fraction
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
+
+import numpy as np
+from pydantic import Field as Limit
+
+from sfumato.core.parameters import parameters
+from sfumato.dp.budget import PrivacyLoss
+from sfumato.dp.mechanisms import gaussian, laplace
+from sfumato.errors import ParameterError
+from sfumato.parties.question import JointStatistic, Part
+from sfumato.parties.sharing import Draw
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+FAILURE = Fraction(1, 2**40)
+"""With at most this probability noise leaves the range that is kept free for it."""
+LEAST_VARIANCE = 4.0
+"""Sums of discrete Gaussians of at least this variance each cannot be told from one discrete Gaussian in double precision."""
+
+
+@parameters
+class JointNoise:
+    """What the answer may cost, and how many parties may collude: ``epsilon`` (discrete Laplace) or ``rho`` (discrete Gaussian).
+
+    The loss is that of the whole answer, all its sums and rounds together.
+    """
+
+    epsilon: Annotated[str | None, Limit(description="ε of the answer, a decimal")] = None
+    rho: Annotated[str | None, Limit(description="ρ of zCDP of the answer, a decimal, instead of ε")] = None
+    colluders: Annotated[int, Limit(ge=0, description="parties that may tell each other their noise")] = 0
+    neighbours: Literal["add_remove", "change_one"] = "add_remove"
+
+    name: ClassVar[str] = "noise"
+
+    def __post_init__(self) -> None:
+        _ = self.loss
+
+    @property
+    def loss(self) -> PrivacyLoss:
+        """What the answer costs everybody's records."""
+        return PrivacyLoss.of(epsilon=self.epsilon, rho=self.rho)
+
+    def honest(self, parties: int) -> int:
+        """The parties whose noise must be enough."""
+        if not 0 <= self.colluders < parties:
+            raise ParameterError(f"of {parties} parties at most {parties - 1} can collude; with all there is nobody to protect")
+        return parties - self.colluders
+
+    def drawn(self, question: JointStatistic, parties: int) -> dict[int, NDArray[np.int64]]:
+        """This party's noise by round."""
+        return {number: self._drawn_once(question, parties) for number in range(question.rounds)}
+
+    def _drawn_once(self, question: JointStatistic, parties: int) -> NDArray[np.int64]:
+        shares = self._shares(question, parties)
+        return np.concatenate([share.draw(part.cells) for part, share in zip(self._parts(question), shares, strict=True)])
+
+    def at_most(self, question: JointStatistic, parties: int) -> int:
+        """What all noise together in any sum does not exceed, but for a probability of 2⁻⁴⁰."""
+        failure = float(FAILURE) / (question.cells * question.rounds)
+        return max(share.at_most(parties, failure) for share in self._shares(question, parties))
+
+    def _parts(self, question: JointStatistic) -> tuple[Part, ...]:
+        return question.parts(self.neighbours)
+
+    def _shares(self, question: JointStatistic, parties: int) -> list[Any]:
+        """For every part the distribution of one party's share."""
+        parts, honest = self._parts(question), self.honest(parties)
+        loss = self.loss.divided(len(parts) * question.rounds)
+        if loss.epsilon is not None:
+            return [PolyaShare(Fraction(part.l1) / loss.epsilon, honest) for part in parts]
+        return [GaussianShare(part.l2, loss.as_rho, honest) for part in parts]
+
+
+class PolyaShare:
+    r"""A share of discrete Laplace noise: the difference of two negative binomial numbers of shape 1/m.
+
+    With :math:`a = e^{-1/s}`, the sum of *m* such differences has :math:`P(x) = \frac{1-a}{1+a} a^{|x|}`: two-sided geometric. A number is drawn
+    as a geometric one, kept when coins of probability :math:`(m(i-1)+1)/(mi)`, i = 1…x, all show heads, and else drawn again; coins of whole numbers only.
+    """
+
+    def __init__(self, scale: Fraction, honest: int) -> None:
+        self.scale, self.honest = scale, honest
+        self._geometric = laplace(1, 1 / scale)
+
+    @property
+    def base(self) -> float:
+        """a."""
+        return math.exp(-1 / float(self._geometric.scale))
+
+    def draw(self, count: int) -> NDArray[np.int64]:
+        """So many shares."""
+        drawn = self.one_sided(2 * count)
+        return drawn[:count] - drawn[count:]
+
+    def one_sided(self, count: int) -> NDArray[np.int64]:
+        """Negative binomial numbers of shape 1/m."""
+        kept = np.empty(0, dtype=np.int64)
+        while len(kept) < count:
+            tried = self._geometric.draw_one_sided(2 * (count - len(kept)) + 16)
+            kept = np.concatenate([kept, tried[self._heads(tried)]])
+        return kept[:count]
+
+    def _heads(self, numbers: NDArray[np.int64]) -> NDArray[np.bool_]:
+        """Whether all coins of each number show heads."""
+        heads = np.ones(len(numbers), dtype=bool)
+        if self.honest == 1:
+            return heads
+        for i in range(1, int(numbers.max(initial=0)) + 1):
+            tossed = np.flatnonzero(heads & (numbers >= i))
+            if not len(tossed):
+                break
+            heads[tossed] = below(self.honest * i, len(tossed)) < self.honest * (i - 1) + 1
+        return heads
+
+    def at_most(self, parties: int, failure: float) -> int:
+        """b with ``2 P(NB(n/m, a) > b) ≤ failure``: a difference exceeds b only where one of the two does."""
+        from scipy.stats import nbinom
+
+        shape = parties / self.honest
+        high = 1
+        while 2 * nbinom.sf(high, shape, 1 - self.base) > failure:
+            high *= 2
+        low = high // 2
+        while low < high:
+            middle = (low + high) // 2
+            low, high = (middle + 1, high) if 2 * nbinom.sf(middle, shape, 1 - self.base) > failure else (low, middle)
+        return high
+
+
+class GaussianShare:
+    """A share of discrete Gaussian noise: variance σ²/m, where ``ρ = Δ²/(2σ²)``."""
+
+    def __init__(self, l2: float, rho: Fraction, honest: int) -> None:
+        self.honest = honest
+        self._noise = gaussian(l2, rho * honest)
+        if self._noise.scale**2 < LEAST_VARIANCE:
+            raise ParameterError(
+                f"the noise of one party would have a variance of {self._noise.scale**2:.2g}, and shares below {LEAST_VARIANCE:g} "
+                "do not add up to the noise that is promised; lower rho, or ask for epsilon"
+            )
+
+    def draw(self, count: int) -> NDArray[np.int64]:
+        """So many shares."""
+        return self._noise.draw(count)
+
+    def at_most(self, parties: int, failure: float) -> int:
+        """b with ``2 e^(−b²/2nσᵢ²) ≤ failure``."""
+        return math.ceil(self._noise.scale * math.sqrt(2 * parties * math.log(2 / failure)))
+
+
+def below(limit: int, count: int, draw: Draw | None = None) -> NDArray[np.int64]:
+    """Numbers from 0 to limit − 1, all equally likely: words of 64 bits, those above the last multiple of the limit drawn again."""
+    source: Callable[[int], bytes] = secrets.token_bytes if draw is None else draw
+    last = np.uint64((1 << 64) // limit * limit - 1)
+    words = np.frombuffer(source(8 * count), dtype="<u8").copy()
+    while len(wrong := np.flatnonzero(words > last)):
+        words[wrong] = np.frombuffer(source(8 * len(wrong)), dtype="<u8")
+    return (words % np.uint64(limit)).astype(np.int64)

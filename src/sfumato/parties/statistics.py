@@ -1,0 +1,464 @@
+"""What can be asked of several tables by sums: each declared once, with its bounds, its reference and what it gives away.
+
+Numbers are clipped to public bounds and rounded to multiples of 2^−scale; on these everything is exact, in whole numbers. Where squares
+are summed, the public middle of the bounds is subtracted first: sums of squares of large numbers that lie close together would fill
+the range and lose what matters.
+"""
+
+from __future__ import annotations
+
+import abc
+import functools
+import math
+from collections.abc import Generator, Mapping
+from fractions import Fraction
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar
+
+import numpy as np
+from pydantic import Field as Limit
+
+from sfumato.core.parameters import parameters
+from sfumato.dp.table import DeclaredTable, Relation, declared
+from sfumato.errors import ParameterError
+from sfumato.parties.question import JointStatistic, Magnitudes, Numbers, Part
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from sfumato.core.dataset import Dataset
+
+Bounds = tuple[str, str]
+"""The lowest and the highest value that counts, as decimals: exact, and the same on every machine."""
+Where = Mapping[str, tuple[str, ...]]
+"""Columns and the words that count; rows with others do not."""
+Scale = Annotated[int, Limit(ge=0, le=40, description="binary places that are kept")]
+
+CHANGE_ONE = "change_one"
+MOST_UNITS = 10**7
+"""Amounts are compared in units so coarse that a hundred times their sum can be compared in the field."""
+
+
+@functools.lru_cache(maxsize=256)
+def _exact(bounds: Bounds) -> tuple[Fraction, Fraction]:
+    try:
+        low, high = (Fraction(text) for text in bounds)
+    except (ValueError, ZeroDivisionError):
+        raise ParameterError("bounds are two decimal numbers, written as text: ['0', '120']") from None
+    if not low < high or max(abs(low), abs(high)) > 10**15:
+        raise ParameterError("bounds are a lower and a higher number, up to 10^15")
+    return low, high
+
+
+class Bounded:
+    """A bounded column as whole numbers around the middle of its bounds."""
+
+    def __init__(self, name: str, bounds: Bounds, scale: int) -> None:
+        self.name, self.scale = name, scale
+        self.low, self.high = _exact(bounds)
+        self.middle = math.floor((self.low + self.high) / 2)
+        self.unit = 1 << scale
+
+    @property
+    def centre(self) -> float:
+        """The middle of the bounds."""
+        return float((self.low + self.high) / 2)
+
+    @property
+    def half(self) -> float:
+        """Half of what lies between the bounds."""
+        return float((self.high - self.low) / 2)
+
+    @property
+    def most(self) -> int:
+        """The largest distance from the middle, in units."""
+        return math.ceil(max(self.high - self.middle, self.middle - self.low) * self.unit)
+
+    @property
+    def largest(self) -> int:
+        """The largest absolute value, in units."""
+        return math.ceil(max(abs(self.low), abs(self.high)) * self.unit)
+
+    def value(self, total: int, squared: bool = False) -> Fraction:
+        """A sum of these numbers, or of their squares, as a fraction."""
+        return Fraction(int(total), self.unit**2 if squared else self.unit)
+
+
+def public_table(
+    people: Dataset, bounds: Mapping[str, Bounds], domains: Mapping[str, tuple[str, ...]], where: Where
+) -> DeclaredTable:
+    """The rows of a party, read so that odd values raise no error: they are clipped, or do not count."""
+    people.require([*bounds, *domains, *where])
+    limits = {name: tuple(float(b) for b in _exact(given)) for name, given in bounds.items()}
+    known = declared(people.schema, bounds=limits, domains={**{k: list(v) for k, v in where.items()}, **domains})
+    return DeclaredTable.of(people, known, Relation())
+
+
+def counted(table: DeclaredTable, where: Where) -> NDArray[np.bool_]:
+    """The rows a filter leaves."""
+    counts = np.ones(len(table.dataset), dtype=bool)
+    for column, words in where.items():
+        counts &= table.codes(column) < len(words)
+    return counts
+
+
+def centred(table: DeclaredTable, numeric: Bounded) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
+    """Whole numbers around the middle, and per row whether there is one."""
+    values, there = table.numbers(numeric.name)
+    return np.rint((values - numeric.middle) * numeric.unit).astype(np.int64), there
+
+
+def whole_sum(values: NDArray[Any], wide: bool) -> int:
+    """The sum as Python's own number where 64 bits might not do."""
+    return int(values.astype(object).sum()) if wide and len(values) else int(values.sum())
+
+
+def whole_sums(sums: list[int], bound: int) -> Numbers:
+    """Sums as an array, of Python's own numbers where 64 bits might not do."""
+    return np.array(sums, dtype=np.int64 if bound < 2**63 else object)
+
+
+def _sensitive_to(change: bool, low: int, high: int) -> int:
+    """How far one record moves a sum of numbers from ``low`` to ``high``."""
+    return max(high, 0) - min(low, 0) if change else max(abs(low), abs(high))
+
+
+def checked_where(where: Where, taken: tuple[str, ...]) -> None:
+    """Refuse filters that say nothing, or that filter by what is asked about."""
+    for column, words in where.items():
+        if not words or len(set(words)) < len(words):
+            raise ParameterError(f"where {column!r}: give each word that counts once")
+        if column in taken:
+            raise ParameterError(f"column {column!r} is asked about and cannot filter too")
+
+
+class Filtered(JointStatistic):
+    """A question about the rows that a filter leaves."""
+
+    where: Where
+
+    @property
+    def filters(self) -> Where:
+        """The filter."""
+        return self.where
+
+    def rows(self, people: Dataset) -> NDArray[np.bool_]:
+        """The rows the filter leaves."""
+        return counted(public_table(people, {}, {}, self.where), self.where)
+
+
+@parameters
+class JointCount(Filtered):
+    """How many records there are, or how many have certain values.
+
+    >>> JointCount(where={"sex": ("f",)}).cells
+    1
+    """
+
+    name: ClassVar[str] = "count"
+    gives_away: ClassVar[str] = "the number of records of all parties together; a party subtracts its own"
+
+    where: Where = Limit(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        checked_where(self.where, ())
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The filter's."""
+        return tuple(sorted(self.where))
+
+    @property
+    def cells(self) -> int:
+        """One."""
+        return 1
+
+    def bound(self, records: int) -> int:
+        """Above the number of records."""
+        return records + 1
+
+    def parts(self, neighbours: str) -> tuple[Part, ...]:
+        """One record counts one."""
+        return (Part(1, 1, 1.0),)
+
+    def ask(self, people: Dataset) -> Generator[Numbers, Numbers, dict[str, Any]]:
+        """Count."""
+        total = yield self.guarded(people)
+        return {"count": int(total[0])}
+
+    def guarded(self, people: Dataset) -> NDArray[np.int64]:
+        """The count itself."""
+        return np.array([int(self.rows(people).sum())])
+
+    def plain(self, people: Dataset) -> dict[str, Any]:
+        """Count the rows."""
+        return {"count": int(self.rows(people).sum())}
+
+
+class _OfNumbers(Filtered):
+    """Sums over the records that have a number in one column: some of how many, their sum, their squares."""
+
+    powers: ClassVar[tuple[int, ...]] = (0, 1)
+
+    column: str
+    bounds: Bounds
+    scale: int
+
+    def _check(self) -> None:
+        _exact(self.bounds)
+        checked_where(self.where, (self.column,))
+
+    @property
+    def _numeric(self) -> Bounded:
+        return Bounded(self.column, self.bounds, self.scale)
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The column and the filter's."""
+        return (self.column, *sorted(self.where))
+
+    @property
+    def cells(self) -> int:
+        """One a power."""
+        return len(self.powers)
+
+    def bound(self, records: int) -> int:
+        """Every record at the farthest bound."""
+        return int(records * self._numeric.most ** max(self.powers)) + 1
+
+    def parts(self, neighbours: str) -> tuple[Part, ...]:
+        """One part a power."""
+        change = neighbours == CHANGE_ONE
+        most = self._numeric.most
+        moves = [_sensitive_to(change, 0 if p % 2 == 0 else -(most**p), most**p) for p in self.powers]
+        return tuple(Part(1, move, float(move)) for move in moves)
+
+    def _sums(self, people: Dataset) -> list[int]:
+        table = public_table(people, {self.column: self.bounds}, {}, self.where)
+        values, there = centred(table, self._numeric)
+        kept = values[there & counted(table, self.where)]
+        wide = len(kept) * self._numeric.most ** max(self.powers) >= 2**62
+        return [whole_sum(kept**p if not wide else kept.astype(object) ** p, wide) for p in self.powers]
+
+    def guarded(self, people: Dataset) -> NDArray[np.int64]:
+        """How many numbers there are."""
+        return np.array([self._sums(people)[0]], dtype=np.int64)
+
+    def ask(self, people: Dataset) -> Generator[Numbers, Numbers, dict[str, Any]]:
+        """Add up."""
+        total = yield whole_sums(self._sums(people), self.bound(len(people)))
+        return self._answer([int(n) for n in total])
+
+    def magnitudes(self, people: Dataset, records: int) -> Magnitudes | None:
+        """Amounts only: numbers that cannot be negative, in units of which all records together have at most ten million."""
+        numeric = self._numeric
+        if numeric.low < 0:
+            return None
+        unit = max(float(numeric.high) * records / MOST_UNITS, 1e-300)
+        amounts = np.sort(self._values(people))[::-1]
+        first, second, *_ = [*np.ceil(amounts[:2] / unit).astype(np.int64).tolist(), 0, 0]
+        return Magnitudes(math.floor(math.fsum(amounts) / unit), (first, second))
+
+    @abc.abstractmethod
+    def _answer(self, sums: list[int]) -> dict[str, Any]:
+        """The answer from the sums of all."""
+
+    def _values(self, people: Dataset) -> NDArray[np.float64]:
+        table = public_table(people, {self.column: self.bounds}, {}, self.where)
+        values, there = table.numbers(self.column)
+        return values[there & counted(table, self.where)]
+
+
+@parameters
+class JointSum(_OfNumbers):
+    """The sum of a column over all records that have a number in it."""
+
+    name: ClassVar[str] = "sum"
+    gives_away: ClassVar[str] = (
+        "the sum; where one record is far larger than all others, about that one (rule dominance)"
+    )
+    powers: ClassVar[tuple[int, ...]] = (1,)
+
+    column: str
+    bounds: Bounds
+    scale: Scale = 12
+    where: Where = Limit(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self._check()
+
+    def bound(self, records: int) -> int:
+        """Nothing is subtracted: how many records there are is not told."""
+        return records * self._numeric.largest + 1
+
+    def parts(self, neighbours: str) -> tuple[Part, ...]:
+        """What one record adds, or changes."""
+        low, high = (math.ceil(abs(b) * self._numeric.unit) * (1 if b >= 0 else -1) for b in _exact(self.bounds))
+        move = _sensitive_to(neighbours == CHANGE_ONE, low, high)
+        return (Part(1, move, float(move)),)
+
+    def _sums(self, people: Dataset) -> list[int]:
+        kept = np.rint(self._values(people) * self._numeric.unit).astype(np.int64)
+        return [whole_sum(kept, len(kept) * self._numeric.largest >= 2**62)]
+
+    def guarded(self, people: Dataset) -> NDArray[np.int64]:
+        """How many numbers there are."""
+        return np.array([len(self._values(people))])
+
+    def _answer(self, sums: list[int]) -> dict[str, Any]:
+        return {"sum": float(self._numeric.value(sums[0]))}
+
+    def plain(self, people: Dataset) -> dict[str, Any]:
+        """Add the numbers."""
+        return {"sum": math.fsum(self._values(people))}
+
+
+@parameters
+class JointMean(_OfNumbers):
+    """The mean of a column, and over how many records it is taken."""
+
+    name: ClassVar[str] = "mean"
+    gives_away: ClassVar[str] = (
+        "the sum and the number of records; parties that know all records but one know that one too"
+    )
+
+    column: str
+    bounds: Bounds
+    scale: Scale = 12
+    where: Where = Limit(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self._check()
+
+    def _answer(self, sums: list[int]) -> dict[str, Any]:
+        count, total = sums
+        mean = None if count < 1 else float(self._numeric.middle + self._numeric.value(total) / count)
+        return {"count": count, "mean": mean}
+
+    def plain(self, people: Dataset) -> dict[str, Any]:
+        """The mean of the numbers."""
+        values = self._values(people)
+        return {"count": len(values), "mean": math.fsum(values) / len(values) if len(values) else None}
+
+
+@parameters
+class JointVariance(_OfNumbers):
+    """Mean and variance (divisor n − 1) of a column.
+
+    In whole numbers: ``(nQ − S²) / (n(n − 1))`` with S the sum and Q the sum of squares around the middle of the bounds.
+    """
+
+    name: ClassVar[str] = "variance"
+    gives_away: ClassVar[str] = "the number of records, their sum and sum of squares: of two records both values"
+    powers: ClassVar[tuple[int, ...]] = (0, 1, 2)
+
+    column: str
+    bounds: Bounds
+    scale: Scale = 12
+    where: Where = Limit(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self._check()
+
+    def _answer(self, sums: list[int]) -> dict[str, Any]:
+        return _moments(self._numeric, *sums)
+
+    def plain(self, people: Dataset) -> dict[str, Any]:
+        """Mean and variance of the numbers."""
+        values = self._values(people)
+        if not len(values):
+            return {"count": 0, "mean": None, "variance": None}
+        variance = float(np.var(values, ddof=1)) if len(values) > 1 else None
+        return {"count": len(values), "mean": float(values.mean()), "variance": variance}
+
+
+def _moments(numeric: Bounded, count: int, total: int, squares: int) -> dict[str, Any]:
+    """Count, mean and variance; with noise they may make no sense, and are not told then."""
+    if count < 1:
+        return {"count": count, "mean": None, "variance": None}
+    mean = float(numeric.middle + numeric.value(total) / count)
+    spread = count * squares - total**2
+    variance = float(numeric.value(spread, squared=True) / (count * (count - 1))) if count > 1 and spread >= 0 else None
+    return {"count": count, "mean": mean, "variance": variance}
+
+
+@parameters
+class JointMeanDifference(Filtered):
+    """The difference of two groups' means, with Welch's test: t, its degrees of freedom and p.
+
+    Reference: Welch 1947, doi:10.1093/biomet/34.1-2.28.
+    """
+
+    name: ClassVar[str] = "mean_difference"
+    gives_away: ClassVar[str] = "number, sum and sum of squares of the records of each group"
+
+    column: str
+    bounds: Bounds
+    by: str
+    groups: tuple[str, str]
+    scale: Scale = 12
+    where: Where = Limit(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        checked_where(self.where, (self.column, self.by))
+        if self.column == self.by or self.groups[0] == self.groups[1]:
+            raise ParameterError(
+                "mean_difference compares a column of numbers between two different values of another column"
+            )
+
+    @property
+    def _group_questions(self) -> tuple[JointVariance, ...]:
+        return tuple(
+            JointVariance(self.column, self.bounds, self.scale, {**self.where, self.by: (group,)})
+            for group in self.groups
+        )
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """Both columns and the filter's."""
+        return (self.column, self.by, *sorted(self.where))
+
+    @property
+    def cells(self) -> int:
+        """Three a group."""
+        return 6
+
+    def bound(self, records: int) -> int:
+        """As of a variance."""
+        return self._group_questions[0].bound(records)
+
+    def parts(self, neighbours: str) -> tuple[Part, ...]:
+        """Numbers, sums and squares of both groups: a record is in one of them, but may change to the other."""
+        times = 2 if neighbours == CHANGE_ONE else 1
+        alone = self._group_questions[0].parts("add_remove")
+        return tuple(Part(2, times * part.l1, math.sqrt(times) * part.l2) for part in alone)
+
+    def ask(self, people: Dataset) -> Generator[Numbers, Numbers, dict[str, Any]]:
+        """Six sums: numbers, sums, squares, each of both groups."""
+        sums = [question._sums(people) for question in self._group_questions]
+        total = yield whole_sums([each for pair in zip(*sums, strict=True) for each in pair], self.bound(len(people)))
+        numeric = self._group_questions[0]._numeric
+        return _welch([_moments(numeric, *(int(n) for n in total[group::2])) for group in (0, 1)], self.groups)
+
+    def guarded(self, people: Dataset) -> NDArray[np.int64]:
+        """The size of each group."""
+        return np.concatenate([question.guarded(people) for question in self._group_questions])
+
+    def plain(self, people: Dataset) -> dict[str, Any]:
+        """Welch's test on the rows."""
+        return _welch([question.plain(people) for question in self._group_questions], self.groups)
+
+
+def _welch(moments: list[dict[str, Any]], names: tuple[str, str]) -> dict[str, Any]:
+    groups = dict(zip(names, moments, strict=True))
+    nothing: dict[str, Any] = {"groups": groups, "difference": None, "t": None, "df": None, "p": None}
+    if any(m["variance"] is None for m in moments):
+        return nothing
+    errors = [m["variance"] / m["count"] for m in moments]
+    difference = moments[0]["mean"] - moments[1]["mean"]
+    if sum(errors) == 0:
+        return {**nothing, "difference": difference}
+    from scipy.special import stdtr
+
+    t = difference / math.sqrt(sum(errors))
+    df = sum(errors) ** 2 / sum(e**2 / (m["count"] - 1) for e, m in zip(errors, moments, strict=True))
+    return {"groups": groups, "difference": difference, "t": t, "df": df, "p": float(2 * stdtr(df, -abs(t)))}

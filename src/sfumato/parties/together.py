@@ -1,0 +1,148 @@
+"""All parties in one process: to try a question before it is asked for real, and to test."""
+
+from __future__ import annotations
+
+import asyncio
+import dataclasses
+import threading
+from collections.abc import Coroutine, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from sfumato.core.progress import Progress, silent
+from sfumato.errors import ParameterError, ReleaseRefused
+from sfumato.parties.channel import Network
+from sfumato.parties.control import Rules, require_enough
+from sfumato.parties.kinds import question_from
+from sfumato.parties.noise import JointNoise
+from sfumato.parties.protocols import Shamir, summation, usual_degree
+from sfumato.parties.question import Cost, JointQuestion, JointStatistic, Meeting
+
+if TYPE_CHECKING:
+    from sfumato.core.dataset import Dataset
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class JointAnswer:
+    """An answer of several parties: ``value`` by name, what it cost each of them, and the digest of all that was said to everybody."""
+
+    value: Mapping[str, Any]
+    protocol: str
+    cost: Cost
+    estimated: Cost
+    digest: str
+
+    def __getitem__(self, name: str) -> Any:
+        """One value of the answer."""
+        return self.value[name]
+
+
+def together(
+    tables: Sequence[Dataset],
+    question: JointQuestion | Mapping[str, Any],
+    *,
+    protocol: str = "shamir",
+    noise: JointNoise | Mapping[str, Any] | None = None,
+    rules: Rules | Mapping[str, Any] | None = None,
+    records_at_most: int = 10_000_000,
+    progress: Progress = silent,
+    **options: Any,
+) -> JointAnswer:
+    """Let parties with these tables compute an answer as they would for real, all in this process.
+
+    What the protocol opens, refuses and costs is what it would be between machines; what one process sees is everything, so this is for
+    trying and testing. ``options`` are those of the protocol: ``degree`` and ``dropout`` of Shamir's, ``server`` and ``key_holder`` of the
+    encrypted one.
+
+    >>> import polars as pl, sfumato as sf
+    >>> ages = [[71, 64, 80], [55, 62], [90, 77, 68, 59], [45]]
+    >>> hospitals = [sf.read(pl.DataFrame({"age": some})) for some in ages]
+    >>> together(hospitals, {"mean": {"column": "age", "bounds": ["0", "120"]}}).value
+    {'count': 10, 'mean': 67.1}
+    """
+    asked = question_from(question)
+    given = JointNoise(**noise) if isinstance(noise, Mapping) else noise
+    kept = Rules(**rules) if isinstance(rules, Mapping) else rules or Rules()
+    _require_study(tables, asked, protocol, given, kept)
+    network = Network(len(tables))
+    meetings = [
+        _meeting(network, number, asked, protocol, given, kept, records_at_most, options) for number in range(len(tables))
+    ]
+    meetings[0].progress = progress
+    answers = _run(_everybody(asked, tables, meetings, kept))
+    first = meetings[0].channel
+    estimated = asked.cost(len(tables), meetings[0].sums, records_at_most)
+    cost = Cost(first.messages, first.sent, rounds=meetings[0].round)
+    return JointAnswer(answers[0], protocol, cost, estimated, first.public.hexdigest())
+
+
+def _require_study(
+    tables: Sequence[Dataset], question: JointQuestion, protocol: str, noise: JointNoise | None, rules: Rules
+) -> None:
+    if len(tables) < rules.least_parties:
+        raise ReleaseRefused(
+            f"the rule 'two_parties' refuses: {len(tables)} parties, and the least is {rules.least_parties}; with two, each knows the other's part"
+        )
+    if protocol not in question.protocols:
+        raise ParameterError(f"question {question.name!r} is answered by {', '.join(question.protocols)}, not by {protocol!r}")
+    if noise is not None and not isinstance(question, JointStatistic):
+        raise ParameterError(f"noise inside is for statistics, not for {question.name!r}")
+
+
+def _meeting(
+    network: Network,
+    number: int,
+    question: JointQuestion,
+    protocol: str,
+    noise: JointNoise | None,
+    rules: Rules,
+    records: int,
+    options: Mapping[str, Any],
+) -> Meeting:
+    sums = Shamir() if protocol == "joint" else summation(protocol, **options)
+    meeting = Meeting(network.channel(number), sums, usual_degree(network.parties), records, rules.least_records)
+    if noise is not None and isinstance(question, JointStatistic):
+        meeting.noise = noise.drawn(question, network.parties)
+        meeting.noise_at_most = noise.at_most(question, network.parties)
+    return meeting
+
+
+async def _everybody(
+    question: JointQuestion, tables: Sequence[Dataset], meetings: Sequence[Meeting], rules: Rules
+) -> list[dict[str, Any]]:
+    async def one(people: Dataset, meeting: Meeting) -> dict[str, Any]:
+        try:
+            people.require(question.columns)
+            await require_enough(question, people, meeting, rules)
+            return await question.compute(people, meeting)
+        finally:
+            await meeting.channel.close()
+
+    ended = await asyncio.gather(*map(one, tables, meetings), return_exceptions=True)
+    # who left because of somebody else's error says less than that error
+    errors = sorted((e for e in ended if isinstance(e, BaseException)), key=lambda e: hasattr(e, "party"))
+    if errors:
+        raise errors[0]
+    return [answer for answer in ended if isinstance(answer, dict)]
+
+
+def _run(work: Coroutine[Any, Any, list[dict[str, Any]]]) -> list[dict[str, Any]]:
+    """Run to the end, also where an event loop is running already, as in a notebook."""
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        return asyncio.run(work)
+    ended: list[Any] = []
+
+    def run() -> None:
+        try:
+            ended.append(asyncio.run(work))
+        except BaseException as error:  # noqa: BLE001  raised again where it belongs
+            ended.append(error)
+
+    thread = threading.Thread(target=run)
+    thread.start()
+    thread.join()
+    if isinstance(ended[0], BaseException):
+        raise ended[0]
+    answers: list[dict[str, Any]] = ended[0]
+    return answers
