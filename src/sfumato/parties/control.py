@@ -56,7 +56,13 @@ class Rules:
     least_records: Annotated[int, Limit(ge=1, description="records of all parties together, and in every count")] = 10
     least_parties: Annotated[int, Limit(ge=2, description="parties, and parties that have a record")] = 3
     least_own: Annotated[int, Limit(ge=0, description="records a party must have to take part")] = 1
-    dominance: Annotated[int, Limit(ge=0, le=100, description="percent of the largest amount that the others must cover")] = 10
+    dominance: Annotated[
+        int, Limit(ge=0, le=100, description="percent of the largest amount that the others must cover")
+    ] = 10
+
+
+MOST_OF_FEW = 10
+"""So many numbers may be opened however few rows there are; beyond, one for every ten records."""
 
 
 # What all compute together before anything is opened.
@@ -87,16 +93,12 @@ async def _dominated(question: JointQuestion, people: Dataset, meeting: Meeting,
     mine = np.zeros((3, channel.parties), dtype=np.int64)
     mine[:, channel.number] = own.total, *own.largest
     shares = (await arithmetic.shared(mine.ravel())).reshape(3, channel.parties)
-    total = arithmetic.sums(shares[0])
-    tested = [
-        arithmetic.sums(
-            np.array([arithmetic.scaled(total, 100), arithmetic.scaled(w, -100), arithmetic.scaled(u, -100 - rules.dominance)])
-            .reshape(1, -1)
-        )
-        for group in (shares[0], shares[1:].ravel())
-        for u, w in permutations(group.reshape(-1, 1), 2)
-    ]
-    bad = await negative(arithmetic, np.concatenate(tested))
+    pairs = [pair for group in (shares[0], shares[1:].ravel()) for pair in permutations(group, 2)]
+    first, second = np.array(pairs, dtype=np.uint64).T
+    total = np.repeat(arithmetic.sums(shares[:1]), len(pairs))
+    weighted = [(total, 100), (second, -100), (first, -100 - rules.dominance)]
+    tested = arithmetic.sums(np.stack([arithmetic.scaled(amount, weight) for amount, weight in weighted], axis=1))
+    bad = await negative(arithmetic, tested)
     none_bad = await arithmetic.all_multiplied(arithmetic.plus(arithmetic.scaled(bad, -1), 1))
     return bool((await arithmetic.zeros(none_bad))[0])
 
@@ -131,7 +133,9 @@ class Asked:
     def family(self) -> str:
         """What it has in common with the same question under another filter."""
         [(name, details)] = question_to(self.question).items()
-        return _digest({"question": {name: {k: v for k, v in details.items() if k != "where"}}, "dataset": self.dataset})
+        return _digest(
+            {"question": {name: {k: v for k, v in details.items() if k != "where"}}, "dataset": self.dataset}
+        )
 
 
 def row_marks(question: JointQuestion, people: Dataset, key: bytes) -> NDArray[np.uint64]:
@@ -166,7 +170,11 @@ class Answered:
     def stored(self, asked: Asked) -> dict[str, Any] | None:
         """The answer to the same question of the same parties about the same rows (``asked_before``)."""
         for line in self._lines():
-            if line.get("answered") == asked.key and tuple(line["parties"]) == asked.parties and self._same(line, asked):
+            if (
+                line.get("answered") == asked.key
+                and tuple(line["parties"]) == asked.parties
+                and self._same(line, asked)
+            ):
                 answer: dict[str, Any] = line["answer"]
                 return answer
         return None
@@ -184,8 +192,8 @@ class Answered:
             opened += line["opened"]
             if line["family"] == asked.family:
                 self._require_apart(line, asked, rules)
-        most = max(len(asked.rows) * len(asked.parties) // 10, 1)
-        if asked.question.equations and opened > most:
+        most = max(len(asked.rows) * len(asked.parties) // 10, MOST_OF_FEW)
+        if asked.question.numbers_opened and opened > most:
             raise ReleaseRefused(
                 f"the rule 'equations' refuses: {opened} numbers would be opened about rows for which {most} are the most; ask with noise"
             )
@@ -229,7 +237,9 @@ class Answered:
             finally:
                 os.close(file)
         except OSError as error:
-            raise OutputError(f"what was answered cannot be written down ({error.strerror}), so nothing is asked") from None
+            raise OutputError(
+                f"what was answered cannot be written down ({error.strerror}), so nothing is asked"
+            ) from None
 
     def _lines(self) -> list[dict[str, Any]]:
         if not self.path.exists() or not (content := self.path.read_bytes()):

@@ -81,16 +81,16 @@ class _OfCounts(Filtered):
 
     @property
     @abc.abstractmethod
-    def axes(self) -> tuple[Axis, ...]:
+    def sides(self) -> tuple[Axis, ...]:
         """The sides of the table."""
 
     @property
     def columns(self) -> tuple[str, ...]:
         """The sides' and the filter's."""
-        return (*(axis.column for axis in self.axes), *sorted(self.where))
+        return (*(axis.column for axis in self.sides), *sorted(self.where))
 
     def _check(self) -> None:
-        names = [axis.column for axis in self.axes]
+        names = [axis.column for axis in self.sides]
         if len(set(names)) < len(names):
             raise ParameterError("a table of counts needs different columns")
         checked_where(self.where, tuple(names))
@@ -100,7 +100,12 @@ class _OfCounts(Filtered):
     @property
     def cells(self) -> int:
         """All combinations."""
-        return math.prod(len(axis.labels) for axis in self.axes)
+        return math.prod(len(axis.labels) for axis in self.sides)
+
+    @property
+    def numbers_opened(self) -> int:
+        """Counts are guarded themselves."""
+        return 0
 
     def bound(self, records: int) -> int:
         """Above the number of records."""
@@ -113,11 +118,11 @@ class _OfCounts(Filtered):
 
     def guarded(self, people: Dataset) -> NDArray[np.int64]:
         """Every cell."""
-        domains = {axis.column: axis.domain for axis in self.axes if axis.domain}
+        domains = {axis.column: axis.domain for axis in self.sides if axis.domain}
         table = public_table(people, {}, domains, self.where)
         people.require(self.columns)
         place, inside = np.zeros(len(people), dtype=np.int64), counted(table, self.where)
-        for axis in self.axes:
+        for axis in self.sides:
             codes = axis.codes(table)
             inside &= codes < len(axis.labels)
             place = place * len(axis.labels) + np.minimum(codes, len(axis.labels) - 1)
@@ -155,7 +160,7 @@ class JointHistogram(_OfCounts):
         self._check()
 
     @property
-    def axes(self) -> tuple[Axis, ...]:
+    def sides(self) -> tuple[Axis, ...]:
         """One side."""
         return (self.axis,)
 
@@ -176,9 +181,14 @@ class JointContingencyTable(_OfCounts):
     def __post_init__(self) -> None:
         self._check()
 
+    @property
+    def sides(self) -> tuple[Axis, ...]:
+        """As given."""
+        return self.axes
+
     def _answer(self, counts: NDArray[np.int64]) -> dict[str, Any]:
-        table = counts.reshape([len(axis.labels) for axis in self.axes])
-        answer: dict[str, Any] = {"labels": [list(axis.labels) for axis in self.axes], "counts": table.tolist()}
+        table = counts.reshape([len(axis.labels) for axis in self.sides])
+        answer: dict[str, Any] = {"labels": [list(axis.labels) for axis in self.sides], "counts": table.tolist()}
         return answer | (_chi_square(table) if table.ndim == 2 else {})
 
 
@@ -217,7 +227,7 @@ class JointQuantiles(_OfCounts):
             raise ParameterError("levels of quantiles are decimals between 0 and 1, written as text")
 
     @property
-    def axes(self) -> tuple[Axis, ...]:
+    def sides(self) -> tuple[Axis, ...]:
         """One side."""
         return (self.axis,)
 

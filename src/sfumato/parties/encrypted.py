@@ -45,7 +45,9 @@ class Encrypted(Summation):
     async def total(self, channel: Channel, own: Numbers, bound: int, draw: Draw) -> Numbers:
         """The key to all, ciphertexts to the server, their sum to the key holder, the sums to all."""
         if not self.fits(bound):
-            raise ParameterError("the sums may exceed 2^59, which is the most an encrypted sum can hold; lower the scale")
+            raise ParameterError(
+                "the sums may exceed 2^59, which is the most an encrypted sum can hold; lower the scale"
+            )
         if max(self.server, self.key_holder) >= channel.parties:
             raise ParameterError("server and key holder must be parties of the study")
         seal = require("tenseal", extra="he", to="add encrypted numbers")
@@ -92,9 +94,7 @@ class Encrypted(Summation):
     def _read(self, seal: Any, public: Any, message: bytes, sender: int) -> list[Any]:
         return [_loaded(lambda raw: seal.bfv_vector_from(public, raw), part, sender) for part in _parts(message)]
 
-    async def _opened(
-        self, seal: Any, channel: Channel, secret: Any, added: list[bytes], sizes: list[int]
-    ) -> Numbers:
+    async def _opened(self, seal: Any, channel: Channel, secret: Any, added: list[bytes], sizes: list[int]) -> Numbers:
         """The sums, decrypted by the key holder and told to all."""
         payload = b""
         if secret is not None:

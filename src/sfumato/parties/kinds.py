@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Mapping
 from typing import Any
 
@@ -50,4 +51,15 @@ def question_from(plain: Any) -> JointQuestion:
 
 def question_to(question: JointQuestion) -> dict[str, Any]:
     """The inverse of :func:`question_from`, with everything that differs from its default."""
-    return {question.name: values_of(question)}
+    return {question.name: _plain(question)}
+
+
+def _plain(value: Any) -> Any:
+    """Values within values as mappings, all the way down."""
+    if dataclasses.is_dataclass(value) and not isinstance(value, type):
+        return {name: _plain(getattr(value, name)) for name in values_of(value)}
+    if isinstance(value, list | tuple):
+        return [_plain(each) for each in value]
+    if isinstance(value, Mapping):
+        return {name: _plain(each) for name, each in value.items()}
+    return value

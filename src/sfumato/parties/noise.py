@@ -10,7 +10,7 @@ import math
 import secrets
 from collections.abc import Callable
 from fractions import Fraction
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
+from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
 
 import numpy as np
 from pydantic import Field as Limit
@@ -27,6 +27,10 @@ if TYPE_CHECKING:
 
 FAILURE = Fraction(1, 2**40)
 """With at most this probability noise leaves the range that is kept free for it."""
+LAPLACE_SCALE = 256
+"""About so many steps is the scale of discrete Laplace noise: finer ones would hardly change an answer and take long to draw."""
+FEWEST_STEPS = 16
+"""One record moves a sum by so many steps at least, so that rounding costs little noise."""
 LEAST_VARIANCE = 4.0
 """Sums of discrete Gaussians of at least this variance each cannot be told from one discrete Gaussian in double precision."""
 
@@ -56,8 +60,25 @@ class JointNoise:
     def honest(self, parties: int) -> int:
         """The parties whose noise must be enough."""
         if not 0 <= self.colluders < parties:
-            raise ParameterError(f"of {parties} parties at most {parties - 1} can collude; with all there is nobody to protect")
+            raise ParameterError(
+                f"of {parties} parties at most {parties - 1} can collude; with all there is nobody to protect"
+            )
         return parties - self.colluders
+
+    def units(self, question: JointStatistic, parties: int) -> NDArray[np.int64]:
+        """The step of every sum."""
+        parts = self._parts(question)
+        return np.concatenate([np.full(p.cells, self._step(p, self._loss(question)), dtype=np.int64) for p in parts])
+
+    def _step(self, part: Part, loss: PrivacyLoss) -> int:
+        """Steps so coarse that discrete Laplace noise has a scale of some hundreds of them; Gaussian noise needs none."""
+        if loss.epsilon is None:
+            return 1
+        return max(1, part.l1 // max(FEWEST_STEPS, math.ceil(LAPLACE_SCALE * loss.epsilon)))
+
+    def _loss(self, question: JointStatistic) -> PrivacyLoss:
+        """What each part of each round may cost."""
+        return self.loss.divided(len(self._parts(question)) * question.rounds)
 
     def drawn(self, question: JointStatistic, parties: int) -> dict[int, NDArray[np.int64]]:
         """This party's noise by round."""
@@ -65,7 +86,9 @@ class JointNoise:
 
     def _drawn_once(self, question: JointStatistic, parties: int) -> NDArray[np.int64]:
         shares = self._shares(question, parties)
-        return np.concatenate([share.draw(part.cells) for part, share in zip(self._parts(question), shares, strict=True)])
+        return np.concatenate(
+            [share.draw(part.cells) for part, share in zip(self._parts(question), shares, strict=True)]
+        )
 
     def at_most(self, question: JointStatistic, parties: int) -> int:
         """What all noise together in any sum does not exceed, but for a probability of 2⁻⁴⁰."""
@@ -75,13 +98,21 @@ class JointNoise:
     def _parts(self, question: JointStatistic) -> tuple[Part, ...]:
         return question.parts(self.neighbours)
 
-    def _shares(self, question: JointStatistic, parties: int) -> list[Any]:
+    def _shares(self, question: JointStatistic, parties: int) -> list[PolyaShare | GaussianShare]:
         """For every part the distribution of one party's share."""
-        parts, honest = self._parts(question), self.honest(parties)
-        loss = self.loss.divided(len(parts) * question.rounds)
+        parts, honest, loss = self._parts(question), self.honest(parties), self._loss(question)
         if loss.epsilon is not None:
-            return [PolyaShare(Fraction(part.l1) / loss.epsilon, honest) for part in parts]
+            return [PolyaShare(Fraction(_moved(part, self._step(part, loss))) / loss.epsilon, honest) for part in parts]
         return [GaussianShare(part.l2, loss.as_rho, honest) for part in parts]
+
+
+def _moved(part: Part, step: int) -> int:
+    """How far one record moves sums that are rounded to steps: a number that moves by y is rounded to one at most ⌈y⌉ away.
+
+    >>> _moved(Part(1, 1000, 1000.0), 1), _moved(Part(1, 1000, 1000.0), 300), _moved(Part(2, 1000, 1000.0), 300)
+    (1000, 4, 5)
+    """
+    return part.l1 if step == 1 else -(-part.l1 // step) + min(part.cells, 2) - 1
 
 
 class PolyaShare:
@@ -97,7 +128,7 @@ class PolyaShare:
 
     @property
     def base(self) -> float:
-        """a."""
+        """A."""
         return math.exp(-1 / float(self._geometric.scale))
 
     def draw(self, count: int) -> NDArray[np.int64]:
@@ -108,8 +139,9 @@ class PolyaShare:
     def one_sided(self, count: int) -> NDArray[np.int64]:
         """Negative binomial numbers of shape 1/m."""
         kept = np.empty(0, dtype=np.int64)
+        accepted = (1 - self.base) ** (1 - 1 / self.honest)
         while len(kept) < count:
-            tried = self._geometric.draw_one_sided(2 * (count - len(kept)) + 16)
+            tried = self._geometric.draw_one_sided(min(math.ceil((count - len(kept)) / accepted) + 16, MOST_TRIED))
             kept = np.concatenate([kept, tried[self._heads(tried)]])
         return kept[:count]
 
@@ -126,7 +158,7 @@ class PolyaShare:
         return heads
 
     def at_most(self, parties: int, failure: float) -> int:
-        """b with ``2 P(NB(n/m, a) > b) ≤ failure``: a difference exceeds b only where one of the two does."""
+        """B with ``2 P(NB(n/m, a) > b) ≤ failure``: a difference exceeds b only where one of the two does."""
         from scipy.stats import nbinom
 
         shape = parties / self.honest
@@ -138,6 +170,9 @@ class PolyaShare:
             middle = (low + high) // 2
             low, high = (middle + 1, high) if 2 * nbinom.sf(middle, shape, 1 - self.base) > failure else (low, middle)
         return high
+
+
+MOST_TRIED = 1 << 18
 
 
 class GaussianShare:
@@ -157,7 +192,7 @@ class GaussianShare:
         return self._noise.draw(count)
 
     def at_most(self, parties: int, failure: float) -> int:
-        """b with ``2 e^(−b²/2nσᵢ²) ≤ failure``."""
+        """B with ``2 e^(−b²/2nσᵢ²) ≤ failure``."""
         return math.ceil(self._noise.scale * math.sqrt(2 * parties * math.log(2 / failure)))
 
 

@@ -123,7 +123,8 @@ def usual_degree(parties: int) -> int:
 
 
 def _residues(own: Numbers, field: Field) -> NDArray[np.int64]:
-    return np.mod(own, field.modulus).astype(np.int64)
+    residues: NDArray[np.int64] = np.mod(own, field.modulus).astype(np.int64)
+    return residues
 
 
 def _narrow(values: NDArray[np.object_], bound: int) -> Numbers:

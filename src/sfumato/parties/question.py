@@ -59,6 +59,8 @@ class Meeting:
     """Counts below it are not opened, unless there is noise."""
     noise: Mapping[int, NDArray[np.int64]] = dataclasses.field(default_factory=dict)
     """By round: what this party adds to its numbers; drawn before the meeting, so that a second attempt adds the same."""
+    noise_units: NDArray[np.int64] | None = None
+    """The steps in which sums with noise are told: coarser than the noise matters, so that it can be drawn exactly."""
     noise_at_most: int = 0
     """What everybody's noise in one number does not exceed, but for a probability of 2⁻⁴⁰."""
     draw: Draw = os.urandom
@@ -67,9 +69,13 @@ class Meeting:
 
     async def total(self, own: Numbers, bound: int) -> Numbers:
         """The sums over all parties, with everybody's noise; each stays below ``bound`` in absolute value, the noise included."""
-        noisy = own if self.round not in self.noise else own + self.noise[self.round]
+        drawn = self.noise.get(self.round)
         self.round += 1
-        return await self.sums.total(self.channel, noisy, bound, self.draw)
+        if drawn is None:
+            return await self.sums.total(self.channel, own, bound, self.draw)
+        steps = np.ones(len(own), dtype=np.int64) if self.noise_units is None else self.noise_units
+        coarse = (own + steps // 2) // steps  # a party rounds its own sum once
+        return await self.sums.total(self.channel, coarse + drawn, bound, self.draw) * steps
 
 
 class Summation(abc.ABC):
@@ -124,8 +130,8 @@ class JointQuestion(abc.ABC):
 
     @property
     def numbers_opened(self) -> int:
-        """How many numbers all learn, at most."""
-        return 1
+        """How many sums over records all learn, at most: equations about them. Counts, guarded one by one, are none."""
+        return 0
 
     @abc.abstractmethod
     async def compute(self, people: Dataset, meeting: Meeting) -> dict[str, Any]:

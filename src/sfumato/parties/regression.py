@@ -84,7 +84,7 @@ class LinearRegression(_Regression):
     outcome: str
     outcome_bounds: Bounds
     predictors: Mapping[str, Bounds]
-    scale: Scale = 12
+    scale: Scale = 10
     where: Where = Limit(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -254,7 +254,9 @@ class LogisticRegression(_Regression):
     def ask(self, people: Dataset) -> Generator[Numbers, Numbers, dict[str, Any]]:
         """Newton's steps, the same at every party."""
         x, y = self._rows(people)
-        beta, step, best = np.zeros(x.shape[1]), np.zeros(x.shape[1]), -math.inf
+        beta: NDArray[np.float64] = np.zeros(x.shape[1])
+        step: NDArray[np.float64] = np.zeros(x.shape[1])
+        best = -math.inf
         for number in range(1, self.rounds + 1):
             total = yield whole_sums(self._at(x, y, beta), self.bound(len(people)))
             count, gradient, hessian, likelihood = self._read(total)
@@ -267,7 +269,7 @@ class LogisticRegression(_Regression):
                 raise ReleaseRefused(
                     "logistic_regression: the records do not determine the coefficients; leave out a predictor"
                 )
-            step = np.linalg.solve(hessian, gradient)
+            step = np.asarray(np.linalg.solve(hessian, gradient), dtype=np.float64)
             if np.abs(step).max() <= ENOUGH or number == self.rounds:
                 break
             beta = beta + step

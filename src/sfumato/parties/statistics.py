@@ -172,6 +172,11 @@ class JointCount(Filtered):
         """One."""
         return 1
 
+    @property
+    def numbers_opened(self) -> int:
+        """A count is guarded itself."""
+        return 0
+
     def bound(self, records: int) -> int:
         """Above the number of records."""
         return records + 1
@@ -255,8 +260,8 @@ class _OfNumbers(Filtered):
             return None
         unit = max(float(numeric.high) * records / MOST_UNITS, 1e-300)
         amounts = np.sort(self._values(people))[::-1]
-        first, second, *_ = [*np.ceil(amounts[:2] / unit).astype(np.int64).tolist(), 0, 0]
-        return Magnitudes(math.floor(math.fsum(amounts) / unit), (first, second))
+        largest = [math.ceil(amount / unit) for amount in amounts[:2]] + [0, 0]
+        return Magnitudes(math.floor(math.fsum(amounts) / unit), (largest[0], largest[1]))
 
     @abc.abstractmethod
     def _answer(self, sums: list[int]) -> dict[str, Any]:
@@ -280,7 +285,7 @@ class JointSum(_OfNumbers):
 
     column: str
     bounds: Bounds
-    scale: Scale = 12
+    scale: Scale = 10
     where: Where = Limit(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -323,7 +328,7 @@ class JointMean(_OfNumbers):
 
     column: str
     bounds: Bounds
-    scale: Scale = 12
+    scale: Scale = 10
     where: Where = Limit(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -353,7 +358,7 @@ class JointVariance(_OfNumbers):
 
     column: str
     bounds: Bounds
-    scale: Scale = 12
+    scale: Scale = 10
     where: Where = Limit(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -395,7 +400,7 @@ class JointMeanDifference(Filtered):
     bounds: Bounds
     by: str
     groups: tuple[str, str]
-    scale: Scale = 12
+    scale: Scale = 10
     where: Where = Limit(default_factory=dict)
 
     def __post_init__(self) -> None:

@@ -43,7 +43,7 @@ def together(
     protocol: str = "shamir",
     noise: JointNoise | Mapping[str, Any] | None = None,
     rules: Rules | Mapping[str, Any] | None = None,
-    records_at_most: int = 10_000_000,
+    records_at_most: int | None = None,
     progress: Progress = silent,
     **options: Any,
 ) -> JointAnswer:
@@ -51,7 +51,7 @@ def together(
 
     What the protocol opens, refuses and costs is what it would be between machines; what one process sees is everything, so this is for
     trying and testing. ``options`` are those of the protocol: ``degree`` and ``dropout`` of Shamir's, ``server`` and ``key_holder`` of the
-    encrypted one.
+    encrypted one. ``records_at_most`` is what a study says of all records together; here by default ten times their number.
 
     >>> import polars as pl, sfumato as sf
     >>> ages = [[71, 64, 80], [55, 62], [90, 77, 68, 59], [45]]
@@ -64,13 +64,12 @@ def together(
     kept = Rules(**rules) if isinstance(rules, Mapping) else rules or Rules()
     _require_study(tables, asked, protocol, given, kept)
     network = Network(len(tables))
-    meetings = [
-        _meeting(network, number, asked, protocol, given, kept, records_at_most, options) for number in range(len(tables))
-    ]
+    most = 10 * max(1, sum(map(len, tables))) if records_at_most is None else records_at_most
+    meetings = [_meeting(network, number, asked, protocol, given, kept, most, options) for number in range(len(tables))]
     meetings[0].progress = progress
     answers = _run(_everybody(asked, tables, meetings, kept))
     first = meetings[0].channel
-    estimated = asked.cost(len(tables), meetings[0].sums, records_at_most)
+    estimated = asked.cost(len(tables), meetings[0].sums, most)
     cost = Cost(first.messages, first.sent, rounds=meetings[0].round)
     return JointAnswer(answers[0], protocol, cost, estimated, first.public.hexdigest())
 
@@ -83,7 +82,9 @@ def _require_study(
             f"the rule 'two_parties' refuses: {len(tables)} parties, and the least is {rules.least_parties}; with two, each knows the other's part"
         )
     if protocol not in question.protocols:
-        raise ParameterError(f"question {question.name!r} is answered by {', '.join(question.protocols)}, not by {protocol!r}")
+        raise ParameterError(
+            f"question {question.name!r} is answered by {', '.join(question.protocols)}, not by {protocol!r}"
+        )
     if noise is not None and not isinstance(question, JointStatistic):
         raise ParameterError(f"noise inside is for statistics, not for {question.name!r}")
 
@@ -102,6 +103,7 @@ def _meeting(
     meeting = Meeting(network.channel(number), sums, usual_degree(network.parties), records, rules.least_records)
     if noise is not None and isinstance(question, JointStatistic):
         meeting.noise = noise.drawn(question, network.parties)
+        meeting.noise_units = noise.units(question, network.parties)
         meeting.noise_at_most = noise.at_most(question, network.parties)
     return meeting
 
