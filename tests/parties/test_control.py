@@ -7,7 +7,7 @@ import pytest
 
 import sfumato as sf
 from sfumato.errors import Declined, ReleaseRefused, UnreadableInput
-from sfumato.parties.control import Answered, Asked, Rules, row_marks, rows_between
+from sfumato.parties.control import Answered, AskedTogether, Rules, row_marks, rows_between
 from sfumato.parties.kinds import question_from
 from sfumato.parties.together import together
 
@@ -73,7 +73,7 @@ def test_dominance(parties, dominated):
 
 
 def asked(people, parties=("a", "b", "c", "d"), question=MEAN, *, noisy=False):
-    return Asked.of(question_from(question), parties, "visits", people, KEY, noisy=noisy)
+    return AskedTogether.of(question_from(question), parties, "visits", people, KEY, noisy=noisy)
 
 
 def test_the_same_question_gets_the_stored_answer(tmp_path):

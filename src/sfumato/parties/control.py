@@ -107,7 +107,7 @@ async def _dominated(question: JointQuestion, people: Dataset, meeting: Meeting,
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
-class Asked:
+class AskedTogether:
     """A question of certain parties about one's own rows: ``rows`` are keyed hashes of those that count."""
 
     question: JointQuestion
@@ -119,7 +119,7 @@ class Asked:
     @classmethod
     def of(
         cls, question: JointQuestion, parties: Sequence[str], dataset: str, people: Dataset, key: bytes, *, noisy: bool
-    ) -> Asked:
+    ) -> AskedTogether:
         """Hash the rows that count with the owner's key."""
         marks = row_marks(question, people, key)
         return cls(question, tuple(sorted(parties)), dataset, marks, noisy)
@@ -167,7 +167,7 @@ class Answered:
         self.folder.mkdir(parents=True, exist_ok=True, mode=0o700)
         self.path = self.folder / "answered.jsonl"
 
-    def stored(self, asked: Asked) -> dict[str, Any] | None:
+    def stored(self, asked: AskedTogether) -> dict[str, Any] | None:
         """The answer to the same question of the same parties about the same rows (``asked_before``)."""
         for line in self._lines():
             if (
@@ -179,7 +179,7 @@ class Answered:
                 return answer
         return None
 
-    def require_new(self, asked: Asked, rules: Rules) -> None:
+    def require_new(self, asked: AskedTogether, rules: Rules) -> None:
         """Refuse what earlier answers would undo: ``few_own``, ``differencing`` and ``equations``."""
         if len(asked.rows) < rules.least_own:
             raise Declined("the rule 'few_own' declines: this party has fewer records than it asks of itself")
@@ -198,7 +198,7 @@ class Answered:
                 f"the rule 'equations' refuses: {opened} numbers would be opened about rows for which {most} are the most; ask with noise"
             )
 
-    def _require_apart(self, line: Mapping[str, Any], asked: Asked, rules: Rules) -> None:
+    def _require_apart(self, line: Mapping[str, Any], asked: AskedTogether, rules: Rules) -> None:
         differing = set(line["parties"]) ^ set(asked.parties)
         if 0 < len(differing) < rules.least_parties:
             raise ReleaseRefused(
@@ -211,7 +211,7 @@ class Answered:
                 f"the rule 'differencing' refuses: an earlier answer rests on rows that differ in fewer than {rules.least_records} of ours"
             )
 
-    def record(self, asked: Asked, answer: Mapping[str, Any], study: str) -> None:
+    def record(self, asked: AskedTogether, answer: Mapping[str, Any], study: str) -> None:
         """Write down what was answered."""
         name = f"{hashlib.sha256(asked.rows.tobytes()).hexdigest()[:32]}.rows"
         if not (self.folder / name).exists():
@@ -249,7 +249,7 @@ class Answered:
     def _marks(self, line: Mapping[str, Any]) -> NDArray[np.uint64]:
         return np.frombuffer((self.folder / Path(str(line["rows"])).name).read_bytes(), dtype="<u8")
 
-    def _same(self, line: Mapping[str, Any], asked: Asked) -> bool:
+    def _same(self, line: Mapping[str, Any], asked: AskedTogether) -> bool:
         return np.array_equal(self._marks(line), asked.rows)
 
 

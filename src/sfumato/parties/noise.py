@@ -19,7 +19,7 @@ from sfumato.core.parameters import parameters
 from sfumato.dp.budget import PrivacyLoss
 from sfumato.dp.mechanisms import gaussian, laplace
 from sfumato.errors import ParameterError
-from sfumato.parties.question import JointStatistic, Part
+from sfumato.parties.question import JointStatistic, NoisyPart
 from sfumato.parties.sharing import Draw
 
 if TYPE_CHECKING:
@@ -70,7 +70,7 @@ class JointNoise:
         parts = self._parts(question)
         return np.concatenate([np.full(p.cells, self._step(p, self._loss(question)), dtype=np.int64) for p in parts])
 
-    def _step(self, part: Part, loss: PrivacyLoss) -> int:
+    def _step(self, part: NoisyPart, loss: PrivacyLoss) -> int:
         """Steps so coarse that discrete Laplace noise has a scale of some hundreds of them; Gaussian noise needs none."""
         if loss.epsilon is None:
             return 1
@@ -95,7 +95,7 @@ class JointNoise:
         failure = float(FAILURE) / (question.cells * question.rounds)
         return max(share.at_most(parties, failure) for share in self._shares(question, parties))
 
-    def _parts(self, question: JointStatistic) -> tuple[Part, ...]:
+    def _parts(self, question: JointStatistic) -> tuple[NoisyPart, ...]:
         return question.parts(self.neighbours)
 
     def _shares(self, question: JointStatistic, parties: int) -> list[PolyaShare | GaussianShare]:
@@ -106,10 +106,10 @@ class JointNoise:
         return [GaussianShare(part.l2, loss.as_rho, honest) for part in parts]
 
 
-def _moved(part: Part, step: int) -> int:
+def _moved(part: NoisyPart, step: int) -> int:
     """How far one record moves sums that are rounded to steps: a number that moves by y is rounded to one at most ⌈y⌉ away.
 
-    >>> _moved(Part(1, 1000, 1000.0), 1), _moved(Part(1, 1000, 1000.0), 300), _moved(Part(2, 1000, 1000.0), 300)
+    >>> _moved(NoisyPart(1, 1000, 1000.0), 1), _moved(NoisyPart(1, 1000, 1000.0), 300), _moved(NoisyPart(2, 1000, 1000.0), 300)
     (1000, 4, 5)
     """
     return part.l1 if step == 1 else -(-part.l1 // step) + min(part.cells, 2) - 1

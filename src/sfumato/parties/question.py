@@ -169,7 +169,7 @@ class JointStatistic(JointQuestion):
         """Give this party's sums, take the sums of all, as often as it takes, and return the answer."""
 
     @abc.abstractmethod
-    def parts(self, neighbours: str) -> tuple[Part, ...]:
+    def parts(self, neighbours: str) -> tuple[NoisyPart, ...]:
         """The sums in parts, one after the other: each gets noise for what one record moves in it, at an equal share of the loss."""
 
     def guarded(self, people: Dataset) -> NDArray[np.int64] | None:
@@ -218,7 +218,7 @@ class JointStatistic(JointQuestion):
 
 
 @dataclasses.dataclass(frozen=True)
-class Part:
+class NoisyPart:
     """So many sums that one record moves together by at most ``l1`` in the L1 norm and ``l2`` in the L2 norm."""
 
     cells: int

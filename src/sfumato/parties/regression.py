@@ -16,7 +16,7 @@ from pydantic import Field as Limit
 
 from sfumato.core.parameters import parameters
 from sfumato.errors import ParameterError, ReleaseRefused
-from sfumato.parties.question import Numbers, Part
+from sfumato.parties.question import Numbers, NoisyPart
 from sfumato.parties.statistics import (
     CHANGE_ONE,
     Bounded,
@@ -109,11 +109,11 @@ class LinearRegression(_Regression):
         """The largest product, so often."""
         return records * max(each.most for each in self._all) ** 2 + 1
 
-    def parts(self, neighbours: str) -> tuple[Part, ...]:
+    def parts(self, neighbours: str) -> tuple[NoisyPart, ...]:
         """Every sum has a size of its own, and noise of its own."""
         most = [1, *(each.most for each in self._all)]
         moves = [most[i] * most[j] * (2 if neighbours == CHANGE_ONE and i != j else 1) for i, j in self._pairs]
-        return tuple(Part(1, move, float(move)) for move in moves)
+        return tuple(NoisyPart(1, move, float(move)) for move in moves)
 
     def _rows(self, people: Dataset) -> list[NDArray[np.int64]]:
         """A column of ones and all columns as whole numbers, of the records that have all of them."""
@@ -229,7 +229,7 @@ class LogisticRegression(_Regression):
         """The log-likelihood is the largest: no record's is below −(20(p + 1) + 1)."""
         return math.ceil(records * (FARTHEST * (len(self.predictors) + 1) + 1)) << self.scale
 
-    def parts(self, neighbours: str) -> tuple[Part, ...]:
+    def parts(self, neighbours: str) -> tuple[NoisyPart, ...]:
         """No noise is offered: eight rounds would leave nothing but noise."""
         raise ParameterError(
             "noise inside is not offered for logistic_regression; ask for linear_regression or a table"

@@ -20,7 +20,7 @@ from pydantic import Field as Limit
 from sfumato.core.parameters import parameters
 from sfumato.dp.table import DeclaredTable, Relation, declared
 from sfumato.errors import ParameterError
-from sfumato.parties.question import JointStatistic, Magnitudes, Numbers, Part
+from sfumato.parties.question import JointStatistic, Magnitudes, Numbers, NoisyPart
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -181,9 +181,9 @@ class JointCount(Filtered):
         """Above the number of records."""
         return records + 1
 
-    def parts(self, neighbours: str) -> tuple[Part, ...]:
+    def parts(self, neighbours: str) -> tuple[NoisyPart, ...]:
         """One record counts one."""
-        return (Part(1, 1, 1.0),)
+        return (NoisyPart(1, 1, 1.0),)
 
     def ask(self, people: Dataset) -> Generator[Numbers, Numbers, dict[str, Any]]:
         """Count."""
@@ -230,12 +230,12 @@ class _OfNumbers(Filtered):
         """Every record at the farthest bound."""
         return int(records * self._numeric.most ** max(self.powers)) + 1
 
-    def parts(self, neighbours: str) -> tuple[Part, ...]:
+    def parts(self, neighbours: str) -> tuple[NoisyPart, ...]:
         """One part a power."""
         change = neighbours == CHANGE_ONE
         most = self._numeric.most
         moves = [_sensitive_to(change, 0 if p % 2 == 0 else -(most**p), most**p) for p in self.powers]
-        return tuple(Part(1, move, float(move)) for move in moves)
+        return tuple(NoisyPart(1, move, float(move)) for move in moves)
 
     def _sums(self, people: Dataset) -> list[int]:
         table = public_table(people, {self.column: self.bounds}, {}, self.where)
@@ -295,11 +295,11 @@ class JointSum(_OfNumbers):
         """Nothing is subtracted: how many records there are is not told."""
         return records * self._numeric.largest + 1
 
-    def parts(self, neighbours: str) -> tuple[Part, ...]:
+    def parts(self, neighbours: str) -> tuple[NoisyPart, ...]:
         """What one record adds, or changes."""
         low, high = (math.ceil(abs(b) * self._numeric.unit) * (1 if b >= 0 else -1) for b in _exact(self.bounds))
         move = _sensitive_to(neighbours == CHANGE_ONE, low, high)
-        return (Part(1, move, float(move)),)
+        return (NoisyPart(1, move, float(move)),)
 
     def _sums(self, people: Dataset) -> list[int]:
         kept = np.rint(self._values(people) * self._numeric.unit).astype(np.int64)
@@ -431,11 +431,11 @@ class JointMeanDifference(Filtered):
         """As of a variance."""
         return self._group_questions[0].bound(records)
 
-    def parts(self, neighbours: str) -> tuple[Part, ...]:
+    def parts(self, neighbours: str) -> tuple[NoisyPart, ...]:
         """Numbers, sums and squares of both groups: a record is in one of them, but may change to the other."""
         times = 2 if neighbours == CHANGE_ONE else 1
         alone = self._group_questions[0].parts("add_remove")
-        return tuple(Part(2, times * part.l1, math.sqrt(times) * part.l2) for part in alone)
+        return tuple(NoisyPart(2, times * part.l1, math.sqrt(times) * part.l2) for part in alone)
 
     def ask(self, people: Dataset) -> Generator[Numbers, Numbers, dict[str, Any]]:
         """Six sums: numbers, sums, squares, each of both groups."""
