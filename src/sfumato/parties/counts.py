@@ -15,7 +15,7 @@ from pydantic import Field as Limit
 
 from sfumato.core.parameters import parameters
 from sfumato.errors import ParameterError
-from sfumato.parties.question import Numbers, NoisyPart
+from sfumato.parties.question import NoisyPart, Numbers
 from sfumato.parties.statistics import CHANGE_ONE, Filtered, Where, checked_where, counted, public_table
 
 if TYPE_CHECKING:

@@ -16,7 +16,7 @@ from pydantic import Field as Limit
 
 from sfumato.core.parameters import parameters
 from sfumato.errors import ParameterError, ReleaseRefused
-from sfumato.parties.question import Numbers, NoisyPart
+from sfumato.parties.question import NoisyPart, Numbers
 from sfumato.parties.statistics import (
     CHANGE_ONE,
     Bounded,

@@ -20,7 +20,7 @@ from pydantic import Field as Limit
 from sfumato.core.parameters import parameters
 from sfumato.dp.table import DeclaredTable, Relation, declared
 from sfumato.errors import ParameterError
-from sfumato.parties.question import JointStatistic, Magnitudes, Numbers, NoisyPart
+from sfumato.parties.question import JointStatistic, Magnitudes, NoisyPart, Numbers
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
