@@ -28,7 +28,7 @@ MOST_CELLS = 1 << 22
 
 
 @parameters
-class Side:
+class TableSide:
     """One side of a table of counts: a column with the values that may occur (``domain``) or with the ends of bins (``edges``).
 
     Other values count in no cell; a number at an inner edge belongs to the bin above it, at the last edge to the last bin.
@@ -81,7 +81,7 @@ class _OfCounts(Filtered):
 
     @property
     @abc.abstractmethod
-    def sides(self) -> tuple[Side, ...]:
+    def sides(self) -> tuple[TableSide, ...]:
         """The sides of the table."""
 
     @property
@@ -153,14 +153,14 @@ class JointHistogram(_OfCounts):
     name: ClassVar[str] = "histogram"
     gives_away: ClassVar[str] = "the counts that are large enough; a party subtracts its own"
 
-    axis: Side
+    axis: TableSide
     where: Where = Limit(default_factory=dict)
 
     def __post_init__(self) -> None:
         self._check()
 
     @property
-    def sides(self) -> tuple[Side, ...]:
+    def sides(self) -> tuple[TableSide, ...]:
         """One side."""
         return (self.axis,)
 
@@ -175,14 +175,14 @@ class JointContingencyTable(_OfCounts):
     name: ClassVar[str] = "contingency_table"
     gives_away: ClassVar[str] = "the counts that are large enough; margins may tell a single one that is not"
 
-    axes: Annotated[tuple[Side, ...], Limit(min_length=2)]
+    axes: Annotated[tuple[TableSide, ...], Limit(min_length=2)]
     where: Where = Limit(default_factory=dict)
 
     def __post_init__(self) -> None:
         self._check()
 
     @property
-    def sides(self) -> tuple[Side, ...]:
+    def sides(self) -> tuple[TableSide, ...]:
         """As given."""
         return self.axes
 
@@ -211,7 +211,7 @@ class JointQuantiles(_OfCounts):
     name: ClassVar[str] = "quantiles"
     gives_away: ClassVar[str] = "the counts of the bins that are large enough"
 
-    axis: Side
+    axis: TableSide
     levels: Annotated[tuple[str, ...], Limit(min_length=1)] = ("0.25", "0.5", "0.75")
     where: Where = Limit(default_factory=dict)
 
@@ -227,7 +227,7 @@ class JointQuantiles(_OfCounts):
             raise ParameterError("levels of quantiles are decimals between 0 and 1, written as text")
 
     @property
-    def sides(self) -> tuple[Side, ...]:
+    def sides(self) -> tuple[TableSide, ...]:
         """One side."""
         return (self.axis,)
 
