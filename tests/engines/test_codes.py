@@ -6,6 +6,7 @@ from collections import Counter
 from typing import Any
 
 import narwhals as nw
+import numpy as np
 import polars as pl
 import pytest
 from hypothesis import given, settings
@@ -71,3 +72,24 @@ def test_polars_counts_batch_by_batch(rows: int, monkeypatch: pytest.MonkeyPatch
     found = on_polars.counted(nw.from_native(frame.lazy()).lazy(), ["a", "b", "c"], 100, unheard)
     assert found is not None
     assert Counter({row[:-1]: row[-1] for row in found.rows()}) == Counter(frame.rows())
+
+
+def test_batches_without_new_labels_are_coded_as_others_are() -> None:
+    """The third batch on takes the quick way, the sixth has a label that nobody knew, the eighth a missing one."""
+    batches = [["f", "m"] * 20] * 5 + [["f", "x"] * 20, ["m", "x"] * 20, ["f", None] * 20, ["x", "m"] * 20]
+    coder, frames = Coder(), [pl.DataFrame({"sex": cells}) for cells in batches]
+    coded = [coder.coded(Dataset(frame)) for frame in frames]  # type: ignore[arg-type]
+    assert coder.decoded(coder.together(coded)).equals(pl.concat(frames))
+    assert all(coder.is_coded(rows["sex"]) for rows in coded)
+
+
+@pytest.mark.parametrize("missing", [False, True])
+def test_many_rows_are_tallied_by_bits_as_by_sorting(missing: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    numbers = np.random.default_rng(1).integers(0, 500, (2, 5000))
+    frame = pl.DataFrame({"a": numbers[0], "b": numbers[1] - 250})
+    frame = (
+        frame.with_columns(pl.when(pl.col("a") == 3).then(None).otherwise(pl.col("a")).alias("a")) if missing else frame
+    )
+    few = tallied(frame, ["a", "b"], "n")
+    monkeypatch.setattr("sfumato.kernels.keys.FEW", 0)
+    assert tallied(frame, ["a", "b"], "n").sort("a", "b").equals(few.sort("a", "b"))

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import dataclasses
+from collections import Counter
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +16,8 @@ from hypothesis import strategies as st
 
 import sfumato as sf
 from sfumato import registry
-from sfumato.core.randomness import Seed, marked
+from sfumato.core.dataset import Dataset
+from sfumato.core.randomness import Numbering, Seed, marked, row_keys
 from sfumato.core.step import Goal, Span, Step
 from sfumato.errors import ParameterError, SchemaError
 from sfumato.release.large import columns_seen
@@ -162,6 +165,25 @@ def test_class_measures_of_all_records_are_those_of_memory(
         for one, other in zip(found.measures, eager.measures, strict=True):
             assert (one.name, one.value, one.raw) == (other.name, pytest.approx(other.value), pytest.approx(other.raw))
             assert one.per_column == pytest.approx(other.per_column)
+
+
+def test_rows_that_are_alike_are_numbered_once_whatever_threads_they_come_in() -> None:
+    rows = Dataset(pl.DataFrame({"a": [1, 2, 1, 3]}))  # type: ignore[arg-type]
+    numbering = Numbering(np.unique(row_keys(rows)))
+    with ThreadPoolExecutor(8) as pool:
+        marks = [made.marks for made in pool.map(numbering.marked, [rows] * 400)]
+    found = Counter((int(k), int(n)) for m in marks if m is not None for k, n in zip(m.keys, m.numbers, strict=True))
+    assert set(found.values()) == {1}
+    assert Counter(key for key, _ in found) == Counter(np.repeat(row_keys(rows), 400).tolist())
+
+
+def test_too_many_combinations_after_a_draw_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    data = described(sf.read(table().lazy()))
+    seen = columns_seen((sf.KAnonymity(2),), data.schema, COARSE)
+    planning = Planning(data, data.counted(seen), [sf.Pram(["sex"], retain=0.9), *COARSE])
+    monkeypatch.setattr("sfumato.engines.table.MOST_COMBINATIONS", 50)
+    with pytest.raises(SchemaError, match=r"after the steps that draw.*more than 50 combinations"):
+        planning.planned(Goal((sf.KAnonymity(2),), Seed(9)))
 
 
 def of_persons() -> pl.DataFrame:

@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from sfumato.core.encoding import encode
 from sfumato.core.free_text import is_free_text
 from sfumato.engines.seen import Fingerprint, SampledRows, Texts, hashes
 
@@ -120,3 +121,15 @@ def test_minus_zero_width_and_categories_make_no_difference() -> None:
     one = pl.DataFrame({"x": [0.0, 1.5], "n": pl.Series([1, 2], dtype=pl.Int8), "c": ["a", "b"]})
     other = pl.DataFrame({"x": [-0.0, 1.5], "n": [1, 2], "c": pl.Series(["a", "b"], dtype=pl.Categorical)})
     assert hashes(one, KEY).equals(hashes(other, KEY))
+
+
+@given(st.lists(st.none() | st.sampled_from(["one", "two", "three"]), min_size=1, max_size=30), st.integers(1, 10))
+def test_texts_are_seen_by_their_labels_as_cell_by_cell(cells: list[str | None], size: int) -> None:
+    by_cell, by_label = Texts(["t"], KEY, most=2), Texts(["t"], KEY, most=2)
+    frame = pl.DataFrame({"t": cells}, schema={"t": pl.String})
+    for start in range(0, frame.height, size):
+        piece = frame.slice(start, size)
+        by_cell.see(piece)
+        by_label.see(piece, {"t": encode(piece["t"])})
+    assert by_label.cells == by_cell.cells
+    assert by_label.kept["t"].equals(by_cell.kept["t"])

@@ -73,7 +73,7 @@ def count_values(dataset: Dataset, column: Column, ids: NDArray[np.int64], group
     encoded = encode_column(dataset, column)
     domain = max(1, len(encoded.labels))
     pairs = ids * domain + encoded.codes
-    members, distinct = _in_order(pairs.view(np.uint64).reshape(-1, 1), groups * domain)
+    members, distinct = in_order(pairs.view(np.uint64).reshape(-1, 1), groups * domain)
     classes, codes = np.divmod(distinct[:, 0].astype(np.int64), domain)
     starts = np.searchsorted(classes, np.arange(groups + 1))
     return Counts(starts, codes, tallied(members, len(distinct), dataset.copies), encoded.labels)
@@ -91,7 +91,7 @@ def _dense(span: int, rows: int) -> bool:
     return span <= max(DENSE, rows)
 
 
-def _in_order(keys: NDArray[np.uint64], span: int) -> tuple[NDArray[Any], NDArray[np.uint64]]:
+def in_order(keys: NDArray[np.uint64], span: int) -> tuple[NDArray[Any], NDArray[np.uint64]]:
     """Number keys in their order, the last word first: the number of every row, in the narrowest type, and the distinct keys.
 
     Keys of one word are below ``span``.
@@ -394,7 +394,7 @@ def remembered_rows(dataset: Dataset, names: Sequence[str]) -> tuple[NDArray[Any
 def _group(dataset: Dataset, names: tuple[str, ...], at: Placement | None) -> tuple[ClassTable, NDArray[Any]]:
     """The classes without counts in key order, and the class of every row in the narrowest type."""
     keys, place = pack_rows(dataset, names, at)
-    ids, distinct = _in_order(keys, place.layout.span)
+    ids, distinct = in_order(keys, place.layout.span)
     table = ClassTable(
         columns=names,
         ladders=place.ladders,

@@ -9,7 +9,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import polars as pl
 
+from sfumato.core.classes import MOST_BITS, in_order
 from sfumato.core.dataset import MOST_LABELS, Dataset
+from sfumato.core.encoding import tallied as amounts_of
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -30,6 +32,8 @@ class Coder:
         self.most = most
         self.books: dict[str, dict[str | None, int]] = {}
         self.plain: set[str] = set()
+        self.whole: dict[str, pl.Enum] = {}
+        """The labels of columns whose last batch had no new ones, by number."""
 
     def coded(self, rows: Dataset) -> pl.DataFrame:
         """The rows with numbers in the place of text."""
@@ -38,14 +42,31 @@ class Coder:
     def _column(self, rows: Dataset, name: str) -> pl.Series:
         if rows.dtype(name) != pl.String or name in self.plain:
             return rows.column(name)
+        if (quick := self._known(rows, name)) is not None:
+            return quick
         encoded = rows.encoded(name)
         book = self.books.setdefault(name, {})
+        before = len(book)
         if (not book and len(encoded.labels) * REPEATS > len(rows)) or len(book) + len(encoded.labels) > self.most:
             self.plain.add(name)
             return rows.column(name)
         numbers = [book.setdefault(label, len(book)) for label in encoded.labels]
+        if len(book) == before and None not in book:
+            self.whole.setdefault(name, pl.Enum(list(book)))  # type: ignore[arg-type]
         table = np.array(numbers, dtype=np.min_scalar_type(max(1, len(book)) - 1))
         return pl.Series(name, table[encoded.narrow] if len(table) else table)
+
+    def _known(self, rows: Dataset, name: str) -> pl.Series | None:
+        """The numbers of a column all of whose labels have one: half the work of encoding it. None: some have none yet."""
+        dtype = None if name in rows.known.codes else self.whole.get(name)
+        if dtype is None:
+            return None
+        placed = rows.column(name).cast(dtype, strict=False)
+        if placed.null_count():
+            del self.whole[name]
+            return None
+        narrow = pl.Series(np.zeros(0, dtype=np.min_scalar_type(max(1, len(dtype.categories)) - 1))).dtype
+        return placed.to_physical().cast(narrow)
 
     def labels(self, name: str) -> pl.Series:
         """The labels of a column by number."""
@@ -91,9 +112,18 @@ def tallied(rows: pl.DataFrame, columns: Sequence[str], name: str) -> pl.DataFra
         found = pl.DataFrame({"": keys, name: rows[name]}).group_by("").agg(pl.col(name).sum())
         distinct, amounts = found[""].to_numpy(), found[name]
     else:
-        distinct, counts = np.unique(keys, return_counts=True)
+        distinct, counts = _numbers(keys, math.prod(width for _, width in spans))
         amounts = pl.Series(name, counts, dtype=pl.Int64)
     return pl.DataFrame([*_unpacked(distinct, rows.select(columns), spans), amounts])
+
+
+def _numbers(keys: NDArray[Any], span: int) -> tuple[NDArray[Any], NDArray[np.int64]]:
+    """The distinct keys, all below ``span``, and how many there are of each: sorted where there may be too many for a table of bits."""
+    if span > MOST_BITS * len(keys):
+        distinct, counts = np.unique(keys, return_counts=True)
+        return distinct, counts
+    places, found = in_order(keys.astype(np.uint64).reshape(-1, 1), span)
+    return found[:, 0].astype(keys.dtype), amounts_of(places, len(found), None)
 
 
 def _packed(rows: pl.DataFrame, columns: Sequence[str]) -> tuple[NDArray[Any], list[tuple[int, int]]] | None:

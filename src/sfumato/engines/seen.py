@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import threading
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -20,6 +20,8 @@ from sfumato.errors import UnreadableInput
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
+
+    from sfumato.core.encoding import Encoded
 
 DISTINCT = 1 << 14
 """Distinct texts of a column that are looked at; where there are more, those with the lowest hashes."""
@@ -82,9 +84,9 @@ class SampledRows(Shared):
         few = rows if limit is None else rows.filter(marks < limit)
         names = [str(place) for place in range(rows.width)]  # the name of a column may mean something to a frame
         plain = pl.DataFrame([_apart(c).alias(name) for name, c in zip(names, few.iter_columns(), strict=True)])
-        added = plain.with_columns((marks if limit is None else marks.filter(marks < limit)).alias("hash"))
+        below = marks if limit is None else marks.filter(marks < limit)
         with self.lock:
-            self._merge(added.group_by("hash").agg(pl.col(names).first(), pl.len().cast(pl.Int64).alias("copies")))
+            self._merge(plain.with_columns(pl.lit(1, dtype=pl.Int64).alias("copies"), below.alias("hash")))
             self.columns = rows.columns
 
     def _limit(self, marks: pl.Series) -> int | None:
@@ -95,7 +97,10 @@ class SampledRows(Shared):
 
     def _merge(self, added: pl.DataFrame) -> None:
         both = added if self.kept is None else pl.concat([self.kept, added], how="vertical_relaxed")
-        same = both.group_by("hash").agg(pl.exclude("copies", "hash").first(), pl.col("copies").sum()).sort("hash")
+        if both["hash"].n_unique() < both.height:
+            alike = both.group_by("hash").agg(pl.exclude("copies", "hash").first(), pl.col("copies").sum())
+            both = alike.select(both.columns)
+        same = both.sort("hash")
         if same.height > self.size:
             self.below = int(same["hash"][self.size])
             same = same.head(self.size)
@@ -147,21 +152,25 @@ class Texts(Shared):
         self.cells = dict.fromkeys(columns, 0)
         self.kept: dict[str, pl.DataFrame] = {}
 
-    def see(self, rows: pl.DataFrame) -> None:
-        """Look at some rows; every row is seen once."""
+    def see(self, rows: pl.DataFrame, codes: Mapping[str, Encoded] | None = None) -> None:
+        """Look at some rows; every row is seen once. Of columns whose ``codes`` are known only the labels are looked at."""
         for name in self.cells:
-            column = rows.get_column(name)
+            column, known = rows.get_column(name), (codes or {}).get(name)
+            if known is not None and column.dtype == pl.String:
+                labels = pl.Series(name, known.labels, dtype=pl.String).drop_nulls()
+                self._see(name, labels, len(column) - column.null_count())
+                continue
             if isinstance(column.dtype, pl.Categorical | pl.Enum):
                 column = column.cast(pl.String)
             if column.dtype == pl.String:
-                self._see(name, column.drop_nulls())
+                self._see(name, column.drop_nulls(), len(column) - column.null_count())
 
-    def _see(self, name: str, texts: pl.Series) -> None:
+    def _see(self, name: str, texts: pl.Series, cells: int) -> None:
         fresh = pl.DataFrame({"hash": texts.hash(self.key), "text": texts})
         known = self.kept.get(name)
         if known is not None and known.height == self.most:
             fresh = fresh.filter(pl.col("hash") < known["hash"][-1])
-        self._add(name, fresh, len(texts))
+        self._add(name, fresh, cells)
 
     def _add(self, name: str, fresh: pl.DataFrame, cells: int) -> None:
         fresh = fresh.unique("hash")
@@ -234,10 +243,10 @@ class Watch(Shared):
         self.sample, self.texts, self.sums = sample, texts, sums
         self.rows = 0
 
-    def see(self, rows: pl.DataFrame) -> None:
-        """Look at some rows; every row is seen once."""
+    def see(self, rows: pl.DataFrame, codes: Mapping[str, Encoded] | None = None) -> None:
+        """Look at some rows; every row is seen once. ``codes`` are those of columns of text, where they are known."""
         self.sample.see(rows)
-        self.texts.see(rows)
+        self.texts.see(rows, codes)
         if self.sums is not None:
             self.sums.see(rows)
         with self.lock:

@@ -364,8 +364,9 @@ def _in_batches(
     line, handed = job.line.started(), list[int]()
 
     def release(rows: Dataset) -> Dataset:
-        job.watch.see(rows.to_polars())
-        made = line.released(rows.with_text_coded())
+        coded = rows.with_text_coded()
+        job.watch.see(rows.to_polars(), coded.known.codes)
+        made = line.released(coded)
         if beside is not None:
             beside.see(rows, made)
         return made
