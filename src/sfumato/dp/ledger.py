@@ -60,6 +60,7 @@ class Book:
         self.spending = NOTHING
         self.answers: dict[str, dict[str, Any]] = {}
         self.asked: list[str] = []
+        self.spent_on: set[str] = set()
         self._file = file
         self._last = START
         for line in lines:
@@ -100,6 +101,7 @@ class Book:
             self.losses.append(loss)
             self.spending = self.spending.plus([loss])
             self.asked.append(line["asked"])
+            self.spent_on.add(line["spend"])
         elif "answer" in line:
             self.answers[line["answer"]] = line["values"]
         self._last = line["hash"]

@@ -75,7 +75,7 @@ class Keys:
 
     def sign(self, message: bytes) -> bytes:
         """An Ed25519 signature."""
-        return _signing_key(self.signing).sign(message)
+        return signature(self.signing, message)
 
     def owner_secret(self) -> bytes:
         """The key of the digests of the own input."""
@@ -104,14 +104,19 @@ def public_half(signing: Path) -> str:
     return base64.b64encode(raw).decode("ascii")
 
 
-def signature_holds(public: str, signature: bytes, message: bytes) -> bool:
+def signature(signing: Path, message: bytes) -> bytes:
+    """An Ed25519 signature with the key in a file."""
+    return _signing_key(signing).sign(message)
+
+
+def signature_holds(public: str, signed: bytes, message: bytes) -> bool:
     """Whether a signature fits a message and a public key of the study."""
     from cryptography.exceptions import InvalidSignature
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 
     try:
         key = Ed25519PublicKey.from_public_bytes(base64.b64decode(public, validate=True))
-        key.verify(signature, message)
+        key.verify(signed, message)
     except (InvalidSignature, ValueError):
         return False
     return True

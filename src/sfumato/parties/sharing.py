@@ -121,7 +121,7 @@ class Field:
             return values % modulus
         folded = (values & modulus) + (values >> np.uint64(31))  # below 2³⁴
         folded = (folded & modulus) + (folded >> np.uint64(31))  # at most 2³¹ + 7
-        return np.where(folded >= modulus, folded - modulus, folded)
+        return folded - modulus * (folded >= modulus)
 
     def weights(self, parties: tuple[int, ...]) -> tuple[int, ...]:
         """Lagrange's weights at 0 of the points of these parties."""
