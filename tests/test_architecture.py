@@ -43,7 +43,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     | {"engines", "registry", "recipe_files", "assessment", "intruders", "evaluation", "report", "io"},
     "comparison": GROUND | {"recipe_files", "registry", "release", "intruders", "evaluation", "report"},
     "policy": GROUND | {"registry", "recipe_files", "release"},
-    "parties": GROUND | {"kernels", "dp", "registry", "release"},
+    "parties": GROUND | {"kernels", "dp", "registry", "recipe_files", "release"},
     "verbs": GROUND
     | {
         "recipe_files",

@@ -11,7 +11,7 @@ import typer
 
 from sfumato import __version__
 
-EPILOG = "Exit codes: 0 all holds · 1 a promise fails · 2 wrong usage or recipe · 3 our bug · 4 nothing satisfies the recipe · 5 input unreadable"
+EPILOG = "Exit codes: 0 all holds · 1 a promise fails · 2 wrong usage or recipe · 3 our bug · 4 nothing satisfies the recipe · 5 input unreadable · 6 another party fails"
 
 
 def _tell_version(asked: bool | None) -> None:
@@ -79,6 +79,10 @@ COMMANDS = {
 """Name → where the command is, and its title, so that ``--help`` need not import them all."""
 GROUPS = {
     "vault": ("vault:build", "Keys and the vault of pseudonyms: list, reidentify (logged), rotate."),
+    "party": (
+        "party:build",
+        "Several parties, one answer: keys, draft and sign a study, take part in it (party study.yaml data.csv --as NAME), verify a result.",
+    ),
     "policy": ("policy:build", "Privacy policies: check, compile, run, hold against a release, export."),
 }
 """The same of groups of commands."""

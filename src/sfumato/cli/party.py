@@ -1,0 +1,304 @@
+"""``sfumato party``: studies of several parties: keys, signatures, taking part, and checking a result."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import json as jsons
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+from rich.markup import escape
+from typer.core import TyperGroup
+
+from sfumato.cli.options import Json, Quiet, read_data, reading
+from sfumato.cli.talk import give_json, notes, out, tell
+from sfumato.core.files import MEGABYTE, read_plain, write_whole
+from sfumato.core.portable import as_new, cannot_promise
+from sfumato.core.source import NOTHING_SAID, Intake
+from sfumato.errors import OutputError, ParameterError, SfumatoError, UnreadableInput
+
+if TYPE_CHECKING:
+    from sfumato.core.progress import Progress
+    from sfumato.parties.conduct import Home, Planned, StudyResult
+    from sfumato.parties.study import Study
+
+HELP = "Several parties, one answer: keys, draft and sign a study, take part in it (party study.yaml data.csv --as NAME), verify a result."
+MAX_RESULT = 256 * MEGABYTE
+TOLD_WITHIN = 10
+"""Seconds in which the others are told that this party declines."""
+StudyFile = Annotated[Path, typer.Argument(help="the study (YAML) that all parties signed")]
+
+
+class StudyFirst(TyperGroup):
+    """A group in which a word that is no command is a study to take part in."""
+
+    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
+        """Find the command that is meant."""
+        return super().resolve_command(ctx, args if args and args[0] in self.commands else ["run", *args])
+
+
+def build(wrap: Callable[[Callable[..., None]], Callable[..., None]]) -> typer.Typer:
+    """The group of commands; ``wrap`` is put around each."""
+    group = typer.Typer(cls=StudyFirst, no_args_is_help=True, help=HELP)
+    for name, command in (("run", run), ("keys", keys), ("draft", draft), ("sign", sign), ("verify", verify)):
+        group.command(name)(wrap(command))
+    return group
+
+
+def keys(
+    name: Annotated[str, typer.Option(help="what the party is called in studies, like hospital_b")],
+    folder: Annotated[Path, typer.Option("--out", "-o", help="where the keys go")] = Path(),
+    days: Annotated[int, typer.Option(min=1, help="how long the certificate is valid")] = 365,
+    address: Annotated[str, typer.Option(help="where this party listens, host:port")] = "HOST:PORT",
+    dataset: Annotated[str, typer.Option(help="what the party's table is called")] = "DATASET",
+    quiet: Quiet = False,
+) -> None:
+    """Make a party's certificate and signing key, and print its entry for the study."""
+    from sfumato.parties.keys import new_keys
+    from sfumato.recipe_files import write_yaml
+
+    made = new_keys(folder, name, days=days)
+    entry = {"name": name, "number": 0, "address": address, "dataset": dataset, **made.entry()}
+    print(write_yaml([entry]), end="")
+    tell(
+        f"[dim]this goes into the study, under parties (number them 0, 1, 2, …); keep {escape(str(made.private))}, "
+        f"{escape(made.signing.name)} and {escape(made.secret.name)} to yourself[/]",
+        quiet=quiet,
+    )
+    notes(cannot_promise("modes"), quiet=quiet)
+
+
+def draft(
+    entries: Annotated[list[Path], typer.Argument(help="what 'party keys' printed, a file for each party")],
+    question: Annotated[str, typer.Option(help='what is asked, e.g. \'{mean: {column: age, bounds: ["0", "120"]}}\'')],
+    output: Annotated[Path, typer.Option("--out", "-o", help="where the study goes")],
+    protocol: Annotated[str, typer.Option(help="additive, shamir, encrypted or joint")] = "shamir",
+    quiet: Quiet = False,
+) -> None:
+    """Put the parties' entries and a question together into a study, to be completed, passed round and signed."""
+    from sfumato.parties.study import drafted
+    from sfumato.recipe_files import read_yaml, write_yaml
+
+    if output.exists():
+        raise OutputError(f"{output} is there already; a study is not overwritten")
+    plain = drafted(entries, read_yaml(question, "--question"), protocol)
+    write_whole(output, write_yaml(plain).encode())
+    as_new(output)
+    tell(f"{escape(str(output))} is to be read and signed by all: sfumato party sign", quiet=quiet)
+
+
+def sign(
+    study: StudyFile,
+    key: Annotated[Path, typer.Option(help="the signing key of a party of the study (.signing.pem)")],
+    quiet: Quiet = False,
+) -> None:
+    """Sign a study: the signature is added to the file, which then goes to the next party."""
+    from sfumato.parties.study import read_study
+    from sfumato.parties.study import sign as add_signature
+
+    name = add_signature(study, key)
+    rest = read_study(study).unsigned()
+    tell(f"{escape(name)} signed; " + (f"still to sign: {', '.join(rest)}" if rest else "all have signed"), quiet=quiet)
+
+
+@reading
+def run(
+    study: StudyFile,
+    data: Annotated[str | None, typer.Argument(help="this party's own table; it stays here")] = None,
+    name: Annotated[str | None, typer.Option("--as", help="which party of the study this is")] = None,
+    keys: Annotated[Path | None, typer.Option(help="folder of its keys; by default that of the study")] = None,
+    home: Annotated[
+        Path | None, typer.Option(help="folder that remembers attempts and answers; by default that of the keys")
+    ] = None,
+    ledger: Annotated[Path | None, typer.Option(help="the ledger of the dataset, for studies with noise")] = None,
+    output: Annotated[Path | None, typer.Option("--out", "-o", help="where the result goes (JSON)")] = None,
+    check: Annotated[
+        bool, typer.Option("--check", help="say what is asked, learned and spent, and do nothing")
+    ] = False,
+    again: Annotated[
+        bool, typer.Option("--confirm-again", help="answered already: come once more, for those who lack signatures")
+    ] = False,
+    json: Json = False,
+    quiet: Quiet = False,
+    intake: Intake = NOTHING_SAID,
+) -> None:
+    """Take part in a study with a table of one's own; the table stays here, and the answer comes when all have signed it.
+
+    When a connection is lost, all parties give the same command again: the question is not asked twice. Exit code 6 when another party
+    is missing, leaves or does not fit.
+    """
+    from sfumato.parties.attempt import alone
+    from sfumato.parties.conduct import Home, attempt_file
+    from sfumato.parties.keys import Keys
+    from sfumato.parties.study import read_study
+
+    loaded = read_study(study)
+    if check:
+        _show_study(loaded, json=json)
+        return
+    if data is None or name is None:
+        raise ParameterError("name this party's table and the party: sfumato party study.yaml data.csv --as NAME")
+    number = loaded.number_of(name)
+    kept = keys or study.parent
+    own = Home(home or kept, Keys(kept, name), ledger, progress=_talk(quiet=quiet))
+    people = read_data(data, quiet=quiet, intake=intake)
+    with alone(attempt_file(loaded, own)):
+        planned = _planned(loaded, number, people, own)
+        result = _stored(planned, again=again) or asyncio.run(_together(planned))
+    target = output or study.with_name(f"{study.stem}.{name}.json")
+    _write(target, result)
+    _show(result, target, json=json, quiet=quiet)
+
+
+def _planned(study: Study, number: int, people: Any, home: Home) -> Planned:
+    """Ready to meet the others; who is not tells them that it declines, and nothing more."""
+    from sfumato.parties.conduct import prepare
+
+    try:
+        return prepare(study, number, people, home)
+    except SfumatoError:
+        with contextlib.suppress(SfumatoError, TimeoutError, OSError):
+            asyncio.run(_declined(study, number, home))
+        raise
+
+
+async def _declined(study: Study, number: int, home: Home) -> None:
+    from sfumato.errors import Declined
+    from sfumato.parties.mesh import Mesh
+
+    home.progress(0.0, "telling the others that this party declines")
+    opening = Mesh.open(number, study.peers(), home.keys, study.limits)
+    mesh = await asyncio.wait_for(opening, min(TOLD_WITHIN, study.limits.connect))
+    await mesh.close(Declined("declined", party=number))
+
+
+def _stored(planned: Planned, *, again: bool) -> StudyResult | None:
+    """What is known already: an answer to the same question, or this study's own."""
+    from sfumato.parties.attempt import State
+    from sfumato.parties.conduct import StudyResult, result_of
+
+    if planned.stored is not None:
+        return StudyResult(planned.stored, {"asked_before": planned.study.question_key})
+    if planned.attempt.state is State.CONFIRMED and not again:
+        return result_of(planned.study, planned.attempt)
+    return None
+
+
+async def _together(planned: Planned) -> StudyResult:
+    from sfumato.parties.conduct import meet
+    from sfumato.parties.mesh import Mesh
+
+    study = planned.study
+    planned.home.progress(0.0, "waiting for the others")
+    mesh = await Mesh.open(planned.number, study.peers(), planned.home.keys, study.limits)
+    return await meet(planned, mesh)
+
+
+def _talk(*, quiet: bool) -> Progress:
+    """Tell each phase once."""
+    said = [""]
+
+    def told(share: float, words: str = "") -> None:
+        if words and words != said[0]:
+            said[0] = words
+            tell(f"[dim]{escape(words)} …[/]", quiet=quiet)
+
+    return told
+
+
+def _write(target: Path, result: StudyResult) -> None:
+    """The result, whole or not at all; another study's is never replaced."""
+    document = result.to_dict()
+    if target.exists() and _read(target).get("certificate", {}).get("study") != document["certificate"].get("study"):
+        raise OutputError(f"{target} is there already and is no result of this study; name another file with --out")
+    write_whole(target, (jsons.dumps(document, indent=2, ensure_ascii=False) + "\n").encode())
+    as_new(target)
+
+
+def _read(file: Path) -> dict[str, Any]:
+    try:
+        document = jsons.loads(read_plain(file, most=MAX_RESULT, what="a result"))
+    except ValueError:
+        raise UnreadableInput(f"{file} is not JSON") from None
+    if not isinstance(document, dict) or not isinstance(document.get("certificate"), dict):
+        raise UnreadableInput(f"{file} is no result of a study")
+    return document
+
+
+def _show(result: StudyResult, target: Path, *, json: bool, quiet: bool) -> None:
+    if json:
+        give_json(result.to_dict())
+        return
+    for name, value in result.answer.items():
+        text = jsons.dumps(value, ensure_ascii=False, default=str)
+        out().print(
+            f"[bold]{escape(str(name))}[/]: {escape(text if len(text) < 2000 else text[:2000] + ' …')}", soft_wrap=True
+        )
+    if "asked_before" in result.certificate:
+        tell(
+            "the rule 'asked_before': this was answered before, with the same rows and parties; nothing was sent",
+            quiet=quiet,
+        )
+    signed = result.certificate.get("signatures", {})
+    tell(
+        f"[dim]written to {escape(str(target))}" + (f", signed by {', '.join(signed)}[/]" if signed else "[/]"),
+        quiet=quiet,
+    )
+
+
+def _show_study(study: Study, *, json: bool) -> None:
+    from sfumato.parties.study import learned
+
+    cost, lacking = study.cost(), study.unsigned()
+    plain = {
+        "digest": study.digest.hex(),
+        "question": study.document["question"],
+        "parties": [party.name for party in study.parties],
+        "learned": list(learned(study)),
+        "cost": {"messages": cost.messages, "bytes_sent": cost.sent, "seconds": round(study.seconds(), 2)},
+        "loss": None if study.noise is None else str(study.noise.loss),
+        "unsigned": list(lacking),
+    }
+    if json:
+        give_json(plain)
+        return
+    lines = [
+        f"[bold]question[/]: {escape(jsons.dumps(plain['question'], ensure_ascii=False))}",
+        f"[bold]parties[/]: {escape(', '.join(plain['parties']))}, by {study.protocol.name}",
+        *(f"[bold]learned[/]: {escape(line)}" for line in plain["learned"]),
+        f"[bold]rules[/]: {study.control.least_records} records, {study.control.least_parties} parties with one, at least",
+        f"[bold]spent[/]: {escape(plain['loss'])} of every party's budget"
+        if plain["loss"]
+        else "[bold]spent[/]: no budget, no noise",
+        f"[bold]cost[/]: {cost.messages:,} messages, {cost.sent:,} bytes sent by each party, about {study.seconds():.1f} s",
+        f"[bold]digest[/]: {plain['digest']}",
+        f"[bold]signatures[/]: {'of all' if not lacking else 'missing of ' + escape(', '.join(lacking))}",
+    ]
+    for line in lines:
+        out().print(line, soft_wrap=True)
+
+
+def verify(
+    result: Annotated[Path, typer.Argument(help="a result file")],
+    study: Annotated[Path, typer.Option(help="the study it is of")],
+    json: Json = False,
+) -> None:
+    """Check that a result is of a study, as its parties signed it; exit code 1 when it is not."""
+    from sfumato.parties.conduct import verified
+    from sfumato.parties.study import read_study
+
+    claims = verified(_read(result), read_study(study))
+    holds = all(claim.status == "holds" for claim in claims)
+    if json:
+        give_json(
+            {"holds": holds, "claims": [{"name": c.name, "status": c.status, "detail": c.detail} for c in claims]}
+        )
+    else:
+        for claim in claims:
+            mark = "[green]✓[/]" if claim.status == "holds" else "[red]✗[/]"
+            out().print(f"{mark} [bold]{claim.name}[/]: {escape(claim.detail)}", soft_wrap=True)
+    if not holds:
+        raise typer.Exit(1)

@@ -1,0 +1,460 @@
+"""A study from the first rule to the signed answer, for one party over any channel.
+
+===== ============ =====================================================================================
+phase what         fails with
+===== ============ =====================================================================================
+0     home         what the owner must mend; the others see only that this party declines
+1     hello        WrongStudy, or Disagreement where a party comes back with other rows
+2     gates        ReleaseRefused: too few records or parties, nothing was opened
+3–5   computing    PartyLeft, WrongMessage; trying again gives the same answer
+6     confirming   Disagreement where parties heard different things; else the answer waits for signatures
+===== ============ =====================================================================================
+
+The public digest is a hash of the study, the session, everything that was said to all, and the answer. Every party signs it. An answer
+without everybody's signature stays in the attempt file and is not written.
+"""
+
+from __future__ import annotations
+
+import base64
+import dataclasses
+import datetime
+import hashlib
+import hmac
+import os
+import secrets
+import struct
+import time
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from sfumato import __version__
+from sfumato.core.keys import derived
+from sfumato.core.progress import Progress, silent
+from sfumato.dp.ledger import Ledger
+from sfumato.errors import (
+    Declined,
+    Disagreement,
+    InternalError,
+    ParameterError,
+    PartyError,
+    ReleaseRefused,
+    SfumatoError,
+    WrongMessage,
+    WrongStudy,
+)
+from sfumato.parties.attempt import Attempt, State, noise_as_text
+from sfumato.parties.channel import SESSION, Channel, Phase
+from sfumato.parties.control import Answered, Asked, require_enough
+from sfumato.parties.keys import SIGNATURE, Keys, public_half, signature_holds
+from sfumato.parties.question import JointStatistic, Meeting
+from sfumato.parties.sharing import Draw
+from sfumato.parties.study import Study, canonical, learned
+from sfumato.release.manifest import Claim
+
+if TYPE_CHECKING:
+    from sfumato.core.dataset import Dataset
+
+RESULT = 1
+PURPOSE = b"sfumato result 1\n"
+HELLO = struct.Struct(">32sB32sIB32s32s")
+"""Study, number, nonce, attempt, state, mark of rows and noise, public digest of an answer that waits for signatures."""
+NO_DIGEST = bytes(32)
+DIGITS = 12
+"""Machines may differ in the last digits of a quotient; what was opened is compared in full."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Home:
+    """What belongs to the party itself: its keys, the folder of its attempts, its ledger, and the day."""
+
+    folder: Path
+    keys: Keys
+    ledger: Path | None = None
+    today: datetime.date = dataclasses.field(default_factory=datetime.date.today)
+    progress: Progress = silent
+    draw: Draw = os.urandom
+
+
+@dataclasses.dataclass(frozen=True)
+class StudyResult:
+    """A confirmed answer, and the document that lets anybody check who confirmed it."""
+
+    answer: Mapping[str, Any]
+    certificate: Mapping[str, Any]
+
+    def to_dict(self) -> dict[str, Any]:
+        """The result file."""
+        return {"sfumato_party_result": RESULT, "answer": dict(self.answer), "certificate": dict(self.certificate)}
+
+
+@dataclasses.dataclass(frozen=True)
+class Planned:
+    """A party that may take part: all its own rules hold, the loss is spent, the noise is drawn."""
+
+    study: Study
+    number: int
+    people: Dataset
+    home: Home
+    asked: Asked
+    begun: Attempt | None = None
+    mark: bytes = b""
+    stored: Mapping[str, Any] | None = None
+    """The answer of an earlier study to the same question about the same rows: nothing is asked then."""
+
+    @property
+    def attempt(self) -> Attempt:
+        """The attempt that is made."""
+        if self.begun is None:
+            raise InternalError("a question that was answered before is not asked again")
+        return self.begun
+
+    @property
+    def name(self) -> str:
+        """The name of this party."""
+        return self.study.parties[self.number].name
+
+
+async def conduct(study: Study, number: int, people: Dataset, channel: Channel, home: Home) -> StudyResult:
+    """Home rules, hello, gates, computing, confirming. Whatever fails, the lines are closed and the others learn that they need not wait."""
+    try:
+        planned = prepare(study, number, people, home)
+    except SfumatoError:
+        await channel.close(Declined("this party declines", party=number))
+        raise
+    if planned.stored is not None:
+        await channel.close(Declined("this was answered before", party=number))
+        return StudyResult(planned.stored, {"asked_before": study.question_key})
+    return await meet(planned, channel)
+
+
+# Phase 0: at home.
+
+
+def prepare(study: Study, number: int, people: Dataset, home: Home) -> Planned:
+    """Check everything that can be checked alone, and plan an attempt or take up the one that was begun."""
+    party = study.parties[number]
+    study.require_ready(home.today)
+    if public_half(home.keys.signing) != party.signing_key:
+        raise ParameterError(f"{home.keys.signing} is not the signing key of {party.name!r} in the study")
+    people.require(study.question.columns)
+    if len(people) > study.records_at_most:
+        raise ReleaseRefused(
+            f"this table alone has more rows than records_at_most, {study.records_at_most:,}; sums would not fit"
+        )
+    own = study.question.own_input(people)
+    secret = home.keys.owner_secret()
+    digest = hmac.digest(derived(secret, "party input", party.dataset), own, hashlib.sha256).hex()
+    asked = _asked(study, number, people, secret)
+    begun = _begun(study, home, digest)
+    if begun is None:
+        answered = Answered(home.folder / party.name)
+        if (stored := answered.stored(asked)) is not None:
+            return Planned(study, number, people, home, asked, stored=stored)
+        answered.require_new(asked, study.control)
+    attempt = begun or _new_attempt(study, home, digest)
+    if attempt.state is State.PLANNED:
+        _spend(study, number, home, attempt)
+    mark = hmac.digest(derived(secret, "party mark", study.id), f"{attempt.name} {digest}".encode(), hashlib.sha256)
+    return Planned(study, number, people, home, asked, attempt, mark)
+
+
+def _asked(study: Study, number: int, people: Dataset, secret: bytes) -> Asked:
+    """The question as this party remembers it, the rows by hashes that only its owner can compute."""
+    party = study.parties[number]
+    key = derived(secret, "party rows", party.dataset)
+    names = [one.name for one in study.parties]
+    return Asked.of(study.question, names, party.dataset, people, key, noisy=study.noise is not None)
+
+
+def attempt_file(study: Study, home: Home) -> Path:
+    """Where the attempt of a study is kept."""
+    return home.folder / f"{study.id}.{home.keys.name}.attempt"
+
+
+def _begun(study: Study, home: Home, digest: str) -> Attempt | None:
+    """The attempt that was begun with these rows."""
+    path = attempt_file(study, home)
+    begun = Attempt.load(path)
+    if begun is not None and begun.study != study.digest.hex():
+        raise ParameterError(f"{path} belongs to another study with the same id; every study needs an id of its own")
+    if begun is not None and begun.input == digest:
+        return begun
+    if begun is not None and begun.state >= State.OPENING:
+        raise ReleaseRefused(
+            "the rule 'differencing' refuses: the rows have changed since the answer was opened, and two answers would show how; "
+            "restore them, or agree on a new study"
+        )
+    return None
+
+
+def _new_attempt(study: Study, home: Home, digest: str) -> Attempt:
+    """An attempt with its noise, on the disk."""
+    drawn: dict[str, list[int]] = {}
+    if study.noise is not None and isinstance(study.question, JointStatistic):
+        drawn = noise_as_text(study.noise.drawn(study.question, len(study.parties)))
+    attempt = Attempt(attempt_file(study, home), study.digest.hex(), study.question_key, digest, noise=drawn)
+    attempt.save()
+    return attempt
+
+
+def _spend(study: Study, number: int, home: Home, attempt: Attempt) -> None:
+    """Write the loss into this party's ledger, once for every attempt with noise of its own."""
+    if study.noise is None:
+        return
+    if home.ledger is None:
+        raise ParameterError("this study adds noise and spends a budget: name the ledger of the dataset (--ledger)")
+    ledger = Ledger.at(home.ledger)
+    terms, dataset = ledger.terms, study.parties[number].ledger_id
+    if terms.dataset != dataset:
+        raise ParameterError(
+            f"the study spends the budget of {dataset!r}, and {home.ledger} is the ledger of {terms.dataset!r}"
+        )
+    if terms.relation.neighbours != study.noise.neighbours or terms.relation.protects != "row":
+        raise ParameterError(
+            f"{home.ledger} protects {terms.relation.words}; the noise of the study protects one row, neighbours {study.noise.neighbours}"
+        )
+    key = f"{attempt.question}:{attempt.name}"
+    with ledger.hold() as book:
+        if key not in book.spent_on:
+            book.spend({key: (f"study {study.id}: {study.question.name}", study.noise.loss)})
+
+
+# Phases 1 to 6: with the others.
+
+
+async def meet(planned: Planned, channel: Channel) -> StudyResult:
+    """Answer the study together with the others; the lines are closed at the end, whatever it is."""
+    started = time.monotonic()
+    try:
+        waiting = await _hello(planned, channel)
+        if not waiting:
+            await _computed(planned, channel)
+        signatures = await _confirmed(planned, channel)
+    except PartyError as error:
+        await channel.close(error)
+        raise
+    except BaseException:
+        await channel.close()
+        raise
+    planned.attempt.reached(State.CONFIRMED, signatures=signatures)
+    await channel.close()
+    return result_of(planned.study, planned.attempt, _measured(channel, time.monotonic() - started))
+
+
+async def _hello(planned: Planned, channel: Channel) -> bool:
+    """Agree on the session; whether all have the same answer already and only signatures are missing."""
+    study, attempt = planned.study, planned.attempt
+    planned.home.progress(0.0, "waiting for the others")
+    public = bytes.fromhex(attempt.public) or NO_DIGEST
+    said = HELLO.pack(
+        study.digest, planned.number, secrets.token_bytes(32), attempt.number, attempt.state, planned.mark, public
+    )
+    heard = await channel.broadcast(Phase.HELLO, said, HELLO.size)
+    greetings = {sender: HELLO.unpack(message) for sender, message in heard.items()}
+    for sender, greeting in greetings.items():
+        if not hmac.compare_digest(greeting[0], study.digest):
+            raise WrongStudy(
+                f"party {sender} reads another study than we do; compare the files, nothing was sent", party=sender
+            )
+        if greeting[1] != sender:
+            raise WrongMessage(sender, Phase.HELLO.name.lower())
+    _require_same_marks(planned, greetings)
+    number = 1 + max(greeting[3] for greeting in greetings.values())
+    nonces = b"".join(greetings[sender][2] for sender in sorted(greetings))
+    channel.session = hashlib.sha256(study.digest + nonces + number.to_bytes(4, "big")).digest()[:SESSION]
+    marks = {str(sender): greeting[5].hex() for sender, greeting in greetings.items()}
+    attempt.reached(State.PLANNED, number=number, marks=marks)
+    return public != NO_DIGEST and {greeting[6] for greeting in greetings.values()} == {public}
+
+
+def _require_same_marks(planned: Planned, greetings: Mapping[int, tuple[Any, ...]]) -> None:
+    """Once an answer may be known, nobody may come with other rows or other noise."""
+    if max(greeting[4] for greeting in greetings.values()) < State.OPENING:
+        return
+    for sender, greeting in greetings.items():
+        if planned.attempt.marks.get(str(sender), greeting[5].hex()) != greeting[5].hex():
+            raise Disagreement(
+                f"the rule 'differencing' refuses: party {sender} brings other rows or other noise than when the answer was opened; "
+                "it must restore them, or all agree on a new study",
+                party=sender,
+            )
+
+
+async def _computed(planned: Planned, channel: Channel) -> None:
+    """The answer, in the attempt file; an earlier one must be the same."""
+    study, attempt, question = planned.study, planned.attempt, planned.study.question
+    noisy = study.noise is not None and isinstance(question, JointStatistic)
+    meeting = Meeting(
+        channel=channel,
+        sums=study.sums,
+        degree=study.degree,
+        records_at_most=study.records_at_most,
+        least_records=study.control.least_records,
+        noise=attempt.noise_by_round,
+        noise_at_most=study.noise.at_most(question, len(study.parties)) if noisy else 0,  # type: ignore[union-attr, arg-type]
+        draw=planned.home.draw,
+        progress=planned.home.progress,
+    )
+    planned.home.progress(0.05, "checking the rules together")
+    await require_enough(question, planned.people, meeting, study.control)
+    planned.home.progress(0.1, "computing together")
+    attempt.reached(State.SHARED)
+    channel.before_opening = lambda _: attempt.reached(State.OPENING)
+    answer = plain(await question.compute(planned.people, meeting))
+    channel.before_opening = None
+    if attempt.answer is not None and rounded(attempt.answer) != rounded(answer):
+        raise Disagreement("the answer is not the one of the attempt before: somebody's rows or noise have changed")
+    if attempt.answer is None:
+        Answered(planned.home.folder / planned.name).record(planned.asked, answer, study.id)
+    transcript = channel.public.hexdigest()
+    public = public_digest(study, channel.session.hex(), transcript, answer)
+    attempt.reached(
+        State.OPENED,
+        answer=answer,
+        session=channel.session.hex(),
+        transcript=transcript,
+        public=public.hex(),
+        signatures={},
+    )
+
+
+async def _confirmed(planned: Planned, channel: Channel) -> dict[str, str]:
+    """Everybody's signature under the same public digest."""
+    study, public = planned.study, bytes.fromhex(planned.attempt.public)
+    planned.home.progress(0.95, "confirming")
+    said = public + planned.home.keys.sign(PURPOSE + public)
+    allow = study.protocol.dropout == "allow"
+    heard = await channel.broadcast(
+        Phase.CONFIRM, said, len(public) + SIGNATURE, missing="allow" if allow else "refuse"
+    )
+    for sender, message in heard.items():
+        if message[: len(public)] != public:
+            raise Disagreement(
+                f"party {sender} heard something else than we did: somebody told different stories; the answer is not written",
+                party=sender,
+            )
+        if not signature_holds(study.parties[sender].signing_key, message[len(public) :], PURPOSE + public):
+            raise WrongMessage(sender, Phase.CONFIRM.name.lower())
+    if len(heard) < fewest_signatures(study):
+        raise PartyError("too few parties confirmed the answer; it is not written, try again")
+    return {
+        study.parties[sender].name: base64.b64encode(message[len(public) :]).decode()
+        for sender, message in heard.items()
+    }
+
+
+def fewest_signatures(study: Study) -> int:
+    """All; where some may leave, so many as can open the answer."""
+    return study.degree + 1 if study.protocol.dropout == "allow" else len(study.parties)
+
+
+# The answer, its digest, and the document about it.
+
+
+def plain(value: Any) -> Any:
+    """An answer as plain data."""
+    if isinstance(value, Mapping):
+        return {str(key): plain(below) for key, below in value.items()}
+    if isinstance(value, list | tuple):
+        return [plain(part) for part in value]
+    if hasattr(value, "tolist"):
+        return plain(value.tolist())
+    return value
+
+
+def rounded(value: Any) -> Any:
+    """Plain data with numbers to twelve digits, as text."""
+    if isinstance(value, Mapping):
+        return {key: rounded(below) for key, below in value.items()}
+    if isinstance(value, list):
+        return [rounded(part) for part in value]
+    return f"{value:.{DIGITS}g}" if isinstance(value, float) else value
+
+
+def public_digest(study: Study, session: str, transcript: str, answer: Mapping[str, Any]) -> bytes:
+    """What all sign: study, session, everything that was said to all, and the answer."""
+    parts = (study.digest, bytes.fromhex(session), bytes.fromhex(transcript), canonical(rounded(answer)))
+    return hashlib.sha256(PURPOSE + b"".join(hashlib.sha256(part).digest() for part in parts)).digest()
+
+
+def _measured(channel: Channel, seconds: float) -> dict[str, Any]:
+    return {"messages": channel.messages, "bytes_sent": channel.sent, "seconds": round(seconds, 3)}
+
+
+def result_of(study: Study, attempt: Attempt, measured: Mapping[str, Any] | None = None) -> StudyResult:
+    """The result of a confirmed attempt."""
+    if attempt.state is not State.CONFIRMED or attempt.answer is None:
+        raise ParameterError("the answer is not confirmed by all parties; run the study again together")
+    estimated = study.cost()
+    certificate = {
+        "version": __version__,
+        "study": study.digest.hex(),
+        "id": study.id,
+        "question": study.document["question"],
+        "parties": [
+            {
+                "name": p.name,
+                "dataset": p.dataset,
+                "certificate_sha256": p.certificate_sha256,
+                "signing_key": p.signing_key,
+            }
+            for p in study.parties
+        ],
+        "protocol": dataclasses.asdict(study.protocol),
+        "learned": list(learned(study)),
+        "rules": dataclasses.asdict(study.control),
+        "noise": None if study.noise is None else {**study.document["noise"], "loss": study.noise.loss.to_dict()},
+        "cost": {
+            "estimated": {
+                "messages": estimated.messages,
+                "bytes_sent": estimated.sent,
+                "seconds": round(study.seconds(), 3),
+            },
+            "measured": None if measured is None else dict(measured),
+        },
+        "session": attempt.session,
+        "transcript": attempt.transcript,
+        "public_digest": attempt.public,
+        "signatures": dict(attempt.signatures),
+    }
+    return StudyResult(attempt.answer, certificate)
+
+
+def verified(result: Any, study: Study) -> tuple[Claim, ...]:
+    """Whether a result file is of this study, as it was signed, and by whom."""
+    try:
+        answer, certificate = result["answer"], result["certificate"]
+        digest = public_digest(study, certificate["session"], certificate["transcript"], answer).hex()
+        same = certificate["study"] == study.digest.hex()
+        signed = [party.name for party in study.parties if _signed(party.signing_key, certificate, party.name, digest)]
+        stated = certificate["public_digest"]
+    except (KeyError, TypeError, ValueError, AttributeError, SfumatoError):
+        return (Claim("form", "fails", "this is no result of a study"),)
+    unsigned = study.unsigned()
+    return (
+        _claim("study", same, "the result names this study", "the result is of another study"),
+        _claim("agreed", not unsigned, "all parties signed the study", f"not signed by {', '.join(unsigned)}"),
+        _claim(
+            "digest",
+            stated == digest,
+            "study, transcript and answer are those that were signed",
+            "they are not those that were signed",
+        ),
+        _claim(
+            "signatures",
+            len(signed) >= fewest_signatures(study),
+            f"{', '.join(signed)}",
+            f"only {len(signed)} of {len(study.parties)}",
+        ),
+    )
+
+
+def _claim(name: str, holds: bool, good: str, bad: str) -> Claim:
+    return Claim(name, "holds" if holds else "fails", good if holds else bad)
+
+
+def _signed(public: str, certificate: Mapping[str, Any], name: str, digest: str) -> bool:
+    signature = base64.b64decode(certificate["signatures"].get(name, ""), validate=True)
+    return signature_holds(public, signature, PURPOSE + bytes.fromhex(digest))

@@ -1,0 +1,536 @@
+"""A study: what parties ask together, how, and who they are; every party reads the same file and signs it.
+
+::
+
+    study: 1
+    id: 5f0c…                     # 32 hexadecimal digits, new for every study
+    question: {mean: {column: age, bounds: ["0", "120"]}}
+    protocol: {name: shamir, threshold: 1, dropout: refuse}
+    records_at_most: 100000
+    noise: {epsilon: "0.5", colluders: 1}          # optional
+    control: {least_records: 10, least_parties: 3}
+    limits: {connect: 60, step: 60, total: 3600, bytes: 4000000000}
+    valid: {from: "2026-11-01", until: "2026-12-31"}
+    parties:
+      - {name: hospital_a, number: 0, address: "a.example:9000", certificate_sha256: …, certificate: …, signing_key: …, dataset: …}
+      - …
+    version: "0.9"
+    signatures: {hospital_a: …, …}
+
+What is signed is the SHA-256 of the canonical JSON of everything but the signatures: sorted keys, NFC, whole numbers and text, no floats.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import dataclasses
+import datetime
+import functools
+import hashlib
+import io
+import json
+import re
+import secrets
+import unicodedata
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+from pydantic import Field
+
+from sfumato import __version__
+from sfumato.core.files import MEGABYTE, read_plain, write_whole
+from sfumato.core.parameters import parameters
+from sfumato.core.portable import as_new
+from sfumato.errors import OutputError, ParameterError, RecipeError, SfumatoError, did_you_mean
+from sfumato.parties.control import Rules
+from sfumato.parties.keys import NAME, fingerprint, public_half, signature, signature_holds
+from sfumato.parties.kinds import question_from
+from sfumato.parties.mesh import MeshLimits, Peer
+from sfumato.parties.noise import JointNoise
+from sfumato.parties.protocols import summation, usual_degree
+from sfumato.parties.question import Cost, JointQuestion, JointStatistic, Summation
+from sfumato.recipe_files import read_yaml
+
+VERSION = 1
+PURPOSE = b"sfumato study 1\n"
+FEWEST = 3
+"""With two, each knows the other's number from the sum; and products need a majority that does not collude."""
+MOST = 64
+MAX_BYTES = 4 * MEGABYTE
+REQUIRED = ("study", "id", "question", "parties")
+FIELDS = (
+    *REQUIRED,
+    "split",
+    "protocol",
+    "records_at_most",
+    "noise",
+    "control",
+    "limits",
+    "valid",
+    "version",
+    "signatures",
+)
+SECONDS_A_BYTE, SECONDS_A_ROUND = 1e-7, 0.005
+
+
+@parameters
+class Protocol:
+    """How the parties add: ``threshold`` colluders learn nothing (Shamir); ``server`` and ``key_holder`` are for encrypted sums."""
+
+    name: Annotated[str, Field(description="additive, shamir or encrypted")] = "shamir"
+    threshold: Annotated[
+        int | None, Field(ge=1, description="colluders who learn nothing; below half of the parties")
+    ] = None
+    dropout: Annotated[Literal["refuse", "allow"], Field(description="whether the rest may finish when one leaves")] = (
+        "refuse"
+    )
+    server: Annotated[str | None, Field(description="the party that adds ciphertexts")] = None
+    key_holder: Annotated[str | None, Field(description="the party that opens the sums")] = None
+
+
+@parameters
+class Party:
+    """One party of a study, as its signed entry says."""
+
+    name: str
+    number: Annotated[int, Field(ge=0, lt=MOST)]
+    address: str
+    certificate_sha256: str
+    certificate: str
+    signing_key: str
+    dataset: Annotated[str, Field(min_length=1)]
+    ledger_id: str | None = None
+
+    def __post_init__(self) -> None:
+        if not NAME.fullmatch(self.name):
+            raise ParameterError("a party's name has small letters, digits, '_' and '-', and begins with a letter")
+        if fingerprint(self.der) != self.certificate_sha256.lower():
+            raise ParameterError(f"{self.name}: certificate and certificate_sha256 do not belong together")
+        if len(_decoded(self.signing_key, "signing_key")) != 32:
+            raise ParameterError(f"{self.name}: signing_key is the base64 text that 'sfumato party keys' printed")
+        self.place  # noqa: B018  an address that is none is refused
+
+    @property
+    def der(self) -> bytes:
+        """The certificate as it is sent."""
+        return _decoded(self.certificate, "certificate")
+
+    @property
+    def place(self) -> tuple[str, int]:
+        """Host and port."""
+        found = re.fullmatch(r"(?:\[([0-9a-fA-F:.]+)\]|([^\s:/\[\]]+)):(\d{1,5})", self.address)
+        if found is None or not 0 < int(found[3]) < 65536:
+            raise ParameterError(f"{self.name}: an address is host:port, like b.example:9000 or [::1]:9000")
+        return found[1] or found[2], int(found[3])
+
+
+def _decoded(text: str, what: str) -> bytes:
+    try:
+        return base64.b64decode(text, validate=True)
+    except (binascii.Error, ValueError):
+        raise ParameterError(f"{what} is base64 text") from None
+
+
+@dataclasses.dataclass(frozen=True)
+class Study:
+    """A study that was read and understood; ``document`` is what it says, without signatures."""
+
+    document: Mapping[str, Any]
+    question: JointQuestion
+    protocol: Protocol
+    noise: JointNoise | None
+    control: Rules
+    limits: MeshLimits
+    parties: tuple[Party, ...]
+    records_at_most: int
+    valid: tuple[datetime.date | None, datetime.date | None]
+    signatures: Mapping[str, str]
+
+    @property
+    def id(self) -> str:
+        """The number of the study, 128 bits."""
+        return str(self.document["id"])
+
+    @functools.cached_property
+    def digest(self) -> bytes:
+        """SHA-256 of what is signed."""
+        return hashlib.sha256(canonical(self.document)).digest()
+
+    @functools.cached_property
+    def question_key(self) -> str:
+        """SHA-256 of the question and the datasets it is asked of: two studies with the same one ask the same."""
+        datasets = [party.dataset for party in self.parties]
+        return hashlib.sha256(canonical({"question": self.document["question"], "datasets": datasets})).hexdigest()
+
+    @property
+    def degree(self) -> int:
+        """How many colluders products tolerate."""
+        usual = usual_degree(len(self.parties))
+        return min(usual, self.protocol.threshold or usual)
+
+    @property
+    def sums(self) -> Summation:
+        """The way to add."""
+        if self.protocol.name == "shamir":
+            return summation("shamir", degree=self.protocol.threshold, dropout=self.protocol.dropout == "allow")
+        if self.protocol.name == "joint":
+            return summation("shamir", degree=self.degree)
+        if self.protocol.name == "encrypted":
+            roles = {"server": self.protocol.server, "key_holder": self.protocol.key_holder}
+            return summation("encrypted", **{role: self.number_of(str(name)) for role, name in roles.items()})
+        return summation("additive")
+
+    def number_of(self, name: str) -> int:
+        """The number of a party."""
+        names = [party.name for party in self.parties]
+        if name not in names:
+            raise ParameterError(f"the study has no party {name!r}.{did_you_mean(name, names)}")
+        return names.index(name)
+
+    def peers(self) -> tuple[Peer, ...]:
+        """The parties as the mesh knows them."""
+        return tuple(Peer(party.name, *party.place, party.der) for party in self.parties)
+
+    def unsigned(self) -> tuple[str, ...]:
+        """The parties whose signature is missing or does not fit."""
+        return tuple(party.name for party in self.parties if not self._signed_by(party))
+
+    def _signed_by(self, party: Party) -> bool:
+        try:
+            signature = base64.b64decode(self.signatures.get(party.name, ""), validate=True)
+        except binascii.Error:
+            return False
+        return signature_holds(party.signing_key, signature, PURPOSE + self.digest)
+
+    def require_ready(self, today: datetime.date) -> None:
+        """Refuse to run a study that not all have signed, or on a day on which it is not valid."""
+        if lacking := self.unsigned():
+            raise ParameterError(
+                f"{', '.join(lacking)} did not sign this study, or signed another one; 'sfumato party sign' adds a signature"
+            )
+        start, end = self.valid
+        if (start is not None and today < start) or (end is not None and today > end):
+            raise ParameterError(f"the study is valid from {start or 'ever'} until {end or 'ever'}; today is {today}")
+
+    def cost(self) -> Cost:
+        """What the question costs every party, at most."""
+        return self.question.cost(len(self.parties), self.sums, self.records_at_most)
+
+    def seconds(self) -> float:
+        """About how long it takes when all are there: rounds, and bytes encrypted and moved on an ordinary machine."""
+        cost, others = self.cost(), len(self.parties) - 1
+        return cost.rounds * SECONDS_A_ROUND * 2 * others + cost.sent * SECONDS_A_BYTE
+
+
+def canonical(value: Any) -> bytes:
+    """The bytes of plain data that are hashed: canonical JSON with sorted keys, NFC, and no floats.
+
+    >>> canonical({"b": 1, "a": ["x", True]})
+    b'{"a":["x",true],"b":1}'
+    """
+    return json.dumps(_normal(value, ""), sort_keys=True, separators=(",", ":"), ensure_ascii=False).encode()
+
+
+def _normal(value: Any, where: str) -> Any:
+    if isinstance(value, Mapping):
+        return {_normal(str(key), where): _normal(below, f"{where}.{key}".lstrip(".")) for key, below in value.items()}
+    if isinstance(value, list | tuple):
+        return [_normal(part, f"{where}[{i}]") for i, part in enumerate(value)]
+    if isinstance(value, str):
+        return unicodedata.normalize("NFC", value)
+    if isinstance(value, datetime.date):
+        return value.isoformat()
+    if value is None or isinstance(value, bool | int):
+        return value
+    raise RecipeError(f"{where}: write the number as text in quotes, so that all parties read the same")
+
+
+# Reading.
+
+
+def read_study(path: Path) -> Study:
+    """A study from its file; everything wrong with it is told at once."""
+    return study_from(read_yaml(_text(path), str(path)), name=str(path))
+
+
+def _text(path: Path) -> str:
+    try:
+        return read_plain(path, most=MAX_BYTES, what="a study").decode("utf-8-sig")
+    except UnicodeDecodeError:
+        raise RecipeError(f"{path} is not UTF-8 text") from None
+
+
+def study_from(document: Any, *, name: str = "the study") -> Study:
+    """A study from plain data."""
+    if not isinstance(document, Mapping):
+        raise RecipeError(f"{name} is no study: it must be a mapping with 'study: {VERSION}', question and parties")
+    problems = [
+        f"{key!r} is no part of a study.{did_you_mean(str(key), FIELDS)}" for key in document if key not in FIELDS
+    ]
+    problems += [f"{key!r} must be given" for key in REQUIRED if key not in document]
+    if document.get("split", "horizontal") != "horizontal":
+        problems.append(
+            "split: tables that are split by columns are not joined: matching people across parties tells who is where; "
+            "every party must have rows of its own with all columns"
+        )
+    if problems:
+        raise RecipeError([f"{name}: {problem}" for problem in problems])
+    return _built(document, name)
+
+
+def _built(document: Mapping[str, Any], name: str) -> Study:
+    """The study, or all that is wrong in its parts."""
+    problems: list[str] = []
+
+    def part(key: str, make: Callable[[Any], Any], otherwise: Any = None) -> Any:
+        if key not in document:
+            return otherwise
+        try:
+            return make(document[key])
+        except SfumatoError as error:
+            problems.extend(f"{key}: {line}" for line in str(error).split("\n"))
+            return otherwise
+
+    part("study", _version)
+    part("id", _identity)
+    fields = {
+        "question": part("question", question_from),
+        "protocol": part("protocol", _section(Protocol), Protocol()),
+        "noise": part("noise", _section(JointNoise)),
+        "control": part("control", _section(Rules), Rules()),
+        "limits": part("limits", _section(MeshLimits), MeshLimits()),
+        "parties": part("parties", _parties, ()),
+        "records_at_most": part("records_at_most", _records, 2**31 - 2),
+        "valid": part("valid", _valid, (None, None)),
+        "signatures": part("signatures", _signatures, {}),
+    }
+    plain = {key: value for key, value in document.items() if key != "signatures"}
+    problems += _failing(lambda: canonical(plain))
+    if not problems:
+        study = Study(document=plain, **fields)
+        problems += [problem for check in CHECKS for problem in _failing(functools.partial(check, study))]
+    if problems:
+        raise RecipeError([f"{name}: {problem}" for problem in problems])
+    return study
+
+
+def _failing(check: Callable[[], Any]) -> list[str]:
+    try:
+        check()
+    except SfumatoError as error:
+        return str(error).split("\n")
+    return []
+
+
+def _section(cls: type[Any]) -> Callable[[Any], Any]:
+    def make(given: Any) -> Any:
+        if not isinstance(given, Mapping):
+            raise ParameterError("must be a mapping, like {name: value}")
+        return cls(**{str(key): value for key, value in given.items()})
+
+    return make
+
+
+def _version(given: Any) -> None:
+    if given != VERSION or isinstance(given, bool):
+        raise ParameterError(f"this sfumato reads studies of version {VERSION}")
+
+
+def _identity(given: Any) -> None:
+    if not isinstance(given, str) or not re.fullmatch(r"[0-9a-f]{32}", given):
+        raise ParameterError("must be 32 hexadecimal digits in quotes, new for every study")
+
+
+def _records(given: Any) -> int:
+    if not isinstance(given, int) or isinstance(given, bool) or not 0 < given < 2**31 - 1:
+        raise ParameterError("must be a whole number below 2^31 - 1: what all tables together do not exceed")
+    return given
+
+
+def _parties(given: Any) -> tuple[Party, ...]:
+    if not isinstance(given, Sequence) or isinstance(given, str):
+        raise ParameterError("must be a list of parties")
+    return tuple(_section(Party)(one) for one in given)
+
+
+def _valid(given: Any) -> tuple[datetime.date | None, datetime.date | None]:
+    if not isinstance(given, Mapping) or not set(given) <= {"from", "until"}:
+        raise ParameterError("must be {from: '2026-11-01', until: '2026-12-31'}")
+    try:
+        days = [None if key not in given else datetime.date.fromisoformat(str(given[key])) for key in ("from", "until")]
+    except ValueError:
+        raise ParameterError("days are written like '2026-12-31'") from None
+    if days[0] is not None and days[1] is not None and days[0] > days[1]:
+        raise ParameterError("it ends before it begins")
+    return days[0], days[1]
+
+
+def _signatures(given: Any) -> dict[str, str]:
+    if not isinstance(given, Mapping) or not all(isinstance(value, str) for value in given.values()):
+        raise ParameterError("must be {name of the party: signature}")
+    return dict(given)
+
+
+# What must fit together.
+
+
+def _enough_parties(study: Study) -> None:
+    least = max(FEWEST, study.control.least_parties)
+    if len(study.parties) < least:
+        raise ParameterError(
+            f"parties: the rule 'two_parties' refuses: {len(study.parties)} parties where {least} are needed; "
+            "of two, each would know the other's part"
+        )
+    if len(study.parties) > MOST:
+        raise ParameterError(f"parties: at most {MOST}")
+
+
+def _different_parties(study: Study) -> None:
+    if [party.number for party in study.parties] != list(range(len(study.parties))):
+        raise ParameterError("parties: they are numbered 0, 1, 2, … in the order of the list")
+    for what in ("name", "address", "certificate_sha256", "signing_key"):
+        if len({str(getattr(party, what)).lower() for party in study.parties}) < len(study.parties):
+            raise ParameterError(f"parties: two have the same {what}")
+
+
+def _known_signers(study: Study) -> None:
+    if unknown := set(study.signatures) - {party.name for party in study.parties}:
+        raise ParameterError(f"signatures: {', '.join(sorted(unknown))} is no party of this study")
+
+
+def _fitting_protocol(study: Study) -> None:
+    protocol, asked = study.protocol, study.question
+    if protocol.name not in asked.protocols:
+        raise ParameterError(
+            f"protocol: {asked.name} can be computed by {', '.join(asked.protocols)}, not by {protocol.name!r}"
+        )
+    if protocol.name == "encrypted" and (protocol.server is None or protocol.key_holder is None):
+        raise ParameterError("protocol: encrypted needs a server and a key_holder, two different parties")
+    if protocol.name != "encrypted" and (protocol.server or protocol.key_holder):
+        raise ParameterError(f"protocol: {protocol.name} has no server and no key_holder")
+    if protocol.name != "shamir" and (protocol.threshold is not None or protocol.dropout == "allow"):
+        raise ParameterError(f"protocol: threshold and dropout belong to shamir, not to {protocol.name}")
+    if protocol.threshold is not None and 2 * protocol.threshold >= len(study.parties):
+        raise ParameterError(
+            f"protocol: among {len(study.parties)} parties the threshold is at most {usual_degree(len(study.parties))}"
+        )
+    _ = study.sums
+
+
+def _fitting_sums(study: Study) -> None:
+    asked, noise = study.question, study.noise
+    if not isinstance(asked, JointStatistic):
+        if noise is not None:
+            raise ParameterError(f"noise: {asked.name} takes none")
+        return
+    extra = 0 if noise is None else noise.at_most(asked, len(study.parties))
+    if not study.sums.fits(asked.bound(study.records_at_most) + extra):
+        raise ParameterError(
+            f"question: sums over {study.records_at_most:,} records leave the range of {study.protocol.name!r}; "
+            "narrow the bounds, lower the scale or records_at_most"
+        )
+
+
+def _named_ledgers(study: Study) -> None:
+    if study.noise is not None and any(party.ledger_id is None for party in study.parties):
+        raise ParameterError(
+            "parties: with noise every party names its ledger (ledger_id): the dataset whose budget is spent"
+        )
+
+
+CHECKS = (_enough_parties, _different_parties, _known_signers, _fitting_protocol, _fitting_sums, _named_ledgers)
+
+
+# Writing and signing.
+
+
+def drafted(entries: Sequence[Path], question: Any, protocol: str) -> dict[str, Any]:
+    """A study to begin with: the entries that ``sfumato party keys`` printed, numbered, and a new id; what is missing can be written in."""
+    parties = [one for path in entries for one in _listed(path)]
+    plain: dict[str, Any] = {
+        "study": VERSION,
+        "id": secrets.token_hex(16),
+        "question": question,
+        "protocol": {"name": protocol},
+        "records_at_most": 1_000_000,
+        "control": {"least_records": Rules().least_records, "least_parties": Rules().least_parties},
+        "limits": dataclasses.asdict(MeshLimits()),
+        "parties": [{**one, "number": number} for number, one in enumerate(parties)],
+        "version": __version__,
+    }
+    study_from(plain, name="the draft")
+    return plain
+
+
+def _listed(path: Path) -> list[Mapping[str, Any]]:
+    given = read_yaml(_text(path), str(path))
+    if not isinstance(given, list) or not all(isinstance(one, Mapping) for one in given):
+        raise RecipeError(f"{path} does not hold what 'sfumato party keys' printed")
+    return given
+
+
+def sign(path: Path, signing_key: Path) -> str:
+    """Add the signature of the party whose key this is to a study file; the name of the party."""
+    study = read_study(path)
+    public = public_half(signing_key)
+    party = next((party for party in study.parties if party.signing_key == public), None)
+    if party is None:
+        raise ParameterError(f"{signing_key} is the key of no party in {path}")
+    signed = base64.b64encode(signature(signing_key, PURPOSE + study.digest)).decode("ascii")
+    _rewritten(path, study, {**study.signatures, party.name: signed})
+    return party.name
+
+
+def _rewritten(path: Path, study: Study, signatures: Mapping[str, str]) -> None:
+    """The file with these signatures; what else it says, comments too, stays as it is."""
+    from ruamel.yaml import YAML
+
+    yaml = YAML()
+    yaml.preserve_quotes = True
+    yaml.width = 10_000
+    document = yaml.load(_text(path))
+    document["signatures"] = dict(signatures)
+    written = io.StringIO()
+    yaml.dump(document, written)
+    again = study_from(read_yaml(written.getvalue(), str(path)), name=str(path))
+    if again.digest != study.digest:
+        raise OutputError(f"{path} cannot be rewritten as it was; add the signature by hand")
+    write_whole(path, written.getvalue().encode())
+    as_new(path)
+
+
+# What is learned by whom.
+
+
+def learned(study: Study) -> tuple[str, ...]:
+    """What parties and coalitions learn when everybody follows the protocol, one sentence each."""
+    n, t = len(study.parties), study.degree
+    gates = f"{t + 1} parties together could learn how many records each has, up to {study.control.least_records}"
+    everyone = (
+        f"everybody learns the answer, and that the rules on records and parties hold: {study.question.gives_away}"
+    )
+    noisy = (
+        f"the answer has noise that nobody knows: {study.noise.loss} for every record, also when {study.noise.colluders} of {n} parties "
+        "tell each other theirs"
+        if study.noise is not None
+        else "the answer is exact"
+    )
+    if study.protocol.name == "additive":
+        coalition: tuple[str, ...] = (
+            f"up to {n - 1} parties together learn nothing else about the numbers of the others",
+            gates,
+        )
+    elif study.protocol.name == "encrypted":
+        coalition = (
+            f"{study.protocol.server} sees ciphertexts, {study.protocol.key_holder} sees the sums; together they see every party's numbers",
+            gates,
+        )
+    else:
+        coalition = (
+            f"up to {t} part{'y' if t == 1 else 'ies together'} learn{'s' * (t == 1)} nothing else",
+            f"{t + 1} parties together could learn every other party's numbers",
+        )
+    lies = "who lies about its own rows changes the answer, and nobody notices"
+    return (everyone, noisy, *coalition, lies)
