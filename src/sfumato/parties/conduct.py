@@ -375,7 +375,12 @@ def rounded(value: Any) -> Any:
 
 def public_digest(study: Study, session: str, transcript: str, answer: Mapping[str, Any]) -> bytes:
     """What all sign: study, session, everything that was said to all, and the answer."""
-    parts = (study.digest, bytes.fromhex(session), bytes.fromhex(transcript), canonical(rounded(answer)))
+    parts = (
+        study.digest,
+        bytes.fromhex(session),
+        bytes.fromhex(transcript),
+        canonical(rounded(study.question.common(answer))),
+    )
     return hashlib.sha256(PURPOSE + b"".join(hashlib.sha256(part).digest() for part in parts)).digest()
 
 

@@ -209,6 +209,11 @@ class JointRelease(JointQuestion):
             return dataclasses.replace(self, assemble="histogram", collector=None).plain(people)
         return _pooled(self, OwnRows.of(self, people))
 
+    def common(self, answer: Mapping[str, Any]) -> Mapping[str, Any]:
+        """Rows that a collector alone has are not signed by the others."""
+        known = ("records", "levels", "learned", "collector")
+        return answer if self.assemble == "histogram" else {name: answer[name] for name in known if name in answer}
+
     def cost(self, parties: int, sums: Summation, records: int) -> Cost:
         """The costliest search, the keep bits of its largest node, and the release."""
         return _cost(self, parties, records)

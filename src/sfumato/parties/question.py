@@ -133,6 +133,10 @@ class JointQuestion(abc.ABC):
         """How many sums over records all learn, at most: equations about them. Counts, guarded one by one, are none."""
         return 0
 
+    def common(self, answer: Mapping[str, Any]) -> Mapping[str, Any]:
+        """What all parties know of an answer, which is what they sign; everything, unless one of them gets more."""
+        return answer
+
     @abc.abstractmethod
     async def compute(self, people: Dataset, meeting: Meeting) -> dict[str, Any]:
         """The answer, equal for all parties."""
