@@ -273,7 +273,7 @@ def _show_study(study: Study, *, json: bool) -> None:
         f"[bold]spent[/]: {escape(plain['loss'])} of every party's budget"
         if plain["loss"]
         else "[bold]spent[/]: no budget, no noise",
-        f"[bold]cost[/]: {cost.messages:,} messages, {cost.sent:,} bytes sent by each party, about {study.seconds():.1f} s",
+        f"[bold]cost[/]: {cost.messages:,} messages, {cost.sent:,} bytes sent by each party for the answer itself, about {study.seconds():.1f} s; the rules cost some more",
         f"[bold]digest[/]: {plain['digest']}",
         f"[bold]signatures[/]: {'of all' if not lacking else 'missing of ' + escape(', '.join(lacking))}",
     ]

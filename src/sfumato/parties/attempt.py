@@ -63,6 +63,7 @@ class Attempt:
     transcript: str = ""
     public: str = ""
     signatures: dict[str, str] = dataclasses.field(default_factory=dict)
+    cost: dict[str, Any] = dataclasses.field(default_factory=dict)
 
     def save(self) -> None:
         """Write all of it, whole or not at all, and come back when the disk has it."""

@@ -238,9 +238,10 @@ async def meet(planned: Planned, channel: Channel) -> StudyResult:
     except BaseException:
         await channel.close()
         raise
-    planned.attempt.reached(State.CONFIRMED, signatures=signatures)
+    cost = {"messages": channel.messages, "bytes_sent": channel.sent, "seconds": round(time.monotonic() - started, 3)}
+    planned.attempt.reached(State.CONFIRMED, signatures=signatures, cost=cost)
     await channel.close()
-    return result_of(planned.study, planned.attempt, _measured(channel, time.monotonic() - started))
+    return result_of(planned.study, planned.attempt)
 
 
 async def _hello(planned: Planned, channel: Channel) -> bool:
@@ -384,11 +385,7 @@ def public_digest(study: Study, session: str, transcript: str, answer: Mapping[s
     return hashlib.sha256(PURPOSE + b"".join(hashlib.sha256(part).digest() for part in parts)).digest()
 
 
-def _measured(channel: Channel, seconds: float) -> dict[str, Any]:
-    return {"messages": channel.messages, "bytes_sent": channel.sent, "seconds": round(seconds, 3)}
-
-
-def result_of(study: Study, attempt: Attempt, measured: Mapping[str, Any] | None = None) -> StudyResult:
+def result_of(study: Study, attempt: Attempt) -> StudyResult:
     """The result of a confirmed attempt."""
     if attempt.state is not State.CONFIRMED or attempt.answer is None:
         raise ParameterError("the answer is not confirmed by all parties; run the study again together")
@@ -417,7 +414,7 @@ def result_of(study: Study, attempt: Attempt, measured: Mapping[str, Any] | None
                 "bytes_sent": estimated.sent,
                 "seconds": round(study.seconds(), 3),
             },
-            "measured": None if measured is None else dict(measured),
+            "measured": dict(attempt.cost),
         },
         "session": attempt.session,
         "transcript": attempt.transcript,

@@ -529,7 +529,7 @@ def learned(study: Study) -> tuple[str, ...]:
         )
     else:
         coalition = (
-            f"up to {t} part{'y' if t == 1 else 'ies together'} learn{'s' * (t == 1)} nothing else",
+            "no single party learns anything else" if t == 1 else f"up to {t} parties together learn nothing else",
             f"{t + 1} parties together could learn every other party's numbers",
         )
     lies = "who lies about its own rows changes the answer, and nobody notices"
