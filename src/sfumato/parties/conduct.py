@@ -46,7 +46,7 @@ from sfumato.errors import (
 )
 from sfumato.parties.attempt import Attempt, State, noise_as_text
 from sfumato.parties.channel import SESSION, Channel, Phase
-from sfumato.parties.control import Answered, Asked, require_enough
+from sfumato.parties.control import Answered, AskedTogether, require_enough
 from sfumato.parties.keys import SIGNATURE, Keys, public_half, signature_holds
 from sfumato.parties.question import JointStatistic, Meeting
 from sfumato.parties.sharing import Draw
@@ -97,7 +97,7 @@ class Planned:
     number: int
     people: Dataset
     home: Home
-    asked: Asked
+    asked: AskedTogether
     begun: Attempt | None = None
     mark: bytes = b""
     stored: Mapping[str, Any] | None = None
@@ -160,12 +160,12 @@ def prepare(study: Study, number: int, people: Dataset, home: Home) -> Planned:
     return Planned(study, number, people, home, asked, attempt, mark)
 
 
-def _asked(study: Study, number: int, people: Dataset, secret: bytes) -> Asked:
+def _asked(study: Study, number: int, people: Dataset, secret: bytes) -> AskedTogether:
     """The question as this party remembers it, the rows by hashes that only its owner can compute."""
     party = study.parties[number]
     key = derived(secret, "party rows", party.dataset)
     names = [one.name for one in study.parties]
-    return Asked.of(study.question, names, party.dataset, people, key, noisy=study.noise is not None)
+    return AskedTogether.of(study.question, names, party.dataset, people, key, noisy=study.noise is not None)
 
 
 def attempt_file(study: Study, home: Home) -> Path:
