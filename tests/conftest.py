@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import signal
 from pathlib import Path
@@ -28,6 +29,14 @@ settings.register_profile("ci", derandomize=True, max_examples=50, print_blob=Tr
 settings.register_profile("quick", derandomize=True, max_examples=15, **_shared)
 settings.register_profile("thorough", max_examples=1000, print_blob=True, **_shared)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "ci"))
+
+
+_COLLECTIONS = gc.get_threshold()
+
+
+def pytest_runtest_teardown() -> None:
+    """The command line, called inside of this process, lets garbage lie for the rest of it; tests go on for long."""
+    gc.set_threshold(*_COLLECTIONS)
 
 
 @pytest.fixture(scope="session")

@@ -25,7 +25,7 @@ READER_LEFT = 141
 def main() -> None:
     """Run the command line and leave with the right exit code."""
     _calm_threads()
-    collections = _collect_rarely()
+    _collect_rarely()
     from sfumato.cli.app import Interrupted, build_app
 
     keep_memory()
@@ -52,8 +52,6 @@ def main() -> None:
             if os.environ.get("SFUMATO_DEBUG"):
                 raise
             _fail(_bug(error), INTERNAL)
-        finally:
-            gc.set_threshold(*collections)
 
 
 def _calm_threads() -> None:
@@ -65,22 +63,20 @@ def _calm_threads() -> None:
         os.environ.setdefault(name, "1")
 
 
-FEW_COLLECTIONS = (300_000, 10, 10)
+FEW_COLLECTIONS = (1_000_000, 10, 10)
 """After how many new objects Python looks for cycles among them, and how seldom among older ones."""
 
 
-def _collect_rarely() -> tuple[int, int, int]:
-    """Look for objects that only hold each other rarely, and never when the process ends; return what was set before.
+def _collect_rarely() -> None:
+    """Look for objects that only hold each other rarely, and never when the process ends.
 
-    Starting makes two hundred thousand objects that stay. Looking through them again and again, and once more before the
+    Starting makes three hundred thousand objects that stay. Looking through them again and again, and once more before the
     system takes back all memory anyway, was a quarter of the time of a run over a small table. Arrays do not count: most of
     what a large table takes is given back as soon as nobody holds it, as ever.
     """
-    before = gc.get_threshold()
     gc.set_threshold(*FEW_COLLECTIONS)
     atexit.unregister(gc.freeze)  # a second call in the same process
     atexit.register(gc.freeze)
-    return before
 
 
 def _words() -> list[str] | None:
