@@ -104,6 +104,13 @@ def test_interpolation_meets_its_values(values):
     assert [sum(c * x**j for j, c in enumerate(found)) % P for x in range(len(values))] == values
 
 
+@given(st.sampled_from([*PRIMES, 5, 7]), st.lists(st.integers(0, 2**64 - 1), max_size=6))
+def test_residues_without_division_are_those_with(modulus, values):
+    edges = [0, modulus - 1, modulus, 2**31, 2**62, 2**64 - 1]
+    numbers = np.array([*values, *edges], dtype=np.uint64)
+    assert Field(modulus).reduced(numbers).tolist() == [v % modulus for v in [*values, *edges]]
+
+
 @given(st.integers(0, 12), st.integers(0, 40))
 def test_the_vanishing_polynomial_is_zero_below_k_only(k, x):
     assert (sum(c * x**j for j, c in enumerate(vanishing(k, P))) % P == 0) == (x < k)

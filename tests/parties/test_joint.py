@@ -278,6 +278,17 @@ def test_nodes_with_too_many_cells_are_left_out_and_everybody_knows():
         JointRelease(GOLDEN, k=2, cells=10, levels={"age": 0})
 
 
+@pytest.mark.parametrize("order", ["height", "minimum_absolute_distance", "minimum_relative_distance"])
+def test_nodes_come_in_a_public_order(order):
+    lattice = JointRelease(GOLDEN, k=2, order=order).lattice
+    assert lattice.names == ("sex", "age")
+    assert lattice.nodes == ((0, 0), (0, 1), (1, 0), (0, 2), (1, 1), (1, 2))
+    deep = {**GOLDEN, "age": {**GOLDEN["age"], "hierarchy": {"intervals": [5, 10, 50]}}}
+    nodes = JointRelease(deep, k=2, order=order, levels={"age": (0, 4)}).lattice.nodes
+    by_sum = order == "minimum_absolute_distance"
+    assert nodes.index((1, 0)) == (2 if by_sum else 4)
+
+
 def test_cells_are_worked_on_in_blocks(monkeypatch):
     expected = same(together(JointRelease(GOLDEN, k=2, budget="0.1"), golden_tables()))
     monkeypatch.setattr(arithmetic, "BLOCK", 7)

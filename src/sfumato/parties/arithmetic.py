@@ -9,7 +9,6 @@ every party shares its part of it again, and the weighted sum of those shares ha
 from __future__ import annotations
 
 import dataclasses
-import itertools
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
@@ -267,11 +266,10 @@ def vanishing(k: int, modulus: int) -> list[int]:
     >>> vanishing(3, 101)  # x (x - 1) (x - 2) = 2x - 3x² + x³
     [0, 2, 98, 1]
     """
-    found = [1]
+    found = np.ones(1, dtype=np.uint64)
     for root in range(k):
-        lower, higher = [-root * c for c in found], found
-        found = [(a + b) % modulus for a, b in zip([*lower, 0], [0, *higher], strict=True)]
-    return found
+        found = _times_x_minus(found, root, modulus)
+    return [int(c) for c in found]
 
 
 def interpolated(values: Sequence[int], modulus: int) -> list[int]:
@@ -282,17 +280,24 @@ def interpolated(values: Sequence[int], modulus: int) -> list[int]:
     >>> interpolated([0, 1, 4, 9], 101)
     [0, 0, 1, 0]
     """
-    differences, found = [v % modulus for v in values], [0] * len(values)
-    basis, inverse = [1], 1
+    field = Field(modulus)
+    differences = np.array([v % modulus for v in values], dtype=np.uint64)
+    found, basis, inverse = np.zeros_like(differences), np.ones(1, dtype=np.uint64), 1
     for j in range(len(values)):
-        if j:
-            inverse = inverse * pow(j, -1, modulus) % modulus
-        weight = differences[0] * inverse % modulus
-        for power, coefficient in enumerate(basis):
-            found[power] = (found[power] + weight * coefficient) % modulus
-        differences = [(b - a) % modulus for a, b in itertools.pairwise(differences)]
-        basis = [(a - j * b) % modulus for a, b in zip([0, *basis], [*basis, 0], strict=True)]
-    return found
+        inverse = inverse * pow(j, -1, modulus) % modulus if j else 1
+        weight = np.uint64(int(differences[0]) * inverse % modulus)
+        found[: j + 1] = field.reduced(found[: j + 1] + field.reduced(basis * weight))
+        differences = field.reduced(differences[1:] + np.uint64(modulus) - differences[:-1])
+        basis = _times_x_minus(basis, j, modulus)
+    return [int(c) for c in found]
+
+
+def _times_x_minus(coefficients: NDArray[np.uint64], root: int, modulus: int) -> NDArray[np.uint64]:
+    """The coefficients of a polynomial times (x - root)."""
+    longer = np.zeros(len(coefficients) + 1, dtype=np.uint64)
+    longer[1:] = coefficients
+    longer[:-1] += coefficients * np.uint64(-root % modulus) % np.uint64(modulus)
+    return Field(modulus).reduced(longer)
 
 
 def polynomial_products(degree: int) -> int:
