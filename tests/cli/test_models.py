@@ -135,8 +135,8 @@ def test_ten_models_cost_one_group_by(monkeypatch):
 
     people = examples.hospital(rows=500)
     grouped, packed, counted = [], [], []
-    in_order, pack_rows, count_values = classes._in_order, classes.pack_rows, classes.count_values
-    monkeypatch.setattr(classes, "_in_order", lambda keys, span: grouped.append(len(keys)) or in_order(keys, span))
+    in_order, pack_rows, count_values = classes.in_order, classes.pack_rows, classes.count_values
+    monkeypatch.setattr(classes, "in_order", lambda keys, span: grouped.append(len(keys)) or in_order(keys, span))
     monkeypatch.setattr(classes, "pack_rows", lambda *given: packed.append(1) or pack_rows(*given))
     monkeypatch.setattr(classes, "count_values", lambda *given: counted.append(given[1]) or count_values(*given))
     ten = [

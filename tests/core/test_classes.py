@@ -403,9 +403,9 @@ def test_keys_are_numbered_in_their_order(given_keys):
 
 def test_many_rows_are_grouped_as_few_are(monkeypatch):
     packed = np.random.default_rng(3).integers(0, 1 << 18, (5000, 1)).astype(np.uint64)
-    slow = classes._in_order(packed, 1 << 18)
+    slow = classes.in_order(packed, 1 << 18)
     monkeypatch.setattr(keys, "FEW", 0)
-    fast = classes._in_order(packed, 1 << 18)
+    fast = classes.in_order(packed, 1 << 18)
     assert fast[0].dtype == slow[0].dtype
     assert (fast[0] == slow[0]).all()
     assert (fast[1] == slow[1]).all()
