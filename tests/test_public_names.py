@@ -15,7 +15,7 @@ NAMES = [
     "Consistency", "Correlations", "CountError", "Covariances", "Dataset", "DeltaDisclosure", "DeltaPresence",
     "Discernibility", "DistanceLinkage", "Eigenvalues", "Evaluation", "ExpectedReidentifications",
     "GlobalRecoding", "Height", "Homogeneity", "IndividualRisk", "Inference", "InsensitiveMicroaggregate",
-    "IntervalDisclosure", "KAnonymity", "KConcealment", "KConfusion", "KKAnonymity", "KMap", "KMember",
+    "IntervalDisclosure", "JointAnswer", "JointNoise", "KAnonymity", "KConcealment", "KConfusion", "KKAnonymity", "KMap", "KMember",
     "KOnCombinations", "KOnSubsets", "KOneAnonymity", "KOptimize", "KullbackLeibler", "LDiversity",
     "LearnedLinkage", "Linkability", "LocalRecoding", "LogLinear", "Loss", "MaximumRisk", "Means", "Membership",
     "Microaggregate", "Minimality", "Mondrian", "NonUniformEntropy", "NormalisedCertaintyPenalty",
@@ -30,7 +30,7 @@ NAMES = [
     "Transparency", "Uniqueness", "Validity", "Verdict", "__version__", "anonymize", "assess", "attack",
     "check", "choose_k", "compare", "dates", "dp", "errors", "estimate_frequencies", "evaluate", "examples",
     "frequency", "hierarchy_file", "intervals", "judge", "mask_left", "mask_right", "order", "profile", "read",
-    "read_hierarchy", "run", "suppress", "tree", "vault", "verify", "why_alone", "write_hierarchy",
+    "read_hierarchy", "run", "suppress", "together", "tree", "vault", "verify", "why_alone", "write_hierarchy",
 ]  # fmt: skip
 
 

@@ -68,6 +68,8 @@ _HOMES = {
         "dates", "frequency", "hierarchy_file", "intervals", "mask_left", "mask_right", "order", "suppress", "tree",
         "read_hierarchy", "write_hierarchy",
     ),
+    "sfumato.parties.together": ("JointAnswer", "together"),
+    "sfumato.parties.noise": ("JointNoise",),
     "sfumato": ("dp", "errors", "examples", "vault"),
 }  # fmt: skip
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
