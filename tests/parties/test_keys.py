@@ -38,6 +38,7 @@ def test_the_certificate_names_its_party_and_ends(tmp_path):
     certificate = x509.load_der_x509_certificate(made.der())
     assert certificate.subject.rfc4514_string() == "CN=a"
     assert certificate.not_valid_after_utc == datetime.datetime(2026, 2, 9, tzinfo=datetime.UTC)
+    assert [made.expired(datetime.date(2026, 2, day)) for day in (8, 9, 10)] == [False, False, True]
     assert not certificate.extensions.get_extension_for_class(x509.BasicConstraints).value.ca
 
 

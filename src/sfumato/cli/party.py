@@ -18,7 +18,16 @@ from sfumato.cli.talk import give_json, notes, out, tell
 from sfumato.core.files import MEGABYTE, read_plain, write_whole
 from sfumato.core.portable import as_new, cannot_promise
 from sfumato.core.source import NOTHING_SAID, Intake
-from sfumato.errors import OutputError, ParameterError, SfumatoError, UnreadableInput
+from sfumato.errors import (
+    InternalError,
+    OutputError,
+    ParameterError,
+    PartyLeft,
+    PartyMissing,
+    SfumatoError,
+    UnreadableInput,
+    WrongCertificate,
+)
 
 if TYPE_CHECKING:
     from sfumato.core.progress import Progress
@@ -118,6 +127,7 @@ def run(
     check: Annotated[
         bool, typer.Option("--check", help="say what is asked, learned and spent, and do nothing")
     ] = False,
+    tries: Annotated[int, typer.Option(min=1, help="how often to come back when a connection is lost")] = 1,
     again: Annotated[
         bool, typer.Option("--confirm-again", help="answered already: come once more, for those who lack signatures")
     ] = False,
@@ -147,7 +157,7 @@ def run(
     people = read_data(data, quiet=quiet, intake=intake)
     with alone(attempt_file(loaded, own)):
         planned = _planned(loaded, number, people, own)
-        result = _stored(planned, again=again) or asyncio.run(_together(planned))
+        result = _stored(planned, again=again) or _tried(planned, tries)
     target = output or study.with_name(f"{study.stem}.{name}.json")
     _write(target, result)
     _show(result, target, json=json, quiet=quiet)
@@ -185,6 +195,20 @@ def _stored(planned: Planned, *, again: bool) -> StudyResult | None:
     if planned.attempt.state is State.CONFIRMED and not again:
         return result_of(planned.study, planned.attempt)
     return None
+
+
+def _tried(planned: Planned, tries: int) -> StudyResult:
+    """Meet the others, and again when one was missing or left; the attempt stays the same."""
+    if planned.home.keys.expired(planned.home.today):
+        raise WrongCertificate("the certificate of this party has expired; make new keys, and a new study with them")
+    for left in reversed(range(tries)):
+        try:
+            return asyncio.run(_together(planned))
+        except (PartyLeft, PartyMissing) as error:
+            if not left:
+                raise
+            tell(f"{escape(str(error))}; coming back, {left} more time{'s'[: left > 1]}")
+    raise InternalError("no try was made")
 
 
 async def _together(planned: Planned) -> StudyResult:

@@ -31,7 +31,7 @@ MAX_BYTES = 1024 * MEGABYTE
 
 
 class State(enum.IntEnum):
-    """How far an attempt has come; it never goes back."""
+    """How far an attempt has come; it goes back only to be signed anew."""
 
     PLANNED = 1
     """The loss is spent and the noise is drawn."""
@@ -78,6 +78,13 @@ class Attempt:
         self.state = max(self.state, state)
         if changed:
             self.save()
+
+    def opened(self, **known: Any) -> None:
+        """Note the answer, before anybody has signed it; signatures of an earlier session do not fit this one."""
+        for name, value in {**known, "signatures": {}}.items():
+            setattr(self, name, value)
+        self.state = State.OPENED
+        self.save()
 
     @property
     def noise_by_round(self) -> dict[int, NDArray[np.int64]]:

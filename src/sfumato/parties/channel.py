@@ -18,6 +18,9 @@ from sfumato.errors import InternalError, PartyError, PartyLeft, WrongMessage
 SESSION = 16
 """Bytes that name a meeting."""
 
+LINK = 8
+"""Bytes that are kept of the digest after each broadcast: enough to find where two parties heard different things."""
+
 Missing = Literal["refuse", "allow"]
 
 
@@ -36,7 +39,7 @@ class Channel(abc.ABC):
     """One party's lines to all the others. Parties have the numbers 0, 1, … of the study.
 
     ``sent`` and ``messages`` count what went out. ``public`` is the digest of everything that was said to all, in an order on which all
-    agree: where two parties have heard different things, it differs. ``session`` marks every message after the hello, so that one of
+    agree: where two parties have heard different things, it differs; ``chain`` has it after every broadcast. ``session`` marks every message after the hello, so that one of
     another meeting is not taken for one of this.
     """
 
@@ -46,6 +49,7 @@ class Channel(abc.ABC):
         self.sent = 0
         self.messages = 0
         self.public = hashlib.sha256()
+        self.chain: list[bytes] = []
         self.session = bytes(SESSION)
         self.before_opening: Callable[[bytes], None] | None = None
 
@@ -84,6 +88,7 @@ class Channel(abc.ABC):
         for sender, message in said.items():
             self.public.update(b"%d %d %d\n" % (phase, sender, len(message)))
             self.public.update(message)
+        self.chain.append(self.public.digest()[:LINK])
         return said
 
     @abc.abstractmethod

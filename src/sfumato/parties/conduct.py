@@ -25,7 +25,7 @@ import os
 import secrets
 import struct
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -45,7 +45,7 @@ from sfumato.errors import (
     WrongStudy,
 )
 from sfumato.parties.attempt import Attempt, State, noise_as_text
-from sfumato.parties.channel import SESSION, Channel, Phase
+from sfumato.parties.channel import LINK, SESSION, Channel, Missing, Phase
 from sfumato.parties.control import Answered, AskedTogether, require_enough
 from sfumato.parties.keys import SIGNATURE, Keys, public_half, signature_holds
 from sfumato.parties.question import JointStatistic, Meeting
@@ -311,14 +311,7 @@ async def _computed(planned: Planned, channel: Channel) -> None:
         Answered(planned.home.folder / planned.name).record(planned.asked, answer, study.id)
     transcript = channel.public.hexdigest()
     public = public_digest(study, channel.session.hex(), transcript, answer)
-    attempt.reached(
-        State.OPENED,
-        answer=answer,
-        session=channel.session.hex(),
-        transcript=transcript,
-        public=public.hex(),
-        signatures={},
-    )
+    attempt.opened(answer=answer, session=channel.session.hex(), transcript=transcript, public=public.hex())
 
 
 async def _confirmed(planned: Planned, channel: Channel) -> dict[str, str]:
@@ -326,16 +319,12 @@ async def _confirmed(planned: Planned, channel: Channel) -> dict[str, str]:
     study, public = planned.study, bytes.fromhex(planned.attempt.public)
     planned.home.progress(0.95, "confirming")
     said = public + planned.home.keys.sign(PURPOSE + public)
-    allow = study.protocol.dropout == "allow"
-    heard = await channel.broadcast(
-        Phase.CONFIRM, said, len(public) + SIGNATURE, missing="allow" if allow else "refuse"
-    )
+    missing: Missing = "allow" if study.protocol.dropout == "allow" else "refuse"
+    told = list(channel.chain)
+    heard = await channel.broadcast(Phase.CONFIRM, said, len(public) + SIGNATURE, missing=missing)
+    if any(message[: len(public)] != public for message in heard.values()):
+        raise await _disagreement(channel, told)
     for sender, message in heard.items():
-        if message[: len(public)] != public:
-            raise Disagreement(
-                f"party {sender} heard something else than we did: somebody told different stories; the answer is not written",
-                party=sender,
-            )
         if not signature_holds(study.parties[sender].signing_key, message[len(public) :], PURPOSE + public):
             raise WrongMessage(sender, Phase.CONFIRM.name.lower())
     if len(heard) < fewest_signatures(study):
@@ -344,6 +333,23 @@ async def _confirmed(planned: Planned, channel: Channel) -> dict[str, str]:
         study.parties[sender].name: base64.b64encode(message[len(public) :]).decode()
         for sender, message in heard.items()
     }
+
+
+async def _disagreement(channel: Channel, told: Sequence[bytes]) -> Disagreement:
+    """Who heard something else than we did, and from which broadcast on: all know now that somebody did, and compare."""
+    own = b"".join(told)
+    heard = await channel.broadcast(Phase.CONFIRM, own, len(own), missing="allow")
+    other, theirs = next(((i, message) for i, message in heard.items() if message != own), (None, own))
+    if other is None:
+        return Disagreement(
+            "the same was said to all, and the answers differ: the parties run different versions; nothing is written"
+        )
+    first = next(i for i in range(len(told)) if told[i] != theirs[LINK * i : LINK * (i + 1)])
+    return Disagreement(
+        f"party {other} heard something else than we did from broadcast {first + 1} of {len(told)} on: somebody told different stories; "
+        "the answer is not written",
+        party=other,
+    )
 
 
 def fewest_signatures(study: Study) -> int:

@@ -73,6 +73,12 @@ class Keys:
         except ValueError:
             raise ParameterError(f"{self.certificate} is not a certificate in PEM") from None
 
+    def expired(self, today: datetime.date) -> bool:
+        """Whether the certificate is over; the others would not let us in, and could not say why."""
+        from cryptography import x509
+
+        return x509.load_der_x509_certificate(self.der()).not_valid_after_utc.date() < today
+
     def sign(self, message: bytes) -> bytes:
         """An Ed25519 signature."""
         return signature(self.signing, message)
