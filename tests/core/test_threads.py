@@ -156,3 +156,24 @@ def test_loops_over_many_rows_do_what_numpy_does_with_few(rows: list[tuple[int, 
         assert found[0][3][one << 2 | two] == records[(ones == one) & (twos == two)].sum()
     last = {int(moved[ones[row]]): value for row, value in zip(order, twos.tolist(), strict=True)}
     assert found[0][1] == [last.get(place, 0) for place in range(10)]
+
+
+def test_a_folder_of_somebody_else_is_not_trusted_with_compiled_loops(tmp_path, monkeypatch):
+    """What lies in the cache is run: a folder that others can write, or a link to one, is left alone."""
+    import os
+    import tempfile
+
+    from sfumato import kernels
+
+    if not hasattr(os, "getuid"):
+        pytest.skip("every user has temporary files of his own here")
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    usual = kernels._own_temporary_folder()
+    assert usual.parent == tmp_path and usual.stat().st_mode & 0o077 == 0 and kernels._own_temporary_folder() == usual
+    usual.chmod(0o777)
+    assert kernels._own_temporary_folder() != usual
+    usual.rmdir()
+    (tmp_path / "elsewhere").mkdir()
+    usual.symlink_to(tmp_path / "elsewhere")
+    fresh = kernels._own_temporary_folder()
+    assert fresh != usual and fresh.stat().st_mode & 0o077 == 0

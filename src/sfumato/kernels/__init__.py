@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import importlib
 import os
+import stat
 import tempfile
 from pathlib import Path
 from types import ModuleType
@@ -67,6 +68,24 @@ def _writable(folder: Path) -> bool:
         return False
 
 
+def _own_temporary_folder() -> Path:
+    """A folder among everybody's temporary files that is ours alone: what lies in it is run, so nobody else may have made it.
+
+    The usual one serves again and again; where somebody else owns it, or could write into it, a new one is made for this process.
+    """
+    if not hasattr(os, "getuid"):  # there, every user has temporary files of his own
+        return Path(tempfile.gettempdir()) / "sfumato-kernels"
+    folder = Path(tempfile.gettempdir()) / f"sfumato-kernels-{os.getuid()}"
+    try:
+        folder.mkdir(mode=0o700, exist_ok=True)
+        there = folder.lstat()
+        if stat.S_ISDIR(there.st_mode) and not there.st_mode & 0o022 and there.st_uid == os.getuid():
+            return folder
+    except OSError:
+        pass
+    return Path(tempfile.mkdtemp(prefix="sfumato-kernels-"))
+
+
 def _choose_cache_folder() -> None:
     """Point numba to a folder it can write, when its own choices cannot be written."""
     if os.environ.get("NUMBA_CACHE_DIR"):
@@ -77,7 +96,7 @@ def _choose_cache_folder() -> None:
         return
     folder = home / "sfumato"
     if not _writable(folder):
-        folder = Path(tempfile.gettempdir()) / f"sfumato-kernels-{os.getuid() if hasattr(os, 'getuid') else 0}"
+        folder = _own_temporary_folder()
     os.environ["NUMBA_CACHE_DIR"] = str(folder)
 
 
