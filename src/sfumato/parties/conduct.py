@@ -286,18 +286,17 @@ def _require_same_marks(planned: Planned, greetings: Mapping[int, tuple[Any, ...
 async def _computed(planned: Planned, channel: Channel) -> None:
     """The answer, in the attempt file; an earlier one must be the same."""
     study, attempt, question = planned.study, planned.attempt, planned.study.question
-    noisy = study.noise is not None and isinstance(question, JointStatistic)
     meeting = Meeting(
         channel=channel,
         sums=study.sums,
         degree=study.degree,
         records_at_most=study.records_at_most,
         least_records=study.control.least_records,
-        noise=attempt.noise_by_round,
-        noise_at_most=study.noise.at_most(question, len(study.parties)) if noisy else 0,  # type: ignore[union-attr, arg-type]
         draw=planned.home.draw,
         progress=planned.home.progress,
     )
+    if study.noise is not None and isinstance(question, JointStatistic):
+        study.noise.prepare(meeting, question, attempt.noise_by_round)
     planned.home.progress(0.05, "checking the rules together")
     await require_enough(question, planned.people, meeting, study.control)
     planned.home.progress(0.1, "computing together")

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 import secrets
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from fractions import Fraction
 from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
 
@@ -19,7 +19,7 @@ from sfumato.core.parameters import parameters
 from sfumato.dp.budget import PrivacyLoss
 from sfumato.dp.mechanisms import gaussian, laplace
 from sfumato.errors import ParameterError
-from sfumato.parties.question import JointStatistic, NoisyPart
+from sfumato.parties.question import JointStatistic, Meeting, NoisyPart
 from sfumato.parties.sharing import Draw
 
 if TYPE_CHECKING:
@@ -64,6 +64,12 @@ class JointNoise:
                 f"of {parties} parties at most {parties - 1} can collude; with all there is nobody to protect"
             )
         return parties - self.colluders
+
+    def prepare(self, meeting: Meeting, question: JointStatistic, drawn: Mapping[int, NDArray[np.int64]]) -> None:
+        """Give a meeting this party's noise, and what all must know of everybody's."""
+        parties = meeting.channel.parties
+        meeting.noise, meeting.noise_units = drawn, self.units(question, parties)
+        meeting.noise_at_most = self.at_most(question, parties)
 
     def units(self, question: JointStatistic, parties: int) -> NDArray[np.int64]:
         """The step of every sum."""

@@ -102,9 +102,7 @@ def _meeting(
     sums = Shamir() if protocol == "joint" else summation(protocol, **options)
     meeting = Meeting(network.channel(number), sums, usual_degree(network.parties), records, rules.least_records)
     if noise is not None and isinstance(question, JointStatistic):
-        meeting.noise = noise.drawn(question, network.parties)
-        meeting.noise_units = noise.units(question, network.parties)
-        meeting.noise_at_most = noise.at_most(question, network.parties)
+        noise.prepare(meeting, question, noise.drawn(question, network.parties))
     return meeting
 
 
