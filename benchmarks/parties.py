@@ -34,6 +34,7 @@ from sfumato.parties.channel import Channel, Network
 from sfumato.parties.joint import JointRelease
 from sfumato.parties.keys import Keys, new_keys
 from sfumato.parties.mesh import Mesh, MeshLimits, Peer
+from sfumato.parties.protocols import summation
 from sfumato.parties.question import Meeting
 
 PROTOCOLS = ("additive", "shamir", "encrypted", "at_least")
@@ -48,8 +49,6 @@ def sum_work(protocol: str, cells: int) -> Work:
     """What one party does: add counts, or ask which of them reach 5 in all."""
 
     async def work(channel: Channel) -> Any:
-        from sfumato.parties.protocols import summation
-
         counts = np.random.default_rng(channel.number).poisson(2, cells)
         if protocol == "at_least":
             return await at_least(Arithmetic(channel, (channel.parties - 1) // 2, os.urandom), counts, 5)
@@ -194,15 +193,17 @@ def release(options: argparse.Namespace) -> None:
         wall, cpu, sent, found = run(options.tls, parties, release_work, (asked, rows))
         pooled = pl.concat([people(rows // parties, i) for i in range(parties)])
         same = all(answer == found[0] for answer in found)
+        judged = "the same at all parties"  # one table does not say whose rows are whose, as insiders need
         if not options.insiders:
             same = same and found[0] == joint.plain(sf.Dataset(pooled))
+            judged = "equal to the pooled release"
         learned, lattice = found[0]["learned"], joint.lattice
         print(
             f"{parties} parties, {rows:,} rows, {len(lattice.nodes)} nodes of up to "
             f"{max(map(lattice.cells, range(len(lattice.nodes)))):,} cells ({lattice.left_out} left out): "
             f"{found[0]['levels']}, {len(learned['bits'])} bits, {learned['nodes_tested']} nodes counted, "
             f"{wall:.1f} s ({cpu:.1f} s CPU), {amount(sent)} a party (at most {amount(expected.sent)} expected), "
-            f"{'equal to the pooled release' if same else 'DIFFERENT'}",
+            f"{judged if same else 'DIFFERENT'}",
             flush=True,
         )
 
