@@ -25,7 +25,7 @@ from sfumato.errors import (
 )
 from sfumato.parties.attempt import Attempt, State, alone
 from sfumato.parties.channel import Channel, Network, Phase
-from sfumato.parties.conduct import Home, attempt_file, conduct, verified
+from sfumato.parties.conduct import Home, attempt_file, conduct, estimated, verified
 from sfumato.parties.study import read_study
 from tests.parties.studies import AGES, MEAN, NAMES, a_study, document, keys_in, ledger_of, spent, tables, written
 
@@ -85,8 +85,19 @@ def failing(number, phase, nth=1, change=None):
     return lines
 
 
-@pytest.mark.parametrize("protocol", [{"name": "shamir"}, {"name": "additive"}, {"name": "shamir", "dropout": "allow"}])
+@pytest.mark.parametrize(
+    "protocol",
+    [
+        {"name": "shamir"},
+        {"name": "additive"},
+        {"name": "shamir", "dropout": "allow"},
+        {"name": "encrypted", "server": "hospital_a", "key_holder": "hospital_d"},
+    ],
+    ids=lambda protocol: f"{protocol['name']} {protocol.get('dropout', '')}".strip(),
+)
 def test_the_worked_example(tmp_path, protocol):
+    if protocol["name"] == "encrypted":
+        pytest.importorskip("tenseal")
     study = a_study(tmp_path, protocol=protocol)
     results = run(tmp_path, study)
     for result in results:
@@ -95,6 +106,24 @@ def test_the_worked_example(tmp_path, protocol):
         assert set(result.certificate["signatures"]) == set(NAMES)
         assert {claim.status for claim in verified(json.loads(json.dumps(result.to_dict())), study)} == {"holds"}
     assert {attempt.state for attempt in attempts(tmp_path, study)} == {State.CONFIRMED}
+
+
+@pytest.mark.parametrize(
+    "asked",
+    [
+        {},
+        {"question": {"histogram": {"axis": {"column": "age", "edges": [str(n) for n in range(0, 121, 2)]}}}},
+        {"protocol": {"name": "additive"}, "question": {"count": {}}},
+    ],
+)
+def test_the_cost_is_known_beforehand(tmp_path, asked):
+    """Within a factor of two: which bits are drawn again is chance, and the rest depends on the study."""
+    study = a_study(tmp_path, **asked)
+    cost, seconds = estimated(study)
+    measured = run(tmp_path, study)[0].certificate["cost"]["measured"]
+    assert 0.5 * cost.sent <= measured["bytes_sent"] <= 2 * cost.sent
+    assert 0.5 * cost.messages <= measured["messages"] <= 2 * cost.messages
+    assert seconds > 0
 
 
 def test_what_is_kept_is_for_the_owner(tmp_path):

@@ -41,8 +41,6 @@ def test_everything_can_be_said(folder):
     assert [party.name for party in study.parties] == list(NAMES)
     assert (study.degree, study.control.least_records, study.limits.connect) == (1, 20, 30)
     assert study.number_of("hospital_c") == 2
-    assert study.cost().sent > 0
-    assert study.seconds() > 0
     assert any("0.5" in line for line in learned(study))
 
 

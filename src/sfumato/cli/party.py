@@ -274,15 +274,16 @@ def _show(result: StudyResult, target: Path, *, json: bool, quiet: bool) -> None
 
 
 def _show_study(study: Study, *, json: bool) -> None:
+    from sfumato.parties.conduct import estimated
     from sfumato.parties.study import learned
 
-    cost, lacking = study.cost(), study.unsigned()
+    (cost, seconds), lacking = estimated(study), study.unsigned()
     plain = {
         "digest": study.digest.hex(),
         "question": study.document["question"],
         "parties": [party.name for party in study.parties],
         "learned": list(learned(study)),
-        "cost": {"messages": cost.messages, "bytes_sent": cost.sent, "seconds": round(study.seconds(), 2)},
+        "cost": {"messages": cost.messages, "bytes_sent": cost.sent, "seconds": round(seconds, 2)},
         "loss": None if study.noise is None else str(study.noise.loss),
         "unsigned": list(lacking),
     }
@@ -297,7 +298,7 @@ def _show_study(study: Study, *, json: bool) -> None:
         f"[bold]spent[/]: {escape(plain['loss'])} of every party's budget"
         if plain["loss"]
         else "[bold]spent[/]: no budget, no noise",
-        f"[bold]cost[/]: {cost.messages:,} messages, {cost.sent:,} bytes sent by each party for the answer itself, about {study.seconds():.1f} s; the rules cost some more",
+        f"[bold]cost[/]: about {cost.messages:,} messages and {cost.sent:,} bytes sent by each party, {seconds:.1f} s",
         f"[bold]digest[/]: {plain['digest']}",
         f"[bold]signatures[/]: {'of all' if not lacking else 'missing of ' + escape(', '.join(lacking))}",
     ]

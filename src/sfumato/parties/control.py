@@ -40,7 +40,7 @@ from sfumato.errors import Declined, OutputError, ReleaseRefused
 from sfumato.parties.arithmetic import Arithmetic, all_at_least
 from sfumato.parties.channel import Phase
 from sfumato.parties.kinds import question_to
-from sfumato.parties.question import JointQuestion, Meeting, canonical_rows
+from sfumato.parties.question import JointQuestion, Magnitudes, Meeting, canonical_rows
 from sfumato.parties.signs import negative
 
 if TYPE_CHECKING:
@@ -70,23 +70,27 @@ MOST_OF_FEW = 10
 
 async def require_enough(question: JointQuestion, people: Dataset, meeting: Meeting, rules: Rules) -> None:
     """Refuse, all at once and by one bit, where too few records or parties are behind the answer."""
-    own = int(question.rows(people).sum())
+    amounts = None if meeting.noise else question.magnitudes(people, meeting.records_at_most)
+    await enough(int(question.rows(people).sum()), amounts, meeting, rules)
+
+
+async def enough(own: int, amounts: Magnitudes | None, meeting: Meeting, rules: Rules) -> None:
+    """The same of a number of own records, and of own amounts where one could dominate."""
     arithmetic = Arithmetic(meeting.channel, meeting.degree, meeting.draw)
     if not await all_at_least(arithmetic, [(own, rules.least_records), (min(own, 1), rules.least_parties)]):
         raise ReleaseRefused(
             f"the rule 'few_records' or 'few_contributors' refuses: an answer needs at least {rules.least_records} records, of at "
             f"least {rules.least_parties} parties; nobody learns which it was"
         )
-    if not meeting.noise and await _dominated(question, people, meeting, rules):
+    if amounts is not None and await _dominated(amounts, meeting, rules):
         raise ReleaseRefused(
             "the rule 'dominance' refuses: all amounts but the two largest are so small that one of the two could be told from the sum"
         )
 
 
-async def _dominated(question: JointQuestion, people: Dataset, meeting: Meeting, rules: Rules) -> bool:
+async def _dominated(own: Magnitudes, meeting: Meeting, rules: Rules) -> bool:
     """Whether for two contributors u, w the rest X − u − w is below p percent of u; contributors are parties, and records."""
-    own = question.magnitudes(people, meeting.records_at_most)
-    if own is None or rules.dominance == 0:
+    if rules.dominance == 0:
         return False
     channel = meeting.channel
     arithmetic = Arithmetic(channel, meeting.degree, meeting.draw, phase=Phase.GATES)

@@ -56,6 +56,8 @@ GRACE = 0.3
 """Seconds in which, after a failure, the others may say what it was."""
 LINGER = 1.0
 WELCOMED_AT_ONCE = 32
+HANDSHAKE = 10.0
+"""Seconds for a handshake, so that strangers who say nothing do not keep parties out."""
 
 
 @parameters
@@ -365,7 +367,10 @@ class _Meeting:
         protocol = asyncio.StreamReaderProtocol(reader)
         try:
             transport, _ = await self.loop.connect_accepted_socket(
-                lambda: protocol, connection, ssl=self.waiting, ssl_handshake_timeout=max(0.1, self._rest())
+                lambda: protocol,
+                connection,
+                ssl=self.waiting,
+                ssl_handshake_timeout=max(0.1, min(HANDSHAKE, self._rest())),
             )
         except ssl.SSLCertVerificationError:
             self.unknown = True

@@ -50,7 +50,7 @@ from sfumato.parties.kinds import question_from
 from sfumato.parties.mesh import MeshLimits, Peer
 from sfumato.parties.noise import JointNoise
 from sfumato.parties.protocols import summation, usual_degree
-from sfumato.parties.question import Cost, JointQuestion, JointStatistic, Summation
+from sfumato.parties.question import JointQuestion, JointStatistic, Summation
 from sfumato.recipe_files import read_yaml
 
 VERSION = 1
@@ -72,7 +72,6 @@ FIELDS = (
     "version",
     "signatures",
 )
-SECONDS_A_BYTE, SECONDS_A_ROUND = 1e-7, 0.005
 
 
 @parameters
@@ -213,15 +212,6 @@ class Study:
         start, end = self.valid
         if (start is not None and today < start) or (end is not None and today > end):
             raise ParameterError(f"the study is valid from {start or 'ever'} until {end or 'ever'}; today is {today}")
-
-    def cost(self) -> Cost:
-        """What the question costs every party, at most."""
-        return self.question.cost(len(self.parties), self.sums, self.records_at_most)
-
-    def seconds(self) -> float:
-        """About how long it takes when all are there: rounds, and bytes encrypted and moved on an ordinary machine."""
-        cost, others = self.cost(), len(self.parties) - 1
-        return cost.rounds * SECONDS_A_ROUND * 2 * others + cost.sent * SECONDS_A_BYTE
 
 
 def canonical(value: Any) -> bytes:
