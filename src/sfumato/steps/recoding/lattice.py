@@ -80,14 +80,17 @@ class Lattice:
 
     @cached_property
     def totals(self) -> tuple[tuple[float, ...], ...]:
-        """Per column and level, the summed cell cost of all records when nothing is suppressed."""
+        """Per column and level, the summed cell cost of all records when nothing is suppressed.
+
+        Summed by numpy, not by BLAS, whose order of adding depends on the number of threads.
+        """
         sums = []
         for a in range(len(self.columns)):
             per_code = self.records_per_code[a]
             ladder = self.base.ladders[a]
             sums.append(
                 tuple(
-                    float(per_code @ self.cell_costs[a][level][ladder.climb(0, level)]) if per_code.size else 0.0
+                    float((per_code * self.cell_costs[a][level][ladder.climb(0, level)]).sum())
                     for level in range(ladder.depth)
                 )
             )
