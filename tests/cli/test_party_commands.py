@@ -123,3 +123,15 @@ def test_a_result_of_another_study_is_not_replaced(place, sfumato, tmp_path):
 
     with pytest.raises(OutputError, match="no result of this study"):
         _write(tmp_path / "other.json", StudyResult({}, {"study": "ours"}))
+
+
+def test_a_joint_release_is_written_as_a_table(tmp_path):
+    from sfumato.cli.party import _write_table
+    from sfumato.errors import ParameterError
+    from sfumato.parties.conduct import StudyResult
+
+    answer = {"columns": ["age", "sex"], "combinations": [["20-29", "x"], ["40-49", "y"]], "counts": [2, 1]}
+    _write_table(tmp_path / "release.csv", StudyResult(answer, {}))
+    assert (tmp_path / "release.csv").read_text() == "age,sex\n20-29,x\n20-29,x\n40-49,y\n"
+    with pytest.raises(ParameterError, match="no released table"):
+        _write_table(tmp_path / "none.csv", StudyResult({"mean": 1.0}, {}))

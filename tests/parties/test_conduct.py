@@ -14,6 +14,7 @@ import pytest
 import sfumato as sf
 from sfumato.errors import (
     BudgetExceeded,
+    Declined,
     Disagreement,
     ParameterError,
     PartyLeft,
@@ -212,7 +213,7 @@ def test_other_rows_are_refused_once_the_answer_may_be_known(tmp_path):
     results = run(tmp_path, study, people=changed)
     assert isinstance(results[1], ReleaseRefused)
     assert "differencing" in str(results[1])
-    assert all(isinstance(results[i], PartyLeft) for i in (0, 2, 3))
+    assert all(isinstance(results[i], Declined) for i in (0, 2, 3))
 
 
 def test_other_rows_under_a_forgotten_attempt_are_refused_by_the_others(tmp_path):
@@ -262,6 +263,15 @@ def test_an_overspent_budget_declines_at_home(tmp_path):
     study = a_study(tmp_path, question=ROUGH, noise={"epsilon": "3", "colluders": 1})
     results = run(tmp_path, study, noisy=True)
     assert all(isinstance(one, BudgetExceeded) for one in results)
+
+
+def test_who_declines_at_home_gives_the_others_no_reason(tmp_path):
+    study = a_study(tmp_path, question=ROUGH, noise=NOISE)
+    ledger_of(tmp_path, NAMES[1], epsilon=0.25)
+    results = run(tmp_path, study, noisy=True)
+    assert isinstance(results.pop(1), BudgetExceeded)
+    assert all(isinstance(one, Declined) and "budget" not in str(one) for one in results)
+    assert spent(tmp_path, NAMES[1]) == (0.0, 0)
 
 
 @pytest.mark.parametrize("what", ["no ledger", "another dataset", "unsigned", "too late", "columns", "keys"])

@@ -63,6 +63,9 @@ def keys(
     days: Annotated[int, typer.Option(min=1, help="how long the certificate is valid")] = 365,
     address: Annotated[str, typer.Option(help="where this party listens, host:port")] = "HOST:PORT",
     dataset: Annotated[str, typer.Option(help="what the party's table is called")] = "DATASET",
+    ledger_id: Annotated[
+        str | None, typer.Option(help="whose budget studies with noise spend: the name in its ledger")
+    ] = None,
     quiet: Quiet = False,
 ) -> None:
     """Make a party's certificate and signing key, and print its entry for the study."""
@@ -71,6 +74,8 @@ def keys(
 
     made = new_keys(folder, name, days=days)
     entry = {"name": name, "number": 0, "address": address, "dataset": dataset, **made.entry()}
+    if ledger_id is not None:
+        entry["ledger_id"] = ledger_id
     print(write_yaml([entry]), end="")
     tell(
         f"[dim]this goes into the study, under parties (number them 0, 1, 2, …); keep {escape(str(made.private))}, "
@@ -124,6 +129,9 @@ def run(
     ] = None,
     ledger: Annotated[Path | None, typer.Option(help="the ledger of the dataset, for studies with noise")] = None,
     output: Annotated[Path | None, typer.Option("--out", "-o", help="where the result goes (JSON)")] = None,
+    table: Annotated[
+        Path | None, typer.Option("--release", help="where the table of a joint release goes (CSV)")
+    ] = None,
     check: Annotated[
         bool, typer.Option("--check", help="say what is asked, learned and spent, and do nothing")
     ] = False,
@@ -160,6 +168,8 @@ def run(
         result = _stored(planned, again=again) or _tried(planned, tries)
     target = output or study.with_name(f"{study.stem}.{name}.json")
     _write(target, result)
+    if table is not None:
+        _write_table(table, result)
     _show(result, target, json=json, quiet=quiet)
 
 
@@ -239,6 +249,16 @@ def _write(target: Path, result: StudyResult) -> None:
     if target.exists() and _read(target).get("certificate", {}).get("study") != document["certificate"].get("study"):
         raise OutputError(f"{target} is there already and is no result of this study; name another file with --out")
     write_whole(target, (jsons.dumps(document, indent=2, ensure_ascii=False) + "\n").encode())
+    as_new(target)
+
+
+def _write_table(target: Path, result: StudyResult) -> None:
+    """The rows of a joint release, in an order that says nothing about where they come from."""
+    from sfumato.parties.assembled import released_frame
+
+    if not result.answer.get("counts"):
+        raise ParameterError("--release: there is no released table in this answer, or it is at the collector")
+    write_whole(target, released_frame(result.answer).write_csv().encode())
     as_new(target)
 
 

@@ -13,7 +13,7 @@ import hashlib
 from collections.abc import Callable, Mapping
 from typing import Literal
 
-from sfumato.errors import InternalError, PartyError, PartyLeft, WrongMessage
+from sfumato.errors import Declined, InternalError, PartyError, PartyLeft, WrongMessage
 
 SESSION = 16
 """Bytes that name a meeting."""
@@ -101,20 +101,23 @@ class Channel(abc.ABC):
         """Let the lines go; who waits for this party learns that it left, and what it found wrong with another one."""
 
 
+_Carried = tuple[Phase, bytes] | type[Declined] | None
+
+
 class Network:
     """Lines between parties in one process: for rehearsals and tests. ``views`` holds what every party received."""
 
     def __init__(self, parties: int, *, keep: bool = False) -> None:
         self.parties = parties
         self.views: list[list[tuple[Phase, int, bytes]]] | None = [[] for _ in range(parties)] if keep else None
-        self._lines: dict[tuple[int, int], asyncio.Queue[tuple[Phase, bytes] | None]] = {}
+        self._lines: dict[tuple[int, int], asyncio.Queue[_Carried]] = {}
 
     def channel(self, number: int) -> Channel:
         """The lines of one party."""
         return _Line(self, number)
 
-    def line(self, sender: int, receiver: int) -> asyncio.Queue[tuple[Phase, bytes] | None]:
-        """What one party has sent to another and it has not yet read; None says that the sender has left."""
+    def line(self, sender: int, receiver: int) -> asyncio.Queue[_Carried]:
+        """What one party has sent to another and it has not yet read; None says that the sender has left, Declined that it declines."""
         if sender == receiver:
             raise InternalError("a party needs no line to itself")
         return self._lines.setdefault((sender, receiver), asyncio.Queue())
@@ -136,8 +139,10 @@ class _Line(Channel):
     async def _read(self, sender: int, phase: Phase, length: int, missing: Missing) -> bytes | None:
         line = self._network.line(sender, self.number)
         arrived = await line.get()
-        if arrived is None:
-            line.put_nowait(None)  # whoever asks again hears the same
+        if arrived is None or not isinstance(arrived, tuple):
+            line.put_nowait(arrived)  # whoever asks again hears the same
+            if arrived is not None:
+                raise arrived(f"party {sender} declines to answer; nothing was answered", party=sender)
             if missing == "allow":
                 return None
             raise PartyLeft(sender, phase.name.lower())
@@ -149,4 +154,4 @@ class _Line(Channel):
 
     async def close(self, why: PartyError | None = None) -> None:
         for receiver in self.others:
-            self._network.line(self.number, receiver).put_nowait(None)
+            self._network.line(self.number, receiver).put_nowait(Declined if isinstance(why, Declined) else None)
