@@ -270,7 +270,7 @@ def _bounded(
     column: pl.Series, bounds: tuple[float, float], default: float | str | None
 ) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
     """What is no number is missing: a column read from text may hold anything, and an error would tell."""
-    values = _as_floats(column)
+    values = as_floats(column)
     present = ~np.isnan(values)
     filler = bounds[0] if default is None else float(default)
     clipped = np.clip(np.where(present, values, filler), *bounds)
@@ -288,6 +288,7 @@ def _placed(column: pl.Series, domain: tuple[str, ...], default: float | str | N
         places = positions.fill_null(outside).to_numpy()
         # '33.0' is '33' here as it is in a column of numbers: one odd word elsewhere in the column must not change that
         places = np.where(places == outside, _placed_numbers(words, domain), places)
+        places = np.where(places == outside, _placed_truths(words, domain), places)
     if default is None:
         return places
     gone = column.is_null().to_numpy()
@@ -300,7 +301,7 @@ def _placed_numbers(column: pl.Series, domain: tuple[str, ...]) -> NDArray[np.in
     """Places of numbers: 33.0 in the table is '33' in the domain."""
     numbers = [(number, place) for place, word in enumerate(domain) if math.isfinite(number := _as_number(word))]
     ranked, places = np.array([*sorted(numbers), (math.inf, len(domain))]).T
-    values = _as_floats(column)
+    values = _numbers_in(column)
     at = np.minimum(np.searchsorted(ranked, values), len(ranked) - 1)
     return np.where(ranked[at] == values, places[at], len(domain)).astype(np.int64)
 
@@ -312,10 +313,39 @@ def _as_number(word: str) -> float:
         return math.nan
 
 
-def _as_floats(column: pl.Series) -> NDArray[np.float64]:
-    """The numbers of a column; what is none is NaN."""
+def as_floats(column: pl.Series) -> NDArray[np.float64]:
+    """The numbers of a column; what is none is NaN. Yes and no are 1 and 0, as in a column that holds nothing else.
+
+    >>> as_floats(pl.Series(["True", "false", "7", "odd"])).tolist()
+    [1.0, 0.0, 7.0, nan]
+    """
+    numbers = _numbers_in(column)
+    if column.dtype.is_numeric() or column.dtype == pl.Boolean:
+        return numbers
+    truths = _lower(column).replace_strict(["true", "false"], [1.0, 0.0], default=math.nan, return_dtype=pl.Float64)
+    return np.where(np.isnan(numbers), truths.fill_null(math.nan).to_numpy(), numbers)
+
+
+def _numbers_in(column: pl.Series) -> NDArray[np.float64]:
     plain = column.cast(pl.String) if isinstance(column.dtype, pl.Categorical | pl.Enum) else column
+    if plain.dtype == pl.String:
+        plain = plain.str.strip_chars()  # as readers of a column of numbers do
     return plain.cast(pl.Float64, strict=False).fill_null(math.nan).to_numpy()
+
+
+def _lower(words: pl.Series) -> pl.Series:
+    return words.cast(pl.String).str.to_lowercase()
+
+
+def _placed_truths(words: pl.Series, domain: tuple[str, ...]) -> NDArray[np.int64]:
+    """Places of yes and no however they are capitalized: a column that holds nothing else is read as one of truth values."""
+    places = {word.lower(): place for place, word in enumerate(domain) if word.lower() in ("true", "false")}
+    if not places:
+        return np.full(len(words), len(domain))
+    found = _lower(words).replace_strict(
+        list(places), list(places.values()), default=len(domain), return_dtype=pl.Int64
+    )
+    return found.fill_null(len(domain)).to_numpy()
 
 
 def _is_plain(column: pl.Series) -> bool:

@@ -110,7 +110,7 @@ async def _dominated(own: Magnitudes, meeting: Meeting, rules: Rules) -> bool:
 # What is known at home of earlier answers.
 
 
-@dataclasses.dataclass(frozen=True, eq=False)
+@dataclasses.dataclass(frozen=True, eq=False, repr=False)
 class AskedTogether:
     """A question of certain parties about one's own rows: ``rows`` are keyed hashes of those that count."""
 

@@ -10,19 +10,27 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
 import numpy as np
-import polars as pl
 from pydantic import Field as Limit
 
 from sfumato.core.parameters import parameters
+from sfumato.core.schema import Schema
+from sfumato.dp.table import DeclaredTable, as_floats, declared, require_declared
 from sfumato.errors import ParameterError
 from sfumato.parties.question import NoisyPart, Numbers
-from sfumato.parties.statistics import CHANGE_ONE, Filtered, Where, checked_where, counted, public_table
+from sfumato.parties.statistics import (
+    CHANGE_ONE,
+    Filtered,
+    Where,
+    checked_where,
+    counted,
+    public_table,
+    require_readable,
+)
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from sfumato.core.dataset import Dataset
-    from sfumato.dp.table import DeclaredTable
 
 MOST_CELLS = 1 << 22
 
@@ -43,6 +51,7 @@ class TableSide:
             raise ParameterError(f"column {self.column!r} needs either the domain of its values or the edges of bins")
         if len(set(self.domain)) < len(self.domain):
             raise ParameterError(f"the domain of column {self.column!r} has a value twice")
+        require_readable(self.column, self.domain)
         if self.edges and (len(self.edges) < 2 or any(a >= b for a, b in pairwise(self.ends))):
             raise ParameterError(f"the edges of column {self.column!r} are two or more numbers that increase")
 
@@ -67,9 +76,7 @@ class TableSide:
         if self.domain:
             return table.codes(self.column)
         ends = np.array([float(end) for end in self.ends])
-        column = table.dataset.column(self.column)
-        values = column.cast(pl.String).cast(pl.Float64, strict=False) if not column.dtype.is_numeric() else column
-        numbers = values.cast(pl.Float64).fill_null(math.nan).to_numpy()
+        numbers = as_floats(table.dataset.column(self.column))
         places = np.searchsorted(ends, numbers, side="right") - 1
         places = np.where(numbers == ends[-1], len(ends) - 2, places)
         inside = (numbers >= ends[0]) & (numbers <= ends[-1])
@@ -118,15 +125,26 @@ class _OfCounts(Filtered):
 
     def guarded(self, people: Dataset) -> NDArray[np.int64]:
         """Every cell."""
+        place, inside = self._places(people)
+        return np.bincount(place[inside], minlength=self.cells).astype(np.int64)
+
+    def rows(self, people: Dataset) -> NDArray[np.bool_]:
+        """The rows that count in a cell."""
+        return self._places(people)[1]
+
+    def _places(self, people: Dataset) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
+        """The cell of every row, and whether it has one."""
         domains = {axis.column: axis.domain for axis in self.sides if axis.domain}
         table = public_table(people, {}, domains, self.where)
         people.require(self.columns)
+        binned = {axis.column: (axis.ends[0], axis.ends[-1]) for axis in self.sides if axis.edges}
+        require_declared(people, declared(Schema({}), bounds={k: (float(a), float(b)) for k, (a, b) in binned.items()}))
         place, inside = np.zeros(len(people), dtype=np.int64), counted(table, self.where)
         for axis in self.sides:
             codes = axis.codes(table)
             inside &= codes < len(axis.labels)
             place = place * len(axis.labels) + np.minimum(codes, len(axis.labels) - 1)
-        return np.bincount(place[inside], minlength=self.cells).astype(np.int64)
+        return place, inside
 
     def without(self, own: Numbers, kept: NDArray[np.bool_]) -> Numbers:
         """Small cells are left out: nobody adds to them."""

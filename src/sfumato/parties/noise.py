@@ -73,8 +73,9 @@ class JointNoise:
 
     def units(self, question: JointStatistic, parties: int) -> NDArray[np.int64]:
         """The step of every sum."""
-        parts = self._parts(question)
-        return np.concatenate([np.full(p.cells, self._step(p, self._loss(question)), dtype=np.int64) for p in parts])
+        parts, loss = self._parts(question), self._loss(question)
+        steps = [step for part in parts for step in [self._step(part, loss)] * part.cells]
+        return np.array(steps, dtype=np.int64 if max(steps) < 2**62 else object)
 
     def _step(self, part: NoisyPart, loss: PrivacyLoss) -> int:
         """Steps so coarse that discrete Laplace noise has a scale of some hundreds of them; Gaussian noise needs none."""

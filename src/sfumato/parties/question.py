@@ -37,7 +37,7 @@ class Cost:
     rounds: int = 1
 
 
-@dataclasses.dataclass(frozen=True)
+@dataclasses.dataclass(frozen=True, repr=False)
 class Magnitudes:
     """Amounts in whole units, coarse enough to be compared: a total rounded down, and the two largest records rounded up."""
 
@@ -45,7 +45,7 @@ class Magnitudes:
     largest: tuple[int, int]
 
 
-@dataclasses.dataclass
+@dataclasses.dataclass(repr=False)
 class Meeting:
     """Where parties compute: the lines to the others, the way to add, the noise nobody knows, and what tells of progress."""
 
@@ -75,7 +75,9 @@ class Meeting:
             return await self.sums.total(self.channel, own, bound, self.draw)
         steps = np.ones(len(own), dtype=np.int64) if self.noise_units is None else self.noise_units
         coarse = (own + steps // 2) // steps  # a party rounds its own sum once
-        return await self.sums.total(self.channel, coarse + drawn, bound, self.draw) * steps
+        total = await self.sums.total(self.channel, coarse + drawn, bound, self.draw)
+        # in Python's own numbers: in units of the sums, noise may lead out of 64 bits
+        return total if (steps == 1).all() else total.astype(object) * steps.astype(object)
 
 
 class Summation(abc.ABC):

@@ -28,6 +28,7 @@ from sfumato.parties.statistics import (
     checked_where,
     counted,
     public_table,
+    require_readable,
     whole_sum,
     whole_sums,
 )
@@ -36,6 +37,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from sfumato.core.dataset import Dataset
+    from sfumato.dp.table import DeclaredTable
 
 MOST_PREDICTORS = 50
 INTERCEPT = "(intercept)"
@@ -119,9 +121,20 @@ class LinearRegression(_Regression):
         """A column of ones and all columns as whole numbers, of the records that have all of them."""
         bounds = {**self.predictors, self.outcome: self.outcome_bounds}
         table = public_table(people, bounds, {}, self.where)
-        columns = [centred(table, each) for each in self._all]
-        kept = np.logical_and.reduce([counted(table, self.where), *(there for _, there in columns)])
-        return [np.ones(int(kept.sum()), dtype=np.int64), *(values[kept] for values, _ in columns)]
+        kept = self._kept(table)
+        columns = [centred(table, each)[0][kept] for each in self._all]
+        return [np.ones(int(kept.sum()), dtype=np.int64), *columns]
+
+    def _kept(self, table: DeclaredTable) -> NDArray[np.bool_]:
+        kept = counted(table, self.where)
+        for name in (*self.predictors, self.outcome):
+            kept &= table.numbers(name)[1]
+        return kept
+
+    def rows(self, people: Dataset) -> NDArray[np.bool_]:
+        """The rows that have all numbers."""
+        bounds = {**self.predictors, self.outcome: self.outcome_bounds}
+        return self._kept(public_table(people, bounds, {}, self.where))
 
     def ask(self, people: Dataset) -> Generator[Numbers, Numbers, dict[str, Any]]:
         """Sums of products."""
@@ -149,9 +162,9 @@ class LinearRegression(_Regression):
         """Least squares on the rows."""
         bounds = {**self.predictors, self.outcome: self.outcome_bounds}
         table = public_table(people, bounds, {}, self.where)
-        columns = [table.numbers(name) for name in (*self.predictors, self.outcome)]
-        kept = np.logical_and.reduce([counted(table, self.where), *(there for _, there in columns)])
-        rows = np.column_stack([np.ones(int(kept.sum())), *(values[kept] for values, _ in columns)])
+        kept = self._kept(table)
+        columns = [table.numbers(name)[0][kept] for name in (*self.predictors, self.outcome)]
+        rows = np.column_stack([np.ones(int(kept.sum())), *columns])
         return least_squares(rows.T @ rows, np.zeros(len(self.predictors) + 1), self.names)
 
 
@@ -213,6 +226,7 @@ class LogisticRegression(_Regression):
     def __post_init__(self) -> None:
         self._check()
         _ = self._bounded
+        require_readable(self.outcome, self.values)
         if self.values[0] == self.values[1]:
             raise ParameterError("values are the two different outcomes, first the one that counts 0")
 
@@ -237,14 +251,19 @@ class LogisticRegression(_Regression):
 
     def _rows(self, people: Dataset) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Predictors within ±1 beside a column of ones, and outcomes 0 or 1."""
+        table, kept = self._read_rows(people)
+        scaled = [(table.numbers(each.name)[0][kept] - each.centre) / each.half for each in self._bounded]
+        outcome = table.codes(self.outcome)[kept].astype(np.float64)
+        return np.column_stack([np.ones(int(kept.sum())), *scaled]), outcome
+
+    def _read_rows(self, people: Dataset) -> tuple[DeclaredTable, NDArray[np.bool_]]:
         table = public_table(people, self.predictors, {self.outcome: self.values}, self.where)
-        columns = [table.numbers(name) for name in self.predictors]
-        outcome = table.codes(self.outcome)
-        kept = np.logical_and.reduce([counted(table, self.where), outcome < 2, *(there for _, there in columns)])
-        scaled = [
-            (values[kept] - each.centre) / each.half for (values, _), each in zip(columns, self._bounded, strict=True)
-        ]
-        return np.column_stack([np.ones(int(kept.sum())), *scaled]), outcome[kept].astype(np.float64)
+        there = [table.numbers(name)[1] for name in self.predictors]
+        return table, np.logical_and.reduce([counted(table, self.where), table.codes(self.outcome) < 2, *there])
+
+    def rows(self, people: Dataset) -> NDArray[np.bool_]:
+        """The rows that have all predictors and one of the two outcomes."""
+        return self._read_rows(people)[1]
 
     def guarded(self, people: Dataset) -> NDArray[np.int64]:
         """The records of each outcome."""
@@ -285,7 +304,8 @@ class LogisticRegression(_Regression):
         terms += [x[:, i] * x[:, j] * p * (1 - p) for i, j in self._pairs]
         terms.append(y * linear - np.logaddexp(0.0, linear))
         unit = float(1 << self.scale)
-        return [len(y) << self.scale, *(whole_sum(np.rint(term * unit).astype(np.int64), False) for term in terms)]
+        wide = self.bound(len(y)) >= 2**62
+        return [len(y) << self.scale, *(whole_sum(np.rint(term * unit).astype(np.int64), wide) for term in terms)]
 
     def _read(self, total: Numbers) -> tuple[int, NDArray[np.float64], NDArray[np.float64], float]:
         size, unit = len(self.predictors) + 1, float(1 << self.scale)

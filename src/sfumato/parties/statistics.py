@@ -18,7 +18,8 @@ import numpy as np
 from pydantic import Field as Limit
 
 from sfumato.core.parameters import parameters
-from sfumato.dp.table import DeclaredTable, Relation, declared
+from sfumato.core.schema import Schema
+from sfumato.dp.table import DeclaredTable, Relation, declared, require_declared
 from sfumato.errors import ParameterError
 from sfumato.parties.question import JointStatistic, Magnitudes, NoisyPart, Numbers
 
@@ -78,6 +79,13 @@ class Bounded:
         """The largest absolute value, in units."""
         return math.ceil(max(abs(self.low), abs(self.high)) * self.unit)
 
+    def whole(self, values: NDArray[np.float64], low: int, high: int) -> NDArray[Any]:
+        """Numbers in units, rounded; never beyond these limits, whatever floating point makes of the bounds."""
+        rounded = np.rint(values * self.unit)
+        if max(abs(low), abs(high)) >= 2**62:
+            return np.array([min(max(int(number), low), high) for number in rounded], dtype=object)
+        return np.clip(rounded.astype(np.int64), low, high)
+
     def value(self, total: int, squared: bool = False) -> Fraction:
         """A sum of these numbers, or of their squares, as a fraction."""
         return Fraction(int(total), self.unit**2 if squared else self.unit)
@@ -89,7 +97,9 @@ def public_table(
     """The rows of a party, read so that odd values raise no error: they are clipped, or do not count."""
     people.require([*bounds, *domains, *where])
     limits = {name: tuple(float(b) for b in _exact(given)) for name, given in bounds.items()}
-    known = declared(people.schema, bounds=limits, domains={**{k: list(v) for k, v in where.items()}, **domains})
+    # what the party's own schema declares is no part of the question
+    known = declared(Schema({}), bounds=limits, domains={**{k: list(v) for k, v in where.items()}, **domains})
+    require_declared(people, known)
     return DeclaredTable.of(people, known, Relation())
 
 
@@ -101,10 +111,10 @@ def counted(table: DeclaredTable, where: Where) -> NDArray[np.bool_]:
     return counts
 
 
-def centred(table: DeclaredTable, numeric: Bounded) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
+def centred(table: DeclaredTable, numeric: Bounded) -> tuple[NDArray[Any], NDArray[np.bool_]]:
     """Whole numbers around the middle, and per row whether there is one."""
     values, there = table.numbers(numeric.name)
-    return np.rint((values - numeric.middle) * numeric.unit).astype(np.int64), there
+    return numeric.whole(values - numeric.middle, -numeric.most, numeric.most), there
 
 
 def whole_sum(values: NDArray[Any], wide: bool) -> int:
@@ -114,7 +124,7 @@ def whole_sum(values: NDArray[Any], wide: bool) -> int:
 
 def whole_sums(sums: list[int], bound: int) -> Numbers:
     """Sums as an array, of Python's own numbers where 64 bits might not do."""
-    return np.array(sums, dtype=np.int64 if bound < 2**63 else object)
+    return np.array(sums, dtype=np.int64 if bound < 2**62 else object)
 
 
 def _sensitive_to(change: bool, low: int, high: int) -> int:
@@ -129,6 +139,28 @@ def checked_where(where: Where, taken: tuple[str, ...]) -> None:
             raise ParameterError(f"where {column!r}: give each word that counts once")
         if column in taken:
             raise ParameterError(f"column {column!r} is asked about and cannot filter too")
+        require_readable(column, words)
+
+
+def require_readable(column: str, words: tuple[str, ...]) -> None:
+    """Refuse words that mean one thing in a column of text and another in one of numbers or of yes and no.
+
+    Whether a column is read as text depends on all its rows: one odd word in it must not move the others to other cells.
+    """
+    read = [_as_read(word) for word in words]
+    if len(set(read)) < len(read) or any(isinstance(each, float) and not math.isfinite(each) for each in read):
+        raise ParameterError(
+            f"column {column!r}: two of the words are the same number or truth value, or one is an infinite number; write each once"
+        )
+
+
+def _as_read(word: str) -> str | float:
+    if word.lower() in ("true", "false"):
+        return word.lower()
+    try:
+        return float(word)
+    except ValueError:
+        return word
 
 
 class Filtered(JointStatistic):
@@ -238,9 +270,8 @@ class _OfNumbers(Filtered):
         return tuple(NoisyPart(1, move, float(move)) for move in moves)
 
     def _sums(self, people: Dataset) -> list[int]:
-        table = public_table(people, {self.column: self.bounds}, {}, self.where)
-        values, there = centred(table, self._numeric)
-        kept = values[there & counted(table, self.where)]
+        table, rows = self._read(people)
+        kept = centred(table, self._numeric)[0][rows]
         wide = len(kept) * self._numeric.most ** max(self.powers) >= 2**62
         return [whole_sum(kept**p if not wide else kept.astype(object) ** p, wide) for p in self.powers]
 
@@ -254,12 +285,12 @@ class _OfNumbers(Filtered):
         return self._answer([int(n) for n in total])
 
     def magnitudes(self, people: Dataset, records: int) -> Magnitudes | None:
-        """Amounts only: numbers that cannot be negative, in units of which all records together have at most ten million."""
-        numeric = self._numeric
-        if numeric.low < 0:
-            return None
-        unit = max(float(numeric.high) * records / MOST_UNITS, 1e-300)
-        amounts = np.sort(self._values(people))[::-1]
+        """Absolute amounts, in units of which all records together have at most ten million.
+
+        Also where a number may be negative: a lower bound just below zero must not lift the rule.
+        """
+        unit = max(self._numeric.largest / self._numeric.unit * records / MOST_UNITS, 1e-300)
+        amounts = np.sort(np.abs(self._values(people)))[::-1]
         largest = [math.ceil(amount / unit) for amount in amounts[:2]] + [0, 0]
         return Magnitudes(math.floor(math.fsum(amounts) / unit), (largest[0], largest[1]))
 
@@ -268,9 +299,16 @@ class _OfNumbers(Filtered):
         """The answer from the sums of all."""
 
     def _values(self, people: Dataset) -> NDArray[np.float64]:
+        table, rows = self._read(people)
+        return table.numbers(self.column)[0][rows]
+
+    def _read(self, people: Dataset) -> tuple[DeclaredTable, NDArray[np.bool_]]:
         table = public_table(people, {self.column: self.bounds}, {}, self.where)
-        values, there = table.numbers(self.column)
-        return values[there & counted(table, self.where)]
+        return table, table.numbers(self.column)[1] & counted(table, self.where)
+
+    def rows(self, people: Dataset) -> NDArray[np.bool_]:
+        """The rows the filter leaves that have a number: others do not count as anybody's contribution."""
+        return self._read(people)[1]
 
 
 @parameters
@@ -302,7 +340,7 @@ class JointSum(_OfNumbers):
         return (NoisyPart(1, move, float(move)),)
 
     def _sums(self, people: Dataset) -> list[int]:
-        kept = np.rint(self._values(people) * self._numeric.unit).astype(np.int64)
+        kept = self._numeric.whole(self._values(people), -self._numeric.largest, self._numeric.largest)
         return [whole_sum(kept, len(kept) * self._numeric.largest >= 2**62)]
 
     def guarded(self, people: Dataset) -> NDArray[np.int64]:
@@ -433,9 +471,14 @@ class JointMeanDifference(Filtered):
 
     def parts(self, neighbours: str) -> tuple[NoisyPart, ...]:
         """Numbers, sums and squares of both groups: a record is in one of them, but may change to the other."""
-        times = 2 if neighbours == CHANGE_ONE else 1
-        alone = self._group_questions[0].parts("add_remove")
-        return tuple(NoisyPart(2, times * part.l1, math.sqrt(times) * part.l2) for part in alone)
+        alone, changed = (self._group_questions[0].parts(each) for each in ("add_remove", CHANGE_ONE))
+        if neighbours != CHANGE_ONE:
+            return tuple(NoisyPart(2, part.l1, part.l2) for part in alone)
+        # a record leaves one group and enters the other, or stays in its group with another number
+        return tuple(
+            NoisyPart(2, 2 * one.l1, max(math.sqrt(2) * one.l2, both.l2))
+            for one, both in zip(alone, changed, strict=True)
+        )
 
     def ask(self, people: Dataset) -> Generator[Numbers, Numbers, dict[str, Any]]:
         """Six sums: numbers, sums, squares, each of both groups."""
@@ -443,6 +486,11 @@ class JointMeanDifference(Filtered):
         total = yield whole_sums([each for pair in zip(*sums, strict=True) for each in pair], self.bound(len(people)))
         numeric = self._group_questions[0]._numeric
         return _welch([_moments(numeric, *(int(n) for n in total[group::2])) for group in (0, 1)], self.groups)
+
+    def rows(self, people: Dataset) -> NDArray[np.bool_]:
+        """Those of both groups that have a number."""
+        one, other = (question.rows(people) for question in self._group_questions)
+        return one | other
 
     def guarded(self, people: Dataset) -> NDArray[np.int64]:
         """The size of each group."""
