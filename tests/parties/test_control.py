@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import numpy as np
 import polars as pl
 import pytest
 
 import sfumato as sf
-from sfumato.errors import Declined, ReleaseRefused, UnreadableInput
+from sfumato.errors import Declined, ReleaseRefused, SchemaError, UnreadableInput
+from sfumato.parties.channel import Network
 from sfumato.parties.control import Answered, AskedTogether, Rules, row_marks, rows_between
 from sfumato.parties.kinds import question_from
+from sfumato.parties.protocols import Shamir
+from sfumato.parties.question import Meeting
 from sfumato.parties.together import together
 
 MEAN = {"mean": {"column": "x", "bounds": ["0", "1000"]}}
@@ -138,6 +142,133 @@ def test_a_changed_store_is_noticed(tmp_path):
 
 def test_marks_count_equal_rows():
     people = tables([1.0, 1.0, 2.0], [1.0, 2.0, 3.0])
-    one, other = (row_marks(question_from(MEAN), some, KEY) for some in people)
+    one, other = (row_marks(some, KEY) for some in people)
     assert rows_between(one, other) == 2 and rows_between(one, one) == 0
-    assert rows_between(one, row_marks(question_from(MEAN), people[0], b"other key")) == 6
+    assert rows_between(one, row_marks(people[0], b"other key")) == 6
+
+
+def test_few_contributors_are_those_with_a_number():
+    """A party whose records have no number adds nothing; of two that do, each would know the other's sum."""
+    people = [
+        sf.read(pl.DataFrame({"x": some}, schema={"x": pl.Float64})) for some in ([1.0] * 9, [2.0] * 9, [None] * 9)
+    ]
+    for question in (MEAN, {"histogram": {"axis": {"column": "x", "edges": ["0", "5"]}}}):
+        with pytest.raises(ReleaseRefused, match="few_contributors"):
+            together(people, question)
+
+
+def test_more_records_than_the_study_says_are_refused():
+    people = tables([1.0] * 30, [2.0] * 30, [3.0] * 30)
+    with pytest.raises(ReleaseRefused, match=r"'many_records'.*this party alone"):
+        together(people, MEAN, records_at_most=29)
+    with pytest.raises(ReleaseRefused, match=r"'many_records'.*all together"):
+        together(people, MEAN, records_at_most=89)
+    for most in (90, 2**31 - 2, 2**40):
+        assert together(people, "count", records_at_most=most)["count"] == 90
+
+
+def test_dominance_is_not_lifted_by_a_bound_below_zero():
+    people = tables([1000.0, 1, 1, 1], [900.0, 1, 1, 1], [1.0, 1, 1, 1])
+    with pytest.raises(ReleaseRefused, match="dominance"):
+        together(people, {"sum": {"column": "x", "bounds": ["-0.001", "1000"]}}, records_at_most=1000)
+
+
+X = {"column": "x", "bounds": ["0", "1000"]}
+NUMBERS = [float(i) for i in range(60)]
+
+
+def towns(numbers=NUMBERS, odd=0):
+    """Sixty records in two towns, some of which are in a third one."""
+    town = ["A"] * 30 + ["B"] * (30 - odd) + ["C"] * odd
+    return sf.read(pl.DataFrame({"x": numbers, "y": [60 - n for n in numbers], "town": town[: len(numbers)]}))
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "people", "later"),
+    [
+        pytest.param({"mean": X}, {"mean": {**X, "bounds": ["0", "58.5"]}}, towns(), None, id="bounds that clip one record"),
+        pytest.param({"mean": X}, {"variance": {**X, "scale": 4}}, towns(), towns(NUMBERS[:-1]), id="another statistic, a row less"),
+        pytest.param({"mean": X}, {"mean": {**X, "scale": 4, "bounds": ["0", "1001"]}}, towns(), towns(NUMBERS[:-1]), id="other bounds, a row less"),
+        pytest.param({"count": {}}, {"count": {"where": {"town": ["A", "B"]}}}, towns(odd=1), None, id="a count and its complement"),
+        pytest.param(
+            {"histogram": {"axis": {"column": "x", "edges": ["0", "30", "60"]}}},
+            {"histogram": {"axis": {"column": "x", "edges": ["0", "31", "60"]}}}, towns(), None, id="an edge moved by one record",
+        ),
+        pytest.param(
+            {"histogram": {"axis": {"column": "x", "edges": ["0", "30", "60"]}}},
+            {"quantiles": {"axis": {"column": "x", "edges": ["0", "29", "60"]}}}, towns(), None, id="quantiles after a histogram",
+        ),
+        pytest.param(
+            {"mean": X}, {"linear_regression": {"outcome": "y", "outcome_bounds": ["0", "100"], "predictors": {"x": ["0", "1000"]}}},
+            towns(), towns(NUMBERS[:-1]), id="a regression, a row less",
+        ),
+    ],
+)  # fmt: skip
+def test_answers_that_could_be_subtracted(tmp_path, first, second, people, later):
+    store = Answered(tmp_path)
+    store.record(asked(people, question=first), {"count": 1}, "study")
+    with pytest.raises(ReleaseRefused, match="differencing"):
+        store.require_new(asked(later or people, question=second), Rules())
+
+
+def test_answers_that_tell_nothing_of_each_other(tmp_path):
+    store, people = Answered(tmp_path), towns(odd=10)
+    store.record(asked(people, question={"mean": X}), {"mean": 1.0}, "study")
+    store.require_new(asked(people, question={"variance": {**X, "scale": 4}}), Rules())
+    store.require_new(asked(people, question={"mean": {**X, "bounds": ["0", "30"]}}), Rules())  # thirty are clipped
+    store.require_new(asked(people, question={"mean": {**X, "where": {"town": ["A"]}}}), Rules())
+    store.require_new(asked(towns(NUMBERS[:-1]), question={"mean": {"column": "y", "bounds": ["0", "9"]}}), Rules())
+
+
+def test_other_parties_are_noticed_whatever_is_asked_of_the_column(tmp_path):
+    store = Answered(tmp_path)
+    store.record(asked(towns(), question={"mean": X}), {"mean": 1.0}, "study")
+    with pytest.raises(ReleaseRefused, match="parties that differ by 1"):
+        store.require_new(
+            asked(towns(), ("a", "b", "c"), question={"variance": {**X, "bounds": ["0", "1001"]}}), Rules()
+        )
+
+
+def test_an_answer_with_noise_is_not_told_for_one_without(tmp_path):
+    store = Answered(tmp_path)
+    store.record(asked(towns(), noisy=True), {"mean": 1.0}, "study")
+    assert store.stored(asked(towns())) is None and store.stored(asked(towns(), noisy=True)) == {"mean": 1.0}
+
+
+def test_what_may_have_been_opened_counts_though_we_never_heard_it(tmp_path):
+    store = Answered(tmp_path)
+    store.opening(asked(towns()), Rules(), "study")
+    store.opening(asked(towns()), Rules(), "study")  # again, after a failure
+    assert store.stored(asked(towns())) is None
+    with pytest.raises(ReleaseRefused, match="differencing"):
+        store.opening(asked(towns(NUMBERS[:-1])), Rules(), "another")
+    assert len((tmp_path / "answered.jsonl").read_text().splitlines()) == 1
+
+
+def test_marks_that_were_changed_or_lost_are_noticed(tmp_path):
+    store = Answered(tmp_path)
+    store.record(asked(towns()), {"mean": 1.0}, "study")
+    [rows] = tmp_path.glob("*.rows")
+    rows.write_bytes(rows.read_bytes()[:-8])
+    with pytest.raises(UnreadableInput, match="not as it was written"):
+        store.require_new(asked(towns(NUMBERS[:-1])), Rules())
+    rows.unlink()
+    with pytest.raises(UnreadableInput, match="not as it was written"):
+        store.require_new(asked(towns(NUMBERS[:-1])), Rules())
+
+
+@pytest.mark.parametrize("protocol", ["additive", "shamir"])
+@pytest.mark.parametrize("odd", [{"y": [1.0]}, {"x": [[1.0], [2.0]]}])
+def test_an_error_of_one_party_ends_the_meeting_for_all(protocol, odd):
+    people = [*tables([1.0] * 9, [2.0] * 9), sf.read(pl.DataFrame(odd))]
+    with pytest.raises(SchemaError, match="'x'"):
+        together(people, MEAN, protocol=protocol)
+
+
+def test_nothing_of_the_data_shows_in_representations():
+    secret = 98765.0
+    people = tables([secret] * 12, [1.0], [2.0])
+    question = question_from({"sum": {"column": "x", "bounds": ["0", "100000"]}})
+    shown = repr(asked(people[0])) + repr(question.magnitudes(people[0], 100))
+    meeting = Meeting(Network(3).channel(0), Shamir(), 1, noise={0: np.array([98765])})
+    assert "98765" not in shown + repr(meeting)

@@ -306,7 +306,7 @@ async def _computed(planned: Planned, channel: Channel) -> None:
     await require_enough(question, planned.people, meeting, study.control)
     planned.home.progress(0.1, "computing together")
     attempt.reached(State.SHARED)
-    channel.before_opening = lambda _: attempt.reached(State.OPENING)
+    channel.before_opening = lambda _: _opening(planned)
     answer = plain(await question.compute(planned.people, meeting))
     channel.before_opening = None
     if attempt.answer is not None and rounded(attempt.answer) != rounded(answer):
@@ -316,6 +316,13 @@ async def _computed(planned: Planned, channel: Channel) -> None:
     transcript = channel.public.hexdigest()
     public = public_digest(study, channel.session.hex(), transcript, answer)
     attempt.opened(answer=answer, session=channel.session.hex(), transcript=transcript, public=public.hex())
+
+
+def _opening(planned: Planned) -> None:
+    """From now on others may know the answer, even if we never hear it: later questions are compared with it."""
+    study = planned.study
+    Answered(planned.home.folder / planned.name).opening(planned.asked, study.control, study.id)
+    planned.attempt.reached(State.OPENING)
 
 
 async def _confirmed(planned: Planned, channel: Channel) -> dict[str, str]:
@@ -397,7 +404,7 @@ async def _rehearsed(study: Study) -> Cost:
 
     async def one(number: int) -> Cost:
         channel = network.channel(number)
-        meeting = Meeting(channel, study.sums, study.degree, study.records_at_most)
+        meeting = Meeting(channel, study.sums, study.degree)
         await enough(study.control.least_records, amounts, meeting, study.control)
         sent = channel.sent
         if cells:

@@ -7,6 +7,7 @@ rule                 refuses when                                               
 ``few_own``          the party has fewer records than it asks of itself                   at home
 ``few_records``      all together have fewer records than the least                       together
 ``few_contributors`` fewer parties than the least have a record                           together
+``many_records``     there are more records than the study allows: sums might not fit     home, together
 ``small_cells``      a count is not 0 and below the least: it is left out                 together
 ``dominance``        of a sum of amounts, all but the two largest say too little          together
 ``differencing``     an earlier answer differs by few parties, or by few own rows         at home
@@ -26,17 +27,20 @@ import hmac
 import json
 import os
 from collections.abc import Mapping, Sequence
+from fractions import Fraction
 from itertools import permutations
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import numpy as np
+import polars as pl
 from pydantic import Field as Limit
 
 from sfumato.core.parameters import parameters
 from sfumato.core.portable import open_private
 from sfumato.dp.ledger import START, checked_lines, hold_alone, mended, sealed, write_through
-from sfumato.errors import Declined, OutputError, ReleaseRefused
+from sfumato.dp.table import as_floats
+from sfumato.errors import Declined, OutputError, ReleaseRefused, UnreadableInput
 from sfumato.parties.arithmetic import Arithmetic, all_at_least
 from sfumato.parties.channel import Phase
 from sfumato.parties.kinds import question_to
@@ -77,6 +81,7 @@ async def require_enough(question: JointQuestion, people: Dataset, meeting: Meet
 async def enough(own: int, amounts: Magnitudes | None, meeting: Meeting, rules: Rules) -> None:
     """The same of a number of own records, and of own amounts where one could dominate."""
     arithmetic = Arithmetic(meeting.channel, meeting.degree, meeting.draw)
+    await _require_room(own, meeting)
     if not await all_at_least(arithmetic, [(own, rules.least_records), (min(own, 1), rules.least_parties)]):
         raise ReleaseRefused(
             f"the rule 'few_records' or 'few_contributors' refuses: an answer needs at least {rules.least_records} records, of at "
@@ -84,7 +89,28 @@ async def enough(own: int, amounts: Magnitudes | None, meeting: Meeting, rules: 
         )
     if amounts is not None and await _dominated(amounts, meeting, rules):
         raise ReleaseRefused(
-            "the rule 'dominance' refuses: all amounts but the two largest are so small that one of the two could be told from the sum"
+            "the rule 'dominance' refuses: all amounts but the two largest are so small that one of the two could be told from the sum; or "
+            "records_at_most times the bounds is so far above the true sum that they cannot be compared: then lower them"
+        )
+
+
+async def _require_room(own: int, meeting: Meeting) -> None:
+    """Refuse more records than the study says: sums could leave their range, and come out wrong with nobody noticing.
+
+    Counts are compared in units so coarse that they fit into the field; one's own is rounded up.
+    """
+    most, channel = meeting.records_at_most, meeting.channel
+    if own > most:
+        raise ReleaseRefused(
+            f"the rule 'many_records' refuses: this party alone has more than the {most:,} records that the study allows"
+        )
+    unit = max(1, -(-most * channel.parties // 2**29))
+    arithmetic = Arithmetic(channel, meeting.degree, meeting.draw, phase=Phase.GATES)
+    total = await arithmetic.shared(np.array([-(-own // unit)]))
+    above = await negative(arithmetic, arithmetic.plus(arithmetic.scaled(total, -1), most // unit))
+    if not (await arithmetic.zeros(above))[0]:
+        raise ReleaseRefused(
+            f"the rule 'many_records' refuses: all together have more than the {most:,} records that the study allows; raise records_at_most"
         )
 
 
@@ -112,12 +138,17 @@ async def _dominated(own: Magnitudes, meeting: Meeting, rules: Rules) -> bool:
 
 @dataclasses.dataclass(frozen=True, eq=False, repr=False)
 class AskedTogether:
-    """A question of certain parties about one's own rows: ``rows`` are keyed hashes of those that count."""
+    """A question of certain parties about one's own rows: ``rows`` are keyed hashes of those that count, ``input`` one of what they say to it.
+
+    ``numbers`` are what these rows hold in columns that the question cuts at bounds or edges; they are compared and never written.
+    """
 
     question: JointQuestion
     parties: tuple[str, ...]
     dataset: str
     rows: NDArray[np.uint64]
+    input: str
+    numbers: Mapping[str, NDArray[np.float64]]
     noisy: bool
 
     @classmethod
@@ -125,32 +156,55 @@ class AskedTogether:
         cls, question: JointQuestion, parties: Sequence[str], dataset: str, people: Dataset, key: bytes, *, noisy: bool
     ) -> AskedTogether:
         """Hash the rows that count with the owner's key."""
-        marks = row_marks(question, people, key)
-        return cls(question, tuple(sorted(parties)), dataset, marks, noisy)
+        counting = people.take(np.flatnonzero(question.rows(people)))
+        said = hmac.new(key, b"input" + canonical_rows(counting, question.columns), hashlib.sha256).hexdigest()
+        numbers = {column: as_floats(counting.column(column)) for column in question.cuts}
+        return cls(question, tuple(sorted(parties)), dataset, row_marks(counting, key), said, numbers, noisy)
 
     @property
     def key(self) -> str:
         """What makes it the same question."""
-        return _digest({"question": question_to(self.question), "dataset": self.dataset})
+        return _digest({"question": question_to(self.question), "dataset": self.dataset, "noisy": self.noisy})
 
     @property
-    def family(self) -> str:
-        """What it has in common with the same question under another filter."""
-        [(name, details)] = question_to(self.question).items()
-        return _digest(
-            {"question": {name: {k: v for k, v in details.items() if k != "where"}}, "dataset": self.dataset}
-        )
+    def about(self) -> tuple[str, ...]:
+        """The columns whose values are added up or counted; of a count, those of its filter."""
+        asked = self.question.columns
+        return tuple(name for name in asked if name not in self.question.filters) or asked
+
+    def meets(self, line: Mapping[str, Any]) -> bool:
+        """Whether an earlier answer and this one could be subtracted: they tell of a column in common, or both count all records."""
+        shared = set(self.about) & set(line["about"])
+        return bool(shared) or (line["name"] == self.question.name and not (self.about and line["about"]))
 
 
-def row_marks(question: JointQuestion, people: Dataset, key: bytes) -> NDArray[np.uint64]:
-    """A keyed hash of 64 bits for every row that counts, sorted; equal rows have equal marks."""
-    kept = np.flatnonzero(question.rows(people))
-    wanted = [name for name in question.columns if name not in question.filters] or list(question.columns)
-    if not wanted:
-        return np.zeros(len(kept), dtype=np.uint64)
-    texts = json.loads(canonical_rows(people.take(kept), wanted))
+def row_marks(people: Dataset, key: bytes) -> NDArray[np.uint64]:
+    """A keyed hash of 64 bits for every row with all its columns, sorted; equal rows have equal marks.
+
+    Of all columns, so that rows of different questions can be compared.
+    """
+    kinds = {name: people.column(name).dtype for name in sorted(people.columns)}
+    plain = [name for name, kind in kinds.items() if not kind.is_nested() and kind not in (pl.Object, pl.Binary)]
+    texts = json.loads(canonical_rows(people, plain)) if len(people) else []
     marks = [hmac.new(key, text.encode(), hashlib.sha256).digest()[:8] for text in texts]
     return np.sort(np.frombuffer(b"".join(marks), dtype="<u8"))
+
+
+def fewest_at_cuts(numbers: NDArray[np.float64], one: Sequence[str], other: Sequence[str]) -> int:
+    """The fewest numbers, but not none, next to a cut that only one of two questions makes; 0 where there are none.
+
+    Sums up to 1000 and up to 1001, or counts below 10 and below 11, differ by those that lie between or beyond.
+
+    >>> fewest_at_cuts(np.array([1.0, 2.0, 3.0, 999.5]), ["0", "1000"], ["0", "999"])
+    1
+    >>> fewest_at_cuts(np.array([1.0, 2.0, 3.0, 999.5]), ["0", "1000"], ["0", "1000.0"])
+    0
+    """
+    first, second = ({float(Fraction(cut)) for cut in cuts} for cuts in (one, other))
+    cuts = sorted(first | second)
+    sizes = np.bincount(np.searchsorted(cuts, numbers[~np.isnan(numbers)], side="right"), minlength=len(cuts) + 1)
+    beside = [size for i, cut in enumerate(cuts) if cut in first ^ second for size in sizes[i : i + 2] if size]
+    return int(min(beside, default=0))
 
 
 def rows_between(one: NDArray[np.uint64], other: NDArray[np.uint64]) -> int:
@@ -175,9 +229,10 @@ class Answered:
         """The answer to the same question of the same parties about the same rows (``asked_before``)."""
         for line in self._lines():
             if (
-                line.get("answered") == asked.key
+                line["answered"] == asked.key
                 and tuple(line["parties"]) == asked.parties
-                and self._same(line, asked)
+                and line["input"] == asked.input
+                and line["answer"] is not None
             ):
                 answer: dict[str, Any] = line["answer"]
                 return answer
@@ -187,15 +242,19 @@ class Answered:
         """Refuse what earlier answers would undo: ``few_own``, ``differencing`` and ``equations``."""
         if len(asked.rows) < rules.least_own:
             raise Declined("the rule 'few_own' declines: this party has fewer records than it asks of itself")
+        self._require_apart_from_all(asked, rules, self._lines())
+
+    def _require_apart_from_all(self, asked: AskedTogether, rules: Rules, lines: Sequence[Mapping[str, Any]]) -> None:
         if asked.noisy:
             return
-        opened = asked.question.numbers_opened
-        for line in self._lines():
-            if line.get("noisy") or line.get("dataset") != asked.dataset:
-                continue
-            opened += line["opened"]
-            if line["family"] == asked.family:
+        earlier = [line for line in lines if not line["noisy"] and line["dataset"] == asked.dataset]
+        for line in earlier:
+            if asked.meets(line):
                 self._require_apart(line, asked, rules)
+        # a study is noted when its answer may be opened, and again with the answer
+        opened = asked.question.numbers_opened + sum(
+            {(line["study"], line["answered"]): line["opened"] for line in earlier}.values()
+        )
         most = max(len(asked.rows) * len(asked.parties) // 10, MOST_OF_FEW)
         if asked.question.numbers_opened and opened > most:
             raise ReleaseRefused(
@@ -206,7 +265,7 @@ class Answered:
         differing = set(line["parties"]) ^ set(asked.parties)
         if 0 < len(differing) < rules.least_parties:
             raise ReleaseRefused(
-                f"the rule 'differencing' refuses: the same was answered for parties that differ by {len(differing)}, and the difference of "
+                f"the rule 'differencing' refuses: the like was answered for parties that differ by {len(differing)}, and the difference of "
                 "both answers would be about them alone"
             )
         between = rows_between(self._marks(line), asked.rows)
@@ -214,21 +273,48 @@ class Answered:
             raise ReleaseRefused(
                 f"the rule 'differencing' refuses: an earlier answer rests on rows that differ in fewer than {rules.least_records} of ours"
             )
+        for column, cuts in line["cuts"].items():
+            if column in asked.numbers and not differing:
+                few = fewest_at_cuts(asked.numbers[column], cuts, asked.question.cuts[column])
+                if 0 < few < rules.least_records:
+                    raise ReleaseRefused(
+                        f"the rule 'differencing' refuses: an earlier answer cuts column {column!r} at other bounds or edges, with fewer than "
+                        f"{rules.least_records} of our records next to them; ask with the same ones"
+                    )
+
+    def opening(self, asked: AskedTogether, rules: Rules, study: str) -> None:
+        """Note that others may soon know the answer, whether or not we ever hear it.
+
+        Checked once more, alone with the store: two studies that were planned at the same time must not both be answered.
+        """
+        self._write(asked, None, study, rules)
 
     def record(self, asked: AskedTogether, answer: Mapping[str, Any], study: str) -> None:
         """Write down what was answered."""
-        name = f"{hashlib.sha256(asked.rows.tobytes()).hexdigest()[:32]}.rows"
+        self._write(asked, answer, study)
+
+    def _write(
+        self, asked: AskedTogether, answer: Mapping[str, Any] | None, study: str, rules: Rules | None = None
+    ) -> None:
+        name = _rows_name(asked.rows.astype("<u8").tobytes())
         if not (self.folder / name).exists():
             self._keep(name, asked.rows)
         entry = {
-            "answered": asked.key, "family": asked.family, "study": study, "parties": list(asked.parties), "dataset": asked.dataset,
-            "rows": name, "noisy": asked.noisy, "opened": asked.question.numbers_opened, "answer": dict(answer),
+            "answered": asked.key, "name": asked.question.name, "about": list(asked.about),
+            "cuts": {column: list(cuts) for column, cuts in asked.question.cuts.items()},
+            "study": study, "parties": list(asked.parties), "dataset": asked.dataset, "rows": name, "input": asked.input,
+            "noisy": asked.noisy, "opened": asked.question.numbers_opened, "answer": None if answer is None else dict(answer),
         }  # fmt: skip
         file = open_private(self.path, os.O_RDWR | os.O_APPEND)
         try:
             hold_alone(file)
             content = mended(file)
-            last = checked_lines(content, self.path)[-1]["hash"] if content else START
+            lines = checked_lines(content, self.path) if content else []
+            last = lines[-1]["hash"] if lines else START
+            if rules is not None:
+                if any(line["study"] == study and line["input"] == asked.input for line in lines):
+                    return
+                self._require_apart_from_all(asked, rules, lines)
             write_through(file, json.dumps(sealed(entry, last)).encode() + b"\n")
         finally:
             os.close(file)
@@ -251,10 +337,17 @@ class Answered:
         return checked_lines(content, self.path)
 
     def _marks(self, line: Mapping[str, Any]) -> NDArray[np.uint64]:
-        return np.frombuffer((self.folder / Path(str(line["rows"])).name).read_bytes(), dtype="<u8")
+        path = self.folder / Path(str(line["rows"])).name
+        content = path.read_bytes() if path.exists() else b""
+        if _rows_name(content) != path.name:
+            raise UnreadableInput(
+                f"{path} is not as it was written; without it nothing is asked: put back the true one"
+            )
+        return np.frombuffer(content, dtype="<u8")
 
-    def _same(self, line: Mapping[str, Any], asked: AskedTogether) -> bool:
-        return np.array_equal(self._marks(line), asked.rows)
+
+def _rows_name(content: bytes) -> str:
+    return f"{hashlib.sha256(content).hexdigest()[:32]}.rows"
 
 
 def _digest(plain: Mapping[str, Any]) -> str:

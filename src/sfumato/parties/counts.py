@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import abc
 import math
-from collections.abc import Generator
+from collections.abc import Generator, Mapping
 from fractions import Fraction
 from itertools import pairwise
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar
@@ -127,6 +127,11 @@ class _OfCounts(Filtered):
         """Every cell."""
         place, inside = self._places(people)
         return np.bincount(place[inside], minlength=self.cells).astype(np.int64)
+
+    @property
+    def cuts(self) -> Mapping[str, tuple[str, ...]]:
+        """The edges of bins."""
+        return {axis.column: axis.edges for axis in self.sides if axis.edges}
 
     def rows(self, people: Dataset) -> NDArray[np.bool_]:
         """The rows that count in a cell."""

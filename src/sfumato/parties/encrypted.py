@@ -55,6 +55,8 @@ class Encrypted(Summation):
         public = await self._public(seal, channel, secret)
         cut = [np.asarray(part) for part in np.array_split(np.asarray(own), blocks(len(own)))]
         sealed = [seal.bfv_vector(public, [int(n) for n in part]) for part in cut]
+        if channel.before_opening is not None:  # the key holder knows the sums before it tells them
+            channel.before_opening(b"")
         added = await self._added(seal, channel, public, sealed)
         return await self._opened(seal, channel, secret, added, [len(part) for part in cut])
 

@@ -122,6 +122,11 @@ class JointQuestion(abc.ABC):
         """Columns and the words that count; rows with others do not."""
         return {}
 
+    @property
+    def cuts(self) -> Mapping[str, tuple[str, ...]]:
+        """Columns of numbers and the bounds or edges at which they are cut: two questions that cut differently can be subtracted."""
+        return {}
+
     def rows(self, people: Dataset) -> NDArray[np.bool_]:
         """Which rows the question is about."""
         return np.ones(len(people), dtype=bool)

@@ -56,6 +56,11 @@ class _Regression(Filtered):
         checked_where(self.where, (*self.predictors, self.outcome))
 
     @property
+    def cuts(self) -> Mapping[str, tuple[str, ...]]:
+        """Numbers are clipped at the bounds."""
+        return dict(self.predictors)
+
+    @property
     def _bounded(self) -> list[Bounded]:
         return [Bounded(name, bounds, self.scale) for name, bounds in self.predictors.items()]
 
@@ -92,6 +97,11 @@ class LinearRegression(_Regression):
     def __post_init__(self) -> None:
         self._check()
         _ = self._all
+
+    @property
+    def cuts(self) -> Mapping[str, tuple[str, ...]]:
+        """Numbers are clipped at the bounds, those of the outcome too."""
+        return {**self.predictors, self.outcome: self.outcome_bounds}
 
     @property
     def _all(self) -> list[Bounded]:

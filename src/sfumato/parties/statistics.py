@@ -302,6 +302,11 @@ class _OfNumbers(Filtered):
         table, rows = self._read(people)
         return table.numbers(self.column)[0][rows]
 
+    @property
+    def cuts(self) -> Mapping[str, tuple[str, ...]]:
+        """Numbers are clipped at the bounds."""
+        return {self.column: self.bounds}
+
     def _read(self, people: Dataset) -> tuple[DeclaredTable, NDArray[np.bool_]]:
         table = public_table(people, {self.column: self.bounds}, {}, self.where)
         return table, table.numbers(self.column)[1] & counted(table, self.where)
@@ -486,6 +491,11 @@ class JointMeanDifference(Filtered):
         total = yield whole_sums([each for pair in zip(*sums, strict=True) for each in pair], self.bound(len(people)))
         numeric = self._group_questions[0]._numeric
         return _welch([_moments(numeric, *(int(n) for n in total[group::2])) for group in (0, 1)], self.groups)
+
+    @property
+    def cuts(self) -> Mapping[str, tuple[str, ...]]:
+        """Numbers are clipped at the bounds."""
+        return {self.column: self.bounds}
 
     def rows(self, people: Dataset) -> NDArray[np.bool_]:
         """Those of both groups that have a number."""
