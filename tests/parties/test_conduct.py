@@ -154,6 +154,12 @@ def test_nothing_secret_is_in_the_result(tmp_path):
         lambda r: r["certificate"]["signatures"].pop("hospital_c"),
         lambda r: r["certificate"].update(study="00" * 32),
         lambda r: r["certificate"].update(session="zz"),
+        lambda r: r["certificate"].update(question={"count": {}}),
+        lambda r: r["certificate"].update(noise={"epsilon": "0.01"}),
+        lambda r: r["certificate"].update(learned=["nobody learns anything"]),
+        lambda r: r["certificate"]["parties"][0].update(dataset="another"),
+        lambda r: r["certificate"]["rules"].update(least_records=1000),
+        lambda r: r["certificate"].update(asked_before="00" * 32),
         lambda r: r.pop("answer"),
     ],
 )

@@ -198,10 +198,10 @@ async def _declined(study: Study, number: int, home: Home) -> None:
 def _stored(planned: Planned, *, again: bool) -> StudyResult | None:
     """What is known already: an answer to the same question, or this study's own."""
     from sfumato.parties.attempt import State
-    from sfumato.parties.conduct import StudyResult, result_of
+    from sfumato.parties.conduct import repeated, result_of
 
     if planned.stored is not None:
-        return StudyResult(planned.stored, {"asked_before": planned.study.question_key})
+        return repeated(planned.study, planned.stored)
     if planned.attempt.state is State.CONFIRMED and not again:
         return result_of(planned.study, planned.attempt)
     return None

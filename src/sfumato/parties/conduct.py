@@ -23,6 +23,7 @@ import dataclasses
 import datetime
 import hashlib
 import hmac
+import json
 import os
 import secrets
 import struct
@@ -130,7 +131,7 @@ async def conduct(study: Study, number: int, people: Dataset, channel: Channel, 
         raise
     if planned.stored is not None:
         await channel.close(Declined("this was answered before", party=number))
-        return StudyResult(planned.stored, {"asked_before": study.question_key})
+        return repeated(study, planned.stored)
     return await meet(planned, channel)
 
 
@@ -462,22 +463,7 @@ def result_of(study: Study, attempt: Attempt) -> StudyResult:
     cost, seconds = estimated(study)
     certificate = {
         "version": __version__,
-        "study": study.digest.hex(),
-        "id": study.id,
-        "question": study.document["question"],
-        "parties": [
-            {
-                "name": p.name,
-                "dataset": p.dataset,
-                "certificate_sha256": p.certificate_sha256,
-                "signing_key": p.signing_key,
-            }
-            for p in study.parties
-        ],
-        "protocol": dataclasses.asdict(study.protocol),
-        "learned": list(learned(study)),
-        "rules": dataclasses.asdict(study.control),
-        "noise": None if study.noise is None else {**study.document["noise"], "loss": study.noise.loss.to_dict()},
+        **stated(study),
         "cost": {
             "estimated": {"messages": cost.messages, "bytes_sent": cost.sent, "seconds": round(seconds, 3)},
             "measured": dict(attempt.cost),
@@ -490,23 +476,61 @@ def result_of(study: Study, attempt: Attempt) -> StudyResult:
     return StudyResult(attempt.answer, certificate)
 
 
+def repeated(study: Study, answer: Mapping[str, Any]) -> StudyResult:
+    """An answer that an earlier study gave; its signatures are in the result of that one."""
+    return StudyResult(answer, {"study": study.digest.hex(), "asked_before": study.question_key})
+
+
+def stated(study: Study) -> dict[str, Any]:
+    """What a certificate says that follows from the study alone; whoever has the study can say it too, and compare."""
+    parties = [
+        {"name": p.name, "dataset": p.dataset, "certificate_sha256": p.certificate_sha256, "signing_key": p.signing_key}
+        for p in study.parties
+    ]
+    return {
+        "study": study.digest.hex(),
+        "id": study.id,
+        "question": study.document["question"],
+        "parties": parties,
+        "protocol": dataclasses.asdict(study.protocol),
+        "learned": list(learned(study)),
+        "rules": dataclasses.asdict(study.control),
+        "noise": None if study.noise is None else {**study.document["noise"], "loss": study.noise.loss.to_dict()},
+    }
+
+
 def verified(result: Any, study: Study) -> tuple[Claim, ...]:
     """Whether a result file is of this study, as it was signed, and by whom."""
     try:
         answer, certificate = result["answer"], result["certificate"]
+        if "asked_before" in certificate:
+            return (
+                Claim(
+                    "form",
+                    "fails",
+                    "this repeats an earlier answer; the result of the study that asked first is signed",
+                ),
+            )
         digest = public_digest(study, certificate["session"], certificate["transcript"], answer).hex()
         same = certificate["study"] == study.digest.hex()
         signed = [party.name for party in study.parties if _signed(party.signing_key, certificate, party.name, digest)]
-        stated = certificate["public_digest"]
+        claimed = certificate["public_digest"]
+        others = [name for name, said in _as_read(stated(study)).items() if _as_read(certificate[name]) != said]
     except (KeyError, TypeError, ValueError, AttributeError, SfumatoError):
         return (Claim("form", "fails", "this is no result of a study"),)
     unsigned = study.unsigned()
     return (
         _claim("study", same, "the result names this study", "the result is of another study"),
+        _claim(
+            "stated",
+            not others,
+            "the certificate says what the study says",
+            f"not as in the study: {', '.join(others)}",
+        ),
         _claim("agreed", not unsigned, "all parties signed the study", f"not signed by {', '.join(unsigned)}"),
         _claim(
             "digest",
-            stated == digest,
+            claimed == digest,
             "study, transcript and answer are those that were signed",
             "they are not those that were signed",
         ),
@@ -517,6 +541,11 @@ def verified(result: Any, study: Study) -> tuple[Claim, ...]:
             f"only {len(signed)} of {len(study.parties)}",
         ),
     )
+
+
+def _as_read(plain: Any) -> Any:
+    """Plain data as a file gives them back: lists for tuples, text for days."""
+    return json.loads(json.dumps(plain, default=str))
 
 
 def _claim(name: str, holds: bool, good: str, bad: str) -> Claim:
