@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import math
 import random
 from fractions import Fraction
@@ -12,9 +13,12 @@ import pytest
 
 import sfumato as sf
 from sfumato.errors import ParameterError, ReleaseRefused
+from sfumato.parties.channel import Network
 from sfumato.parties.control import Rules
 from sfumato.parties.kinds import question_from
 from sfumato.parties.noise import JointNoise, _moved
+from sfumato.parties.protocols import Additive
+from sfumato.parties.question import Meeting
 from sfumato.parties.together import together
 from tests.oracles import parties as plain
 
@@ -346,3 +350,64 @@ def examine_neighbours(given, neighbours, tries):
 @pytest.mark.parametrize("given", NOISY, ids=lambda q: next(iter(q)))
 def test_one_record_moves_sums_no_farther_than_noise_is_for(given, neighbours):
     examine_neighbours(given, neighbours, 40)
+
+
+def some_amounts(rng):
+    """Amounts of three to six parties, often with one or two that are far larger than the others."""
+    parties = [[rng.randint(0, 400) / 4 for _ in range(rng.randint(1, 8))] for _ in range(rng.randint(3, 6))]
+    for _ in range(rng.choice([0, 1, 2, 2])):
+        rng.choice(parties).append(float(rng.choice([1000, 5000, 9000])))
+    return parties
+
+
+@pytest.mark.parametrize("seed", range(30))
+def test_dominance_is_that_of_plain_python(seed):
+    """In coarse units the rule may refuse a little more than it must, never less."""
+    rng = random.Random(seed)
+    parties, percent = some_amounts(rng), rng.choice([5, 10, 50])
+    sign = rng.choice([1.0, -1.0])
+    tables = [sf.read(pl.DataFrame({"x": [sign * v for v in some]})) for some in parties]
+    question = {rng.choice(["sum", "mean", "variance"]): {"column": "x", "bounds": ["-10000", "10000"], "scale": 4}}
+    rules = Rules(least_records=1, least_parties=2, least_own=0, dominance=percent)
+    refused = isinstance(asked(tables, question, rules=rules, records_at_most=sum(map(len, parties))), str)
+    amounts = [[Fraction(v) for v in some] for some in parties]
+    if plain.dominated(amounts, percent):
+        assert refused
+    elif not plain.dominated(amounts, percent + 1):
+        assert not refused
+
+
+def columns_of(*parties):
+    return [sf.read(pl.DataFrame({"x": some}, schema={"x": pl.Float64})) for some in parties]
+
+
+ANY = Rules(least_records=1, least_parties=2, least_own=0, dominance=0)
+
+
+@pytest.mark.parametrize("sign", [1, -1])
+@pytest.mark.parametrize("scale", [0, 10, 20, 30, 40])
+@pytest.mark.parametrize("high", [10**6, 10**9, 10**12])
+def test_sums_at_the_edge_of_what_fits_are_exact(high, scale, sign):
+    """Every record at a bound, as many as the study allows: nothing wraps around, or it is refused."""
+    question = {"column": "x", "bounds": [str(-high), str(high)], "scale": scale}
+    tables = columns_of([sign * 2.0 * high] * 3, [sign * 1e300] * 2, [sign * math.inf])
+    for name, wanted in [("sum", 6.0 * sign * high), ("mean", 1.0 * sign * high), ("variance", 0.0)]:
+        for protocol in ("additive", "shamir"):
+            answer = asked(tables, {name: question}, protocol=protocol, rules=ANY, records_at_most=6)
+            assert "do not fit" in answer if isinstance(answer, str) else answer[name] == wanted, (name, protocol)
+
+
+def test_noise_beyond_64_bits_does_not_wrap_around():
+    question = {"sum": {"column": "x", "bounds": ["0", "1000000000000"], "scale": 12}}
+    noise = JointNoise(epsilon="0.001")
+    meeting = Meeting(Network(3).channel(0), Echo(), 1)
+    noise.prepare(meeting, question_from(question), {0: np.array([10**7])})
+    told = asyncio.run(meeting.total(np.array([5]), 10**6))
+    assert int(told[0]) == 10**7 * int(meeting.noise_units[0]) > 2**63
+
+
+class Echo(Additive):
+    """A sum of one party."""
+
+    async def total(self, channel, own, bound, draw):
+        return own
