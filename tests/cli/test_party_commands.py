@@ -94,12 +94,57 @@ def _hurried(place):
         (("study.yaml",), 2, "--as"),
         (("study.yaml", "a.csv", "--as", "d"), 2, "no party 'd'"),
         (("study.yaml", "a.csv", "--az", "a"), 2, "no option"),
+        (("sgin", "study.yaml"), 2, "Did you mean 'sign'?"),
+        (("study.yaml", "a.csv", "--as", "a", "--keys", "b"), 5, "lacks a.crt, a.key"),
+        (("study.yaml", "a.csv", "--as", "a", "--keys", "a", "-o", "b"), 2, "is a folder"),
+        (("study.yaml", "a.csv", "--as", "a", "--keys", "a", "-o", "nowhere/x.json"), 2, "cannot write to the folder"),
+        (("study.yaml", "a.csv", "--as", "a", "--keys", "a", "-o", "a.yaml"), 2, "no result of this study"),
+        (("study.yaml", "a.csv", "--as", "a", "--keys", "a", "--release", "t.csv"), 2, "asks for mean"),
     ],
 )
 def test_wrong_words_are_said_to_be_wrong(place, sfumato, monkeypatch, words, code, said):
     monkeypatch.chdir(place)
     told = sfumato("party", *words)
     assert told.code == code and said in told.err
+    assert not list(place.rglob("*.attempt*"))  # said before anything is begun
+
+
+def test_a_released_table_replaces_no_file(tmp_path):
+    from sfumato.cli.party import _require_places
+    from sfumato.errors import OutputError
+
+    release = {"release": {"attributes": {"age": {"role": "quasi", "between": [20, 69]}}, "k": 2}}
+    study = read_study(written(tmp_path, document(tmp_path, question=release)))
+    (tmp_path / "patients.csv").write_text("age\n30\n")
+    with pytest.raises(OutputError, match="not overwritten"):
+        _require_places(study, tmp_path / "result.json", tmp_path / "patients.csv")
+    _require_places(study, tmp_path / "result.json", tmp_path / "table.csv")
+
+
+def test_a_draft_takes_roles_and_noise(place, sfumato):
+    entries = [place / f"{name}.yaml" for name in "abc"]
+    roles = "{name: encrypted, server: a, key_holder: b}"
+    told = sfumato(
+        "party", "draft", *entries, "--question", QUESTION, "--protocol", roles, "-o", place / "encrypted.yaml"
+    )
+    assert told.code == 0 and read_study(place / "encrypted.yaml").protocol.key_holder == "b"
+    told = sfumato(
+        "party", "draft", *entries, "--question", QUESTION, "--protocol", "encrypted", "-o", place / "x.yaml"
+    )
+    assert told.code == 2 and "needs a server" in told.err and "None" not in told.err
+    told = sfumato(
+        *("party", "draft", *entries, "--question", QUESTION, "-o", place / "x.yaml"),
+        *("--noise", '{epsilon: "0.5", colluders: 1}'),
+    )
+    assert told.code == 2 and "ledger_id" in told.err  # of entries without one
+
+
+def test_a_study_that_was_changed_after_signing_says_so(place, sfumato):
+    study = place / "study.yaml"
+    sfumato("party", "sign", study, "--key", place / "a" / "a.signing.pem")
+    study.write_text(study.read_text().replace('"120"', '"110"'))
+    told = sfumato("party", study, "--check").out
+    assert "b, c did not sign" in told and "a signed something else" in told
 
 
 def test_a_result_is_verified(tmp_path, sfumato):

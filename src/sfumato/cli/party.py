@@ -5,6 +5,8 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import json as jsons
+import os
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -45,8 +47,9 @@ class StudyFirst(TyperGroup):
     """A group in which a word that is no command is a study to take part in."""
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
-        """Find the command that is meant."""
-        return super().resolve_command(ctx, args if args and args[0] in self.commands else ["run", *args])
+        """Find the command that is meant; a mere word that is no file either is a command that was misspelled."""
+        mere = bool(args) and re.fullmatch("[a-z-]+", args[0]) is not None and not Path(args[0]).exists()
+        return super().resolve_command(ctx, args if mere or not args or args[0] in self.commands else ["run", *args])
 
 
 def build(wrap: Callable[[Callable[..., None]], Callable[..., None]]) -> typer.Typer:
@@ -89,7 +92,12 @@ def draft(
     entries: Annotated[list[Path], typer.Argument(help="what 'party keys' printed, a file for each party")],
     question: Annotated[str, typer.Option(help='what is asked, e.g. \'{mean: {column: age, bounds: ["0", "120"]}}\'')],
     output: Annotated[Path, typer.Option("--out", "-o", help="where the study goes")],
-    protocol: Annotated[str, typer.Option(help="additive, shamir, encrypted or joint")] = "shamir",
+    protocol: Annotated[
+        str, typer.Option(help="additive, shamir, joint, or {name: encrypted, server: a, key_holder: b}")
+    ] = "shamir",
+    noise: Annotated[
+        str | None, typer.Option(help="noise nobody knows, e.g. '{epsilon: \"0.5\", colluders: 1}'")
+    ] = None,
     quiet: Quiet = False,
 ) -> None:
     """Put the parties' entries and a question together into a study, to be completed, passed round and signed."""
@@ -98,7 +106,8 @@ def draft(
 
     if output.exists():
         raise OutputError(f"{output} is there already; a study is not overwritten")
-    plain = drafted(entries, read_yaml(question, "--question"), protocol)
+    asked, way = read_yaml(question, "--question"), read_yaml(protocol, "--protocol")
+    plain = drafted(entries, asked, way, None if noise is None else read_yaml(noise, "--noise"))
     write_whole(output, write_yaml(plain).encode())
     as_new(output)
     tell(f"{escape(str(output))} is to be read and signed by all: sfumato party sign", quiet=quiet)
@@ -162,15 +171,18 @@ def run(
     number = loaded.number_of(name)
     kept = keys or study.parent
     own = Home(home or kept, Keys(kept, name), ledger, progress=_talk(quiet=quiet))
+    own.keys.require_all()
+    target = output or study.with_name(f"{study.stem}.{name}.json")
+    _require_places(loaded, target, table)
     people = read_data(data, quiet=quiet, intake=intake)
     with alone(attempt_file(loaded, own)):
         planned = _planned(loaded, number, people, own)
-        result = _stored(planned, again=again) or _tried(planned, tries)
-    target = output or study.with_name(f"{study.stem}.{name}.json")
+        known = _stored(planned, again=again)
+        result = known or _tried(planned, tries)
     _write(target, result)
     if table is not None:
         _write_table(table, result)
-    _show(result, target, json=json, quiet=quiet)
+    _show(result, target, json=json, quiet=quiet, sent=known is None)
 
 
 def _planned(study: Study, number: int, people: Any, home: Home) -> Planned:
@@ -246,10 +258,32 @@ def _talk(*, quiet: bool) -> Progress:
 def _write(target: Path, result: StudyResult) -> None:
     """The result, whole or not at all; another study's is never replaced."""
     document = result.to_dict()
-    if target.exists() and _read(target).get("certificate", {}).get("study") != document["certificate"].get("study"):
-        raise OutputError(f"{target} is there already and is no result of this study; name another file with --out")
+    _require_own(target, document["certificate"].get("study"))
     write_whole(target, (jsons.dumps(document, indent=2, ensure_ascii=False) + "\n").encode())
     as_new(target)
+
+
+def _require_places(study: Study, target: Path, table: Path | None) -> None:
+    """Refuse places that cannot take the result before anything is sent or spent."""
+    if table is not None and study.question.name != "release":
+        raise ParameterError(f"--release: the study asks for {study.question.name}, which has no table to write")
+    if table is not None and table.exists():
+        raise OutputError(f"--release: {table} is there already, and is not overwritten")
+    for path, option in ((target, "--out"), (table, "--release")):
+        if path is not None and path.is_dir():
+            raise OutputError(f"{path} is a folder; name a file in it with {option}")
+        if path is not None and not (path.parent.is_dir() and os.access(path.parent, os.W_OK)):
+            raise OutputError(f"cannot write to the folder {path.parent}; make it, or name another file with {option}")
+    _require_own(target, study.digest.hex())
+
+
+def _require_own(target: Path, study: str | None) -> None:
+    """Refuse to replace what is no result of this study."""
+    found: Any = None
+    with contextlib.suppress(UnreadableInput):
+        found = _read(target)["certificate"].get("study") if target.exists() else study
+    if found is None or found != study:
+        raise OutputError(f"{target} is there already and is no result of this study; name another file with --out")
 
 
 def _write_table(target: Path, result: StudyResult) -> None:
@@ -272,7 +306,7 @@ def _read(file: Path) -> dict[str, Any]:
     return document
 
 
-def _show(result: StudyResult, target: Path, *, json: bool, quiet: bool) -> None:
+def _show(result: StudyResult, target: Path, *, json: bool, quiet: bool, sent: bool) -> None:
     if json:
         give_json(result.to_dict())
         return
@@ -286,6 +320,8 @@ def _show(result: StudyResult, target: Path, *, json: bool, quiet: bool) -> None
             "the rule 'asked_before': this was answered before, with the same rows and parties; nothing was sent",
             quiet=quiet,
         )
+    elif not sent:
+        tell("this study was answered already; nothing was sent", quiet=quiet)
     signed = result.certificate.get("signatures", {})
     tell(
         f"[dim]written to {escape(str(target))}" + (f", signed by {', '.join(signed)}[/]" if signed else "[/]"),
@@ -297,7 +333,7 @@ def _show_study(study: Study, *, json: bool) -> None:
     from sfumato.parties.conduct import estimated
     from sfumato.parties.study import learned
 
-    (cost, seconds), lacking = estimated(study), study.unsigned()
+    cost, seconds = estimated(study)
     plain = {
         "digest": study.digest.hex(),
         "question": study.document["question"],
@@ -305,7 +341,7 @@ def _show_study(study: Study, *, json: bool) -> None:
         "learned": list(learned(study)),
         "cost": {"messages": cost.messages, "bytes_sent": cost.sent, "seconds": round(seconds, 2)},
         "loss": None if study.noise is None else str(study.noise.loss),
-        "unsigned": list(lacking),
+        "unsigned": list(study.unsigned()),
     }
     if json:
         give_json(plain)
@@ -319,8 +355,9 @@ def _show_study(study: Study, *, json: bool) -> None:
         if plain["loss"]
         else "[bold]spent[/]: no budget, no noise",
         f"[bold]cost[/]: about {cost.messages:,} messages and {cost.sent:,} bytes sent by each party, {seconds:.1f} s",
+        *(["[bold]valid[/]: from {} until {}".format(*study.days)] if any(study.valid) else []),
         f"[bold]digest[/]: {plain['digest']}",
-        f"[bold]signatures[/]: {'of all' if not lacking else 'missing of ' + escape(', '.join(lacking))}",
+        f"[bold]signatures[/]: {escape(study.lacking) or 'of all'}",
     ]
     for line in lines:
         out().print(line, soft_wrap=True)

@@ -25,7 +25,7 @@ from typing import TYPE_CHECKING, Any
 from sfumato.core.files import read_plain
 from sfumato.core.keys import KeyReference, new_key_file
 from sfumato.core.portable import open_private
-from sfumato.errors import OutputError, ParameterError
+from sfumato.errors import OutputError, ParameterError, UnreadableInput
 
 if TYPE_CHECKING:
     from cryptography.hazmat.primitives.asymmetric.ec import EllipticCurvePrivateKey
@@ -64,6 +64,14 @@ class Keys:
     def secret(self) -> Path:
         """The key of the digests of the own input."""
         return self.folder / f"{self.name}.secret"
+
+    def require_all(self) -> None:
+        """Refuse a folder that is not that of this party's keys."""
+        files = (self.certificate, self.private, self.signing, self.secret)
+        if lacking := [file.name for file in files if not file.is_file()]:
+            raise UnreadableInput(
+                f"the folder {self.folder} lacks {', '.join(lacking)}; name the one that 'sfumato party keys' filled (--keys)"
+            )
 
     def der(self) -> bytes:
         """The certificate as it is sent."""

@@ -45,7 +45,11 @@ def question_from(plain: Any) -> JointQuestion:
         raise ParameterError(f"there is no joint question {name!r}.{did_you_mean(str(name), QUESTIONS)}")
     if not isinstance(details, Mapping):
         raise ParameterError(f"the details of question {name!r} are a mapping, like {{column: age}}")
-    question: JointQuestion = QUESTIONS[name](**details)
+    kind = QUESTIONS[name]
+    try:
+        question: JointQuestion = kind(**{str(key): value for key, value in details.items()})
+    except ParameterError as error:  # the name in the study, not that of the class
+        raise ParameterError(f"{name}: {str(error).removeprefix(f'{kind.__name__}: ')}") from None
     return question
 
 

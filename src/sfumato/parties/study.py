@@ -178,6 +178,8 @@ class Study:
             return summation("shamir", degree=self.degree)
         if self.protocol.name == "encrypted":
             roles = {"server": self.protocol.server, "key_holder": self.protocol.key_holder}
+            if None in roles.values():
+                raise ParameterError("protocol: encrypted needs a server and a key_holder, two different parties")
             return summation("encrypted", **{role: self.number_of(str(name)) for role, name in roles.items()})
         return summation("additive")
 
@@ -205,13 +207,27 @@ class Study:
 
     def require_ready(self, today: datetime.date) -> None:
         """Refuse to run a study that not all have signed, or on a day on which it is not valid."""
-        if lacking := self.unsigned():
-            raise ParameterError(
-                f"{', '.join(lacking)} did not sign this study, or signed another one; 'sfumato party sign' adds a signature"
-            )
+        if lacking := self.lacking:
+            raise ParameterError(f"{lacking}; 'sfumato party sign' adds a signature")
         start, end = self.valid
         if (start is not None and today < start) or (end is not None and today > end):
-            raise ParameterError(f"the study is valid from {start or 'ever'} until {end or 'ever'}; today is {today}")
+            raise ParameterError("the study is valid from {} until {}; today is {}".format(*self.days, today))
+
+    @property
+    def days(self) -> tuple[str, str]:
+        """The first and the last day on which the study is valid, in words."""
+        start, end = self.valid
+        return str(start or "ever"), str(end or "ever")
+
+    @property
+    def lacking(self) -> str:
+        """Whose signature is missing, and whose is of another text, in words; empty where all have signed."""
+        unsigned = self.unsigned()
+        missing = [name for name in unsigned if name not in self.signatures]
+        other = [name for name in unsigned if name in self.signatures]
+        told = [f"{', '.join(missing)} did not sign this study"] if missing else []
+        told += [f"{', '.join(other)} signed something else: the study was changed afterwards"] if other else []
+        return "; ".join(told)
 
 
 def canonical(value: Any) -> bytes:
@@ -302,7 +318,7 @@ def _built(document: Mapping[str, Any], name: str) -> Study:
         study = Study(document=plain, **fields)
         problems += [problem for check in CHECKS for problem in _failing(functools.partial(check, study))]
     if problems:
-        raise RecipeError([f"{name}: {problem}" for problem in problems])
+        raise RecipeError([f"{name}: {problem}" for problem in dict.fromkeys(problems)])
     return study
 
 
@@ -318,7 +334,10 @@ def _section(cls: type[Any]) -> Callable[[Any], Any]:
     def make(given: Any) -> Any:
         if not isinstance(given, Mapping):
             raise ParameterError("must be a mapping, like {name: value}")
-        return cls(**{str(key): value for key, value in given.items()})
+        try:
+            return cls(**{str(key): value for key, value in given.items()})
+        except ParameterError as error:
+            raise ParameterError(str(error).removeprefix(f"{cls.__name__}: ")) from None
 
     return make
 
@@ -396,8 +415,6 @@ def _fitting_protocol(study: Study) -> None:
         raise ParameterError(
             f"protocol: {asked.name} can be computed by {', '.join(asked.protocols)}, not by {protocol.name!r}"
         )
-    if protocol.name == "encrypted" and (protocol.server is None or protocol.key_holder is None):
-        raise ParameterError("protocol: encrypted needs a server and a key_holder, two different parties")
     if protocol.name != "encrypted" and (protocol.server or protocol.key_holder):
         raise ParameterError(f"protocol: {protocol.name} has no server and no key_holder")
     if protocol.name != "shamir" and (protocol.threshold is not None or protocol.dropout == "allow"):
@@ -436,15 +453,16 @@ CHECKS = (_enough_parties, _different_parties, _known_signers, _fitting_protocol
 # Writing and signing.
 
 
-def drafted(entries: Sequence[Path], question: Any, protocol: str) -> dict[str, Any]:
+def drafted(entries: Sequence[Path], question: Any, protocol: Any, noise: Any = None) -> dict[str, Any]:
     """A study to begin with: the entries that ``sfumato party keys`` printed, numbered, and a new id; what is missing can be written in."""
     parties = [one for path in entries for one in _listed(path)]
     plain: dict[str, Any] = {
         "study": VERSION,
         "id": secrets.token_hex(16),
         "question": question,
-        "protocol": {"name": protocol},
+        "protocol": {"name": protocol} if isinstance(protocol, str) else protocol,
         "records_at_most": 1_000_000,
+        **({} if noise is None else {"noise": noise}),
         "control": {"least_records": Rules().least_records, "least_parties": Rules().least_parties},
         "limits": dataclasses.asdict(MeshLimits()),
         "parties": [{**one, "number": number} for number, one in enumerate(parties)],
