@@ -380,3 +380,13 @@ def test_a_joint_release_is_signed_by_all_and_given_to_whom_it_is_for(tmp_path, 
     assert holders == ([1] if assemble else [0, 1, 2, 3])
     for result in results:
         assert {claim.status for claim in verified(json.loads(json.dumps(result.to_dict())), study)} == {"holds"}
+
+
+def test_an_answer_that_others_may_know_is_not_undone_by_a_new_study(tmp_path):
+    """Party 2 leaves when all have spoken their part of the opening: nobody has an answer, but somebody may have had one."""
+    run(tmp_path, a_study(tmp_path), channels=failing(2, Phase.OPEN, nth=2))
+    changed = tables()
+    changed[1] = sf.read(pl.DataFrame({"age": [55, 63]}))
+    results = run(tmp_path, a_study(tmp_path, id="e" * 32), people=changed)
+    assert isinstance(results[1], ReleaseRefused)
+    assert "differencing" in str(results[1])
