@@ -208,6 +208,37 @@ def test_who_does_not_come_is_missing(folder):
         assert error.party == 1
 
 
+@pytest.mark.parametrize(("hasty", "late"), [(0, 2), (2, 0)])
+def test_who_gave_up_while_others_wait_can_come_back(folder, monkeypatch, hasty, late):
+    """Whether it dials or is dialled: the one that has waited all the time takes its new line."""
+    peers = peers_of(folder, ("p0", "p1", "p2"))
+
+    def opened(number, connect=60):
+        return Mesh.open(number, peers, keys_of(folder, f"p{number}"), MeshLimits(connect=connect, step=30, total=120))
+
+    came, joined = [], Mesh.joined
+
+    def noted(mesh, party, line):
+        joined(mesh, party, line)
+        came.append((mesh.number, party))
+
+    monkeypatch.setattr(Mesh, "joined", noted)
+
+    async def run():
+        patient = asyncio.ensure_future(opened(1))
+        with pytest.raises(PartyMissing):
+            await opened(hasty, connect=1)
+        back = asyncio.ensure_future(opened(hasty))
+        while came.count((1, hasty)) < 2:
+            await asyncio.sleep(0.01)
+        meshes = await asyncio.gather(patient, back, opened(late))
+        heard = await asyncio.gather(*(mesh.broadcast(Phase.HELLO, bytes([mesh.number]), 1) for mesh in meshes))
+        await asyncio.gather(*(mesh.close() for mesh in meshes))
+        return heard
+
+    assert asyncio.run(run()) == [{i: bytes([i]) for i in range(3)}] * 3
+
+
 @pytest.mark.parametrize("number", [0, 2])
 def test_an_expired_certificate_is_refused(folder, number):
     """Whether its owner dials or waits; the study itself names the certificate."""

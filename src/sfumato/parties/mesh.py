@@ -117,7 +117,9 @@ class Mesh(Channel):
         return mesh
 
     def joined(self, party: int, line: _Line) -> None:
-        """Another party is there."""
+        """Another party is there, or there again: only who has lost its line makes another."""
+        if party in self._lines:
+            self._lines[party].writer.close()
         self._lines[party] = line
 
     @property
@@ -273,6 +275,7 @@ class _Meeting:
         self.waiting = _context(ssl.PROTOCOL_TLS_SERVER, keys, others)
         self.unknown = False
         self.welcomes: set[asyncio.Task[None]] = set()
+        self.watches: list[asyncio.Task[None]] = []
         self.complete = asyncio.Event()
 
     async def gathered(self) -> None:
@@ -280,13 +283,15 @@ class _Meeting:
         listener = _listener(self.own) if self.mesh.number else None
         tasks = [asyncio.ensure_future(self._dial(other)) for other in self.mesh.others if other > self.mesh.number]
         if listener is not None:
-            tasks.append(asyncio.ensure_future(self._wait(listener)))
+            tasks.append(asyncio.ensure_future(self._wait()))
+            self.watches.append(asyncio.ensure_future(self._accept(listener)))
         try:
             await asyncio.gather(*tasks)
         finally:
-            for task in (*tasks, *self.welcomes):
-                task.cancel()
-            await asyncio.gather(*tasks, *self.welcomes, return_exceptions=True)
+            for begun in (tasks, self.watches, self.welcomes):  # the first begin some of the others
+                for task in begun:
+                    task.cancel()
+                await asyncio.gather(*begun, return_exceptions=True)
             if listener is not None:
                 listener.close()
 
@@ -301,6 +306,7 @@ class _Meeting:
                 line = await asyncio.wait_for(self._called(other), self._rest())
                 if await self._greeted(line, other):
                     self.mesh.joined(other, line)
+                    self.watches.append(asyncio.ensure_future(self._watch(other, line)))
                     return
                 refused = True
             except ssl.SSLCertVerificationError as error:  # an OSError too, but trying again would not help
@@ -315,6 +321,16 @@ class _Meeting:
             await asyncio.sleep(min(pause, self._rest()))
             pause = min(2 * pause, 1.0)
         raise self._absent(other, refused=refused)
+
+    async def _watch(self, other: int, line: _Line) -> None:
+        """Dial again when a party that had come gives up while we wait for another: it may come back.
+
+        Until then its old line stays, as it may say why it left.
+        """
+        with contextlib.suppress(OSError):
+            await asyncio.shield(line.writer.wait_closed())  # who closes the line later waits for the same
+        with contextlib.suppress(PartyError):  # the meeting itself says who is missing
+            await self._dial(other)
 
     async def _called(self, other: int) -> _Line:
         peer = self.mesh.peers[other]
@@ -335,24 +351,24 @@ class _Meeting:
         except (OSError, EOFError, TimeoutError):
             line.writer.close()
             return False
+        except asyncio.CancelledError:
+            line.writer.close()
+            raise
         if heard != GREETING + bytes((other,)):
             line.writer.close()
             raise WrongMessage(other, "hello")
         return True
 
-    async def _wait(self, listener: socket.socket) -> None:
-        """Welcome everyone who dials, until all lower numbers are there; strangers do not stop a study."""
-        accepting = asyncio.ensure_future(self._accept(listener))
+    async def _wait(self) -> None:
+        """Until all lower numbers are there; strangers do not stop a study."""
         try:
             await asyncio.wait_for(self.complete.wait(), self._rest())
         except TimeoutError:
             missing = min(set(range(self.mesh.number)) - self.mesh.there)
             raise self._absent(missing, refused=self.unknown) from None
-        finally:
-            accepting.cancel()
-            await asyncio.gather(accepting, return_exceptions=True)
 
     async def _accept(self, listener: socket.socket) -> None:
+        """Welcome everyone who dials, until all parties have come: who gave up and comes back takes the place of its old line."""
         while True:
             connection, _ = await self.loop.sock_accept(listener)
             if len(self.welcomes) >= WELCOMED_AT_ONCE:
@@ -381,7 +397,7 @@ class _Meeting:
         shown = _shown(line)
         number = next((i for i in range(self.mesh.number) if self.mesh.peers[i].certificate == shown), None)
         with contextlib.suppress(WrongMessage):
-            if number is not None and number not in self.mesh.there and await self._greeted(line, number):
+            if number is not None and await self._greeted(line, number):
                 self.mesh.joined(number, line)
                 if set(range(self.mesh.number)) <= self.mesh.there:
                     self.complete.set()
