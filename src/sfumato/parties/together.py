@@ -23,7 +23,10 @@ if TYPE_CHECKING:
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class JointAnswer:
-    """An answer of several parties: ``value`` by name, what it cost each of them, and the digest of all that was said to everybody."""
+    """An answer of several parties: ``value`` by name, what it cost each of them, and the digest of all that was said to everybody.
+
+    ``estimated`` is what the question itself was known to cost beforehand; rules and guards of small counts come on top.
+    """
 
     value: Mapping[str, Any]
     protocol: str
