@@ -8,6 +8,7 @@ import os
 import secrets
 import shutil
 from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import wait
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -211,7 +212,11 @@ def _written_and_told(
 ) -> tuple[Release, Told, dict[str, Any]]:
     """Write the table while what is told of it is measured; measured again where the file holds something else."""
     telling = meanwhile(lambda: Told.of(release))
-    written, data_file = _write_data(release, share, format, defuse=defuse)
+    try:
+        written, data_file = _write_data(release, share, format, defuse=defuse)
+    except Exception:
+        wait([telling])  # else it would hold the release, and what lies on the disk for it, a while longer
+        raise
     return written, telling.result() if written is release else Told.of(written), data_file
 
 
