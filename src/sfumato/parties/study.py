@@ -308,7 +308,7 @@ def _built(document: Mapping[str, Any], name: str) -> Study:
         "control": part("control", _section(Rules), Rules()),
         "limits": part("limits", _section(MeshLimits), MeshLimits()),
         "parties": part("parties", _parties, ()),
-        "records_at_most": part("records_at_most", _records, 2**31 - 2),
+        "records_at_most": part("records_at_most", _records, 1_000_000),
         "valid": part("valid", _valid, (None, None)),
         "signatures": part("signatures", _signatures, {}),
     }
