@@ -230,6 +230,12 @@ async def _drained(line: _Line) -> None:
         pass
 
 
+async def _gone(line: _Line) -> None:
+    """Wait for the end of a line, however it ends."""
+    with contextlib.suppress(OSError, EOFError):
+        await line.writer.wait_closed()
+
+
 async def _tolerant(work: Coroutine[Any, Any, bytes], *, allow: bool) -> bytes | None:
     """The same, with nothing from a party that has left or is silent, where that is allowed."""
     try:
@@ -327,8 +333,7 @@ class _Meeting:
 
         Until then its old line stays, as it may say why it left.
         """
-        with contextlib.suppress(OSError):
-            await asyncio.shield(line.writer.wait_closed())  # who closes the line later waits for the same
+        await asyncio.shield(_gone(line))  # who closes the line later waits for the same
         with contextlib.suppress(PartyError):  # the meeting itself says who is missing
             await self._dial(other)
 
