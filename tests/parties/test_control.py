@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 import numpy as np
 import polars as pl
 import pytest
@@ -272,3 +274,12 @@ def test_nothing_of_the_data_shows_in_representations():
     shown = repr(asked(people[0])) + repr(question.magnitudes(people[0], 100))
     meeting = Meeting(Network(3).channel(0), Shamir(), 1, noise={0: np.array([98765])})
     assert "98765" not in shown + repr(meeting)
+
+
+def test_a_store_of_another_version_is_not_taken_for_an_empty_one(tmp_path):
+    from sfumato.dp.ledger import START, sealed
+
+    store, people = Answered(tmp_path), tables([1.0, 2.0])[0]
+    store.path.write_text(json.dumps(sealed({"answered": "x", "family": "y", "parties": ["a"]}, START)) + "\n")
+    with pytest.raises(UnreadableInput, match="another version"):
+        store.require_new(asked(people), Rules())

@@ -24,6 +24,7 @@ from sfumato.errors import (
     InternalError,
     OutputError,
     ParameterError,
+    PartyError,
     PartyLeft,
     PartyMissing,
     SfumatoError,
@@ -234,13 +235,19 @@ def _tried(planned: Planned, tries: int) -> StudyResult:
 
 
 async def _together(planned: Planned) -> StudyResult:
+    """Meet the others; who it was that something went wrong with is told by name too."""
     from sfumato.parties.conduct import meet
     from sfumato.parties.mesh import Mesh
 
     study = planned.study
     planned.home.progress(0.0, "waiting for the others")
-    mesh = await Mesh.open(planned.number, study.peers(), planned.home.keys, study.limits)
-    return await meet(planned, mesh)
+    try:
+        mesh = await Mesh.open(planned.number, study.peers(), planned.home.keys, study.limits)
+        return await meet(planned, mesh)
+    except PartyError as error:
+        if error.party is not None and error.party != planned.number:
+            tell(f"party {error.party} is {escape(study.parties[error.party].name)}")
+        raise
 
 
 def _talk(*, quiet: bool) -> Progress:

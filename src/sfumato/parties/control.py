@@ -334,7 +334,15 @@ class Answered:
     def _lines(self) -> list[dict[str, Any]]:
         if not self.path.exists() or not (content := self.path.read_bytes()):
             return []
-        return checked_lines(content, self.path)
+        lines = checked_lines(content, self.path)
+        if not all(
+            line.keys() >= {"answered", "about", "name", "study", "parties", "dataset", "rows", "opened"}
+            for line in lines
+        ):
+            raise UnreadableInput(
+                f"{self.path} was written by another version, and cannot be compared with what is asked now"
+            )
+        return lines
 
     def _marks(self, line: Mapping[str, Any]) -> NDArray[np.uint64]:
         path = self.folder / Path(str(line["rows"])).name

@@ -284,7 +284,9 @@ class _Walk:
         try:
             last, ranks = next(searching)
             while True:
-                self.meeting.progress(min(0.9, len(self.bits) / asked), f"testing {len(ranks):,} nodes")
+                self.meeting.progress(
+                    min(0.9, len(self.bits) / asked), f"testing {len(ranks):,} node{'s'[: len(ranks) != 1]}"
+                )
                 holds = await self._one_will_do(ranks, budget)
                 self.bits.append([last, int(holds)])
                 last, ranks = searching.send(holds)

@@ -516,9 +516,8 @@ def learned(study: Study) -> tuple[str, ...]:
     """What parties and coalitions learn when everybody follows the protocol, one sentence each."""
     n, t = len(study.parties), study.degree
     gates = f"{t + 1} parties together could learn how many records each has, up to {study.control.least_records}"
-    everyone = (
-        f"everybody learns the answer, and that the rules on records and parties hold: {study.question.gives_away}"
-    )
+    told = study.question.gives_away if study.noise is None else "the sums that it needs, with noise"
+    everyone = f"everybody learns the answer, and that the rules on records and parties hold: {told}"
     noisy = (
         f"the answer has noise that nobody knows: {study.noise.loss} for every record, also when {study.noise.colluders} of {n} parties "
         "tell each other theirs"
