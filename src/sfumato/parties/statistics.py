@@ -231,6 +231,7 @@ class JointCount(Filtered):
         return {"count": int(self.rows(people).sum())}
 
 
+@parameters
 class _OfNumbers(Filtered):
     """Sums over the records that have a number in one column: some of how many, their sum, their squares."""
 
@@ -238,9 +239,10 @@ class _OfNumbers(Filtered):
 
     column: str
     bounds: Bounds
-    scale: int
+    scale: Scale = 10
+    where: Where = Limit(default_factory=dict)
 
-    def _check(self) -> None:
+    def __post_init__(self) -> None:
         _exact(self.bounds)
         checked_where(self.where, (self.column,))
 
@@ -326,14 +328,6 @@ class JointSum(_OfNumbers):
     )
     powers: ClassVar[tuple[int, ...]] = (1,)
 
-    column: str
-    bounds: Bounds
-    scale: Scale = 10
-    where: Where = Limit(default_factory=dict)
-
-    def __post_init__(self) -> None:
-        self._check()
-
     def bound(self, records: int) -> int:
         """Nothing is subtracted: how many records there are is not told."""
         return records * self._numeric.largest + 1
@@ -369,14 +363,6 @@ class JointMean(_OfNumbers):
         "the sum and the number of records; parties that know all records but one know that one too"
     )
 
-    column: str
-    bounds: Bounds
-    scale: Scale = 10
-    where: Where = Limit(default_factory=dict)
-
-    def __post_init__(self) -> None:
-        self._check()
-
     def _answer(self, sums: list[int]) -> dict[str, Any]:
         count, total = sums
         mean = None if count < 1 else float(self._numeric.middle + self._numeric.value(total) / count)
@@ -398,14 +384,6 @@ class JointVariance(_OfNumbers):
     name: ClassVar[str] = "variance"
     gives_away: ClassVar[str] = "the number of records, their sum and sum of squares: of two records both values"
     powers: ClassVar[tuple[int, ...]] = (0, 1, 2)
-
-    column: str
-    bounds: Bounds
-    scale: Scale = 10
-    where: Where = Limit(default_factory=dict)
-
-    def __post_init__(self) -> None:
-        self._check()
 
     def _answer(self, sums: list[int]) -> dict[str, Any]:
         return _moments(self._numeric, *sums)
