@@ -29,6 +29,7 @@ from sfumato.core.model import Model
 from sfumato.core.parameters import known_as
 from sfumato.core.recipe import BOUNDS, VERSION, Agreement, Recipe
 from sfumato.core.schema import Attribute, Kind, Missing, Schema
+from sfumato.core.shape import Shape, ShapedAgreement, ShapedRecipe
 from sfumato.core.source import KEYS as READING
 from sfumato.core.source import Intake, checked_codes
 from sfumato.errors import ParameterError, RecipeError, SfumatoError, did_you_mean
@@ -130,7 +131,7 @@ def _quoted(value: Any) -> Any:
     return DoubleQuotedScalarString(value) if isinstance(value, str) and not WORDS.fullmatch(value) else value
 
 
-SECTIONS = ("sfumato", *READING, "columns", "meet", "steps", "limits", "contract")
+SECTIONS = ("sfumato", "shape", *READING, "columns", "people", "meet", "steps", "limits", "contract")
 COLUMN_KEYS = (
     "role",
     "kind",
@@ -148,9 +149,15 @@ MAX_BYTES = 16 * 1024 * 1024
 
 
 def load(path: str | Path) -> Recipe:
-    """Read a recipe file; everything wrong with it is reported at once."""
+    """Read the recipe file of a table; everything wrong with it is reported at once."""
     file = Path(path)
     return from_dict(read_document(file), base=file.parent, name=str(file))
+
+
+def load_any(path: str | Path) -> Recipe | ShapedRecipe:
+    """Read a recipe file of any shape of data."""
+    file = Path(path)
+    return any_from_dict(read_document(file), base=file.parent, name=str(file))
 
 
 def read_document(file: Path) -> Any:
@@ -174,7 +181,15 @@ def parse(text: str, *, base: Path | str = ".", name: str = "the recipe") -> Rec
 
 
 def from_dict(document: Any, *, base: Path | str = ".", name: str = "the recipe") -> Recipe:
-    """Make a recipe from plain data."""
+    """Make the recipe of a table from plain data; one about data of another shape is refused."""
+    recipe = any_from_dict(document, base=base, name=name)
+    if isinstance(recipe, ShapedRecipe):
+        raise RecipeError(f"{name} is about data of shape {recipe.shape}; this takes recipes of tables only")
+    return recipe
+
+
+def any_from_dict(document: Any, *, base: Path | str = ".", name: str = "the recipe") -> Recipe | ShapedRecipe:
+    """Make a recipe of any shape of data from plain data."""
     if not isinstance(document, Mapping):
         raise RecipeError(f"{name} must be a mapping with 'sfumato: {VERSION}', columns, meet and steps")
     if document and not any(section in SECTIONS for section in document):  # another file: what it holds is not shown
@@ -186,30 +201,67 @@ def from_dict(document: Any, *, base: Path | str = ".", name: str = "the recipe"
     version = document.get("sfumato", VERSION)
     if version != VERSION or isinstance(version, bool):
         problems += [f"this is recipe version {version!r}; this sfumato reads version {VERSION}"]
-    columns = document.get("columns") or {}
+    shape = problems.collect(_shape, document.get("shape", Shape.TABLE)) or Shape.TABLE
+    columns = _columns(problems, document.get("columns") or {})
+    schema = _schema(problems, columns, base)
+    intake = problems.collect(_intake, document, columns)
+    meet = _objects(problems, document, "meet", partial(registry.build, "models", shape=shape))
+    steps = _objects(problems, document, "steps", partial(registry.build, "steps", shape=shape))
+    contract = _objects(problems, document, "contract", partial(_agreement, shape=shape))
+    limits = document.get("limits") or {}
+    if not isinstance(limits, Mapping):
+        problems += ["'limits' must map names to numbers"]
+        limits = {}
+    elif limits:
+        limits = {known_as(name) if isinstance(name, str) else name: limit for name, limit in limits.items()}
+        problems += registry.limit_problems(limits, shape)
+    parts = (tuple(meet), tuple(steps), dict(limits), tuple(contract))
+    if shape is Shape.TABLE:
+        if document.get("people") is not None:
+            problems += [
+                "'people' belongs to data of another shape than a table; write 'shape: baskets', 'paths' or 'graph'"
+            ]
+        problems.raise_if_any()
+        return Recipe(schema, *parts, intake=intake, base=Path(base))
+    file, beside = _people(problems, document.get("people"), base)
+    problems.raise_if_any()
+    return ShapedRecipe(shape, schema, *parts, beside, file, intake=intake, base=Path(base))
+
+
+def _shape(word: Any) -> Shape:
+    try:
+        return Shape(word)
+    except ValueError:
+        raise RecipeError(f"shape {str(word)!r} is not known.{did_you_mean(str(word), map(str, Shape))}") from None
+
+
+def _columns(problems: _Problems, columns: Any) -> Mapping[str, Any]:
+    """The columns of a recipe, as far as they map names to what they are."""
     if not isinstance(columns, Mapping):
         problems += ["'columns' must map column names to what they are, like 'age: {role: quasi}'"]
-        columns = {}
+        return {}
     problems += ["a column name must be text" for column in columns if not isinstance(column, str)]
+    return columns
+
+
+def _schema(problems: _Problems, columns: Mapping[str, Any], base: Path | str) -> Schema:
     attributes = {
         column: attribute
         for column, spec in columns.items()
         if (attribute := problems.collect(_attribute, spec, f"column {column!r}", Path(base))) is not None
     }
-    intake = problems.collect(_intake, document, columns)
-    meet = _objects(problems, document, "meet", partial(registry.build, "models"))
-    steps = _objects(problems, document, "steps", partial(registry.build, "steps"))
-    contract = _objects(problems, document, "contract", _agreement)
-    limits = document.get("limits") or {}
-    if not isinstance(limits, Mapping):
-        problems += ["'limits' must map names to numbers"]
-    elif limits:
-        limits = {known_as(name) if isinstance(name, str) else name: limit for name, limit in limits.items()}
-        problems += registry.limit_problems(limits)
-    problems.raise_if_any()
-    return Recipe(
-        Schema(attributes), tuple(meet), tuple(steps), dict(limits), tuple(contract), intake=intake, base=Path(base)
-    )
+    return Schema(attributes)
+
+
+def _people(problems: _Problems, spec: Any, base: Path | str) -> tuple[str | None, Schema | None]:
+    """The second table of a recipe, ``people: {file: people.csv, columns: {…}}``: where it is, and what its columns are."""
+    if spec is None:
+        return None, None
+    file = spec.get("file") if isinstance(spec, Mapping) else None
+    if not isinstance(spec, Mapping) or set(spec) - {"file", "columns"} or not isinstance(file, str | None):
+        problems += ["'people' must say what the people's own columns are, like '{file: people.csv, columns: {…}}'"]
+        return None, None
+    return file, _schema(problems, _columns(problems, spec.get("columns") or {}), base)
 
 
 def _intake(document: Mapping[str, Any], columns: Mapping[str, Any]) -> Intake:
@@ -268,20 +320,21 @@ def _objects(
     return [m for m in built if m is not None]
 
 
-def _agreement(spec: Any, where: str) -> Agreement:
+def _agreement(spec: Any, where: str, *, shape: Shape = Shape.TABLE) -> Agreement | ShapedAgreement:
     """A line of the contract: ``means: {columns: [cost], at_most: 0.01, refuse: true}``."""
     name, fields = next(iter(spec.items())) if isinstance(spec, Mapping) and len(spec) == 1 else (spec, None)
     if not isinstance(fields, Mapping):
         raise RecipeError(f"{where}: expected a metric and its bound, like 'means: {{columns: [cost], at_most: 0.01}}'")
     bounds = {key: value for key, value in fields.items() if key in (*BOUNDS, "refuse")}
-    metric = registry.build("utility", {name: {k: v for k, v in fields.items() if k not in bounds}}, where)
+    plain = {name: {k: v for k, v in fields.items() if k not in bounds}}
+    metric = registry.build("utility", plain, where, shape=shape)
     try:
-        return Agreement(metric, **bounds)
+        return Agreement(metric, **bounds) if shape is Shape.TABLE else ShapedAgreement(metric, **bounds)
     except ParameterError as error:
         raise RecipeError(f"{where}: {error}") from None
 
 
-def _written(agreement: Agreement) -> dict[str, Any]:
+def _written(agreement: Agreement | ShapedAgreement) -> dict[str, Any]:
     """The recipe form of a line of the contract."""
     (name, fields), *_ = registry.write(agreement.metric).items()
     bounds = {key: value for key in BOUNDS if (value := getattr(agreement, key)) is not None}

@@ -16,6 +16,7 @@ from sfumato.core.hierarchy import Hierarchy
 from sfumato.core.metric import Risk, Utility
 from sfumato.core.model import Model
 from sfumato.core.parameters import Members, known_as, values_of
+from sfumato.core.shape import Shape, Shaped, of_shape
 from sfumato.core.step import Step
 from sfumato.errors import ParameterError, RecipeError, did_you_mean
 
@@ -41,6 +42,10 @@ MEASURED = tuple(name for name in ("risk", "utility") if name in FAMILIES)
 """The families whose members a recipe can set limits for."""
 
 
+SHAPES = {Shape.BASKETS: "baskets", Shape.PATHS: "paths", Shape.GRAPH: "graphs"}
+"""The room of each shape of data that is not one table; it holds ``FAMILIES`` by name, and its noun."""
+
+
 @dataclasses.dataclass(frozen=True)
 class AskedModel:
     """A model as it was asked for, and the fields that were left open: then what is attained counts, not a verdict."""
@@ -51,12 +56,36 @@ class AskedModel:
 
 
 @cache
-def family(name: str) -> Members:
-    """The classes of one family by the name they have in a recipe; ours are imported one by one, as they are asked for."""
+def family(name: str, shape: Shape = Shape.TABLE) -> Members:
+    """The classes of one family by the name they have in a recipe; ours are imported one by one, as they are asked for.
+
+    ``shape`` is that of the data they serve; hierarchies are the same for all.
+
+    >>> "k_anonymity" in family("models"), "k_anonymity" in family("models", Shape.BASKETS)
+    (True, False)
+    """
     if name not in FAMILIES:
         raise ParameterError(f"there is no family {name!r}.{did_you_mean(name, FAMILIES)}")
+    if shape is not Shape.TABLE and name != "hierarchies":
+        members: Members = importlib.import_module(f"sfumato.{SHAPES[shape]}").FAMILIES[name]
+        return members
     ours = [_room(room) for room in ROOMS.get(name, (name,))]
     return Members.joined(ours, _plugged_in(name, Members.joined(ours, {})))
+
+
+def shaped(shape: Shape) -> type[Shaped]:
+    """The noun of a shape: what reads its people from tables."""
+    noun: type[Shaped] = importlib.import_module(f"sfumato.{SHAPES[shape]}").noun()
+    return noun
+
+
+def serves(family_name: str, name: str) -> tuple[Shape, ...]:
+    """The shapes of data that something of this name serves, in any of our rooms.
+
+    >>> serves("models", "k_anonymity")
+    (<Shape.TABLE: 'table'>,)
+    """
+    return tuple(shape for shape in Shape if name in family(family_name, shape))
 
 
 def _room(name: str) -> Members:
@@ -141,17 +170,22 @@ def utility_metrics() -> Members:
     return family("utility")
 
 
-def build(family_name: str, spec: Any, where: str = "") -> Any:
+def build(family_name: str, spec: Any, where: str = "", *, shape: Shape = Shape.TABLE) -> Any:
     """Make an object from its recipe form: ``suppress``, ``{k_anonymity: 5}`` or ``{k_anonymity: {k: 5}}``.
+
+    ``shape`` is that of the data; what serves data of another shape only is refused by name.
 
     >>> build("models", {"k_anonymity": {"k": 5}})
     KAnonymity(k=5)
     """
     place = f"{where}: " if where else ""
     name, arguments = _split(spec, place, family_name)
-    members = family(family_name)
+    members = family(family_name, shape)
     if name not in members:
-        raise RecipeError(f"{place}{name!r} is not a known {_singular(family_name)}.{did_you_mean(name, members)}")
+        problem = f"{place}{name!r} is not a known {_singular(family_name)}"
+        if others := serves(family_name, name):
+            raise RecipeError(f"{problem} for shape: {shape}; it serves {of_shape(others)}")
+        raise RecipeError(f"{problem}.{did_you_mean(name, members)}")
     try:
         if arguments is None:
             return members[name]()
@@ -217,9 +251,9 @@ def write(value: Any) -> dict[str, Any]:
     return {value.name: values_of(value)}
 
 
-def limit_problems(limits: Mapping[Any, Any]) -> list[str]:
+def limit_problems(limits: Mapping[Any, Any], shape: Shape = Shape.TABLE) -> list[str]:
     """What is wrong with limits: names nobody measures, or no numbers."""
-    measurable = [name for measured in MEASURED for name in family(measured)]  # names alone: nothing is imported
+    measurable = [name for measured in MEASURED for name in family(measured, shape)]  # names alone: nothing is imported
     unknown = [str(n) for n in limits if n not in measurable]
     wrong = [n for n, v in limits.items() if isinstance(v, bool) or not isinstance(v, int | float) or not v >= 0]
     return [

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any, Self
 
 import narwhals as nw
+import numpy as np
 import polars as pl
 
 from sfumato.core.encoding import Encoded, encode, relabelled
@@ -18,13 +19,14 @@ from sfumato.core.threads import side_by_side
 from sfumato.errors import SchemaError
 
 if TYPE_CHECKING:
-    import numpy as np
     from numpy.typing import NDArray
 
     from sfumato.core.hierarchy import Hierarchy
     from sfumato.core.randomness import Marks
 
 
+NOBODY = -1
+"""The origin of a row that was drawn and stands for nobody."""
 MOST_LABELS = 1 << 20
 """Columns with more labels are encoded anew each time: a million texts are no longer small beside the table."""
 
@@ -294,6 +296,17 @@ class Dataset(Described):
         frame = self._gathered(rows, remembered) if by_code else self.frame[rows]
         marks = None if self.marks is None else self.marks.taken(rows)
         return dataclasses.replace(self, frame=frame, origin=origin, copies=copies, marks=marks)._knowing(remembered)
+
+    def drawn_anew(self, table: pl.DataFrame, origin: NDArray[np.int64]) -> Dataset:
+        """A dataset of other rows, in the same kind of frame; ``origin`` says per row which of these rows it stands for, −1: nobody's.
+
+        Columns that the table has no more lose their description.
+        """
+        known = np.append(np.arange(len(self)) if self.origin is None else self.origin, NOBODY)
+        columns = {name: _series_like(self.frame, name, table[name]) for name in table.columns}
+        frame = nw.from_dict(columns, backend=self.frame.implementation)
+        schema = self.schema.without(set(self.schema.attributes) - set(table.columns))
+        return dataclasses.replace(self, frame=frame, schema=schema, origin=known[origin], copies=None, marks=None)
 
     def _gathered(self, rows: NDArray[np.int64], known: Known) -> nw.DataFrame[Any]:
         """Some rows of a polars frame, column by column: a gather of codes takes a tenth of the time of one of text."""

@@ -30,10 +30,23 @@ class Role(StrEnum):
     STRATUM = "stratum"
     PLAIN = "plain"
     ASK = "ask"
+    ITEM = "item"
+    PLACE = "place"
+    TIME = "time"
+    FROM = "from"
+    TO = "to"
 
 
-ANSWERS = tuple(role for role in Role if role is not Role.ASK)
-"""Roles that say what a column is."""
+SHAPED = {
+    Role.ITEM: "baskets",
+    Role.PLACE: "paths",
+    Role.TIME: "paths",
+    Role.FROM: "graph",
+    Role.TO: "graph",
+}
+"""Roles that columns have only where people are described by more than a row, and the shape of such data."""
+ANSWERS = tuple(role for role in Role if role is not Role.ASK and role not in SHAPED)
+"""Roles that say what a column of a table is."""
 
 
 class Kind(StrEnum):
@@ -217,8 +230,17 @@ class Schema:
         problems = lacking(columns, source, self.attributes)
         problems += without_role(columns, source, self.attributes, ", ".join(ANSWERS))
         problems += self.undecided(source.name)
+        problems += self.of_another_shape(source.name)
         if problems:
             raise SchemaError(problems)
+
+    def of_another_shape(self, table: str) -> list[str]:
+        """One problem for every column of a table whose role belongs to data of another shape."""
+        return [
+            f"column {name!r} of {table} has role {role!s}, which belongs to another shape of data; write 'shape: {shape}' into the recipe"
+            for role, shape in SHAPED.items()
+            for name in self.columns(role)
+        ]
 
     def undecided(self, table: str) -> list[str]:
         """One problem that names all columns somebody has to decide on, or none."""

@@ -238,6 +238,11 @@ class Plan(Protocol):
         """What must be stored once the release is written, and before it stands; None: nothing."""
         return None
 
+    @property
+    def held_out(self) -> NDArray[np.int64] | None:
+        """Original rows that were set aside before anything was learnt of the table, for attacks to compare with; None: none."""
+        return None
+
     def warning_of(self, what: str) -> Plan:
         """The same plan that warns of something more; only of steps that can be ``begun_at`` levels."""
         raise InternalError("this plan takes no warning")
@@ -445,3 +450,24 @@ class Masked(Plan):
         for name, attribute in self.attributes.items():
             masked = masked.with_attribute(name, attribute)
         return masked if self.rows is None else masked.take(self.rows)
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Synthetic(Masked):
+    """A table whose rows were drawn: ``table`` holds all columns, ``origin`` per row the row it stands for, or −1 for nobody's.
+
+    ``held_out`` are the rows, by their place in the table that was given, that were set aside before anything was learnt.
+    """
+
+    table: pl.DataFrame | None = None
+    origin: NDArray[np.int64] | None = None
+    held_out: NDArray[np.int64] | None = None
+
+    def applied(self, dataset: Dataset) -> Dataset:
+        """The drawn rows in the place of all others."""
+        if self.table is None or self.origin is None:
+            raise InternalError("a synthetic plan holds the rows it drew")
+        drawn = dataset.drawn_anew(self.table, self.origin)
+        for name, attribute in self.attributes.items():
+            drawn = drawn.with_attribute(name, attribute)
+        return drawn

@@ -17,7 +17,7 @@ from sfumato.core.population import count_needed
 from sfumato.errors import ParameterError, Unsatisfiable
 from sfumato.steps.local.axes import Axis, points_of
 from sfumato.steps.local.regions import Regions
-from sfumato.steps.local.terrain import Atoms, Parts, Shape, Terrain
+from sfumato.steps.local.terrain import Atoms, Parts, Outline, Terrain
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -240,7 +240,7 @@ def _candidates(
     parts: Parts, atoms: Atoms, terrain: Terrain, failing: Callable[[ClassTable], NDArray[np.bool_]]
 ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
     """The best part of each region to drop, where that gains and the others still hold; and the gains."""
-    before = Shape.tightest(parts, atoms, terrain).costs(atoms, terrain)
+    before = Outline.tightest(parts, atoms, terrain).costs(atoms, terrain)
     sizes = np.bincount(parts.regions, weights=parts.amounts, minlength=parts.count)
     lengths = np.diff(parts.starts())
     open_ = (sizes * before > 1 + GAIN) & (lengths > 1) & (lengths <= LARGEST)
@@ -248,7 +248,7 @@ def _candidates(
     if not len(dropped):
         return dropped, np.zeros(0)
     without = _without(parts, dropped, lengths)
-    after = Shape.tightest(without, atoms, terrain).costs(atoms, terrain)
+    after = Outline.tightest(without, atoms, terrain).costs(atoms, terrain)
     region, lost = parts.regions[dropped], parts.amounts[dropped]
     gains = sizes[region] * before[region] - (sizes[region] - lost) * after - lost
     table = atoms.table(without.atoms, without.amounts, without.regions, len(dropped))

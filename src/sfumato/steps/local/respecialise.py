@@ -17,7 +17,7 @@ from sfumato.errors import Unsatisfiable
 from sfumato.steps.local.judged import JudgedCover
 from sfumato.steps.local.promises import drop_outliers
 from sfumato.steps.local.regions import SUPPRESSED, ClassRecoding
-from sfumato.steps.local.terrain import Atoms, Parts, Shape, Terrain, atoms_of, cost_of
+from sfumato.steps.local.terrain import Atoms, Parts, Outline, Terrain, atoms_of, cost_of
 from sfumato.steps.recoding.reach import auto, warnings_of
 
 if TYPE_CHECKING:
@@ -42,7 +42,7 @@ class Absorber:
 
     def __init__(self, atoms: Atoms, terrain: Terrain, parts: Parts, failing: Failing) -> None:
         parts = parts.tidy()
-        shape = Shape.tightest(parts, atoms, terrain)
+        shape = Outline.tightest(parts, atoms, terrain)
         starts = parts.starts()
         self.atoms, self.terrain, self.failing = atoms, terrain, failing
         self.levels, self.members = shape.levels, shape.members
@@ -256,7 +256,7 @@ def column_of(ladder: Ladder, levels: NDArray[np.int64], codes: NDArray[np.int64
     return RegionColumn(numbered, tuple(number_of), losses, bool(len(levels)) and bool(levels.max() > 0))
 
 
-def columns_of(lattice: Lattice, atoms: Atoms, shape: Shape) -> dict[str, RegionColumn]:
+def columns_of(lattice: Lattice, atoms: Atoms, shape: Outline) -> dict[str, RegionColumn]:
     """The cells of all quasi-identifiers."""
     ladders = lattice.base.ladders
     return {
@@ -349,9 +349,9 @@ class LocalGround:
         """Classes that break a promise about single classes."""
         return self.lattice.failing(table, [m for m in self.lattice.models if m.scope == "class"])
 
-    def proposal(self, parts: Parts, shape: Shape | None = None) -> Respecialisation | None:
+    def proposal(self, parts: Parts, shape: Outline | None = None) -> Respecialisation | None:
         """What tidy parts would release, or None when some promise, or the budget, does not hold on it."""
-        shape = shape or Shape.tightest(parts, self.atoms, self.terrain)
+        shape = shape or Outline.tightest(parts, self.atoms, self.terrain)
         columns = columns_of(self.lattice, self.atoms, shape)
         if int(parts.left(self.atoms).sum()) > self.lattice.budget or not holds(
             self.lattice, self.atoms, parts, columns
@@ -425,7 +425,7 @@ def _global(ground: LocalGround, best: Judged) -> Respecialisation:
     return ground.proposal(parts) or plain
 
 
-def _global_parts(ground: LocalGround, best: Judged) -> tuple[Parts, Shape]:
+def _global_parts(ground: LocalGround, best: Judged) -> tuple[Parts, Outline]:
     lattice, atoms = ground.lattice, ground.atoms
     classes = lattice.at(best.node)
     keys = np.zeros((len(atoms), classes.keys.shape[1]), dtype=np.uint64)
@@ -436,7 +436,7 @@ def _global_parts(ground: LocalGround, best: Judged) -> tuple[Parts, Shape]:
     kept = ~lattice.failing(classes)[homes]
     parts = Parts(np.flatnonzero(kept), homes[kept], atoms.amounts[kept]).tidy()
     levels = np.tile(np.array(best.node, dtype=np.int64), (parts.count, 1))
-    return parts, Shape(levels, parts.atoms[parts.starts()[:-1]])
+    return parts, Outline(levels, parts.atoms[parts.starts()[:-1]])
 
 
 def _why_not(lattice: Lattice) -> str:

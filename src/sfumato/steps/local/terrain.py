@@ -228,14 +228,14 @@ class Parts:
 
 
 @dataclasses.dataclass(frozen=True)
-class Shape:
+class Outline:
     """The cells of regions: ``levels[region, column]`` above the codes of ``members[region]``, any of its atoms."""
 
     levels: NDArray[np.int64]
     members: NDArray[np.int64]
 
     @classmethod
-    def tightest(cls, parts: Parts, atoms: Atoms, terrain: Terrain) -> Shape:
+    def tightest(cls, parts: Parts, atoms: Atoms, terrain: Terrain) -> Outline:
         """The lowest cells that cover what tidy parts hold."""
         starts = parts.starts()
         levels = kernels.local.lowest_common(
@@ -251,7 +251,7 @@ class Shape:
         return costs
 
 
-def cost_of(parts: Parts, shape: Shape, atoms: Atoms, terrain: Terrain) -> float:
+def cost_of(parts: Parts, shape: Outline, atoms: Atoms, terrain: Terrain) -> float:
     """Weighted mean cost of a record; one that is not released costs 1."""
     total = int(atoms.amounts.sum())
     if not total:

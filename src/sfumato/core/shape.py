@@ -1,0 +1,268 @@
+"""Data about people that is not one row a person: baskets, paths and graphs, and what promises, means and attacks are there.
+
+The nouns are those of tables: a promise is judged, a means reaches it, attacks try it, a release carries a certificate. What differs
+is what they look at: the people themselves (:class:`Shaped`) instead of the classes of a table.
+"""
+
+from __future__ import annotations
+
+import abc
+import dataclasses
+from collections.abc import Mapping, Sequence
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol, Self, runtime_checkable
+
+import numpy as np
+
+from sfumato.core.attack import now
+from sfumato.core.metric import Metric
+from sfumato.core.model import Verdict
+from sfumato.core.parameters import known_as
+from sfumato.core.progress import Progress, silent
+from sfumato.core.randomness import Seed
+from sfumato.core.schema import Schema
+from sfumato.core.source import Intake
+from sfumato.core.step import LOOKS, Account, Declaration
+
+if TYPE_CHECKING:
+    import polars as pl
+    from numpy.typing import NDArray
+
+    from sfumato.core.attack import Finding
+    from sfumato.core.metric import Measure
+    from sfumato.core.model import Facts
+    from sfumato.core.source import Source
+    from sfumato.core.step import Goal, Plan
+
+
+class Shape(StrEnum):
+    """How a file describes people: one row each, a set of items, points in time, or ties between them."""
+
+    TABLE = "table"
+    BASKETS = "baskets"
+    PATHS = "paths"
+    GRAPH = "graph"
+
+
+@runtime_checkable
+class Shaped(Protocol):
+    """People described by more than a row. Immutable: every change gives a new one.
+
+    ``schema`` says what the columns of the file are, ``people`` how many persons there are. ``origin`` holds, per person, the number of
+    the person of the data it was derived from; None: the original ones in their order. ``notes`` tell in counts what reading merged or put
+    right; no data values.
+    """
+
+    shape: ClassVar[Shape]
+    schema: Schema
+    source: Source
+    origin: NDArray[np.int64] | None
+    notes: tuple[str, ...]
+
+    @classmethod
+    def of(cls, tables: Mapping[str, pl.DataFrame], schemas: Mapping[str, Schema], source: Source) -> Self:
+        """Read the people from tables as a file holds them: ``data``, and ``people`` where their own columns stand apart.
+
+        This is also how a written release is read back, so it must take whatever :meth:`written` gives: labels of inner nodes
+        are items like any other. Everything wrong is a named error, without a data value.
+        """
+        ...
+
+    @property
+    def people(self) -> int:
+        """Number of persons."""
+        ...
+
+    def written(self) -> Mapping[str, pl.DataFrame]:
+        """The tables to write, ``data`` first, as :meth:`of` reads them."""
+        ...
+
+    def shuffled(self, stream: np.random.Generator) -> Self:
+        """The same people in a random order under new numbers; ``origin`` goes along."""
+        ...
+
+    def counted(self) -> dict[str, int]:
+        """What there is, in counts: people, items, points, edges; for certificates and the first line of a report."""
+        ...
+
+
+@runtime_checkable
+class ShapedModel(Protocol):
+    """A promise about people who are no table. Frozen, validated, written in a recipe under its ``name``."""
+
+    name: ClassVar[str]
+    facts: ClassVar[Facts]
+    secret: ClassVar[tuple[str, ...]] = ()
+    """Fields that a certificate does not show: they list data values."""
+    compares: ClassVar[bool] = False
+    """Whether it needs the original besides the release."""
+
+    @property
+    def promise(self) -> str:
+        """The promise in a few words: ``5²-anonymity``."""
+        ...
+
+    def judge(self, people: Any, original: Any = None) -> Verdict:
+        """Judge the people as released and say by how much it holds; ``original`` only where it ``compares``."""
+        ...
+
+
+def verdict(
+    model: ShapedModel,
+    *,
+    holds: bool,
+    attained: float | None,
+    required: float | None,
+    sentence: str,
+    broken: int = 0,
+    people: int = 0,
+    crowd: int | None = None,
+) -> Verdict:
+    """What a promise says: ``broken`` is how many sets, windows or vertices break it, ``people`` how many persons these concern."""
+    none = np.zeros(0, dtype=np.int64)
+    return Verdict(
+        model=model.name,
+        promise=model.promise,
+        holds=holds,
+        attained=attained,
+        required=required,
+        sentence=sentence,
+        per_class=none,
+        failing=np.arange(broken, dtype=np.int64),
+        failing_sizes=none,
+        records=people,
+        crowd=crowd,
+    )
+
+
+@runtime_checkable
+class ShapedStep(Protocol):
+    """A means. Frozen, validated, written in a recipe under its ``name``."""
+
+    name: ClassVar[str]
+    secret: ClassVar[tuple[str, ...]] = ()
+    """Fields that a certificate does not show: they list data values, or must not be known."""
+    replayable: ClassVar[bool] = True
+    """Whether the same seed makes the same release again; False where draws come from the system and are not kept."""
+    accounting: ClassVar[Declaration] = LOOKS
+    """What the class may do to a certified ε, at best."""
+
+    def plan(self, people: Any, goal: Goal) -> Plan:
+        """Decide what to do; looks at the data, changes nothing. ``goal.models`` are the promises to reach."""
+        ...
+
+    def apply(self, people: Any, plan: Any) -> Any:
+        """Do it."""
+        ...
+
+    def account(self, schema: Schema) -> Account:
+        """What the step does to ε, from its fields and the schema alone."""
+        return Account()
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class ShapedScene:
+    """Where an attack takes place: the people as they are, what was released of them, and how long it may compute.
+
+    Person *i* of ``released`` is person ``truth[i]`` of ``original``; only the score is computed from it. ``steps`` and ``models`` are those
+    that made the release. ``others`` are further files of people that the intruder has, where the attack links two files.
+    """
+
+    original: Any
+    released: Any
+    steps: tuple[ShapedStep, ...] = ()
+    models: tuple[ShapedModel, ...] = ()
+    others: tuple[Any, ...] = ()
+    seed: Seed = dataclasses.field(default_factory=lambda: Seed(0))
+    seconds: float = 60.0
+    progress: Progress = silent
+    started: float = dataclasses.field(default_factory=now)
+
+    @property
+    def truth(self) -> NDArray[np.int64]:
+        """Per released person the number of the original one."""
+        origin: NDArray[np.int64] | None = self.released.origin
+        return np.arange(self.released.people, dtype=np.int64) if origin is None else origin
+
+    @property
+    def left(self) -> float:
+        """Seconds of the budget that are left, never negative."""
+        return max(0.0, self.seconds - (now() - self.started))
+
+
+class ShapedAttack(Metric):
+    """An attack on people who are no table; ``applies`` says why it cannot be run in a scene, or None (see :class:`core.attack.Attack`).
+
+    A finding may draw a curve: ``details["curve"] = {"known": "items known", "points": [[1, 0.02], [2, 0.31]]}``, how many facts the intruder has
+    and the share of people who are then alone; pages show it before and after.
+    """
+
+    tried_by: ClassVar[str] = "somebody who knows a little of a person"
+    by_default: ClassVar[bool] = True
+    """Whether it is tried when nobody asks for it by name."""
+
+    def applies(self, scene: ShapedScene) -> str | None:
+        """None when the attack makes sense here (it always does, unless it says so), else the reason it does not."""
+        return None
+
+    @abc.abstractmethod
+    def attack(self, scene: ShapedScene) -> Finding:
+        """Carry it out."""
+
+
+class ShapedUtility(Metric):
+    """What a release of people who are no table is still worth, seen beside the original."""
+
+    by_default: ClassVar[bool] = True
+    """Whether it is measured when nobody asks for it by name."""
+
+    def applies(self, original: Any, released: Any) -> str | None:
+        """None when the metric makes sense here, else the reason it does not."""
+        return None
+
+    @abc.abstractmethod
+    def measure(self, original: Any, released: Any) -> Measure:
+        """Compare a release with its original; ``released.origin`` says who is who."""
+
+
+@dataclasses.dataclass(frozen=True)
+class ShapedRecipe:
+    """A recipe about people who are no table: the same sections, and the ``shape``.
+
+    ``beside`` says what the columns of a second table are, the people's own, and ``people_file`` where it is, if the recipe names it.
+    """
+
+    shape: Shape
+    schema: Schema
+    meet: tuple[ShapedModel, ...] = ()
+    steps: tuple[ShapedStep, ...] = ()
+    limits: Mapping[str, Any] = dataclasses.field(default_factory=dict)
+    contract: tuple[ShapedAgreement, ...] = ()
+    beside: Schema | None = None
+    people_file: str | None = None
+    intake: Intake = dataclasses.field(default_factory=Intake)
+    base: Path = dataclasses.field(default=Path(), compare=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "limits", {known_as(name): limit for name, limit in self.limits.items()})
+
+    @property
+    def schemas(self) -> dict[str, Schema]:
+        """What the columns of each table are, by the name the table has in :meth:`Shaped.of`."""
+        return {"data": self.schema} if self.beside is None else {"data": self.schema, "people": self.beside}
+
+
+@dataclasses.dataclass(frozen=True)
+class ShapedAgreement:
+    """One line of a contract: a utility metric with its parameters, and what it may be at most or at least."""
+
+    metric: ShapedUtility
+    at_most: float | None = None
+    at_least: float | None = None
+    refuse: bool = False
+
+
+def of_shape(shapes: Sequence[Shape]) -> str:
+    """Shapes in words: ``baskets and paths``."""
+    return " and ".join(str(shape) for shape in shapes)
