@@ -17,7 +17,7 @@ from sfumato.core.population import count_needed
 from sfumato.errors import ParameterError, Unsatisfiable
 from sfumato.steps.local.axes import Axis, points_of
 from sfumato.steps.local.regions import Regions
-from sfumato.steps.local.terrain import Atoms, Parts, Outline, Terrain
+from sfumato.steps.local.terrain import Atoms, Outline, Parts, Terrain
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

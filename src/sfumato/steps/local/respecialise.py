@@ -17,7 +17,7 @@ from sfumato.errors import Unsatisfiable
 from sfumato.steps.local.judged import JudgedCover
 from sfumato.steps.local.promises import drop_outliers
 from sfumato.steps.local.regions import SUPPRESSED, ClassRecoding
-from sfumato.steps.local.terrain import Atoms, Parts, Outline, Terrain, atoms_of, cost_of
+from sfumato.steps.local.terrain import Atoms, Outline, Parts, Terrain, atoms_of, cost_of
 from sfumato.steps.recoding.reach import auto, warnings_of
 
 if TYPE_CHECKING:
