@@ -45,6 +45,10 @@ MAY_IMPORT: dict[str, set[str]] = {
     "comparison": GROUND | {"recipe_files", "registry", "release", "intruders", "evaluation", "report"},
     "policy": GROUND | {"registry", "recipe_files", "release"},
     "parties": GROUND | {"kernels", "dp", "registry", "recipe_files", "release"},
+    "arx": GROUND | {"registry", "recipe_files"},
+    "sql_tests": GROUND,
+    "testing": GROUND | {"verbs", "registry"},
+    "accessors": {"verbs"},
     "verbs": GROUND
     | {
         "recipe_files",
@@ -72,7 +76,7 @@ MAY_IMPORT: dict[str, set[str]] = {
         "release",
         "report",
     }
-    | {"examples", "dp", "vault", "comparison", "engines", "parties"},
+    | {"examples", "dp", "vault", "comparison", "engines", "parties", "arx", "sql_tests"},
     "__main__": {"cli"},
     # the public names
     "__init__": GROUND

@@ -66,6 +66,14 @@ COMMANDS = {
         "Plan buckets of confidential values: how many, how many classes, whether they fit, how far classes can be.",
     ),
     "list": ("explain:list_names", "List what can be written in a recipe, with one line of meaning each."),
+    "import": (
+        "bring:import_project",
+        "Take an ARX project over: roles, hierarchies, privacy models and the table as a recipe; what cannot be is named.",
+    ),
+    "check-sql": (
+        "bring:check_sql",
+        "Print the promises of a recipe as one SQL query that returns a row for every class that breaks one: a test for dbt.",
+    ),
     "keygen": (
         "verify:keygen",
         "Make an Ed25519 key pair: the private key signs certificates, the public one (.pub.pem) is given away.",

@@ -147,6 +147,10 @@ class LDiversity(SensitiveModel):
         text = self._sentence(evidence, failing, values, attained)
         return verdict(self, evidence, failing, attained=attained, required=self.l, per_class=values, sentence=text)
 
+    def holds_where_diverse(self, sensitive: Column, values: int) -> bool:
+        """The distinct kind asks for nothing else."""
+        return sensitive == self.sensitive and (self.l == 1 or (self.kind == "distinct" and self.l <= values))
+
     def implies(self, other: Model) -> bool:
         """Every kind implies distinct diversity, hence as large classes; a kind implies its own weaker degrees."""
         surely = math.ceil(self.l - TOLERANCE)
