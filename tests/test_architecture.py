@@ -45,6 +45,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "comparison": GROUND | {"recipe_files", "registry", "release", "intruders", "evaluation", "report"},
     "policy": GROUND | {"registry", "recipe_files", "release"},
     "parties": GROUND | {"kernels", "dp", "registry", "recipe_files", "release"},
+    "register": GROUND,
     "verbs": GROUND
     | {
         "recipe_files",
@@ -72,7 +73,7 @@ MAY_IMPORT: dict[str, set[str]] = {
         "release",
         "report",
     }
-    | {"examples", "dp", "vault", "comparison", "engines", "parties"},
+    | {"examples", "dp", "vault", "comparison", "engines", "parties", "register"},
     "__main__": {"cli"},
     # the public names
     "__init__": GROUND
