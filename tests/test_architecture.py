@@ -49,6 +49,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "sql_tests": GROUND,
     "testing": GROUND | {"verbs", "registry"},
     "accessors": {"verbs"},
+    "register": GROUND,
     "verbs": GROUND
     | {
         "recipe_files",
@@ -76,7 +77,7 @@ MAY_IMPORT: dict[str, set[str]] = {
         "release",
         "report",
     }
-    | {"examples", "dp", "vault", "comparison", "engines", "parties", "arx", "sql_tests"},
+    | {"examples", "dp", "vault", "comparison", "engines", "parties", "arx", "sql_tests", "register"},
     "__main__": {"cli"},
     # the public names
     "__init__": GROUND

@@ -91,6 +91,10 @@ GROUPS = {
         "party:build",
         "Several parties, one answer: keys, draft and sign a study, take part in it (party study.yaml data.csv --as NAME), verify a result.",
     ),
+    "register": (
+        "register:build",
+        "What was released, of what, to whom, and what all of it tells together: start, list, check, add, withdraw.",
+    ),
     "policy": ("policy:build", "Privacy policies: check, compile, run, hold against a release, export."),
 }
 """The same of groups of commands."""

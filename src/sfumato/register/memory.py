@@ -1,0 +1,101 @@
+"""Registering a release: who is in it, what it tells together with earlier ones, and what is written down."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from sfumato.register.shown import BY_CONTENT, people_of, person_columns, persons_of, recoded
+from sfumato.register.store import moment
+from sfumato.register.together import Together, together
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from sfumato.core.pair import Pair
+    from sfumato.register.store import People, Register
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Candidate:
+    """A release that is about to be made, or was made: its people, and what it tells together with those registered before."""
+
+    register: Register
+    people: People
+    person: tuple[str, ...]
+    classes: bool
+    records: int
+    epsilon: float | None
+    delta: float | None
+    source: str
+    sensitive: Mapping[str, NDArray[np.int64]]
+
+    @classmethod
+    def of(
+        cls,
+        register: Register,
+        pair: Pair,
+        *,
+        person: Sequence[str] = (),
+        private: Mapping[str, Any] | None = None,
+    ) -> Candidate:
+        """From an original and what is released of it; ``private`` is what its certificate says of differential privacy."""
+        columns = person_columns(pair.original, person)
+        spent = private if private and private.get("certified") else {}
+        return cls(
+            register,
+            people_of(register, pair, columns),
+            columns or BY_CONTENT,
+            recoded(pair),
+            pair.kept,
+            spent.get("epsilon"),
+            spent.get("delta"),
+            pair.original.source.name,
+            _secrets(register, pair, columns),
+        )
+
+    def together(self, besides: Sequence[int] = ()) -> Together:
+        """What it tells with all releases that stand in the register."""
+        return together(
+            self.register,
+            self.people,
+            person=self.person,
+            classes=self.classes,
+            epsilon=self.epsilon,
+            sensitive=self.sensitive,
+            besides=besides,
+        )
+
+    def entry(
+        self, *, recipient: str, folder: Path, certificate: str, digest: str, k: int | None, note: str = ""
+    ) -> dict[str, Any]:
+        """What is written down of it."""
+        return {
+            "created": moment(),
+            "recipient": recipient,
+            "source": self.source,
+            "certificate": certificate,
+            "input": digest,
+            "person": list(self.person),
+            "people": len(self.people.hashes),
+            "records": self.records,
+            "k": k,
+            "classes": self.classes,
+            "epsilon": self.epsilon,
+            "delta": self.delta,
+            "folder": str(folder.resolve()),
+            "note": note,
+        }
+
+
+def _secrets(register: Register, pair: Pair, columns: Sequence[str]) -> dict[str, NDArray[np.int64]]:
+    """Per sensitive column the code of every person, in the order of their hashes; persons with several rows have none."""
+    hashes = register.hashed(persons_of(pair.original, columns))
+    distinct, first = np.unique(hashes, return_index=True)
+    if len(distinct) < len(hashes):
+        return {}
+    return {name: pair.original.encoded(name).codes[first].astype(np.int64) for name in pair.original.schema.sensitive}

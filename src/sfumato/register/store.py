@@ -1,0 +1,349 @@
+"""The register: what was released, of what, to whom, and which class every person has in it; one private SQLite file.
+
+Nothing is ever changed in it. Every event (a release is planned, it was written, it was withdrawn) is a row that holds the hash of the
+row before, so a changed, removed or inserted one is noticed. A release is planned, with all its people, before its folder
+stands: a process that is killed in between has registered too much, never too little. The last row that was seen is remembered
+apart from the file, in the state folder of its owner, so that an older copy put in its place is noticed on the same machine.
+
+People are keyed hashes; the key lies in a file of its own beside the register and can be kept elsewhere.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import datetime
+import hashlib
+import json
+import os
+import secrets
+import sqlite3
+import zlib
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sfumato.core.files import read_plain, write_whole
+from sfumato.core.portable import open_private, open_to_others, sync_folder
+from sfumato.errors import OutputError, ParameterError, UnreadableInput
+
+VERSION = 1
+START = "0" * 64
+HASH_BYTES = 16
+BUSY_SECONDS = 60.0
+APPLICATION = 0x5F0A71
+"""Says that a SQLite file is a register (``application_id``)."""
+
+State = Literal["planned", "released", "withdrawn"]
+Key = NDArray[np.void]
+"""Keyed hashes of persons."""
+
+TABLES = """
+CREATE TABLE register (id TEXT NOT NULL);
+CREATE TABLE events (
+    number INTEGER PRIMARY KEY,
+    body TEXT NOT NULL,
+    people BLOB,
+    previous TEXT NOT NULL,
+    hash TEXT NOT NULL
+);
+"""
+MIGRATIONS: dict[int, Callable[[sqlite3.Connection], None]] = {}
+"""Version → what makes the next one of it. The file is copied first, and its rows must hash to the same chain before and after."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Entry:
+    """One release, as the register knows it. ``number`` is its row; ``people`` how many persons it shows or suppressed."""
+
+    number: int
+    created: str
+    recipient: str
+    source: str
+    certificate: str
+    input: str
+    person: tuple[str, ...]
+    people: int
+    records: int
+    k: int | None
+    classes: bool
+    epsilon: float | None
+    delta: float | None
+    folder: str
+    note: str = ""
+    state: State = "planned"
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain data."""
+        return dataclasses.asdict(self)
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class People:
+    """Who is in a release, as keyed hashes in ascending order, and the class each is shown in; −1: nothing was released of that one."""
+
+    hashes: Key
+    classes: NDArray[np.int64]
+
+    def packed(self) -> bytes:
+        """The bytes that are kept."""
+        return zlib.compress(self.hashes.tobytes() + self.classes.astype("<i8").tobytes(), 6)
+
+    @classmethod
+    def unpacked(cls, blob: bytes) -> People:
+        """The inverse of :meth:`packed`."""
+        plain = zlib.decompress(blob)
+        people = len(plain) // (HASH_BYTES + 8)
+        hashes = np.frombuffer(plain, dtype=f"V{HASH_BYTES}", count=people)
+        return cls(hashes, np.frombuffer(plain, dtype="<i8", offset=people * HASH_BYTES).astype(np.int64))
+
+
+class Register:
+    """A register that is open; see :func:`start_register` and :func:`open_register`."""
+
+    def __init__(self, path: Path, key: bytes, connection: sqlite3.Connection) -> None:
+        self.path, self._key, self._connection = path, key, connection
+        self.id = str(connection.execute("SELECT id FROM register").fetchone()[0])
+
+    def close(self) -> None:
+        """Close the file."""
+        self._connection.close()
+
+    def __enter__(self) -> Register:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def hashed(self, persons: Sequence[str]) -> Key:
+        """Keyed hashes of persons, in the order given."""
+        keyed = hashlib.blake2b(key=self._key, digest_size=HASH_BYTES)
+
+        def one(person: str) -> bytes:
+            own = keyed.copy()
+            own.update(person.encode("utf-8", "surrogatepass"))
+            return own.digest()
+
+        return np.array([one(person) for person in persons], dtype=f"V{HASH_BYTES}")
+
+    @property
+    def entries(self) -> tuple[Entry, ...]:
+        """All releases in their order, each in the state it is in now."""
+        known: dict[int, Entry] = {}
+        for number, body in self._connection.execute("SELECT number, body FROM events ORDER BY number"):
+            told = json.loads(body)
+            if "release" in told:
+                known[number] = Entry(number, **{**told["release"], "person": tuple(told["release"]["person"])})
+            else:
+                known[told["of"]] = dataclasses.replace(known[told["of"]], state=told["state"])
+        return tuple(known.values())
+
+    @property
+    def standing(self) -> tuple[Entry, ...]:
+        """The releases that count: all that were not withdrawn."""
+        return tuple(entry for entry in self.entries if entry.state != "withdrawn")
+
+    def people(self, number: int) -> People:
+        """Who is in a release."""
+        row = self._connection.execute("SELECT people FROM events WHERE number = ?", (number,)).fetchone()
+        if row is None or row[0] is None:
+            raise ParameterError(f"the register has no release {number}; sfumato register list shows them")
+        return People.unpacked(row[0])
+
+    @contextlib.contextmanager
+    def turn(self) -> Iterator[None]:
+        """Hold the register: others wait. What happens inside is written all or not at all."""
+        try:
+            self._connection.execute("BEGIN IMMEDIATE")
+        except sqlite3.OperationalError:
+            raise OutputError(f"{self.path} is held by another process; try again when that is done") from None
+        try:
+            yield
+            self._connection.execute("COMMIT")
+        except BaseException:
+            self._connection.execute("ROLLBACK")
+            raise
+        self._remember()
+
+    def plan(self, entry: Mapping[str, Any], people: People) -> int:
+        """Write a release down before it stands; only inside a turn. Returns its number."""
+        return self._append({"release": dict(entry)}, people.packed())
+
+    def now_is(self, number: int, state: State) -> None:
+        """Say what became of a planned release; only inside a turn."""
+        entry = next((each for each in self.entries if each.number == number), None)
+        if entry is None:
+            raise ParameterError(f"the register has no release {number}; sfumato register list shows them")
+        if entry.state == "withdrawn":
+            raise ParameterError(f"release {number} was withdrawn; what was withdrawn stays so")
+        self._append({"of": number, "state": state, "at": moment()}, None)
+
+    def _append(self, body: Mapping[str, Any], blob: bytes | None) -> int:
+        last = self._connection.execute("SELECT number, hash FROM events ORDER BY number DESC LIMIT 1").fetchone()
+        number, previous = (0, START) if last is None else last
+        text = json.dumps(body, sort_keys=True)
+        row = (number + 1, text, blob, previous, chained(previous, text, blob))
+        self._connection.execute("INSERT INTO events VALUES (?, ?, ?, ?, ?)", row)
+        return int(number) + 1
+
+    @property
+    def head(self) -> tuple[int, str]:
+        """Number and hash of the last row."""
+        row = self._connection.execute("SELECT number, hash FROM events ORDER BY number DESC LIMIT 1").fetchone()
+        return (0, START) if row is None else (int(row[0]), str(row[1]))
+
+    def checked(self) -> Register:
+        """The same register, or an error where a row was changed, removed or inserted, or an older copy was put in its place."""
+        previous, expected = START, 1
+        seen = _seen(self.id)
+        for number, body, people, before, own in self._connection.execute("SELECT * FROM events ORDER BY number"):
+            if number != expected or before != previous or own != chained(before, body, people):
+                raise UnreadableInput(
+                    f"{self.path} was changed by another hand: row {number} does not follow from the one before"
+                )
+            if seen is not None and number == seen[0] and own != seen[1]:
+                raise UnreadableInput(
+                    f"{self.path} is another register than the one seen here before: row {number} is not the same"
+                )
+            previous, expected = own, expected + 1
+        if seen is not None and expected - 1 < seen[0]:
+            raise UnreadableInput(
+                f"{self.path} is an older copy of itself: it has {expected - 1} rows, and {seen[0]} were seen. What was released since is "
+                f"missing in it; put the newer one back (if it is lost for good, delete {_state_file(self.id)} and register again what was released)"
+            )
+        self._remember()
+        return self
+
+    def _remember(self) -> None:
+        """Keep number and hash of the last row apart from the file, where that can be written."""
+        number, own = self.head
+        file = _state_file(self.id)
+        with contextlib.suppress(OSError, OutputError):
+            file.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+            write_whole(file, json.dumps({"number": number, "hash": own}).encode())
+
+
+def chained(previous: str, body: str, people: bytes | None) -> str:
+    """The hash of a row."""
+    digest = hashlib.sha256(b"" if people is None else people).hexdigest()
+    return hashlib.sha256(f"{previous}\n{body}\n{digest}".encode("utf-8", "surrogatepass")).hexdigest()
+
+
+def moment() -> str:
+    """Now, as it is written down."""
+    return datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds")
+
+
+def key_file(path: Path) -> Path:
+    """Where the key of a register lies when nobody says otherwise."""
+    return path.with_name(path.name + ".key")
+
+
+def start_register(path: str | Path, *, key: str | Path | None = None) -> Register:
+    """Make a new register and, where there is none yet, its key; an old register is never replaced."""
+    file = Path(path)
+    if file.exists():
+        raise ParameterError(f"{file} is there already; a register is never replaced")
+    secret = Path(key) if key is not None else key_file(file)
+    draft = file.with_name(f".{file.name}.{secrets.token_hex(8)}")
+    try:
+        if not secret.exists():
+            handle = open_private(secret, os.O_WRONLY | os.O_CREAT | os.O_EXCL)
+            os.write(handle, secrets.token_hex(32).encode())
+            os.close(handle)
+        os.close(open_private(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL))
+        connection = sqlite3.connect(draft)
+        connection.executescript(f"PRAGMA application_id = {APPLICATION}; PRAGMA user_version = {VERSION}; {TABLES}")
+        connection.execute("INSERT INTO register VALUES (?)", (secrets.token_hex(16),))
+        connection.commit()
+        connection.close()
+        os.link(draft, file)
+        sync_folder(file.parent)
+    except FileExistsError:
+        raise ParameterError(f"{file} is there already; a register is never replaced") from None
+    except OSError as error:
+        raise OutputError(f"cannot make {file}: {error.strerror}") from None
+    finally:
+        draft.unlink(missing_ok=True)
+    return open_register(file, key=secret)
+
+
+def open_register(path: str | Path, *, key: str | Path | None = None) -> Register:
+    """Open a register and check all of it: who may read it, its version, the chain of its rows, and that it is no older copy."""
+    file = Path(path)
+    if not file.is_file():
+        raise UnreadableInput(f"there is no register {file}; sfumato register start {file} makes one")
+    if open_to_others(file):
+        raise ParameterError(f"others may read {file}; take that away first (chmod 600)")
+    secret = _read_key(Path(key) if key is not None else key_file(file))
+    connection = sqlite3.connect(file, timeout=BUSY_SECONDS, isolation_level=None)
+    try:
+        connection.execute("PRAGMA synchronous = FULL")
+        _up_to_date(connection, file)
+        return Register(file, secret, connection).checked()
+    except sqlite3.DatabaseError:
+        connection.close()
+        raise UnreadableInput(f"{file} is no register, or it is damaged") from None
+    except BaseException:
+        connection.close()
+        raise
+
+
+def _read_key(file: Path) -> bytes:
+    key = read_plain(file, most=4096, what="the key of a register").strip()
+    if len(key) < 32:
+        raise ParameterError(f"{file} is no key of a register: it is too short")
+    return hashlib.sha256(key).digest()
+
+
+def _up_to_date(connection: sqlite3.Connection, file: Path) -> None:
+    """Bring a register of an older version up to date, on a copy that takes its place only when its chain is the same."""
+    if connection.execute("PRAGMA application_id").fetchone()[0] != APPLICATION:
+        raise UnreadableInput(f"{file} is no register")
+    version = int(connection.execute("PRAGMA user_version").fetchone()[0])
+    if version > VERSION:
+        raise UnreadableInput(
+            f"{file} is a register of version {version}; this sfumato reads {VERSION}. Use a newer one"
+        )
+    while version < VERSION:
+        step = MIGRATIONS.get(version)
+        if step is None:
+            raise UnreadableInput(f"{file} is a register of version {version}, which this sfumato does not read")
+        _migrated(connection, step, version)
+        version += 1
+
+
+def _migrated(connection: sqlite3.Connection, step: Callable[[sqlite3.Connection], None], version: int) -> None:
+    """One step of migration, all or nothing; the hashes of all rows must be what they were."""
+    connection.execute("BEGIN IMMEDIATE")
+    try:
+        before = _hashes(connection)
+        step(connection)
+        if _hashes(connection)[: len(before)] != before:
+            raise UnreadableInput("bringing the register up to date would change what it says; it is left as it is")
+        connection.execute(f"PRAGMA user_version = {version + 1}")
+        connection.execute("COMMIT")
+    except BaseException:
+        connection.execute("ROLLBACK")
+        raise
+
+
+def _hashes(connection: sqlite3.Connection) -> list[str]:
+    return [str(row[0]) for row in connection.execute("SELECT hash FROM events ORDER BY number")]
+
+
+def _state_file(register: str) -> Path:
+    """Where the last row of a register that was seen is remembered."""
+    base = os.environ.get("XDG_STATE_HOME") or str(Path.home() / ".local" / "state")
+    return Path(base) / "sfumato" / "registers" / f"{register}.json"
+
+
+def _seen(register: str) -> tuple[int, str] | None:
+    try:
+        told = json.loads(_state_file(register).read_text(encoding="utf-8"))
+        return int(told["number"]), str(told["hash"])
+    except (OSError, ValueError, KeyError, TypeError):
+        return None
