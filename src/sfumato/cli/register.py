@@ -17,7 +17,7 @@ from sfumato.core.source import NOTHING_SAID, Intake
 from sfumato.errors import ParameterError
 
 if TYPE_CHECKING:
-    from sfumato.register.memory import Candidate
+    from sfumato.register.memory import Newcomer
     from sfumato.register.store import Register
     from sfumato.register.together import Together
 
@@ -165,12 +165,12 @@ def tell_together(found: Together, *, json: bool) -> None:
 
 def _candidate(
     register: Register, folder: Path, original: str, person: str | None, intake: Intake, *, quiet: bool
-) -> tuple[Candidate, dict[str, Any]]:
-    from sfumato.register.memory import Candidate
+) -> tuple[Newcomer, dict[str, Any]]:
+    from sfumato.register.memory import Newcomer
     from sfumato.release.folder import read_release
 
     written = read_release(folder)
     table = open_data(original, quiet=quiet, intake=intake, recipe=written.recipe)
     columns = [name.strip() for name in person.split(",")] if person else []
     private = written.certificate.get("differential_privacy")
-    return Candidate.of(register, written.beside(table), person=columns, private=private), written.certificate
+    return Newcomer.of(register, written.beside(table), person=columns, private=private), written.certificate

@@ -17,15 +17,15 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from sfumato.core.pair import Pair
-    from sfumato.register.store import People, Register
+    from sfumato.register.store import Register, RegisteredPeople
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
-class Candidate:
+class Newcomer:
     """A release that is about to be made, or was made: its people, and what it tells together with those registered before."""
 
     register: Register
-    people: People
+    people: RegisteredPeople
     person: tuple[str, ...]
     classes: bool
     records: int
@@ -42,7 +42,7 @@ class Candidate:
         *,
         person: Sequence[str] = (),
         private: Mapping[str, Any] | None = None,
-    ) -> Candidate:
+    ) -> Newcomer:
         """From an original and what is released of it; ``private`` is what its certificate says of differential privacy."""
         columns = person_columns(pair.original, person)
         spent = private if private and private.get("certified") else {}

@@ -11,7 +11,7 @@ import numpy as np
 from sfumato.core.randomness import Marks
 from sfumato.errors import ParameterError, SchemaError
 from sfumato.formulas.joint_classes import ABSENT
-from sfumato.register.store import People
+from sfumato.register.store import RegisteredPeople
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -66,7 +66,7 @@ def recoded(pair: Pair) -> bool:
     return all(bool(pair.truthful(name).all()) for name in pair.quasi)
 
 
-def people_of(register: Register, pair: Pair, columns: Sequence[str]) -> People:
+def people_of(register: Register, pair: Pair, columns: Sequence[str]) -> RegisteredPeople:
     """Everybody of the original table under a keyed hash, and the class each is shown in.
 
     A person with several rows is shown by all of them: the class is then the set of their classes.
@@ -82,8 +82,8 @@ def people_of(register: Register, pair: Pair, columns: Sequence[str]) -> People:
     if len(distinct) == len(hashes):
         classes = np.empty(len(distinct), dtype=np.int64)
         classes[which] = shown
-        return People(distinct, classes)
-    return People(distinct, _sets(which, shown, len(distinct)))
+        return RegisteredPeople(distinct, classes)
+    return RegisteredPeople(distinct, _sets(which, shown, len(distinct)))
 
 
 def _sets(which: NDArray[np.int64], shown: NDArray[np.int64], persons: int) -> NDArray[np.int64]:

@@ -5,7 +5,7 @@ row before, so a changed, removed or inserted one is noticed. A release is plann
 stands: a process that is killed in between has registered too much, never too little. The last row that was seen is remembered
 apart from the file, in the state folder of its owner, so that an older copy put in its place is noticed on the same machine.
 
-People are keyed hashes; the key lies in a file of its own beside the register and can be kept elsewhere.
+RegisteredPeople are keyed hashes; the key lies in a file of its own beside the register and can be kept elsewhere.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ MIGRATIONS: dict[int, Callable[[sqlite3.Connection], None]] = {}
 
 
 @dataclasses.dataclass(frozen=True)
-class Entry:
+class RegisteredRelease:
     """One release, as the register knows it. ``number`` is its row; ``people`` how many persons it shows or suppressed."""
 
     number: int
@@ -82,7 +82,7 @@ class Entry:
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
-class People:
+class RegisteredPeople:
     """Who is in a release, as keyed hashes in ascending order, and the class each is shown in; −1: nothing was released of that one."""
 
     hashes: Key
@@ -93,7 +93,7 @@ class People:
         return zlib.compress(self.hashes.tobytes() + self.classes.astype("<i8").tobytes(), 6)
 
     @classmethod
-    def unpacked(cls, blob: bytes) -> People:
+    def unpacked(cls, blob: bytes) -> RegisteredPeople:
         """The inverse of :meth:`packed`."""
         plain = zlib.decompress(blob)
         people = len(plain) // (HASH_BYTES + 8)
@@ -130,28 +130,30 @@ class Register:
         return np.array([one(person) for person in persons], dtype=f"V{HASH_BYTES}")
 
     @property
-    def entries(self) -> tuple[Entry, ...]:
+    def entries(self) -> tuple[RegisteredRelease, ...]:
         """All releases in their order, each in the state it is in now."""
-        known: dict[int, Entry] = {}
+        known: dict[int, RegisteredRelease] = {}
         for number, body in self._connection.execute("SELECT number, body FROM events ORDER BY number"):
             told = json.loads(body)
             if "release" in told:
-                known[number] = Entry(number, **{**told["release"], "person": tuple(told["release"]["person"])})
+                known[number] = RegisteredRelease(
+                    number, **{**told["release"], "person": tuple(told["release"]["person"])}
+                )
             else:
                 known[told["of"]] = dataclasses.replace(known[told["of"]], state=told["state"])
         return tuple(known.values())
 
     @property
-    def standing(self) -> tuple[Entry, ...]:
+    def standing(self) -> tuple[RegisteredRelease, ...]:
         """The releases that count: all that were not withdrawn."""
         return tuple(entry for entry in self.entries if entry.state != "withdrawn")
 
-    def people(self, number: int) -> People:
+    def people(self, number: int) -> RegisteredPeople:
         """Who is in a release."""
         row = self._connection.execute("SELECT people FROM events WHERE number = ?", (number,)).fetchone()
         if row is None or row[0] is None:
             raise ParameterError(f"the register has no release {number}; sfumato register list shows them")
-        return People.unpacked(row[0])
+        return RegisteredPeople.unpacked(row[0])
 
     @contextlib.contextmanager
     def turn(self) -> Iterator[None]:
@@ -168,7 +170,7 @@ class Register:
             raise
         self._remember()
 
-    def plan(self, entry: Mapping[str, Any], people: People) -> int:
+    def plan(self, entry: Mapping[str, Any], people: RegisteredPeople) -> int:
         """Write a release down before it stands; only inside a turn. Returns its number."""
         return self._append({"release": dict(entry)}, people.packed())
 

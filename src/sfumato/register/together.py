@@ -13,7 +13,7 @@ from sfumato.formulas.joint_classes import ABSENT, JointClasses, diversity, foll
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from sfumato.register.store import Entry, People, Register
+    from sfumato.register.store import Register, RegisteredPeople, RegisteredRelease
 
 
 @dataclasses.dataclass(frozen=True)
@@ -85,7 +85,7 @@ class Together:
 
 def together(
     register: Register,
-    people: People,
+    people: RegisteredPeople,
     *,
     person: Sequence[str],
     classes: bool,
@@ -100,7 +100,7 @@ def together(
     """
     entries = [entry for entry in register.standing if entry.number not in besides]
     unaligned: dict[int, str] = {}
-    aligned: list[tuple[Entry, People]] = []
+    aligned: list[tuple[RegisteredRelease, RegisteredPeople]] = []
     for entry in entries:
         reason = _not_aligned(entry, person, classes=classes)
         known = register.people(entry.number)
@@ -132,7 +132,7 @@ def together(
     )
 
 
-def _not_aligned(entry: Entry, person: Sequence[str], *, classes: bool) -> str | None:
+def _not_aligned(entry: RegisteredRelease, person: Sequence[str], *, classes: bool) -> str | None:
     """Why the classes of an earlier release cannot be put beside those of this one, or None."""
     if tuple(entry.person) != tuple(person):
         return f"its people are told apart by {', '.join(entry.person)}, those of this one by {', '.join(person)}"
@@ -141,7 +141,9 @@ def _not_aligned(entry: Entry, person: Sequence[str], *, classes: bool) -> str |
     return None
 
 
-def _matrix(people: People, others: Sequence[People]) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.bool_]]:
+def _matrix(
+    people: RegisteredPeople, others: Sequence[RegisteredPeople]
+) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.bool_]]:
     """Everybody by release (the new one first), the rows of the new one's people, and who is in which table."""
     columns = [people, *others]
     everybody = np.unique(np.concatenate([each.hashes for each in columns]))
@@ -163,7 +165,7 @@ def _renumbered(joint: JointClasses, kept: NDArray[np.bool_]) -> JointClasses:
 def _followed(
     shown: NDArray[np.int64], joint: JointClasses, mine: NDArray[np.int64], present: NDArray[np.bool_]
 ) -> int:
-    """People of the new release who are alone in all together and in none by itself."""
+    """RegisteredPeople of the new release who are alone in all together and in none by itself."""
     if shown.shape[1] < 2:
         return 0
     ours = np.zeros(len(shown), dtype=bool)
