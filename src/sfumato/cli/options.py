@@ -36,6 +36,13 @@ Engine = Annotated[
 TableName = Annotated[
     str | None, typer.Option("--table", help="the table of a database: visits, or clinic.visits with its schema")
 ]
+People = Annotated[
+    str | None,
+    typer.Option(
+        "--people",
+        help="data that are no table: the second file, with the people's own columns; else the one the recipe names",
+    ),
+]
 Population = Annotated[
     str | None, typer.Option(help="a second table: everyone, for promises about them, or what swap_across takes from")
 ]

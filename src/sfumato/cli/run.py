@@ -15,6 +15,7 @@ from sfumato.cli.options import (
     Data,
     Engine,
     Json,
+    People,
     Population,
     Quiet,
     RecipeFile,
@@ -50,12 +51,15 @@ def run(
     ] = None,
     shuffle: Annotated[bool, typer.Option(help="shuffle the released rows: order identifies people too")] = True,
     attack: Annotated[
-        float,
+        float | None,
         typer.Option(
-            help="seconds of computing the named intruders have to try the release before it is written; 0: none", min=0
+            help="seconds of computing intruders have to try the release before it is written; 0: none; by default none for tables, 60 for "
+            "data of other shapes",
+            min=0,
         ),
-    ] = 0.0,
+    ] = None,
     population: Population = None,
+    people: People = None,
     engine: Engine = None,
     table: TableName = None,
     into: Annotated[
@@ -70,15 +74,36 @@ def run(
     quiet: Quiet = False,
     intake: Intake = NOTHING_SAID,
 ) -> None:
-    """Anonymize a table as a recipe says, judge the output again, and write what may be shared and what may not."""
+    """Anonymize a table as a recipe says, judge the output again, and write what may be shared and what may not.
+
+    A recipe may be about data of another shape (baskets, paths, graph): they are attacked before and after too.
+    """
     from sfumato import recipe_files as recipes
+    from sfumato.cli import shaped
+    from sfumato.core.shape import ShapedRecipe
     from sfumato.release.certificates import read_certificate
     from sfumato.release.exchange import refuse_existing
     from sfumato.release.written import target_in
     from sfumato.report.wording import formulas
     from sfumato.verbs import run as make
 
-    loaded = recipes.load(recipe)
+    loaded = recipes.load_any(recipe)
+    if isinstance(loaded, ShapedRecipe):
+        shaped.refuse_options(
+            loaded.shape, population=population, engine=engine, table=table, into=into, into_table=into_table
+        )
+        how: dict[str, Any] = {"people": people, "format": format, "seed": seed, "shuffle": shuffle, "attack": attack}
+        written_as: dict[str, Any] = {
+            "force": force,
+            "sign": sign,
+            "pictures": pictures,
+            "defuse": defuse,
+            "json": json,
+            "quiet": quiet,
+        }
+        shaped.run(data, loaded, output, said=intake, **how, **written_as)
+        return
+    shaped.refuse_people(people)
     format = format or ("csv" if output == "-" else None)  # noqa: A001
     target = target_in(into, into_table, force=force)
     if output != "-":
