@@ -204,7 +204,9 @@ class Alone(ShapedAttack):
             return sum(number == 1 for number in count.values()) / scene.released.people
 
         points = [[known, share(known)] for known in (1, 2, 3)]
-        right = [scene.original.sets[who] >= letters for who, letters in zip(scene.truth, scene.released.sets, strict=True)]
+        right = [
+            scene.original.sets[who] >= letters for who, letters in zip(scene.truth, scene.released.sets, strict=True)
+        ]
         details = {"curve": {"known": "letters known", "points": points}, "true": sum(right)}
         return Finding(self.name, share(26), f"{share(26):.0%} are alone", details=details)
 

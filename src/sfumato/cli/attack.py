@@ -9,7 +9,17 @@ import typer
 from rich.markup import escape
 from rich.table import Table
 
-from sfumato.cli.options import Json, People, Quiet, open_data, read_data, reading
+from sfumato.cli.options import (
+    Json,
+    People,
+    Quiet,
+    open_data,
+    read_data,
+    reading,
+    refuse_options,
+    refuse_people,
+    shape_in,
+)
 from sfumato.cli.talk import bar, give_json, out, progress, share, tell
 from sfumato.core.randomness import Seed
 from sfumato.core.source import NOTHING_SAID, Intake
@@ -67,13 +77,13 @@ def attack(
     from sfumato.intruders import attack_release
     from sfumato.release.folder import read_release
 
-    if (shape := shaped.shape_in(folder)) is not None:
-        shaped.refuse_options(shape, intruder=intruder, knows=knows, rename=called, by=by, population=population)
+    if (shape := shape_in(folder)) is not None:
+        refuse_options(shape, intruder=intruder, knows=knows, rename=called, by=by, population=population)
         how: dict[str, Any] = {"people": people, "said": intake, "only": only, "seconds": seconds}
-        kept: dict[str, Any] = {"keep": keep, "sign": sign, "json": json, "quiet": quiet}
+        kept: dict[str, Any] = {"keep": keep, "sign": sign, "show_attacks": show, "json": json, "quiet": quiet}
         shaped.attack(folder, original, others=others or [], threshold=threshold, **how, **kept)
         return
-    shaped.refuse_people(people)
+    refuse_people(people)
     written = read_release(folder)
     if keep:
         written.require_key(sign)

@@ -9,7 +9,7 @@ import typer
 from rich.markup import escape
 from rich.table import Table
 
-from sfumato.cli.options import Json, People, Quiet, open_data, reading
+from sfumato.cli.options import Json, People, Quiet, open_data, reading, refuse_people, shape_in
 from sfumato.cli.talk import bar, give_json, out, progress
 from sfumato.core.source import NOTHING_SAID, Intake
 
@@ -38,11 +38,11 @@ def evaluate(
     from sfumato.verbs import evaluate as measure
 
     wanted = None if metric is None else [_spec(text) for text in metric]
-    if shaped.shape_in(folder) is not None:
-        kept: dict[str, Any] = {"keep": keep, "sign": sign, "json": json, "quiet": quiet}
+    if shape_in(folder) is not None:
+        kept: dict[str, Any] = {"keep": keep, "sign": sign, "show_evaluation": show, "json": json, "quiet": quiet}
         shaped.evaluate(folder, original, people=people, said=intake, metrics=wanted, **kept)
         return
-    shaped.refuse_people(people)
+    refuse_people(people)
     written = read_release(folder)
     dataset = open_data(original, quiet=quiet, intake=intake, recipe=written.recipe)
     with progress("measuring", quiet=quiet):

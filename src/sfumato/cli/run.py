@@ -23,6 +23,8 @@ from sfumato.cli.options import (
     open_data,
     read_beside,
     reading,
+    refuse_options,
+    refuse_people,
 )
 from sfumato.cli.talk import bar, give_json, notes, out, progress, share, tell
 from sfumato.core.portable import cannot_promise
@@ -81,29 +83,19 @@ def run(
     from sfumato import recipe_files as recipes
     from sfumato.cli import shaped
     from sfumato.core.shape import ShapedRecipe
-    from sfumato.release.certificates import read_certificate
     from sfumato.release.exchange import refuse_existing
     from sfumato.release.written import target_in
-    from sfumato.report.wording import formulas
     from sfumato.verbs import run as make
 
     loaded = recipes.load_any(recipe)
     if isinstance(loaded, ShapedRecipe):
-        shaped.refuse_options(
-            loaded.shape, population=population, engine=engine, table=table, into=into, into_table=into_table
-        )
+        about_tables = {"population": population, "engine": engine, "table": table, "into": into}
+        refuse_options(loaded.shape, **about_tables, into_table=into_table)
         how: dict[str, Any] = {"people": people, "format": format, "seed": seed, "shuffle": shuffle, "attack": attack}
-        written_as: dict[str, Any] = {
-            "force": force,
-            "sign": sign,
-            "pictures": pictures,
-            "defuse": defuse,
-            "json": json,
-            "quiet": quiet,
-        }
-        shaped.run(data, loaded, output, said=intake, **how, **written_as)
+        how |= {"force": force, "sign": sign, "pictures": pictures, "defuse": defuse, "json": json, "quiet": quiet}
+        shaped.run(data, loaded, output, said=intake, **how)
         return
-    shaped.refuse_people(people)
+    refuse_people(people)
     format = format or ("csv" if output == "-" else None)  # noqa: A001
     target = target_in(into, into_table, force=force)
     if output != "-":
@@ -134,13 +126,7 @@ def run(
             release = release.attacked(seconds=attack, progress=on_progress)
     where: dict[str, Any] = {"into": into, "into_table": into_table}
     folder = release.write(output, format=format, force=force, sign=sign, pictures=pictures, defuse=defuse, **where)
-    written = read_certificate(folder / "share")["data"]
-    if json:
-        give_json({**_summary(release), "folder": str(folder), "formulas": written.get("formulas", {})})
-    else:
-        show(release)
-        if (told_formulas := formulas(written)) is not None:
-            out().print(f"[yellow]! {escape(told_formulas)}[/]", soft_wrap=True)
+    _tell_written(release, folder, json=json)
     tell(
         f"share  {folder / 'share'}: data, certificate, report\n"
         f"keep   {folder / 'owner'}: lock, {'' if release.parts else 'alignment, '}owner's report"
@@ -148,6 +134,20 @@ def run(
         quiet=quiet,
     )
     notes(cannot_promise("modes", "locks", *(("exchange",) if force else ())), quiet=quiet)
+
+
+def _tell_written(release: Release, folder: Path, *, json: bool) -> None:
+    """Say what was released, and what a spreadsheet would run of it."""
+    from sfumato.release.certificates import read_certificate
+    from sfumato.report.wording import formulas
+
+    written = read_certificate(folder / "share")["data"]
+    if json:
+        give_json({**_summary(release), "folder": str(folder), "formulas": written.get("formulas", {})})
+        return
+    show(release)
+    if (told_formulas := formulas(written)) is not None:
+        out().print(f"[yellow]! {escape(told_formulas)}[/]", soft_wrap=True)
 
 
 def _summary(release: Release) -> dict[str, object]:

@@ -15,40 +15,18 @@ from sfumato.core.portable import cannot_promise
 from sfumato.errors import ParameterError
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
     from sfumato.core.model import Verdict
-    from sfumato.core.shape import Shape, Shaped, ShapedRecipe
+    from sfumato.core.shape import Shaped, ShapedRecipe
     from sfumato.core.source import Intake
+    from sfumato.evaluation import Evaluation
+    from sfumato.intruders import AttackReport
     from sfumato.release.shaped.release import ShapedRelease
     from sfumato.release.shaped.trying import PeopleAssessment
     from sfumato.release.shaped.verifying import PeopleFolder
 
 DEFAULT_SECONDS = 60.0
-
-
-def refuse_options(shape: Shape, **given: Any) -> None:
-    """Refuse, by name, options that are about tables."""
-    named = [f"--{name.replace('_', '-')}" for name, value in given.items() if value]
-    if named:
-        raise ParameterError(f"{' and '.join(named)} goes with tables; these are data of shape {shape}")
-
-
-def refuse_people(people: str | None) -> None:
-    """Refuse the second file of people who are no table, where there is a table."""
-    if people is not None:
-        raise ParameterError("--people goes with data of another shape; a table holds the people's columns itself")
-
-
-def shape_in(folder: Path) -> Shape | None:
-    """The shape of a written release that is no table; None for tables, and for what is no release."""
-    from sfumato.core.shape import Shape
-    from sfumato.release.certificates import FILE, read_any_certificate, shape_of
-
-    if not (folder / "share" / FILE).is_file():
-        return None
-    shape = shape_of(read_any_certificate(folder / "share"))
-    return None if shape is Shape.TABLE else shape
 
 
 def _read(
@@ -210,6 +188,7 @@ def assess(
     said: Intake,
     models: Sequence[str],
     seconds: float,
+    show_attacks: Callable[[AttackReport], None],
     json: bool,
     quiet: bool,
 ) -> None:
@@ -224,13 +203,11 @@ def assess(
     if json:
         give_json(assessment.to_dict())
     else:
-        show_assessment(assessment)
+        show_assessment(assessment, show_attacks)
 
 
-def show_assessment(found: PeopleAssessment) -> None:
+def show_assessment(found: PeopleAssessment, show_attacks: Callable[[AttackReport], None]) -> None:
     """Print an assessment for people."""
-    from sfumato.cli.attack import show as show_attacks
-
     out().print(f"[bold]{escape(found.name)}[/] (shape: {found.shape})", soft_wrap=True)
     out().print(_counted(found.counts))
     _show_verdicts(found.verdicts)
@@ -267,11 +244,11 @@ def attack(
     threshold: float,
     keep: bool,
     sign: Path | None,
+    show_attacks: Callable[[AttackReport], None],
     json: bool,
     quiet: bool,
 ) -> None:
     """Let attacks try a written release."""
-    from sfumato.cli.attack import show as show_attacks
     from sfumato.release.shaped.trying import attack_people
 
     written, before, released = _written(folder, original, people, said, quiet=quiet)
@@ -309,11 +286,11 @@ def evaluate(
     metrics: Sequence[Any] | None,
     keep: bool,
     sign: Path | None,
+    show_evaluation: Callable[[Evaluation], None],
     json: bool,
     quiet: bool,
 ) -> None:
     """Measure a written release beside its original."""
-    from sfumato.cli.evaluate import show as show_evaluation
     from sfumato.release.shaped.trying import evaluate_people
 
     written, before, released = _written(folder, original, people, said, quiet=quiet)

@@ -22,6 +22,8 @@ from sfumato.cli.options import (
     open_data,
     read_beside,
     reading,
+    refuse_options,
+    refuse_people,
 )
 from sfumato.cli.talk import give_json, out, progress, tell
 from sfumato.core.evidence import needed
@@ -59,11 +61,11 @@ def check(
 
     loaded = recipes.load_any(recipe)
     if isinstance(loaded, ShapedRecipe):
-        shaped.refuse_options(loaded.shape, population=population, engine=engine, table=table)
+        refuse_options(loaded.shape, population=population, engine=engine, table=table)
         verdicts = shaped.checked(data, loaded, original=original, people=people, said=intake, quiet=quiet)
         _tell_verdicts(verdicts, json=json)
         return
-    shaped.refuse_people(people)
+    refuse_people(people)
     certified = None if data == "-" or table or intake.said() else read_certified(Path(data))
     if certified is None:
         as_said = dataclasses.replace(loaded, intake=loaded.intake.layout)
@@ -109,7 +111,6 @@ def verify(
     Exit code 1 when a claim fails, or when no promise could be checked because all need the original. Nothing has to be
     believed: every number is computed again from the file.
     """
-    from sfumato.cli import shaped
     from sfumato.core.shape import Shape
     from sfumato.release.certificates import read_any_certificate, shape_of
     from sfumato.release.replay import locked_recipe
@@ -119,13 +120,13 @@ def verify(
     kept = owner or (beside if original and beside.is_dir() else None)
     shape = shape_of(read_any_certificate(folder))
     if shape is not Shape.TABLE:
-        shaped.refuse_options(shape, population=population, table=table)
+        refuse_options(shape, population=population, table=table)
         with progress("verifying", quiet=quiet):
             options: dict[str, Any] = {"people": people, "said": intake}
             verification = recompute(folder, original=original, owner=kept, trusted_key=key, **options)
         _tell_claims(verification, json=json)
         return
-    shaped.refuse_people(people)
+    refuse_people(people)
     with progress("verifying", quiet=quiet):
         how: dict[str, Any] = {"intake": intake, "recipe": locked_recipe(kept), "table": table}
         before = None if original is None else open_data(original, quiet=True, **how)

@@ -48,7 +48,7 @@ class Kept:
 
 
 @dataclasses.dataclass(frozen=True)
-class Bounded:
+class MetricBound:
     """A utility metric with its parameters, and what it may be at most or at least, whatever the shape of the data.
 
     A release that breaks it is reported, and refused where ``refuse`` says so.
@@ -83,7 +83,7 @@ class Bounded:
 
 
 @dataclasses.dataclass(frozen=True)
-class Agreement(Bounded):
+class Agreement(MetricBound):
     """One line of a contract: a utility metric with its parameters, and what it may be at most or at least.
 
     A release that breaks it is reported, and refused where ``refuse`` says so.

@@ -21,7 +21,7 @@ from sfumato.core.model import Verdict
 from sfumato.core.parameters import known_as
 from sfumato.core.progress import Progress, silent
 from sfumato.core.randomness import Seed
-from sfumato.core.recipe import Bounded, Kept
+from sfumato.core.recipe import MetricBound, Kept
 from sfumato.core.schema import Schema
 from sfumato.core.source import Intake
 from sfumato.core.step import LOOKS, Account, Declaration
@@ -269,7 +269,7 @@ class ShapedRecipe:
 
 
 @dataclasses.dataclass(frozen=True)
-class ShapedAgreement(Bounded):
+class ShapedAgreement(MetricBound):
     """One line of a contract: a utility metric with its parameters, and what it may be at most or at least."""
 
     metric: ShapedUtility

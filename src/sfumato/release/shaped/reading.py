@@ -37,7 +37,7 @@ MOST_BYTES = 16 * 1024 * MEGABYTE
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
-class Table:
+class TableRead:
     """One table as it was read, and where it came from."""
 
     frame: pl.DataFrame
@@ -66,7 +66,7 @@ def people_of(
 
 def tables_of(
     data: Any, shape: Shape, *, people: Any = None, intake: Intake | None = None, said: Intake | None = None
-) -> dict[str, Table]:
+) -> dict[str, TableRead]:
     """The tables of a file or frame as they are, by the name that the noun of the shape knows them by."""
     tables = _several(data, shape) or {DATA: _one(data, intake or Intake(), said or Intake())}
     if people is None:
@@ -81,7 +81,7 @@ def tables_of(
     return {**tables, PEOPLE: _one(people, about_values, (said or Intake()).about_values)}
 
 
-def _several(data: Any, shape: Shape) -> dict[str, Table] | None:
+def _several(data: Any, shape: Shape) -> dict[str, TableRead] | None:
     """The tables of a file in a format that only data of this shape has, or None."""
     if not isinstance(data, str | Path) or str(data) == "-":
         return None
@@ -90,21 +90,21 @@ def _several(data: Any, shape: Shape) -> dict[str, Table] | None:
     if held is None:
         return None
     source = Source(file.name, "frame", digest=sha256_of(file))
-    return {name: Table(frame, source) for name, frame in held.items()}
+    return {name: TableRead(frame, source) for name, frame in held.items()}
 
 
-def _one(data: Any, intake: Intake, said: Intake) -> Table:
+def _one(data: Any, intake: Intake, said: Intake) -> TableRead:
     if isinstance(data, str | Path):
         frame, source = read_table(data, otherwise=intake, lists=True, **said.said())
-        return Table(frame, source)
+        return TableRead(frame, source)
     if isinstance(data, Dataset):
-        return Table(data.to_polars(), data.source)
+        return TableRead(data.to_polars(), data.source)
     taken = take_frame(data, intake, said.said())
-    return Table(taken.to_polars(), taken.source)
+    return TableRead(taken.to_polars(), taken.source)
 
 
 def described(
-    tables: Mapping[str, Table],
+    tables: Mapping[str, TableRead],
     shape: Shape,
     schemas: Mapping[str, Schema],
     *,
@@ -129,7 +129,7 @@ def described(
     return registry.shaped(shape).of(kept, bare, source)
 
 
-def require_roles(tables: Mapping[str, Table], shape: Shape, schemas: Mapping[str, Schema]) -> None:
+def require_roles(tables: Mapping[str, TableRead], shape: Shape, schemas: Mapping[str, Schema]) -> None:
     """Raise one :class:`SchemaError` with everything that does not fit between tables and what is said of their columns."""
     problems = [
         f"the recipe describes the {name}'s own columns, but there is no file with them; give it (--people, people=), or "
@@ -148,17 +148,17 @@ def require_roles(tables: Mapping[str, Table], shape: Shape, schemas: Mapping[st
         raise SchemaError(problems)
 
 
-def _watched(table: Table, schema: Schema) -> Dataset:
+def _watched(table: TableRead, schema: Schema) -> Dataset:
     """The columns in which free text would be an oversight: what a shape itself consists of was chosen to be words."""
     seen = {n: a for n, a in schema.attributes.items() if not set(a.roles) & set(SHAPED) and not _is_nested(table, n)}
     return Dataset(table.frame.select(list(seen)), source=table.source).with_schema(Schema(seen))  # type: ignore[arg-type]
 
 
-def _is_nested(table: Table, column: str) -> bool:
+def _is_nested(table: TableRead, column: str) -> bool:
     return table.frame.schema[column].is_nested()
 
 
-def _distinct(table: Table, schema: Schema, format: str) -> tuple[pl.DataFrame, list[str]]:  # noqa: A002
+def _distinct(table: TableRead, schema: Schema, format: str) -> tuple[pl.DataFrame, list[str]]:  # noqa: A002
     """The table without direct identifiers, with values that the format tells apart, and what was made one."""
     frame = table.frame.drop(schema.direct)
     plain = Schema.from_roles({"plain": frame.columns})
@@ -172,7 +172,7 @@ def _format(source: Source) -> str:
     return "csv" if source.format == "frame" else source.format
 
 
-def digest_of(tables: Mapping[str, Table]) -> str:
+def digest_of(tables: Mapping[str, TableRead]) -> str:
     """SHA-256 of the file that was read, of several in their order; of a frame, what it says as JSON lines."""
     return _together([table.source.digest or _digest_of_frame(table.frame) for table in tables.values()])
 
@@ -213,7 +213,7 @@ def read_released(share: Path, said: Mapping[str, Any], shape: Shape) -> Shaped:
     for name, section in sections(said).items():
         file = require_plain_file(share, own_file(section))
         frame, source = read_described(file, section, lists=True)
-        tables[name], schemas[name] = Table(frame, source), schema_told(section["columns"])
+        tables[name], schemas[name] = TableRead(frame, source), schema_told(section["columns"])
     require_roles(tables, shape, schemas)
     frames = {name: table.frame for name, table in tables.items()}
     source = dataclasses.replace(tables[DATA].source, digest=digest_of(tables))

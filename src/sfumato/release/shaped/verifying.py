@@ -22,7 +22,7 @@ from sfumato.release.shaped.making import make_shaped
 from sfumato.release.shaped.reading import (
     DATA,
     PEOPLE,
-    Table,
+    TableRead,
     as_released,
     digest_of_people,
     people_of,
@@ -326,13 +326,13 @@ def check_people(
     return judge_people(released, recipe.meet, original)
 
 
-def _plain_tables(data: Any, recipe: ShapedRecipe, people: Any, said: Intake | None) -> dict[str, Table]:
+def _plain_tables(data: Any, recipe: ShapedRecipe, people: Any, said: Intake | None) -> dict[str, TableRead]:
     named = None if recipe.people_file is None else recipe.base / recipe.people_file
     beside = people if people is not None else named
     return tables_of(data, recipe.shape, people=beside, intake=recipe.intake.layout, said=said)
 
 
-def _certified_tables(data: Any, people: Any, said: Intake | None) -> dict[str, Table] | None:
+def _certified_tables(data: Any, people: Any, said: Intake | None) -> dict[str, TableRead] | None:
     """The tables of a file beside the certificate that names it, read as it says; None for any other file."""
     if not isinstance(data, str | Path) or str(data) == "-" or people is not None or (said is not None and said.said()):
         return None
@@ -345,6 +345,6 @@ def _certified_tables(data: Any, people: Any, said: Intake | None) -> dict[str, 
         return None
     folder = Path(data).parent
     return {
-        name: Table(*read_described(require_plain_file(folder, own_file(section)), section, lists=True))
+        name: TableRead(*read_described(require_plain_file(folder, own_file(section)), section, lists=True))
         for name, section in named.items()
     }
