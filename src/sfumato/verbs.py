@@ -33,7 +33,7 @@ from sfumato.release.large import columns_seen, make_large
 from sfumato.release.make import make_release, population_of
 from sfumato.release.release import Release
 from sfumato.release.shaped.making import make_and_try
-from sfumato.release.shaped.reading import people_of
+from sfumato.release.shaped.reading import people_of, schemas_of
 from sfumato.release.shaped.release import ShapedRelease
 from sfumato.release.shaped.trying import DEFAULT_SECONDS, assess_people, attack_people, evaluate_people, judge_people
 from sfumato.release.written import described
@@ -279,7 +279,7 @@ def anonymize(
     ``seconds`` of computing at most (0: not at all), and give a :class:`ShapedRelease`.
     """
     if isinstance(dataset, Shaped):
-        known = dict(dataset.source.schemas) or {"data": dataset.schema}
+        known = schemas_of(dataset)
         parts = (known["data"], _several(meet), _several(steps), dict(limits or {}), _several(contract))
         people_recipe = ShapedRecipe(dataset.shape, *parts, known.get("people"))
         told: dict[str, Any] = {"shuffle": shuffle, "progress": progress, "format": format, "seconds": seconds}

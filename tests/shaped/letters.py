@@ -39,6 +39,7 @@ class Letters(Shaped):
     sets: tuple[frozenset[str], ...]
     schema: Schema
     source: Source
+    beside: Schema | None = None
     cities: tuple[str, ...] | None = None
     origin: Any = None
     notes: tuple[str, ...] = ()
@@ -60,7 +61,7 @@ class Letters(Shaped):
         cities = None if people is None else tuple(people["city"].to_list())
         again = len(data) - sum(map(len, held.values()))
         notes = (f"{again} letters came twice",) if again else ()
-        return cls(tuple(map(frozenset, held.values())), schema, source, cities, None, notes)
+        return cls(tuple(map(frozenset, held.values())), schema, source, schemas.get("people"), cities, None, notes)
 
     @classmethod
     def reads(cls, path):

@@ -50,13 +50,15 @@ class Shape(StrEnum):
 class Shaped(Protocol):
     """People described by more than a row. Immutable: every change gives a new one (a frozen dataclass that inherits this class).
 
-    ``schema`` says what the columns of the file are, ``people`` how many persons there are. ``origin`` holds, per person, the number of
+    ``schema`` says what the columns of the file are, ``beside`` what those of a second table are, where the people's own columns stand
+    apart; ``people`` how many persons there are. ``origin`` holds, per person, the number of
     the person of the data it was derived from; None: the original ones in their order. ``notes`` tell in counts what reading merged or put
     right; no data values. What is written and read back is the same people in the same order.
     """
 
     shape: ClassVar[Shape]
     schema: Schema
+    beside: Schema | None
     source: Source
     origin: NDArray[np.int64] | None
     notes: tuple[str, ...]

@@ -256,7 +256,15 @@ def columns_told(released: Shaped, recipe: ShapedRecipe) -> dict[str, dict[str, 
 
 
 def _own(released: Shaped, table: str) -> Mapping[str, Attribute]:
-    return released.schema.attributes if table == DATA else {}
+    schema = released.schema if table == DATA else released.beside
+    return {} if schema is None else schema.attributes
+
+
+def schemas_of(people: Shaped) -> dict[str, Schema]:
+    """What was said of the columns of each table when people were read; of such as came otherwise, what they say themselves."""
+    if people.source.schemas:
+        return dict(people.source.schemas)
+    return {DATA: people.schema} if people.beside is None else {DATA: people.schema, PEOPLE: people.beside}
 
 
 def _told(attribute: Attribute) -> dict[str, Any]:
