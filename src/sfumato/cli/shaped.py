@@ -160,10 +160,16 @@ def _before_and_after(release: ShapedRelease) -> Table:
     now = {} if release.attacks is None else {t.finding.attack: t for t in release.attacks.tried}
     for name in dict.fromkeys([*now, *was]):
         color = "yellow" if name not in now else "red" if now[name].exceeds else "green"
-        after = "unknown" if name not in now else _bar(now[name].finding.value)
-        before = "unknown" if name not in was else _bar(was[name])
+        after = _untried(release.attacks, name) if name not in now else _bar(now[name].finding.value)
+        before = _untried(release.before, name) if name not in was else _bar(was[name])
         table.add_row(name.replace("_", " "), before, f"[{color}]{after}[/]")
     return table
+
+
+def _untried(report: AttackReport | None, name: str) -> str:
+    """Why there is no rate: unknown is not a pass, and what does not apply is none of these."""
+    skipped = () if report is None else report.skipped
+    return next((one.status for one in skipped if one.attack == name), "not tried")
 
 
 def _bar(value: float) -> str:
