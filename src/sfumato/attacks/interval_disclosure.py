@@ -53,6 +53,7 @@ class IntervalDisclosure(Attack):
     )
 
     name: ClassVar[str] = "interval_disclosure"
+    follows_rows: ClassVar[bool] = True
     line: ClassVar[str] = "A changed value still tells nearly what it was"
     tried_by: ClassVar[tuple[str, ...]] = ("colleague",)
 

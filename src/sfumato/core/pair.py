@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
+import functools
 import itertools
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -13,7 +14,8 @@ import numpy as np
 import polars as pl
 
 from sfumato import kernels
-from sfumato.core.consistency import origin_of
+from sfumato.core.consistency import NOBODYS, origins_of
+from sfumato.core.dataset import NOBODY
 from sfumato.core.encoding import Encoded, encode, encode_column, missing_in, positions_in, tallied
 from sfumato.core.hierarchy import TOP, Ladder, bind
 from sfumato.core.ranges import Range, day, number, range_in_order, range_of_days, range_of_numbers
@@ -443,6 +445,11 @@ def _loss_of_labels(
 class Pair:
     """An original table, a release of it, and which original row each released row came from.
 
+    ``origin`` says the latter; −1 is a row that was drawn anew and is nobody's. Where there is one the pair is not ``aligned``: nobody
+    can ask for its ``rows``, and whatever follows persons from one table to the other does not apply. ``learnt_from`` are then the
+    original rows that the drawn ones were learnt from, and ``held_out`` those that were set aside before, as a control; each None
+    where it is not known.
+
     What columns are (kinds, hierarchies, orders) is said by the original's schema; roles by either. ``levels`` says at which
     level of its hierarchy a column was released as a whole, where that is known. ``drawn_from`` is how many records the whole
     table has, where both are a sample of it; ``counted`` is then the whole table before and after as counted combinations of some
@@ -451,10 +458,12 @@ class Pair:
 
     original: Dataset
     released: Dataset
-    rows: NDArray[np.int64]
+    origin: NDArray[np.int64]
     levels: Mapping[str, Rung] = dataclasses.field(default_factory=dict)
     drawn_from: int | None = None
     counted: Pair | None = None
+    learnt_from: NDArray[np.int64] | None = None
+    held_out: NDArray[np.int64] | None = None
     memo: dict[Any, Any] = dataclasses.field(default_factory=dict, init=False, repr=False)
 
     @property
@@ -465,9 +474,18 @@ class Pair:
         return f" in a sample of {len(self.original):,} of {self.drawn_from:,} records"
 
     @classmethod
-    def of(cls, original: Dataset, released: Dataset, levels: Mapping[str, Rung] | None = None) -> Pair:
+    def of(
+        cls,
+        original: Dataset,
+        released: Dataset,
+        levels: Mapping[str, Rung] | None = None,
+        *,
+        learnt_from: NDArray[np.int64] | None = None,
+        held_out: NDArray[np.int64] | None = None,
+    ) -> Pair:
         """Put two tables side by side; raises :class:`SchemaError` where rows cannot be aligned or nothing is common."""
-        pair = cls(original, released, origin_of(released, original), levels or {})
+        origin = origins_of(released, original)
+        pair = cls(original, released, origin, levels or {}, learnt_from=learnt_from, held_out=held_out)
         if not pair.columns:
             raise SchemaError(f"{released.source.name} and {original.source.name} have no column in common")
         return pair
@@ -482,15 +500,27 @@ class Pair:
         """The quasi-identifiers both tables have."""
         return tuple(name for name in self.original.schema.quasi if name in self.released.columns)
 
+    @functools.cached_property
+    def aligned(self) -> bool:
+        """Whether every released row is somebody's: rows that were drawn anew are not."""
+        return not len(self.origin) or int(self.origin.min()) != NOBODY
+
+    @property
+    def rows(self) -> NDArray[np.int64]:
+        """The original row of every released row; raises :class:`SchemaError` where some are nobody's."""
+        if not self.aligned:
+            raise SchemaError(NOBODYS)
+        return self.origin
+
     @property
     def kept(self) -> int:
         """Records that were released."""
-        return len(self.rows) if self.released.copies is None else self.released.records
+        return self.released.records
 
     @property
     def suppressed(self) -> int:
-        """Original records of which nothing was released."""
-        return self.original.records - self.kept
+        """Original records of which nothing was released; none where rows were drawn anew, since they stand for nobody."""
+        return self.original.records - self.kept if self.aligned else 0
 
     def reading(self, name: str) -> Reading:
         """A column as it was and as it is; read once.
@@ -507,7 +537,7 @@ class Pair:
             encoded = self.encoded(name)
             types = tables[0].dtype(name), tables[1].dtype(name)
             found = read_codes(name, attribute, encoded, types, self.levels.get(name) or self._unchanged(name))
-            if name in self.levels and not found.true_pairs(self.joint(name)).all():
+            if name in self.levels and self.aligned and not found.true_pairs(self.joint(name)).all():
                 anywhere = read_codes(name, attribute, encoded, types)
                 wider = (anywhere, anywhere.widened())
                 found = next((each for each in wider if each.true_pairs(self.joint(name)).all()), found)
@@ -524,7 +554,10 @@ class Pair:
         return found
 
     def _unchanged(self, name: str) -> Rung | None:
-        """The lowest level for a column whose cells are all as they were; None for any other."""
+        """The lowest level for a column whose cells are all as they were, or drawn from its values; None for any other."""
+        if not self.aligned:
+            before, after = self.encoded(name)
+            return Rung(0, 0) if set(after.labels) <= set(before.labels) else None
         if len(self.released) != len(self.rows):
             return None
         return Rung(0, 0) if self.as_it_was(name).all() else None
@@ -552,11 +585,14 @@ class Pair:
         return found
 
     def losses(self, name: str) -> NDArray[np.float64]:
-        """Iyengar's loss of every released cell of a column; a cell that was missing and still is has lost nothing."""
+        """Iyengar's loss of every released cell of a column; a cell that was missing and still is has lost nothing.
+
+        Nor has one that was drawn missing, where the original has missing cells.
+        """
         column = self.reading(name)
         losses = column.loss[column.released] if len(column.labels) else np.zeros(0)
         if None in column.values and None in column.labels:
-            was = column.original[self.rows] == column.values.index(None)
+            was = column.original[self.rows] == column.values.index(None) if self.aligned else np.True_
             losses = np.where(was & (column.released == column.labels.index(None)), 0.0, losses)
         return losses
 

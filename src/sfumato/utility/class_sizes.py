@@ -202,6 +202,7 @@ class Classification(ColumnUtility):
     columns: Columns = None
 
     name: ClassVar[str] = "classification"
+    follows_rows: ClassVar[bool] = True
     counts: ClassVar[bool] = True
     title: ClassVar[str] = "Classification (CM)"
     line: ClassVar[str] = "records that the majority label of their class gets wrong"
@@ -231,7 +232,7 @@ class Classification(ColumnUtility):
             wrong = _wrong(pair, names, "released", labels, truth[pair.rows])
             least = added(pair, _wrong(pair, names, "original", truth, truth), "original") / pair.original.records
         else:
-            wrong, least = np.ones(len(pair.rows)), 0.0
+            wrong, least = np.ones(len(pair.released)), 0.0
         raw = share_lost(pair, added(pair, wrong))
         value = normalised(raw, 1.0, pair, least=least)
         meaning = f"share of records whose {self.label} is not the majority's in their class"
