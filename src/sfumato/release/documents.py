@@ -216,7 +216,9 @@ def certificate(
         **(_compared(release, told) if judged is None else {"differential_privacy": judged.to_dict()}),
         "plan": told_plan(release, judged),
         "dropped_columns": [c.name for c in release.columns if c.distinct_after is None],
-        "suppressed_records": None if release.dataset.drawn or (judged is not None and judged.secret_count) else release.suppressed,
+        "suppressed_records": None
+        if release.dataset.drawn or (judged is not None and judged.secret_count)
+        else release.suppressed,
         **({"drawn_anew": _drawn(release, judged)} if release.dataset.drawn else {}),
         **({"sampled": release.sampled} if release.sampled else {}),
         "shuffled": release.shuffled,

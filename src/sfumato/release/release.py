@@ -157,7 +157,9 @@ class Release:
             return f"{made:,} of {given:,} records released, {self.suppressed:,} suppressed"
         learnt = given if self.learnt_from is None else len(self.learnt_from)
         aside = 0 if self.held_out is None else len(self.held_out)
-        return f"{made:,} records drawn anew, nobody's; learnt from {learnt:,} of {given:,} records, {aside:,} set aside"
+        return (
+            f"{made:,} records drawn anew, nobody's; learnt from {learnt:,} of {given:,} records, {aside:,} set aside"
+        )
 
     @property
     def risks(self) -> list[tuple[Measure, Measure]]:

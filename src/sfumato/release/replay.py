@@ -43,7 +43,11 @@ def claims_from_original(
     """The claims that need the original table, the owner's lock where it is given, and a second table if one was used."""
     if original is None:
         drawn = "drawn_anew" in certificate
-        rows = ("rows are those drawn from the original",) if drawn else ("rows are the recoded original", "suppressed records")
+        rows = (
+            ("rows are those drawn from the original",)
+            if drawn
+            else ("rows are the recoded original", "suppressed records")
+        )
         open_claims = ("input is the committed one", *rows)
         return [Claim(name, "needs original", "give --original to check it") for name in open_claims]
     lock = _lock(owner)

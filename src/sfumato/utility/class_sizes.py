@@ -48,6 +48,7 @@ class AverageClassSize(ColumnUtility):
     count_suppressed: Annotated[bool, Field(description="whether suppressed records count as records")] = False
 
     name: ClassVar[str] = "average_class_size"
+    follows_rows: ClassVar[bool] = True
     counts: ClassVar[bool] = True
     line: ClassVar[str] = "records that share their quasi-identifiers, on average"
 
@@ -104,6 +105,7 @@ class NormalisedClassSize(ColumnUtility):
     count_suppressed: Annotated[bool, Field(description="whether suppressed records count as records")] = False
 
     name: ClassVar[str] = "c_avg"
+    follows_rows: ClassVar[bool] = True
     counts: ClassVar[bool] = True
     title: ClassVar[str] = "Class size over k (C_AVG)"
     line: ClassVar[str] = "how much larger the classes are than was promised"
@@ -149,6 +151,7 @@ class Discernibility(ColumnUtility):
     ] = "table"
 
     name: ClassVar[str] = "discernibility"
+    follows_rows: ClassVar[bool] = True
     counts: ClassVar[bool] = True
     line: ClassVar[str] = "records that a record cannot be told apart from"
 

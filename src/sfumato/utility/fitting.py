@@ -222,7 +222,9 @@ def says_nothing(pair: Pair, name: str) -> bool:
 def _lost_labels(pair: Pair, name: str) -> NDArray[np.bool_]:
     """Per released label whether nothing is left of some cell that has it."""
     reading = pair.reading(name)
-    if not pair.aligned:  # nobody's cell was anything before: one that is missing says so, where the original has such cells
+    if (
+        not pair.aligned
+    ):  # nobody's cell was anything before: one that is missing says so, where the original has such cells
         lost: NDArray[np.bool_] = reading.everything | (missing_in(reading.labels) & (None not in reading.values))
         return lost
     lost, cells = np.zeros(len(reading.labels), dtype=bool), cells_of(pair, name)

@@ -93,7 +93,11 @@ class PredictiveAccuracy(ColumnUtility):
         accuracies = (
             f"accuracy {learned:.1%} from the release, {original:.1%} from the original, {majority:.1%} by majority"
         )
-        known = "" if pair.aligned or pair.held_out is not None else ", tested on people whom the rows may have been drawn after"
+        known = (
+            ""
+            if pair.aligned or pair.held_out is not None
+            else ", tested on people whom the rows may have been drawn after"
+        )
         return Measure(self.name, value, self.better, f"share of what can be learned about {self.label} that is lost; {accuracies}{known}", raw=learned)  # fmt: skip
 
     def _predictors(self, pair: Pair) -> tuple[str, ...]:
@@ -127,7 +131,6 @@ class PredictiveAccuracy(ColumnUtility):
         if len(released):
             learned = float((predict(fit_classes(features.after, shown[released], classes), tested) == truth).mean())
         return learned, float((predict(fits, tested) == truth).mean()), float((majority == truth).mean())
-
 
     def _released(self, pair: Pair, learn: NDArray[np.int64]) -> NDArray[np.int64]:
         """The released rows to learn from: those of the people learned from, or as many of nobody's rows."""

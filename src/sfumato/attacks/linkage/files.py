@@ -54,7 +54,9 @@ def _files(scene: Scene) -> Files:
     columns = tuple(compare(scene, name) for name in common_columns(scene))
     theirs = distinct([column.theirs for column in columns])
     ours = alike_records(scene.pair, [column.name for column in columns])
-    same = same_person(scene.intruder.truth, scene.pair.rows) if scene.pair.aligned else np.zeros((0, 2), dtype=np.int64)
+    same = (
+        same_person(scene.intruder.truth, scene.pair.rows) if scene.pair.aligned else np.zeros((0, 2), dtype=np.int64)
+    )
     return Files(columns, theirs, ours, same)
 
 
