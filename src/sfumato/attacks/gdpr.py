@@ -20,7 +20,8 @@ from sfumato.core.parameters import parameters
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from sfumato.core.pair import Pair, Reading
+    from sfumato.core.pair import Pair
+    from sfumato.core.reading import Reading
 
 
 # Singling out: a description taken from the release that fits exactly one person.

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from sfumato.attacks.crowd import Crowd
     from sfumato.core.attack import Scene
-    from sfumato.core.pair import Reading
+    from sfumato.core.reading import Reading
 
 
 # The homogeneity attack: everyone in a class has the same secret.

@@ -17,7 +17,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from sfumato.core.attack import Scene
-    from sfumato.core.pair import Pair, Reading
+    from sfumato.core.pair import Pair
+    from sfumato.core.reading import Reading
 
     Ends = tuple[NDArray[np.float64], NDArray[np.float64]]
 

@@ -6,6 +6,7 @@ All compare with people who were set aside before anything was learnt: what happ
 from __future__ import annotations
 
 import dataclasses
+import itertools
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
@@ -215,7 +216,7 @@ def from_people(
     theirs, nobody = distinct([c.theirs for c in columns]), np.full(len(file), NOT_IN_FILE, dtype=np.int64)
     ends = np.cumsum([0, *map(len, groups)])
     searches = []
-    for start, end in zip(ends[:-1], ends[1:], strict=True):
+    for start, end in itertools.pairwise(ends.tolist()):
         ours = distinct([c.ours[start:end] for c in columns])
         files = Files(columns, theirs, ours, np.zeros((0, 2), dtype=np.int64))
         searches.append(Surroundings(files, arrays_of(files, rules), np.arange(len(file)), nobody, len(file)))

@@ -17,7 +17,8 @@ from sfumato.utility.numeric import numbers, plainly_numeric
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from sfumato.core.pair import Pair, Reading
+    from sfumato.core.pair import Pair
+    from sfumato.core.reading import Reading
 
 RIDGE = 1e-6
 """Penalty per row on squared coefficients, the constant left out: it keeps them finite where classes can be separated."""

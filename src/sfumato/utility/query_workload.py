@@ -12,9 +12,9 @@ from pydantic import Field
 
 from sfumato.core.encoding import Encoded, missing_in
 from sfumato.core.metric import ColumnUtility, Measure
-from sfumato.core.pair import Reading
 from sfumato.core.parameters import parameters
 from sfumato.core.randomness import Seed
+from sfumato.core.reading import Reading
 from sfumato.utility.averaging import classes_of, normalised, records_of, suppressed_of
 from sfumato.utility.columns import EMPTY, Columns, quasi_of, require_sense
 
