@@ -93,9 +93,9 @@ class Material:
     def written(self, value: float) -> str:
         """A value as a rule would write it."""
         if not self.temporal:
-            return repr(value)
+            return repr(float(value))
         since = {"day": "days", "microsecond": "microseconds"}[self.temporal]
-        return (datetime.datetime(1970, 1, 1) + datetime.timedelta(**{since: value})).isoformat()
+        return (datetime.datetime(1970, 1, 1) + datetime.timedelta(**{since: float(value)})).isoformat()
 
     def rare(self, donors: Rows, learnt: Material) -> int:
         """How many of the drawn cells hold a category that fewer than three people have."""
