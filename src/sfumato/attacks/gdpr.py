@@ -13,7 +13,7 @@ from pydantic import Field
 from sfumato.attacks.crowd import alike_records, distinct, known_matrix, no_secret, targets
 from sfumato.attacks.linkage.files import Files
 from sfumato.attacks.nearest import AT_MOST, NO_CONTROL, Surroundings, refused, surroundings
-from sfumato.attacks.rates import ExcessRisk, Rate, Tally, area, told_rates, true_positives
+from sfumato.attacks.rates import ExcessRisk, Rate, Successes, area, told_rates, true_positives
 from sfumato.core.attack import AT_LEAST, Attack, Finding, Intruder, NothingToAttack, Scene, cut_short
 from sfumato.core.parameters import parameters
 
@@ -112,7 +112,7 @@ class SinglingOut(Attack):
             seen.append((len(fit) == 1, len(control) == 1))
             victims += [int(people[0][fit[0]])] if len(fit) == 1 else []
         trials = len(seen)
-        tally = Tally(sum(hit for hit, _ in seen), trials, sum(hit for _, hit in seen), trials)
+        tally = Successes(sum(hit for hit, _ in seen), trials, sum(hit for _, hit in seen), trials)
         risk = ExcessRisk.of(*tally.rates)
         told = (
             f"{tally.share:.1%} of {trials:,} descriptions taken from drawn records fit exactly one of the people they were learnt from, "
@@ -403,7 +403,7 @@ class Inference(Attack):
         )
 
 
-def beside(name: str, told: str, tally: Tally, naive: float, wanted: int, **details: Any) -> Finding:
+def beside(name: str, told: str, tally: Successes, naive: float, wanted: int, **details: Any) -> Finding:
     """What was found on people that drawn rows were learnt from, beside those who were set aside."""
     rates, done = tally.rates, tally.trials + tally.control_trials
     risk = ExcessRisk.of(*rates)

@@ -12,7 +12,7 @@ import numpy as np
 from sfumato import kernels
 from sfumato.attacks.linkage.compared import Arrays, refusal
 from sfumato.attacks.linkage.files import Files, files_of
-from sfumato.attacks.rates import Tally
+from sfumato.attacks.rates import Successes
 from sfumato.core.attack import NOT_IN_FILE, Scene
 
 if TYPE_CHECKING:
@@ -59,12 +59,12 @@ class Surroundings:
         """The first of these; without weights all columns count alike."""
         return self._near(target, np.ones(len(self.names)) if weights is None else weights, -1)
 
-    def tally(self, scene: Scene, purpose: str, succeeds: Callable[[int], bool]) -> Tally:
+    def tally(self, scene: Scene, purpose: str, succeeds: Callable[[int], bool]) -> Successes:
         """On how many members and on how many of their control an attack succeeds, of a random sample as large as time allows."""
         seen = [(target < self.members, succeeds(target)) for target in scene.sampled(len(self.targets), purpose)]
         members = [hit for member, hit in seen if member]
         others = [hit for member, hit in seen if not member]
-        return Tally(sum(members), len(members), sum(others), len(others))
+        return Successes(sum(members), len(members), sum(others), len(others))
 
     def _near(self, target: int, weights: NDArray[np.float64], skip: int) -> Near:
         here = int(self.files.theirs.kind_of[self.targets[target]])

@@ -88,7 +88,7 @@ def told_rates(attack: Rate, control: Rate, naive: float, trials: int) -> dict[s
 
 
 @dataclasses.dataclass(frozen=True)
-class Tally:
+class Successes:
     """How often an attack succeeded on people, and how often on its control, who are other people."""
 
     hits: int
@@ -115,7 +115,7 @@ class Tally:
     def excess(self) -> float:
         r"""What is found beyond the control, of the shares as they are: :math:`R = (a - h)/(1 - h)`; 0 where the control always succeeds.
 
-        >>> round(Tally(2507, 10_000, 449, 10_000).excess, 4)
+        >>> round(Successes(2507, 10_000, 449, 10_000).excess, 4)
         0.2155
         """
         left = 1 - self.control_share

@@ -18,7 +18,7 @@ from sfumato.attacks.crowd import distinct, standing_under
 from sfumato.attacks.linkage.compared import arrays_of, compare, distance_rule, wilson
 from sfumato.attacks.linkage.files import Files
 from sfumato.attacks.nearest import NO_CONTROL, Surroundings, surroundings
-from sfumato.attacks.rates import Tally, area, true_positives
+from sfumato.attacks.rates import Successes, area, true_positives
 from sfumato.core.attack import NOT_IN_FILE, Attack, Finding, Intruder, NothingToAttack, Scene, cut_short
 from sfumato.core.pair import Pair
 from sfumato.core.parameters import parameters
@@ -100,13 +100,13 @@ class CopiedRecords(Attack):
             told = (
                 "nobody that the rows were learnt from is unique in the table: no drawn record can be told to be a copy"
             )
-            return Finding(self.name, 0.0, told, details=_copies(Tally(0, 0, 0, len(aside))))
+            return Finding(self.name, 0.0, told, details=_copies(Successes(0, 0, 0, len(aside))))
         if not len(aside):
             raise ParameterError(
                 f"none of the {len(_groups(scene)[1]):,} people set aside is unique in the table, so nobody knows how often records "
                 "reappear by chance; set more people aside"
             )
-        tally = Tally(int(there[learnt].sum()), len(learnt), int(there[aside].sum()), len(aside))
+        tally = Successes(int(there[learnt].sum()), len(learnt), int(there[aside].sum()), len(aside))
         told = (
             f"{tally.hits:,} of {tally.trials:,} unique people that the rows were learnt from stand among them in every column "
             f"({tally.share:.2%}), and {tally.control_hits:,} of {tally.control_trials:,} who were set aside ({tally.control_share:.2%}): "
@@ -118,7 +118,7 @@ class CopiedRecords(Attack):
         )
 
 
-def _copies(tally: Tally) -> dict[str, Any]:
+def _copies(tally: Successes) -> dict[str, Any]:
     """What the details of copies tell."""
     return {
         "copied": tally.hits,
@@ -168,10 +168,10 @@ class Distances:
         """The share of members recognised by being near, at no more than one false alarm in a thousand, and that share."""
         return true_positives(self.members, self.others, ALARMS)
 
-    def within(self, radius: float) -> Tally:
+    def within(self, radius: float) -> Successes:
         """How many of either have a drawn row no farther than this."""
         near = [int((side <= radius + 1e-12).sum()) for side in (self.members, self.others)]
-        return Tally(near[0], len(self.members), near[1], len(self.others))
+        return Successes(near[0], len(self.members), near[1], len(self.others))
 
 
 def distances(scene: Scene) -> Distances:

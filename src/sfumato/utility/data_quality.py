@@ -430,10 +430,9 @@ class Validity(ColumnUtility):
             low, high = _limits(rule or (None, None))
             values = numbers(pair, name).after
             return float(((values >= low) & (values <= high)).sum())
-        cells = cells_of(pair, name)
-        if cells is None:
+        if name not in pair.released.columns:
             return 0.0
-        reading = cells.reading
+        reading = pair.reading(name)
         blank = np.array([label is None or label == "*" for label in reading.labels], dtype=bool)
         if isinstance(rule, str):
             good = np.array([label is not None and re.fullmatch(rule, label) is not None for label in reading.labels])
@@ -446,7 +445,9 @@ class Validity(ColumnUtility):
             good = (least >= low) & (most <= high)
         else:
             good = ~np.isnan(reading.low) if reading.scale != "category" else np.diff(reading.starts) > 0
-            good = good | np.isin(np.arange(len(reading.labels)), cells.label[cells.level >= 0])
+            cells = cells_of(pair, name) if pair.aligned else None
+            placed = np.zeros(0, dtype=np.int64) if cells is None else cells.label[cells.level >= 0]
+            good = good | np.isin(np.arange(len(reading.labels)), placed)
         return float(reading.after.counts[good.astype(bool) & ~blank].sum())
 
 
