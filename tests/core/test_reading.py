@@ -18,8 +18,9 @@ from sfumato.core.dataset import Dataset
 from sfumato.core.encoding import encode
 from sfumato.core.encoding import label as label_of
 from sfumato.core.hierarchy import bind
-from sfumato.core.pair import Joint, Pair, read_column
+from sfumato.core.pair import Pair
 from sfumato.core.ranges import places_of, range_of_numbers
+from sfumato.core.reading import Joint, read_column
 from sfumato.core.schema import Attribute, Kind, Role
 from sfumato.core.step import Goal
 from sfumato.errors import SchemaError, Unsatisfiable
@@ -179,7 +180,7 @@ def test_pairs_of_value_and_label_are_those_of_the_rows(cells, many):
 def test_many_pairs_are_found_by_sorting(monkeypatch):
     kept, written = encode(pl.Series([1, 2, 3, 2])), encode(pl.Series(["a", "b", "a", "b"]))
     dense = Joint.of(kept, written, np.arange(4))
-    monkeypatch.setattr("sfumato.core.pair.DENSE", 0)
+    monkeypatch.setattr("sfumato.core.reading.DENSE", 0)
     sparse = Joint.of(kept, written, np.arange(4))
     assert all(np.array_equal(*(getattr(j, f) for j in (dense, sparse))) for f in ("value", "label", "count", "which"))
 

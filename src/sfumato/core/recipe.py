@@ -94,7 +94,7 @@ class Agreement(MetricBound):
     def judge(self, pair: Pair) -> Kept:
         """Measure the metric and hold it against the bound; what cannot be measured does not survive."""
         pair = self.metric.looks_at(pair)
-        reason = self.metric.applies(pair)
+        reason = self.metric.out_of_place(pair)
         return self.held(self.metric.measure(pair).value if reason is None else reason, pair.of_a_sample)
 
 

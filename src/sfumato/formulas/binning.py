@@ -20,7 +20,8 @@ from sfumato.core.schema import Kind
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from sfumato.core.pair import Pair, Reading
+    from sfumato.core.pair import Pair
+    from sfumato.core.reading import Reading
 
 
 # Borders of bins that people can read: round numbers, and days, months or years for dates.
@@ -191,19 +192,37 @@ class Binned:
         return float(np.abs(self.before - self.after).sum() / 2)
 
 
-def binned(pair: Pair, column: str, most: int = MOST_BINS, *, fewest: int = 1, even: bool = False) -> Binned:
+def binned(
+    pair: Pair, column: str, most: int = MOST_BINS, *, fewest: int = 1, even: bool = False, single: bool = False
+) -> Binned:
     """A column of a release and its original in at most so many bins, and one for missing values where there are any.
 
     A value that fewer than ``fewest`` records have gets no bin of its own: it is among the others. Numbers have round
-    borders and dates natural ones, for people to read; ``even`` cuts them into just ``most`` bins, for measures.
+    borders and dates natural ones, for people to read; ``even`` cuts them into just ``most`` bins, for measures, unless
+    ``single`` gives every number a bin where there are no more than that: then a number that only the release has is in the bin of the nearest.
     """
     reading = pair.reading(column)
+    if single and reading.scale == "number" and len(reading.values) <= most:
+        return _by_value(_snapped(reading), most, fewest)
     if reading.scale != "number":
         return _by_value(reading, most, fewest)
     if even:
         return _by_number(reading, *_even(reading, most))
     dates = pair.original.schema[column].kind is Kind.DATE
     return _by_number(reading, *(_calendar(reading, most) if dates else _round(reading, most)))
+
+
+def _snapped(reading: Reading) -> Reading:
+    """A column of numbers whose released points are moved to the nearest original number; ranges stay what they are."""
+    line = np.unique(reading.places[np.isfinite(reading.places)])
+    points = np.flatnonzero((reading.low == reading.high) & np.isfinite(reading.low))
+    if not len(line) or not len(points):
+        return reading
+    at, low, high = reading.low[points], reading.low.copy(), reading.high.copy()
+    after = np.clip(np.searchsorted(line, at), 1, max(1, len(line) - 1))
+    left, right = line[after - 1], line[np.minimum(after, len(line) - 1)]
+    low[points] = high[points] = np.where(at - left <= right - at, left, right)
+    return dataclasses.replace(reading, low=low, high=high)
 
 
 def _span(reading: Reading) -> tuple[float, float, NDArray[np.float64]]:

@@ -237,6 +237,10 @@ def _promises(certificate: Mapping[str, Any], released: Dataset, original: Datas
 def promises_of(certificate: Mapping[str, Any], judge: Callable[[Any, Mapping[str, Any]], Claim]) -> list[Claim]:
     """All promises of a certificate, each judged by what it is in the recipe and what is said of it; limits wait for the original."""
     meet, verdicts = certificate["recipe"]["meet"], certificate["verdicts"]
+    private = certificate.get("differential_privacy") or {}
+    if not verdicts and not certificate["limits"] and private.get("certified"):
+        told = "no file shows an ε: it follows from the recipe and its steps, as the certificate says"
+        return [Claim(f"ε = {private.get('epsilon'):g}", "needs original", told, True)]
     if not verdicts and not certificate["limits"]:
         return [Claim("promises", "fails", "the certificate promises nothing; an empty promise is not a promise")]
     claims = [judge(spec, said) for spec, said in zip(meet, verdicts, strict=False)]
