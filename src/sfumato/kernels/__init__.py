@@ -18,8 +18,11 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from sfumato.kernels import (
         buckets,
+        degrees,
         designs,
         distributions,
+        egos,
+        graphs,
         keys,
         lattice,
         linkage,
@@ -39,8 +42,11 @@ if TYPE_CHECKING:
 
 __all__ = [
     "buckets",
+    "degrees",
     "designs",
     "distributions",
+    "egos",
+    "graphs",
     "keys",
     "lattice",
     "linkage",
