@@ -1,4 +1,4 @@
-"""Neighbourhood anonymization: ties are added until everybody's neighbourhood looks like those of k − 1 others."""
+"""Neighbourhood anonymization: ties go, or come, until everybody's neighbourhood looks like those of k − 1 others."""
 
 from __future__ import annotations
 
@@ -31,23 +31,31 @@ FALLBACK = (
 
 @parameters
 class NeighbourhoodAnonymization(ShapedStep):
-    r"""Add ties until every neighbourhood is isomorphic to those of at least k − 1 others; for small graphs.
+    r"""Take ties away, or add some, until every neighbourhood is isomorphic to those of at least k − 1 others; for small graphs.
 
     Greedy: of the people whose neighbourhood is too rare, the one with most neighbours is taken with the k − 1 whose neighbourhoods are most alike (degree, then
-    inner ties), the rare ones among them first. Their neighbours are laid side by side by their inner degrees; whoever has fewer is tied to others of low degree, and
-    every inner tie of one is added in all. New ties change the neighbourhoods of others, so this is repeated until the promise holds. As ties are only added, it
-    ends; but it may end far away, hence the ``budget``.
+    inner ties; of equals the rare ones). Their neighbours are laid side by side by their inner degrees, all get as many as the one with fewest, and an inner
+    tie that one of them lacks goes in all. Without ``deletions`` it is the other way round, as Zhou and Pei do it: as many as the one with most, and a tie that one of
+    them has comes in all. Ties that change change the neighbourhoods of others, so this is repeated until the promise holds. Since ties only go, or only
+    come, it ends, at the latest with no tie or all ties; ``budget`` says how far it may go. Adding ties rarely ends before everything is joined unless the graph is nearly
+    regular; taking them away does with a fraction of them.
 
     Neighbourhoods of more than ``cap`` neighbours, more than 2,000 people, or a spent budget are named errors, which say what to fall back on. Zhou and Pei
     code components by least depth-first codes and generalise labels of neighbours; here the inner degrees decide, and labels of neighbours are not
     looked at.
 
     Reference: Zhou & Pei 2008, doi:10.1109/ICDE.2008.4497459.
+
+    >>> from sfumato import examples
+    >>> from sfumato.core.step import Goal
+    >>> NeighbourhoodAnonymization(2).plan(examples.karate(), Goal()).describe()["added_edges"]
+    0
     """
 
     k: Annotated[int, Field(ge=2, description="smallest number of people with isomorphic neighbourhoods")]
     cap: Annotated[int, Field(ge=1, le=LARGEST_CAP, description="most neighbours anybody may have in the release")] = 30
-    budget: Annotated[float, Field(gt=0, description="ties that may be added, as a share of those there are")] = 2.0
+    deletions: Annotated[bool, Field(description="whether ties go; else they only come")] = True
+    budget: Annotated[float, Field(gt=0, description="ties that may change, as a share of those there are")] = 1.0
     with_attributes: Annotated[
         bool, Field(description="whether alike people share their quasi-identifiers too")
     ] = True
@@ -55,7 +63,7 @@ class NeighbourhoodAnonymization(ShapedStep):
     name: ClassVar[str] = "neighbourhood_anonymization"
 
     def plan(self, people: Any, goal: Goal) -> GraphPlan:
-        """Add ties until everybody is alike enough others."""
+        """Change ties until everybody is alike enough others."""
         graph: Graph = people.seen(self.name)
         require_people(self.name, graph, self.k)
         self._require_small(graph)
@@ -67,7 +75,7 @@ class NeighbourhoodAnonymization(ShapedStep):
         return GraphPlan(made, counts, suppressed_warning(gone), float(sum(counts.values())))
 
     def apply(self, people: Any, plan: GraphPlan) -> Graph:
-        """The graph with more ties."""
+        """The graph with other ties."""
         return plan.graph
 
     def _require_small(self, graph: Graph) -> None:
@@ -86,11 +94,11 @@ class NeighbourhoodAnonymization(ShapedStep):
             now = graph.with_edges(*np.nonzero(np.triu(tied)))
             forms = egos(now, self.cap)
             rare = self._rare(forms.words, classes)
-            if not forms.settled.all() or now.edges.shape[1] - graph.edges.shape[1] > most:
+            if not forms.settled.all() or abs(now.edges.shape[1] - graph.edges.shape[1]) > most:
                 break
             if not rare.any():
                 return now
-            if not _made_alike(tied, _alike(tied, rare, classes, self.k)):
+            if not _made_alike(tied, _alike(tied, rare, classes, self.k), self.deletions):
                 break
         raise Unsatisfiable(
             f"neighbourhood_anonymization: {int(rare.sum()):,} of {graph.people:,} neighbourhoods were still too rare when the budget of ties "
@@ -116,23 +124,32 @@ def _alike(tied: Matrix, rare: NDArray[np.bool_], classes: Whole, k: int) -> lis
     return [seed, *(int(v) for v in order[: k - 1])]
 
 
-def _made_alike(tied: Matrix, members: list[int]) -> bool:
-    """Tie people so that the neighbourhoods of some become isomorphic, as they stand now; False where nothing could be added."""
+def _made_alike(tied: Matrix, members: list[int], deletions: bool) -> bool:
+    """Change ties so that the neighbourhoods of some become isomorphic, as they stand now; False where nothing could be changed."""
     before = int(tied.sum())
-    most = max(int(tied[v].sum()) for v in members)
+    sizes = [int(tied[v].sum()) for v in members]
+    size = min(sizes) if deletions else max(sizes)
     for v in members:
-        lacking = most - int(tied[v].sum())
-        free = np.flatnonzero(~tied[v])
-        free = free[free != v]
-        order = free[np.lexsort((free, tied[free].sum(axis=1)))][: max(0, lacking)]
-        tied[v, order] = tied[order, v] = True
+        _resize(tied, v, size)
     rows = [np.flatnonzero(tied[v]) for v in members]
     size = min(len(row) for row in rows)
     ordered = [row[np.lexsort((row, -tied[np.ix_(row, row)].sum(axis=1)))][:size] for row in rows]
-    union = np.zeros((size, size), dtype=np.bool_)
-    for row in ordered:
-        union |= tied[np.ix_(row, row)]
-    for row in ordered:
-        first, second = np.nonzero(union)
-        tied[row[first], row[second]] = True
-    return int(tied.sum()) > before
+    inner = [tied[np.ix_(row, row)] for row in ordered]
+    target = np.logical_and.reduce(inner) if deletions else np.logical_or.reduce(inner)
+    for row in ordered:  # neighbours may be shared: ties only go, or only come, so that it ends
+        here = np.ix_(row, row)
+        tied[here] = tied[here] & target if deletions else tied[here] | target
+    return int(tied.sum()) != before
+
+
+def _resize(tied: Matrix, person: int, size: int) -> None:
+    """Tie a person to others of low degree, or take ties to those of high degree away, until there are so many."""
+    now = int(tied[person].sum())
+    if now < size:
+        free = np.flatnonzero(~tied[person])
+        free = free[free != person]
+        chosen = free[np.lexsort((free, tied[free].sum(axis=1)))][: size - now]
+    else:
+        there = np.flatnonzero(tied[person])
+        chosen = there[np.lexsort((there, -tied[there].sum(axis=1)))][: now - size]
+    tied[person, chosen] = tied[chosen, person] = now < size
