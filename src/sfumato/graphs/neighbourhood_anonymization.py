@@ -130,7 +130,7 @@ def _made_alike(tied: Matrix, members: list[int], deletions: bool) -> bool:
     sizes = [int(tied[v].sum()) for v in members]
     size = min(sizes) if deletions else max(sizes)
     for v in members:
-        _resize(tied, v, size)
+        _resize(tied, v, size, deletions)
     rows = [np.flatnonzero(tied[v]) for v in members]
     size = min(len(row) for row in rows)
     ordered = [row[np.lexsort((row, -tied[np.ix_(row, row)].sum(axis=1)))][:size] for row in rows]
@@ -142,14 +142,12 @@ def _made_alike(tied: Matrix, members: list[int], deletions: bool) -> bool:
     return int(tied.sum()) != before
 
 
-def _resize(tied: Matrix, person: int, size: int) -> None:
-    """Tie a person to others of low degree, or take ties to those of high degree away, until there are so many."""
+def _resize(tied: Matrix, person: int, size: int, deletions: bool) -> None:
+    """Take ties to people of high degree away, or tie a person to others of low degree, until there are so many."""
     now = int(tied[person].sum())
-    if now < size:
-        free = np.flatnonzero(~tied[person])
-        free = free[free != person]
-        chosen = free[np.lexsort((free, tied[free].sum(axis=1)))][: size - now]
-    else:
-        there = np.flatnonzero(tied[person])
-        chosen = there[np.lexsort((there, -tied[there].sum(axis=1)))][: now - size]
-    tied[person, chosen] = tied[chosen, person] = now < size
+    among = np.flatnonzero(tied[person] if deletions else ~tied[person])
+    among = among[among != person]
+    degrees = tied[among].sum(axis=1)
+    order = among[np.lexsort((among, -degrees if deletions else degrees))]
+    chosen = order[: max(0, now - size if deletions else size - now)]
+    tied[person, chosen] = tied[chosen, person] = not deletions
