@@ -100,7 +100,9 @@ def test_people_need_one_unit_and_no_hierarchies():
     with pytest.raises(SchemaError, match="there is no table of people"):
         Graph.of({"data": pl.DataFrame({"a": [1], "b": [2]})}, {"data": TIES, "people": PEOPLE}, SOURCE)
     with pytest.raises(SchemaError, match="whose columns nobody described"):
-        Graph.of({"data": pl.DataFrame({"a": [1], "b": [2]}), "people": pl.DataFrame({"id": [1, 2]})}, {"data": TIES}, SOURCE)
+        Graph.of(
+            {"data": pl.DataFrame({"a": [1], "b": [2]}), "people": pl.DataFrame({"id": [1, 2]})}, {"data": TIES}, SOURCE
+        )
 
 
 def test_errors_and_reprs_show_no_id():
@@ -154,14 +156,29 @@ def test_a_direction_that_nobody_declared_is_not_released():
     made = read({"a": [3, 2], "b": [1, 1]}).shuffled(np.random.default_rng(0))
     data = made.written()["data"]
     assert (data["a"] < data["b"]).all()
-    arcs = read({"a": [3, 2], "b": [1, 1]}).with_arcs(np.array([2, 1]), np.array([0, 0])).shuffled(np.random.default_rng(0))
-    assert {(int(arcs.origin[u]), int(arcs.origin[v])) for u, v in arcs.written()["data"].iter_rows()} == {(2, 0), (1, 0)}
+    arcs = (
+        read({"a": [3, 2], "b": [1, 1]})
+        .with_arcs(np.array([2, 1]), np.array([0, 0]))
+        .shuffled(np.random.default_rng(0))
+    )
+    assert {(int(arcs.origin[u]), int(arcs.origin[v])) for u, v in arcs.written()["data"].iter_rows()} == {
+        (2, 0),
+        (1, 0),
+    }
 
 
 def test_the_order_of_rows_does_not_matter():
     rows = [("x", "y"), ("z", "x"), ("y", "w")]
-    one = read({"a": [u for u, _ in rows], "b": [v for _, v in rows]}, {"id": ["w", "x", "y", "z"], "sex": list("ffmm")}, beside=Schema.from_roles({"unit": "id", "quasi": "sex"}))
-    other = read({"a": [u for u, _ in rows[::-1]], "b": [v for _, v in rows[::-1]]}, {"id": ["z", "y", "x", "w"], "sex": list("mmff")}, beside=Schema.from_roles({"unit": "id", "quasi": "sex"}))
+    one = read(
+        {"a": [u for u, _ in rows], "b": [v for _, v in rows]},
+        {"id": ["w", "x", "y", "z"], "sex": list("ffmm")},
+        beside=Schema.from_roles({"unit": "id", "quasi": "sex"}),
+    )
+    other = read(
+        {"a": [u for u, _ in rows[::-1]], "b": [v for _, v in rows[::-1]]},
+        {"id": ["z", "y", "x", "w"], "sex": list("mmff")},
+        beside=Schema.from_roles({"unit": "id", "quasi": "sex"}),
+    )
     assert one.arcs.tolist() == other.arcs.tolist()
     assert one.own.equals(other.own)
 

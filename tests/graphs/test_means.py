@@ -118,12 +118,15 @@ def test_degree_anonymization_of_the_karate_club():
         plan = DegreeAnonymization(k).plan(karate, GOAL)
         assert KDegree(k).judge(plan.graph).holds
         assert plan.describe()["removed_edges"] == 0
-        assert 2 * plan.describe()["added_edges"] >= {2: 7, 3: 15, 5: 25}.get(k, 0)  # nobody can do better than the sequence
+        assert 2 * plan.describe()["added_edges"] >= {2: 7, 3: 15, 5: 25}.get(
+            k, 0
+        )  # nobody can do better than the sequence
         fewer = DegreeAnonymization(k, deletions=True).plan(karate, GOAL)
         assert KDegree(k).judge(fewer.graph).holds
-    assert DegreeAnonymization(5, deletions=True).plan(karate, GOAL).scores()["edges_changed"] < DegreeAnonymization(
-        5
-    ).plan(karate, GOAL).scores()["edges_changed"]
+    assert (
+        DegreeAnonymization(5, deletions=True).plan(karate, GOAL).scores()["edges_changed"]
+        < DegreeAnonymization(5).plan(karate, GOAL).scores()["edges_changed"]
+    )
 
 
 def test_a_complete_graph_minus_a_tie_and_too_few_people():
@@ -186,7 +189,9 @@ def test_blow_ups_cost_what_the_formula_says(people, k):
     there = edges(people)
     cost = 0
     for a, b in itertools.combinations_with_replacement(range(blocks.max() + 1), 2):
-        pairs = {(min(u, v), max(u, v)) for u in np.flatnonzero(blocks == a) for v in np.flatnonzero(blocks == b) if u != v}
+        pairs = {
+            (min(u, v), max(u, v)) for u in np.flatnonzero(blocks == a) for v in np.flatnonzero(blocks == b) if u != v
+        }
         inside = len(pairs & there)
         cost += inside if a == b else min(inside, len(pairs) - inside)
     assert NeighbourSetBlowup(k).plan(people, GOAL).scores()["edges_changed"] == cost
@@ -206,7 +211,10 @@ def test_neighbourhood_anonymization_reaches_its_promise(people, k):
 def test_neighbourhood_anonymization_says_where_it_ends():
     karate = examples.karate()
     assert KNeighbourhood(3).judge(made(NeighbourhoodAnonymization(3), karate)).holds
-    with pytest.raises(Unsatisfiable, match=r"at most 10 neighbours each .cap.; here are 34 people with up to 17; promise h_refinement_k"):
+    with pytest.raises(
+        Unsatisfiable,
+        match=r"at most 10 neighbours each .cap.; here are 34 people with up to 17; promise h_refinement_k",
+    ):
         made(NeighbourhoodAnonymization(2, cap=10), karate)
     with pytest.raises(Unsatisfiable, match="budget of ties"):
         made(NeighbourhoodAnonymization(2, budget=0.05), karate)
@@ -355,7 +363,12 @@ def test_directed_graphs_are_refused_by_name(step):
 
 
 def test_people_keep_their_other_columns():
-    people = graph(6, [(0, 1), (1, 2), (3, 4)], {"ill": list("nynnyn"), "note": list("abcdef")}, {"sensitive": "ill", "plain": "note"})
+    people = graph(
+        6,
+        [(0, 1), (1, 2), (3, 4)],
+        {"ill": list("nynnyn"), "note": list("abcdef")},
+        {"sensitive": "ill", "plain": "note"},
+    )
     released = made(DegreeAnonymization(2), people)
     assert released.own.equals(people.own)
     assert Schema.from_roles({"unit": "id", "sensitive": "ill", "plain": "note"}) == released.beside

@@ -107,7 +107,14 @@ def test_karate_club():
     karate = examples.karate()
     alone = [int((classes_of(words)[1] == 1).sum()) for words in refined(karate, 3)]
     assert alone == [6, 23, 23]
-    assert sorted(karate.ties.degrees[np.isin(karate.ties.degrees, [1, 9, 10, 12, 16, 17])].tolist()) == [1, 9, 10, 12, 16, 17]
+    assert sorted(karate.ties.degrees[np.isin(karate.ties.degrees, [1, 9, 10, 12, 16, 17])].tolist()) == [
+        1,
+        9,
+        10,
+        12,
+        16,
+        17,
+    ]
     assert Counter(classes_of(egos(karate, 30).words)[1].tolist()) == {1: 16, 2: 2, 4: 1, 10: 1}
     assert Counter(set_classes(karate, closed=False)[1].tolist()) == {1: 27, 2: 1, 5: 1}
     hubs = top_degrees(karate, 3)
@@ -131,7 +138,10 @@ def test_refinement_of_arcs(people, rounds):
     oracle.add_edges_from(people.arcs.T.tolist())
     for _ in range(rounds - 1):
         known = {
-            v: tuple(tuple(sorted((known[u] for u in side(v)), key=repr)) for side in (oracle.successors, oracle.predecessors))
+            v: tuple(
+                tuple(sorted((known[u] for u in side(v)), key=repr))
+                for side in (oracle.successors, oracle.predecessors)
+            )
             for v in oracle
         }
     assert HRefinement(1, rounds=rounds, directed=True).judge(people).attained == smallest(known.values())
@@ -151,7 +161,10 @@ def test_what_is_too_large_is_unknown_and_does_not_hold():
 @pytest.mark.parametrize(
     "pair",
     [  # regular graphs on which refinement alone decides nothing
-        (nx.disjoint_union(nx.cycle_graph(3), nx.cycle_graph(5)), nx.disjoint_union(nx.cycle_graph(4), nx.cycle_graph(4))),
+        (
+            nx.disjoint_union(nx.cycle_graph(3), nx.cycle_graph(5)),
+            nx.disjoint_union(nx.cycle_graph(4), nx.cycle_graph(4)),
+        ),
         (nx.circular_ladder_graph(5), nx.petersen_graph()),
         (nx.complete_bipartite_graph(3, 3), nx.circular_ladder_graph(3)),
     ],

@@ -6,6 +6,7 @@ import abc
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
 import numpy as np
+import polars as pl
 from pydantic import Field
 
 from sfumato.core.attack import Finding, NothingToAttack
@@ -47,7 +48,8 @@ class Candidates:
     @property
     def alone(self) -> NDArray[np.bool_]:
         """Who is the only candidate, and rightly so."""
-        return self.right & (self.count == 1)
+        alone: NDArray[np.bool_] = self.right & (self.count == 1)
+        return alone
 
     @property
     def expected(self) -> float:
@@ -73,8 +75,6 @@ def _with_labels(
     if not shared:
         return asked, answers, None
     own, theirs = (labels_in(graph.own, shared, graph.people) for graph in (original, released))
-    import polars as pl
-
     nothing = labels_in(pl.DataFrame({name: [None] for name in shared}), shared, 1)
     return joined(asked, own), joined(answers, theirs), joined(asked, np.repeat(nothing, len(asked)))
 

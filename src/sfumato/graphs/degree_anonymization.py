@@ -65,7 +65,9 @@ class DegreeAnonymization(ShapedStep):
 
     def __post_init__(self) -> None:
         if self.directed and self.deletions:
-            raise ParameterError("DegreeAnonymization: deletions are for graphs without direction; leave one of both out")
+            raise ParameterError(
+                "DegreeAnonymization: deletions are for graphs without direction; leave one of both out"
+            )
 
     def plan(self, people: Any, goal: Goal) -> GraphPlan:
         """Find the degrees, and a graph that has them."""

@@ -8,6 +8,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar, NamedTuple, Self
 
+import narwhals as nw
 import numpy as np
 import polars as pl
 
@@ -214,7 +215,7 @@ def labels_in(own: pl.DataFrame | None, quasi: tuple[str, ...], nodes: int) -> N
     """The word of everybody's values in some columns; 0 where there are none."""
     if own is None or not quasi:
         return np.zeros(nodes, dtype=np.uint64)
-    return row_keys(Dataset(own.select(quasi)))
+    return row_keys(Dataset(nw.from_native(own.select(quasi), eager_only=True)))
 
 
 def rows_of(nodes: int, edges: NDArray[np.int32]) -> Rows:

@@ -48,9 +48,9 @@ class NeighbourSetBlowup(ShapedStep):
 
     k: Annotated[int, Field(ge=2, description="smallest block")]
     closed: Annotated[bool, Field(description="whether a person counts among the own neighbours")] = False
-    with_attributes: Annotated[
-        bool, Field(description="whether people of a block share their quasi-identifiers")
-    ] = True
+    with_attributes: Annotated[bool, Field(description="whether people of a block share their quasi-identifiers")] = (
+        True
+    )
 
     name: ClassVar[str] = "neighbour_set_blowup"
 

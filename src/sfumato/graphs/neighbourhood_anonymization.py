@@ -24,9 +24,7 @@ if TYPE_CHECKING:
     Matrix = NDArray[np.bool_]
 
 MOST_PEOPLE = 2000
-FALLBACK = (
-    "promise h_refinement_k or k_degree and take degree_anonymization, or give whole blocks the same neighbours by neighbour_set_blowup"
-)
+FALLBACK = "promise h_refinement_k or k_degree and take degree_anonymization, or give whole blocks the same neighbours by neighbour_set_blowup"
 
 
 @parameters
@@ -56,9 +54,7 @@ class NeighbourhoodAnonymization(ShapedStep):
     cap: Annotated[int, Field(ge=1, le=LARGEST_CAP, description="most neighbours anybody may have in the release")] = 30
     deletions: Annotated[bool, Field(description="whether ties go; else they only come")] = True
     budget: Annotated[float, Field(gt=0, description="ties that may change, as a share of those there are")] = 1.0
-    with_attributes: Annotated[
-        bool, Field(description="whether alike people share their quasi-identifiers too")
-    ] = True
+    with_attributes: Annotated[bool, Field(description="whether alike people share their quasi-identifiers too")] = True
 
     name: ClassVar[str] = "neighbourhood_anonymization"
 

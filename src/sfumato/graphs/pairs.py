@@ -113,7 +113,9 @@ def _one_more(degrees: Whole, groups: Whole, among: Whole, people: int, stream: 
     order = among[np.argsort(levels[among], kind="stable")]
     order = order[levels[order] < people - 1]
     if not len(order):
-        raise Unsatisfiable("degree_anonymization: everybody is tied to everybody, and it is not enough; ask for a smaller k")
+        raise Unsatisfiable(
+            "degree_anonymization: everybody is tied to everybody, and it is not enough; ask for a smaller k"
+        )
     chosen = order[stream.integers(max(1, len(order) // 2))]
     made = degrees.copy()
     made[groups == chosen] += 1

@@ -56,13 +56,16 @@ def in_both(one: NDArray[np.int64], other: NDArray[np.int64]) -> int:
 
 
 def _keys(edges: NDArray[np.int32], people: int) -> NDArray[np.int64]:
-    return edges[0].astype(np.int64) * people + edges[1]
+    keys: NDArray[np.int64] = edges[0].astype(np.int64) * people + edges[1]
+    return keys
 
 
 def require_people(who: str, graph: Graph, k: int) -> None:
     """Refuse a k that there are too few people for."""
     if graph.people < k:
-        raise Unsatisfiable(f"{who}: there are {graph.people:,} people, so nobody can be among {k:,}; ask for a smaller k")
+        raise Unsatisfiable(
+            f"{who}: there are {graph.people:,} people, so nobody can be among {k:,}; ask for a smaller k"
+        )
 
 
 def without_rare(graph: Graph, k: int) -> tuple[Graph, NDArray[np.int64], int]:
@@ -89,4 +92,6 @@ def without_rare(graph: Graph, k: int) -> tuple[Graph, NDArray[np.int64], int]:
 
 def suppressed_warning(count: int) -> tuple[str, ...]:
     """What is said of people whose quasi-identifiers had to go."""
-    return (f"the quasi-identifiers of {count:,} people are missing in the release: too few share them",) if count else ()
+    return (
+        (f"the quasi-identifiers of {count:,} people are missing in the release: too few share them",) if count else ()
+    )

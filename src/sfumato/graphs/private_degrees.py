@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from fractions import Fraction
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
@@ -95,6 +96,4 @@ class PrivateDegrees(ShapedStep):
 
 
 def _of_nobody(graph: Graph) -> Graph:
-    import dataclasses
-
     return dataclasses.replace(graph, origin=np.full(graph.people, NOBODY, dtype=np.int64))

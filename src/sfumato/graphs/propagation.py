@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, ClassVar
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
 import numpy as np
 from pydantic import Field
@@ -12,7 +12,7 @@ from sfumato.core.attack import Finding, cut_short
 from sfumato.core.parameters import parameters
 from sfumato.core.shape import ShapedAttack
 from sfumato.graphs.candidates import nobody
-from sfumato.graphs.graph import Graph, Rows
+from sfumato.graphs.graph import Graph
 from sfumato.graphs.k_degree import Directed
 from sfumato.graphs.knowledge import top_degrees
 from sfumato.graphs.sequences import nothing
@@ -105,15 +105,15 @@ class SeedAndPropagate(ShapedAttack):
             for start in range(0, own.people, BLOCK):
                 if start and not scene.left:
                     return known, False
-                matched += kernels.graphs.propagate(
-                    ours, theirs, turn[start : start + BLOCK], known, taken, self.theta
-                )
+                matched += kernels.graphs.propagate(ours, theirs, turn[start : start + BLOCK], known, taken, self.theta)
             if not matched:
                 return known, True
 
-    def _rows(self, graph: Graph) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.int64], NDArray[np.int32]]:
-        first, second = (graph.out, graph.into) if self.directed else (graph.ties, nothing(graph.people))
-        return (*Rows(*first), *Rows(*second))
+    def _rows(self, graph: Graph) -> tuple[NDArray[Any], ...]:
+        """The rows that scores are added up along, each with its way back."""
+        none = nothing(graph.people)
+        four = (graph.out, graph.into, graph.into, graph.out) if self.directed else (graph.ties, graph.ties, none, none)
+        return tuple(part for rows in four for part in rows)
 
     def _curve(
         self,

@@ -23,7 +23,7 @@ DIRECTED = "directed"
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
-class Parts:
+class GraphParts:
     """What tables say: how many people, the arcs between them in order, their own columns, and what was put right."""
 
     nodes: int
@@ -33,7 +33,7 @@ class Parts:
     notes: tuple[str, ...]
 
 
-def parts_of(tables: Mapping[str, pl.DataFrame], schemas: Mapping[str, Schema], source: Source) -> Parts:
+def parts_of(tables: Mapping[str, pl.DataFrame], schemas: Mapping[str, Schema], source: Source) -> GraphParts:
     """Read a graph; people are numbered in the order of their ids, so the order of rows does not matter."""
     data, people = tables["data"], tables.get("people")
     tail, head, unit = checked(tables, schemas, source)
@@ -54,7 +54,7 @@ def parts_of(tables: Mapping[str, pl.DataFrame], schemas: Mapping[str, Schema], 
         kept = [name for name, attribute in schemas["people"].attributes.items() if name in people.columns]
         kept = [name for name in kept if name != unit and not schemas["people"][name].has(Role.DIRECT)]
         own = people.select(kept)[ids.arg_sort()] if kept else None
-    return Parts(len(everybody), arcs, own, _directed(data, source), notes)
+    return GraphParts(len(everybody), arcs, own, _directed(data, source), notes)
 
 
 def _directed(data: pl.DataFrame, source: Source) -> bool | None:

@@ -11,6 +11,7 @@ from numba import njit
 
 from sfumato.kernels.space import inner
 
+
 @inner
 def mix(word):
     """A word whose bits all depend on all bits of the given one (the finalizer of SplitMix64)."""
@@ -186,8 +187,12 @@ def ego_invariants(begins, heads, common, found):
 
 
 @inner
-def _scores(starts, ends, others, their, known, taken, u, score, touched, count):
-    """Add what the known neighbours of u say of the vertices of the other graph; how many have been touched."""
+def _scores(rows, known, taken, u, score, touched, count):
+    """Add what the known neighbours of u say of the vertices of the other graph; how many have been touched.
+
+    ``rows`` are our own ones, and of the other graph: ``others`` and ``their`` lead back: from a neighbour to whom it may be a neighbour of. ``degrees`` are starts of the rows that lead there.
+    """
+    starts, ends, degrees, others, their = rows
     for at in range(starts[u], starts[u + 1]):
         y = known[ends[at]]
         if y < 0:
@@ -199,8 +204,17 @@ def _scores(starts, ends, others, their, known, taken, u, score, touched, count)
             if score[v] == 0.0:
                 touched[count] = v
                 count += 1
-            score[v] += 1.0 / np.sqrt(others[v + 1] - others[v])
+            score[v] += 1.0 / np.sqrt(degrees[v + 1] - degrees[v])
     return count
+
+
+@inner
+def _scored(mine, other, known, taken, u, score, touched):
+    """The scores of the other graph's vertices for u, by ties of the first kind and of the second."""
+    first = (mine[0], mine[1], other[0], other[2], other[3])
+    second = (mine[4], mine[5], other[4], other[6], other[7])
+    count = _scores(first, known, taken, u, score, touched, 0)
+    return _scores(second, known, taken, u, score, touched, count)
 
 
 @inner
@@ -230,8 +244,8 @@ def _best(score, touched, count, n, theta):
 def propagate(ours, theirs, turn, known, taken, theta):
     """One sweep over some vertices of our graph; how many were matched.
 
-    ``ours`` and ``theirs`` are (starts, ends, starts, ends): arcs out and arcs in, of an undirected graph its edges and nothing. A match
-    counts only if it is found from the other side as well.
+    ``ours`` and ``theirs`` are four rows of neighbours each, as (starts, ends): arcs out and their way back (arcs in), arcs in and their way back; of
+    an undirected graph its edges twice, and nothing twice. A match counts only if it is found from the other side as well.
     """
     matched = 0
     n, m = ours[0].size - 1, theirs[0].size - 1
@@ -239,14 +253,10 @@ def propagate(ours, theirs, turn, known, taken, theta):
     for u in turn:
         if known[u] >= 0:
             continue
-        count = _scores(ours[0], ours[1], theirs[0], theirs[1], known, taken, u, score, touched, 0)
-        count = _scores(ours[2], ours[3], theirs[2], theirs[3], known, taken, u, score, touched, count)
-        v = _best(score, touched, count, m, theta)
+        v = _best(score, touched, _scored(ours, theirs, known, taken, u, score, touched), m, theta)
         if v < 0:
             continue
-        count = _scores(theirs[0], theirs[1], ours[0], ours[1], taken, known, v, score, touched, 0)
-        count = _scores(theirs[2], theirs[3], ours[2], ours[3], taken, known, v, score, touched, count)
-        if _best(score, touched, count, n, theta) == u:
+        if _best(score, touched, _scored(theirs, ours, taken, known, v, score, touched), n, theta) == u:
             known[u], taken[v] = v, u
             matched += 1
     return matched
