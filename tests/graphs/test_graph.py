@@ -11,18 +11,18 @@ from sfumato import examples
 from sfumato.core.schema import Attribute, Role, Schema
 from sfumato.core.source import Source
 from sfumato.errors import ParameterError, SchemaError, UnreadableInput
-from sfumato.graphs.graph import Graph
+from sfumato.graphs.graph import PeopleGraph
 from tests.graphs.graphs import PEOPLE, TIES, edges, graph, graphs
 
 SOURCE = Source("ties.csv", "csv")
 
 
-def read(data: dict, people: dict | None = None, schema: Schema = TIES, beside: Schema = PEOPLE) -> Graph:
+def read(data: dict, people: dict | None = None, schema: Schema = TIES, beside: Schema = PEOPLE) -> PeopleGraph:
     tables = {"data": pl.DataFrame(data, strict=False)}
     schemas = {"data": schema}
     if people is not None:
         tables["people"], schemas["people"] = pl.DataFrame(people), beside
-    return Graph.of(tables, schemas, SOURCE)
+    return PeopleGraph.of(tables, schemas, SOURCE)
 
 
 def test_loops_and_repeated_ties_are_left_out_and_counted():
@@ -98,9 +98,9 @@ def test_people_need_one_unit_and_no_hierarchies():
     with pytest.raises(SchemaError, match="must have role unit"):
         read({"a": [1], "b": [2]}, {"id": [1, 2]}, beside=Schema.from_roles({"quasi": "id"}))
     with pytest.raises(SchemaError, match="there is no table of people"):
-        Graph.of({"data": pl.DataFrame({"a": [1], "b": [2]})}, {"data": TIES, "people": PEOPLE}, SOURCE)
+        PeopleGraph.of({"data": pl.DataFrame({"a": [1], "b": [2]})}, {"data": TIES, "people": PEOPLE}, SOURCE)
     with pytest.raises(SchemaError, match="whose columns nobody described"):
-        Graph.of(
+        PeopleGraph.of(
             {"data": pl.DataFrame({"a": [1], "b": [2]}), "people": pl.DataFrame({"id": [1, 2]})}, {"data": TIES}, SOURCE
         )
 
@@ -109,7 +109,7 @@ def test_errors_and_reprs_show_no_id():
     with pytest.raises(UnreadableInput) as error:
         read({"a": ["Ada Lovelace"], "b": ["Grace Hopper"]}, {"id": ["Grace Hopper", "somebody"]})
     assert "Ada" not in str(error.value) and "Grace" not in str(error.value)
-    assert repr(read({"a": ["Ada"], "b": ["Grace"]})) == "Graph(2 people, 1 edges)"
+    assert repr(read({"a": ["Ada"], "b": ["Grace"]})) == "PeopleGraph(2 people, 1 edges)"
 
 
 def test_the_column_directed_says_it_of_all_ties():
@@ -132,13 +132,13 @@ def test_who_sees_no_direction_refuses_a_directed_graph_and_the_other_way_round(
 @given(graphs())
 def test_what_is_written_is_read_back_the_same(people):
     shuffled = people.shuffled(np.random.default_rng(5))
-    again = Graph.of(shuffled.written(), {"data": TIES, "people": PEOPLE}, SOURCE)
+    again = PeopleGraph.of(shuffled.written(), {"data": TIES, "people": PEOPLE}, SOURCE)
     assert again.arcs.tolist() == shuffled.arcs.tolist() and again.people == shuffled.people
     # without a table of people, whoever has no tie stands alone
-    lonely = Graph.of({"data": people.written()["data"]}, {"data": TIES}, SOURCE) if edges(people) else people
-    bare = Graph(people.people, people.arcs, TIES)
+    lonely = PeopleGraph.of({"data": people.written()["data"]}, {"data": TIES}, SOURCE) if edges(people) else people
+    bare = PeopleGraph(people.people, people.arcs, TIES)
     if people.people >= 2:
-        assert Graph.of(bare.written(), {"data": TIES}, SOURCE).people == people.people
+        assert PeopleGraph.of(bare.written(), {"data": TIES}, SOURCE).people == people.people
     assert lonely.people <= people.people
 
 

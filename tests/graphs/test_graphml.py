@@ -12,7 +12,7 @@ from sfumato import examples
 from sfumato.core.schema import Schema
 from sfumato.core.source import Source
 from sfumato.errors import MissingExtra, SchemaError, UnreadableInput
-from sfumato.graphs.graph import Graph
+from sfumato.graphs.graph import PeopleGraph
 
 ENDS = {"from": "source", "to": "target"}
 
@@ -23,8 +23,8 @@ def written(graph, path):
 
 
 def as_graph(path, ends=ENDS, people=None):
-    return Graph.of(
-        Graph.reads(path),
+    return PeopleGraph.of(
+        PeopleGraph.reads(path),
         {"data": Schema.from_roles(ends), "people": Schema.from_roles(people or {"unit": "id"})},
         Source(path.name),
     )
@@ -84,20 +84,20 @@ def test_what_is_not_read(tmp_path, text, words):
     file = tmp_path / "g.graphml"
     file.write_text(text)
     with pytest.raises(UnreadableInput, match=words):
-        Graph.reads(file)
+        PeopleGraph.reads(file)
 
 
 def test_files_that_are_not_there_or_of_another_kind(tmp_path):
-    assert Graph.reads(tmp_path / "ties.csv") is None
+    assert PeopleGraph.reads(tmp_path / "ties.csv") is None
     with pytest.raises(UnreadableInput, match="cannot read"):
-        Graph.reads(tmp_path / "none.graphml")
+        PeopleGraph.reads(tmp_path / "none.graphml")
 
 
 def test_without_networkx_the_extra_is_named(tmp_path, monkeypatch):
     file = written(nx.path_graph(3), tmp_path / "g.graphml")
     monkeypatch.setitem(sys.modules, "networkx", None)
     with pytest.raises(MissingExtra, match=r"pip install 'sfumato\[graph\]'"):
-        Graph.reads(file)
+        PeopleGraph.reads(file)
 
 
 @pytest.mark.parametrize("directed", [False, True])

@@ -18,7 +18,7 @@ from sfumato.core.source import Source
 from sfumato.core.step import Effect, Goal
 from sfumato.errors import ParameterError, SchemaError, Unsatisfiable
 from sfumato.graphs.degree_anonymization import DegreeAnonymization
-from sfumato.graphs.graph import Graph
+from sfumato.graphs.graph import PeopleGraph
 from sfumato.graphs.h_refinement import HRefinement
 from sfumato.graphs.k_degree import KDegree
 from sfumato.graphs.k_neighbour_sets import KNeighbourSets
@@ -340,7 +340,7 @@ def test_the_order_of_rows_changes_nothing(step):
         pl.DataFrame({"a": [names[u] for u in table["person"]], "b": [names[v] for v in table["friend"]]})
         for table in (rows, rows.sample(fraction=1.0, shuffle=True, seed=4))
     ]
-    released = [made(step, Graph.of({"data": t}, {"data": TIES}, Source("t"))) for t in tables]
+    released = [made(step, PeopleGraph.of({"data": t}, {"data": TIES}, Source("t"))) for t in tables]
     assert released[0].arcs.tolist() == released[1].arcs.tolist()
 
 

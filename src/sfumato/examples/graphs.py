@@ -8,7 +8,7 @@ import polars as pl
 from sfumato.core.schema import Schema
 from sfumato.core.source import Source
 from sfumato.examples.literature import at_least
-from sfumato.graphs.graph import Graph
+from sfumato.graphs.graph import PeopleGraph
 
 KARATE = {
     0: "1 2 3 4 5 6 7 8 10 11 12 13 17 19 21 31",
@@ -42,7 +42,7 @@ KARATE = {
 TIES = Schema.from_roles({"from": "person", "to": "friend"})
 
 
-def karate() -> Graph:
+def karate() -> PeopleGraph:
     """Zachary's karate club: 34 members and the 78 pairs that met outside of it.
 
     Six members are alone in their degree, 23 in H₂, 16 in their ego graph; by distances to the hubs 33, 0, 32 two, three and eight are.
@@ -53,7 +53,7 @@ def karate() -> Graph:
     return _graph("karate", np.array(ties, dtype=np.int64).T, 34)
 
 
-def social_network(people: int = 1000, ties: int = 5, *, seed: int = 7) -> Graph:
+def social_network(people: int = 1000, ties: int = 5, *, seed: int = 7) -> PeopleGraph:
     """People who come one by one, each tied to ``ties`` of those who are there, rather to those who have many ties (preferential attachment).
 
     Degrees so follow a power law, as in many networks; nobody in it is real. The same numbers and seed give the same graph.
@@ -80,8 +80,8 @@ def social_network(people: int = 1000, ties: int = 5, *, seed: int = 7) -> Graph
     return _graph("a generated network", np.stack([np.concatenate(heads), np.concatenate(tails)]), count)
 
 
-def _graph(name: str, ends: np.ndarray[tuple[int, ...], np.dtype[np.int64]], people: int) -> Graph:
+def _graph(name: str, ends: np.ndarray[tuple[int, ...], np.dtype[np.int64]], people: int) -> PeopleGraph:
     data = pl.DataFrame({"person": ends[0], "friend": ends[1]})
     unit = Schema.from_roles({"unit": "id"})
     everybody = pl.DataFrame({"id": np.arange(people)})
-    return Graph.of({"data": data, "people": everybody}, {"data": TIES, "people": unit}, Source(name))
+    return PeopleGraph.of({"data": data, "people": everybody}, {"data": TIES, "people": unit}, Source(name))

@@ -51,7 +51,7 @@ FAMILIES = {
 
 def noun() -> Any:
     """What reads people of this shape from tables."""
-    return importlib.import_module(f"{__name__}.graph").Graph
+    return importlib.import_module(f"{__name__}.graph").PeopleGraph
 
 
 def __getattr__(name: str) -> Any:

@@ -12,8 +12,7 @@ from pydantic import Field
 from sfumato.core.attack import Finding, NothingToAttack
 from sfumato.core.parameters import parameters
 from sfumato.core.shape import ShapedAttack
-from sfumato.graphs.graph import Graph, labels_in
-from sfumato.graphs.k_degree import Directed
+from sfumato.graphs.graph import PeopleGraph, labels_in
 from sfumato.graphs.k_neighbourhood import LARGEST_CAP
 from sfumato.graphs.knowledge import degree_words, egos, hub_words, joined, refined, top_degrees
 
@@ -24,6 +23,10 @@ if TYPE_CHECKING:
 
     from sfumato.core.shape import ShapedScene
 
+AlongArcs = Annotated[
+    bool | None,
+    Field(description="whether ties from and to a person are told apart; by default where the release does"),
+]
 BOUNDS = (1, 2, 5, 10, 20)
 """Numbers of candidates up to which people are counted."""
 
@@ -68,7 +71,7 @@ class Candidates:
 
 
 def _with_labels(
-    asked: NDArray[np.uint64], answers: NDArray[np.uint64], original: Graph, released: Graph
+    asked: NDArray[np.uint64], answers: NDArray[np.uint64], original: PeopleGraph, released: PeopleGraph
 ) -> tuple[NDArray[np.uint64], NDArray[np.uint64], NDArray[np.uint64] | None]:
     """Words with the quasi-identifiers that both graphs have; and the words of people of whom the release says none of them."""
     shared = tuple(name for name in original.quasi if name in released.quasi)
@@ -91,6 +94,17 @@ def nobody(scene: ShapedScene) -> str | None:
     if not (scene.truth >= 0).any():
         return NothingToAttack("the people of the release were drawn and stand for nobody")
     return None
+
+
+def sight(who: str, scene: ShapedScene, directed: bool | None) -> tuple[PeopleGraph, PeopleGraph, bool]:
+    """Original and release, and whether the intruder looks at the direction of ties: as asked, or where the release has one."""
+    looks = bool(scene.released.directed) if directed is None else directed
+    return scene.original.seen(who, looks), scene.released.seen(who, looks), looks
+
+
+def without_direction(scene: ShapedScene) -> str:
+    """What a sentence adds where an intruder could have looked at the direction of ties, and did not."""
+    return "; a lower bound, since the direction of ties is not looked at" if scene.released.directed else ""
 
 
 class CandidateAttack(ShapedAttack):
@@ -130,15 +144,15 @@ class DegreeAttack(CandidateAttack):
     Reference: Hay et al. 2008, doi:10.14778/1453856.1453873 (H₁).
     """
 
-    directed: Directed = False
+    directed: AlongArcs = None
 
     name: ClassVar[str] = "degree"
     tried_by: ClassVar[str] = "somebody who knows how many ties a person has"
 
     def attack(self, scene: ShapedScene) -> Finding:
         """Compare degrees."""
-        original, released = (g.seen(self.name, self.directed) for g in (scene.original, scene.released))
-        words = [degree_words(graph, self.directed) for graph in (original, released)]
+        original, released, directed = sight(self.name, scene, self.directed)
+        words = [degree_words(graph, directed) for graph in (original, released)]
         return self.found(Candidates(words[0], scene, words[1]), "how many ties a person has")
 
 
@@ -153,15 +167,15 @@ class VertexRefinement(CandidateAttack):
     """
 
     rounds: Annotated[int, Field(ge=1, le=20, description="how far the intruder sees")] = 4
-    directed: Directed = False
+    directed: AlongArcs = None
 
     name: ClassVar[str] = "vertex_refinement"
     tried_by: ClassVar[str] = "somebody who knows the ties of a person's friends and of their friends"
 
     def attack(self, scene: ShapedScene) -> Finding:
         """Refine both graphs alike."""
-        original, released = (g.seen(self.name, self.directed) for g in (scene.original, scene.released))
-        both = [refined(graph, self.rounds, self.directed) for graph in (original, released)]
+        original, released, directed = sight(self.name, scene, self.directed)
+        both = [refined(graph, self.rounds, directed) for graph in (original, released)]
         rounds = [Candidates(asked, scene, answers) for asked, answers in zip(*both, strict=True)]
         known = f"the ties around a person {self.rounds} steps far"
         return self.found(rounds[-1], known, curve=curve("steps seen", rounds))
@@ -172,7 +186,8 @@ class EgoGraph(CandidateAttack):
     """Find people by how their neighbours are tied to each other.
 
     Neighbourhoods are compared by invariants, and by canonical form up to ``cap`` neighbours. Beyond, equal invariants leave candidates together that may be
-    different: then the number of people found alone is a lower bound, and the finding says so.
+    different: then the number of people found alone is a lower bound, and the finding says so. So it is where ties have a direction,
+    which this intruder does not look at.
 
     Reference: Zhou & Pei 2008, doi:10.1109/ICDE.2008.4497459.
     """
@@ -184,13 +199,13 @@ class EgoGraph(CandidateAttack):
 
     def attack(self, scene: ShapedScene) -> Finding:
         """Compare neighbourhoods."""
-        original, released = (g.seen(self.name) for g in (scene.original, scene.released))
-        asked, answers = egos(original, self.cap), egos(released, self.cap)
+        asked, answers = egos(scene.original, self.cap), egos(scene.released, self.cap)
         open_cases = int((~asked.settled).sum())
         more = f"; a lower bound, since {open_cases:,} neighbourhoods are too large to compare" if open_cases else ""
         candidates = Candidates(asked.words, scene, answers.words)
         known = "how a person's neighbours are tied to each other"
-        return self.found(candidates, known, more, lower_bound=bool(open_cases), undecided_people=open_cases)
+        more += without_direction(scene)
+        return self.found(candidates, known, more, lower_bound=bool(more), undecided_people=open_cases)
 
 
 @parameters
@@ -198,7 +213,7 @@ class HubFingerprint(CandidateAttack):
     """Find people by how far they are from the best-connected ones.
 
     The hubs are the people with most ties in the original, of equals the first; the intruder recognises them in the release, as one does with the famous, and knows a
-    person's distances to the first 1 … ``hubs`` of them in the original. The curve shows each number of hubs.
+    person's distances to the first 1 … ``hubs`` of them in the original, whatever the direction of ties. The curve shows each number of hubs.
 
     Reference: Hay et al. 2008, doi:10.14778/1453856.1453873.
     """
@@ -210,14 +225,15 @@ class HubFingerprint(CandidateAttack):
 
     def attack(self, scene: ShapedScene) -> Finding:
         """Measure distances to the hubs in both graphs."""
-        original, released = (g.seen(self.name) for g in (scene.original, scene.released))
+        original, released = scene.original, scene.released
         hubs = top_degrees(original, self.hubs)
         place = np.full(original.people, -1, dtype=np.int64)
         place[scene.truth[scene.truth >= 0]] = np.flatnonzero(scene.truth >= 0)
         hubs = hubs[place[hubs] >= 0]
         both = (hub_words(original, hubs), hub_words(released, place[hubs]))
         rounds = [Candidates(asked, scene, answers) for asked, answers in zip(*both, strict=True)]
-        return self.found(rounds[-1], f"the distances to {len(hubs)} hub(s)", curve=curve("hubs known", rounds))
+        known = f"the distances to {len(hubs)} hub(s)"
+        return self.found(rounds[-1], known, without_direction(scene), curve=curve("hubs known", rounds))
 
 
 def curve(known: str, rounds: Iterable[Candidates]) -> dict[str, Any]:

@@ -11,7 +11,7 @@ from sfumato import kernels
 from sfumato.core.parameters import parameters
 from sfumato.core.shape import ShapedStep
 from sfumato.errors import ParameterError, Unsatisfiable
-from sfumato.graphs.graph import Graph
+from sfumato.graphs.graph import PeopleGraph
 from sfumato.graphs.pairs import anonymous_pairs
 from sfumato.graphs.plans import GraphPlan, changes, require_people, suppressed_warning, without_rare
 from sfumato.graphs.sequences import anonymous_within, joined_demands
@@ -71,7 +71,7 @@ class DegreeAnonymization(ShapedStep):
 
     def plan(self, people: Any, goal: Goal) -> GraphPlan:
         """Find the degrees, and a graph that has them."""
-        graph: Graph = people.seen(self.name, self.directed)
+        graph: PeopleGraph = people.seen(self.name, self.directed)
         require_people(self.name, graph, self.k)
         masked, classes, gone = (
             without_rare(graph, self.k) if self.with_attributes else (graph, np.zeros(graph.people, np.int64), 0)
@@ -87,12 +87,12 @@ class DegreeAnonymization(ShapedStep):
         told = {**counts, "suppressed_people": gone} if graph.quasi else counts
         return GraphPlan(made, told, suppressed_warning(gone), float(sum(counts.values())))
 
-    def apply(self, people: Any, plan: GraphPlan) -> Graph:
+    def apply(self, people: Any, plan: GraphPlan) -> PeopleGraph:
         """The graph with other ties."""
         return plan.graph
 
 
-def raised(graph: Graph, classes: Whole, k: int, stream: np.random.Generator) -> Graph:
+def raised(graph: PeopleGraph, classes: Whole, k: int, stream: np.random.Generator) -> PeopleGraph:
     """A graph with more ties whose degrees are k-anonymous: supergraph and probing."""
     degrees = graph.ties.degrees
     probed = degrees.copy()
@@ -116,7 +116,7 @@ def raised(graph: Graph, classes: Whole, k: int, stream: np.random.Generator) ->
     )
 
 
-def swapped(graph: Graph, classes: Whole, k: int, stream: np.random.Generator) -> Graph:
+def swapped(graph: PeopleGraph, classes: Whole, k: int, stream: np.random.Generator) -> PeopleGraph:
     """A graph with k-anonymous degrees near the given ones: ties come and go, one at a time."""
     degrees = graph.ties.degrees
     target = even(anonymous_within(degrees, classes, k, by_median=True), classes, graph.people)

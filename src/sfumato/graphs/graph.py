@@ -38,7 +38,7 @@ class Rows(NamedTuple):
 
 
 @dataclasses.dataclass(frozen=True, eq=False, repr=False)
-class Graph(Shaped):
+class PeopleGraph(Shaped):
     """People and the ties between them.
 
     ``arcs`` has two rows, where ties begin and where they end, as the file has them: sorted, each once, none from a person to itself. ``own``
@@ -68,7 +68,7 @@ class Graph(Shaped):
 
     def __repr__(self) -> str:
         counts = self.counted()
-        return f"Graph({counts['people']:,} people, {counts['edges']:,} edges)"
+        return f"PeopleGraph({counts['people']:,} people, {counts['edges']:,} edges)"
 
     @classmethod
     def of(cls, tables: Mapping[str, pl.DataFrame], schemas: Mapping[str, Schema], source: Source) -> Self:

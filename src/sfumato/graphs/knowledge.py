@@ -13,7 +13,7 @@ import numpy as np
 from sfumato import kernels
 from sfumato.core.randomness import mixed
 from sfumato.errors import InternalError
-from sfumato.graphs.graph import Graph, Rows
+from sfumato.graphs.graph import PeopleGraph, Rows
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -35,17 +35,17 @@ def joined(*words: NDArray[np.uint64]) -> NDArray[np.uint64]:
     return together
 
 
-def views(graph: Graph, directed: bool) -> tuple[tuple[Rows, np.uint64], ...]:
+def views(graph: PeopleGraph, directed: bool) -> tuple[tuple[Rows, np.uint64], ...]:
     """The rows of neighbours to look at: ties, or ties from and ties to a person."""
     return ((graph.out, OUTWARD), (graph.into, INWARD)) if directed else ((graph.ties, OUTWARD),)
 
 
-def degree_words(graph: Graph, directed: bool = False) -> NDArray[np.uint64]:
+def degree_words(graph: PeopleGraph, directed: bool = False) -> NDArray[np.uint64]:
     """What knowing the degree tells: the number of ties, or the pair of ties from and ties to a person."""
     return joined(*(rows.degrees.astype(np.uint64) for rows, _ in views(graph, directed)))
 
 
-def refined(graph: Graph, rounds: int, directed: bool = False) -> Iterator[NDArray[np.uint64]]:
+def refined(graph: PeopleGraph, rounds: int, directed: bool = False) -> Iterator[NDArray[np.uint64]]:
     r"""The words of H₁, H₂, …: H₁ is the degree, :math:`H_{i+1}(v)` the multiset of the :math:`H_i` of neighbours (Hay et al.).
 
     A multiset is told by the sum of its mixed words. Two different ones get the same word with a chance of about 2⁻⁶⁴; then candidates are
@@ -58,7 +58,7 @@ def refined(graph: Graph, rounds: int, directed: bool = False) -> Iterator[NDArr
         yield words
 
 
-def sums_of(graph: Graph, words: NDArray[np.uint64], directed: bool, salt: int = 0) -> NDArray[np.uint64]:
+def sums_of(graph: PeopleGraph, words: NDArray[np.uint64], directed: bool, salt: int = 0) -> NDArray[np.uint64]:
     """The mixed words of neighbours, added up."""
     found = []
     for rows, own in views(graph, directed):
@@ -74,7 +74,9 @@ def classes_of(words: NDArray[np.uint64]) -> tuple[NDArray[np.int64], NDArray[np
     return classes.astype(np.int64), sizes.astype(np.int64)
 
 
-def exact_classes(graph: Graph, rounds: int, directed: bool = False) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+def exact_classes(
+    graph: PeopleGraph, rounds: int, directed: bool = False
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """The classes of H with so many rounds, proved: neighbours of all members are compared, and words drawn anew should they collide."""
     classes, sizes = classes_of(degree_words(graph, directed))
     for _ in range(rounds - 1):
@@ -85,7 +87,9 @@ def exact_classes(graph: Graph, rounds: int, directed: bool = False) -> tuple[ND
     return classes, sizes
 
 
-def _proved(graph: Graph, classes: NDArray[np.int64], directed: bool) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+def _proved(
+    graph: PeopleGraph, classes: NDArray[np.int64], directed: bool
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     for salt in range(SALTS):
         words = sums_of(graph, classes.astype(np.uint64), directed, salt)
         finer, sizes = classes_of(words)
@@ -117,7 +121,7 @@ class Egos:
     settled: NDArray[np.bool_]
 
 
-def egos(graph: Graph, cap: int) -> Egos:
+def egos(graph: PeopleGraph, cap: int) -> Egos:
     """Compare neighbourhoods by invariants, and by their canonical form where they have edges inside and at most ``cap`` vertices.
 
     The invariant (degree, inner degrees refined once) is never different for isomorphic neighbourhoods. Without edges inside it says all.
@@ -140,7 +144,7 @@ def egos(graph: Graph, cap: int) -> Egos:
     return Egos(words, settled)
 
 
-def hub_words(graph: Graph, hubs: NDArray[np.int64]) -> Iterator[NDArray[np.uint64]]:
+def hub_words(graph: PeopleGraph, hubs: NDArray[np.int64]) -> Iterator[NDArray[np.uint64]]:
     """What distances to one, two, … of the hubs tell; who does not reach a hub is at distance −1."""
     words = np.zeros(graph.people, dtype=np.uint64)
     reached, queue = np.empty(graph.people, dtype=np.int32), np.empty(graph.people, dtype=np.int32)
@@ -150,12 +154,12 @@ def hub_words(graph: Graph, hubs: NDArray[np.int64]) -> Iterator[NDArray[np.uint
         yield words
 
 
-def top_degrees(graph: Graph, count: int) -> NDArray[np.int64]:
+def top_degrees(graph: PeopleGraph, count: int) -> NDArray[np.int64]:
     """Who has most ties, of equals the one with the lower number first."""
     return np.lexsort((np.arange(graph.people), -graph.ties.degrees))[:count].astype(np.int64)
 
 
-def set_classes(graph: Graph, closed: bool) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+def set_classes(graph: PeopleGraph, closed: bool) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Classes of people with the same neighbours (``closed``: with themselves among them), compared one by one after hashing."""
     rows = graph.ties
     own = np.arange(graph.people, dtype=np.uint64)

@@ -11,7 +11,7 @@ from sfumato import kernels
 from sfumato.core.parameters import parameters
 from sfumato.core.shape import ShapedStep
 from sfumato.errors import Unsatisfiable
-from sfumato.graphs.graph import Graph
+from sfumato.graphs.graph import PeopleGraph
 from sfumato.graphs.plans import GraphPlan, changes, require_people, suppressed_warning, without_rare
 
 if TYPE_CHECKING:
@@ -56,7 +56,7 @@ class NeighbourSetBlowup(ShapedStep):
 
     def plan(self, people: Any, goal: Goal) -> GraphPlan:
         """Cut people into blocks and count what changes."""
-        graph: Graph = people.seen(self.name)
+        graph: PeopleGraph = people.seen(self.name)
         require_people(self.name, graph, self.k)
         masked, classes, gone = (
             without_rare(graph, self.k) if self.with_attributes else (graph, np.zeros(graph.people, np.int64), 0)
@@ -70,12 +70,12 @@ class NeighbourSetBlowup(ShapedStep):
             warned += (f"{total:,} ties change, and there are {there:,}: taking all ties away costs no more",)
         return GraphPlan(made, counts, warned, float(total))
 
-    def apply(self, people: Any, plan: GraphPlan) -> Graph:
+    def apply(self, people: Any, plan: GraphPlan) -> PeopleGraph:
         """The graph of blocks."""
         return plan.graph
 
 
-def blocks_of(graph: Graph, classes: Whole, k: int) -> Whole:
+def blocks_of(graph: PeopleGraph, classes: Whole, k: int) -> Whole:
     """The block of everybody."""
     by_degree = np.lexsort((-np.arange(graph.people), graph.ties.degrees)).astype(np.int64)
     found, _ = kernels.degrees.near_blocks(*graph.ties, by_degree, classes, np.bincount(classes), k)
@@ -83,7 +83,7 @@ def blocks_of(graph: Graph, classes: Whole, k: int) -> Whole:
     return blocks
 
 
-def blown_up(graph: Graph, blocks: Whole, closed: bool) -> Graph:
+def blown_up(graph: PeopleGraph, blocks: Whole, closed: bool) -> PeopleGraph:
     """All ties or none between any two blocks, as the majority of pairs has it; inside none, or all."""
     sizes = np.bincount(blocks)
     ends = np.sort(blocks[graph.edges], axis=0)

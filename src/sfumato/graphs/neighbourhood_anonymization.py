@@ -10,7 +10,7 @@ from pydantic import Field
 from sfumato.core.parameters import parameters
 from sfumato.core.shape import ShapedStep
 from sfumato.errors import Unsatisfiable
-from sfumato.graphs.graph import Graph
+from sfumato.graphs.graph import PeopleGraph
 from sfumato.graphs.k_neighbourhood import LARGEST_CAP
 from sfumato.graphs.knowledge import classes_of, egos, with_label
 from sfumato.graphs.plans import GraphPlan, changes, require_people, suppressed_warning, without_rare
@@ -60,7 +60,7 @@ class NeighbourhoodAnonymization(ShapedStep):
 
     def plan(self, people: Any, goal: Goal) -> GraphPlan:
         """Change ties until everybody is alike enough others."""
-        graph: Graph = people.seen(self.name)
+        graph: PeopleGraph = people.seen(self.name)
         require_people(self.name, graph, self.k)
         self._require_small(graph)
         masked, classes, gone = (
@@ -70,11 +70,11 @@ class NeighbourhoodAnonymization(ShapedStep):
         counts = changes(graph, made)
         return GraphPlan(made, counts, suppressed_warning(gone), float(sum(counts.values())))
 
-    def apply(self, people: Any, plan: GraphPlan) -> Graph:
+    def apply(self, people: Any, plan: GraphPlan) -> PeopleGraph:
         """The graph with other ties."""
         return plan.graph
 
-    def _require_small(self, graph: Graph) -> None:
+    def _require_small(self, graph: PeopleGraph) -> None:
         largest = int(graph.ties.degrees.max())
         if graph.people > MOST_PEOPLE or largest > self.cap:
             raise Unsatisfiable(
@@ -82,7 +82,7 @@ class NeighbourhoodAnonymization(ShapedStep):
                 f"{graph.people:,} people with up to {largest:,}; {FALLBACK}"
             )
 
-    def _reached(self, graph: Graph, classes: Whole) -> Graph:
+    def _reached(self, graph: PeopleGraph, classes: Whole) -> PeopleGraph:
         tied = np.zeros((graph.people, graph.people), dtype=np.bool_)
         tied[graph.edges[0], graph.edges[1]] = tied[graph.edges[1], graph.edges[0]] = True
         most = int(self.budget * graph.edges.shape[1])

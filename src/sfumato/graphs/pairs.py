@@ -8,7 +8,7 @@ import numpy as np
 
 from sfumato import kernels
 from sfumato.errors import Unsatisfiable
-from sfumato.graphs.graph import Graph
+from sfumato.graphs.graph import PeopleGraph
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -20,7 +20,7 @@ MOST_SIZES = 12
 """Sizes of groups that are tried in pairs when sums are made equal."""
 
 
-def anonymous_pairs(graph: Graph, classes: Whole, k: int, stream: np.random.Generator) -> Graph:
+def anonymous_pairs(graph: PeopleGraph, classes: Whole, k: int, stream: np.random.Generator) -> PeopleGraph:
     """A graph with more arcs in which every pair of degrees stands for at least k people.
 
     People are cut into groups at the median of the wider degree (as Mondrian does), and groups raised to the largest of both degrees. The sums of

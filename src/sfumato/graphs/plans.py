@@ -11,7 +11,7 @@ import polars as pl
 
 from sfumato.core.step import Plan
 from sfumato.errors import Unsatisfiable
-from sfumato.graphs.graph import Graph, labels_in
+from sfumato.graphs.graph import PeopleGraph, labels_in
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 class GraphPlan(Plan):
     """The graph as it will be; ``counts`` say in numbers how it differs, ``warned`` what whoever runs the recipe should know."""
 
-    graph: Graph
+    graph: PeopleGraph
     counts: Mapping[str, Any]
     warned: tuple[str, ...] = ()
     cost: float | None = None
@@ -40,7 +40,7 @@ class GraphPlan(Plan):
         return {} if self.cost is None else {"edges_changed": self.cost}
 
 
-def changes(before: Graph, after: Graph, directed: bool = False) -> dict[str, int]:
+def changes(before: PeopleGraph, after: PeopleGraph, directed: bool = False) -> dict[str, int]:
     """How many ties came and went, between the same people under the same numbers."""
     old, new = (_keys(g.arcs if directed else g.edges, g.people) for g in (before, after))
     kept = in_both(old, new)
@@ -60,7 +60,7 @@ def _keys(edges: NDArray[np.int32], people: int) -> NDArray[np.int64]:
     return keys
 
 
-def require_people(who: str, graph: Graph, k: int) -> None:
+def require_people(who: str, graph: PeopleGraph, k: int) -> None:
     """Refuse a k that there are too few people for."""
     if graph.people < k:
         raise Unsatisfiable(
@@ -68,7 +68,7 @@ def require_people(who: str, graph: Graph, k: int) -> None:
         )
 
 
-def without_rare(graph: Graph, k: int) -> tuple[Graph, NDArray[np.int64], int]:
+def without_rare(graph: PeopleGraph, k: int) -> tuple[PeopleGraph, NDArray[np.int64], int]:
     """The graph in which no combination of quasi-identifiers has fewer than k people, the class of everybody, and how many were suppressed.
 
     The values of rare combinations become missing; where these are still fewer than k, those of the next rarest combination do as well.

@@ -15,7 +15,7 @@ from sfumato.core.shape import ShapedStep
 from sfumato.core.step import Account, Declaration, Effect
 from sfumato.errors import SchemaError
 from sfumato.formulas.exact_draws import Draws
-from sfumato.graphs.graph import Graph
+from sfumato.graphs.graph import PeopleGraph
 from sfumato.graphs.plans import GraphPlan
 from sfumato.graphs.sequences import isotonic, joined_demands, made_graphical, nothing
 
@@ -69,7 +69,7 @@ class PrivateDegrees(ShapedStep):
 
     def plan(self, people: Any, goal: Goal) -> GraphPlan:
         """Draw the noise, and the graph."""
-        graph: Graph = people.seen(self.name)
+        graph: PeopleGraph = people.seen(self.name)
         if graph.own is not None and graph.own.width:
             raise SchemaError(
                 f"private_degrees draws people who are nobody, so the {graph.own.width} column(s) of people's own cannot go along: "
@@ -90,10 +90,10 @@ class PrivateDegrees(ShapedStep):
         warned = () if draws.secure else (REHEARSAL,)
         return GraphPlan(_of_nobody(drawn), told, warned)
 
-    def apply(self, people: Any, plan: GraphPlan) -> Graph:
+    def apply(self, people: Any, plan: GraphPlan) -> PeopleGraph:
         """The drawn graph."""
         return plan.graph
 
 
-def _of_nobody(graph: Graph) -> Graph:
+def _of_nobody(graph: PeopleGraph) -> PeopleGraph:
     return dataclasses.replace(graph, origin=np.full(graph.people, NOBODY, dtype=np.int64))

@@ -11,10 +11,10 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from sfumato.core.model import Verdict
-    from sfumato.graphs.graph import Graph
+    from sfumato.graphs.graph import PeopleGraph
 
 
-def covered(graph: Graph, with_attributes: bool) -> str:
+def covered(graph: PeopleGraph, with_attributes: bool) -> str:
     """What a verdict adds about the people's own quasi-identifiers: counted, or not covered."""
     if not graph.quasi:
         return ""
@@ -23,7 +23,7 @@ def covered(graph: Graph, with_attributes: bool) -> str:
 
 
 def crowds(
-    model: ShapedModel, graph: Graph, sizes: NDArray[np.int64], k: int, alike: str, with_attributes: bool
+    model: ShapedModel, graph: PeopleGraph, sizes: NDArray[np.int64], k: int, alike: str, with_attributes: bool
 ) -> Verdict:
     """The verdict on classes of people who are alike: the smallest must have k."""
     failing = sizes[sizes < k]
@@ -45,7 +45,7 @@ def crowds(
     )
 
 
-def graph_of(people: Any) -> Graph:
+def graph_of(people: Any) -> PeopleGraph:
     """What a promise is shown, as what it is."""
-    graph: Graph = people
+    graph: PeopleGraph = people
     return graph

@@ -11,9 +11,8 @@ from sfumato import kernels
 from sfumato.core.attack import Finding, cut_short
 from sfumato.core.parameters import parameters
 from sfumato.core.shape import ShapedAttack
-from sfumato.graphs.candidates import nobody
-from sfumato.graphs.graph import Graph
-from sfumato.graphs.k_degree import Directed
+from sfumato.graphs.candidates import AlongArcs, nobody, sight
+from sfumato.graphs.graph import PeopleGraph
 from sfumato.graphs.knowledge import top_degrees
 from sfumato.graphs.sequences import nothing
 
@@ -44,7 +43,7 @@ class SeedAndPropagate(ShapedAttack):
     seeds: Annotated[int, Field(ge=1, description="people known in both graphs to begin with")] = 15
     theta: Annotated[float, Field(ge=0, description="standard deviations by which the best match must stand out")] = 0.5
     known_ties: Annotated[float, Field(gt=0, le=1, description="share of the ties that the intruder knows")] = 0.8
-    directed: Directed = False
+    directed: AlongArcs = None
 
     name: ClassVar[str] = "seed_and_propagate"
     tried_by: ClassVar[str] = "somebody who has another network of the same people"
@@ -59,8 +58,8 @@ class SeedAndPropagate(ShapedAttack):
 
     def attack(self, scene: ShapedScene) -> Finding:
         """Propagate from the seeds."""
-        original, released = (g.seen(self.name, self.directed) for g in (scene.original, scene.released))
-        own = scene.others[0] if scene.others else self._sampled(original, scene)
+        original, released, directed = sight(self.name, scene, self.directed)
+        own = scene.others[0] if scene.others else self._sampled(original, scene, directed)
         place = np.full(original.people, -1, dtype=np.int64)
         place[scene.truth[scene.truth >= 0]] = np.flatnonzero(scene.truth >= 0)
         seeds = top_degrees(original, min(self.seeds, original.people - 1))
@@ -85,20 +84,26 @@ class SeedAndPropagate(ShapedAttack):
             trials=others,
         )
 
-    def _sampled(self, graph: Graph, scene: ShapedScene) -> Graph:
+    def _sampled(self, graph: PeopleGraph, scene: ShapedScene, directed: bool) -> PeopleGraph:
         """The ties of the original that the intruder knows."""
         stream = scene.seed.stream(f"{self.name}: known ties")
-        ends = (graph.arcs if self.directed else graph.edges).astype(np.int64)
+        ends = (graph.arcs if directed else graph.edges).astype(np.int64)
         kept = ends[:, stream.random(ends.shape[1]) < self.known_ties]
-        return graph.with_arcs(*kept) if self.directed else graph.with_edges(*kept)
+        return graph.with_arcs(*kept) if directed else graph.with_edges(*kept)
 
     def _mapped(
-        self, own: Graph, released: Graph, seeds: NDArray[np.int64], place: NDArray[np.int64], scene: ShapedScene
+        self,
+        own: PeopleGraph,
+        released: PeopleGraph,
+        seeds: NDArray[np.int64],
+        place: NDArray[np.int64],
+        scene: ShapedScene,
     ) -> tuple[NDArray[np.int64], bool]:
         """Who is whom by the end, and whether it was the end."""
         known, taken = np.full(own.people, -1, dtype=np.int64), np.full(released.people, -1, dtype=np.int64)
         known[seeds], taken[place[seeds]] = place[seeds], seeds
-        ours, theirs = self._rows(own), self._rows(released)
+        directed = bool(scene.released.directed) if self.directed is None else self.directed
+        ours, theirs = _rows(own, directed), _rows(released, directed)
         while True:
             matched = 0
             turn = np.arange(own.people, dtype=np.int64)
@@ -109,16 +114,10 @@ class SeedAndPropagate(ShapedAttack):
             if not matched:
                 return known, True
 
-    def _rows(self, graph: Graph) -> tuple[NDArray[Any], ...]:
-        """The rows that scores are added up along, each with its way back."""
-        none = nothing(graph.people)
-        four = (graph.out, graph.into, graph.into, graph.out) if self.directed else (graph.ties, graph.ties, none, none)
-        return tuple(part for rows in four for part in rows)
-
     def _curve(
         self,
-        own: Graph,
-        released: Graph,
+        own: PeopleGraph,
+        released: PeopleGraph,
         seeds: NDArray[np.int64],
         place: NDArray[np.int64],
         scene: ShapedScene,
@@ -132,3 +131,10 @@ class SeedAndPropagate(ShapedAttack):
                 right = (known == place) & (known >= 0)
                 points.append([count, float((right.sum() - count) / (own.people - count))])
         return {"known": "people known to begin with", "points": [*points, [len(seeds), last]]}
+
+
+def _rows(graph: PeopleGraph, directed: bool) -> tuple[NDArray[Any], ...]:
+    """The rows that scores are added up along, each with its way back."""
+    none = nothing(graph.people)
+    four = (graph.out, graph.into, graph.into, graph.out) if directed else (graph.ties, graph.ties, none, none)
+    return tuple(part for rows in four for part in rows)

@@ -12,7 +12,7 @@ from sfumato.core.metric import Measure
 from sfumato.core.parameters import parameters
 from sfumato.core.randomness import Seed
 from sfumato.core.shape import ShapedUtility
-from sfumato.graphs.graph import Graph
+from sfumato.graphs.graph import PeopleGraph
 from sfumato.graphs.knowledge import forward
 from sfumato.graphs.plans import in_both
 
@@ -40,13 +40,13 @@ class EdgesChanged(ShapedUtility):
     name: ClassVar[str] = "edges_changed"
     title: ClassVar[str] = "Ties changed"
 
-    def applies(self, original: Graph, released: Graph) -> str | None:
+    def applies(self, original: PeopleGraph, released: PeopleGraph) -> str | None:
         """Not where people of the release stand for nobody."""
         if released.origin is not None and (released.origin < 0).any():
             return "people of the release were drawn and stand for nobody, so no tie is the same"
         return None
 
-    def measure(self, original: Graph, released: Graph) -> Measure:
+    def measure(self, original: PeopleGraph, released: PeopleGraph) -> Measure:
         """Compare ties by who they are between."""
         directed = bool(original.directed and released.directed)
         old = _keys(original, original.arcs if directed else original.edges, None, directed)
@@ -63,7 +63,9 @@ class EdgesChanged(ShapedUtility):
         )
 
 
-def _keys(graph: Graph, ends: NDArray[np.int32], origin: NDArray[np.int64] | None, directed: bool) -> NDArray[np.int64]:
+def _keys(
+    graph: PeopleGraph, ends: NDArray[np.int32], origin: NDArray[np.int64] | None, directed: bool
+) -> NDArray[np.int64]:
     who = ends.astype(np.int64) if origin is None else origin[ends]
     if not directed:
         who = np.sort(who, axis=0)
@@ -82,14 +84,14 @@ class Clustering(ShapedUtility):
 
     name: ClassVar[str] = "clustering"
 
-    def measure(self, original: Graph, released: Graph) -> Measure:
+    def measure(self, original: PeopleGraph, released: PeopleGraph) -> Measure:
         """Count triangles in both graphs."""
         before, after = clustering_of(original), clustering_of(released)
         meaning = f"average clustering {before:.4g} before, {after:.4g} after"
         return Measure(self.name, abs(before - after), "lower", meaning, raw=after)
 
 
-def clustering_of(graph: Graph) -> float:
+def clustering_of(graph: PeopleGraph) -> float:
     """The average clustering coefficient."""
     begins, heads, common, _ = forward(graph.ties)
     tails = np.repeat(np.arange(graph.people), np.diff(begins))
@@ -110,7 +112,7 @@ class PathLengths(ShapedUtility):
 
     name: ClassVar[str] = "path_lengths"
 
-    def measure(self, original: Graph, released: Graph) -> Measure:
+    def measure(self, original: PeopleGraph, released: PeopleGraph) -> Measure:
         """Breadth first from a sample, in both graphs."""
         order = Seed(0).stream(self.name).permutation(original.people)[: self.sources]
         place = order
@@ -123,7 +125,7 @@ class PathLengths(ShapedUtility):
         return Measure(self.name, _relative(before[0], after[0]), "lower", meaning, raw=after[0])
 
 
-def mean_distance(graph: Graph, sources: NDArray[np.int64]) -> tuple[float, float]:
+def mean_distance(graph: PeopleGraph, sources: NDArray[np.int64]) -> tuple[float, float]:
     """The average distance from some people to those they reach, and the share of pairs that do."""
     reached, queue = np.empty(graph.people, dtype=np.int32), np.empty(graph.people, dtype=np.int32)
     total, pairs = 0, 0
@@ -144,7 +146,7 @@ class DegreeDistance(ShapedUtility):
 
     name: ClassVar[str] = "degree_distance"
 
-    def measure(self, original: Graph, released: Graph) -> Measure:
+    def measure(self, original: PeopleGraph, released: PeopleGraph) -> Measure:
         """Compare sorted degrees."""
         before, after = (np.sort(graph.ties.degrees) for graph in (original, released))
         apart, largest = np.abs(before - after).sum(), np.maximum(before, after).sum()
@@ -165,7 +167,7 @@ class Spectrum(ShapedUtility):
 
     name: ClassVar[str] = "spectrum"
 
-    def measure(self, original: Graph, released: Graph) -> Measure:
+    def measure(self, original: PeopleGraph, released: PeopleGraph) -> Measure:
         """Compare the largest eigenvalues."""
         count = min(self.values, original.people)
         before, after = top_eigenvalues(original, count), top_eigenvalues(released, count)
@@ -175,7 +177,7 @@ class Spectrum(ShapedUtility):
         return Measure(self.name, apart / size if size else 0.0, "lower", meaning, raw=apart)
 
 
-def top_eigenvalues(graph: Graph, count: int) -> NDArray[np.float64]:
+def top_eigenvalues(graph: PeopleGraph, count: int) -> NDArray[np.float64]:
     """The largest eigenvalues, descending."""
     rows = graph.ties
     found: Any
