@@ -34,8 +34,10 @@ def test_loops_and_repeated_ties_are_left_out_and_counted():
         "1 row(s) name a person without a tie",
         "1 tie(s) of people with themselves were left out",
         "1 tie(s) that stand in the file before were left out",
+        "1 pair(s) are tied in both directions: one tie, unless directions are asked for",
     )
-    assert made.counted() == {"people": 3, "edges": 1, "without_edges": 1}
+    assert made.counted() == {"people": 3, "edges": 2, "without_edges": 1}
+    assert made.with_edges(*made.edges.astype(np.int64)).counted()["edges"] == 1
 
 
 def test_ids_may_be_text_numbers_or_both():

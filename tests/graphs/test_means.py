@@ -27,7 +27,7 @@ from sfumato.graphs.neighbour_set_blowup import NeighbourSetBlowup
 from sfumato.graphs.neighbourhood_anonymization import NeighbourhoodAnonymization
 from sfumato.graphs.private_degrees import SENSITIVITY, PrivateDegrees
 from sfumato.graphs.sequences import anonymous_degrees, is_graphical, isotonic, joined_demands, made_graphical, nothing
-from tests.graphs.graphs import TIES, edges, graph, graphs
+from tests.graphs.graphs import PEOPLE, TIES, edges, graph, graphs
 
 GOAL = Goal(seed=Seed(1))
 SEQUENCES = st.lists(st.integers(0, 9), min_size=2, max_size=9)
@@ -319,6 +319,12 @@ def test_people_who_are_nobody_have_no_columns():
         made(PrivateDegrees(1.0), people)
 
 
+def test_the_number_of_people_must_be_public():
+    bare = PeopleGraph.of({"data": pl.DataFrame({"a": [1], "b": [2]})}, {"data": TIES}, Source("t"))
+    with pytest.raises(SchemaError, match="needs a table of people"):
+        made(PrivateDegrees(1.0), bare)
+
+
 # What holds for all of them.
 
 STEPS = [
@@ -340,7 +346,9 @@ def test_the_order_of_rows_changes_nothing(step):
         pl.DataFrame({"a": [names[u] for u in table["person"]], "b": [names[v] for v in table["friend"]]})
         for table in (rows, rows.sample(fraction=1.0, shuffle=True, seed=4))
     ]
-    released = [made(step, PeopleGraph.of({"data": t}, {"data": TIES}, Source("t"))) for t in tables]
+    everybody = pl.DataFrame({"id": list(names.values())})
+    schemas = {"data": TIES, "people": PEOPLE}
+    released = [made(step, PeopleGraph.of({"data": t, "people": everybody}, schemas, Source("t"))) for t in tables]
     assert released[0].arcs.tolist() == released[1].arcs.tolist()
 
 

@@ -147,7 +147,7 @@ class DegreeAttack(CandidateAttack):
     directed: AlongArcs = None
 
     name: ClassVar[str] = "degree"
-    tried_by: ClassVar[str] = "somebody who knows how many ties a person has"
+    tried_by: ClassVar[str] = "somebody who counts a person's ties"
 
     def attack(self, scene: ShapedScene) -> Finding:
         """Compare degrees."""
@@ -170,7 +170,7 @@ class VertexRefinement(CandidateAttack):
     directed: AlongArcs = None
 
     name: ClassVar[str] = "vertex_refinement"
-    tried_by: ClassVar[str] = "somebody who knows the ties of a person's friends and of their friends"
+    tried_by: ClassVar[str] = "somebody who sees friends of friends"
 
     def attack(self, scene: ShapedScene) -> Finding:
         """Refine both graphs alike."""
@@ -195,7 +195,7 @@ class EgoGraph(CandidateAttack):
     cap: Annotated[int, Field(ge=1, le=LARGEST_CAP, description="neighbours up to which isomorphism is decided")] = 30
 
     name: ClassVar[str] = "ego_graph"
-    tried_by: ClassVar[str] = "somebody who knows a person's friends and who of them know each other"
+    tried_by: ClassVar[str] = "somebody who knows who is friends"
 
     def attack(self, scene: ShapedScene) -> Finding:
         """Compare neighbourhoods."""
@@ -221,7 +221,7 @@ class HubFingerprint(CandidateAttack):
     hubs: Annotated[int, Field(ge=1, le=50, description="hubs to which distances are known")] = 3
 
     name: ClassVar[str] = "hub_fingerprint"
-    tried_by: ClassVar[str] = "somebody who knows how far a person is from the famous"
+    tried_by: ClassVar[str] = "somebody who knows the famous"
 
     def attack(self, scene: ShapedScene) -> Finding:
         """Measure distances to the hubs in both graphs."""

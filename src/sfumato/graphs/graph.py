@@ -187,10 +187,10 @@ class PeopleGraph(Shaped):
         )
 
     def counted(self) -> dict[str, int]:
-        """People, edges, and people without any."""
+        """People, edges (a pair that is tied in both directions counts twice, unless ties have no direction), and people without any."""
         return {
             "people": self.nodes,
-            "edges": self.arcs.shape[1] if self.directed else self.edges.shape[1],
+            "edges": self.edges.shape[1] if self.directed is False else self.arcs.shape[1],
             "without_edges": int((self.ties.degrees == 0).sum()),
         }
 

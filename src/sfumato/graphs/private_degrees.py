@@ -36,7 +36,8 @@ class PrivateDegrees(ShapedStep):
     in sum). What follows looks at nothing else: degrees are made ascending by least squares, rounded, kept within 0 … n − 1, lowered until there is such
     a graph (Erdős & Gallai), and met by the construction of Havel and Hakimi.
 
-    What is protected is **one tie, not one person**: a person with *d* ties is protected by :math:`d\varepsilon`. The number of people is public. The people of the release
+    What is protected is **one tie, not one person**: a person with *d* ties is protected by :math:`d\varepsilon`. The number of people is public, so there must be a table of them: without
+    one, who is there depends on the ties. The people of the release
     are nobody: ``origin`` is −1, and columns of their own would be somebody's, so there may be none but direct ones.
     A seed that can be guessed (a rehearsal) seeds the noise too, and nothing is certified then; no other seed does.
 
@@ -70,6 +71,11 @@ class PrivateDegrees(ShapedStep):
     def plan(self, people: Any, goal: Goal) -> GraphPlan:
         """Draw the noise, and the graph."""
         graph: PeopleGraph = people.seen(self.name)
+        if graph.beside is None:
+            raise SchemaError(
+                "private_degrees needs a table of people (people: {file: …}): without it, who is there depends on the ties, "
+                "and the number of people could not be public"
+            )
         if graph.own is not None and graph.own.width:
             raise SchemaError(
                 f"private_degrees draws people who are nobody, so the {graph.own.width} column(s) of people's own cannot go along: "

@@ -46,7 +46,7 @@ class SeedAndPropagate(ShapedAttack):
     directed: AlongArcs = None
 
     name: ClassVar[str] = "seed_and_propagate"
-    tried_by: ClassVar[str] = "somebody who has another network of the same people"
+    tried_by: ClassVar[str] = "somebody with another network"
 
     def applies(self, scene: ShapedScene) -> str | None:
         """Not where nobody is anybody, or all are known to begin with."""
@@ -69,7 +69,7 @@ class SeedAndPropagate(ShapedAttack):
         right[seeds] = False
         others = original.people - len(seeds)
         mapped = int((known >= 0).sum()) - len(seeds)
-        curve = self._curve(own, released, seeds, place, scene, float(right.sum() / others))
+        by_seeds = self._by_seeds(own, released, seeds, place, scene, float(right.sum() / others))
         sentence = (
             f"{len(seeds)} known people lead to {mapped:,} others, {int(right.sum()):,} of them rightly, of {others:,}"
             f"{cut_short(int(done), 1)}"
@@ -80,7 +80,7 @@ class SeedAndPropagate(ShapedAttack):
             sentence=sentence,
             baseline=1 / others,
             victims=np.flatnonzero(right).astype(np.int64),
-            details={"seeds": len(seeds), "mapped": mapped, "rightly": int(right.sum()), "curve": curve},
+            details={"seeds": len(seeds), "mapped": mapped, "rightly": int(right.sum()), "by_seeds": by_seeds},
             trials=others,
         )
 
@@ -114,7 +114,7 @@ class SeedAndPropagate(ShapedAttack):
             if not matched:
                 return known, True
 
-    def _curve(
+    def _by_seeds(
         self,
         own: PeopleGraph,
         released: PeopleGraph,
@@ -122,15 +122,15 @@ class SeedAndPropagate(ShapedAttack):
         place: NDArray[np.int64],
         scene: ShapedScene,
         last: float,
-    ) -> dict[str, object]:
-        """The share found with fewer seeds, in graphs that are small enough."""
-        points = []
+    ) -> list[list[float]]:
+        """How many seeds, and the share of others found with them; fewer seeds are tried in graphs that are small enough."""
+        points: list[list[float]] = []
         for count in sorted({1, len(seeds) // 3, 2 * len(seeds) // 3} - {0, len(seeds)}):
             if own.people <= CURVE_UP_TO:
                 known, _ = self._mapped(own, released, seeds[:count], place, scene)
                 right = (known == place) & (known >= 0)
                 points.append([count, float((right.sum() - count) / (own.people - count))])
-        return {"known": "people known to begin with", "points": [*points, [len(seeds), last]]}
+        return [*points, [len(seeds), last]]
 
 
 def _rows(graph: PeopleGraph, directed: bool) -> tuple[NDArray[Any], ...]:

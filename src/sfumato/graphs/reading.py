@@ -210,9 +210,16 @@ def _arcs(
         (int((~ties).sum()), "row(s) name a person without a tie"),
         (int(loops.sum()), "tie(s) of people with themselves were left out"),
         (len(keys) - len(distinct), "tie(s) that stand in the file before were left out"),
+        (_both_ways(distinct, len(everybody)), "pair(s) are tied in both directions: one tie, unless directions are asked for"),
     )
     arcs = np.stack([distinct // len(everybody), distinct % len(everybody)]).astype(np.int32)
     return arcs, tuple(f"{count:,} {what}" for count, what in told if count)
+
+
+def _both_ways(keys: NDArray[np.int64], people: int) -> int:
+    """How many pairs stand in both directions."""
+    back = keys % people * people + keys // people
+    return int(np.isin(back, keys, assume_unique=True).sum()) // 2
 
 
 def _numbers(column: pl.Series, everybody: pl.Series) -> NDArray[np.int64]:
