@@ -21,6 +21,9 @@ if TYPE_CHECKING:
 DIRECTED = "directed"
 """The column of ties that may say, with the same word in every row, whether they have a direction."""
 
+DENSE = 8
+"""Numbers between the lowest and the highest id, for each id, up to which ids are looked up in a table."""
+
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class GraphParts:
@@ -210,7 +213,10 @@ def _arcs(
         (int((~ties).sum()), "row(s) name a person without a tie"),
         (int(loops.sum()), "tie(s) of people with themselves were left out"),
         (len(keys) - len(distinct), "tie(s) that stand in the file before were left out"),
-        (_both_ways(distinct, len(everybody)), "pair(s) are tied in both directions: one tie, unless directions are asked for"),
+        (
+            _both_ways(distinct, len(everybody)),
+            "pair(s) are tied in both directions: one tie, unless directions are asked for",
+        ),
     )
     arcs = np.stack([distinct // len(everybody), distinct % len(everybody)]).astype(np.int32)
     return arcs, tuple(f"{count:,} {what}" for count, what in told if count)
@@ -218,17 +224,30 @@ def _arcs(
 
 def _both_ways(keys: NDArray[np.int64], people: int) -> int:
     """How many pairs stand in both directions."""
-    back = keys % people * people + keys // people
-    return int(np.isin(back, keys, assume_unique=True).sum()) // 2
+    tails, heads = keys // people, keys % people
+    if (tails < heads).all():
+        return 0
+    return len(keys) - len(np.unique(np.minimum(tails, heads) * people + np.maximum(tails, heads)))
 
 
 def _numbers(column: pl.Series, everybody: pl.Series) -> NDArray[np.int64]:
     """The place of every id among all, −1 for one that is not there."""
     if column.dtype == pl.Int64:
-        known, ids = everybody.to_numpy(), column.fill_null(0).to_numpy()
-        found = np.minimum(np.searchsorted(known, ids), max(0, len(known) - 1))
-        there = (known[found] == ids) & column.is_not_null().to_numpy() if len(known) else np.zeros(len(ids), np.bool_)
-        return np.where(there, found, -1).astype(np.int64)
+        return _numbers_of_whole(column.fill_null(0).to_numpy(), column, everybody)
     table = pl.DataFrame({"id": everybody, "place": np.arange(len(everybody), dtype=np.int64)})
     joined = pl.DataFrame({"id": column}).join(table, on="id", how="left", maintain_order="left")
     return joined["place"].fill_null(-1).to_numpy().astype(np.int64)
+
+
+def _numbers_of_whole(ids: NDArray[np.int64], column: pl.Series, everybody: pl.Series) -> NDArray[np.int64]:
+    known = everybody.to_numpy()
+    if not len(known):
+        return np.full(len(ids), -1, dtype=np.int64)
+    lowest, highest = int(known[0]), int(known[-1])
+    inside = (ids >= lowest) & (ids <= highest) & column.is_not_null().to_numpy()
+    if highest - lowest < DENSE * len(known):  # looked up in a table of all numbers in between
+        place = np.full(highest - lowest + 1, -1, dtype=np.int64)
+        place[known - lowest] = np.arange(len(known))
+        return np.where(inside, place[np.where(inside, ids - lowest, 0)], -1)
+    found = np.minimum(np.searchsorted(known, ids), len(known) - 1)
+    return np.where(inside & (known[found] == ids), found, -1).astype(np.int64)
