@@ -11,7 +11,7 @@ from sfumato.core.model import Facts
 from sfumato.core.parameters import parameters
 from sfumato.core.shape import ShapedModel, verdict
 from sfumato.graphs.k_degree import WithAttributes
-from sfumato.graphs.knowledge import classes_of, egos, with_label
+from sfumato.graphs.knowledge import ego_classes, egos, with_label
 from sfumato.graphs.promises import covered, crowds, graph_of
 
 if TYPE_CHECKING:
@@ -53,13 +53,13 @@ class KNeighbourhood(ShapedModel):
         """Compare neighbourhoods; those beyond the cap count as unknown."""
         graph = graph_of(people).seen(self.name)
         forms = egos(graph, self.cap)
-        classes, _ = classes_of(forms.words)
-        classes, sizes = with_label(classes, graph.labels) if self.with_attributes else classes_of(forms.words)
+        classes = ego_classes(forms)
+        if self.with_attributes:
+            classes, _ = with_label(classes, graph.labels)
+        sizes = np.bincount(classes)
         unknown = int((~forms.settled).sum())
         if self.k == 1 or not unknown or (sizes < self.k).any():  # different invariants are proof enough
             return crowds(self, graph, sizes, self.k, "their neighbourhood", self.with_attributes)
-        settled = np.bincount(classes[forms.settled], minlength=len(sizes))
-        attained = int(settled[settled > 0].min()) if forms.settled.any() else None
         sentence = (
             f"unknown for {unknown:,} of {graph.people:,} people, whose neighbourhoods have more than {self.cap} neighbours or too many "
             f"symmetries to be compared{covered(graph, self.with_attributes)}; promise h_refinement_k or k_degree instead"
@@ -67,7 +67,7 @@ class KNeighbourhood(ShapedModel):
         return verdict(
             self,
             holds=False,
-            attained=None if attained is None else min(attained, 1),
+            attained=1,
             required=self.k,
             sentence=sentence,
             broken=len(np.unique(classes[~forms.settled])),

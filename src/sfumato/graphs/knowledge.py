@@ -115,9 +115,13 @@ def forward(rows: Rows) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[n
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Egos:
-    """The form of every neighbourhood: equal ``words`` are isomorphic where ``settled``; elsewhere they may be, and different words never are."""
+    """The form of every neighbourhood: equal ``words`` are isomorphic where ``settled``; elsewhere they may be, and different words never are.
+
+    Two forms share a word with a chance of 2⁻⁶⁴, and a word and ``more`` with one of 2⁻¹²⁸: promises look at both.
+    """
 
     words: NDArray[np.uint64]
+    more: NDArray[np.uint64]
     settled: NDArray[np.bool_]
 
 
@@ -140,8 +144,23 @@ def egos(graph: PeopleGraph, cap: int) -> Egos:
     known = kernels.egos.ego_codes(*rows, chosen, cap, MOST_NUMBERINGS, codes)
     settled = ~inside
     settled[chosen[known]] = True
-    words[chosen[known]] = joined(words[chosen[known]], codes[known, 0], codes[known, 1])
-    return Egos(words, settled)
+    words[chosen[known]] = joined(words[chosen[known]], codes[known, 0])
+    more = np.zeros(graph.people, dtype=np.uint64)
+    more[chosen[known]] = codes[known, 1]
+    return Egos(words, more, settled)
+
+
+def ego_classes(forms: Egos) -> NDArray[np.int64]:
+    """The classes of people whose neighbourhoods have the same form."""
+    return with_label(classes_of(forms.words)[0], forms.more)[0]
+
+
+def triangles_of(graph: PeopleGraph) -> NDArray[np.int64]:
+    """How many triangles everybody is in: the ties between the own neighbours."""
+    begins, heads, common, _ = forward(graph.ties)
+    tails = np.repeat(np.arange(graph.people), np.diff(begins))
+    twice = np.bincount(tails, common, graph.people) + np.bincount(heads, common, graph.people)
+    return twice.astype(np.int64) // 2
 
 
 def hub_words(graph: PeopleGraph, hubs: NDArray[np.int64]) -> Iterator[NDArray[np.uint64]]:

@@ -12,7 +12,7 @@ from sfumato.core.shape import ShapedStep
 from sfumato.errors import Unsatisfiable
 from sfumato.graphs.graph import PeopleGraph
 from sfumato.graphs.k_neighbourhood import LARGEST_CAP
-from sfumato.graphs.knowledge import classes_of, egos, with_label
+from sfumato.graphs.knowledge import Egos, ego_classes, egos, triangles_of, with_label
 from sfumato.graphs.plans import GraphPlan, changes, require_people, suppressed_warning, without_rare
 
 if TYPE_CHECKING:
@@ -89,12 +89,12 @@ class NeighbourhoodAnonymization(ShapedStep):
         while True:
             now = graph.with_edges(*np.nonzero(np.triu(tied)))
             forms = egos(now, self.cap)
-            rare = self._rare(forms.words, classes)
+            rare = self._rare(forms, classes)
             if not forms.settled.all() or abs(now.edges.shape[1] - graph.edges.shape[1]) > most:
                 break
             if not rare.any():
                 return now
-            if not _made_alike(tied, _alike(tied, rare, classes, self.k), self.deletions):
+            if not _made_alike(tied, _alike(now, rare, classes, self.k), self.deletions):
                 break
         raise Unsatisfiable(
             f"neighbourhood_anonymization: {int(rare.sum()):,} of {graph.people:,} neighbourhoods were still too rare when the budget of ties "
@@ -102,17 +102,16 @@ class NeighbourhoodAnonymization(ShapedStep):
             closest={"people_too_rare": int(rare.sum())},
         )
 
-    def _rare(self, words: NDArray[np.uint64], classes: Whole) -> NDArray[np.bool_]:
-        both, sizes = with_label(classes_of(words)[0], (classes + 1).astype(np.uint64))
+    def _rare(self, forms: Egos, classes: Whole) -> NDArray[np.bool_]:
+        both, sizes = with_label(ego_classes(forms), (classes + 1).astype(np.uint64))
         rare: NDArray[np.bool_] = sizes[both] < self.k
         return rare
 
 
-def _alike(tied: Matrix, rare: NDArray[np.bool_], classes: Whole, k: int) -> list[int]:
+def _alike(graph: PeopleGraph, rare: NDArray[np.bool_], classes: Whole, k: int) -> list[int]:
     """The rare person with most neighbours, and the k − 1 of its class whose neighbourhoods are most alike."""
-    degrees = tied.sum(axis=1)
-    inner = np.array([int(tied[np.ix_(row, row)].sum()) // 2 for row in tied])
-    numbers = np.arange(len(tied))
+    degrees, inner = graph.ties.degrees, triangles_of(graph)
+    numbers = np.arange(graph.people)
     seed = int(np.lexsort((numbers, -inner, -degrees, ~rare))[0])
     apart = 2 * np.abs(degrees - degrees[seed]) + np.abs(inner - inner[seed])
     apart[(classes != classes[seed]) | (numbers == seed)] = np.iinfo(np.int64).max

@@ -13,7 +13,7 @@ from sfumato.core.parameters import parameters
 from sfumato.core.randomness import Seed
 from sfumato.core.shape import ShapedUtility
 from sfumato.graphs.graph import PeopleGraph
-from sfumato.graphs.knowledge import forward
+from sfumato.graphs.knowledge import triangles_of
 from sfumato.graphs.plans import in_both
 
 if TYPE_CHECKING:
@@ -93,12 +93,9 @@ class Clustering(ShapedUtility):
 
 def clustering_of(graph: PeopleGraph) -> float:
     """The average clustering coefficient."""
-    begins, heads, common, _ = forward(graph.ties)
-    tails = np.repeat(np.arange(graph.people), np.diff(begins))
-    twice = np.bincount(tails, common, graph.people) + np.bincount(heads, common, graph.people)
     degrees = graph.ties.degrees
     pairs = degrees * (degrees - 1)
-    return float(np.divide(twice, pairs, out=np.zeros(graph.people), where=pairs > 0).mean())
+    return float(np.divide(2 * triangles_of(graph), pairs, out=np.zeros(graph.people), where=pairs > 0).mean())
 
 
 @parameters
