@@ -19,7 +19,7 @@ from sfumato.core.schema import Role, Schema
 from sfumato.core.shape import Shape, Shaped
 from sfumato.core.source import Source
 from sfumato.errors import ParameterError
-from sfumato.graphs.reading import DIRECTED, parts_of
+from sfumato.graphs.reading import DIRECTED, ascending, parts_of
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -106,7 +106,7 @@ class PeopleGraph(Shaped):
         low, high = np.minimum(*self.arcs), np.maximum(*self.arcs)
         if (self.arcs[0] < self.arcs[1]).all():
             return self.arcs
-        keys = np.unique(low.astype(np.int64) * self.nodes + high)
+        keys = ascending(low.astype(np.int64) * self.nodes + high)
         return np.stack([keys // self.nodes, keys % self.nodes]).astype(np.int32)
 
     @cached_property
@@ -177,7 +177,7 @@ class PeopleGraph(Shaped):
         arcs = number[self.arcs]
         if not self.directed:
             arcs = np.stack([arcs.min(axis=0), arcs.max(axis=0)])
-        keys = np.unique(arcs[0] * self.nodes + arcs[1])
+        keys = ascending(arcs[0] * self.nodes + arcs[1])
         origin = order if self.origin is None else self.origin[order]
         return dataclasses.replace(
             self,
@@ -196,13 +196,13 @@ class PeopleGraph(Shaped):
 
     def with_edges(self, low: NDArray[np.int64], high: NDArray[np.int64]) -> Self:
         """The same people with other ties, which have no direction."""
-        keys = np.unique(np.minimum(low, high).astype(np.int64) * self.nodes + np.maximum(low, high))
+        keys = ascending(np.minimum(low, high).astype(np.int64) * self.nodes + np.maximum(low, high))
         arcs = np.stack([keys // self.nodes, keys % self.nodes]).astype(np.int32)
         return dataclasses.replace(self, arcs=arcs, directed=False)
 
     def with_arcs(self, tails: NDArray[np.int64], heads: NDArray[np.int64]) -> Self:
         """The same people with other ties, which have a direction."""
-        keys = np.unique(tails.astype(np.int64) * self.nodes + heads)
+        keys = ascending(tails.astype(np.int64) * self.nodes + heads)
         arcs = np.stack([keys // self.nodes, keys % self.nodes]).astype(np.int32)
         return dataclasses.replace(self, arcs=arcs, directed=True)
 

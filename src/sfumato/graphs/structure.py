@@ -15,6 +15,7 @@ from sfumato.core.shape import ShapedUtility
 from sfumato.graphs.graph import PeopleGraph
 from sfumato.graphs.knowledge import triangles_of
 from sfumato.graphs.plans import in_both
+from sfumato.graphs.reading import ascending
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -69,8 +70,7 @@ def _keys(
     who = ends.astype(np.int64) if origin is None else origin[ends]
     if not directed:
         who = np.sort(who, axis=0)
-    found: NDArray[np.int64] = np.unique(who[0] * graph.people + who[1])
-    return found
+    return ascending(who[0] * graph.people + who[1])
 
 
 @parameters
