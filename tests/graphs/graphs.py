@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import networkx as nx
-import numpy as np
 import polars as pl
 from hypothesis import strategies as st
 
@@ -43,9 +42,3 @@ def as_networkx(people: PeopleGraph) -> nx.Graph:
 def edges(people: PeopleGraph) -> set[tuple[int, int]]:
     """The ties, each once."""
     return {(int(u), int(v)) for u, v in people.edges.T}
-
-
-def smallest(classes) -> int:
-    """The size of the smallest class of a list of answers."""
-    _, sizes = np.unique(np.array([hash(c) for c in classes]), return_counts=True)
-    return int(sizes.min())
