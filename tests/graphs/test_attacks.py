@@ -218,7 +218,7 @@ def test_by_default_the_intruder_knows_a_sample_of_the_original():
     finding = SeedAndPropagate().attack(ShapedScene(network, released, seed=Seed(4)))
     assert finding.trials == 285
     assert finding.value == len(finding.victims) / 285
-    assert [known for known, _ in finding.details["by_seeds"]] == [1, 5, 10, 15]
+    assert [known for known, _ in finding.details["curve"]["points"]] == [1, 5, 10, 15]
     assert "seeds" in str(SeedAndPropagate(seeds=300).applies(ShapedScene(network, released)))
 
 

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
 BLOCK = 2000
 """People between two looks at the time that is left."""
+KNOWN = "people known to begin with"
 CURVE_UP_TO = 5000
 """People up to which the attack is repeated with fewer seeds."""
 
@@ -80,7 +81,12 @@ class SeedAndPropagate(ShapedAttack):
             sentence=sentence,
             baseline=1 / others,
             victims=np.flatnonzero(right).astype(np.int64),
-            details={"seeds": len(seeds), "mapped": mapped, "rightly": int(right.sum()), "by_seeds": by_seeds},
+            details={
+                "seeds": len(seeds),
+                "mapped": mapped,
+                "rightly": int(right.sum()),
+                "curve": {"known": KNOWN, "points": by_seeds},
+            },
             trials=others,
         )
 
