@@ -35,6 +35,7 @@ from sfumato.examples.closeness_tables import (
     students,
 )
 from sfumato.examples.generated import hospital, large, survey, visits
+from sfumato.examples.graphs import karate, social_network
 from sfumato.examples.literature import faggioli, patients, regions, sandhu, special_uniques, torra, weighted_keys
 
 if TYPE_CHECKING:
@@ -56,6 +57,7 @@ __all__ = [
     "incomes",
     "john",
     "john_releases",
+    "karate",
     "large",
     "load",
     "names",
@@ -64,6 +66,7 @@ __all__ = [
     "ring",
     "salaries",
     "sandhu",
+    "social_network",
     "special_uniques",
     "students",
     "survey",

@@ -8,16 +8,50 @@ from typing import Any
 from sfumato.core.parameters import Members
 
 FAMILIES = {
-    "models": Members(__name__, {}),
-    "steps": Members(__name__, {}),
-    "risk": Members(__name__, {}),
-    "utility": Members(__name__, {}),
+    "models": Members(
+        __name__,
+        {
+            "k_degree": "k_degree:KDegree",
+            "k_neighbourhood": "k_neighbourhood:KNeighbourhood",
+            "k_neighbour_sets": "k_neighbour_sets:KNeighbourSets",
+            "h_refinement_k": "h_refinement:HRefinement",
+        },
+    ),
+    "steps": Members(
+        __name__,
+        {
+            "degree_anonymization": "degree_anonymization:DegreeAnonymization",
+            "neighbourhood_anonymization": "neighbourhood_anonymization:NeighbourhoodAnonymization",
+            "neighbour_set_blowup": "neighbour_set_blowup:NeighbourSetBlowup",
+            "private_degrees": "private_degrees:PrivateDegrees",
+        },
+    ),
+    "risk": Members(
+        __name__,
+        {
+            "degree": "candidates:DegreeAttack",
+            "vertex_refinement": "candidates:VertexRefinement",
+            "ego_graph": "candidates:EgoGraph",
+            "hub_fingerprint": "candidates:HubFingerprint",
+            "seed_and_propagate": "propagation:SeedAndPropagate",
+        },
+    ),
+    "utility": Members(
+        __name__,
+        {
+            "edges_changed": "structure:EdgesChanged",
+            "clustering": "structure:Clustering",
+            "path_lengths": "structure:PathLengths",
+            "degree_distance": "structure:DegreeDistance",
+            "spectrum": "structure:Spectrum",
+        },
+    ),
 }
 
 
 def noun() -> Any:
     """What reads people of this shape from tables."""
-    return importlib.import_module(f"{__name__}.graph").Graph
+    return importlib.import_module(f"{__name__}.graph").PeopleGraph
 
 
 def __getattr__(name: str) -> Any:

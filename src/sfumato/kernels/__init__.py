@@ -18,8 +18,11 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from sfumato.kernels import (
         buckets,
+        degrees,
         designs,
         distributions,
+        egos,
+        graphs,
         keys,
         lattice,
         linkage,
@@ -40,8 +43,11 @@ if TYPE_CHECKING:
 
 __all__ = [
     "buckets",
+    "degrees",
     "designs",
     "distributions",
+    "egos",
+    "graphs",
     "keys",
     "lattice",
     "linkage",

@@ -1,0 +1,262 @@
+"""Loops over graphs: rows of neighbours in sorted arrays (CSR).
+
+The neighbours of *v* are ``ends[starts[v]:starts[v + 1]]``, ascending; of an undirected graph every edge stands in both rows. Pointers have
+64 bits, numbers of vertices 32. What is counted by sums of mixed words does not depend on the order of neighbours.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit
+
+from sfumato.kernels.space import inner
+
+
+@inner
+def mix(word):
+    """A word whose bits all depend on all bits of the given one (the finalizer of SplitMix64)."""
+    word = np.uint64(word) + np.uint64(0x9E3779B97F4A7C15)
+    word = (word ^ (word >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    word = (word ^ (word >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return word ^ (word >> np.uint64(31))
+
+
+@njit(cache=True, nogil=True)
+def both_ways(n, low, high):
+    """Rows of neighbours from edges low < high that are sorted by (low, high): smaller neighbours go in first, so rows are sorted."""
+    starts = np.zeros(n + 1, np.int64)
+    for e in range(low.size):
+        starts[low[e] + 1] += 1
+        starts[high[e] + 1] += 1
+    for v in range(n):
+        starts[v + 1] += starts[v]
+    ends, at = np.empty(2 * low.size, np.int32), starts[:-1].copy()
+    for e in range(low.size):
+        ends[at[high[e]]] = low[e]
+        at[high[e]] += 1
+    for e in range(low.size):
+        ends[at[low[e]]] = high[e]
+        at[low[e]] += 1
+    return starts, ends
+
+
+@njit(cache=True, nogil=True)
+def one_way(n, tails, heads):
+    """Rows of heads from arcs that are sorted by (head, tail) or (tail, head): a counting sort by tail."""
+    starts = np.zeros(n + 1, np.int64)
+    for e in range(tails.size):
+        starts[tails[e] + 1] += 1
+    for v in range(n):
+        starts[v + 1] += starts[v]
+    ends, at = np.empty(tails.size, np.int32), starts[:-1].copy()
+    for e in range(tails.size):
+        ends[at[tails[e]]] = heads[e]
+        at[tails[e]] += 1
+    return starts, ends
+
+
+@njit(cache=True, nogil=True)
+def neighbour_sums(starts, ends, colours, salt, sums):
+    """Add, per vertex, the mixed colours of its neighbours; the salt keeps two directions apart."""
+    for v in range(starts.size - 1):
+        total = np.uint64(0)
+        for at in range(starts[v], starts[v + 1]):
+            total += mix(colours[ends[at]] ^ salt)
+        sums[v] += total
+
+
+@njit(cache=True, nogil=True)
+def rows_agree(starts, ends, colours, classes, first):
+    """Whether the colours of neighbours are the same multiset throughout every class; ``first`` is a member of each."""
+    for v in range(starts.size - 1):
+        other = first[classes[v]]
+        if other == v:
+            continue
+        size = starts[v + 1] - starts[v]
+        if starts[other + 1] - starts[other] != size:
+            return False
+        here = np.sort(colours[ends[starts[v] : starts[v + 1]]])
+        there = np.sort(colours[ends[starts[other] : starts[other + 1]]])
+        for i in range(size):
+            if here[i] != there[i]:
+                return False
+    return True
+
+
+@njit(cache=True, nogil=True)
+def distances(starts, ends, source, reached, queue):
+    """Breadth first from one vertex; −1 for what it does not reach. ``queue`` has room for all vertices."""
+    for v in range(reached.size):
+        reached[v] = -1
+    reached[source] = 0
+    queue[0] = source
+    first, last = 0, 1
+    while first < last:
+        v = queue[first]
+        first += 1
+        for at in range(starts[v], starts[v + 1]):
+            u = ends[at]
+            if reached[u] < 0:
+                reached[u] = reached[v] + 1
+                queue[last] = u
+                last += 1
+    return last
+
+
+# Triangles: the edges inside the neighbourhood of a vertex, found from lists that lead from few neighbours to many.
+
+
+@njit(cache=True, nogil=True)
+def forward(starts, ends, rank):
+    """Every edge once, from lower to higher rank; rows sorted by the number of the vertex. ``rank`` orders by (degree, number)."""
+    n = starts.size - 1
+    begins = np.zeros(n + 1, np.int64)
+    for v in range(n):
+        for at in range(starts[v], starts[v + 1]):
+            if rank[ends[at]] > rank[v]:
+                begins[v + 1] += 1
+    for v in range(n):
+        begins[v + 1] += begins[v]
+    heads = np.empty(begins[n], np.int32)
+    for v in range(n):
+        place = begins[v]
+        for at in range(starts[v], starts[v + 1]):
+            if rank[ends[at]] > rank[v]:
+                heads[place] = ends[at]
+                place += 1
+    return begins, heads
+
+
+@njit(cache=True, nogil=True)
+def triangles(begins, heads, common):
+    """Count for every forward edge the neighbours that its ends have in common; the number of triangles."""
+    total = 0
+    for u in range(begins.size - 1):
+        for uv in range(begins[u], begins[u + 1]):
+            v = heads[uv]
+            uw, vw = begins[u], begins[v]
+            while uw < begins[u + 1] and vw < begins[v + 1]:
+                if heads[uw] < heads[vw]:
+                    uw += 1
+                elif heads[uw] > heads[vw]:
+                    vw += 1
+                else:
+                    common[uv] += 1
+                    common[uw] += 1
+                    common[vw] += 1
+                    total += 1
+                    uw += 1
+                    vw += 1
+    return total
+
+
+@njit(cache=True, nogil=True)
+def ego_invariants(begins, heads, common, found):
+    """A word for every vertex that is equal where neighbourhoods are isomorphic: inner degrees, refined once.
+
+    ``common`` of an edge is the inner degree of either end in the neighbourhood of the other. ``ahead`` gathers the inner degrees
+    around its head in the neighbourhood of its tail, ``back`` those around its tail in that of its head.
+    """
+    ahead, back = np.zeros(heads.size, np.uint64), np.zeros(heads.size, np.uint64)
+    for u in range(begins.size - 1):
+        for uv in range(begins[u], begins[u + 1]):
+            v = heads[uv]
+            uw, vw = begins[u], begins[v]
+            while uw < begins[u + 1] and vw < begins[v + 1]:
+                if heads[uw] < heads[vw]:
+                    uw += 1
+                elif heads[uw] > heads[vw]:
+                    vw += 1
+                else:
+                    ahead[uv] += mix(common[uw])
+                    ahead[uw] += mix(common[uv])
+                    back[uv] += mix(common[vw])
+                    ahead[vw] += mix(common[uv])
+                    back[uw] += mix(common[vw])
+                    back[vw] += mix(common[uw])
+                    uw += 1
+                    vw += 1
+    for u in range(begins.size - 1):
+        for uv in range(begins[u], begins[u + 1]):
+            inside = mix(common[uv])
+            found[u] += mix(inside ^ ahead[uv])
+            found[heads[uv]] += mix(inside ^ back[uv])
+
+
+# Two graphs: who is whom, from a few who are known.
+
+
+@inner
+def _scores(rows, known, taken, u, score, touched, count):
+    """Add what the known neighbours of u say of the vertices of the other graph; how many have been touched.
+
+    ``rows`` are our own ones, and of the other graph: ``others`` and ``their`` lead back: from a neighbour to whom it may be a neighbour of. ``degrees`` are starts of the rows that lead there.
+    """
+    starts, ends, degrees, others, their = rows
+    for at in range(starts[u], starts[u + 1]):
+        y = known[ends[at]]
+        if y < 0:
+            continue
+        for place in range(others[y], others[y + 1]):
+            v = their[place]
+            if taken[v] >= 0:
+                continue
+            if score[v] == 0.0:
+                touched[count] = v
+                count += 1
+            score[v] += 1.0 / np.sqrt(degrees[v + 1] - degrees[v])
+    return count
+
+
+@inner
+def _scored(mine, other, known, taken, u, score, touched):
+    """The scores of the other graph's vertices for u, by ties of the first kind and of the second."""
+    first = (mine[0], mine[1], other[0], other[2], other[3])
+    second = (mine[4], mine[5], other[4], other[6], other[7])
+    count = _scores(first, known, taken, u, score, touched, 0)
+    return _scores(second, known, taken, u, score, touched, count)
+
+
+@inner
+def _best(score, touched, count, n, theta):
+    """The vertex with the highest score if it stands out by θ standard deviations over all n, or −1; scores are put back to 0."""
+    first, second, best, tied = 0.0, 0.0, -1, False
+    total, squares = 0.0, 0.0
+    for c in range(count):
+        v = touched[c]
+        s = score[v]
+        score[v] = 0.0
+        total += s
+        squares += s * s
+        if s > first:
+            first, second, best, tied = s, first, v, False
+        elif s == first:
+            tied, second = True, s
+        elif s > second:
+            second = s
+    if best < 0 or tied:
+        return -1
+    spread = np.sqrt(max(0.0, squares / n - (total / n) ** 2))
+    return best if spread > 0 and (first - second) / spread >= theta else -1
+
+
+@njit(cache=True, nogil=True)
+def propagate(ours, theirs, turn, known, taken, theta):
+    """One sweep over some vertices of our graph; how many were matched.
+
+    ``ours`` and ``theirs`` are four rows of neighbours each, as (starts, ends): arcs out and their way back (arcs in), arcs in and their way back; of
+    an undirected graph its edges twice, and nothing twice. A match counts only if it is found from the other side as well.
+    """
+    matched = 0
+    n, m = ours[0].size - 1, theirs[0].size - 1
+    score, touched = np.zeros(max(n, m)), np.empty(max(n, m), np.int64)
+    for u in turn:
+        if known[u] >= 0:
+            continue
+        v = _best(score, touched, _scored(ours, theirs, known, taken, u, score, touched), m, theta)
+        if v < 0:
+            continue
+        if _best(score, touched, _scored(theirs, ours, taken, known, v, score, touched), n, theta) == u:
+            known[u], taken[v] = v, u
+            matched += 1
+    return matched
