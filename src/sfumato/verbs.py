@@ -41,6 +41,7 @@ from sfumato.risk.singling_out import why_alone as _why_alone
 
 if TYPE_CHECKING:
     from sfumato.comparison import Comparison
+    from sfumato.core.attack import Memory
     from sfumato.core.metric import Utility
     from sfumato.core.pair import Pair
     from sfumato.evaluation import Evaluation
@@ -321,11 +322,13 @@ def run(
     into: str | Path | None = None,
     people: Any = None,
     seconds: float = DEFAULT_SECONDS,
+    memory: Memory | None = None,
 ) -> Made:
     """Make a release as a recipe says, whatever the shape of its data; see :func:`anonymize`.
 
     ``into`` is the folder that it will be written to: the parts of a table that an engine holds are made beside it. ``people`` is the second
-    table of people who are no table, where the recipe does not name it.
+    table of people who are no table, where the recipe does not name it. ``memory`` answers for earlier releases of the same people
+    (:class:`sfumato.register.memory.Remembered`).
     """
     loaded = any_recipe(recipe)
     if isinstance(loaded, ShapedRecipe):
@@ -334,6 +337,9 @@ def run(
         return make_and_try(who, loaded, seed=Seed.of(seed), **told)
     table, loaded = with_recipe(dataset, loaded)
     options = {"seed": Seed.of(seed), "shuffle": shuffle, "progress": progress, "population": population}
+    if memory is not None:
+        options["memory"] = memory
+        in_memory(table, "a register")
     return _made(table, loaded, format, into, **options)
 
 

@@ -38,6 +38,7 @@ class Composition(Attack):
     name: ClassVar[str] = "composition"
     follows_rows: ClassVar[bool] = True
     line: ClassVar[str] = "A secret follows from several releases put together"
+    remembers: ClassVar[bool] = True
     tried_by: ClassVar[tuple[str, ...]] = ("worst case",)
 
     def applies(self, scene: Scene) -> str | None:

@@ -11,6 +11,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from sfumato.cli.options import Json, Quiet, open_data, reading
+from sfumato.cli.remembered import Person
 from sfumato.cli.talk import give_json, notes, out, tell
 from sfumato.core.portable import cannot_promise
 from sfumato.core.source import NOTHING_SAID, Intake
@@ -25,10 +26,6 @@ RegisterFile = Annotated[Path, typer.Argument(help="the register, for example re
 KeyFile = Annotated[Path | None, typer.Option("--key", help="file with its key, when it is not beside it")]
 Folder = Annotated[Path, typer.Argument(help="the folder that run wrote, with share and owner")]
 Original = Annotated[str, typer.Option(help="the original table")]
-Person = Annotated[
-    str | None,
-    typer.Option(help="columns that tell people apart, with commas; else the person column or all direct identifiers"),
-]
 
 
 def build(wrap: Callable[[Callable[..., None]], Callable[..., None]]) -> typer.Typer:

@@ -18,7 +18,6 @@ from sfumato.cli.options import (
     People,
     Population,
     Quiet,
-    RecipeFile,
     TableName,
     open_data,
     read_beside,
@@ -26,6 +25,7 @@ from sfumato.cli.options import (
     refuse_options,
     refuse_people,
 )
+from sfumato.cli.remembered import Person, RegisterFile, RegisterKey, memory_of
 from sfumato.cli.talk import bar, give_json, notes, out, progress, share, tell
 from sfumato.core.portable import cannot_promise
 from sfumato.core.source import NOTHING_SAID, Intake
@@ -38,8 +38,14 @@ if TYPE_CHECKING:
 @reading
 def run(
     data: Data,
-    recipe: RecipeFile,
     output: Annotated[str, typer.Option("--output", "-o", help="folder to make; '-' prints the data only")],
+    recipe: Annotated[Path | None, typer.Option("--recipe", "-r", help="the recipe (YAML)")] = None,
+    like: Annotated[
+        Path | None,
+        typer.Option(
+            help="instead of a recipe: an earlier release (its folder), whose levels, maps and keys are applied to these rows"
+        ),
+    ] = None,
     force: Annotated[bool, typer.Option("--force", help="replace an earlier release in that folder")] = False,
     format: Annotated[  # noqa: A002
         str | None, typer.Option(help="format of the data, when it should differ from the input")
@@ -69,6 +75,10 @@ def run(
         typer.Option(help="a database to write the released table into as well, such as postgresql://host/db"),
     ] = None,
     into_table: Annotated[str | None, typer.Option(help="the name of the table there")] = None,
+    register: RegisterFile = None,
+    to: Annotated[str | None, typer.Option("--to", help="with --register: who receives the release")] = None,
+    person: Person = None,
+    register_key: RegisterKey = None,
     pictures: Annotated[
         bool, typer.Option("--pictures", help="write the pictures of both reports as PNG files too")
     ] = False,
@@ -80,17 +90,17 @@ def run(
 
     A recipe may be about data of another shape (baskets, paths, graph): they are attacked before and after too.
     """
-    from sfumato import recipe_files as recipes
     from sfumato.cli import shaped
     from sfumato.core.shape import ShapedRecipe
     from sfumato.release.exchange import refuse_existing
     from sfumato.release.written import target_in
     from sfumato.verbs import run as make
 
-    loaded = recipes.load_any(recipe)
+    loaded = _recipe(recipe, like, quiet=quiet)
+    remembered = memory_of(register, to, person, register_key, output)
     if isinstance(loaded, ShapedRecipe):
         about_tables = {"population": population, "engine": engine, "table": table, "into": into}
-        refuse_options(loaded.shape, **about_tables, into_table=into_table)
+        refuse_options(loaded.shape, **about_tables, into_table=into_table, register=register)
         how: dict[str, Any] = {"people": people, "format": format, "seed": seed, "shuffle": shuffle, "attack": attack}
         how |= {"force": force, "sign": sign, "pictures": pictures, "defuse": defuse, "json": json, "quiet": quiet}
         shaped.run(data, loaded, output, said=intake, **how)
@@ -116,6 +126,7 @@ def run(
             population=beside,
             format=format,
             into=None if output == "-" else output,
+            memory=remembered.memory,
         )
     notes(release.original.source.notes[len(dataset.source.notes) :], quiet=quiet)
     if output == "-":
@@ -126,10 +137,13 @@ def run(
             budget = {"seconds": attack} if attack else {}
             release = release.attacked(progress=on_progress, **budget)
     where: dict[str, Any] = {"into": into, "into_table": into_table}
-    folder = release.write(
-        output, format=format, force=force, sign=sign, pictures=pictures, defuse=defuse, attack=0, **where
-    )
+    with remembered.registered(release, Path(output)) as written:
+        folder = release.write(
+            output, format=format, force=force, sign=sign, pictures=pictures, defuse=defuse, attack=0, **where
+        )
+        written(folder)
     _tell_written(release, folder, json=json)
+    remembered.tell(json=json, quiet=quiet)
     tell(
         f"share  {folder / 'share'}: data, certificate, report\n"
         f"keep   {folder / 'owner'}: lock, {'' if release.parts else 'alignment, '}owner's report"
@@ -137,6 +151,20 @@ def run(
         quiet=quiet,
     )
     notes(cannot_promise("modes", "locks", *(("exchange",) if force else ())), quiet=quiet)
+
+
+def _recipe(recipe: Path | None, like: Path | None, *, quiet: bool) -> Any:
+    """What is to be done: as a recipe says, or as it was done before."""
+    from sfumato import recipe_files as recipes
+    from sfumato.release.like import recipe_like
+
+    if (recipe is None) == (like is None):
+        raise ParameterError("say what to do with -r recipe.yaml, or with --like the folder of an earlier release")
+    if recipe is not None:
+        return recipes.load_any(recipe)
+    loaded, anew = recipe_like(str(like))
+    notes(tuple(f"{name} cannot do to other rows what it did before, and decides anew" for name in anew), quiet=quiet)
+    return loaded
 
 
 def _tell_written(release: Release, folder: Path, *, json: bool) -> None:

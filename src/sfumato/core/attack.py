@@ -6,7 +6,7 @@ import abc
 import dataclasses
 import time
 from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
 from sfumato.core.consistency import NOBODYS
 from sfumato.core.metric import Metric
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from sfumato.core.dataset import Dataset
     from sfumato.core.model import Model
     from sfumato.core.pair import Pair
+    from sfumato.core.recipe import Kept
     from sfumato.core.step import Step
 
 NOT_IN_FILE = -1
@@ -183,6 +184,14 @@ def not_a_sample(scene: Scene) -> str:
     return NothingToAttack("the table has no survey weights: it is not said to be a sample of a larger population")
 
 
+class Memory(Protocol):
+    """What was released of the same people before; a register answers for it (see :mod:`sfumato.register`)."""
+
+    def kept(self, limit: float, pair: Pair) -> Kept:
+        """What a release tells together with all earlier ones, held against a limit; what is not known does not keep it."""
+        ...
+
+
 class Attack(Metric):
     """An attack. Frozen, validated, named; ``applies`` says why it cannot be run in a scene, or None.
 
@@ -193,6 +202,8 @@ class Attack(Metric):
     a budget of time; what they try comes in order of ``turn``, and in the order of the registry where that is the same.
     """
 
+    remembers: ClassVar[bool] = False
+    """Whether it is about all releases of the same people: then a limit on it is held against the register, where there is one."""
     tried_by: ClassVar[tuple[str, ...]] = ("prosecutor",)
     turn: ClassVar[int] = 5
 

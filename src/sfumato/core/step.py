@@ -362,6 +362,13 @@ class Step(Protocol):
         """What the step does to ε, from its fields and the schema alone."""
         return Account()
 
+    def as_before(self, described: Mapping[str, Any]) -> Step | None:
+        """The step that does to other rows what a plan described so did; None: it can only decide anew.
+
+        What becomes of a cell may depend on the cell and the recipe alone: then it is the step itself.
+        """
+        return self if self.span is Span.CELLS else None
+
     def locked(self, plan: Any) -> Step:
         """The step that makes the same plan again, with what time or a file decided written down; for the lock file."""
         return self

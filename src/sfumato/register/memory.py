@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import dataclasses
+import math
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from sfumato.core.attack import Memory
+from sfumato.core.recipe import Kept
 from sfumato.register.shown import BY_CONTENT, people_of, person_columns, persons_of, recoded
 from sfumato.register.store import moment
 from sfumato.register.together import Together, together
@@ -18,6 +21,10 @@ if TYPE_CHECKING:
 
     from sfumato.core.pair import Pair
     from sfumato.register.store import Register, RegisteredPeople
+
+
+NAME = "composition"
+"""What a recipe calls the limit on what all releases of the same people tell together."""
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -90,6 +97,24 @@ class Newcomer:
             "folder": str(folder.resolve()),
             "note": note,
         }
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Remembered(Memory):
+    """A register that answers for what was released of the same people before."""
+
+    register: Register
+    person: tuple[str, ...] = ()
+
+    def kept(self, limit: float, pair: Pair) -> Kept:
+        """The share of people who stand alone in all releases together, held against a limit; what is not known does not keep it."""
+        found = Newcomer.of(self.register, pair, person=self.person).together()
+        words = "people whom all releases together single out"
+        if found.unknown is not None:
+            told = f"{words}: unknown, {found.unknown}; the recipe allows at most {limit:g}"
+            return Kept(NAME, math.nan, limit, False, told)
+        told = f"{words}: {found.alone:,} of {found.people:,} ({found.share:.4g}); the recipe allows at most {limit:g}"
+        return Kept(NAME, found.share, limit, found.share <= limit + 1e-12, told)
 
 
 def _secrets(register: Register, pair: Pair, columns: Sequence[str]) -> dict[str, NDArray[np.int64]]:

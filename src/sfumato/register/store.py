@@ -140,7 +140,9 @@ class Register:
                     number, **{**told["release"], "person": tuple(told["release"]["person"])}
                 )
             else:
-                known[told["of"]] = dataclasses.replace(known[told["of"]], state=told["state"])
+                earlier = known[told["of"]]
+                certificate = told.get("certificate", earlier.certificate)
+                known[told["of"]] = dataclasses.replace(earlier, state=told["state"], certificate=certificate)
         return tuple(known.values())
 
     @property
@@ -174,14 +176,15 @@ class Register:
         """Write a release down before it stands; only inside a turn. Returns its number."""
         return self._append({"release": dict(entry)}, people.packed())
 
-    def now_is(self, number: int, state: State) -> None:
-        """Say what became of a planned release; only inside a turn."""
+    def now_is(self, number: int, state: State, *, certificate: str | None = None) -> None:
+        """Say what became of a planned release, and which certificate it has; only inside a turn."""
         entry = next((each for each in self.entries if each.number == number), None)
         if entry is None:
             raise ParameterError(f"the register has no release {number}; sfumato register list shows them")
         if entry.state == "withdrawn":
             raise ParameterError(f"release {number} was withdrawn; what was withdrawn stays so")
-        self._append({"of": number, "state": state, "at": moment()}, None)
+        known = {} if certificate is None else {"certificate": certificate}
+        self._append({"of": number, "state": state, "at": moment(), **known}, None)
 
     def _append(self, body: Mapping[str, Any], blob: bytes | None) -> int:
         last = self._connection.execute("SELECT number, hash FROM events ORDER BY number DESC LIMIT 1").fetchone()

@@ -42,6 +42,7 @@ from sfumato.release.release import ColumnChange, Release
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from sfumato.core.attack import Memory
     from sfumato.core.metric import Utility
     from sfumato.core.model import Model
     from sfumato.core.step import Plan, Step
@@ -64,14 +65,26 @@ def judge_limits(
     models: Sequence[Model] = (),
     seed: Seed,
     counted: Dataset | None = None,
+    memory: Memory | None = None,
 ) -> tuple[Kept, ...]:
     """Measure everything that is limited; what is better when lower must stay below its limit, the rest above.
 
-    Where the pair is a sample, ``counted`` is all that was released, by counts: risks are measured on that.
+    Where the pair is a sample, ``counted`` is all that was released, by counts: risks are measured on that. ``memory`` answers for
+    earlier releases of the same people.
     """
     known = {"steps": steps, "models": models, "seed": seed}
     shared = pair.released if counted is None else counted
-    return tuple(_judge(name, float(limit), pair, shared, known) for name, limit in limits.items())
+    return tuple(
+        memory.kept(float(limit), pair)
+        if memory is not None and about_all_releases(name)
+        else _judge(name, float(limit), pair, shared, known)
+        for name, limit in limits.items()
+    )
+
+
+def about_all_releases(name: str) -> bool:
+    """Whether a limit is about all releases of the same people together."""
+    return name in registry.attacks() and registry.attacks()[name].remembers
 
 
 def _judge(name: str, limit: float, pair: Pair, shared: Dataset, known: Mapping[str, Any]) -> Kept:
@@ -112,7 +125,8 @@ def kept_by_attack(name: str, limit: float, report: AttackReport, where: str = "
         if skipped.unknown:
             told = f"{words} is unknown: {skipped.reason}; the recipe allows at most {limit:g}"
             return Kept(name, math.nan, limit, False, told)
-        raise ParameterError(f"limits: {words} does not apply to this release: {skipped.reason}; take the limit out")
+        otherwise = "give a register (--register)" if about_all_releases(name) else "take the limit out"
+        raise ParameterError(f"limits: {words} does not apply to this release: {skipped.reason}; {otherwise}")
     value = report.value(name)
     return _kept(name, value, limit, value <= limit + 1e-12, "at most", where)
 
@@ -198,6 +212,7 @@ def make_release(
     population: Dataset | None = None,
     refuse: bool = True,
     format: str | None = None,  # noqa: A002 - the word users know
+    memory: Memory | None = None,
 ) -> Release:
     """Drop direct identifiers, run the steps in order, shuffle, and judge what came out.
 
@@ -205,6 +220,7 @@ def make_release(
     ``population`` is the table of everyone that models may compare with, where they do not name a file themselves.
     ``format`` is the one the release will be written in, by default that of the source: values it cannot tell apart are one
     value from the start, and what it cannot hold is refused.
+    ``memory`` answers for earlier releases of the same people, where the recipe limits what all of them tell together.
     With ``refuse=False`` what breaks a promise is made all the same, to be looked at and compared; it cannot be written.
     """
     require_sense(dataset, recipe, refuse=refuse)
@@ -228,7 +244,7 @@ def make_release(
     shared = made_one(shared, form.format, spellings=False)[0].compacted()
     if shuffle:
         shared = shared.take(seed.stream("shuffle").permutation(len(shared)))
-    limits, contract = _bounds_kept(original, shared, recipe, seed, plans, people)
+    limits, contract = _bounds_kept(original, shared, recipe, seed, plans, people, memory)
     release = Release(
         dataset=shared,
         original=original,
@@ -248,6 +264,7 @@ def make_release(
         made_for=form.format,
         learnt_from=people.learnt_from,
         held_out=people.held_out,
+        memory=memory,
     )
     if refuse:
         refuse_broken(release)
@@ -258,7 +275,7 @@ def judged_again(release: Release, shared: Dataset) -> Release:
     """The same release with another table in its place, judged as if it had come out; refused where it does not hold."""
     recipe, original = release.recipe, release.original
     people = LearntFrom(release.learnt_from, release.held_out)
-    limits, contract = _bounds_kept(original, shared, recipe, release.seed, release.plans, people)
+    limits, contract = _bounds_kept(original, shared, recipe, release.seed, release.plans, people, release.memory)
     evidence = gather(shared, recipe.meet, original=original, population=release.population)
     found = dataclasses.replace(
         release,
@@ -297,13 +314,15 @@ def _bounds_kept(
     seed: Seed,
     plans: Sequence[tuple[str, Plan]],
     people: LearntFrom,
+    memory: Memory | None,
 ) -> tuple[tuple[Kept, ...], tuple[Kept, ...]]:
     """What the recipe limits, and what its contract asks for, measured on what is shared."""
     if not recipe.limits and not recipe.contract:
         return (), ()
     levels = levels_of(plan.describe() for _, plan in plans)
     pair = Pair.of(original, shared, levels, learnt_from=people.learnt_from, held_out=people.held_out)
-    limits = judge_limits(recipe.limits, pair, steps=recipe.steps, models=recipe.meet, seed=seed)
+    known: dict[str, Any] = {"steps": recipe.steps, "models": recipe.meet, "seed": seed, "memory": memory}
+    limits = judge_limits(recipe.limits, pair, **known)
     return limits, tuple(agreement.judge(pair) for agreement in recipe.contract)
 
 

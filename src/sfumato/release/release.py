@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from sfumato.assessment import Assessment
+    from sfumato.core.attack import Memory
     from sfumato.core.dataset import Dataset
     from sfumato.core.metric import Measure, Utility
     from sfumato.core.model import Verdict
@@ -80,6 +81,8 @@ class Release:
     """Rows of the original that drawn rows were learnt from; None where no row was drawn anew."""
     held_out: NDArray[np.int64] | None = None
     """Rows of the original that were set aside before, for attacks to compare with; None: none were."""
+    memory: Memory | None = None
+    """What answers for earlier releases of the same people; None: nobody was asked."""
 
     @property
     def holds(self) -> bool:

@@ -186,6 +186,13 @@ class GlobalRecoding(Step):
         raised = {c: (max(level, bounds[c][0]), bounds[c][1]) for c, level in levels.items()}
         return dataclasses.replace(self, levels={**self.levels, **raised})
 
+    def as_before(self, described: Mapping[str, Any]) -> GlobalRecoding:
+        """The same step at the levels that were chosen: what fails there is suppressed within the budget, nothing is searched."""
+        chosen: dict[str, int | tuple[int, int]] = {
+            column: (int(told["level"]), int(told["level"])) for column, told in described["levels"].items()
+        }
+        return dataclasses.replace(self, levels=chosen, algorithm="auto", effort=None, seconds=None)
+
     def plan(self, dataset: Dataset, goal: Goal) -> Recoding | RecodedCells:
         """Search the lattice for the best levels."""
         if not goal.models:
