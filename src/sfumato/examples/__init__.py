@@ -35,6 +35,7 @@ from sfumato.examples.closeness_tables import (
     students,
 )
 from sfumato.examples.generated import hospital, large, survey, visits
+from sfumato.examples.journeys import mobility, small_paths
 from sfumato.examples.literature import faggioli, patients, regions, sandhu, special_uniques, torra, weighted_keys
 
 if TYPE_CHECKING:
@@ -58,12 +59,14 @@ __all__ = [
     "john_releases",
     "large",
     "load",
+    "mobility",
     "names",
     "patients",
     "regions",
     "ring",
     "salaries",
     "sandhu",
+    "small_paths",
     "special_uniques",
     "students",
     "survey",

@@ -8,7 +8,15 @@ from typing import Any
 from sfumato.core.parameters import Members
 
 FAMILIES = {
-    "models": Members(__name__, {}),
+    "models": Members(
+        __name__,
+        {
+            "lkc_privacy": "lkc:LkcPrivacy",
+            "km_anonymity": "lkc:KmPoints",
+            "km_visits": "visits:KmVisits",
+            "k_windows": "windows:KWindows",
+        },
+    ),
     "steps": Members(__name__, {}),
     "risk": Members(__name__, {}),
     "utility": Members(__name__, {}),

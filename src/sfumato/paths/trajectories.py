@@ -70,6 +70,7 @@ class Trajectories:
     notes: tuple[str, ...] = ()
     width: int = 1
     recoded: bool = False
+    beside: Schema | None = None
 
     shape: ClassVar[Shape] = Shape.PATHS
 
@@ -100,7 +101,7 @@ class Trajectories:
         more += [f"{len(dropped)} direct identifier(s) were left out"] if dropped else []
         plain = cls(
             schema, source, clock, np.zeros(1, np.int64), ticks, where, table, own, apart, key, names,
-            notes=(*notes, *more),
+            notes=(*notes, *more), beside=schemas.get("people"),
         )  # fmt: skip
         return plain.with_points(who, ticks, where, merged="point(s) that were there twice were merged")
 
@@ -153,6 +154,12 @@ class Trajectories:
     def attribute(self, column: str) -> Attribute:
         """What the schema says about one of the places' columns."""
         return self.schema[column]
+
+    @property
+    def sensitive(self) -> tuple[str, ...]:
+        """The sensitive columns of the people's own."""
+        beside = () if self.beside is None else self.beside.sensitive
+        return tuple(name for name in (*self.schema.sensitive, *beside) if name in self.own.columns)
 
     def values(self, column: str) -> pl.Series:
         """A column of the people's own, one value a person."""
