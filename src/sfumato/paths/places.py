@@ -124,12 +124,13 @@ def _of_grid(people: Trajectories, wide: float, high: float) -> Tower:
     table = people.table
     x, y = (table[name].to_numpy() for name in table.columns)
     across, up = _numbers(x, wide), _numbers(y, high)
+    reach = float(max(np.ptp(x), np.ptp(y))) if table.height else 0.0
     extent = float(np.hypot(np.ptp(x), np.ptp(y))) if table.height else 0.0
     codes, tables, loss, sides = [np.arange(table.height)], [table], [np.zeros(table.height)], [None]
     found: list[tuple[float, float] | None] = [*sides]
     for level in range(MOST_LEVELS):
         of_level, cells = _cells(table.columns, across >> level, up >> level, (wide * 2**level, high * 2**level))
-        if cells.height == 1:
+        if cells.height == 1 or min(wide, high) * 2 ** (level - 1) >= reach:  # wider than the whole area: next comes the top
             break
         diagonal = float(np.hypot(wide * 2**level, high * 2**level))
         codes.append(of_level)

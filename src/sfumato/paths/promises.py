@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 import numpy as np
@@ -10,7 +11,7 @@ import polars as pl
 
 from sfumato.core.model import TOLERANCE
 from sfumato.core.shape import ShapedModel, verdict
-from sfumato.errors import SchemaError
+from sfumato.errors import ParameterError, SchemaError
 from sfumato.formulas.itemsets import ItemSets, Violations, smallest_support, violating
 from sfumato.paths.trajectories import Trajectories, require_paths
 
@@ -25,7 +26,9 @@ MOST_SETS = 5_000_000
 
 @runtime_checkable
 class PathModel(ShapedModel, Protocol):
-    """A promise about paths, and what a search may conclude about it."""
+    """A promise about paths, and what a search may conclude about it. ``k`` is how many people must be confused."""
+
+    k: int
 
     def kept_by_coarsening(self, people: Trajectories) -> bool:
         """Whether people who break it at these levels of place and time also break it at all finer ones."""
@@ -66,6 +69,7 @@ class Asked:
         return bool(most > (self.share + TOLERANCE) * len(carriers))
 
 
+@runtime_checkable
 class SetPromise(PathModel, Protocol):
     """A promise about every set of a few points that somebody has."""
 
@@ -106,6 +110,20 @@ class SetPromise(PathModel, Protocol):
             required=asked.k,
             sentence=f"every {about} that somebody has is shared by at least {least:,} people{told}",
         )
+
+
+def promises_of(models: Iterable[Any]) -> list[PathModel]:
+    """The promises as those about paths; any other is refused."""
+    found = [model for model in models if isinstance(model, PathModel)]
+    others = [model.promise for model in models if not isinstance(model, PathModel)]
+    if others:
+        raise ParameterError(f"{others[0]} is no promise about paths")
+    return found
+
+
+def set_promises(models: Iterable[Any]) -> list[SetPromise]:
+    """Those promises that are about sets of points."""
+    return [model for model in models if isinstance(model, SetPromise)]
 
 
 def point_sets(people: Trajectories) -> ItemSets:

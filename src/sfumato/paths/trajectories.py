@@ -52,7 +52,8 @@ class Trajectories:
     Person *i* was at ``places[starts[i]:starts[i + 1]]`` at the times ``ticks`` beside them, in the order of time, then of place; no point
     occurs twice. Row *p* of ``table`` says what place *p* is: one column, or two coordinates. ``own`` are the people's own columns;
     those named in ``apart`` are written to a table of their own. ``names`` is what the file calls the people, as long as they are those of the
-    file. ``width`` is that of the time buckets in ticks, and ``recoded`` whether places or times were made coarser.
+    file. ``width`` is that of the time buckets in ticks, ``recoded`` says whether places or times were made coarser, and ``shifted`` by how
+    many ticks the times of a person may have been moved, all together; None: by none.
     """
 
     schema: Schema
@@ -70,6 +71,7 @@ class Trajectories:
     notes: tuple[str, ...] = ()
     width: int = 1
     recoded: bool = False
+    shifted: int | None = None
     beside: Schema | None = None
 
     shape: ClassVar[Shape] = Shape.PATHS
