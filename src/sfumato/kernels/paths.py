@@ -61,7 +61,7 @@ def _extensions(visits, person, matched, depth, seen, places, points):
     return count
 
 
-class Search(NamedTuple):
+class Sequences(NamedTuple):
     """Where a walk over sequences stands: per depth the entries (person, visit, entry of the sequence before), by the last place.
 
     ``ends[depth, number]`` is where the entries of the place ``number`` end. The rest is room for one extension.
@@ -134,7 +134,7 @@ def rare_sequences(visits, size, m, k, enough, carriers):
     ``enough`` of them (0: never). Returns how many there are and the smallest number of people seen.
     """
     people, room = visits.starts.size - 1, visits.ticks.size
-    search = Search(
+    search = Sequences(
         np.empty((m, room), np.int64), np.empty((m, room), np.int64), np.empty((m, room), np.int64),
         np.empty((m, size + 1), np.int64), np.zeros(size, np.int64), np.empty(size, np.int64),
         np.empty(size, np.int64), np.zeros(size, np.int64), np.empty(m + 1, np.int64),
@@ -172,6 +172,36 @@ def rare_sequences(visits, size, m, k, enough, carriers):
             if end - begin >= k:
                 break
         depth += 1
+
+
+@njit(cache=True, nogil=True)
+def pair_keys(visits, size, keys):
+    """Per person the pairs of places visited in this order, each once, as ``first * size + then``; returns how many there are.
+
+    ``keys`` is room for them; an empty one is only counted for. (x, y) is a pair if the first visit to x is not after the last to y,
+    and (x, x) if there are two visits to x.
+    """
+    found = 0
+    for person in range(visits.starts.size - 1):
+        low, high = visits.starts[person], visits.starts[person + 1]
+        order = np.argsort(visits.places[low:high], kind="mergesort")
+        count = 0
+        places, firsts = np.empty(high - low, np.int64), np.empty(high - low, np.int64)
+        lasts, times = np.empty(high - low, np.int64), np.zeros(high - low, np.int64)
+        for number in range(order.size):
+            point = low + order[number]
+            if count == 0 or places[count - 1] != visits.places[point]:
+                places[count], firsts[count] = visits.places[point], visits.ticks[point]
+                count += 1
+            lasts[count - 1] = visits.ticks[point]
+            times[count - 1] += 1
+        for one in range(count):
+            for other in range(count):
+                if (one != other and firsts[one] <= lasts[other]) or (one == other and times[one] > 1):
+                    if keys.size:
+                        keys[found] = places[one] * size + places[other]
+                    found += 1
+    return found
 
 
 # Windows.

@@ -7,6 +7,7 @@ their width, counted from a Monday (from 0 for plain numbers), so that widths th
 from __future__ import annotations
 
 import dataclasses
+import itertools
 import re
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Literal
@@ -103,7 +104,9 @@ class Clock:
             return "no times"
         if width == 1:
             return "as in the data"
-        minutes = width * 24 * 60 if self.kind == "days" else width * 60 if self.kind == "hours" else width // SECOND // 60
+        minutes = (
+            width * 24 * 60 if self.kind == "days" else width * 60 if self.kind == "hours" else width // SECOND // 60
+        )
         for unit in ("d", "h", "min"):
             if minutes % MINUTES[unit] == 0:
                 return f"{minutes // MINUTES[unit]}{unit}"
@@ -142,7 +145,7 @@ def require_nested(widths: Sequence[str]) -> None:
     ...
     sfumato.errors.ParameterError: time widths must nest, each a multiple of the one before; 3h is none of 2h
     """
-    for below, above in zip(widths, widths[1:], strict=False):
+    for below, above in itertools.pairwise(widths):
         if below == ALL or (above != ALL and (minutes_of(above) % minutes_of(below) or above == below)):
             raise ParameterError(
                 f"time widths must nest, each a multiple of the one before; {above} is none of {below}"
@@ -153,7 +156,9 @@ def require_nested(widths: Sequence[str]) -> None:
     for width in widths:  # buckets of part of a day must begin anew with the day, so that they nest in days and weeks
         minutes = 0 if width == ALL else minutes_of(width)
         if minutes and (24 * 60) % minutes and minutes % (24 * 60):
-            raise ParameterError(f"a time width must divide a day or be whole days, so that buckets nest; {width} is neither")
+            raise ParameterError(
+                f"a time width must divide a day or be whole days, so that buckets nest; {width} is neither"
+            )
 
 
 def read_times(column: pl.Series, name: str) -> tuple[Clock, NDArray[np.int64]]:

@@ -24,7 +24,7 @@ Z95 = 1.959963984540054
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
-class Known:
+class KnownPoints:
     """The points of people of the original, as they look in the release: ``ticks`` of its buckets, ``places`` of its table (−1: none).
 
     ``truth`` is the released person of every original one, or −1 who was left out.
@@ -36,7 +36,7 @@ class Known:
     truth: NDArray[np.int64]
 
     @classmethod
-    def of(cls, scene: ShapedScene) -> Known:
+    def of(cls, scene: ShapedScene) -> KnownPoints:
         """What is true of everybody in a scene, in the words of the release."""
         original, released = scene.original, scene.released
         truth = np.full(original.people, -1, dtype=np.int64)

@@ -9,7 +9,7 @@ from pydantic import Field
 from sfumato.core.model import Facts
 from sfumato.core.parameters import parameters
 from sfumato.errors import ParameterError
-from sfumato.paths.promises import Asked, SetPromise, sensitive_sets
+from sfumato.paths.promises import SetDemand, SetPromise, sensitive_sets
 from sfumato.paths.trajectories import Trajectories
 
 
@@ -35,7 +35,9 @@ class LkcPrivacy(SetPromise):
     l: Annotated[int, Field(ge=1, le=8, description="points an intruder knows at most")] = 2  # noqa: E741 - the literature's letter
     c: Annotated[float | None, Field(gt=0, le=1, description="largest share of them with one sensitive value")] = None
     sensitive: Annotated[str | None, Field(description="the sensitive column; by default the only one")] = None
-    values: Annotated[tuple[str, ...] | None, Field(min_length=1, description="the values that matter; by default all")] = None
+    values: Annotated[
+        tuple[str, ...] | None, Field(min_length=1, description="the values that matter; by default all")
+    ] = None
 
     name: ClassVar[str] = "lkc_privacy"
     facts: ClassVar[Facts] = Facts(against="both")
@@ -54,11 +56,11 @@ class LkcPrivacy(SetPromise):
         """Only without C."""
         return self.c is None
 
-    def asked(self, people: Trajectories) -> Asked:
+    def asked(self, people: Trajectories) -> SetDemand:
         """K, L, and the sensitive values where there is a C."""
         if self.c is None:
-            return Asked(self.k, self.l)
-        return Asked(self.k, self.l, sensitive_sets(people, self.sensitive, self.values, self.promise), self.c)
+            return SetDemand(self.k, self.l)
+        return SetDemand(self.k, self.l, sensitive_sets(people, self.sensitive, self.values, self.promise), self.c)
 
 
 @parameters
@@ -91,6 +93,6 @@ class KmPoints(SetPromise):
         """Always: whoever had the points has what contains them."""
         return True
 
-    def asked(self, people: Trajectories) -> Asked:
-        """k and m."""
-        return Asked(self.k, self.m)
+    def asked(self, people: Trajectories) -> SetDemand:
+        """At least k carriers of sets of at most m."""
+        return SetDemand(self.k, self.m)

@@ -13,7 +13,7 @@ from sfumato.core.shape import ShapedStep
 from sfumato.core.step import Plan
 from sfumato.errors import ParameterError, Unsatisfiable
 from sfumato.paths.clock import ALL, EVERYTHING, USUAL, Clock, require_nested
-from sfumato.paths.places import Tower, tower_of
+from sfumato.paths.places import PlaceLevels, tower_of
 from sfumato.paths.point_suppression import needless_points
 from sfumato.paths.promises import PathModel, promises_of
 from sfumato.paths.trajectories import Trajectories, require_paths
@@ -81,7 +81,7 @@ class PathRecoding(ShapedStep):
     >>> step = PathRecoding()
     >>> plan = step.plan(people, Goal(models=(LkcPrivacy(2, l=1),)))
     >>> plan.words, step.apply(people, plan).counted()["points"]
-    (('as in the data', '1d'), 21)
+    (('as in the data', '1d'), 23)
     """
 
     widths: Annotated[tuple[str, ...] | None, Field(description="time buckets that may be used, like [1h, 4h, 24h, all]; each a multiple of the one before")] = None  # fmt: skip
@@ -103,7 +103,7 @@ class PathRecoding(ShapedStep):
     def plan(self, people: Any, goal: Goal) -> PathPlan:
         """Search the levels of place and time for the least loss that keeps the promises."""
         paths = require_paths(people, self.name)
-        lattice = Lattice.of(paths, self)
+        lattice = PathLattice.of(paths, self)
         if self.place_level is not None and self.time_width is not None:
             return lattice.planned(self.place_level, 0, tried=0)
         models = promises_of(goal.models)
@@ -120,7 +120,7 @@ class PathRecoding(ShapedStep):
         return recoded(paths, tower, plan.place_level, plan.width)
 
 
-def recoded(people: Trajectories, tower: Tower, level: int, width: int) -> Trajectories:
+def recoded(people: Trajectories, tower: PlaceLevels, level: int, width: int) -> Trajectories:
     """The same people at a level of places and a width of time buckets; levels that change nothing leave them as they are."""
     if level == 0 and width in (1, people.width):
         return people
@@ -137,17 +137,17 @@ def recoded(people: Trajectories, tower: Tower, level: int, width: int) -> Traje
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
-class Lattice:
+class PathLattice:
     """All pairs of a place level and a time width, and what each costs."""
 
     people: Trajectories
-    tower: Tower
+    tower: PlaceLevels
     place_levels: tuple[int, ...]
     widths: tuple[int, ...]
     loss: Any
 
     @classmethod
-    def of(cls, people: Trajectories, step: PathRecoding) -> Lattice:
+    def of(cls, people: Trajectories, step: PathRecoding) -> PathLattice:
         """The levels a step may use."""
         tower = tower_of(people, cell=step.cell, bits=step.bits)
         if step.place_level is not None and step.place_level > tower.top:
@@ -183,13 +183,15 @@ def _widths(people: Trajectories, step: PathRecoding) -> tuple[int, ...]:
     widths = [clock.ticks(width) for width in named] if clock.kind != "none" else []
     fine = [width for width in widths if width != EVERYTHING and width % people.width]
     if fine and (step.widths or step.time_width):
-        raise ParameterError(f"{step.name}: times are in coarser buckets already, which {len(fine)} of the widths do not hold")
+        raise ParameterError(
+            f"{step.name}: times are in coarser buckets already, which {len(fine)} of the widths do not hold"
+        )
     usable = [width for width in widths if width == EVERYTHING or not width % people.width]
     start = [] if step.time_width is not None else [1]
     return tuple(dict.fromkeys([*start, *usable])) or (1,)
 
 
-def _searched(lattice: Lattice, models: Sequence[PathModel], budget: float) -> PathPlan:
+def _searched(lattice: PathLattice, models: Sequence[PathModel], budget: float) -> PathPlan:
     """The node of least loss that keeps all promises; ties: the finer places, then the finer times."""
     places, times = len(lattice.place_levels), len(lattice.widths)
     nodes = sorted(
@@ -220,7 +222,7 @@ def _searched(lattice: Lattice, models: Sequence[PathModel], budget: float) -> P
     )
 
 
-def _staircase(lattice: Lattice, models: Sequence[PathModel], broken_at: list[tuple[int, int]]) -> int:
+def _staircase(lattice: PathLattice, models: Sequence[PathModel], broken_at: list[tuple[int, int]]) -> int:
     """Find out where the promises that coarsening keeps begin to hold, along the border alone; returns how many nodes it took.
 
     With finer times the coarsest place level that breaks them can only rise, so one walk from the coarsest times finds it for all.

@@ -28,7 +28,7 @@ FARTHEST = 2.0**52
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
-class Tower:
+class PlaceLevels:
     """Per level and place of the data: the number of what is above it, in ``tables[level]``, and what is lost (0: nothing, 1: all).
 
     ``sides`` are those of the cells of a grid, per level; None for levels of a hierarchy, for points as they are, and for the top.
@@ -54,7 +54,7 @@ class Tower:
         return "no places" if self.tables[level].height == 1 else f"level {level} of the hierarchy"
 
 
-def tower_of(people: Trajectories, *, cell: float | None = None, bits: int = 36) -> Tower:
+def tower_of(people: Trajectories, *, cell: float | None = None, bits: int = 36) -> PlaceLevels:
     """The levels above the places of some people: those of their hierarchy, or of a grid where they are coordinates.
 
     ``cell`` is the side of the finest cell in the unit of the coordinates; without it they are longitude and latitude, and ``bits``
@@ -62,16 +62,16 @@ def tower_of(people: Trajectories, *, cell: float | None = None, bits: int = 36)
     """
     if not people.coordinates:
         return _of_hierarchy(people)
-    if not all(kind.is_float() for kind in people.table.dtypes):
+    if not numeric(people.table):
         return _standing(people)
     return _of_grid(people, *_sides(people, cell, bits))
 
 
-def _standing(people: Trajectories) -> Tower:
+def _standing(people: Trajectories) -> PlaceLevels:
     """Coordinates that are generalised already: they stay, or all go."""
     count = people.table.height
     top = pl.DataFrame({name: [TOP] for name in people.table.columns})
-    return Tower(
+    return PlaceLevels(
         (np.arange(count), np.zeros(count, dtype=np.int64)),
         (people.table, top),
         (np.zeros(count), np.ones(count)),
@@ -79,12 +79,12 @@ def _standing(people: Trajectories) -> Tower:
     )
 
 
-def _of_hierarchy(people: Trajectories) -> Tower:
+def _of_hierarchy(people: Trajectories) -> PlaceLevels:
     (column,) = people.table.columns
     attribute = people.attribute(column)
     if attribute.hierarchy is None:
         count = people.table.height
-        return Tower((np.arange(count),), (people.table,), (np.zeros(count),), (None,))
+        return PlaceLevels((np.arange(count),), (people.table,), (np.zeros(count),), (None,))
     labels = people.table[column].to_list()
     counts = np.bincount(people.places, minlength=len(labels)).tolist()
     ladder = bind(attribute.hierarchy, labels, counts)
@@ -96,7 +96,7 @@ def _of_hierarchy(people: Trajectories) -> Tower:
         codes.append(above)
         tables.append(pl.DataFrame({column: list(ladder.labels[level])}, schema={column: pl.String}))
         loss.append(ladder.loss[level][above])
-    return Tower(tuple(codes), tuple(tables), tuple(loss), (None,) * ladder.depth)
+    return PlaceLevels(tuple(codes), tuple(tables), tuple(loss), (None,) * ladder.depth)
 
 
 def _sides(people: Trajectories, cell: float | None, bits: int) -> tuple[float, float]:
@@ -120,7 +120,7 @@ def _lon_lat(people: Trajectories) -> tuple[str, str]:
     return (second, first) if first.lower().startswith("lat") else (first, second)
 
 
-def _of_grid(people: Trajectories, wide: float, high: float) -> Tower:
+def _of_grid(people: Trajectories, wide: float, high: float) -> PlaceLevels:
     table = people.table
     x, y = (table[name].to_numpy() for name in table.columns)
     across, up = _numbers(x, wide), _numbers(y, high)
@@ -130,7 +130,9 @@ def _of_grid(people: Trajectories, wide: float, high: float) -> Tower:
     found: list[tuple[float, float] | None] = [*sides]
     for level in range(MOST_LEVELS):
         of_level, cells = _cells(table.columns, across >> level, up >> level, (wide * 2**level, high * 2**level))
-        if cells.height == 1 or min(wide, high) * 2 ** (level - 1) >= reach:  # wider than the whole area: next comes the top
+        if (
+            cells.height == 1 or min(wide, high) * 2 ** (level - 1) >= reach
+        ):  # wider than the whole area: next comes the top
             break
         diagonal = float(np.hypot(wide * 2**level, high * 2**level))
         codes.append(of_level)
@@ -140,14 +142,16 @@ def _of_grid(people: Trajectories, wide: float, high: float) -> Tower:
     codes.append(np.zeros(table.height, dtype=np.int64))
     tables.append(pl.DataFrame({name: [TOP] for name in table.columns}))
     loss.append(np.ones(table.height))
-    return Tower(tuple(codes), tuple(tables), tuple(loss), (*found, None))
+    return PlaceLevels(tuple(codes), tuple(tables), tuple(loss), (*found, None))
 
 
 def _numbers(values: NDArray[np.float64], side: float) -> NDArray[np.int64]:
     """The numbers of the cells along an axis, so that every value lies in the interval as it is written."""
     rough = np.floor(values / side)
     if np.abs(rough).max(initial=0.0) > FARTHEST:
-        raise ParameterError(f"cells of side {side:g} are too small for coordinates as large as these; take larger ones")
+        raise ParameterError(
+            f"cells of side {side:g} are too small for coordinates as large as these; take larger ones"
+        )
     number = rough.astype(np.int64)
     low, high = _written_ends(number, side)
     return number + (values >= high) - (values < low)
@@ -179,8 +183,7 @@ def _cells(
     """The number of the cell of every place, and the table of cells."""
     pairs, codes = np.unique(np.stack([across, up], axis=1), axis=0, return_inverse=True)
     columns = [
-        [interval(number, side) for number in numbers]
-        for numbers, side in zip(pairs.T.tolist(), sides, strict=True)
+        [interval(number, side) for number in numbers] for numbers, side in zip(pairs.T.tolist(), sides, strict=True)
     ]
     return codes.reshape(-1).astype(np.int64), pl.DataFrame(dict(zip(names, columns, strict=True)))
 
@@ -188,31 +191,61 @@ def _cells(
 # What an intruder who knows true points looks for in a release.
 
 
+@dataclasses.dataclass(frozen=True, eq=False)
+class Images:
+    """Per place of the original the released place that contains it (−1: none), what that loses, and its diameter in a grid."""
+
+    codes: NDArray[np.int64]
+    loss: NDArray[np.float64]
+    diameters: NDArray[np.float64] | None = None
+
+
 def images(original: Trajectories, released: Trajectories) -> NDArray[np.int64]:
-    """Per place of the original the released place that contains it, or −1.
+    """Per place of the original the released place that contains it, or −1."""
+    return images_with_loss(original, released).codes
+
+
+def images_with_loss(original: Trajectories, released: Trajectories) -> Images:
+    """Per place of the original the released place that contains it, and what is lost by it (all, where none does).
 
     Released labels are looked for among the values themselves and what is above them; where a release has several levels at once, the
     lowest that contains the place counts.
     """
     if original.coordinates != released.coordinates:
-        raise SchemaError("one file has places by name and the other by coordinates; give the file the release was made from")
-    if original.coordinates and all(kind.is_float() for kind in original.table.dtypes) and not all(
-        kind.is_float() for kind in released.table.dtypes
-    ):
-        return _containing(original.table, released.table)
-    tower = tower_of(original) if not original.coordinates else None
-    tables = tower.tables if tower is not None else (original.table,)
-    codes = tower.codes if tower is not None else (np.arange(original.table.height),)
+        raise SchemaError(
+            "one file has places by name and the other by coordinates; give the file the release was made from"
+        )
+    if original.coordinates and numeric(original.table) and not numeric(released.table):
+        return _in_cells(original.table, released.table)
+    tower = _standing(original) if original.coordinates else tower_of(original)
     found = np.full(original.table.height, -1, dtype=np.int64)
+    loss = np.ones(original.table.height)
     used = np.zeros(released.table.height, dtype=np.bool_)
     used[released.places] = True
-    there = released.table.with_columns(pl.Series("_number", np.arange(released.table.height))).filter(used)
-    for table, code in zip(tables, codes, strict=True):
-        names = [*table.columns]
-        there = there.rename(dict(zip(there.columns[: len(names)], names, strict=True)))
-        hits = table.join(there, on=names, how="left", maintain_order="left")["_number"].fill_null(-1).to_numpy()
-        found = np.where(found < 0, hits[code], found)
-    return found
+    there = released.table.rename(dict(zip(released.table.columns, original.table.columns, strict=True)))
+    there = there.with_columns(pl.Series("_number", np.arange(there.height))).filter(used)
+    for table, code, lost in zip(tower.tables, tower.codes, tower.loss, strict=True):
+        if table.dtypes != there.dtypes[:-1]:
+            continue
+        hits = table.join(there, on=table.columns, how="left", maintain_order="left")["_number"].fill_null(-1)
+        fresh = (found < 0) & (hits.to_numpy()[code] >= 0)
+        found, loss = np.where(fresh, hits.to_numpy()[code], found), np.where(fresh, lost, loss)
+    return Images(found.astype(np.int64), loss)
+
+
+def numeric(table: pl.DataFrame) -> bool:
+    """Whether places are given by numbers, as they are in the data."""
+    return all(kind.is_float() for kind in table.dtypes)
+
+
+def _in_cells(points: pl.DataFrame, cells: pl.DataFrame) -> Images:
+    codes = _containing(points, cells)
+    ends = [ends_of_labels(cells[name]) for name in cells.columns]
+    wide, high = (upper - lower for lower, upper in ends)
+    extent = float(np.hypot(*(np.ptp(points[name].to_numpy()) for name in points.columns)))
+    diameters = np.minimum(np.hypot(wide, high), extent)
+    of_point = np.where(codes >= 0, diameters[codes], extent)
+    return Images(codes, np.where(codes >= 0, of_point / extent if extent else 0.0, 1.0), of_point)
 
 
 def _containing(points: pl.DataFrame, cells: pl.DataFrame) -> NDArray[np.int64]:

@@ -15,7 +15,7 @@ from sfumato.core.shape import ShapedStep
 from sfumato.core.step import Plan
 from sfumato.errors import ParameterError, Unsatisfiable
 from sfumato.formulas.itemsets import ItemSets, frequent
-from sfumato.paths.promises import Asked, PathModel, point_sets, set_promises
+from sfumato.paths.promises import PathModel, SetDemand, point_sets, set_promises
 from sfumato.paths.trajectories import Trajectories, require_paths
 
 if TYPE_CHECKING:
@@ -149,7 +149,7 @@ def needless_points(people: Trajectories, model: PathModel, budget: float) -> ND
     return dropped if float(dropped.mean()) <= budget else None
 
 
-def minimal_sets(sets: ItemSets, asked: Iterable[Asked]) -> list[Items]:
+def minimal_sets(sets: ItemSets, asked: Iterable[SetDemand]) -> list[Items]:
     """The minimal violating sets of some promises, shorter ones first, then in order."""
     found: set[Items] = set()
     for one in asked:
@@ -173,7 +173,7 @@ def maximal_frequent(sets: ItemSets, m: int, least: int) -> list[Items]:
     return [items for items in known if items not in covered]
 
 
-def _globally(sets: ItemSets, asked: Sequence[Asked], least: int) -> NDArray[np.bool_]:
+def _globally(sets: ItemSets, asked: Sequence[SetDemand], least: int) -> NDArray[np.bool_]:
     """Per point whether it goes: deleted from everybody, the best first."""
     gone = np.zeros(sets.size, dtype=np.bool_)
     violating = minimal_sets(sets, asked)
@@ -232,7 +232,7 @@ def _removed(places: Iterable[int], sets: Sequence[Items], alive: list[bool], ta
 class _Local:
     """People whose points are deleted one by one: who has what, as sets of people."""
 
-    def __init__(self, sets: ItemSets, asked: Sequence[Asked]) -> None:
+    def __init__(self, sets: ItemSets, asked: Sequence[SetDemand]) -> None:
         self.asked = asked
         self.size = sets.size
         self.points = [set(sets[person].tolist()) for person in range(len(sets))]
@@ -265,9 +265,7 @@ class _Local:
 
     def removed(self, violating: Sequence[Items], item: int, losers: set[int]) -> int:
         """How many violating sets would break nothing any more."""
-        return sum(
-            not self.breaks(self.carriers(items) - losers, len(items)) for items in violating if item in items
-        )
+        return sum(not self.breaks(self.carriers(items) - losers, len(items)) for items in violating if item in items)
 
     def lose(self, item: int, losers: set[int]) -> None:
         """Delete a point from some people."""
@@ -277,10 +275,10 @@ class _Local:
 
     def sets(self) -> ItemSets:
         """The people as they are now."""
-        return ItemSets.of(self.points, size=self.size)
+        return ItemSets.of([sorted(points) for points in self.points], size=self.size)
 
 
-def _locally(people: Trajectories, asked: Sequence[Asked], least: int) -> NDArray[np.bool_]:
+def _locally(people: Trajectories, asked: Sequence[SetDemand], least: int) -> NDArray[np.bool_]:
     """Per point whether it goes: deleted only from carriers of a violating set where that breaks nothing else."""
     state = _Local(point_sets(people), asked)
     while violating := minimal_sets(state.sets(), asked):
@@ -296,7 +294,9 @@ def _locally(people: Trajectories, asked: Sequence[Asked], least: int) -> NDArra
             chosen = (item, set(state.people[item]))
         state.lose(*chosen)
     items, who = people.points.items, people.who
-    return np.array([item not in state.points[person] for item, person in zip(items.tolist(), who.tolist(), strict=True)])
+    return np.array(
+        [item not in state.points[person] for item, person in zip(items.tolist(), who.tolist(), strict=True)]
+    )
 
 
 def _best_local(state: _Local, violating: Sequence[Items]) -> tuple[int, set[int]] | None:

@@ -40,7 +40,7 @@ class PathModel(ShapedModel, Protocol):
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
-class Asked:
+class SetDemand:
     """What a promise about sets of points asks: at least ``k`` carriers, and of them at most a ``share`` with one private item."""
 
     k: int
@@ -53,9 +53,7 @@ class Asked:
     ) -> Violations:
         """Minimal sets that break it."""
         slack = self.share + TOLERANCE
-        return violating(
-            sets, self.m, self.k, private=self.private, share=slack, new=new, most=most, enough=enough
-        )
+        return violating(sets, self.m, self.k, private=self.private, share=slack, new=new, most=most, enough=enough)
 
     def breaks(self, carriers: NDArray[np.int64]) -> bool:
         """Whether a set that exactly these people carry breaks it; one that nobody carries does not."""
@@ -73,7 +71,7 @@ class Asked:
 class SetPromise(PathModel, Protocol):
     """A promise about every set of a few points that somebody has."""
 
-    def asked(self, people: Trajectories) -> Asked:
+    def asked(self, people: Trajectories) -> SetDemand:
         """What it asks of these people."""
         ...
 
@@ -100,7 +98,13 @@ class SetPromise(PathModel, Protocol):
                 f"the rarest has {least:,} carrier(s)"
             )
             return verdict(
-                self, holds=False, attained=least, required=asked.k, sentence=sentence, broken=found.count, people=concerned
+                self,
+                holds=False,
+                attained=least,
+                required=asked.k,
+                sentence=sentence,
+                broken=found.count,
+                people=concerned,
             )
         told = "" if asked.private is None else f", and at most {found.worst:.1%} of them share a sensitive value"
         return verdict(
@@ -132,9 +136,7 @@ def point_sets(people: Trajectories) -> ItemSets:
     return ItemSets(points.starts, points.items.astype(np.int32), points.kinds)
 
 
-def sensitive_sets(
-    people: Trajectories, column: str | None, values: tuple[str, ...] | None, promise: str
-) -> ItemSets:
+def sensitive_sets(people: Trajectories, column: str | None, values: tuple[str, ...] | None, promise: str) -> ItemSets:
     """Everybody's sensitive value as a set of one item; a missing value, or one that is not asked about, is no item."""
     if column is None:
         known = people.sensitive
@@ -147,8 +149,9 @@ def sensitive_sets(
     if values is not None:
         absent = len(set(values) - set(labels.drop_nulls().to_list()))
         if absent == len(set(values)):
-            raise SchemaError(f"{promise}: none of the {len(set(values))} value(s) asked about occurs in column {column!r}")
+            raise SchemaError(
+                f"{promise}: none of the {len(set(values))} value(s) asked about occurs in column {column!r}"
+            )
     wanted = sorted(set(labels.drop_nulls().to_list()) if values is None else set(values))
     code = {label: number for number, label in enumerate(wanted)}
     return ItemSets.of([[code[label]] if label in code else [] for label in labels.to_list()], size=len(wanted))
-

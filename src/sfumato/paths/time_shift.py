@@ -77,7 +77,9 @@ class TimeShift(ShapedStep):
         grain = max(paths.width, 60 * SECOND if clock.kind == "moments" else 1)
         steps = most // grain
         if not steps:
-            raise ParameterError(f"{self.name}: {self.most} is less than the time buckets of the data; nothing would be moved")
+            raise ParameterError(
+                f"{self.name}: {self.most} is less than the time buckets of the data; nothing would be moved"
+            )
         draws = goal.stream("shifts").integers(-steps, steps + 1, paths.people)
         return ShiftPlan(draws * grain, self.most, steps * grain)
 
@@ -121,7 +123,9 @@ class CollapseRepeats(ShapedStep):
         """Find the repeats."""
         paths = require_paths(people, self.name)
         if paths.recoded:
-            raise ParameterError(f"{self.name} must come before places or times are made coarser: afterwards it can break promises")
+            raise ParameterError(
+                f"{self.name} must come before places or times are made coarser: afterwards it can break promises"
+            )
         kept = np.ones(len(paths.places), dtype=np.bool_)
         kept[1:] = (np.diff(paths.places) != 0) | (np.diff(paths.who) != 0)
         return CollapsePlan(kept)

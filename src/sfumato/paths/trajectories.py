@@ -97,7 +97,9 @@ class Trajectories:
             key, beside = _beside(tables["people"], schemas["people"], names, source)
             twice = [name for name in beside.columns if name in data.columns]
             if twice:
-                raise SchemaError(f"column {twice[0]!r} stands in the rows of points and in the table of people; keep one")
+                raise SchemaError(
+                    f"column {twice[0]!r} stands in the rows of points and in the table of people; keep one"
+                )
             own, apart = own.hstack(beside), tuple(beside.columns)
         dropped = [*schema.direct, *(schemas["people"].direct if "people" in schemas else ())]
         more += [f"{len(dropped)} direct identifier(s) were left out"] if dropped else []
@@ -174,7 +176,9 @@ class Trajectories:
         if self.people < 2:
             raise SchemaError(f"{promise}: there is one person only; nobody can be confused with anybody")
         if self.people < k:
-            raise SchemaError(f"{promise}: there are {self.people:,} people, fewer than {k:,}; ask for a smaller number")
+            raise SchemaError(
+                f"{promise}: there are {self.people:,} people, fewer than {k:,}; ask for a smaller number"
+            )
 
     # Making others.
 
@@ -337,8 +341,10 @@ def _own_columns(
         return pl.DataFrame(height=len(names)), []
     rows = data.select(own).with_columns(pl.Series("_who", who)) if "_who" not in own else data.select(own)
     by = pl.Series("_who", who)
-    grouped = rows.group_by(by, maintain_order=False).agg(pl.col(own).first(), pl.col(own).n_unique().name.prefix("_n_"))
-    torn = [name for name in own if int(grouped[f"_n_{name}"].max() or 0) > 1]  # type: ignore[call-overload]
+    grouped = rows.group_by(by, maintain_order=False).agg(
+        pl.col(own).first(), pl.col(own).n_unique().name.prefix("_n_")
+    )
+    torn = [name for name in own if bool((grouped[f"_n_{name}"] > 1).any())]
     if torn:
         raise SchemaError(
             [
@@ -350,13 +356,13 @@ def _own_columns(
     return grouped.sort("_who").select(own), []
 
 
-def _beside(
-    table: pl.DataFrame, schema: Schema, names: pl.Series, source: Source
-) -> tuple[str, pl.DataFrame]:
+def _beside(table: pl.DataFrame, schema: Schema, names: pl.Series, source: Source) -> tuple[str, pl.DataFrame]:
     """The key of the table of people, and its own columns in the order of the people; people without points are left out."""
     problems = [
         *lacking(table.columns, dataclasses.replace(source, name="the table of people"), schema.attributes),
-        *without_role(table.columns, dataclasses.replace(source, name="the table of people"), schema.attributes, SERVED),
+        *without_role(
+            table.columns, dataclasses.replace(source, name="the table of people"), schema.attributes, SERVED
+        ),
         *schema.undecided("the table of people"),
     ]
     key = schema.person

@@ -13,7 +13,7 @@ from sfumato.core.attack import Finding, NothingToAttack
 from sfumato.core.parameters import parameters
 from sfumato.core.shape import ShapedAttack
 from sfumato.paths.clock import minutes_of
-from sfumato.paths.knowledge import Known, posted, visits_of, wilson
+from sfumato.paths.knowledge import KnownPoints, posted, visits_of, wilson
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -56,17 +56,21 @@ class Unicity(ShapedAttack):
 
     def attack(self, scene: ShapedScene) -> Finding:
         """Look for everybody by random points of their own."""
-        known = Known.of(scene)
+        known = KnownPoints.of(scene)
         curve, wrong, exact, hit = unicity_curve(scene, known, self.points, self.draws)
         people = scene.original.people
         value = curve[-1]
         details: dict[str, Any] = {
             "curve": {"known": "points known", "points": [[p, share] for p, share in enumerate(curve, start=1)]},
-            "intervals": [None if sure else list(wilson(share, people)) for share, sure in zip(curve, exact, strict=True)],
+            "intervals": [
+                None if sure else list(wilson(share, people)) for share, sure in zip(curve, exact, strict=True)
+            ],
             "pointed_to_another": wrong,
             "all_sets": exact,
         }
-        sentence = f"{value:.1%} of {people:,} people are alone in the release with {self.points} random points of their own"
+        sentence = (
+            f"{value:.1%} of {people:,} people are alone in the release with {self.points} random points of their own"
+        )
         return Finding(
             self.name,
             value,
@@ -79,7 +83,7 @@ class Unicity(ShapedAttack):
 
 
 def unicity_curve(
-    scene: ShapedScene, known: Known, most: int, draws: int
+    scene: ShapedScene, known: KnownPoints, most: int, draws: int
 ) -> tuple[list[float], list[float], list[bool], NDArray[np.float64]]:
     """Per number of points: the mean share, how often another one was pointed to, whether it is exact; and the last shares by person."""
     released: Trajectories = scene.released
@@ -93,7 +97,9 @@ def unicity_curve(
     for p in range(1, most + 1):
         if exact[p - 1]:
             column = np.zeros(people)
-            wrong[p - 1] = kernels.paths.exact_unicity(runs, known.starts, items, known.truth, p, column) / totals[p - 1]
+            wrong[p - 1] = (
+                kernels.paths.exact_unicity(runs, known.starts, items, known.truth, p, column) / totals[p - 1]
+            )
             shares[:, p - 1] = column
     if not all(exact):
         hits, missed = np.zeros((people, most)), np.zeros(most)
@@ -147,20 +153,22 @@ class TimeShiftAttack(ShapedAttack):
     def attack(self, scene: ShapedScene) -> Finding:
         """Anchor at the first known place, and test the others at the same offset."""
         released = scene.released
-        known = Known.of(scene)
+        known = KnownPoints.of(scene)
         most = released.shifted if self.most is None else released.clock.ticks(self.most)
         hits = self._hits(scene, known, int(most or 0))
         curve = (hits / self.draws).mean(axis=0).tolist()
         people = len(known.starts) - 1
         details = {"curve": {"known": "points known", "points": [[p, s] for p, s in enumerate(curve, start=1)]}}
-        sentence = f"{curve[-1]:.1%} of {people:,} people are alone with {self.points} of their points, whatever the shift"
+        sentence = (
+            f"{curve[-1]:.1%} of {people:,} people are alone with {self.points} of their points, whatever the shift"
+        )
         victims = np.flatnonzero(hits[:, -1] > self.draws / 2)
         return Finding(
             self.name, curve[-1], sentence, interval=wilson(curve[-1], people), baseline=1 / people, victims=victims,
             details=details,
         )  # fmt: skip
 
-    def _hits(self, scene: ShapedScene, known: Known, most: int) -> NDArray[np.float64]:
+    def _hits(self, scene: ShapedScene, known: KnownPoints, most: int) -> NDArray[np.float64]:
         released = scene.released
         order = np.argsort(released.places, kind="stable")
         counts = np.bincount(released.places, minlength=released.table.height)

@@ -51,10 +51,12 @@ class KWindows(PathModel):
 
     k: Annotated[int, Field(ge=1, description="people who must share what was seen")]
     tau: Annotated[str, Field(description="length of a window, like 4h or 2d")]
-    every: Annotated[str | None, Field(description="windows start at multiples of this; by default every hour or day")] = None
-    match: Annotated[Literal["equals", "contains"], Field(description="whether others have just these points, or at least")] = (
-        "equals"
-    )
+    every: Annotated[
+        str | None, Field(description="windows start at multiples of this; by default every hour or day")
+    ] = None
+    match: Annotated[
+        Literal["equals", "contains"], Field(description="whether others have just these points, or at least")
+    ] = "equals"
 
     name: ClassVar[str] = "k_windows"
     facts: ClassVar[Facts] = Facts(against="identity")
@@ -90,9 +92,7 @@ class KWindows(PathModel):
             low |= small
         concerned = int(low.sum())
         if concerned:
-            sentence = (
-                f"{concerned:,} of {paths.people:,} people have a window of {self.tau} that fewer than {self.k} people share"
-            )
+            sentence = f"{concerned:,} of {paths.people:,} people have a window of {self.tau} that fewer than {self.k} people share"
             return verdict(
                 self, holds=False, attained=None, required=self.k, sentence=sentence, broken=broken, people=concerned
             )
@@ -117,7 +117,9 @@ class KWindows(PathModel):
         first = int(clock.floor(np.array([people.ticks.min() - length + 1]), apart)[0])
         count = (int(people.ticks.max()) - first) // apart + 1
         if count > MOST_WINDOWS:
-            raise ParameterError(f"{self.promise}: there are {count:,} windows, more than {MOST_WINDOWS:,}; let them start less often")
+            raise ParameterError(
+                f"{self.promise}: there are {count:,} windows, more than {MOST_WINDOWS:,}; let them start less often"
+            )
         hashes = mixed(points.items.astype(np.uint64))
         posted = posted_points(people)
         firsts, lasts = people.starts[:-1].copy(), people.starts[:-1].copy()
