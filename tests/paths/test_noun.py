@@ -17,7 +17,7 @@ from sfumato.errors import ParameterError, SchemaError
 from sfumato.paths.clock import Clock, read_times, require_nested
 from sfumato.paths.places import images, tower_of
 from sfumato.paths.trajectories import Trajectories
-from tests.paths import oracle
+from tests.oracles import paths as oracle
 
 SOURCE = Source("visits.csv")
 
@@ -53,10 +53,17 @@ def test_what_is_written_is_read_back(paths, seed):
 
 def test_order_of_time_is_counted_and_the_zone_is_said():
     people = read(rows(hour=[9, 8, 8]))
-    assert people.notes == ("times are whole numbers of hours, counted from 0", "1 row(s) out of the order of time were put in order")
+    assert people.notes == (
+        "times are whole numbers of hours, counted from 0",
+        "1 row(s) out of the order of time were put in order",
+    )
     moments = read(rows(hour=["2024-01-01T09:00+01:00", "2024-01-01T08:00Z", "2024-01-02T00:00:00.5Z"]))
     assert moments.notes[0] == "times are in UTC, and buckets begin at midnight there"
-    assert read(rows(hour=["2024-01-01 09:00", "2024-01-01 10:00", "2024-01-02"])).notes[0].startswith("times have no time zone")
+    assert (
+        read(rows(hour=["2024-01-01 09:00", "2024-01-01 10:00", "2024-01-02"]))
+        .notes[0]
+        .startswith("times have no time zone")
+    )
 
 
 def test_two_places_at_one_time_are_both_kept():
@@ -65,7 +72,9 @@ def test_two_places_at_one_time_are_both_kept():
 
 def test_people_in_a_table_of_their_own():
     schema = Schema({n: a for n, a in oracle.schema().attributes.items() if n != "illness"})
-    beside = Schema({"who": Attribute((Role.UNIT,)), "illness": Attribute((Role.SENSITIVE,)), "name": Attribute((Role.DIRECT,))})
+    beside = Schema(
+        {"who": Attribute((Role.UNIT,)), "illness": Attribute((Role.SENSITIVE,)), "name": Attribute((Role.DIRECT,))}
+    )
     table = pl.DataFrame({"who": [2, 1, 3], "illness": ["y", "x", "x"], "name": ["B", "A", "C"]})
     people = read(rows().drop("illness"), schema, table, beside)
     assert people.values("illness").to_list() == ["x", "y"]
@@ -154,7 +163,9 @@ COORDINATE = st.floats(-1e4, 1e4).map(lambda value: round(value, 3))
 
 @given(st.lists(st.tuples(COORDINATE, COORDINATE), min_size=1, max_size=8), st.sampled_from([0.1, 1.0, 250.0, 1 / 3]))
 def test_grids_nest_and_cells_contain_their_points(points, cell):
-    frame = pl.DataFrame({"p": range(len(points)), "t": [1] * len(points), "x": [a for a, _ in points], "y": [b for _, b in points]})
+    frame = pl.DataFrame(
+        {"p": range(len(points)), "t": [1] * len(points), "x": [a for a, _ in points], "y": [b for _, b in points]}
+    )
     schema = Schema.from_roles({"unit": "p", "time": "t", "place": ["x", "y"]})
     people = read(frame, schema)
     levels = tower_of(people, cell=cell)

@@ -72,7 +72,7 @@ def released_width(original: Trajectories, released: Trajectories) -> int:
     A release that was read from a file does not say. Where by chance a wider one than the true one is found, every true
     time of a released point still falls into the bucket it is released in.
     """
-    if released.width > 1 or released.origin is not None or released is original:
+    if not released.as_read or released is original:
         return released.width
     clock = released.clock
     usual = [clock.ticks(width) for width in USUAL[clock.kind]]

@@ -53,7 +53,7 @@ class Trajectories:
     occurs twice. Row *p* of ``table`` says what place *p* is: one column, or two coordinates. ``own`` are the people's own columns;
     those named in ``apart`` are written to a table of their own. ``names`` is what the file calls the people, as long as they are those of the
     file. ``width`` is that of the time buckets in ticks, ``recoded`` says whether places or times were made coarser, and ``shifted`` by how
-    many ticks the times of a person may have been moved, all together; None: by none.
+    many ticks the times of a person may have been moved, all together; None: by none. ``as_read``: from a file, which tells neither.
     """
 
     schema: Schema
@@ -72,6 +72,7 @@ class Trajectories:
     width: int = 1
     recoded: bool = False
     shifted: int | None = None
+    as_read: bool = False
     beside: Schema | None = None
 
     shape: ClassVar[Shape] = Shape.PATHS
@@ -204,6 +205,7 @@ class Trajectories:
         starts = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
         if merged and twice:
             changes["notes"] = (*self.notes, f"{twice:,} {merged}")
+        changes["as_read"] = bool(merged)
         people = self.own.height
         if len(kept) < people:
             changes |= self._of_people(kept)

@@ -27,8 +27,8 @@ class KmVisits(PathModel):
     .. math:: \min_{1 \le |q| \le m,\ T(q) \ne \emptyset} |T(q)| \ge k
 
     *q* is a sequence of places, and T(q) the people with visits to them in this order, others between. Visits of one time have no order, so
-    they match both; no visit is used twice. Repeated visits to a place count as often as they are made: collapsing them after places were
-    made coarser can break the promise. Kept by coarser places and times.
+    they match both; no visit is used twice. Repeated visits to a place count as often as they are made. Coarser places and times can break
+    the promise, since points that become equal are one visit then: of two people who went to a place twice only one may still have two.
 
     Reference: Terrovitis & Mamoulis 2008, doi:10.1109/MDM.2008.29; Poulis et al. 2013, doi:10.1145/2499788.2499796.
 
@@ -49,8 +49,8 @@ class KmVisits(PathModel):
         return f"{self.k}^{self.m}-anonymity of visits"
 
     def kept_by_coarsening(self, people: Trajectories) -> bool:
-        """Always: whoever went that way went the coarser way too."""
-        return True
+        """Not surely: points that become equal are one, and a way that went there twice is gone for some and not for others."""
+        return False
 
     def broken(self, people: Trajectories) -> bool:
         """Whether some sequence is too rare."""
