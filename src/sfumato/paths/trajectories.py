@@ -11,7 +11,7 @@ import numpy as np
 import polars as pl
 
 from sfumato.core.schema import Role, Schema
-from sfumato.core.shape import Shape
+from sfumato.core.shape import Shape, Shaped
 from sfumato.core.source import Source, lacking, without_role
 from sfumato.errors import ParameterError, SchemaError, did_you_mean
 from sfumato.paths.clock import Clock, read_times
@@ -46,7 +46,7 @@ class Points:
 
 
 @dataclasses.dataclass(frozen=True, eq=False, repr=False)
-class Trajectories:
+class Trajectories(Shaped):
     """People with their points in time. Immutable.
 
     Person *i* was at ``places[starts[i]:starts[i + 1]]`` at the times ``ticks`` beside them, in the order of time, then of place; no point

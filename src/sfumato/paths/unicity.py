@@ -14,6 +14,7 @@ from sfumato.core.parameters import parameters
 from sfumato.core.shape import ShapedAttack
 from sfumato.paths.clock import minutes_of
 from sfumato.paths.knowledge import KnownPoints, posted, visits_of, wilson
+from sfumato.paths.time_shift import TimeShift
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -144,7 +145,7 @@ class TimeShiftAttack(ShapedAttack):
 
     def applies(self, scene: ShapedScene) -> str | None:
         """None where times were shifted, or a shift is named."""
-        if self.most is None and scene.released.shifted is None:
+        if self.most is None and shift_of(scene) is None:
             return NothingToAttack("no times were shifted")
         if scene.released.clock.kind == "none":
             return NothingToAttack("the release has no times")
@@ -154,7 +155,7 @@ class TimeShiftAttack(ShapedAttack):
         """Anchor at the first known place, and test the others at the same offset."""
         released = scene.released
         known = KnownPoints.of(scene)
-        most = released.shifted if self.most is None else released.clock.ticks(self.most)
+        most = shift_of(scene) if self.most is None else released.clock.ticks(self.most)
         hits = self._hits(scene, known, int(most or 0))
         curve = (hits / self.draws).mean(axis=0).tolist()
         people = len(known.starts) - 1
@@ -179,6 +180,12 @@ class TimeShiftAttack(ShapedAttack):
         chosen = _chosen(scene, np.diff(known.starts), self.draws, self.points)
         kernels.paths.shift_attack(visits_of(released), posting, runs, known.truth, chosen, most, hits)
         return hits
+
+
+def shift_of(scene: ShapedScene) -> int | None:
+    """By how many ticks times may have been shifted: as the release says, or the steps that made it where it comes from a file."""
+    said = [scene.released.clock.ticks(step.most) for step in scene.steps if isinstance(step, TimeShift)]
+    return scene.released.shifted or sum(said) or None
 
 
 def _chosen(scene: ShapedScene, lengths: NDArray[np.int64], draws: int, most: int) -> NDArray[np.int64]:
