@@ -425,3 +425,28 @@ def shift_attack(visits, posting, known, truth, chosen, most, hits):
                         alone = found == 1 and one == truth[person]
                 if alone:
                     hits[person, number] += 1
+
+
+# Suppression.
+
+
+@njit(cache=True, nogil=True)
+def must_go(members, weights, most):
+    """A lower bound for the weight of points that hit all sets (rows of ``members``, −1 behind the last); ends above ``most``.
+
+    Every set in turn takes as much as the lightest of its points has left: whoever deletes one of them pays at least that.
+    """
+    left = weights.copy()
+    total = 0
+    for row in range(members.shape[0]):
+        least = left[members[row, 0]]
+        for column in range(1, members.shape[1]):
+            if members[row, column] >= 0:
+                least = min(least, left[members[row, column]])
+        for column in range(members.shape[1]):
+            if members[row, column] >= 0:
+                left[members[row, column]] -= least
+        total += least
+        if total > most:
+            break
+    return total

@@ -10,12 +10,13 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 import numpy as np
 from pydantic import Field
 
+from sfumato import kernels
 from sfumato.core.parameters import parameters
 from sfumato.core.shape import ShapedStep
 from sfumato.core.step import Plan
 from sfumato.errors import ParameterError, Unsatisfiable
 from sfumato.formulas.itemsets import ItemSets, frequent
-from sfumato.paths.promises import PathModel, SetDemand, point_sets, set_promises
+from sfumato.paths.promises import MOST_SETS, PathModel, SetDemand, point_sets, set_promises
 from sfumato.paths.trajectories import Trajectories, require_paths
 
 if TYPE_CHECKING:
@@ -28,6 +29,8 @@ if TYPE_CHECKING:
 MOST_WEIGHED = 4_000
 """Violating sets up to which each is weighed against all others, as local suppression does."""
 MOST_FREQUENT = 3_000_000
+FIRST_LOOK = 1_000_000
+"""Violating sets that are listed at first, to see how much must go at least."""
 
 Items = tuple[int, ...]
 
@@ -138,12 +141,24 @@ class PointSuppression(ShapedStep):
 
 
 def needless_points(people: Trajectories, model: PathModel, budget: float) -> NDArray[np.bool_] | None:
-    """The points that global suppression would delete for a promise; None where that is none about sets, or takes more than the budget."""
+    """The points that global suppression would delete for a promise; None where that is none about sets, or takes more than the budget.
+
+    Most levels are told to be too fine by a lower bound. Where more sets break the promise than can be weighed, it takes more too.
+    """
     promises = set_promises([model])
     if not promises:
         return None
     sets, (asked,) = point_sets(people), [promise.asked(people) for promise in promises]
     if float(np.mean(sets.supports[sets.items] < asked.k)) > budget:  # single points that must go anyway
+        return None
+    allowed = int(budget * len(sets.items))
+    for most in (FIRST_LOOK, MOST_SETS):  # some of the sets are enough to tell that too much must go
+        found = asked.violations(sets, most=most)
+        if kernels.paths.must_go(found.members, sets.supports, allowed) > allowed:
+            return None
+        if found.complete:
+            break
+    else:
         return None
     dropped = _globally(sets, [asked], asked.k + 1)
     return dropped if float(dropped.mean()) <= budget else None

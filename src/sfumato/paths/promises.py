@@ -78,7 +78,7 @@ class SetPromise(PathModel, Protocol):
     def broken(self, people: Trajectories) -> bool:
         """Whether some set breaks it."""
         asked = self.asked(people)
-        return bool(asked.violations(point_sets(people), most=1, enough=1).count)
+        return bool(asked.violations(point_sets(people), most=1, enough=asked.k - 1).count)
 
     def judge(self, people: Any, original: Any = None) -> Verdict:
         """Count the minimal sets that break it."""
