@@ -136,7 +136,7 @@ def test_a_column_of_nothing_means_no_times():
     assert people.written()["data"]["hour"].null_count() == 3
 
 
-MOMENTS = st.datetimes(datetime.datetime(1960, 1, 1), datetime.datetime(2040, 1, 1))  # noqa: DTZ001 - local times
+MOMENTS = st.datetimes(datetime.datetime(1960, 1, 1), datetime.datetime(2040, 1, 1))
 
 
 @given(st.lists(MOMENTS, min_size=1, max_size=5), st.booleans())
