@@ -97,7 +97,7 @@ def test_local_suppression_keeps_its_promise(paths, length, data):
 
 def test_suppression_says_what_it_cannot_do():
     people = examples.small_paths()
-    with pytest.raises(Unsatisfiable, match="58.6% of the points") as caught:
+    with pytest.raises(Unsatisfiable, match=r"58\.6% of the points") as caught:
         applied(PointSuppression(budget=0.1), people, LkcPrivacy(2, l=2))
     assert caught.value.closest == {"share_deleted": 0.586207, "people_left": 7}
     with pytest.raises(Unsatisfiable, match="0 people only"):

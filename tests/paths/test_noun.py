@@ -36,7 +36,7 @@ def rows(**changes):
 @given(oracle.some_paths(), st.randoms(use_true_random=False))
 def test_rows_may_stand_in_any_order_and_twice(paths, random):
     frame = oracle.table(paths, ["y"] * len(paths))
-    order = list(range(frame.height)) + [random.randrange(frame.height)]
+    order = [*range(frame.height), random.randrange(frame.height)]
     random.shuffle(order)
     people = read(frame[order])
     assert oracle.paths_of(people) == list(paths)
@@ -86,7 +86,7 @@ def test_people_in_a_table_of_their_own():
     assert again.people == 2
     with pytest.raises(SchemaError, match="1 of 2 person"):
         read(rows().drop("illness"), schema, table[1:], beside)
-    with pytest.raises(SchemaError, match="1 person.s. twice"):
+    with pytest.raises(SchemaError, match=r"1 person\(s\) twice"):
         read(rows().drop("illness"), schema, pl.concat([table, table[:1]]), beside)
 
 
@@ -120,7 +120,7 @@ def test_roles_are_asked_for():
 
 def test_a_hierarchy_that_misses_places():
     people = read(rows(place=["a", "q", "r"]))
-    with pytest.raises(SchemaError, match="2 of 3|2 value"):
+    with pytest.raises(SchemaError, match=r"2 (of 3|value)"):
         tower_of(people)
 
 

@@ -206,8 +206,7 @@ class Trajectories(Shaped):
         if merged and twice:
             changes["notes"] = (*self.notes, f"{twice:,} {merged}")
         changes["as_read"] = bool(merged)
-        people = self.own.height
-        if len(kept) < people:
+        if len(kept) < self.people:
             changes |= self._of_people(kept)
         return dataclasses.replace(self, starts=starts, ticks=ticks, places=places, table=there, **changes)
 
@@ -215,7 +214,7 @@ class Trajectories(Shaped):
         """What is told of some of the people, in the order they are named in."""
         origin = kept if self.origin is None else self.origin[kept]
         return {
-            "own": self.own[kept],
+            "own": self.own[kept] if self.own.width else pl.DataFrame(height=len(kept)),
             "origin": origin,
             "names": None if self.names is None else self.names.gather(kept),
         }
