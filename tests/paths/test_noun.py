@@ -66,6 +66,11 @@ def test_order_of_time_is_counted_and_the_zone_is_said():
     )
 
 
+def test_columns_that_no_promise_covers_are_told():
+    people = read(rows(), oracle.schema().replace("illness", roles=("quasi", "sensitive")))
+    assert people.notes[-1] == "1 column(s) with role quasi stay as they are: promises about points do not cover them"
+
+
 def test_two_places_at_one_time_are_both_kept():
     assert read(rows(hour=[8, 8, 8])).counted() == {"people": 2, "points": 3, "places": 2, "times": 1}
 

@@ -104,6 +104,14 @@ class Trajectories(Shaped):
             own, apart = own.hstack(beside), tuple(beside.columns)
         dropped = [*schema.direct, *(schemas["people"].direct if "people" in schemas else ())]
         more += [f"{len(dropped)} direct identifier(s) were left out"] if dropped else []
+        open_columns = sum(
+            any(said[name].has(Role.QUASI) for said in schemas.values() if name in said.attributes)
+            for name in own.columns
+        )
+        if open_columns:
+            more.append(
+                f"{open_columns} column(s) with role quasi stay as they are: promises about points do not cover them"
+            )
         plain = cls(
             schema, source, clock, np.zeros(1, np.int64), ticks, where, table, own, apart, key, names,
             notes=(*notes, *more), beside=schemas.get("people"),
