@@ -36,6 +36,7 @@ from sfumato.examples.closeness_tables import (
 )
 from sfumato.examples.generated import hospital, large, survey, visits
 from sfumato.examples.graphs import karate, social_network
+from sfumato.examples.journeys import mobility, small_paths
 from sfumato.examples.literature import faggioli, patients, regions, sandhu, special_uniques, torra, weighted_keys
 
 if TYPE_CHECKING:
@@ -60,12 +61,14 @@ __all__ = [
     "karate",
     "large",
     "load",
+    "mobility",
     "names",
     "patients",
     "regions",
     "ring",
     "salaries",
     "sandhu",
+    "small_paths",
     "social_network",
     "special_uniques",
     "students",

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from sfumato.kernels import (
+        baskets,
         buckets,
         degrees,
         designs,
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
         neighbours,
         outermost,
         partition,
+        paths,
         philox,
         regrouping,
         rounding,
@@ -42,6 +44,7 @@ if TYPE_CHECKING:
     )
 
 __all__ = [
+    "baskets",
     "buckets",
     "degrees",
     "designs",
@@ -56,6 +59,7 @@ __all__ = [
     "neighbours",
     "outermost",
     "partition",
+    "paths",
     "philox",
     "regrouping",
     "rounding",

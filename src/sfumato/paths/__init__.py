@@ -8,10 +8,46 @@ from typing import Any
 from sfumato.core.parameters import Members
 
 FAMILIES = {
-    "models": Members(__name__, {}),
-    "steps": Members(__name__, {}),
-    "risk": Members(__name__, {}),
-    "utility": Members(__name__, {}),
+    "models": Members(
+        __name__,
+        {
+            "lkc_privacy": "lkc:LkcPrivacy",
+            "km_anonymity": "lkc:KmPoints",
+            "km_visits": "visits:KmVisits",
+            "k_windows": "windows:KWindows",
+        },
+    ),
+    "steps": Members(
+        __name__,
+        {
+            "path_recoding": "path_recoding:PathRecoding",
+            "point_suppression": "point_suppression:PointSuppression",
+            "time_shift": "time_shift:TimeShift",
+            "collapse_repeats": "time_shift:CollapseRepeats",
+        },
+    ),
+    "risk": Members(
+        __name__,
+        {
+            "unicity": "unicity:Unicity",
+            "home_and_work": "home_and_work:HomeAndWork",
+            "time_shift": "unicity:TimeShiftAttack",
+            "path_linkage": "home_and_work:PathLinkage",
+        },
+    ),
+    "utility": Members(
+        __name__,
+        {
+            "points_kept": "worth:PointsKept",
+            "path_loss": "worth:PathLoss",
+            "place_histogram": "worth:PlaceHistogram",
+            "hour_histogram": "worth:HourHistogram",
+            "origin_destination": "worth:OriginDestination",
+            "frequent_sequences": "worth:FrequentSequences",
+            "path_length": "worth:PathLength",
+            "radius_of_gyration": "worth:RadiusOfGyration",
+        },
+    ),
 }
 
 

@@ -1,0 +1,452 @@
+"""Loops over paths: subsequences of visits, windows of time, and what known points leave of the candidates.
+
+People are runs of points: those of person *i* stand from ``starts[i]`` to ``starts[i + 1]``, in the order of time, then of place.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numba import njit
+
+
+class Visits(NamedTuple):
+    """Runs of visits: when and where."""
+
+    starts: np.ndarray
+    ticks: np.ndarray
+    places: np.ndarray
+
+
+class Posted(NamedTuple):
+    """People as ascending runs of numbered points, and per point who has it."""
+
+    starts: np.ndarray
+    items: np.ndarray
+    post_starts: np.ndarray
+    people: np.ndarray
+
+
+# Subsequences.
+
+
+@njit(cache=True, nogil=True)
+def _extensions(visits, person, matched, depth, seen, places, points):
+    """The places that can follow a matched sequence in one person's visits, each with its first such visit.
+
+    Visits of one time have no order among them, so the next one may be of the same time as the last, but never the same visit.
+    ``matched`` are the visits of the sequence so far; ``seen`` is left set for the places found. Returns how many there are.
+    """
+    count = 0
+    first = visits.starts[person]
+    if depth:
+        first = matched[depth - 1]
+        while first > visits.starts[person] and visits.ticks[first - 1] == visits.ticks[matched[depth - 1]]:
+            first -= 1
+    for point in range(first, visits.starts[person + 1]):
+        place = visits.places[point]
+        if seen[place]:
+            continue
+        used = False
+        for step in range(depth):
+            if matched[step] == point:
+                used = True
+                break
+        if not used:
+            seen[place] = 1
+            places[count] = place
+            points[count] = point
+            count += 1
+    return count
+
+
+class Sequences(NamedTuple):
+    """Where a walk over sequences stands: per depth the entries (person, visit, entry of the sequence before), by the last place.
+
+    ``ends[depth, number]`` is where the entries of the place ``number`` end. The rest is room for one extension.
+    """
+
+    who: np.ndarray
+    points: np.ndarray
+    links: np.ndarray
+    ends: np.ndarray
+    counts: np.ndarray
+    slots: np.ndarray
+    position: np.ndarray
+    seen: np.ndarray
+    matched: np.ndarray
+
+
+@njit(cache=True, nogil=True)
+def _count_extensions(visits, search, depth, begin, end, near):
+    """How many people can go on to each place from the sequence of entries ``begin`` to ``end``. Returns how many places there are."""
+    touched = 0
+    for entry in range(begin, end):
+        person = _entered(search, depth, entry)
+        count = _extensions(visits, person, search.matched, depth, search.seen, near[0], near[1])
+        for number in range(count):
+            place = near[0, number]
+            search.seen[place] = 0
+            if search.counts[place] == 0:
+                search.slots[touched] = place
+                touched += 1
+            search.counts[place] += 1
+    return touched
+
+
+@njit(cache=True, nogil=True)
+def _entered(search, depth, entry):
+    """The person of an entry, whose visits so far are put into ``matched``."""
+    if depth == 0:
+        return entry
+    step, one = depth - 1, entry
+    while step >= 0:
+        search.matched[step] = search.points[step, one]
+        one = search.links[step, one]
+        step -= 1
+    return search.who[depth - 1, entry]
+
+
+@njit(cache=True, nogil=True)
+def _list_extensions(visits, search, depth, begin, end, near, k, carriers):
+    """Write the entries of all extensions, by place, and mark whoever has one that is rare."""
+    for entry in range(begin, end):
+        person = _entered(search, depth, entry)
+        count = _extensions(visits, person, search.matched, depth, search.seen, near[0], near[1])
+        for number in range(count):
+            place = near[0, number]
+            search.seen[place] = 0
+            if search.counts[place] < k:
+                carriers[person] = True
+            slot = search.slots[search.position[place]]
+            search.slots[search.position[place]] += 1
+            search.who[depth, slot] = person
+            search.points[depth, slot] = near[1, number]
+            search.links[depth, slot] = entry
+
+
+@njit(cache=True, nogil=True)
+def rare_sequences(visits, size, m, k, enough, carriers):
+    """Sequences of at most ``m`` places that some, but fewer than ``k`` people visited in this order, walked depth first.
+
+    Those that begin with another such sequence are not looked at. ``carriers`` is set for everybody who has one. Ends after
+    ``enough`` of them (0: never). Returns how many there are and the smallest number of people seen.
+    """
+    people, room = visits.starts.size - 1, visits.ticks.size
+    search = Sequences(
+        np.empty((m, room), np.int64), np.empty((m, room), np.int64), np.empty((m, room), np.int64),
+        np.empty((m, size + 1), np.int64), np.zeros(size, np.int64), np.empty(size, np.int64),
+        np.empty(size, np.int64), np.zeros(size, np.int64), np.empty(m + 1, np.int64),
+    )  # fmt: skip
+    near = np.empty((2, size), np.int64)
+    here, last = np.zeros(m + 1, np.int64), np.zeros(m + 1, np.int64)
+    found, least = 0, people + 1
+    depth, begin, end = 0, 0, people  # the sequence to extend has `depth` places, and is carried by entries begin..end
+    while True:
+        touched = _count_extensions(visits, search, depth, begin, end, near)
+        order = np.sort(search.slots[:touched])
+        total = 0
+        for number in range(touched):
+            place = order[number]
+            search.slots[number], search.position[place] = total, number
+            total += search.counts[place]
+            search.ends[depth, number] = total
+            least = min(least, search.counts[place])
+            found += search.counts[place] < k
+        if enough and found >= enough:
+            return found, least
+        _list_extensions(visits, search, depth, begin, end, near, k, carriers)
+        for number in range(touched):
+            search.counts[order[number]] = 0
+        here[depth], last[depth] = -1, touched
+        while True:  # the next sequence to extend: one deeper, or the next beside this one or beside those above it
+            here[depth] += 1
+            if here[depth] >= last[depth] or depth + 1 >= m:
+                depth -= 1
+                if depth < 0:
+                    return found, least
+                continue
+            begin = 0 if here[depth] == 0 else search.ends[depth, here[depth] - 1]
+            end = search.ends[depth, here[depth]]
+            if end - begin >= k:
+                break
+        depth += 1
+
+
+@njit(cache=True, nogil=True)
+def pair_keys(visits, size, keys):
+    """Per person the pairs of places visited in this order, each once, as ``first * size + then``; returns how many there are.
+
+    ``keys`` is room for them; an empty one is only counted for. (x, y) is a pair if the first visit to x is not after the last to y,
+    and (x, x) if there are two visits to x.
+    """
+    found = 0
+    for person in range(visits.starts.size - 1):
+        low, high = visits.starts[person], visits.starts[person + 1]
+        order = np.argsort(visits.places[low:high], kind="mergesort")
+        count = 0
+        places, firsts = np.empty(high - low, np.int64), np.empty(high - low, np.int64)
+        lasts, times = np.empty(high - low, np.int64), np.zeros(high - low, np.int64)
+        for number in range(order.size):
+            point = low + order[number]
+            if count == 0 or places[count - 1] != visits.places[point]:
+                places[count], firsts[count] = visits.places[point], visits.ticks[point]
+                count += 1
+            lasts[count - 1] = visits.ticks[point]
+            times[count - 1] += 1
+        for one in range(count):
+            for other in range(count):
+                if (one != other and firsts[one] <= lasts[other]) or (one == other and times[one] > 1):
+                    if keys.size:
+                        keys[found] = places[one] * size + places[other]
+                    found += 1
+    return found
+
+
+# Windows.
+
+
+@njit(cache=True, nogil=True)
+def window_sums(starts, ticks, hashes, low, high, sums, firsts, lasts):
+    """Per person the sum of the hashes of the points from ``low`` up to below ``high``, and where they begin and end."""
+    for person in range(starts.size - 1):
+        first = firsts[person]
+        while first < starts[person + 1] and ticks[first] < low:
+            first += 1
+        last = max(first, lasts[person])
+        while last < starts[person + 1] and ticks[last] < high:
+            last += 1
+        total = np.uint64(0)
+        for point in range(first, last):
+            total += hashes[point]
+        sums[person] = total
+        firsts[person], lasts[person] = first, last
+
+
+@njit(cache=True, nogil=True)
+def holds_all(posted, person, items):
+    """Whether a person has all of some points."""
+    for number in range(items.size):
+        low, high = posted.starts[person], posted.starts[person + 1]
+        wanted = items[number]
+        while low < high:
+            middle = (low + high) // 2
+            if posted.items[middle] < wanted:
+                low = middle + 1
+            else:
+                high = middle
+        if low >= posted.starts[person + 1] or posted.items[low] != wanted:
+            return False
+    return True
+
+
+@njit(cache=True, nogil=True)
+def _rarest(posted, items):
+    """The point of a set that the fewest people have."""
+    best = items[0]
+    for number in range(1, items.size):
+        item = items[number]
+        fewer = posted.post_starts[item + 1] - posted.post_starts[item]
+        if fewer < posted.post_starts[best + 1] - posted.post_starts[best]:
+            best = item
+    return best
+
+
+@njit(cache=True, nogil=True)
+def carriers(posted, items, enough):
+    """How many people have all of some points; counting ends at ``enough``. And one of them."""
+    best = _rarest(posted, items)
+    found, one = 0, np.int64(-1)
+    for place in range(posted.post_starts[best], posted.post_starts[best + 1]):
+        person = posted.people[place]
+        if holds_all(posted, person, items):
+            found += 1
+            one = person
+            if found >= enough:
+                break
+    return found, one
+
+
+@njit(cache=True, nogil=True)
+def small_windows(posted, firsts, lasts, sizes, k, small):
+    """Mark people whose points of a window fewer than ``k`` people have; ``sizes`` is how many have exactly these."""
+    for person in range(firsts.size):
+        if lasts[person] > firsts[person] and sizes[person] < k and not small[person]:
+            count, _ = carriers(posted, posted.items[firsts[person] : lasts[person]], k)
+            small[person] = count < k
+
+
+# Known points.
+
+
+@njit(cache=True, nogil=True)
+def _alone(posted, known, count, truth):
+    """1 where only the person meant has all known points, 2 where only somebody else has, 0 otherwise; unknown points (−1) are left out."""
+    wanted = np.empty(count, np.int64)
+    used = 0
+    for number in range(count):
+        if known[number] >= 0:
+            wanted[used] = known[number]
+            used += 1
+    if used == 0:
+        return 0
+    found, one = carriers(posted, wanted[:used], 2)
+    if found != 1:
+        return 0
+    return 1 if one == truth else 2
+
+
+@njit(cache=True, nogil=True)
+def sampled_unicity(posted, known_starts, known, truth, uniforms, hits, wrong):
+    """Add up, per person and number of points known, how often the person alone has them: ``uniforms[person, draw]`` decide which.
+
+    The points of a draw are the beginning of one random order, so more points never leave more candidates.
+    """
+    most = uniforms.shape[2]
+    drawn = np.empty(most, np.int64)
+    for person in range(known_starts.size - 1):
+        own = known[known_starts[person] : known_starts[person + 1]].copy()
+        for draw in range(uniforms.shape[1]):
+            answer = 0
+            for number in range(most):
+                if number < own.size:
+                    other = number + np.int64(uniforms[person, draw, number] * (own.size - number))
+                    own[number], own[other] = own[other], own[number]
+                    drawn[number] = own[number]
+                    newest = drawn[number : number + 1]
+                    if answer != 1 or not (newest[0] < 0 or holds_all(posted, truth[person], newest)):
+                        answer = _alone(posted, drawn, number + 1, truth[person])
+                if answer == 1:
+                    hits[person, number] += 1
+                elif answer == 2:
+                    wrong[number] += 1
+
+
+@njit(cache=True, nogil=True)
+def exact_unicity(posted, known_starts, known, truth, p, shares):
+    """Per person the share of the sets of ``p`` own points that the person alone has; who has fewer is known by all of them.
+
+    Returns how many sets point to somebody else alone.
+    """
+    wrong = 0
+    for person in range(known_starts.size - 1):
+        own = known[known_starts[person] : known_starts[person + 1]]
+        size = min(p, own.size)
+        if size == 0:
+            continue
+        chosen = np.arange(size)
+        drawn = np.empty(size, np.int64)
+        alone, total = 0, 0
+        while True:
+            for number in range(size):
+                drawn[number] = own[chosen[number]]
+            answer = _alone(posted, drawn, size, truth[person])
+            total += 1
+            alone += answer == 1
+            wrong += answer == 2
+            place = size - 1
+            while place >= 0 and chosen[place] == own.size - size + place:
+                place -= 1
+            if place < 0:
+                break
+            chosen[place] += 1
+            for later in range(place + 1, size):
+                chosen[later] = chosen[later - 1] + 1
+        shares[person] = alone / total
+    return wrong
+
+
+@njit(cache=True, nogil=True)
+def visited(visits, person, tick, place):
+    """Whether a person was at a place at a time."""
+    low, high = visits.starts[person], visits.starts[person + 1]
+    while low < high:
+        middle = (low + high) // 2
+        if visits.ticks[middle] < tick or (visits.ticks[middle] == tick and visits.places[middle] < place):
+            low = middle + 1
+        else:
+            high = middle
+    return low < visits.starts[person + 1] and visits.ticks[low] == tick and visits.places[low] == place
+
+
+@njit(cache=True, nogil=True)
+def shifted_candidates(visits, post_starts, post_points, owners, knowledge, most):
+    """How many people have known visits (times, places) when all their times are moved by one shift of at most ``most``; and one of them.
+
+    The visits at the first known place are the anchors: each tells the shift, which the others must keep.
+    """
+    times, places = knowledge
+    found, one = 0, np.int64(-1)
+    for entry in range(post_starts[places[0]], post_starts[places[0] + 1]):
+        point = post_points[entry]
+        shift = visits.ticks[point] - times[0]
+        person = owners[point]
+        if person == one or shift > most or -shift > most:
+            continue
+        fits = True
+        for number in range(1, times.size):
+            if not visited(visits, person, times[number] + shift, places[number]):
+                fits = False
+                break
+        if fits:
+            found += 1
+            one = person
+            if found >= 2:
+                break
+    return found, one
+
+
+@njit(cache=True, nogil=True)
+def shift_attack(visits, posting, known, truth, chosen, most, hits):
+    """Add up per person and number of points known how often only the person fits, whatever the shift.
+
+    ``chosen[person, draw]`` are places in the person's run of ``known`` visits, those of the first points first.
+    """
+    post_starts, post_points, owners = posting
+    for person in range(known.starts.size - 1):
+        base = known.starts[person]
+        size = known.starts[person + 1] - base
+        for draw in range(chosen.shape[1]):
+            alone = False
+            for number in range(chosen.shape[2]):
+                if number < size and not alone:
+                    count = 0
+                    times, places = np.empty(number + 1, np.int64), np.empty(number + 1, np.int64)
+                    for step in range(number + 1):
+                        point = base + chosen[person, draw, step]
+                        if known.places[point] >= 0:
+                            times[count], places[count] = known.ticks[point], known.places[point]
+                            count += 1
+                    if count:
+                        found, one = shifted_candidates(
+                            visits, post_starts, post_points, owners, (times[:count], places[:count]), most
+                        )
+                        alone = found == 1 and one == truth[person]
+                if alone:
+                    hits[person, number] += 1
+
+
+# Suppression.
+
+
+@njit(cache=True, nogil=True)
+def must_go(members, weights, most):
+    """A lower bound for the weight of points that hit all sets (rows of ``members``, −1 behind the last); ends above ``most``.
+
+    Every set in turn takes as much as the lightest of its points has left: whoever deletes one of them pays at least that.
+    """
+    left = weights.copy()
+    total = 0
+    for row in range(members.shape[0]):
+        least = left[members[row, 0]]
+        for column in range(1, members.shape[1]):
+            if members[row, column] >= 0:
+                least = min(least, left[members[row, column]])
+        for column in range(members.shape[1]):
+            if members[row, column] >= 0:
+                left[members[row, column]] -= least
+        total += least
+        if total > most:
+            break
+    return total
