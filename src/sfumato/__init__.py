@@ -50,11 +50,11 @@ _HOMES = {
         "Suda", "Transparency",
     ),
     "sfumato.steps": (
-        "AddNoise", "Authorised", "BottomUpGeneralization", "Bucketize", "GlobalRecoding",
+        "AddNoise", "Authorised", "BottomUpGeneralization", "Bucketize", "GlobalRecoding", "HybridMicrodata",
         "InsensitiveMicroaggregate", "KMember", "KOptimize", "LocalRecoding", "Microaggregate", "Mondrian",
         "PersonalLevels", "Pram", "Pseudonymize", "RankSwap", "Recode", "Round", "SafeAnonymize", "Sample",
         "ShiftDates", "ShuffleValues", "Suppress", "SwapAcross", "SwapData", "SwapHouseholds", "SwapSimilar",
-        "TClosenessMicroaggregate", "TopBottomCoding", "TopDownSpecialization",
+        "SynthesizePrivately", "TClosenessMicroaggregate", "TopBottomCoding", "TopDownSpecialization",
     ),
     "sfumato.utility": (
         "Accuracy", "Ambiguity", "AverageClassSize", "Classification", "Completeness", "Consistency",

@@ -111,8 +111,35 @@ def _confirmed(name: str, make: Callable[[float], Any], scale: float, distance: 
     raise InternalError("no scale of noise keeps the privacy loss that was asked for")
 
 
+@dataclasses.dataclass(frozen=True)
+class Selector:
+    """The exponential mechanism on whole scores: the best is the most probable, and its scale says by how much."""
+
+    scale: float
+    measurement: Any = dataclasses.field(repr=False, compare=False)
+
+    def choose(self, scores: NDArray[np.int64]) -> int:
+        """The place of the score that was chosen."""
+        return int(self.measurement(scores.tolist()))
+
+
+def exponential(sensitivity: int, rho: Fraction) -> Selector:
+    r"""The exponential mechanism for scores that one unit moves by ``sensitivity`` Δ at most, at the loss ρ.
+
+    :math:`P(i) \propto e^{q_i/s}` with :math:`s = 2\Delta/\sqrt{8\rho}`, rounded up until OpenDP's own privacy map confirms ρ.
+    """
+    dp = _opendp()
+    vectors = dp.vector_domain(dp.atom_domain(T=WHOLE))
+
+    def make(scale: float) -> Any:
+        return dp.m.make_noisy_max(vectors, dp.linf_distance(T=WHOLE), dp.zero_concentrated_divergence(), scale=scale)
+
+    found = _confirmed("Gumbel", make, 2 * sensitivity / math.sqrt(8 * rho), sensitivity, rho)
+    return Selector(found.scale, found.measurement)
+
+
 def _opendp() -> Any:
-    dp = require("opendp.prelude", extra="dp", to="answer questions under differential privacy")
+    dp = require("opendp.prelude", extra="dp", to="work under differential privacy")
     dp.enable_features("contrib")
     return dp
 

@@ -38,6 +38,8 @@ ALL = Members(
         "t_closeness_microaggregation": "microaggregation.t_closeness:TClosenessMicroaggregate",
         "safe_k_anonymization": "recoding.safe_k_anonymization:SafeAnonymize",
         "insensitive_microaggregation": "microaggregation.insensitive:InsensitiveMicroaggregate",
+        "hybrid_microdata": "microaggregation.hybrid:HybridMicrodata",
+        "synthesize_privately": "synthesis.private:SynthesizePrivately",
     },
 )
 
