@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from sfumato.errors import ParameterError
-from sfumato.steps.synthesis.measured import Candidate, Clique, Measured, PrivateTable, noisy_total
+from sfumato.steps.synthesis.measured import Clique, Measured, OpenMarginal, PrivateTable, noisy_total
 
 if TYPE_CHECKING:
     from sfumato.core.progress import Progress
@@ -54,7 +54,7 @@ class Pace:
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
-class Chosen:
+class RoundsMeasured:
     """What was measured, and how many rounds it took."""
 
     measured: tuple[Measured, ...]
@@ -98,7 +98,7 @@ def choose_and_measure(
     rounds: int,
     model_mb: float,
     progress: Progress,
-) -> Chosen:
+) -> RoundsMeasured:
     """Measure single columns, then round by round what the model gets most wrong; spends all of the table's ρ."""
     pace = Pace.over(table.rho, rounds)
     weights = closure_of(workload)
@@ -118,7 +118,7 @@ def choose_and_measure(
         moved = float(np.abs(fitter.marginals([one.clique])[0] - before).sum())
         if moved <= usual_error(one.sigma, len(one.counts)):
             pace = pace.faster()
-    return Chosen(tuple(measured), total, turn)
+    return RoundsMeasured(tuple(measured), total, turn)
 
 
 def usual_error(sigma: float, cells: int) -> float:
@@ -142,7 +142,7 @@ def _selected(
     names = [r for r in weights if r in fitting or any(set(r) <= clique for clique in present)]
     sigma = table.sigma(pace.counts)
     candidates = [
-        Candidate(r, expected, weights[r], usual_error(sigma, table.size(r)))
+        OpenMarginal(r, expected, weights[r], usual_error(sigma, table.size(r)))
         for r, expected in zip(names, fitter.marginals(names), strict=True)
     ]
     chosen = table.select(candidates, pace.choice)

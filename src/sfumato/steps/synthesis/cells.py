@@ -26,7 +26,7 @@ MOST_POINTS = 2**31
 
 
 @dataclasses.dataclass(frozen=True)
-class Words:
+class WordCells:
     """A column of categories: one cell a value of its public domain, and one for everything else unless ``other`` takes that."""
 
     name: str
@@ -53,7 +53,7 @@ class Words:
 
 
 @dataclasses.dataclass(frozen=True)
-class Numbers:
+class NumberCells:
     """A column of numbers: the points of a public grid in runs of about equal length, and a cell for what is no number.
 
     The grid has the points low, low + 10^−decimals, …, high. Numbers beyond the bounds are moved to them.
@@ -102,7 +102,7 @@ class Numbers:
         return np.clip(point, 0, self.points - 1) * self.runs // self.points
 
 
-Cells = Words | Numbers
+Cells = WordCells | NumberCells
 
 
 def _typed(words: pl.Series, dtype: pl.DataType) -> pl.Series:
@@ -184,29 +184,29 @@ def _require_names(names: Sequence[str], public: Public, step: str) -> None:
             raise SchemaError(f"{step}: {field} names {wrong[0]!r}, which is not drawn.{did_you_mean(wrong[0], names)}")
 
 
-def _words(name: str, domain: tuple[str, ...], public: Public, step: str) -> Words:
+def _words(name: str, domain: tuple[str, ...], public: Public, step: str) -> WordCells:
     for field, given in (("bins", public.bins), ("decimals", public.decimals)):
         if name in given:
             raise ParameterError(f"{step}: {field} is for columns of numbers; {name!r} has a domain")
     other = public.other.get(name)
     if other is not None and str(other) not in domain:
         raise ParameterError(f"{step}: other of column {name!r} must be a value of its domain")
-    return Words(name, domain, None if other is None else str(other))
+    return WordCells(name, domain, None if other is None else str(other))
 
 
-def _numbers(name: str, bounds: tuple[float, float], public: Public, step: str) -> Numbers:
+def _numbers(name: str, bounds: tuple[float, float], public: Public, step: str) -> NumberCells:
     other = public.other.get(name)
     if other is not None and (isinstance(other, str) or not bounds[0] <= other <= bounds[1]):
         raise ParameterError(f"{step}: other of column {name!r} must be a number within its bounds")
     bins, decimals = public.bins.get(name, public.usual_bins), public.decimals.get(name, 0)
     if (bounds[1] - bounds[0]) * 10.0**decimals > MOST_POINTS:
         raise ParameterError(f"{step}: column {name!r} has too many decimals for bounds so far apart; say fewer")
-    return Numbers(name, *bounds, bins, decimals, None if other is None else float(other))
+    return NumberCells(name, *bounds, bins, decimals, None if other is None else float(other))
 
 
 def coded(dataset: Dataset, cells: Mapping[str, Cells], rows: NDArray[np.bool_]) -> dict[str, Codes]:
     """The cell of every row that counts, by column; what is in a row raises no error, whatever it is."""
-    domains = {name: one.domain for name, one in cells.items() if isinstance(one, Words)}
-    bounds = {name: (one.low, one.high) for name, one in cells.items() if isinstance(one, Numbers)}
+    domains = {name: one.domain for name, one in cells.items() if isinstance(one, WordCells)}
+    bounds = {name: (one.low, one.high) for name, one in cells.items() if isinstance(one, NumberCells)}
     table = DeclaredTable(dataset, declared(Schema({}), bounds=bounds, domains=domains), rows)
     return {name: one.cells(table)[rows] for name, one in cells.items()}

@@ -57,7 +57,7 @@ def require_fitting() -> None:
         raise MissingExtra(MISSING)
 
 
-class Worker(Fitter):
+class ModelWorker(Fitter):
     """A process that fits; it is ended with the block that uses it, whatever ends that, and after ``seconds`` at the latest."""
 
     def __init__(self, sizes: dict[str, int], *, seconds: float | None = None) -> None:
@@ -67,7 +67,7 @@ class Worker(Fitter):
         self._seconds = seconds
         self._late = False
 
-    def __enter__(self) -> Worker:
+    def __enter__(self) -> ModelWorker:
         self._said = tempfile.TemporaryFile()
         self._process = subprocess.Popen(  # noqa: S603 - ourselves
             [sys.executable, "-P", worker.__file__],

@@ -42,7 +42,7 @@ class Measured:
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
-class Candidate:
+class OpenMarginal:
     """A marginal that may be measured next: what is expected of it, how much it matters, and what its noise would cost."""
 
     clique: Clique
@@ -91,7 +91,7 @@ class PrivateTable:
         noise = self._draws.gaussian(float(self.rows), rho, self.size(clique))
         return Measured(clique, (self._counted(clique) + noise).astype(np.float64), self.sigma(rho))
 
-    def select(self, candidates: Sequence[Candidate], rho: Fraction) -> Candidate:
+    def select(self, candidates: Sequence[OpenMarginal], rho: Fraction) -> OpenMarginal:
         r"""One candidate, by the exponential mechanism: the larger :math:`w(\|M - \hat M\|_1 - p)`, the likelier.
 
         What is expected is rounded to whole parts of a record, which is no look at the data; then every score is a whole number
@@ -115,7 +115,7 @@ class PrivateTable:
             costs = [float(loss.as_rho) for loss in book.losses]
             return [{"looked_at": what, "rho": cost} for what, cost in zip(book.asked, costs, strict=True)]
 
-    def _score(self, candidate: Candidate) -> int:
+    def _score(self, candidate: OpenMarginal) -> int:
         expected = np.rint(candidate.expected * FINE).astype(np.int64)
         apart = int(np.abs(FINE * self._counted(candidate.clique) - expected).sum())
         return candidate.weight * (apart - round(FINE * candidate.penalty))

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from sfumato.steps.synthesis.measured import Candidate, Clique, Measured, PrivateTable, noisy_total, on_simplex
+from sfumato.steps.synthesis.measured import Clique, Measured, OpenMarginal, PrivateTable, noisy_total, on_simplex
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -63,7 +63,7 @@ class Merging:
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
-class Chosen:
+class TreeMeasured:
     """What was measured: all there is to know for a model; ``merging`` says what its cells stand for."""
 
     measured: tuple[Measured, ...]
@@ -79,7 +79,7 @@ def thirds(rho: Fraction, columns: int) -> tuple[Fraction, Fraction, Fraction]:
     return rho / 3 / columns, rho / 3 / (columns - 1), rho / 3 / (columns - 1)
 
 
-def choose_and_measure(table: PrivateTable) -> Chosen:
+def choose_and_measure(table: PrivateTable) -> TreeMeasured:
     """Measure every column and a tree of pairs; spends all of the table's ρ."""
     each, choice, pair = thirds(table.rho, len(table.columns))
     singles = [table.measure((name,), each) for name in table.columns]
@@ -91,7 +91,7 @@ def choose_and_measure(table: PrivateTable) -> Chosen:
     alone = {one.clique[0]: on_simplex(one.counts, total, one.merged) for one in coarse}
     edges = tree_of_pairs(small, alone, total, choice)
     pairs = [small.measure(edge, pair) for edge in edges]
-    return Chosen((*coarse, *pairs), total, sizes, merging)
+    return TreeMeasured((*coarse, *pairs), total, sizes, merging)
 
 
 def tree_of_pairs(
@@ -101,7 +101,7 @@ def tree_of_pairs(
     part = {name: place for place, name in enumerate(table.columns)}
     edges: list[Clique] = []
     while open_pairs := _joining(table, part):
-        candidates = [Candidate(pair, _independent(alone, pair, total)) for pair in open_pairs]
+        candidates = [OpenMarginal(pair, _independent(alone, pair, total)) for pair in open_pairs]
         edges.append(table.select(candidates, rho).clique)
         one, other = (part[name] for name in edges[-1])
         part = {name: one if place == other else place for name, place in part.items()}

@@ -27,8 +27,8 @@ from sfumato.formulas.exact_draws import Draws
 from sfumato.steps.certified import facts, warnings
 from sfumato.steps.masking.block import Names, require_table
 from sfumato.steps.synthesis import aim, mst
-from sfumato.steps.synthesis.cells import Cells, Numbers, Public, Words, cells_of, coded, drawn_columns
-from sfumato.steps.synthesis.fitting import Worker, require_fitting
+from sfumato.steps.synthesis.cells import Cells, NumberCells, Public, WordCells, cells_of, coded, drawn_columns
+from sfumato.steps.synthesis.fitting import ModelWorker, require_fitting
 from sfumato.steps.synthesis.measured import Measured, PrivateTable
 
 if TYPE_CHECKING:
@@ -231,8 +231,8 @@ class SynthesizePrivately(Step):
 
     def _require(self, dataset: Dataset, cells: Mapping[str, Cells], draws: Draws) -> None:
         """Everything that can be wrong, before anything is spent."""
-        domains = {name: one.domain for name, one in cells.items() if isinstance(one, Words)}
-        bounds = {name: (one.low, one.high) for name, one in cells.items() if isinstance(one, Numbers)}
+        domains = {name: one.domain for name, one in cells.items() if isinstance(one, WordCells)}
+        bounds = {name: (one.low, one.high) for name, one in cells.items() if isinstance(one, NumberCells)}
         require_declared(dataset, declared(Schema({}), bounds=bounds, domains=domains))
         if self.method == "aim":
             self._require_workload(list(cells))
@@ -298,7 +298,7 @@ class SynthesizePrivately(Step):
             return self._by_aim(table, draws, goal)
         found = mst.choose_and_measure(table)
         goal.progress(0.3, "MST, fitting")
-        with Worker(dict(found.sizes), seconds=self.seconds) as fitter:
+        with ModelWorker(dict(found.sizes), seconds=self.seconds) as fitter:
             fitter.fit(found.measured, found.total)
             cells = fitter.draw(self._rows(found.total), draws.seed())
         rng = np.random.default_rng(draws.seed())
@@ -307,7 +307,7 @@ class SynthesizePrivately(Step):
         return Drawn(parted, found.total, found.measured, drowned=drowned)
 
     def _by_aim(self, table: PrivateTable, draws: Draws, goal: Goal) -> Drawn:
-        with Worker(table.sizes, seconds=self.seconds) as fitter:
+        with ModelWorker(table.sizes, seconds=self.seconds) as fitter:
             found = aim.choose_and_measure(
                 table,
                 fitter,
