@@ -69,6 +69,7 @@ def workload_of(columns: Sequence[str], given: int | Sequence[Sequence[str]]) ->
     (('a', 'b'), ('a', 'c'), ('b', 'c'))
     """
     if isinstance(given, int):
+        _require_few(math.comb(len(columns), min(given, len(columns))))
         return tuple(itertools.combinations(columns, min(given, len(columns))))
     return tuple(dict.fromkeys(tuple(name for name in columns if name in set(one)) for one in given))
 
@@ -79,15 +80,20 @@ def closure_of(workload: Sequence[Clique]) -> dict[Clique, int]:
     >>> closure_of([("a", "b"), ("b", "c")])
     {('a',): 1, ('b',): 2, ('a', 'b'): 3, ('c',): 1, ('b', 'c'): 3}
     """
-    parts = dict.fromkeys(
-        part for whole in workload for many in range(1, len(whole) + 1) for part in itertools.combinations(whole, many)
-    )
-    if len(parts) > MOST_CANDIDATES:
+    _require_few(sum(2 ** len(whole) for whole in workload) // max(1, len(workload)))
+    parts: dict[Clique, None] = {}
+    for whole in workload:
+        parts.update(dict.fromkeys(p for many in range(1, len(whole) + 1) for p in itertools.combinations(whole, many)))
+        _require_few(len(parts))
+    return {part: sum(len(set(part) & set(whole)) for whole in workload) for part in parts}
+
+
+def _require_few(marginals: int) -> None:
+    if marginals > MOST_CANDIDATES:
         raise ParameterError(
-            f"synthesize_privately: the workload has {len(parts):,} marginals and parts of them; {MOST_CANDIDATES:,} are the "
+            f"synthesize_privately: the workload has {marginals:,} marginals or parts of them; {MOST_CANDIDATES:,} are the "
             "most. Name fewer, or smaller ones"
         )
-    return {part: sum(len(set(part) & set(whole)) for whole in workload) for part in parts}
 
 
 def choose_and_measure(
