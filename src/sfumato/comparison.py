@@ -341,12 +341,15 @@ def order_of(outcomes: Sequence[CandidateOutcome], names: Sequence[str]) -> tupl
 # One candidate, run, attacked and measured. What is refused is measured too: the map shows what it would have been.
 
 
+ONLY_LINKAGE = ("linkage",)
+
+
 @dataclasses.dataclass(frozen=True)
 class CommonTerms:
     """What is the same for all candidates: the seed, and the budget and attacks of the intruders."""
 
     seed: Seed
-    attacks: tuple[str, ...] | None = ("linkage",)
+    attacks: tuple[str, ...] | None = ONLY_LINKAGE
     seconds: float = 20.0
     sample: int = 2000
 
@@ -393,8 +396,9 @@ def _measured(release: Release, terms: CommonTerms) -> dict[str, Any]:
         seed=terms.seed,
     )
     worth = evaluate(pair, quick_metrics())
+    of_file = {} if release.dataset.drawn else {m.name: m.value for m in release.after.measures}  # of no person else
     return {
-        "risks": {**report.values(), **{m.name: m.value for m in release.after.measures}},
+        "risks": {**report.values(), **of_file},
         "utilities": {m.name: m.value for m in worth.measures},
         "higher": tuple(m.name for m in worth.measures if m.better == "higher"),
     }
@@ -404,9 +408,13 @@ def _nothing(name: str, reason: str, recipe: dict[str, Any], started: float) -> 
     return CandidateOutcome(name, False, reason, 0, 0, (), {}, {}, (), recipe, time.monotonic() - started)
 
 
-DEFAULT_RISK = "linkage"
-DEFAULT_UTILITIES = ("loss", "squared_error")
-"""Loss cannot fall when data get coarser, but has no meaning for masked columns; the squared error judges every kind of release."""
+USUAL_RISKS = ("linkage", "membership", "linkability", "inference", "singling_out")
+"""Linkage is the plainest, but nobody is linked to rows that were drawn anew; the others have a control in either case."""
+DEFAULT_UTILITIES = ("loss", "squared_error", "marginal_error")
+"""Loss cannot fall when data get coarser, but has no meaning for masked columns; the squared error judges every release that is somebody's
+records, and tables of columns judge drawn ones as well."""
+FOR_DRAWN = ("membership", "linkability", "inference", "singling_out", "copied_records")
+"""What is tried besides, where a candidate draws rows anew and linkage alone would say nothing of it."""
 DONE = ".sfumato-compare"
 """The folder in which finished candidates are remembered."""
 
@@ -427,6 +435,8 @@ def compare(
     """
     if not candidates:
         raise ParameterError("there is nothing to compare; give at least one recipe")
+    if terms.attacks == ONLY_LINKAGE and any(step.draws_anew for c in candidates for step in c.recipe.steps):
+        terms = dataclasses.replace(terms, attacks=(*ONLY_LINKAGE, *FOR_DRAWN))
     keys = {c.name: _key(dataset, c, terms) for c in candidates}
     done = {c.name: earlier for c in candidates if (earlier := _remembered(remember, keys[c.name], c.name)) is not None}
     open_ones = [c for c in candidates if c.name not in done]
@@ -439,8 +449,11 @@ def compare(
 
 
 def _risk_axis(outcomes: Sequence[CandidateOutcome]) -> str:
-    names = [name for o in outcomes for name in o.risks]
-    return DEFAULT_RISK if DEFAULT_RISK in names or not names else names[0]
+    """The first of the usual axes that was measured on all that came out, else what was measured on the most."""
+    measured = [o.risks for o in outcomes if o.made]
+    whole = [name for name in USUAL_RISKS if all(name in one for one in measured)]
+    counts = collections.Counter(name for one in measured for name in one)
+    return whole[0] if whole or not counts else max(counts, key=lambda name: counts[name])
 
 
 def _utility_axis(outcomes: Sequence[CandidateOutcome]) -> str:

@@ -245,12 +245,12 @@ def test_what_is_not_declared_raises_no_error_and_is_released_as_missing(naive):
     odd = pl.DataFrame({"town": ["a", None, "zed"] * 200, "work": ["p"] * 600, "age": [1e9, float("nan"), -7.0] * 200})
     made = step(epsilon=50.0)
     released = made.apply(described(odd), made.plan(described(odd), Goal())).to_polars()
-    assert set(released["town"]) == {"a", None} and abs(released["town"].null_count() - 400) < 30
-    assert set(released["age"]) <= {None, *range(10), *range(30, 40)} and abs(released["age"].null_count() - 200) < 30
+    assert abs(released["town"].null_count() - 400) < 30 and abs((released["town"] == "a").sum() - 200) < 30
+    assert abs(released["age"].null_count() - 200) < 30 and abs((released["age"] >= 30).sum() - 200) < 30
     told = step(epsilon=50.0, other={"town": "c", "age": 20})
     released = told.apply(described(odd), told.plan(described(odd), Goal())).to_polars()
-    assert released.null_count().row(0) == (0, 0, 0) or released["work"].null_count() > 0
-    assert set(released["town"]) == {"a", "c"} and released["age"].null_count() == 0
+    assert abs((released["town"] == "c").sum() - 400) < 30
+    assert released["town"].null_count() == 0 and released["age"].null_count() == 0
 
 
 def test_types_follow_from_what_is_declared(naive):

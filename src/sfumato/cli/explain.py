@@ -287,6 +287,7 @@ def _show_release(certificate: dict[str, Any]) -> None:
         )
     rows, gone = certificate["data"]["rows"], certificate["suppressed_records"]
     left = "" if gone is None else f"; {gone:,} ({share(gone / max(1, rows + gone))}) were suppressed or left out"
+    left = "; they were drawn anew and are nobody's" if "drawn_anew" in certificate else left
     console.print(f"{rows:,} records are shared{left}.")
     for step in certificate["plan"]:
         for column, place in step.get("levels", {}).items():

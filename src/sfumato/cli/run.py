@@ -50,11 +50,13 @@ def run(
     ] = None,
     shuffle: Annotated[bool, typer.Option(help="shuffle the released rows: order identifies people too")] = True,
     attack: Annotated[
-        float,
+        float | None,
         typer.Option(
-            help="seconds of computing the named intruders have to try the release before it is written; 0: none", min=0
+            help="seconds of computing the named intruders have to try the release before it is written; by default none (0), and 60 where "
+            "records are drawn anew",
+            min=0,
         ),
-    ] = 0.0,
+    ] = None,
     population: Population = None,
     engine: Engine = None,
     table: TableName = None,
@@ -104,11 +106,14 @@ def run(
     if output == "-":
         release.write_data("-", format=format, defuse=defuse)
         return
-    if attack:
+    if attack or (attack is None and release.needs_attack):
         with progress("attacking", quiet=quiet) as on_progress:
-            release = release.attacked(seconds=attack, progress=on_progress)
+            budget = {"seconds": attack} if attack else {}
+            release = release.attacked(progress=on_progress, **budget)
     where: dict[str, Any] = {"into": into, "into_table": into_table}
-    folder = release.write(output, format=format, force=force, sign=sign, pictures=pictures, defuse=defuse, **where)
+    folder = release.write(
+        output, format=format, force=force, sign=sign, pictures=pictures, defuse=defuse, attack=0, **where
+    )
     written = read_certificate(folder / "share")["data"]
     if json:
         give_json({**_summary(release), "folder": str(folder), "formulas": written.get("formulas", {})})
@@ -151,14 +156,13 @@ def show(release: Release) -> None:
     for verdict in release.verdicts:
         mark = "[green]✓[/]" if verdict.holds else "[red]✗[/]"
         console.print(f"{mark} [bold]{escape(verdict.promise)}[/]: {escape(verdict.sentence)}", soft_wrap=True)
-    kept, all_records = release.dataset.records, release.original.records
-    console.print(
-        f"  {kept:,} of {all_records:,} records released, {release.suppressed:,} suppressed ({share(release.suppressed / all_records)})\n"
-    )
+    lost = f" ({share(release.suppressed / release.original.records)})" if not release.dataset.drawn else ""
+    console.print(f"  {release.told_records}{lost}\n", soft_wrap=True)
     for bound in (*release.limits, *release.contract):
         console.print(f"{'[green]✓[/]' if bound else '[yellow]✗[/]'} {escape(bound.sentence)}", soft_wrap=True)
     console.print(_columns(release))
-    console.print(_risks(release))
+    if release.risks:
+        console.print(_risks(release))
     _masking(release)
     if release.attacks is not None:
         console.print()

@@ -20,7 +20,8 @@ from sfumato.core.schema import Kind
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from sfumato.core.pair import Pair, Reading
+    from sfumato.core.pair import Pair
+    from sfumato.core.reading import Reading
 
 
 # Borders of bins that people can read: round numbers, and days, months or years for dates.
@@ -191,14 +192,17 @@ class Binned:
         return float(np.abs(self.before - self.after).sum() / 2)
 
 
-def binned(pair: Pair, column: str, most: int = MOST_BINS, *, fewest: int = 1, even: bool = False) -> Binned:
+def binned(
+    pair: Pair, column: str, most: int = MOST_BINS, *, fewest: int = 1, even: bool = False, single: bool = False
+) -> Binned:
     """A column of a release and its original in at most so many bins, and one for missing values where there are any.
 
     A value that fewer than ``fewest`` records have gets no bin of its own: it is among the others. Numbers have round
-    borders and dates natural ones, for people to read; ``even`` cuts them into just ``most`` bins, for measures.
+    borders and dates natural ones, for people to read; ``even`` cuts them into just ``most`` bins, for measures, unless
+    ``single`` gives every number a bin where there are no more than that.
     """
     reading = pair.reading(column)
-    if reading.scale != "number":
+    if reading.scale != "number" or (single and len(reading.values) <= most):
         return _by_value(reading, most, fewest)
     if even:
         return _by_number(reading, *_even(reading, most))

@@ -34,6 +34,7 @@ if TYPE_CHECKING:
         space,
         suppression,
         swapping,
+        trees,
         uniques,
     )
 
@@ -55,6 +56,7 @@ __all__ = [
     "space",
     "suppression",
     "swapping",
+    "trees",
     "uniques",
 ]
 

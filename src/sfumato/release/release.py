@@ -13,6 +13,7 @@ import polars as pl
 from sfumato.core.design import weight_warnings
 from sfumato.core.notebook import html_headline, html_list, html_table, html_verdicts
 from sfumato.core.pair import Pair, levels_of
+from sfumato.core.step import Span, accounts
 from sfumato.evaluation import evaluate
 from sfumato.intruders import attack_release
 from sfumato.release import VERBS
@@ -23,6 +24,8 @@ from sfumato.report.pictures import risk_chart
 
 if TYPE_CHECKING:
     import altair as alt
+    import numpy as np
+    from numpy.typing import NDArray
 
     from sfumato.assessment import Assessment
     from sfumato.core.dataset import Dataset
@@ -73,6 +76,10 @@ class Release:
     attacks: AttackReport | None = None
     made_for: str = "csv"
     """The format whose values were told apart from the start."""
+    learnt_from: NDArray[np.int64] | None = None
+    """Rows of the original that drawn rows were learnt from; None where no row was drawn anew."""
+    held_out: NDArray[np.int64] | None = None
+    """Rows of the original that were set aside before, for attacks to compare with; None: none were."""
 
     @property
     def holds(self) -> bool:
@@ -97,12 +104,25 @@ class Release:
         judged = certified_release(self)
         broken = () if judged is None else tuple(f"no ε is certified: {reason}" for reason in judged.reasons)
         by_steps = (warning for _, plan in self.plans for warning in plan.warnings)
-        return (*by_steps, *broken, *weight_warnings(self.dataset))
+        return (*by_steps, *broken, *weight_warnings(self.dataset), *self._seen_before())
+
+    def _seen_before(self) -> tuple[str, ...]:
+        """That people set aside were looked at all the same: a control that steps before have learnt from is none."""
+        drawing = next((place for place, (_, plan) in enumerate(self.plans) if plan.held_out is not None), 0)
+        looked = [step.name for step in self.recipe.steps[:drawing] if step.span is not Span.CELLS]
+        if self.held_out is None or not looked:
+            return ()
+        return (
+            f"{', '.join(looked)} looked at all people before some were set aside: copies may be more than the attacks tell; "
+            "draw rows first",
+        )
 
     @property
     def pair(self) -> Pair:
         """The original and what is shared of it, side by side, at the levels that the plans say."""
-        return Pair.of(self.original, self.dataset, levels_of(plan.describe() for _, plan in self.plans))
+        levels = levels_of(plan.describe() for _, plan in self.plans)
+        people = {"learnt_from": self.learnt_from, "held_out": self.held_out}
+        return Pair.of(self.original, self.dataset, levels, **people)
 
     def before_step(self, place: int) -> Dataset:
         """The table as a step of the recipe saw it, by its place."""
@@ -138,12 +158,29 @@ class Release:
 
     @property
     def suppressed(self) -> int:
-        """Number of records that were dropped."""
-        return self.original.records - self.dataset.records
+        """Number of records that were dropped; none where rows were drawn anew, which stand for nobody."""
+        return 0 if self.dataset.drawn else self.original.records - self.dataset.records
+
+    @property
+    def told_records(self) -> str:
+        """How many records were released, and what became of the others, in one line."""
+        made, given = self.dataset.records, self.original.records
+        if not self.dataset.drawn:
+            return f"{made:,} of {given:,} records released, {self.suppressed:,} suppressed"
+        learnt = given if self.learnt_from is None else len(self.learnt_from)
+        aside = 0 if self.held_out is None else len(self.held_out)
+        return (
+            f"{made:,} records drawn anew, nobody's; learnt from {learnt:,} of {given:,} records, {aside:,} set aside"
+        )
 
     @property
     def risks(self) -> list[tuple[Measure, Measure]]:
-        """The risks before and after. What only a population tells is measured before, not on the file that is certified."""
+        """The risks before and after. What only a population tells is measured before, not on the file that is certified.
+
+        Rows that were drawn anew put nobody at the risks of their classes: none is told.
+        """
+        if self.dataset.drawn:
+            return []
         after = {measure.name: measure for measure in self.after.measures}
         return [(before, after[before.name]) for before in self.before.measures if before.name in after]
 
@@ -151,6 +188,12 @@ class Release:
     def data(self) -> Any:
         """The released table, in the kind of frame that was handed in."""
         return self.dataset.to_native()
+
+    @property
+    def needs_attack(self) -> bool:
+        """Whether intruders try it by default: rows were drawn anew, nobody has tried them yet, and no step accounts for an ε."""
+        accounted = accounts(self.recipe.steps, self.recipe.schema)
+        return self.dataset.drawn and self.attacks is None and not accounted
 
     def attacked(self, **options: Any) -> Release:
         """The same release with what intruders found, which its certificate and reports then tell."""
@@ -171,6 +214,7 @@ class Release:
         defuse: bool = False,
         into: str | None = None,
         into_table: str | None = None,
+        attack: float | None = None,
     ) -> Path:
         """Write ``share/`` (data, certificate, report) and ``owner/`` (lock, alignment, report), or nothing at all.
 
@@ -178,7 +222,21 @@ class Release:
         apostrophe before the cells of a CSV that a spreadsheet would run as formulas.
         With ``pictures`` both get a folder of the report's pictures as PNG, each with what its own reader may see.
         ``into`` and ``into_table`` name a database and a table of it that the release is written into as well, all or nothing.
+        ``attack`` are the seconds of computing that the named intruders have before; by default none, but for rows that were drawn anew,
+        of which nothing else tells what they give away (``attack=0``: none there, either).
         """
+        if attack or (attack is None and self.needs_attack):
+            return self.attacked(**({"seconds": attack} if attack else {})).write(
+                folder,
+                format=format,
+                force=force,
+                sign=sign,
+                pictures=pictures,
+                defuse=defuse,
+                into=into,
+                into_table=into_table,
+                attack=0,
+            )
         key, table = None if sign is None else Path(sign), VERBS["target"](into, into_table, force=force)
         said: dict[str, Any] = {"format": format, "pictures": pictures, "defuse": defuse}
         written: Path = VERBS["write"](self, Path(folder), force=force, sign=key, into=table, **said)
@@ -245,10 +303,14 @@ class Release:
         head = self.headline.text
         lines = [
             f"{self.original.source.name}: {head}",
-            f"  {self.dataset.records:,} of {self.original.records:,} records released, {self.suppressed:,} suppressed",
+            f"  {self.told_records}",
             *(f"  {verdict!r}" for verdict in (*self.verdicts, *self.limits, *self.contract)),
             *(f"  {c.name}: {c.action}" for c in self.columns),
-            f"  marketer risk {self.before.measure('marketer_risk'):.2%} → {self.after.measure('marketer_risk'):.2%}",
+            *(
+                f"  marketer risk {was.value:.2%} → {now.value:.2%}"
+                for was, now in self.risks
+                if was.name == "marketer_risk"
+            ),
             *(f"  {name} {value:.4f}" for name, value in self.scores.items()),
             *(f"  {kept}" for kept in self.preserved),
             *(f"  warning: {warning}" for warning in self.warnings),

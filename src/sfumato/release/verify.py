@@ -232,6 +232,10 @@ def _direct(certificate: Mapping[str, Any], released: Dataset, names: list[str])
 def _promises(certificate: Mapping[str, Any], released: Dataset, original: Dataset | None) -> list[Claim]:
     """Judge again the promises that need nothing but what is at hand; the others, and limits, wait for the original."""
     meet, verdicts = certificate["recipe"]["meet"], certificate["verdicts"]
+    private = certificate.get("differential_privacy") or {}
+    if not verdicts and not certificate["limits"] and private.get("certified"):
+        told = "no file shows an ε: it follows from the recipe and its steps, as the certificate says"
+        return [Claim(f"ε = {private.get('epsilon'):g}", "needs original", told, True)]
     if not verdicts and not certificate["limits"]:
         return [Claim("promises", "fails", "the certificate promises nothing; an empty promise is not a promise")]
     claims = [_promised(spec, said, released, original) for spec, said in zip(meet, verdicts, strict=False)]

@@ -61,7 +61,8 @@ def promises_told(verdicts: Sequence[Mapping[str, Any]]) -> str:
     if not verdicts:
         return "No promise was made"
     if not broken:
-        return "Every promise holds"
+        of_file = any(v.get("of_persons") is False for v in verdicts)
+        return "Every promise holds of the file, not of persons" if of_file else "Every promise holds"
     if len(verdicts) == 1:
         return "The promise does not hold"
     return f"{broken} of {len(verdicts)} promises {'does' if broken == 1 else 'do'} not hold"

@@ -35,6 +35,7 @@ ALL = Members(
         "regression_overlap": "predictive:RegressionOverlap",
         "table": "tables:TableDistance",
         "count": "tables:CountError",
+        "marginal_error": "tables:MarginalError",
         "completeness": "data_quality:Completeness",
         "uniqueness": "data_quality:Uniqueness",
         "timeliness": "data_quality:Timeliness",

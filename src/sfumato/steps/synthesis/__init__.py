@@ -1,1 +1,1 @@
-"""Tables drawn anew: from trees, from copulas, and from noisy counts with a proof."""
+"""Steps that draw records anew, from what they learnt of the table."""
