@@ -33,6 +33,23 @@ class Evaluation:
     released: int
     measures: tuple[Measure, ...]
     skipped: Mapping[str, str]
+    drawn: bool = False
+    """Whether released records were drawn anew and are nobody's."""
+
+    @property
+    def told_records(self) -> str:
+        """How many records were released, of how many."""
+        if self.drawn:
+            return f"{self.released:,} records drawn anew, nobody's, beside {self.records:,} original ones"
+        return f"{self.released:,} of {self.records:,} records released"
+
+    @property
+    def told_skipped(self) -> list[tuple[str, str]]:
+        """The metrics that were not measured, in words, by their reason."""
+        names: dict[str, list[str]] = {}
+        for name, reason in self.skipped.items():
+            names.setdefault(reason, []).append(_words(name))
+        return [(", ".join(each), reason) for reason, each in names.items()]
 
     def measure(self, name: str) -> Measure:
         """One measure by the name of its metric."""
@@ -49,6 +66,7 @@ class Evaluation:
             "name": self.name,
             "records": self.records,
             "released": self.released,
+            **({"drawn_anew": True} if self.drawn else {}),
             "measures": [measure.to_dict() for measure in self.measures],
             "skipped": dict(self.skipped),
         }
@@ -67,15 +85,15 @@ class Evaluation:
         return measure_chart([(m.name, m.value, m.better) for m in self.measures])
 
     def __str__(self) -> str:
-        head = f"{self.name}: {self.released:,} of {self.records:,} records released"
+        head = f"{self.name}: {self.told_records}"
         width = max([len(m.name) for m in self.measures], default=0) + 2
         lines = [f"  {_words(m.name):<{width}}{_value(m):>8}  {m.meaning}" for m in self.measures]
-        return "\n".join([head, *lines, *(f"  {_words(name)}: {why}" for name, why in self.skipped.items())])
+        return "\n".join([head, *lines, *(f"  {names}: {why}" for names, why in self.told_skipped)])
 
     def _repr_html_(self) -> str:
         rows = [(_words(m.name), _value(m), m.better, m.meaning) for m in self.measures]
-        caption = f"{self.name}: {self.released:,} of {self.records:,} records released"
-        left = [f"{_words(name)}: {why}" for name, why in self.skipped.items()]
+        caption = f"{self.name}: {self.told_records}"
+        left = [f"{names}: {why}" for names, why in self.told_skipped]
         head = html_headline(self._verdict, good=bool(self.measures))
         return (
             head
@@ -144,4 +162,5 @@ def evaluate(
         else:
             skipped[metric.name] = reason
     name = pair.original.source.name
-    return Evaluation(name, len(pair.original), len(pair.released), tuple(measures), skipped)
+    counts = len(pair.original), len(pair.released)
+    return Evaluation(name, *counts, tuple(measures), skipped, drawn=not pair.aligned)

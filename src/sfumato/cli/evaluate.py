@@ -58,9 +58,7 @@ def _spec(text: str) -> Any:
 def show(found: Evaluation) -> None:
     """Print an evaluation for people."""
     console = out()
-    console.print(
-        f"[bold]{escape(found.name)}[/]: {found.released:,} of {found.records:,} records released\n", soft_wrap=True
-    )
+    console.print(f"[bold]{escape(found.name)}[/]: {found.told_records}\n", soft_wrap=True)
     table = Table(box=None, pad_edge=False)
     for column in ("measure", "value", "", "meaning"):
         table.add_column(column, overflow="fold")
@@ -73,5 +71,5 @@ def show(found: Evaluation) -> None:
             f"[dim]{escape(measure.meaning)}[/]",
         )
     console.print(table)
-    for name, reason in found.skipped.items():
-        console.print(f"[dim]not measured: {name.replace('_', ' ')}: {escape(reason)}[/]", soft_wrap=True)
+    for names, reason in found.told_skipped:
+        console.print(f"[dim]not measured: {names}: {escape(reason)}[/]", soft_wrap=True)

@@ -364,6 +364,8 @@ def _change(
     after = _distinct_values(shared, name) if name in shared.columns else None
     level, top = levels.get(name, (None, None))
     action = _action(attribute.roles, after, level, top)
+    if shared.drawn and attribute.has(Role.UNIT) and after is not None:
+        action = AS_IT_IS  # drawn units keep the numbers they were drawn with
     if local and level is None and after is not None and not blanks:
         action = "generalised cell by cell"
     return ColumnChange(

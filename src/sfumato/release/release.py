@@ -112,10 +112,10 @@ class Release:
         looked = [step.name for step in self.recipe.steps[:drawing] if step.span is not Span.CELLS]
         if self.held_out is None or not looked:
             return ()
-        return (
-            f"{', '.join(looked)} looked at all people before some were set aside: copies may be more than the attacks tell; "
-            "draw rows first",
+        told = (
+            "looked at all people before some were set aside: copies may be more than attacks tell; draw records first"
         )
+        return (f"{', '.join(looked)} {told}",)
 
     @property
     def pair(self) -> Pair:

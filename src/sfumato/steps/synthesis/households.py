@@ -86,6 +86,7 @@ class Households:
     order: tuple[str, ...]
     heads: Sequential
     members: Sequential | None
+    size: str | None
     rules: tuple[UnitRule, ...]
 
     @classmethod
@@ -102,11 +103,12 @@ class Households:
         shared = tuple(name for name in order if shared_by_units(materials[name], units))
         own = tuple(name for name in order if name not in shared)
         may = _permitted(allowed)
+        size = _size_of(materials, shared, units)
         by_head = {name: material.taken(units.heads) for name, material in materials.items()}
         sizes = _whole(units.sizes)
         heads = Sequential.of(
-            {**by_head, SIZE: sizes},
-            (*shared, SIZE, *own),
+            by_head if size else {**by_head, SIZE: sizes},
+            (*shared, *(() if size else (SIZE,)), *own),
             rules[0],
             min_leaf,
             may,
@@ -115,7 +117,7 @@ class Households:
         later = np.flatnonzero(units.positions > 0)
         if len(later) and own:
             members = _members(materials, shared, own, units, later, rules[0], min_leaf, may)
-        return cls(units, materials, shared, (*shared, *own), heads, members, tuple(rules[1]))
+        return cls(units, materials, shared, (*shared, *own), heads, members, size, tuple(rules[1]))
 
     def draw(self, count: int, streams: Streams) -> tuple[dict[str, Drawn], Rows, int]:
         """So many households: the columns of their members, the household of every record, and how many were taken whole."""
@@ -134,8 +136,10 @@ class Households:
 
     def _drawn(self, count: int, streams: Streams) -> tuple[dict[str, Drawn], Rows]:
         heads = self.heads.draw(count, streams)
-        size = heads.pop(SIZE)
-        sizes = self.units.sizes[size.donors]
+        if self.size is None:
+            sizes = self.units.sizes[heads.pop(SIZE).donors]
+        else:
+            sizes = self.materials[self.size].values[self.units.heads[heads[self.size].donors]].astype(np.int64)
         first = {name: Drawn(self.units.heads[each.donors], each.values) for name, each in heads.items()}
         layers = [(np.arange(count), first)]
         for position in range(1, int(sizes.max(initial=1))):
@@ -211,6 +215,12 @@ class Households:
             values = None if old is None or new is None else np.concatenate([old[kept], new])[order]
             found[name] = Drawn(donors, values)
         return found, units[order]
+
+
+def _size_of(materials: Mapping[str, Material], shared: Sequence[str], units: Units) -> str | None:
+    """The column that says how many members every unit has; None: there is none."""
+    exact = (name for name in shared if materials[name].form is Form.NUMBERS and not materials[name].smooth)
+    return next((name for name in exact if np.array_equal(materials[name].values[units.heads], units.sizes)), None)
 
 
 def _again(streams: Streams, number: int) -> Streams:

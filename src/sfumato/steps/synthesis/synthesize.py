@@ -45,6 +45,7 @@ if TYPE_CHECKING:
 
 COPY = "copy"
 """The column that numbers the copies where there are several."""
+USUAL_HOLDOUT = 0.2
 FEWEST = 5
 """Tables with fewer records are refused, whatever the size of leaves."""
 BY_TREES: dict[str, Any] = {
@@ -78,7 +79,8 @@ class Synthesize(Step):
     no record stands for anybody. Households (a column with role unit) are drawn whole: their common columns, size and head
     first, then member after member; ``records`` counts households then. ``within`` (by default the columns with role stratum) learns
     every stratum by itself that has 10 · ``min_leaf`` records; smaller ones together. ``holdout`` sets a share of
-    the people aside, before anything is learnt, for attacks to compare with. ``copies`` draws several tables, one below
+    the people aside, before anything is learnt, for attacks to compare with: a fifth by default, and nobody where records stay
+    people's, because who is set aside is not released then. ``copies`` draws several tables, one below
     the other, numbered in a column ``copy``; :func:`sfumato.combine` says what they tell together.
 
     Columns that are constant are copied. A column of text in which everybody differs is refused. Synthetic is not the same as
@@ -121,8 +123,9 @@ class Synthesize(Step):
         Within, Field(description="columns that put members of a household in order, '-age' for the oldest first")
     ] = ()
     holdout: Annotated[
-        float, Field(ge=0, le=0.5, description="share of people set aside before anything is learnt")
-    ] = 0.0
+        float | None,
+        Field(ge=0, le=0.5, description="share of people set aside before anything is learnt; a fifth where all is drawn"),
+    ] = None
     risky_below: Annotated[
         int | None, Field(ge=2, description="replace values of records only whose quasi-identifiers fewer share")
     ] = None
@@ -142,7 +145,7 @@ class Synthesize(Step):
         object.__setattr__(self, "rules", tuple(self.rules))
         object.__setattr__(self, "members", tuple(self.members))
         parsed(self.rules)
-        partly = self.columns is not None or self.risky_below is not None
+        partly = not self.draws_anew
         if self.method == "copula":
             given = [name for name, usual in BY_TREES.items() if getattr(self, name) != usual]
             if given:
@@ -162,6 +165,16 @@ class Synthesize(Step):
     def masks(self) -> tuple[str, ...]:
         """The columns it is told to replace; none where it draws all."""
         return tuple(self.columns or ())
+
+    @property
+    def draws_anew(self) -> bool:
+        """Whether all of a record is drawn, so that it is nobody's."""
+        return self.columns is None and self.risky_below is None
+
+    @property
+    def aside(self) -> float:
+        """The share of people set aside: as said, or a fifth where all is drawn and nobody where records stay people's."""
+        return (USUAL_HOLDOUT if self.draws_anew else 0.0) if self.holdout is None else self.holdout
 
     def plan(self, dataset: Dataset, goal: Goal) -> Synthetic:
         """Learn, and draw."""
@@ -187,7 +200,7 @@ class _Run:
         self.step, self.dataset, self.goal = step, dataset, goal
         self.warnings: list[str] = []
         self.owner: dict[str, Any] = {}
-        self.partly = step.columns is not None or step.risky_below is not None
+        self.partly = not step.draws_anew
         self.canonical = canonical_order(dataset)
         self.units = self._units()
         self.held = self._held_out()
@@ -231,14 +244,14 @@ class _Run:
     def _held_out(self) -> NDArray[np.bool_]:
         """The records set aside, persons or households whole."""
         count = len(self.canonical)
-        if not self.step.holdout:
+        if not self.step.aside:
             return np.zeros(count, dtype=np.bool_)
         words = self.goal.keyed("holdout").words(marks_by(self.dataset, "row"))[self.canonical]
         of = np.arange(count) if self.units is None else self.units
         _, first, groups = np.unique(of, return_index=True, return_inverse=True)
         by_word = np.lexsort((np.arange(len(first)), words[first]))
         aside = np.zeros(len(first), dtype=np.bool_)
-        aside[by_word[: round(self.step.holdout * len(first))]] = True
+        aside[by_word[: round(self.step.aside * len(first))]] = True
         return aside[groups]
 
     def _names(self) -> list[str]:
@@ -512,7 +525,7 @@ class _Run:
             owner=self.owner,
             table=table,
             origin=origin,
-            held_out=np.sort(self.canonical[self.held]) if step.holdout else None,
+            held_out=np.sort(self.canonical[self.held]) if step.aside else None,
         )
 
 
