@@ -25,6 +25,7 @@ from sfumato.engines.table import LazyTable
 from sfumato.errors import SchemaError, SfumatoError, UnreadableInput
 from sfumato.io.form import runnable_cells
 from sfumato.release.certificates import FILE, pseudonymized, read_certificate, signature_holds
+from sfumato.release.certified import certified
 from sfumato.release.documents import digest_of
 from sfumato.release.large import columns_seen
 from sfumato.release.manifest import Claim, folder_claim, near, require_plain_file, sha256_of, sha256_of_parts
@@ -234,8 +235,7 @@ def _promises(certificate: Mapping[str, Any], released: Dataset, original: Datas
     meet, verdicts = certificate["recipe"]["meet"], certificate["verdicts"]
     private = certificate.get("differential_privacy") or {}
     if not verdicts and not certificate["limits"] and private.get("certified"):
-        told = "no file shows an ε: it follows from the recipe and its steps, as the certificate says"
-        return [Claim(f"ε = {private.get('epsilon'):g}", "needs original", told, True)]
+        return [_accounted(certificate, released)]
     if not verdicts and not certificate["limits"]:
         return [Claim("promises", "fails", "the certificate promises nothing; an empty promise is not a promise")]
     claims = [_promised(spec, said, released, original) for spec, said in zip(meet, verdicts, strict=False)]
@@ -246,6 +246,28 @@ def _promises(certificate: Mapping[str, Any], released: Dataset, original: Datas
         claims.append(Claim("limits", "fails", "the certificate judges other limits than its recipe names"))
     open_limits = [Claim(said["name"], "needs original", NEEDS_BOTH, True) for said in certificate["limits"]]
     return claims + open_limits
+
+
+def _accounted(certificate: Mapping[str, Any], released: Dataset) -> Claim:
+    """Whether ε, δ and whom they are about follow from the recipe; that it ran as it is written no file shows."""
+    said = certificate["differential_privacy"]
+    name = f"ε = {said['epsilon']:g}, δ = {said['delta']:g}"
+    try:
+        recipe = recipes.from_dict(certificate["recipe"])
+        found = certified(recipe, released.columns, released.schema)
+    except SfumatoError:
+        return Claim(
+            name, "needs original", "the certificate leaves out parts of the recipe that it follows from", True
+        )
+    if found is None or not found.holds:
+        return Claim(name, "fails", "it does not follow from the steps of the recipe", True)
+    again = found.to_dict()
+    if any(said.get(part) != again[part] for part in ("epsilon", "delta", "neighbours", "unit_of_privacy")):
+        return Claim(
+            name, "fails", f"the steps of the recipe account for ε = {found.epsilon:g}, δ = {found.delta:g}", True
+        )
+    told = f"recomputed from the steps of the recipe, about {found.unit}; that they ran as written no file shows"
+    return Claim(name, "holds", told, True)
 
 
 def _promised(spec: Any, said: Mapping[str, Any], released: Dataset, original: Dataset | None) -> Claim:

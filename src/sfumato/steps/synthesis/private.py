@@ -159,6 +159,11 @@ class SynthesizePrivately(Step):
         """The ρ that is spent: the largest within (ε, δ)."""
         return Fraction(_rho_of(self.epsilon, self.delta))
 
+    @property
+    def draws_anew(self) -> bool:
+        """Its rows are nobody's."""
+        return True
+
     def account(self, schema: Schema) -> Account:
         """ε and δ for everything that is released."""
         replaced = (epsilon_of_rho(4 * float(self.rho), self.delta), self.delta)

@@ -124,7 +124,9 @@ class Synthesize(Step):
     ] = ()
     holdout: Annotated[
         float | None,
-        Field(ge=0, le=0.5, description="share of people set aside before anything is learnt; a fifth where all is drawn"),
+        Field(
+            ge=0, le=0.5, description="share of people set aside before anything is learnt; a fifth where all is drawn"
+        ),
     ] = None
     risky_below: Annotated[
         int | None, Field(ge=2, description="replace values of records only whose quasi-identifiers fewer share")
