@@ -111,7 +111,9 @@ def test_rounding_and_cutting_off_end_exactness_and_are_told():
     rounded = sf.HybridMicrodata(["whole", "huge"], k=6, keep_integers=True).plan(data, Goal(seed=Seed(1)))
     assert rounded.columns["whole"].dtype == pl.Int64 and not rounded.preserved[0].exactly
     assert 0 < rounded.preserved[0].off_by < 0.1
-    known = dataclasses.replace(data, schema=sf.Schema({"whole": sf.Attribute(("quasi",), kind="numeric", bounds=(10, 80))}))
+    known = dataclasses.replace(
+        data, schema=sf.Schema({"whole": sf.Attribute(("quasi",), kind="numeric", bounds=(10, 80))})
+    )
     cut = sf.HybridMicrodata(["whole"], k=6, clip=True).plan(known, Goal(seed=Seed(1)))
     assert cut.columns["whole"].is_between(10, 80).all() and any("cut off" in note for note in cut.warnings)
     with pytest.raises(SchemaError, match="bounds"):
