@@ -42,7 +42,11 @@ format:  ## Format the code and apply the safe fixes
 	$(BIN)/ruff check --fix-only .
 	$(BIN)/ruff format .
 
+<<<<<<< HEAD
 bench:  ## Race with other tools, one table; BENCH=whole, search, judge, local, suppression, risk, linkage, utility, microaggregation, masking, private_synthesis, roles, queries, parties or scale (tables larger than memory) for one script
+=======
+bench:  ## Race with other tools, one table; BENCH=whole, search, judge, local, suppression, risk, linkage, utility, microaggregation, masking, synthesis, roles, queries, parties or scale (tables larger than memory) for one script
+>>>>>>> judging
 	@sh tools/install.sh test
 	@$(BIN)/python benchmarks/$(BENCH).py $(ARGS)
 

@@ -48,7 +48,7 @@ def test_no_data_value_is_shown(found):
         assert SECRET not in shown
         assert "53711" not in shown
     assert "<th scope" in found._repr_html_()
-    assert "correlations: two columns" in str(found)
+    assert "correlations, eigenvalues: two columns" in str(found)
 
 
 def test_what_may_be_given():

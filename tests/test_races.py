@@ -163,7 +163,7 @@ def test_a_machine_is_busy_when_others_want_it(race):
 
 
 @pytest.mark.parametrize("name", ["whole", "search", "judge", "local", "suppression", "risk", "linkage", "utility",
-                                  "microaggregation", "masking"])  # fmt: skip
+                                  "microaggregation", "masking", "synthesis"])  # fmt: skip
 def test_every_race_names_its_check_and_every_stored_figure_its_source(race, name):
     races = importlib.import_module(name).RACES
     assert len({one.task for one in races}) == len(races) > 0

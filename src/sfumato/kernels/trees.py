@@ -303,18 +303,34 @@ def grow_numbers(bins, target, least, complexity, deepest):
 
 
 @njit(cache=True, nogil=True)
+def _close_together(nodes):
+    """Feature, cut, right child and the child with more records of every node, side by side: a record asks for them at once.
+
+    The left child of a node is the one after it.
+    """
+    packed = np.empty((nodes.shape[1], 4), np.int32)
+    for node in range(nodes.shape[1]):
+        left, right = nodes[2, node], nodes[3, node]
+        packed[node, 0], packed[node, 1], packed[node, 2], packed[node, 3] = nodes[0, node], nodes[1, node], right, right
+        if left >= 0 and nodes[6, left] - nodes[5, left] >= nodes[6, right] - nodes[5, right]:
+            packed[node, 3] = left
+    return packed
+
+
+@njit(cache=True, nogil=True)
 def route(nodes, bins):
     """The leaf that every record falls into; a bin that did not occur goes to the child with more records."""
+    packed = _close_together(nodes)
     found = np.zeros(bins.shape[1], np.int64)
     for i in range(bins.shape[1]):
         node = 0
-        while nodes[0, node] >= 0:
-            b = bins[nodes[0, node], i]
-            left, right = nodes[2, node], nodes[3, node]
+        while packed[node, 0] >= 0:
+            b = bins[packed[node, 0], i]
             if b == UNSEEN:
-                smaller = nodes[6, left] - nodes[5, left] < nodes[6, right] - nodes[5, right]
-                node = right if smaller else left
+                node = packed[node, 3]
+            elif b <= packed[node, 1]:
+                node += 1
             else:
-                node = left if b <= nodes[1, node] else right
+                node = packed[node, 2]
         found[i] = node
     return found

@@ -145,13 +145,13 @@ USUAL_LIMITS = {"copied_records": MOST_COPIED}
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
-class Learnt:
+class LearntFrom:
     """Rows of the original that drawn rows were learnt from, and those that were set aside before; None: there are none."""
 
     learnt_from: NDArray[np.int64] | None = None
     held_out: NDArray[np.int64] | None = None
 
-    def after(self, given: Dataset, made: Dataset, plan: Plan) -> Learnt:
+    def after(self, given: Dataset, made: Dataset, plan: Plan) -> LearntFrom:
         """What is known once a step has made one table of another: the first that draws rows decides."""
         if self.learnt_from is not None or not (made.drawn or plan.held_out is not None):
             return self
@@ -159,7 +159,7 @@ class Learnt:
         aside = np.zeros(len(given), dtype=bool)
         if plan.held_out is not None:
             aside[plan.held_out] = True
-        return Learnt(np.sort(rows[~aside]), np.sort(rows[aside]) if aside.any() else None)
+        return LearntFrom(np.sort(rows[~aside]), np.sort(rows[aside]) if aside.any() else None)
 
 
 def with_usual_limits(recipe: Recipe, made: Dataset) -> Recipe:
@@ -204,7 +204,7 @@ def make_release(
     before = meanwhile(assessing(original.drop(original.schema.direct), recipe.meet, population=population))
     shared = marked(original.drop(set(original.schema.direct) - claimed))
     plans: list[tuple[str, Plan]] = []
-    people = Learnt()
+    people = LearntFrom()
     for place, step in enumerate(recipe.steps):
         plan = step.plan(shared, Goal(recipe.meet, seed, progress, population, place))
         before_it, shared = shared, step.apply(shared, plan)
@@ -244,7 +244,7 @@ def make_release(
 def judged_again(release: Release, shared: Dataset) -> Release:
     """The same release with another table in its place, judged as if it had come out; refused where it does not hold."""
     recipe, original = release.recipe, release.original
-    people = Learnt(release.learnt_from, release.held_out)
+    people = LearntFrom(release.learnt_from, release.held_out)
     limits, contract = _bounds_kept(original, shared, recipe, release.seed, release.plans, people)
     evidence = gather(shared, recipe.meet, original=original, population=release.population)
     found = dataclasses.replace(
@@ -283,7 +283,7 @@ def _bounds_kept(
     recipe: Recipe,
     seed: Seed,
     plans: Sequence[tuple[str, Plan]],
-    people: Learnt,
+    people: LearntFrom,
 ) -> tuple[tuple[Kept, ...], tuple[Kept, ...]]:
     """What the recipe limits, and what its contract asks for, measured on what is shared."""
     if not recipe.limits and not recipe.contract:

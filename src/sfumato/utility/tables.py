@@ -5,8 +5,8 @@ from __future__ import annotations
 import dataclasses
 import itertools
 import math
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, Annotated, ClassVar
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
 import numpy as np
 import polars as pl
@@ -18,7 +18,8 @@ from sfumato.core.metric import ColumnUtility, Measure, Utility
 from sfumato.core.parameters import parameters
 from sfumato.core.randomness import Seed
 from sfumato.formulas.binning import Binned, binned
-from sfumato.utility.columns import AllColumns, data_of
+from sfumato.utility.averaging import normalised
+from sfumato.utility.columns import AllColumns, data_of, require_sense, why_not
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -198,10 +199,10 @@ class MarginalError(ColumnUtility):
     .. math:: \frac1{|T|}\sum_{t \in T}\sum_{c \in t} |p_c - p'_c|
 
     over all tables *t* of ``ways`` columns, or a random ``tables`` of them where there are more; :math:`p_c` is the share of the original records in
-    cell *c*, :math:`p'_c` that of the released ones. ``raw`` is this mean (0 to 2, the L1 error that papers about synthetic data print),
-    ``value`` half of it: the share of records in another cell than before, 0 to 1. ``per_column`` is the value over the tables that a column is
-    part of. Every value has a cell of its own where a column has no more than 100; other numbers are put in 100 bins between their 1st
-    and 99th percentile, and categories beyond the 99 most frequent in one. A generalised cell is spread evenly over what it may stand for.
+    cell *c*, :math:`p'_c` that of the released ones. ``raw`` is this mean (0 to 2, the L1 error that papers about synthetic data print; half of it
+    is the share of records in another cell than before), ``value`` its share of what a release of nothing but ``*`` has, at most 1.
+    ``per_column`` is half the error over the tables that a column is part of. Every value has a cell of its own where a column has no more than 100 (a number that only the release has counts
+    as the nearest); other numbers are put in 100 bins between their 1st and 99th percentile, and categories beyond the 100 most frequent in one. A generalised cell is spread evenly over what it may stand for.
     It is measured alike on recoded, masked and drawn records. A column that was not released is spread evenly over its values, and without
     any released record everything is lost: 1. Of fewer columns than ``ways`` one table is made.
 
@@ -211,8 +212,8 @@ class MarginalError(ColumnUtility):
     >>> before = sf.read(pl.DataFrame({"a": [0, 0, 1, 1], "b": [0, 1, 0, 1]})).with_roles(quasi=["a", "b"])
     >>> after = sf.read(pl.DataFrame({"a": [0, 0, 1, 1], "b": [0, 0, 1, 1]})).with_roles(quasi=["a", "b"])
     >>> found = MarginalError().measure(Pair.of(before, after))
-    >>> found.raw, found.value
-    (1.0, 0.5)
+    >>> found.raw, found.per_column
+    (1.0, {'a': 0.5, 'b': 0.5})
     """
 
     columns: AllColumns = None
@@ -221,28 +222,31 @@ class MarginalError(ColumnUtility):
     seed: Annotated[int, Field(ge=0, description="for the draw of tables")] = 1
 
     name: ClassVar[str] = "marginal_error"
-    title: ClassVar[str] = "Tables of columns"
-    line: ClassVar[str] = "share of records in another cell of a table of two columns than before"
+    title: ClassVar[str] = "Error of tables"
+    line: ClassVar[str] = "how far the tables of every two columns are from the original ones"
 
     def applies(self, pair: Pair) -> str | None:
         """None when there are records, and columns to look at."""
-        if not len(pair.original):
-            return "the original table is empty"
-        return None if data_of(pair, self.columns) else "there is no column to look at; name some"
+        return why_not(pair, data_of(pair, self.columns))
 
     def measure(self, pair: Pair) -> Measure:
         """The mean error of all tables."""
-        meaning = f"share of records in another cell than before, mean over tables of {self.ways} column{'s' * (self.ways > 1)}"
+        require_sense(self, pair)
         if not len(pair.released):
             return Measure(self.name, 1.0, self.better, "nothing was released", raw=2.0)
         names = data_of(pair, self.columns)
-        whole = _with_all(pair, [name for name in names if name not in pair.released.columns])
-        coded = {name: binned(whole, name, MOST_VALUES, even=True, single=True) for name in names}
-        errors = {chosen: _error([coded[name] for name in chosen], pair) for chosen in self._tables(list(coded))}
-        raw = float(np.mean(list(errors.values())))
-        parts = {name: [error for chosen, error in errors.items() if name in chosen] for name in coded}
+        coded = _coded(_blank(pair, [name for name in names if name not in pair.released.columns]), names)
+        nothing = _coded(_blank(pair, names), names)
+        tables = self._tables(list(names))
+        errors = [_error([coded[name] for name in chosen], pair) for chosen in tables]
+        most = float(
+            np.mean([_blind_error([nothing[name] for name in chosen], len(pair.original)) for chosen in tables])
+        )
+        raw = float(np.mean(errors))
+        parts = {name: [e for e, chosen in zip(errors, tables, strict=True) if name in chosen] for name in names}
         columns = {name: float(np.mean(each)) / 2 for name, each in parts.items() if each}
-        return Measure(self.name, raw / 2, self.better, meaning, raw=raw, per_column=columns)
+        meaning = f"tables of {self.ways} column{'s' * (self.ways > 1)}: {raw / 2:.1%} of records in another cell than before; as a share of that without any data"
+        return Measure(self.name, normalised(raw, most, pair), self.better, meaning, raw=raw, per_column=columns)
 
     def _tables(self, names: list[str]) -> list[tuple[str, ...]]:
         """The columns of every table that is looked at."""
@@ -255,11 +259,15 @@ class MarginalError(ColumnUtility):
         return list(drawn)
 
 
-def _with_all(pair: Pair, gone: list[str]) -> Pair:
-    """The same pair, in which columns that were not released are there and say nothing."""
-    if not gone:
+def _coded(pair: Pair, names: Sequence[str]) -> dict[str, Binned]:
+    return {name: binned(pair, name, MOST_VALUES, even=True, single=True) for name in names}
+
+
+def _blank(pair: Pair, names: Sequence[str]) -> Pair:
+    """The same pair, in which some columns are released and say nothing."""
+    if not names:
         return pair
-    blank = {name: pl.Series([TOP] * len(pair.released), dtype=pl.String) for name in gone}
+    blank = {name: pl.Series([TOP] * len(pair.released), dtype=pl.String) for name in names}
     return dataclasses.replace(pair, released=pair.released.with_columns(blank), levels={})
 
 
@@ -272,17 +280,35 @@ def _error(columns: list[Binned], pair: Pair) -> float:
     return float(np.abs(before - _released(columns, len(pair.released))).sum())
 
 
+def _blind_error(columns: list[Binned], records: int) -> float:
+    """The error where every column says nothing: all cells are alike, so those that occur in the original are enough."""
+    cell, size = _cells(columns, [c.original for c in columns])
+    counts = np.bincount(cell, minlength=size) if size <= MOST_CELLS else None
+    used = np.flatnonzero(counts) if counts is not None else np.unique(cell)
+    shares = (counts[used] if counts is not None else np.unique(cell, return_counts=True)[1]) / records
+    spread, left = np.ones(len(used)), used
+    for column in reversed(columns):
+        left, code = np.divmod(left, len(column.names))
+        spread *= column.spread[column.released[0]][code]
+    return float(np.abs(shares - spread).sum() + max(0.0, 1.0 - spread.sum()))
+
+
 def _plain_error(columns: list[Binned], records: tuple[int, int]) -> float:
-    """The same where every released cell lies in one bin: cells that occur are enough."""
-    sides: list[NDArray[np.int64]] = []
-    for codes in ([c.original for c in columns], [c.released for c in columns]):
-        cell = np.zeros(len(codes[0]), dtype=np.int64)
-        for column, code in zip(columns, codes, strict=True):
-            cell = cell * len(column.names) + code
-        sides.append(cell)
-    size = math.prod(len(c.names) for c in columns)
+    """The same as :func:`_error` where every released cell lies in one bin: cells that occur are enough."""
+    before, size = _cells(columns, [c.original for c in columns])
+    after, _ = _cells(columns, [c.released for c in columns])
     if size > MOST_CELLS:
-        used, cells = np.unique(np.concatenate(sides), return_inverse=True)
-        size, sides = len(used), [cells[: len(sides[0])], cells[len(sides[0]) :]]
-    shares = [np.bincount(cell, minlength=size) / count for cell, count in zip(sides, records, strict=True)]
+        used, cells = np.unique(np.concatenate([before, after]), return_inverse=True)
+        size, before, after = len(used), cells[: len(before)], cells[len(before) :]
+    shares = [np.bincount(cell, minlength=size) / count for cell, count in zip((before, after), records, strict=True)]
     return float(np.abs(shares[0] - shares[1]).sum())
+
+
+def _cells(columns: list[Binned], codes: list[NDArray[Any]]) -> tuple[NDArray[Any], int]:
+    """The cell of every row in the table of some columns, and how many cells there are; in the narrowest type that holds them."""
+    size = math.prod(len(c.names) for c in columns)
+    cell: NDArray[Any] = np.zeros(len(codes[0]), dtype=np.int32 if size < 1 << 31 else np.int64)
+    for column, code in zip(columns, codes, strict=True):
+        cell *= len(column.names)
+        cell += code.astype(cell.dtype, copy=False)
+    return cell, size

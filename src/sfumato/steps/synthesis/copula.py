@@ -11,7 +11,7 @@ import numpy as np
 from sfumato.errors import SchemaError
 from sfumato.steps.swapping.shuffle import average_ranks, rank_correlations
 from sfumato.steps.synthesis.growing import Drawn, bandwidths
-from sfumato.steps.synthesis.material import Form, Material, rounded_to
+from sfumato.steps.synthesis.material import ColumnForm, Material, rounded_to
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -42,7 +42,7 @@ def latent_correlations(ranked: Floats) -> Floats:
 
 def require_numbers(materials: Mapping[str, Material]) -> None:
     """Refuse columns that have no order."""
-    nominal = [name for name, material in materials.items() if material.form is Form.CATEGORIES]
+    nominal = [name for name, material in materials.items() if material.form is ColumnForm.CATEGORIES]
     if nominal:
         raise SchemaError(
             f"synthesize by a copula draws numbers, dates and ordered categories; {', '.join(nominal)} have no order: take "
@@ -92,7 +92,7 @@ def _placed(
     if exact:
         shares = (ranks + 0.5) / max(1, len(where))
     donors[where] = ascending[np.minimum((shares * len(ascending)).astype(np.int64), len(ascending) - 1)]
-    if material.form is Form.ORDERED or (exact and len(where) == len(ascending)):
+    if material.form is ColumnForm.ORDERED or (exact and len(where) == len(ascending)):
         return Drawn(donors, None)
     values = np.full(len(normals), np.nan)
     sorted_values = material.values[ascending]

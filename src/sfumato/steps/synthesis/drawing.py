@@ -11,14 +11,14 @@ import numpy as np
 from sfumato.errors import ParameterError
 from sfumato.steps.synthesis.copula import drawn_by_copula
 from sfumato.steps.synthesis.growing import Drawn
-from sfumato.steps.synthesis.households import Households, Units, shared_by_units
+from sfumato.steps.synthesis.households import Households, UnitRows, shared_by_units
 from sfumato.steps.synthesis.sequential import Sequential
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from sfumato.steps.synthesis.material import Material, Rows
-    from sfumato.steps.synthesis.rules import Rule, UnitRule
+    from sfumato.steps.synthesis.rules import RowRule, UnitRule
 
 STRATUM_LEAVES = 10
 """A stratum is learnt by itself when it has so many times the records of a leaf."""
@@ -27,12 +27,12 @@ Streams = Callable[[str], np.random.Generator]
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
-class Ground:
+class Groundwork:
     """What is learnt from: columns in canonical order, which of them are drawn and in which order, and what must hold."""
 
     materials: Mapping[str, Material]
     order: tuple[str, ...]
-    rules: tuple[Rule, ...]
+    rules: tuple[RowRule, ...]
     unit_rules: tuple[UnitRule, ...]
     predictors: Mapping[str, Sequence[str]]
     min_leaf: int
@@ -84,7 +84,7 @@ def allotted(total: int, sizes: Sequence[int]) -> list[int]:
 
 
 def fully_drawn(
-    ground: Ground,
+    ground: Groundwork,
     parts: Sequence[Rows],
     units: Rows | None,
     size: int | None,
@@ -113,7 +113,7 @@ class _Part:
     draw: Callable[[int, Streams], Copy]
 
 
-def _part_of(ground: Ground, rows: Rows, units: Rows | None) -> _Part:
+def _part_of(ground: Groundwork, rows: Rows, units: Rows | None) -> _Part:
     materials = ground.taken(rows)
 
     def back(drawn: Mapping[str, Drawn]) -> dict[str, Drawn]:
@@ -128,7 +128,7 @@ def _part_of(ground: Ground, rows: Rows, units: Rows | None) -> _Part:
     if units is None:
         sequential = Sequential.of(materials, ground.order, ground.rules, ground.min_leaf, ground.allowed)
         return _Part(len(rows), lambda size, streams: Copy(back(sequential.draw(size, streams)), None, 0))
-    ranked = Units.of(np.unique(units[rows], return_inverse=True)[1].astype(np.int64), [np.arange(len(rows))])
+    ranked = UnitRows.of(np.unique(units[rows], return_inverse=True)[1].astype(np.int64), [np.arange(len(rows))])
     both = ground.rules, ground.unit_rules
     households = Households.of(materials, ground.order, ranked, both, ground.min_leaf, ground.allowed)
 
@@ -153,7 +153,7 @@ def _joined(order: Sequence[str], pieces: Sequence[Copy], sizes: Sequence[int], 
 
 
 def partly_drawn(
-    ground: Ground,
+    ground: Groundwork,
     rows: Rows,
     at_risk: Rows,
     units: Rows | None,
@@ -191,7 +191,7 @@ def _agreed(
     if units is None or not len(at_risk):
         return lambda _, drawn: drawn
     _, numbers = np.unique(units[rows], return_inverse=True)
-    ranked = Units.of(numbers.astype(np.int64), ())
+    ranked = UnitRows.of(numbers.astype(np.int64), ())
     shared = {name for name, material in materials.items() if shared_by_units(material, ranked)}
     _, first, back = np.unique(numbers[at_risk], return_index=True, return_inverse=True)
 
@@ -212,7 +212,7 @@ def reappearing(material: Material, rows: Rows, drawn: NDArray[np.float64]) -> f
     return float(np.isin(alone, drawn).mean()) if len(alone) else float("nan")
 
 
-def require_premises_of_units(rules: Sequence[Rule], shared: Sequence[str]) -> None:
+def require_premises_of_units(rules: Sequence[RowRule], shared: Sequence[str]) -> None:
     """Refuse a rule that decides about a household by one of its members."""
     for rule in rules:
         single = [c.column for c in rule.premise if c.column not in shared]

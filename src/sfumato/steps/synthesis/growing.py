@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from sfumato.formulas import trees
-from sfumato.steps.synthesis.material import SKEWED, VALUE, Form, Material, rounded_to
+from sfumato.steps.synthesis.material import SKEWED, VALUE, ColumnForm, Material, rounded_to
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from sfumato.steps.synthesis.material import Floats, Rows
-    from sfumato.steps.synthesis.rules import Condition
+    from sfumato.steps.synthesis.rules import Clause
 
     Mask = NDArray[np.bool_]
 
@@ -29,7 +29,7 @@ class Predictor:
     Numbers are shown as bins; categories without an order as codes, because the order of their levels depends on what is predicted.
     """
 
-    form: Form
+    form: ColumnForm
     levels: int
     shown: NDArray[Any]
     cuts: Floats
@@ -37,18 +37,18 @@ class Predictor:
     @classmethod
     def of(cls, material: Material) -> Predictor:
         """The column that others are predicted from."""
-        if material.form is Form.CATEGORIES:
+        if material.form is ColumnForm.CATEGORIES:
             return cls(material.form, material.levels, material.codes, np.zeros(0))
         cuts = trees.cuts_of(material.values)
         return cls(material.form, 0, trees.binned(material.values, cuts), cuts)
 
     def show(self, raw: NDArray[Any]) -> NDArray[Any]:
         """Drawn codes or values as a tree is shown them."""
-        return raw if self.form is Form.CATEGORIES else trees.binned(raw, self.cuts)
+        return raw if self.form is ColumnForm.CATEGORIES else trees.binned(raw, self.cuts)
 
     def levels_for(self, rows: Rows | None, target: NDArray[Any], classes: int | None) -> NDArray[np.uint8] | None:
         """The bins of its levels that suit a target; None: it is shown as bins already."""
-        if self.form is not Form.CATEGORIES:
+        if self.form is not ColumnForm.CATEGORIES:
             return None
         return trees.level_order(self.shown if rows is None else self.shown[rows], self.levels, target, classes)
 
@@ -152,7 +152,7 @@ class Limited:
 
     places: Rows
     allowed: Mask
-    conditions: tuple[Condition, ...]
+    conditions: tuple[Clause, ...]
 
 
 @dataclasses.dataclass(frozen=True, eq=False)

@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from sfumato.steps.synthesis.growing import Drawn
-from sfumato.steps.synthesis.material import Form, Material
+from sfumato.steps.synthesis.material import ColumnForm, Material
 from sfumato.steps.synthesis.sequential import Sequential
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from sfumato.steps.synthesis.material import Rows
-    from sfumato.steps.synthesis.rules import Rule, UnitRule
+    from sfumato.steps.synthesis.rules import RowRule, UnitRule
 
 SIZE = ("unit", "size")
 POSITION = ("unit", "position")
@@ -27,15 +27,15 @@ Streams = Callable[[str], np.random.Generator]
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
-class Units:
+class UnitRows:
     """Records sorted by unit and, within it, by rank: the head first. ``rows`` are the records, ``starts`` where units begin."""
 
     rows: Rows
     starts: Rows
 
     @classmethod
-    def of(cls, units: Rows, keys: Sequence[NDArray[Any]]) -> Units:
-        """Units numbered from 0; members are sorted by keys, the first key first, and by their place."""
+    def of(cls, units: Rows, keys: Sequence[NDArray[Any]]) -> UnitRows:
+        """UnitRows numbered from 0; members are sorted by keys, the first key first, and by their place."""
         rows = np.lexsort((*reversed([*keys, np.arange(len(units))]), units))
         starts = np.searchsorted(units[rows], np.arange(int(units.max(initial=-1)) + 1))
         return cls(rows.astype(np.int64), starts.astype(np.int64))
@@ -61,7 +61,7 @@ class Units:
         return np.arange(len(self.rows)) - self.starts[self.of_rows]
 
 
-def shared_by_units(material: Material, units: Units) -> bool:
+def shared_by_units(material: Material, units: UnitRows) -> bool:
     """Whether all members of every unit have the same in a column."""
     codes = material.codes[units.rows]
     return bool((codes == codes[units.starts][units.of_rows]).all())
@@ -73,14 +73,14 @@ def _whole(values: Rows) -> Material:
     distinct, codes = np.unique(numbers, return_inverse=True)
     state = np.zeros(len(numbers), dtype=np.uint8)
     bounds = (float(distinct.min(initial=0)), float(distinct.max(initial=0)))
-    return Material("", Form.NUMBERS, codes.astype(np.int32), len(distinct), (), numbers, state, bounds, 1.0)
+    return Material("", ColumnForm.NUMBERS, codes.astype(np.int32), len(distinct), (), numbers, state, bounds, 1.0)
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Households:
     """What was learnt of households: of the unit with its head, and of the members after the head."""
 
-    units: Units
+    units: UnitRows
     materials: Mapping[str, Material]
     shared: tuple[str, ...]
     order: tuple[str, ...]
@@ -94,8 +94,8 @@ class Households:
         cls,
         materials: Mapping[str, Material],
         order: Sequence[str],
-        units: Units,
-        rules: tuple[Sequence[Rule], Sequence[UnitRule]],
+        units: UnitRows,
+        rules: tuple[Sequence[RowRule], Sequence[UnitRule]],
         min_leaf: int,
         allowed: Callable[[str, str], bool],
     ) -> Households:
@@ -217,9 +217,9 @@ class Households:
         return found, units[order]
 
 
-def _size_of(materials: Mapping[str, Material], shared: Sequence[str], units: Units) -> str | None:
+def _size_of(materials: Mapping[str, Material], shared: Sequence[str], units: UnitRows) -> str | None:
     """The column that says how many members every unit has; None: there is none."""
-    exact = (name for name in shared if materials[name].form is Form.NUMBERS and not materials[name].smooth)
+    exact = (name for name in shared if materials[name].form is ColumnForm.NUMBERS and not materials[name].smooth)
     return next((name for name in exact if np.array_equal(materials[name].values[units.heads], units.sizes)), None)
 
 
@@ -244,9 +244,9 @@ def _members(
     materials: Mapping[str, Material],
     shared: Sequence[str],
     own: Sequence[str],
-    units: Units,
+    units: UnitRows,
     later: Rows,
-    rules: Sequence[Rule],
+    rules: Sequence[RowRule],
     min_leaf: int,
     may: Callable[[Any, Any], bool],
 ) -> Sequential:

@@ -36,7 +36,7 @@ VALUE, MISSING = 0, 1
 """States of a cell of numbers; special codes follow."""
 
 
-class Form(StrEnum):
+class ColumnForm(StrEnum):
     """How a column is learnt: categories without an order, categories with one, numbers (dates are days)."""
 
     CATEGORIES = "categories"
@@ -55,7 +55,7 @@ class Material:
     """
 
     name: str
-    form: Form
+    form: ColumnForm
     codes: Codes
     levels: int
     labels: tuple[str | None, ...]
@@ -73,13 +73,13 @@ class Material:
     @property
     def raw(self) -> NDArray[Any]:
         """What rules compare: codes of categories without an order, values of everything else."""
-        return self.codes if self.form is Form.CATEGORIES else self.values
+        return self.codes if self.form is ColumnForm.CATEGORIES else self.values
 
     @property
     def by_class(self) -> bool:
         """Whether it is learnt by classes: categories, and whole numbers of which there are few."""
         whole = self.step is not None and self.step >= 1
-        return self.form is not Form.NUMBERS or (whole and not self.smooth and self.levels <= MOST_CLASSES)
+        return self.form is not ColumnForm.NUMBERS or (whole and not self.smooth and self.levels <= MOST_CLASSES)
 
     @property
     def constant(self) -> bool:
@@ -93,13 +93,13 @@ class Material:
     def written(self, value: float) -> str:
         """A value as a rule would write it."""
         if not self.temporal:
-            return repr(value)
+            return repr(float(value))
         since = {"day": "days", "microsecond": "microseconds"}[self.temporal]
-        return (datetime.datetime(1970, 1, 1) + datetime.timedelta(**{since: value})).isoformat()
+        return (datetime.datetime(1970, 1, 1) + datetime.timedelta(**{since: float(value)})).isoformat()
 
     def rare(self, donors: Rows, learnt: Material) -> int:
         """How many of the drawn cells hold a category that fewer than three people have."""
-        if self.form is Form.NUMBERS:
+        if self.form is ColumnForm.NUMBERS:
             return 0
         few = np.bincount(learnt.codes, minlength=self.levels) < RARE
         return int(few[self.codes[donors]].sum())
@@ -131,10 +131,10 @@ def material_of(
         return dataclasses.replace(found, step=_unit_of_time(values), temporal=counts) if temporal else found
     encoded = dataset.encoded(name)
     codes = encoded.codes[order].astype(np.int32)
-    return _made(name, Form.CATEGORIES, codes, encoded.labels, codes.astype(np.float64))
+    return _made(name, ColumnForm.CATEGORIES, codes, encoded.labels, codes.astype(np.float64))
 
 
-def _made(name: str, form: Form, codes: Codes, labels: tuple[str | None, ...], values: Floats) -> Material:
+def _made(name: str, form: ColumnForm, codes: Codes, labels: tuple[str | None, ...], values: Floats) -> Material:
     return Material(name, form, codes, len(labels), labels, values, np.zeros(len(codes), dtype=np.uint8))
 
 
@@ -150,7 +150,7 @@ def _ordered(dataset: Dataset, name: str, listed: tuple[str, ...], order: Rows) 
     known = (*listed, None)
     values = np.where(codes == len(listed), np.nan, codes)
     dense = np.searchsorted(present, codes).astype(np.int32)
-    made = _made(name, Form.ORDERED, dense, tuple(known[p] for p in present.tolist()), values)
+    made = _made(name, ColumnForm.ORDERED, dense, tuple(known[p] for p in present.tolist()), values)
     return dataclasses.replace(made, order=tuple(listed))
 
 
@@ -184,7 +184,7 @@ def _numbers(
         lowest, highest = min(bounds[0], lowest), max(bounds[1], highest)
     return Material(
         name,
-        Form.NUMBERS,
+        ColumnForm.NUMBERS,
         codes.astype(np.int32),
         len(distinct),
         (),

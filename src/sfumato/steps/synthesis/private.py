@@ -40,7 +40,7 @@ USUAL_BINS = 20
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
-class Drawn:
+class DrawnCells:
     """What came of it: cells by column, the noisy number of rows, and what was measured on the way."""
 
     cells: Mapping[str, NDArray[np.int64]]
@@ -298,7 +298,7 @@ class SynthesizePrivately(Step):
         aside[units[order][np.sort(first)]] = draws.kept(len(first), self.holdout)
         return counts & ~aside[units], np.flatnonzero(aside[units]).astype(np.int64)
 
-    def _drawn(self, table: PrivateTable, draws: Draws, goal: Goal) -> Drawn:
+    def _drawn(self, table: PrivateTable, draws: Draws, goal: Goal) -> DrawnCells:
         if self.method == "aim":
             return self._by_aim(table, draws, goal)
         found = mst.choose_and_measure(table)
@@ -309,9 +309,9 @@ class SynthesizePrivately(Step):
         rng = np.random.default_rng(draws.seed())
         parted = {name: found.merging[name].parted(one, rng) for name, one in cells.items()}
         drowned = tuple(name for name, one in found.merging.items() if one.size == 1 and len(one.cell) > 1)
-        return Drawn(parted, found.total, found.measured, drowned=drowned)
+        return DrawnCells(parted, found.total, found.measured, drowned=drowned)
 
-    def _by_aim(self, table: PrivateTable, draws: Draws, goal: Goal) -> Drawn:
+    def _by_aim(self, table: PrivateTable, draws: Draws, goal: Goal) -> DrawnCells:
         with ModelWorker(table.sizes, seconds=self.seconds) as fitter:
             found = aim.choose_and_measure(
                 table,
@@ -322,16 +322,16 @@ class SynthesizePrivately(Step):
                 progress=goal.progress,
             )
             cells = fitter.draw(self._rows(found.total), draws.seed())
-        return Drawn(cells, found.total, found.measured, found.rounds)
+        return DrawnCells(cells, found.total, found.measured, found.rounds)
 
     def _rows(self, total: float) -> int:
         return self.records or max(1, round(total))
 
-    def _values(self, dataset: Dataset, cells: Mapping[str, Cells], drawn: Drawn, draws: Draws) -> pl.DataFrame:
+    def _values(self, dataset: Dataset, cells: Mapping[str, Cells], drawn: DrawnCells, draws: Draws) -> pl.DataFrame:
         rng = np.random.default_rng(draws.seed())
         return pl.DataFrame([one.values(drawn.cells[name], rng, dataset.dtype(name)) for name, one in cells.items()])
 
-    def _warnings(self, drawn: Drawn, schema: Schema) -> Iterator[str]:
+    def _warnings(self, drawn: DrawnCells, schema: Schema) -> Iterator[str]:
         if drawn.drowned:
             yield (
                 f"{self.name}: noise hides all values of {', '.join(drawn.drowned[:5])}, which is drawn evenly; raise ε, or "
@@ -341,7 +341,7 @@ class SynthesizePrivately(Step):
         if units:
             yield f"{self.name}: {', '.join(units)} is not drawn: rows of the release belong to nobody and to no household"
 
-    def _told(self, draws: Draws, relation: Relation, drawn: Drawn, rows: int) -> dict[str, Any]:
+    def _told(self, draws: Draws, relation: Relation, drawn: DrawnCells, rows: int) -> dict[str, Any]:
         told = facts(
             draws,
             epsilon=self.epsilon,

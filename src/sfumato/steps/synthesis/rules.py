@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from sfumato.errors import ParameterError, SchemaError
-from sfumato.steps.synthesis.material import Form, Material
+from sfumato.steps.synthesis.material import ColumnForm, Material
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -43,7 +43,7 @@ LEAST_ROWS = 50
 
 
 @dataclasses.dataclass(frozen=True)
-class Condition:
+class Clause:
     """A column, how it is compared, and with what: a value, several (``in``), two ends (``between``), or none (``missing``)."""
 
     column: str
@@ -52,7 +52,7 @@ class Condition:
 
     def meets(self, material: Material, raw: NDArray[Any]) -> Mask:
         """Which cells meet it; ``raw`` are codes of categories, values of everything else. What is missing meets no comparison."""
-        if material.form is Form.CATEGORIES:
+        if material.form is ColumnForm.CATEGORIES:
             found: Mask = self._levels(material)[raw]
             return found
         gone = np.isnan(raw)
@@ -85,7 +85,7 @@ class Condition:
 
     def _number(self, material: Material, value: str) -> float:
         """A value of a rule as the column has it: a number, a day, or a place in a listed order."""
-        if material.form is Form.ORDERED:
+        if material.form is ColumnForm.ORDERED:
             if value not in material.order:
                 raise ParameterError(
                     f"a rule compares column {self.column!r} with a value that its order does not list"
@@ -116,11 +116,11 @@ def _instant(value: str, unit: str) -> float:
 
 
 @dataclasses.dataclass(frozen=True)
-class Rule:
+class RowRule:
     """Where all conditions of the premise hold, the conclusion does; ``number`` says which of the recipe it is, 0: a learnt one."""
 
-    premise: tuple[Condition, ...]
-    conclusion: Condition
+    premise: tuple[Clause, ...]
+    conclusion: Clause
     number: int = 0
 
     @property
@@ -139,7 +139,7 @@ class Rule:
 class UnitRule:
     """How many members of every household meet some conditions."""
 
-    conditions: tuple[Condition, ...]
+    conditions: tuple[Clause, ...]
     sign: str
     count: int
     number: int
@@ -208,21 +208,21 @@ class _Reader:
             raise self.error("lacks a column or a value")
         return " ".join(words)
 
-    def condition(self) -> Condition:
+    def condition(self) -> Clause:
         column = self.phrase("in", "is", "and")
         if self.take("is"):
             sign = "known" if self.take("not") else "missing"
             if not self.take("missing"):
                 raise self.error("says 'is' without 'missing'")
-            return Condition(column, sign)
+            return Clause(column, sign)
         if self.take("in"):
             return self._listed(column)
         sign = self.next[1]
         if self.next[0] != "sign" or not self.take(*COMPARED):
             raise self.error("does not say how a column is compared")
-        return Condition(column, sign, (self.phrase("and"),))
+        return Clause(column, sign, (self.phrase("and"),))
 
-    def _listed(self, column: str) -> Condition:
+    def _listed(self, column: str) -> Clause:
         one_of = self.next[1] == "{"
         if not self.take("{", "["):
             raise self.error("needs {a, b} or [lowest, highest] after 'in'")
@@ -231,29 +231,29 @@ class _Reader:
             values.append(self.phrase())
         if not self.take("}" if one_of else "]") or (not one_of and len(values) != 2):
             raise self.error("needs {a, b} or [lowest, highest] after 'in'")
-        return Condition(column, "in" if one_of else "between", tuple(values))
+        return Clause(column, "in" if one_of else "between", tuple(values))
 
-    def conditions(self) -> tuple[Condition, ...]:
+    def conditions(self) -> tuple[Clause, ...]:
         found = [self.condition()]
         while self.take("and"):
             found.append(self.condition())
         return tuple(found)
 
-    def rule(self) -> Rule | UnitRule:
+    def rule(self) -> RowRule | UnitRule:
         counted = self.next == ("word", "count") and self.tokens[1:2] == [("sign", "(")]
         found = self._unit_rule() if counted else self._row_rule()
         if self.next[0] != "end":
             raise self.error("goes on after its end")
         return found
 
-    def _row_rule(self) -> Rule:
+    def _row_rule(self) -> RowRule:
         premise = self.conditions()
         if not self.take("=>"):
             raise self.error("lacks the sign =>")
         conclusion = self.condition()
         if conclusion.column in {c.column for c in premise}:
             raise self.error("has the same column on both sides")
-        return Rule(premise, conclusion, self.number)
+        return RowRule(premise, conclusion, self.number)
 
     def _unit_rule(self) -> UnitRule:
         self.place = 2
@@ -269,7 +269,7 @@ class _Reader:
         return UnitRule(conditions, sign, int(number), self.number)
 
 
-def parsed(texts: Sequence[str]) -> tuple[Rule | UnitRule, ...]:
+def parsed(texts: Sequence[str]) -> tuple[RowRule | UnitRule, ...]:
     """The rules of a recipe.
 
     >>> rule = parsed(["age < 15 and sex = f => marital_status in {single, never married}"])[0]
@@ -279,16 +279,16 @@ def parsed(texts: Sequence[str]) -> tuple[Rule | UnitRule, ...]:
     return tuple(_Reader(text, number).rule() for number, text in enumerate(texts, start=1))
 
 
-def columns_in(rules: Sequence[Rule | UnitRule]) -> tuple[str, ...]:
+def columns_in(rules: Sequence[RowRule | UnitRule]) -> tuple[str, ...]:
     """All columns that rules name."""
     found: dict[str, None] = {}
     for rule in rules:
-        conditions = (*rule.premise, rule.conclusion) if isinstance(rule, Rule) else rule.conditions
+        conditions = (*rule.premise, rule.conclusion) if isinstance(rule, RowRule) else rule.conditions
         found.update(dict.fromkeys(c.column for c in conditions))
     return tuple(found)
 
 
-def require_true(rules: Sequence[Rule], materials: Mapping[str, Material], source: str) -> tuple[str, ...]:
+def require_true(rules: Sequence[RowRule], materials: Mapping[str, Material], source: str) -> tuple[str, ...]:
     """Refuse rules that the table breaks, that no value can meet, or that contradict each other; warn of those that never apply."""
     raw = {name: material.raw for name, material in materials.items()}
     problems, idle = [], []
@@ -309,7 +309,7 @@ def require_true(rules: Sequence[Rule], materials: Mapping[str, Material], sourc
     return tuple(idle)
 
 
-def _contradictions(rules: Sequence[Rule], materials: Mapping[str, Material]) -> Iterator[str]:
+def _contradictions(rules: Sequence[RowRule], materials: Mapping[str, Material]) -> Iterator[str]:
     """Two rules about one column whose premises can hold together, in the product of the values that occur, but no value meets both.
 
     A premise is a conjunction of conditions on single columns, so the product has a record that meets both exactly when every column
@@ -327,9 +327,7 @@ def _contradictions(rules: Sequence[Rule], materials: Mapping[str, Material]) ->
                 yield f"{one.title} and {other.title} contradict each other"
 
 
-def _possible(
-    conditions: Sequence[Condition], materials: Mapping[str, Material], raw: Mapping[str, NDArray[Any]]
-) -> bool:
+def _possible(conditions: Sequence[Clause], materials: Mapping[str, Material], raw: Mapping[str, NDArray[Any]]) -> bool:
     for name in {c.column for c in conditions}:
         meets = [c.meets(materials[name], raw[name]) for c in conditions if c.column == name]
         if not np.logical_and.reduce(meets).any():
@@ -337,33 +335,33 @@ def _possible(
     return True
 
 
-def learnt_rules(materials: Mapping[str, Material], order: Sequence[str]) -> tuple[Rule, ...]:
+def learnt_rules(materials: Mapping[str, Material], order: Sequence[str]) -> tuple[RowRule, ...]:
     """Rules with one column on the left that hold in the whole table and that 50 records or more bear out.
 
     On the left: a category, or all numbers up to or from one; on the right: the one value all those records have in a column of
     categories, which has others elsewhere. Premises come before conclusions in the order of the columns.
     """
-    found: list[Rule] = []
+    found: list[RowRule] = []
     for place, name in enumerate(order):
         target = materials[name]
-        if target.form is Form.NUMBERS or target.constant:
+        if target.form is ColumnForm.NUMBERS or target.constant:
             continue
         for earlier in order[:place]:
             found += _implied(materials[earlier], target)
     return tuple(found)
 
 
-def _implied(premise: Material, target: Material) -> Iterator[Rule]:
-    if premise.form is Form.CATEGORIES:
+def _implied(premise: Material, target: Material) -> Iterator[RowRule]:
+    if premise.form is ColumnForm.CATEGORIES:
         pairs = premise.codes.astype(np.int64) * target.levels + target.codes
         joint = np.bincount(pairs, minlength=premise.levels * target.levels).reshape(premise.levels, target.levels)
         sure = (joint.sum(axis=1) >= LEAST_ROWS) & ((joint > 0).sum(axis=1) == 1)
         for code in range(target.levels):
             labels = [premise.labels[level] for level in np.flatnonzero(sure & (joint[:, code] > 0)).tolist()]
             if None in labels:
-                yield Rule((Condition(premise.name, "missing"),), _exactly(target, code))
+                yield RowRule((Clause(premise.name, "missing"),), _exactly(target, code))
             if known := tuple(label for label in labels if label is not None):
-                yield Rule((Condition(premise.name, "in", known),), _exactly(target, code))
+                yield RowRule((Clause(premise.name, "in", known),), _exactly(target, code))
         return
     there = np.flatnonzero(~np.isnan(premise.values))
     ascending = there[np.argsort(premise.values[there], kind="stable")]
@@ -375,15 +373,15 @@ def _implied(premise: Material, target: Material) -> Iterator[Rule]:
         while run and values[run - 1] == values[run]:  # a value that occurs on both sides belongs to neither
             run -= 1
         if run >= LEAST_ROWS:
-            yield Rule((_up_to(premise, sign, values[run - 1]),), _exactly(target, int(codes[0])))
+            yield RowRule((_up_to(premise, sign, values[run - 1]),), _exactly(target, int(codes[0])))
 
 
-def _up_to(premise: Material, sign: str, value: float) -> Condition:
-    if premise.form is Form.ORDERED:
-        return Condition(premise.name, sign, (premise.order[int(value)],))
-    return Condition(premise.name, sign, (premise.written(value),))
+def _up_to(premise: Material, sign: str, value: float) -> Clause:
+    if premise.form is ColumnForm.ORDERED:
+        return Clause(premise.name, sign, (premise.order[int(value)],))
+    return Clause(premise.name, sign, (premise.written(value),))
 
 
-def _exactly(target: Material, level: int) -> Condition:
+def _exactly(target: Material, level: int) -> Clause:
     label = target.labels[level]
-    return Condition(target.name, "missing") if label is None else Condition(target.name, "=", (label,))
+    return Clause(target.name, "missing") if label is None else Clause(target.name, "=", (label,))

@@ -11,14 +11,14 @@ import numpy as np
 from sfumato.core.threads import side_by_side
 from sfumato.errors import ParameterError, SchemaError
 from sfumato.steps.synthesis.growing import Drawn, Learnt, Limited, Predictor
-from sfumato.steps.synthesis.material import Form, Material
+from sfumato.steps.synthesis.material import ColumnForm, Material
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from sfumato.steps.synthesis.growing import Mask
     from sfumato.steps.synthesis.material import Rows
-    from sfumato.steps.synthesis.rules import Rule
+    from sfumato.steps.synthesis.rules import RowRule
 
 Streams = Callable[[str], np.random.Generator]
 """The random numbers of every column, by its name."""
@@ -27,7 +27,7 @@ Streams = Callable[[str], np.random.Generator]
 def chosen_order(
     materials: Mapping[str, Material],
     first: Sequence[str],
-    rules: Sequence[Rule],
+    rules: Sequence[RowRule],
     predictors: Mapping[str, Sequence[str]],
 ) -> tuple[str, ...]:
     """An order of columns: strata first, then premises of rules, then by the number of distinct values, the most first.
@@ -58,7 +58,7 @@ def chosen_order(
 
 
 def _needed(
-    materials: Mapping[str, Material], rules: Sequence[Rule], predictors: Mapping[str, Sequence[str]]
+    materials: Mapping[str, Material], rules: Sequence[RowRule], predictors: Mapping[str, Sequence[str]]
 ) -> dict[str, set[str]]:
     """The columns that must come before each."""
     before: dict[str, set[str]] = {name: set(predictors.get(name, ())) & set(materials) for name in materials}
@@ -71,7 +71,7 @@ def _needed(
 def require_order(
     order: Sequence[str],
     materials: Mapping[str, Material],
-    rules: Sequence[Rule],
+    rules: Sequence[RowRule],
     predictors: Mapping[str, Sequence[str]],
 ) -> tuple[str, ...]:
     """The given order, once it names every column and nothing comes before what it depends on."""
@@ -103,14 +103,14 @@ class Sequential:
     materials: Mapping[Any, Material]
     predictors: Mapping[Any, Predictor]
     learnt: Mapping[Any, Learnt]
-    rules: tuple[Rule, ...]
+    rules: tuple[RowRule, ...]
 
     @classmethod
     def of(
         cls,
         materials: Mapping[Any, Material],
         order: Sequence[Any],
-        rules: Sequence[Rule],
+        rules: Sequence[RowRule],
         min_leaf: int,
         allowed: Callable[[Any, Any], bool],
         known: Mapping[Any, Material] | None = None,
@@ -214,14 +214,14 @@ def _groups(applies: Sequence[Mask], size: int) -> list[Rows]:
     return [part for part in np.split(order, np.flatnonzero(np.diff(code[order])) + 1) if len(part)]
 
 
-def _without_donor(rules: Sequence[Rule]) -> SchemaError:
+def _without_donor(rules: Sequence[RowRule]) -> SchemaError:
     titles = " and ".join(rule.title for rule in rules)
     return SchemaError(
         f"synthesize: rule without donor: {titles} leave no value for a drawn record; mend the rules, or leave one out"
     )
 
 
-def _not_fixed(name: str, rules: Sequence[Rule], materials: Mapping[str, Material], size: int) -> Mask | None:
+def _not_fixed(name: str, rules: Sequence[RowRule], materials: Mapping[str, Material], size: int) -> Mask | None:
     """The records whose value in a column no rule fixes; None: all."""
     fixing = [rule for rule in rules if rule.conclusion.column == name and rule.conclusion.single]
     if not fixing:
@@ -236,7 +236,7 @@ def require_drawable(materials: Mapping[str, Material], source: str) -> tuple[di
     unique = [
         name
         for name, material in materials.items()
-        if material.form is not Form.NUMBERS and len(material) > 1 and material.levels == len(material)
+        if material.form is not ColumnForm.NUMBERS and len(material) > 1 and material.levels == len(material)
     ]
     if unique:
         raise SchemaError(

@@ -23,7 +23,7 @@ from sfumato.steps.swapping.ground import Columns, Within, require_columns
 from sfumato.steps.synthesis.copula import require_numbers
 from sfumato.steps.synthesis.drawing import (
     Copy,
-    Ground,
+    Groundwork,
     fully_drawn,
     partly_drawn,
     reappearing,
@@ -31,9 +31,9 @@ from sfumato.steps.synthesis.drawing import (
     strata_apart,
 )
 from sfumato.steps.synthesis.growing import Drawn
-from sfumato.steps.synthesis.households import Units, shared_by_units
-from sfumato.steps.synthesis.material import Form, Material, materials_of, written_back
-from sfumato.steps.synthesis.rules import Rule, UnitRule, columns_in, learnt_rules, parsed, require_true
+from sfumato.steps.synthesis.households import UnitRows, shared_by_units
+from sfumato.steps.synthesis.material import ColumnForm, Material, materials_of, written_back
+from sfumato.steps.synthesis.rules import RowRule, UnitRule, columns_in, learnt_rules, parsed, require_true
 from sfumato.steps.synthesis.sequential import chosen_order, require_drawable, require_order
 
 if TYPE_CHECKING:
@@ -262,7 +262,7 @@ class _Run:
         out = (Role.UNIT, Role.DIRECT)
         return [n for n in self.dataset.columns if not (n in schema and any(schema[n].has(role) for role in out))]
 
-    def _ground(self) -> Ground:
+    def _ground(self) -> Groundwork:
         step, dataset = self.step, self.dataset
         names = self._names()
         rules = parsed(step.rules)
@@ -275,13 +275,13 @@ class _Run:
             )
         special = {name: tuple(codes) for name, codes in step.special.items()}
         materials = materials_of(dataset, names, self._arranged(names), special, step.smoothing)
-        wrong = [name for name in special if materials[name].form is not Form.NUMBERS]
+        wrong = [name for name in special if materials[name].form is not ColumnForm.NUMBERS]
         if wrong:
             raise ParameterError(
                 f"synthesize: special codes are for columns of numbers, which {', '.join(wrong)} are not"
             )
         learnt = {name: material.taken(self.rows) for name, material in materials.items()}
-        row_rules = tuple(rule for rule in rules if isinstance(rule, Rule))
+        row_rules = tuple(rule for rule in rules if isinstance(rule, RowRule))
         unit_rules = tuple(rule for rule in rules if isinstance(rule, UnitRule))
         if unit_rules and (self.units is None or self.partly):
             raise ParameterError("synthesize: count(...) is for households that are drawn; no column with role unit is")
@@ -294,7 +294,7 @@ class _Run:
             self.owner["learnt_rules"] = len(row_rules) - sum(bool(rule.number) for rule in row_rules)
         about = tuple(rule for rule in row_rules if rule.conclusion.column in order)
         self._require_rules_of_units(about, learnt)
-        return Ground(
+        return Groundwork(
             materials, order, about, unit_rules, step.predictors, step.min_leaf, step.method, step.marginals == "exact"
         )
 
@@ -311,7 +311,9 @@ class _Run:
         keys = []
         for name, column in zip(self.step.members, by, strict=True):
             material = materials_of(self.dataset, [column], self.canonical, {}, "none")[column]
-            values = material.values if material.form is not Form.CATEGORIES else material.codes.astype(np.float64)
+            values = (
+                material.values if material.form is not ColumnForm.CATEGORIES else material.codes.astype(np.float64)
+            )
             keys.append(-values if name.startswith("-") else values)
         order = np.lexsort((*reversed(keys), self.units))
         self.units, self.held = self.units[order], self.held[order]
@@ -330,10 +332,10 @@ class _Run:
         if problems:
             raise SchemaError(problems)
 
-    def _require_rules_of_units(self, rules: Sequence[Rule], learnt: Mapping[str, Material]) -> None:
+    def _require_rules_of_units(self, rules: Sequence[RowRule], learnt: Mapping[str, Material]) -> None:
         if self.units is None or self.partly:
             return
-        ranked = Units.of(np.unique(self.units[self.rows], return_inverse=True)[1].astype(np.int64), ())
+        ranked = UnitRows.of(np.unique(self.units[self.rows], return_inverse=True)[1].astype(np.int64), ())
         require_premises_of_units(rules, [name for name, m in learnt.items() if shared_by_units(m, ranked)])
 
     def _targets(self, materials: Mapping[str, Material], learnt: Mapping[str, Material]) -> dict[str, Material]:
@@ -354,7 +356,7 @@ class _Run:
             raise SchemaError(f"synthesize: all columns of {source} are constant; there is nothing to learn")
         return drawn
 
-    def _order(self, targets: Mapping[str, Material], rules: Sequence[Rule]) -> tuple[str, ...]:
+    def _order(self, targets: Mapping[str, Material], rules: Sequence[RowRule]) -> tuple[str, ...]:
         step = self.step
         if step.order is not None:
             return require_order(step.order, targets, rules, step.predictors)
@@ -365,7 +367,7 @@ class _Run:
     def _streams(self, part: str) -> Callable[[str], np.random.Generator]:
         return lambda name: self.goal.stream(f"synthesize, {part}, column {name}")
 
-    def _strata(self, ground: Ground) -> list[Rows]:
+    def _strata(self, ground: Groundwork) -> list[Rows]:
         names = self.dataset.schema.columns(Role.STRATUM) if self.step.within is None else tuple(self.step.within)
         if not names:
             return [self.rows]
@@ -383,7 +385,7 @@ class _Run:
             )
         return parts
 
-    def _fully(self, ground: Ground) -> Synthetic:
+    def _fully(self, ground: Groundwork) -> Synthetic:
         step = self.step
         copies = fully_drawn(ground, self._strata(ground), self.units, step.records, step.copies, self._streams)
         tables = [self._table(copy) for copy in copies]
@@ -438,7 +440,7 @@ class _Run:
             apart.append(table.with_columns(shifted.alias(unit[0])))
         return pl.concat(apart)
 
-    def _partly(self, ground: Ground) -> Synthetic:
+    def _partly(self, ground: Groundwork) -> Synthetic:
         step = self.step
         at_risk = self._at_risk()
         copies = partly_drawn(
@@ -479,7 +481,7 @@ class _Run:
             self.warnings.append("synthesize: no record is at risk by risky_below; nothing is replaced")
         return found
 
-    def _tell(self, ground: Ground, copies: Sequence[Mapping[str, Drawn]]) -> None:
+    def _tell(self, ground: Groundwork, copies: Sequence[Mapping[str, Drawn]]) -> None:
         """What is drawn that few people have, for whoever runs the recipe."""
         rare = {}
         again = {}
@@ -489,7 +491,7 @@ class _Run:
             cells = sum(material.rare(copy[name].donors, learnt) for copy in copies)
             if cells:
                 rare[name] = cells
-            if material.form is Form.NUMBERS and not material.by_class:
+            if material.form is ColumnForm.NUMBERS and not material.by_class:
                 share = max(reappearing(material, self.rows, copy[name].raw(material)) for copy in copies)
                 if not np.isnan(share):
                     again[name] = round(share, 4)
@@ -505,7 +507,7 @@ class _Run:
             )
         self.owner["rare_cells"], self.owner["unique_numbers_again"] = rare, again
 
-    def _made(self, table: pl.DataFrame, origin: Rows, actions: Mapping[str, str], ground: Ground) -> Synthetic:
+    def _made(self, table: pl.DataFrame, origin: Rows, actions: Mapping[str, str], ground: Groundwork) -> Synthetic:
         step = self.step
         public: dict[str, Any] = {
             "method": step.method,
