@@ -27,7 +27,7 @@ quick:  ## Run the tests that take no time: after every change
 	@sh tools/install.sh test
 	@HYPOTHESIS_PROFILE=quick $(BIN)/python -m pytest --numprocesses $(WORKERS) --dist worksteal -m "not slow and not service" -q tests $(ARGS)
 
-test-services:  ## Run the tests that need a browser, a server or a Java machine; those that are not there are skipped
+test-services:  ## Run the tests that need a browser, a server, a Java machine or a large library; those that are not there are skipped
 	@sh tools/install.sh test services || { echo "What services need is not to be had; their tests are skipped." >&2; sh tools/install.sh test; }
 	@$(BIN)/python -m pytest -m service tests $(ARGS)
 
@@ -42,7 +42,7 @@ format:  ## Format the code and apply the safe fixes
 	$(BIN)/ruff check --fix-only .
 	$(BIN)/ruff format .
 
-bench:  ## Race with other tools, one table; BENCH=whole, search, judge, local, suppression, risk, linkage, utility, microaggregation, masking, synthesis, baskets, paths, graphs, roles, queries, parties or scale (tables larger than memory) for one script
+bench:  ## Race with other tools, one table; BENCH=whole, search, judge, local, suppression, risk, linkage, utility, microaggregation, masking, synthesis, private_synthesis, baskets, paths, graphs, roles, queries, parties or scale (tables larger than memory) for one script
 	@sh tools/install.sh test
 	@$(BIN)/python benchmarks/$(BENCH).py $(ARGS)
 

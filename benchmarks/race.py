@@ -34,7 +34,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 SCRIPTS = ("whole", "search", "judge", "local", "suppression", "risk", "linkage", "utility", "microaggregation")
-"""The default set. Other scripts run by name: masking, synthesis, and roles and queries, which are no races."""
+"""The default set. Other scripts run by name: masking, synthesis, private_synthesis, and roles and queries, which are no races."""
 HOME = Path(__file__).resolve().parents[1]
 RESULTS = HOME / "build" / "bench"
 PAGE = HOME / "docs" / "performance.md"

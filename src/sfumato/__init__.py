@@ -54,11 +54,11 @@ _HOMES = {
         "Suda", "Transparency",
     ),
     "sfumato.steps": (
-        "AddNoise", "Authorised", "BottomUpGeneralization", "Bucketize", "GlobalRecoding",
+        "AddNoise", "Authorised", "BottomUpGeneralization", "Bucketize", "GlobalRecoding", "HybridMicrodata",
         "InsensitiveMicroaggregate", "KMember", "KOptimize", "LocalRecoding", "Microaggregate", "Mondrian",
         "PersonalLevels", "Pram", "Pseudonymize", "RankSwap", "Recode", "Round", "SafeAnonymize", "Sample",
         "ShiftDates", "ShuffleValues", "Suppress", "SwapAcross", "SwapData", "SwapHouseholds", "SwapSimilar",
-        "Synthesize", "TClosenessMicroaggregate", "TopBottomCoding", "TopDownSpecialization",
+        "Synthesize", "SynthesizePrivately", "TClosenessMicroaggregate", "TopBottomCoding", "TopDownSpecialization",
     ),
     "sfumato.utility": (
         "Accuracy", "Ambiguity", "AverageClassSize", "Classification", "Completeness", "Consistency",

@@ -8,6 +8,7 @@
     ├── RecipeError        2  the recipe file cannot be understood
     ├── OutputError        2  the release cannot be written where it was asked for
     ├── MissingExtra       2  an optional package is not installed
+    ├── FittingFailed      2  a process that fits a model ran out of time or memory, or died
     ├── BudgetExceeded     1  a differential-privacy budget would be overspent
     ├── ReleaseRefused     1  the output was judged and a promise or limit does not hold
     ├── Unsatisfiable      4  nothing reachable satisfies the recipe (``.closest`` is the nearest miss)
@@ -81,6 +82,10 @@ class OutputError(SfumatoError, OSError):
 
 class MissingExtra(SfumatoError, ImportError):
     """An optional package is needed and not installed."""
+
+
+class FittingFailed(SfumatoError):
+    """A process that fits a model ran out of time or memory, or died."""
 
 
 class BudgetExceeded(SfumatoError):

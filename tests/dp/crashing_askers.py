@@ -16,9 +16,9 @@ from pathlib import Path
 import polars as pl
 
 import sfumato as sf
-from sfumato.dp import ledger
+from sfumato.core import ledger
+from sfumato.core.ledger import Ledger
 from sfumato.dp import statistics as evaluation
-from sfumato.dp.ledger import Ledger
 from sfumato.dp.session import Session
 from sfumato.errors import BudgetExceeded
 

@@ -15,10 +15,10 @@ import polars as pl
 import pytest
 
 import sfumato as sf
+from sfumato.core.declared import DeclaredTable, Relation, declared
 from sfumato.dp import PrivacyLoss
 from sfumato.dp.question import GroupAxis, Question
 from sfumato.dp.statistics import planned, scan
-from sfumato.dp.table import DeclaredTable, Relation, declared
 from tests.oracles.private_queries import clopper_pearson
 
 RUNS = 3000
@@ -101,7 +101,7 @@ def test_the_proved_loss_is_at_most_the_claimed(case):
 
 def test_gaussian_answers_keep_their_claim():
     """ρ = 0.125 is (ε, δ) for many; at δ = 0.01: P ≤ e^ε·Q + δ."""
-    from sfumato.dp.budget import epsilon_of_rho
+    from sfumato.core.budget import epsilon_of_rho
 
     found = [answers(Question("count"), rows, Relation(), PrivacyLoss.of(rho=0.125)) for rows in (FEW, ONE_MORE)]
     delta, half = 0.01, RUNS // 2

@@ -9,10 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from sfumato.core.budget import NOTHING, advanced, epsilon_of_rho, rho_of_budget
+from sfumato.core.declared import Relation
+from sfumato.core.ledger import Book, Terms
 from sfumato.dp import Budget, PrivacyLoss, composed
-from sfumato.dp.budget import NOTHING, advanced, epsilon_of_rho, rho_of_budget
-from sfumato.dp.ledger import Book, Terms
-from sfumato.dp.table import Relation
 from sfumato.errors import BudgetExceeded, ParameterError
 
 AMOUNTS = st.floats(1e-4, 2).map(lambda a: float(f"{a:.4g}"))

@@ -14,8 +14,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import sfumato as sf
+from sfumato.core.declared import DeclaredTable, Relation, declared, require_declared, rows_that_count
 from sfumato.core.schema import Attribute, Role, Schema
-from sfumato.dp.table import DeclaredTable, Relation, declared, require_declared, rows_that_count
 from sfumato.errors import ParameterError, SchemaError
 
 NOTHING = Schema({})

@@ -16,11 +16,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import chisquare
 
-from sfumato.dp import mechanisms
-from sfumato.dp.budget import PrivacyLoss
-from sfumato.dp.mechanisms import chooser, exact_level, gaussian, grid, laplace, noise_for
-from sfumato.dp.table import Relation
+from sfumato.core.budget import PrivacyLoss
+from sfumato.core.declared import Relation
+from sfumato.dp import quantiles
+from sfumato.dp.quantiles import chooser, exact_level, grid
 from sfumato.errors import MissingExtra, ParameterError
+from sfumato.formulas import noise as noises
+from sfumato.formulas.noise import gaussian, laplace, noise_for
 from tests.oracles import private_queries as oracle
 
 REJECTED = 1e-6
@@ -109,7 +111,8 @@ def test_noise_that_leaves_the_range_is_refused():
 def test_nothing_here_takes_a_seed():
     names = [
         name
-        for _, function in inspect.getmembers(mechanisms, inspect.isfunction)
+        for room in (noises, quantiles)
+        for _, function in inspect.getmembers(room, inspect.isfunction)
         for name in inspect.signature(function).parameters
     ]
     assert names and not {"seed", "rng", "generator", "random_state"} & set(names)

@@ -11,8 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import sfumato as sf
+from sfumato.core.declared import Relation
 from sfumato.dp import belief_after, choices, epsilon_for, epsilon_for_belief, expected_error, success
-from sfumato.dp.table import Relation
 from sfumato.errors import ParameterError, Unsatisfiable
 
 AGES = pl.DataFrame({"age": [float(20 + i % 61) for i in range(5000)]})

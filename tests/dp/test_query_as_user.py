@@ -16,8 +16,8 @@ import polars as pl
 from sfumato import recipe_files as recipes
 from sfumato.cli.query import _read
 from sfumato.core.dataset import Dataset
+from sfumato.core.declared import DeclaredTable, Relation, declared
 from sfumato.core.source import Intake
-from sfumato.dp.table import DeclaredTable, Relation, declared
 from tests.cli.conftest import sfumato  # noqa: F401 - a fixture
 
 RECIPE = """

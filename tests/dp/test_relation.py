@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sfumato.dp.table import Relation
+from sfumato.core.declared import Relation
 from sfumato.errors import ParameterError
 from tests.oracles import private_queries as oracle
 

@@ -12,10 +12,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import sfumato as sf
+from sfumato.core.declared import Relation
 from sfumato.dp import Answer, Budget, PrivacyLoss
 from sfumato.dp.question import Question
 from sfumato.dp.statistics import planned
-from sfumato.dp.table import Relation
 from sfumato.errors import BudgetExceeded, ParameterError, SchemaError
 
 EXACT = 1e9
@@ -280,8 +280,8 @@ def test_the_noise_is_drawn_before_the_data_are_touched(rows):
     """The order of events does not depend on the table."""
     events = []
     people = asking(pl.DataFrame({"age": [1.0] * rows}, schema={"age": pl.Float64}), domains={})
-    from sfumato.dp import mechanisms
     from sfumato.dp import statistics as evaluation
+    from sfumato.formulas import noise as mechanisms
 
     with pytest.MonkeyPatch.context() as patch:
         drawn, scanned = mechanisms.Noise.draw, evaluation.scan

@@ -11,9 +11,9 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 import sfumato as sf
+from sfumato.core.declared import declared
 from sfumato.core.schema import Schema
 from sfumato.dp.sql import questions
-from sfumato.dp.table import declared
 from sfumato.errors import MissingExtra, ParameterError, SfumatoError
 
 sqlglot = pytest.importorskip("sqlglot")

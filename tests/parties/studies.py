@@ -9,9 +9,9 @@ from pathlib import Path
 import polars as pl
 
 import sfumato as sf
-from sfumato.dp.budget import Budget
-from sfumato.dp.ledger import Ledger, Terms
-from sfumato.dp.table import Relation
+from sfumato.core.budget import Budget
+from sfumato.core.declared import Relation
+from sfumato.core.ledger import Ledger, Terms
 from sfumato.parties.keys import Keys, new_keys
 from sfumato.parties.study import read_study, sign
 from sfumato.recipe_files import write_yaml

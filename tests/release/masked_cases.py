@@ -64,6 +64,8 @@ CASES = {
     "t_closeness_microaggregation": Case("patients", {"sensitive": "length_of_stay", "t": 0.3, "k": 3, "quasi": ["age"]}),
     "bucketize": Case("patients", {"sensitive": ["diagnosis"], "t": 4, "k": 3, "quasi": ["age", "sex"]}),
     "insensitive_microaggregation": Case("patients", {"columns": ["length_of_stay"], "k": 5, "epsilon": 1, "bounds": {"length_of_stay": [0, 99]}}),
+    "hybrid_microdata": Case("patients", {"columns": ["age", "length_of_stay"], "k": 6}),
+    "synthesize_privately": Case("declared", {"epsilon": 5, "delta": 1e-6, "bins": 5}),
     "safe_k_anonymization": Case("brief", {"epsilon": 1, "k": 2, "levels": {"age": 2}}),
 }  # fmt: skip
 """By the name of the step. A step that is registered must be here, or below."""
@@ -76,7 +78,8 @@ RECODING = frozenset({
 
 @cache
 def table_of(name: str, seed: int = 5) -> Dataset:
-    """A small table: ``patients``, one row each; ``brief``, two columns of it; ``asked``, it and a consent; ``homes``."""
+    """A small table: ``patients``, one row each; ``brief``, two columns of it; ``declared``, these with what is publicly known
+    of them; ``asked``, patients and a consent; ``homes``."""
     if name == "homes":
         return _with(examples.survey(rows=150, seed=seed), HOMES)
     patients = _with(examples.hospital(rows=120, seed=seed), PATIENTS)
@@ -84,6 +87,10 @@ def table_of(name: str, seed: int = 5) -> Dataset:
         return patients
     if name == "brief":
         return _with(patients, ("age", "sex"))
+    if name == "declared":
+        brief = _with(patients, ("age", "sex"))
+        known = brief.schema.replace("age", bounds=(0, 110)).replace("sex", domain=("female", "male"))
+        return Dataset(brief.to_polars(), known, brief.source)
     consent = pl.Series("consent", np.array(["all uses", "research", "care"])[np.arange(len(patients)) % 3])
     frame = patients.to_polars().with_columns(consent)
     attribute = sf.Attribute(("direct",))

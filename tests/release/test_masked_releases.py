@@ -16,6 +16,7 @@ from sfumato import registry
 from sfumato.cli import main
 from sfumato.core.dataset import Dataset
 from sfumato.core.step import accounts
+from tests.oracles.private_synthesis import WholeTable
 from tests.release.masked_cases import CASES, KEY, RECODING, SEED, multiset, recipe_of, table_of, told_of_people
 
 FIXED = frozenset({"recode", "pseudonymize", "microaggregate"})
@@ -39,6 +40,13 @@ class Outcome:
 def office_key(monkeypatch):
     monkeypatch.setenv("OFFICE_KEY", KEY)
     monkeypatch.setenv("COLUMNS", "80")
+
+
+@pytest.fixture(autouse=True)
+def naive_models(monkeypatch):
+    """Models of noisy counts without the library that fits them, which has tests of its own."""
+    monkeypatch.setattr("sfumato.steps.synthesis.private.ModelWorker", WholeTable)
+    monkeypatch.setattr("sfumato.steps.synthesis.private.require_fitting", lambda: None)
 
 
 @pytest.fixture

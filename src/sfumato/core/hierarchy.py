@@ -107,6 +107,10 @@ class Hierarchy(Protocol):
         """
         ...
 
+    def listed(self) -> tuple[str, ...] | None:
+        """The values that it lists, each once, whether they occur or not; None from one that is a rule."""
+        return None
+
     def ladder(self, values: Sequence[str], *, missing: bool) -> Ladder | None:
         """The ladder that the paths of these values make, of a hierarchy that makes it at once; None from any other.
 

@@ -48,13 +48,18 @@ LOOKS = Declaration(Effect.LOOKS, "always")
 """What holds of a step that declares nothing."""
 
 
+ONE_RECORD = "one record"
+"""The unit of privacy of a step that says nothing else."""
+
+
 @dataclasses.dataclass(frozen=True)
 class Account:
     """What one step, as it is written in a recipe, does to a certified ε.
 
     ``why`` says why it looks. An accounted step covers ``columns`` (None: the whole table) at ε and δ for ``neighbours``
     (``add_remove``: one record more or less, the number of records being secret; ``replace``: one record is another,
-    the number being public); ``replaced`` is its (ε, δ) for ``replace`` where that is not the same.
+    the number being public); ``replaced`` is its (ε, δ) for ``replace`` where that is not the same. ``unit`` says whose records
+    they are where that is more than one record.
     """
 
     effect: Effect = Effect.LOOKS
@@ -64,6 +69,7 @@ class Account:
     delta: float = 0.0
     neighbours: str = "replace"
     replaced: tuple[float, float] | None = None
+    unit: str = ONE_RECORD
 
 
 def declaration_of(step: type[Step]) -> Declaration:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from sfumato.dp.budget import Budget, PrivacyLoss, composed
-from sfumato.dp.ledger import Ledger
+from sfumato.core.budget import Budget, PrivacyLoss, composed
+from sfumato.core.ledger import Ledger
 from sfumato.dp.planner import Choice, belief_after, choices, epsilon_for, epsilon_for_belief, expected_error, success
 from sfumato.dp.question import Answer
 from sfumato.dp.session import Quantum, Session, SlowReply, session

@@ -14,12 +14,12 @@ from typing import Any
 
 import numpy as np
 
-from sfumato.dp.budget import PrivacyLoss
-from sfumato.dp.mechanisms import DEFAULT_GRID, chooser, grid
+from sfumato.core.budget import PrivacyLoss
+from sfumato.core.declared import Relation
+from sfumato.dp.quantiles import DEFAULT_GRID, chooser, grid
 from sfumato.dp.question import CONFIDENCE
 from sfumato.dp.statistics import failure, noises_of
 from sfumato.dp.statistics import statistic as made_of
-from sfumato.dp.table import Relation
 from sfumato.errors import ParameterError, Unsatisfiable
 
 # What ε buys, in the words of somebody who attacks.

@@ -12,13 +12,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from sfumato.dp.table import OUTSIDE, Declared, DeclaredTable, Relation
+from sfumato.core.declared import OUTSIDE, Declared, DeclaredTable, Relation
 from sfumato.errors import ParameterError, did_you_mean
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from sfumato.dp.budget import PrivacyLoss
+    from sfumato.core.budget import PrivacyLoss
 
 ALIASES = {"=": "in", "==": "in", "!=": "not in", "<>": "not in"}
 COMPARISONS = ("<", "<=", ">", ">=")

@@ -11,14 +11,14 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from sfumato.core.budget import Budget, PrivacyLoss
 from sfumato.core.dataset import Dataset
+from sfumato.core.declared import ROW, DeclaredTable, Relation, declared, require_declared
+from sfumato.core.ledger import Ledger, Terms
 from sfumato.core.schema import Role
-from sfumato.dp.budget import Budget, PrivacyLoss
-from sfumato.dp.ledger import Ledger, Terms
-from sfumato.dp.mechanisms import DEFAULT_GRID, exact_level, grid
+from sfumato.dp.quantiles import DEFAULT_GRID, exact_level, grid
 from sfumato.dp.question import Answer, Condition, GroupAxis, Question, condition
 from sfumato.dp.statistics import PlannedQuestion, planned
-from sfumato.dp.table import ROW, DeclaredTable, Relation, declared, require_declared
 from sfumato.errors import OutputError, ParameterError, SchemaError
 
 if TYPE_CHECKING:

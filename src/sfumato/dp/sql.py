@@ -21,9 +21,9 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
-from sfumato.dp.mechanisms import DEFAULT_GRID, exact_level, grid
+from sfumato.core.declared import Declared
+from sfumato.dp.quantiles import DEFAULT_GRID, exact_level, grid
 from sfumato.dp.question import Condition, GroupAxis, Question, condition
-from sfumato.dp.table import Declared
 from sfumato.errors import ParameterError, did_you_mean, require
 
 LONGEST = 10_000

@@ -14,15 +14,16 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from sfumato.dp.mechanisms import Chooser, Noise, chooser, noise_for
+from sfumato.dp.quantiles import Chooser, chooser
 from sfumato.dp.question import CONFIDENCE, Answer, Question
 from sfumato.errors import InternalError, ParameterError
+from sfumato.formulas.noise import Noise, noise_for
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from sfumato.dp.budget import PrivacyLoss
-    from sfumato.dp.table import Declared, DeclaredTable, Relation
+    from sfumato.core.budget import PrivacyLoss
+    from sfumato.core.declared import Declared, DeclaredTable, Relation
 
 if TYPE_CHECKING:
     Floats = NDArray[np.float64]

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from sfumato.errors import MissingExtra, ParameterError, require
+from sfumato.formulas.noise import exponential, gaussian
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -34,6 +35,7 @@ class Draws:
 
     def __init__(self, generator: np.random.Generator | None = None) -> None:
         self.secure = generator is None
+        self._generator = generator
         self._bytes: Callable[[int], bytes] = secrets.token_bytes if generator is None else generator.bytes
         self._below: Below = secrets.randbelow if generator is None else _seeded(generator)
 
@@ -64,6 +66,31 @@ class Draws:
         if self.secure and (drawn := _by_opendp(scale, count)) is not None:
             return np.array(drawn, dtype=np.int64)
         return np.array([discrete_laplace(scale, self._below) for _ in range(count)], dtype=np.int64)
+
+    def gaussian(self, l2: float, rho: Fraction, count: int) -> NDArray[np.int64]:
+        r"""So many numbers of the discrete Gaussian distribution that hides a change of L2 norm ``l2`` at the loss ρ: :math:`\sigma = l_2/\sqrt{2\rho}`.
+
+        By OpenDP (extra ``dp``), whose own privacy map confirms ρ. In rehearsals rounded normal numbers stand in: nothing is certified.
+        """
+        if self._generator is None:
+            return gaussian(l2, rho).draw(count)
+        sigma = l2 / math.sqrt(2 * rho)
+        return np.rint(self._generator.normal(0.0, sigma, count)).astype(np.int64)
+
+    def best(self, scores: NDArray[np.int64], sensitivity: int, rho: Fraction) -> int:
+        r"""The place of a score, chosen by the exponential mechanism at the loss ρ.
+
+        With whole scores q that one unit moves by ``sensitivity`` Δ at most: :math:`P(i) \propto e^{\varepsilon q_i/(2\Delta)}`,
+        :math:`\rho = \varepsilon^2/8` (Cesar & Rogers 2021, arXiv:2004.07223). By OpenDP as a noisy maximum with Gumbel noise.
+        """
+        if self._generator is None:
+            return exponential(sensitivity, rho).choose(scores)
+        scale = 2 * sensitivity / math.sqrt(8 * rho)
+        return int(np.argmax(scores + self._generator.gumbel(0.0, scale, len(scores))))
+
+    def seed(self) -> int:
+        """A seed of 128 bits for draws that touch no data."""
+        return int.from_bytes(self._bytes(16), "big")
 
     def _words(self, count: int) -> NDArray[np.uint64]:
         return np.frombuffer(self._bytes(8 * count), dtype=np.uint64)

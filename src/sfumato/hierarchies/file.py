@@ -79,6 +79,11 @@ class HierarchyFile(Hierarchy):
         require_other_below_top(self.other, leaves.top)
         return paths_under(leaves, values, _called(self.path), self.other)
 
+    def listed(self) -> tuple[str, ...]:
+        """The leaves of the file, in their order."""
+        rows = _rows(_text(self.path, self.encoding), self.path, self.delimiter)
+        return tuple(dict.fromkeys(row[0] for row in rows))
+
     def ladder(self, values: Sequence[str], *, missing: bool) -> Ladder | None:
         """The ladder of values that are leaves of a long file; any others are looked at path by path."""
         leaves = columns_of(_text(self.path, self.encoding), self.delimiter)

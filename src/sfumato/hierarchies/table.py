@@ -51,6 +51,10 @@ class Table(Hierarchy):
         """Paths of the distinct values; without ``other``, values that are not listed are counted and refused."""
         return paths_under(LeafRows(self._rows), values, "table", self.other)
 
+    def listed(self) -> tuple[str, ...]:
+        """The leaves, in their order."""
+        return tuple(dict.fromkeys(row[0] for row in self._rows))
+
 
 def hierarchy_table(rows: Sequence[Sequence[str]], *, other: str | None = None) -> Table:
     """A hierarchy written as one row per leaf. See :class:`Table`."""

@@ -65,6 +65,10 @@ class Tree(Hierarchy):
         """Paths of the distinct values; without ``other``, values that are not listed are counted and refused."""
         return paths_under(LeafRows(self._rows()), values, "tree", self.other)
 
+    def listed(self) -> tuple[str, ...]:
+        """The leaves, in their order."""
+        return tuple(dict.fromkeys(row[0] for row in self._rows()))
+
     def _rows(self) -> list[tuple[str, ...]]:
         """One path per leaf, the short ones filled up at the bottom."""
         paths = list(dict.fromkeys(_leaf_paths(self.nested, ())))

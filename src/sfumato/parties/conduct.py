@@ -36,8 +36,8 @@ import numpy as np
 
 from sfumato import __version__
 from sfumato.core.keys import derived
+from sfumato.core.ledger import Ledger
 from sfumato.core.progress import Progress, silent
-from sfumato.dp.ledger import Ledger
 from sfumato.errors import (
     Declined,
     Disagreement,

@@ -36,10 +36,10 @@ import numpy as np
 import polars as pl
 from pydantic import Field as Limit
 
+from sfumato.core.declared import as_floats
+from sfumato.core.ledger import START, checked_lines, hold_alone, mended, sealed, write_through
 from sfumato.core.parameters import parameters
 from sfumato.core.portable import open_private
-from sfumato.dp.ledger import START, checked_lines, hold_alone, mended, sealed, write_through
-from sfumato.dp.table import as_floats
 from sfumato.errors import Declined, OutputError, ReleaseRefused, UnreadableInput
 from sfumato.parties.arithmetic import Arithmetic, all_at_least
 from sfumato.parties.channel import Phase

@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 import numpy as np
 from pydantic import Field as Limit
 
+from sfumato.core.declared import DeclaredTable, as_floats, declared, require_declared
 from sfumato.core.parameters import parameters
 from sfumato.core.schema import Schema
-from sfumato.dp.table import DeclaredTable, as_floats, declared, require_declared
 from sfumato.errors import ParameterError
 from sfumato.parties.question import NoisyPart, Numbers
 from sfumato.parties.statistics import (

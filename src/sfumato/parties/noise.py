@@ -15,10 +15,10 @@ from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
 import numpy as np
 from pydantic import Field as Limit
 
+from sfumato.core.budget import PrivacyLoss
 from sfumato.core.parameters import parameters
-from sfumato.dp.budget import PrivacyLoss
-from sfumato.dp.mechanisms import gaussian, laplace
 from sfumato.errors import ParameterError
+from sfumato.formulas.noise import gaussian, laplace
 from sfumato.parties.question import JointStatistic, Meeting, NoisyPart
 from sfumato.parties.sharing import Draw
 

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from sfumato.core.dataset import Dataset
-    from sfumato.dp.table import DeclaredTable
+    from sfumato.core.declared import DeclaredTable
 
 MOST_PREDICTORS = 50
 INTERCEPT = "(intercept)"

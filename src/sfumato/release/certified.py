@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, Any
 from sfumato import registry
 from sfumato.core.model import Model
 from sfumato.core.shape import ShapedModel, ShapedRecipe
-from sfumato.core.step import Account, Effect, account_of
+from sfumato.core.step import ONE_RECORD, Account, Effect, account_of
 from sfumato.errors import SchemaError
 
 if TYPE_CHECKING:
@@ -82,6 +82,12 @@ class Certified:
         return "add_remove" if all(a.neighbours == "add_remove" for a in self._accounted) else "replace"
 
     @property
+    def unit(self) -> str:
+        """Whose records ε is about: one record, unless all accounted steps are about the same more."""
+        units = {account.unit for account in self._accounted}
+        return units.pop() if len(units) == 1 else ONE_RECORD
+
+    @property
     def epsilon(self) -> float:
         """The sum of ε over the accounted steps."""
         return sum(self._cost(account)[0] for account in self._accounted)
@@ -106,7 +112,8 @@ class Certified:
             "certified": self.holds,
             "epsilon": self.epsilon if self.holds else None,
             "delta": self.delta if self.holds else None,
-            "neighbours": NEIGHBOURS[self.neighbours],
+            "neighbours": NEIGHBOURS[self.neighbours].replace(ONE_RECORD, self.unit),
+            "unit_of_privacy": self.unit,
             "steps": [part.to_dict() for part in self.parts],
             "kept_by_the_owner": list(self.kept) if self.holds else [],
             **({"assumptions": list(ASSUMPTIONS)} if self.holds else {"not_certified_because": list(self.reasons)}),

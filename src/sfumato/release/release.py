@@ -94,7 +94,9 @@ class Release:
         """Promises, limits, attacks and what is unknown in one sentence: the headline of its pages."""
         bounds = {name: [kept.to_dict() for kept in getattr(self, name)] for name in ("limits", "contract")}
         attacks = None if self.attacks is None else self.attacks.to_dict()
-        return headline({"verdicts": [v.to_dict() for v in self.verdicts], **bounds, "attacks": attacks})
+        judged = None if self.verdicts else certified_release(self)  # where an ε is all that is promised
+        private = {} if judged is None else {"differential_privacy": judged.to_dict()}
+        return headline({"verdicts": [v.to_dict() for v in self.verdicts], **bounds, **private, "attacks": attacks})
 
     @property
     def preserved(self) -> tuple[Preserved, ...]:

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -25,6 +26,7 @@ from sfumato.engines.table import LazyTable
 from sfumato.errors import SchemaError, SfumatoError, UnreadableInput
 from sfumato.io.form import runnable_cells
 from sfumato.release.certificates import pseudonymized, read_certificate, signature_holds
+from sfumato.release.certified import certified
 from sfumato.release.documents import digest_of
 from sfumato.release.large import columns_seen
 from sfumato.release.manifest import Claim, folder_claim, near, own_file, require_plain_file, sha256_of, sha256_of_parts
@@ -231,14 +233,24 @@ def _direct(certificate: Mapping[str, Any], released: Dataset, names: list[str])
 
 def _promises(certificate: Mapping[str, Any], released: Dataset, original: Dataset | None) -> list[Claim]:
     """Judge again the promises that need nothing but what is at hand; the others, and limits, wait for the original."""
-    return promises_of(certificate, lambda spec, said: _promised(spec, said, released, original))
+    accounted = partial(_accounted, certificate, released)
+    return promises_of(certificate, lambda spec, said: _promised(spec, said, released, original), accounted)
 
 
-def promises_of(certificate: Mapping[str, Any], judge: Callable[[Any, Mapping[str, Any]], Claim]) -> list[Claim]:
-    """All promises of a certificate, each judged by what it is in the recipe and what is said of it; limits wait for the original."""
+def promises_of(
+    certificate: Mapping[str, Any],
+    judge: Callable[[Any, Mapping[str, Any]], Claim],
+    accounted: Callable[[], Claim] | None = None,
+) -> list[Claim]:
+    """All promises of a certificate, each judged by what it is in the recipe and what is said of it; limits wait for the original.
+
+    ``accounted`` recomputes an ε that stands alone; without it that waits for the original too.
+    """
     meet, verdicts = certificate["recipe"]["meet"], certificate["verdicts"]
     private = certificate.get("differential_privacy") or {}
     if not verdicts and not certificate["limits"] and private.get("certified"):
+        if accounted is not None:
+            return [accounted()]
         told = "no file shows an ε: it follows from the recipe and its steps, as the certificate says"
         return [Claim(f"ε = {private.get('epsilon'):g}", "needs original", told, True)]
     if not verdicts and not certificate["limits"]:
@@ -251,6 +263,28 @@ def promises_of(certificate: Mapping[str, Any], judge: Callable[[Any, Mapping[st
         claims.append(Claim("limits", "fails", "the certificate judges other limits than its recipe names"))
     open_limits = [Claim(said["name"], "needs original", NEEDS_BOTH, True) for said in certificate["limits"]]
     return claims + open_limits
+
+
+def _accounted(certificate: Mapping[str, Any], released: Dataset) -> Claim:
+    """Whether ε, δ and whom they are about follow from the recipe; that it ran as it is written no file shows."""
+    said = certificate["differential_privacy"]
+    name = f"ε = {said['epsilon']:g}, δ = {said['delta']:g}"
+    try:
+        recipe = recipes.from_dict(certificate["recipe"])
+        found = certified(recipe, released.columns, released.schema)
+    except SfumatoError:
+        return Claim(
+            name, "needs original", "the certificate leaves out parts of the recipe that it follows from", True
+        )
+    if found is None or not found.holds:
+        return Claim(name, "fails", "it does not follow from the steps of the recipe", True)
+    again = found.to_dict()
+    if any(said.get(part) != again[part] for part in ("epsilon", "delta", "neighbours", "unit_of_privacy")):
+        return Claim(
+            name, "fails", f"the steps of the recipe account for ε = {found.epsilon:g}, δ = {found.delta:g}", True
+        )
+    told = f"recomputed from the steps of the recipe, about {found.unit}; that they ran as written no file shows"
+    return Claim(name, "holds", told, True)
 
 
 def _promised(spec: Any, said: Mapping[str, Any], released: Dataset, original: Dataset | None) -> Claim:

@@ -20,6 +20,7 @@ from sfumato.assessment import assess
 from sfumato.core.dataset import Dataset
 from sfumato.core.evidence import gather, judge_all, needed
 from sfumato.core.source import LAYOUT, Source
+from sfumato.core.step import accounts
 from sfumato.engines.databases import Name, Transaction, address
 from sfumato.engines.digest import RowsDigest
 from sfumato.engines.drivers import begun
@@ -44,8 +45,9 @@ if TYPE_CHECKING:
 
 
 def require_kept(release: Release | ShapedRelease) -> None:
-    """Raise unless a release keeps its promises, and has some."""
-    if not release.holds or not (release.verdicts or release.limits):
+    """Raise unless a release keeps its promises, and has some; a step that accounts for an ε is one."""
+    promised = release.verdicts or release.limits or accounts(release.recipe.steps, release.recipe.schema)
+    if not release.holds or not promised:
         raise ReleaseRefused(
             "this release keeps no promise, or breaks one; it was made to be compared, not to be written"
         )

@@ -33,7 +33,7 @@ def headline(record: Mapping[str, Any]) -> Headline:
     Headline(state='mixed', text='Every promise holds; 2 attacks go beyond the usual 20%; 3 attacks are unknown')
     """
     attacks = record.get("attacks")
-    clauses = [promises_told(record["verdicts"]), *_bounds(record), *(outcomes(attacks) or _untried(record))]
+    clauses = [_promised(record), *_bounds(record), *(outcomes(attacks) or _untried(record))]
     return Headline(_state(record, attacks), "; ".join(clauses))
 
 
@@ -47,12 +47,24 @@ def _state(record: Mapping[str, Any], attacks: Mapping[str, Any] | None) -> Stat
         return "broken"
     if broken or unknown(attacks) or any(one["exceeds"] for one in tried):
         return "mixed"
-    return "holds" if record["verdicts"] else "open"
+    return "holds" if record["verdicts"] or _is_private(record) else "open"
+
+
+def _promised(record: Mapping[str, Any]) -> str:
+    """Whether the promises hold; where the only one is an ε, what it is."""
+    if record["verdicts"] or not _is_private(record):
+        return promises_told(record["verdicts"])
+    private = record["differential_privacy"]
+    return f"ε = {private['epsilon']:g}, δ = {private['delta']:g} for {private['unit_of_privacy']}"
+
+
+def _is_private(record: Mapping[str, Any]) -> bool:
+    return bool((record.get("differential_privacy") or {}).get("certified"))
 
 
 def _untried(record: Mapping[str, Any]) -> list[str]:
     """That nobody tried is said too; a release with a certified ε tells of no attacks, tried or not."""
-    return [] if (record.get("differential_privacy") or {}).get("certified") else ["no attack was tried"]
+    return [] if _is_private(record) else ["no attack was tried"]
 
 
 def promises_told(verdicts: Sequence[Mapping[str, Any]]) -> str:

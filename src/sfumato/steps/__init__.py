@@ -39,6 +39,8 @@ ALL = Members(
         "synthesize": "synthesis.synthesize:Synthesize",
         "safe_k_anonymization": "recoding.safe_k_anonymization:SafeAnonymize",
         "insensitive_microaggregation": "microaggregation.insensitive:InsensitiveMicroaggregate",
+        "hybrid_microdata": "microaggregation.hybrid:HybridMicrodata",
+        "synthesize_privately": "synthesis.private:SynthesizePrivately",
     },
 )
 

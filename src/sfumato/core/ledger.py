@@ -23,9 +23,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from sfumato.core.budget import NOTHING, Budget, PrivacyLoss
+from sfumato.core.declared import Relation
 from sfumato.core.portable import NoLocks, lock, open_private, sync_folder
-from sfumato.dp.budget import NOTHING, Budget, PrivacyLoss
-from sfumato.dp.table import Relation
 from sfumato.errors import BudgetExceeded, MissingExtra, OutputError, ParameterError, UnreadableInput
 
 VERSION = 1

@@ -1,0 +1,212 @@
+"""Columns as cells that are known without looking at the data, and values for cells again."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import polars as pl
+
+from sfumato.core.declared import DeclaredTable, declared
+from sfumato.core.schema import Kind, Role, Schema
+from sfumato.errors import ParameterError, SchemaError, did_you_mean
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from sfumato.core.dataset import Dataset
+
+if TYPE_CHECKING:
+    Codes = NDArray[np.int64]
+
+MOST_POINTS = 2**31
+"""So many values of a column of numbers can be told apart: more would be measured as fewer anyway."""
+
+
+@dataclasses.dataclass(frozen=True)
+class WordCells:
+    """A column of categories: one cell a value of its public domain, and one for everything else unless ``other`` takes that."""
+
+    name: str
+    domain: tuple[str, ...]
+    other: str | None = None
+
+    @property
+    def size(self) -> int:
+        """How many cells there are."""
+        return len(self.domain) + (self.other is None)
+
+    def cells(self, table: DeclaredTable) -> Codes:
+        """The cell of every row."""
+        places = table.codes(self.name)
+        if self.other is None:
+            return places
+        return np.where(places == len(self.domain), self.domain.index(self.other), places)
+
+    def values(self, cells: Codes, rng: np.random.Generator, dtype: pl.DataType) -> pl.Series:
+        """A value for every cell: the word, in the type the column has where all words fit into it; missing for what is none."""
+        words = pl.Series(self.name, [*self.domain, None], dtype=pl.String)
+        typed = words if dtype == pl.String else _typed(words, dtype)
+        return typed.gather(pl.Series(cells))
+
+
+@dataclasses.dataclass(frozen=True)
+class NumberCells:
+    """A column of numbers: the points of a public grid in runs of about equal length, and a cell for what is no number.
+
+    The grid has the points low, low + 10^−decimals, …, high. Numbers beyond the bounds are moved to them.
+    """
+
+    name: str
+    low: float
+    high: float
+    bins: int
+    decimals: int = 0
+    other: float | None = None
+
+    @property
+    def points(self) -> int:
+        """How many points the grid has."""
+        return int(np.rint((self.high - self.low) * 10.0**self.decimals)) + 1
+
+    @property
+    def runs(self) -> int:
+        """How many runs of points there are: no more than points."""
+        return min(self.bins, self.points)
+
+    @property
+    def size(self) -> int:
+        """How many cells there are."""
+        return self.runs + (self.other is None)
+
+    def cells(self, table: DeclaredTable) -> Codes:
+        """The cell of every row."""
+        numbers, present = table.numbers(self.name)
+        cells = self._run_of(numbers)
+        elsewhere = self.runs if self.other is None else int(self._run_of(np.array([self.other]))[0])
+        return np.where(present, cells, elsewhere)
+
+    def values(self, cells: Codes, rng: np.random.Generator, dtype: pl.DataType) -> pl.Series:
+        """A value for every cell: a point of its run, all equally likely; missing where it is that of no number."""
+        first = -(-np.arange(self.runs + 1) * self.points // self.runs)
+        known = np.minimum(cells, self.runs - 1)
+        drawn = rng.integers(first[known], first[known + 1])
+        numbers = np.round(self.low + drawn * 10.0**-self.decimals, self.decimals)
+        series = pl.Series(self.name, numbers).set(pl.Series(cells == self.runs), None)
+        return series if self.decimals else series.cast(pl.Int64)
+
+    def _run_of(self, numbers: NDArray[np.float64]) -> Codes:
+        point = np.rint((numbers - self.low) * 10.0**self.decimals).astype(np.int64)
+        return np.clip(point, 0, self.points - 1) * self.runs // self.points
+
+
+Cells = WordCells | NumberCells
+
+
+def _typed(words: pl.Series, dtype: pl.DataType) -> pl.Series:
+    """Words in the type of their column, where every one of them fits; which do depends on the domain alone."""
+    if isinstance(dtype, pl.Enum | pl.Categorical):
+        return words
+    if dtype == pl.Boolean:
+        lower = words.str.to_lowercase()
+        return (lower == "true") if set(lower.drop_nulls()) <= {"true", "false"} else words
+    try:
+        return words.cast(dtype, strict=True)
+    except pl.exceptions.PolarsError:
+        return words
+
+
+@dataclasses.dataclass(frozen=True)
+class Public:
+    """What somebody said of the columns without looking at them: how finely numbers are told apart, and what everything else counts as."""
+
+    bins: Mapping[str, int]
+    usual_bins: int
+    decimals: Mapping[str, int]
+    other: Mapping[str, Any]
+    leaves: Sequence[str]
+
+
+def drawn_columns(schema: Schema, columns: Sequence[str]) -> list[str]:
+    """The columns that are drawn: all but direct identifiers and the numbers of persons and households."""
+    gone = {*schema.columns(Role.DIRECT), *schema.columns(Role.UNIT)}
+    return [name for name in columns if name not in gone]
+
+
+def cells_of(schema: Schema, names: Sequence[str], public: Public, step: str) -> dict[str, Cells]:
+    """The cells of every column, from what is declared alone; one error with all columns of which too little is."""
+    _require_names(names, public, step)
+    known = declared(schema, domains=_listed(schema, public, step))
+    lacking = [name for name in names if name not in known.bounds and name not in known.domains]
+    if lacking:
+        raise SchemaError(
+            [f"{step}: column {name!r} has no public domain: {_what_to_say(schema, name)}" for name in lacking]
+        )
+    found: dict[str, Cells] = {}
+    for name in names:
+        if name in known.domains:
+            found[name] = _words(name, known.domains[name], public, step)
+        else:
+            found[name] = _numbers(name, known.bounds[name], public, step)
+    return found
+
+
+def _what_to_say(schema: Schema, name: str) -> str:
+    attribute = schema.attributes.get(name)
+    if attribute is not None and attribute.kind is Kind.NUMERIC:
+        return "say 'bounds: [lowest, highest]' in its description, from public knowledge and not from the data"
+    listed = attribute is not None and attribute.hierarchy is not None and attribute.hierarchy.listed() is not None
+    more = ", or name it under 'leaves' if its hierarchy was written without the data" if listed else ""
+    return (
+        "say 'domain: [a, b]' (or 'bounds: [lowest, highest]' of numbers) in its description, from public knowledge and "
+        f"not from the data{more}"
+    )
+
+
+def _listed(schema: Schema, public: Public, step: str) -> dict[str, tuple[str, ...]]:
+    """The domains that are the leaves of hierarchies."""
+    domains = {}
+    for name in public.leaves:
+        attribute = schema.attributes.get(name)
+        leaves = None if attribute is None or attribute.hierarchy is None else attribute.hierarchy.listed()
+        if leaves is None:
+            raise SchemaError(f"{step}: leaves names {name!r}, which has no hierarchy that lists its values")
+        domains[name] = leaves
+    return domains
+
+
+def _require_names(names: Sequence[str], public: Public, step: str) -> None:
+    for field, given in (("bins", public.bins), ("decimals", public.decimals), ("other", public.other)):
+        wrong = [name for name in given if name not in names]
+        if wrong:
+            raise SchemaError(f"{step}: {field} names {wrong[0]!r}, which is not drawn.{did_you_mean(wrong[0], names)}")
+
+
+def _words(name: str, domain: tuple[str, ...], public: Public, step: str) -> WordCells:
+    for field, given in (("bins", public.bins), ("decimals", public.decimals)):
+        if name in given:
+            raise ParameterError(f"{step}: {field} is for columns of numbers; {name!r} has a domain")
+    other = public.other.get(name)
+    if other is not None and str(other) not in domain:
+        raise ParameterError(f"{step}: other of column {name!r} must be a value of its domain")
+    return WordCells(name, domain, None if other is None else str(other))
+
+
+def _numbers(name: str, bounds: tuple[float, float], public: Public, step: str) -> NumberCells:
+    other = public.other.get(name)
+    if other is not None and (isinstance(other, str) or not bounds[0] <= other <= bounds[1]):
+        raise ParameterError(f"{step}: other of column {name!r} must be a number within its bounds")
+    bins, decimals = public.bins.get(name, public.usual_bins), public.decimals.get(name, 0)
+    if (bounds[1] - bounds[0]) * 10.0**decimals > MOST_POINTS:
+        raise ParameterError(f"{step}: column {name!r} has too many decimals for bounds so far apart; say fewer")
+    return NumberCells(name, *bounds, bins, decimals, None if other is None else float(other))
+
+
+def coded(dataset: Dataset, cells: Mapping[str, Cells], rows: NDArray[np.bool_]) -> dict[str, Codes]:
+    """The cell of every row that counts, by column; what is in a row raises no error, whatever it is."""
+    domains = {name: one.domain for name, one in cells.items() if isinstance(one, WordCells)}
+    bounds = {name: (one.low, one.high) for name, one in cells.items() if isinstance(one, NumberCells)}
+    table = DeclaredTable(dataset, declared(Schema({}), bounds=bounds, domains=domains), rows)
+    return {name: one.cells(table)[rows] for name, one in cells.items()}

@@ -1,0 +1,160 @@
+"""Fits graphical models in a process of its own: jax wants settings that hold for a whole process, and must not be forked.
+
+It is started as a script, knows nothing of sfumato, and is told noisy counts only: no data ever come here. Columns are numbers here.
+Messages are a header in JSON and arrays, in both directions; the first thing it says is that it is ready.
+"""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+import struct
+import sys
+from collections.abc import Sequence
+from typing import Any, BinaryIO
+
+import numpy as np
+
+LENGTH = struct.Struct("<Q")
+ITERATIONS = 1000
+
+
+def send(to: BinaryIO, header: dict[str, Any], arrays: Sequence[Any] = ()) -> None:
+    """Write one message."""
+    text = io.BytesIO()
+    np.savez(text, header=np.frombuffer(json.dumps(header).encode(), dtype=np.uint8), **dict(_numbered(arrays)))
+    to.write(LENGTH.pack(text.tell()) + text.getvalue())
+    to.flush()
+
+
+def receive(source: BinaryIO) -> tuple[dict[str, Any], list[Any]]:
+    """Read one message; EOFError where there will be none."""
+    length = LENGTH.unpack(_exactly(source, LENGTH.size))[0]
+    with np.load(io.BytesIO(_exactly(source, length)), allow_pickle=False) as content:
+        header = json.loads(content["header"].tobytes())
+        return header, [content[f"array{i}"] for i in range(len(content.files) - 1)]
+
+
+def _numbered(arrays: Sequence[Any]) -> dict[str, Any]:
+    return {f"array{i}": np.asarray(array) for i, array in enumerate(arrays)}
+
+
+def _exactly(source: BinaryIO, length: int) -> bytes:
+    content = source.read(length)
+    if len(content) < length:
+        raise EOFError
+    return content
+
+
+class Modeller:
+    """One model after another of the same columns; the next begins where the last ended."""
+
+    def __init__(self, sizes: Sequence[int]) -> None:
+        import mbi
+
+        self.mbi = mbi
+        self.domain = mbi.Domain(tuple(map(str, range(len(sizes)))), tuple(sizes))
+        self.model: Any = None
+
+    def fit(self, header: dict[str, Any], arrays: Sequence[Any]) -> tuple[dict[str, Any], list[Any]]:
+        """Fit a model to noisy counts; of every clique the counts, and the variances of its cells as multiples of σ²."""
+        from mbi import estimation
+
+        cliques, sigmas = header["cliques"], header["sigmas"]
+        pairs = zip(arrays[::2], arrays[1::2], strict=True)
+        noisy = [
+            self._measurement(_clique(clique), counts, many, sigma)
+            for clique, sigma, (counts, many) in zip(cliques, sigmas, pairs, strict=True)
+        ]
+        self.model = estimation.MirrorDescent().estimate(
+            self.domain, noisy, known_total=header["total"], iters=ITERATIONS, warm_start=self.model
+        )
+        return {}, []
+
+    def _measurement(self, clique: tuple[str, ...], counts: Any, many: Any, sigma: float) -> Any:
+        if (many == 1).all():
+            return self.mbi.LinearMeasurement(counts, clique, stddev=sigma)
+        weights = 1 / np.sqrt(many)
+        query = self.mbi.marginal_loss.WeightedQuery(weights)
+        return self.mbi.LinearMeasurement(counts * weights, clique, stddev=sigma, query=query)
+
+    def marginals(self, header: dict[str, Any], _: Sequence[Any]) -> tuple[dict[str, Any], list[Any]]:
+        """What the model thinks of some cliques."""
+        return {}, [self._marginal(_clique(clique)) for clique in header["cliques"]]
+
+    def _marginal(self, clique: tuple[str, ...]) -> Any:
+        """By numpy: every new clique would be compiled anew, which takes a hundred times as long as the sums."""
+        if self.model.marginals.supports(clique):
+            return np.asarray(self.model.marginals.project(clique).datavector(), dtype=np.float64)
+        import opt_einsum
+
+        operands: list[Any] = []
+        for part in self.model.potentials.cliques:
+            logs = np.asarray(self.model.potentials[part].values, dtype=np.float64)
+            operands += [np.exp(logs - logs.max()), [int(name) for name in part]]
+        counts = np.asarray(opt_einsum.contract(*operands, [int(name) for name in clique])).ravel()
+        whole = float(counts.sum())
+        if not np.isfinite(whole) or whole <= 0:
+            return np.asarray(self.model.project(clique).datavector(), dtype=np.float64)
+        return counts * (float(self.model.total) / whole)
+
+    def sizes(self, header: dict[str, Any], _: Sequence[Any]) -> tuple[dict[str, Any], list[Any]]:
+        """Megabytes of the model if one more clique were measured, for every one of several."""
+        from mbi import junction_tree
+
+        present = [_clique(clique) for clique in header["present"]]
+        more = [[*present, _clique(clique)] for clique in header["cliques"]]
+        return {"megabytes": [float(junction_tree.hypothetical_model_size(self.domain, one)) for one in more]}, []
+
+    def draw(self, header: dict[str, Any], _: Sequence[Any]) -> tuple[dict[str, Any], list[Any]]:
+        """Rows of the model, by columns; the library draws from numpy's global stream, which is ours here."""
+        words = [int(word) for word in header["seed"]]
+        np.random.seed(words)  # noqa: NPY002 - a process of its own, for a library that draws from there
+        drawn = self.model.synthetic_data(rows=header["rows"])
+        return {}, [np.asarray(drawn.data[name], dtype=np.int64) for name in self.domain.attributes]
+
+
+def _clique(numbers: Sequence[int]) -> tuple[str, ...]:
+    return tuple(map(str, numbers))
+
+
+def prepared() -> None:
+    """Set what must be set before the libraries are imported."""
+    import jax
+
+    settings: Any = jax.config
+    settings.update("jax_enable_x64", True)  # with 32 bits the fit stalls
+    settings.update("jax_enable_compilation_cache", False)
+    settings.update("jax_platforms", "cpu")
+
+
+def main() -> None:
+    """Answer messages until there are no more."""
+    answers = os.fdopen(os.dup(1), "wb")
+    os.dup2(2, 1)  # whatever libraries print must not stand between the messages
+    questions = sys.stdin.buffer
+    try:
+        prepared()
+        header, _ = receive(questions)
+        modeller = Modeller(header["sizes"])
+        send(answers, {"ready": True})
+    except ImportError as error:
+        send(answers, {"missing": error.name or "mbi"})
+        return
+    verbs = {"fit": modeller.fit, "marginals": modeller.marginals, "sizes": modeller.sizes, "draw": modeller.draw}
+    while True:
+        try:
+            header, arrays = receive(questions)
+        except EOFError:
+            return
+        try:
+            send(answers, *verbs[header["do"]](header, arrays))
+        except MemoryError:
+            send(answers, {"failed": "MemoryError", "memory": True})
+        except Exception as error:  # noqa: BLE001 - whatever it is, who asked must hear of it
+            send(answers, {"failed": type(error).__name__, "memory": "RESOURCE_EXHAUSTED" in str(error)})
+
+
+if __name__ == "__main__":
+    main()
