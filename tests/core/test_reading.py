@@ -180,7 +180,7 @@ def test_pairs_of_value_and_label_are_those_of_the_rows(cells, many):
 def test_many_pairs_are_found_by_sorting(monkeypatch):
     kept, written = encode(pl.Series([1, 2, 3, 2])), encode(pl.Series(["a", "b", "a", "b"]))
     dense = Joint.of(kept, written, np.arange(4))
-    monkeypatch.setattr("sfumato.core.pair.DENSE", 0)
+    monkeypatch.setattr("sfumato.core.reading.DENSE", 0)
     sparse = Joint.of(kept, written, np.arange(4))
     assert all(np.array_equal(*(getattr(j, f) for j in (dense, sparse))) for f in ("value", "label", "count", "which"))
 

@@ -11,6 +11,7 @@ import pytest
 
 import sfumato as sf
 from sfumato.core.dataset import NOBODY
+from sfumato.core.step import Account, Effect
 from sfumato.errors import ParameterError, ReleaseRefused, UnreadableInput
 from sfumato.release.folder import read_release
 from tests.risk.drawn_rows import DrawColumns, people
@@ -74,6 +75,28 @@ def test_a_promise_about_drawn_records_is_of_the_file(table):
     assert release.headline.text.startswith("Every promise holds of the file, not of persons")
     assert "nobody's" in str(release) and "suppressed" not in str(release) and "marketer" not in str(release)
     assert sf.judge(table, sf.KAnonymity(1))[0].of_persons
+
+
+class AccountedDraw(DrawColumns):
+    """The same, as a step that accounts for an ε would be."""
+
+    name = "accounted_draw"
+
+    def account(self, schema):
+        """It accounts for the whole table."""
+        return Account(Effect.ACCOUNTED, epsilon=1.0, neighbours="add_remove")
+
+
+def test_where_an_epsilon_is_accounted_for_nothing_is_decided_by_the_original(table):
+    release = sf.anonymize(table, (), AccountedDraw(holdout=0, copied=1.0), seed=1)
+    assert release.limits == () and not release.needs_attack
+
+
+def test_partly_drawn_records_are_still_somebodys(table):
+    release = sf.anonymize(table, sf.KAnonymity(1), sf.Synthesize(columns=["illness"]), seed=1)
+    assert release.pair.aligned and release.limits == () and not release.needs_attack
+    assert release.verdicts[0].of_persons
+    assert release.attack(only=["linkage"]).value("linkage") > 0.5  # all that an intruder knows was kept
 
 
 # Who was set aside, and who was learnt from.
