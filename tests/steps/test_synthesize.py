@@ -78,6 +78,9 @@ STEPS = {
     "two columns": sf.Synthesize(columns=["income", "sex"], min_leaf=5, not_self=True),
     "records at risk": sf.Synthesize(risky_below=4, min_leaf=5, holdout=0.1),
     "copies": sf.Synthesize(copies=2, min_leaf=5, within=[]),
+    "rules and predictors": sf.Synthesize(
+        min_leaf=5, rules=["age < 15 => sex = f"], predictors={"income": ["age", "sex"]}, special={"rent": [0]}, members=["-age"]
+    ),
     "copies of parts": sf.Synthesize(copies=2, columns=["rent"], min_leaf=5),
 }  # fmt: skip
 
@@ -261,6 +264,31 @@ def test_contradictions_are_found_before_anything_is_drawn():
         run(sf.Synthesize(rules=rules), Dataset(frame, table.schema))
 
 
+def test_rules_about_columns_that_stay_are_refused():
+    with pytest.raises(ParameterError, match="a column that stays"):
+        run(sf.Synthesize(columns=["age"], rules=["age < 15 => job = none"]), workers())
+    kept = run(sf.Synthesize(columns=["job"], rules=["age < 15 => job = none"]), workers())[1].to_polars()
+    assert kept.filter((pl.col("age") < 15) & (pl.col("job") != "none")).is_empty()
+
+
+def test_learnt_rules_give_way_where_they_leave_no_value():
+    # x = a means z = p, y = c means z = q, and nobody has both; drawn apart, x and y meet
+    part = ["a"] * 200 + ["b"] * 400
+    table = table_of(
+        {
+            "x": part,
+            "y": ["d", "e"] * 100 + ["c"] * 200 + ["d"] * 200,
+            "z": ["p"] * 200 + ["q"] * 200 + ["p", "q"] * 100,
+        }
+    )
+    step = sf.Synthesize(learn_rules=True, order=["x", "y", "z"], predictors={"y": []}, holdout=0)
+    plan, made = run(step, table)
+    both = made.to_polars().filter((pl.col("x") == "a") & (pl.col("y") == "c"))
+    assert len(both) > 20 and plan.owner["learnt_rules_given_way"] == len(both)
+    assert plan.describe()["synthesis"]["rules_that_hold"] < plan.owner["learnt_rules"]
+    assert any("gave way" in warning for warning in plan.warnings)
+
+
 def test_circles_are_refused():
     frame = workers().to_polars().with_columns(pl.lit("single").alias("married"), pl.col("region").alias("job"))
     frame = frame.with_columns(pl.col("region").alias("married"))
@@ -432,9 +460,10 @@ def test_nobody_gets_a_value_back_by_being_the_own_donor():
     assert (usual["x"] == table.to_polars()["x"]).any()
 
 
-def test_what_a_household_shares_stays_shared():
+@pytest.mark.parametrize("below", [None, 2])
+def test_what_a_household_shares_stays_shared(below):
     table = homes()
-    made = run(sf.Synthesize(columns=["rooms", "age"], min_leaf=5), table)[1].to_polars()
+    made = run(sf.Synthesize(columns=["rooms", "age"], min_leaf=5, risky_below=below), table)[1].to_polars()
     assert made.group_by("home").agg(pl.col("rooms").n_unique())["rooms"].eq(1).all()
     assert not made["rooms"].equals(table.to_polars()["rooms"])
 
@@ -646,7 +675,7 @@ def test_adult_is_as_near_and_copies_as_little_as_it_should(reference_data):
     table = Dataset(frame).with_roles(plain=frame.columns)
     for min_leaf, most in ((5, 1.07), (20, 1.15)):
         step = sf.Synthesize(min_leaf=min_leaf, holdout=0)
-        drawn = [run(step, table, seed=seed)[1].to_polars() for seed in range(4)]  # one draw is off by 2 % (s.d.)
+        drawn = [run(step, table, seed=seed)[1].to_polars() for seed in range(3)]  # one draw is off by 2 % (s.d.)
         assert np.mean([_apart(frame, each, 2) for each in drawn]) < 0.0318 * most
         assert np.mean([_apart(frame, each, 3) for each in drawn]) < 0.0784 * most
     plan, made = run(sf.Synthesize(holdout=0.5), table)
@@ -656,11 +685,16 @@ def test_adult_is_as_near_and_copies_as_little_as_it_should(reference_data):
 
 def _apart(real: pl.DataFrame, drawn: pl.DataFrame, ways: int) -> float:
     """The mean over all tables of so many columns of the sum of absolute differences of shares."""
+    both = pl.concat([real, drawn])
+    codes = {name: both[name].rank("dense").to_numpy().astype(np.int64) for name in real.columns}
     found = []
     for names in itertools.combinations(real.columns, ways):
-        one, other = (f.group_by(names).agg((pl.len() / len(f)).alias("share")) for f in (real, drawn))
-        both = one.join(other, on=names, how="full", suffix="2").fill_null(0.0)
-        found.append((both["share"] - both["share2"]).abs().sum())
+        key = np.zeros(len(both), dtype=np.int64)
+        for name in names:
+            key = key * (codes[name].max() + 1) + codes[name]
+        cells = int(key.max()) + 1
+        counts = np.bincount(key[: len(real)], minlength=cells) - np.bincount(key[len(real) :], minlength=cells)
+        found.append(np.abs(counts).sum() / len(real))
     return float(np.mean(found))
 
 

@@ -59,8 +59,8 @@ def _sorted_by_bin(bins, target, order, lo, hi, starts, sorted_target):
     """Targets of the records of a node in the order of their bins; returns the lowest and highest bin. ``starts[b]`` ends bin b."""
     low, high = np.int64(255), np.int64(0)
     for i in range(lo, hi):
-        b = np.int64(bins[order[i]])
-        low, high = min(low, b), max(high, b)
+        own = np.int64(bins[order[i]])
+        low, high = min(low, own), max(high, own)
     if low == high:
         return low, high
     for b in range(low, high + 1):
@@ -73,9 +73,9 @@ def _sorted_by_bin(bins, target, order, lo, hi, starts, sorted_target):
         starts[b] = total
         total += count
     for i in range(lo, hi):
-        b = bins[order[i]]
-        sorted_target[starts[b]] = target[order[i]]
-        starts[b] += 1
+        own = np.int64(bins[order[i]])
+        sorted_target[starts[own]] = target[order[i]]
+        starts[own] += 1
     return low, high
 
 
@@ -117,8 +117,8 @@ def _summed_cut(bins, target, order, lo, hi, least, counts, sums):
     """The best cut of one predictor for a target of numbers: its score S_L²/n_L + S_R²/n_R, and the last bin on the left."""
     low, high = np.int64(255), np.int64(0)
     for i in range(lo, hi):
-        b = np.int64(bins[order[i]])
-        low, high = min(low, b), max(high, b)
+        own = np.int64(bins[order[i]])
+        low, high = min(low, own), max(high, own)
     best, cut = 0.0, -1
     if low == high:
         return best, cut
@@ -126,9 +126,9 @@ def _summed_cut(bins, target, order, lo, hi, least, counts, sums):
         counts[b] = 0
         sums[b] = 0.0
     for i in range(lo, hi):
-        b = np.int64(bins[order[i]])
-        counts[b] += 1
-        sums[b] += target[order[i]]
+        own = np.int64(bins[order[i]])
+        counts[own] += 1
+        sums[own] += target[order[i]]
     total = 0.0
     for b in range(low, high + 1):
         total += sums[b]

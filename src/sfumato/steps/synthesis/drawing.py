@@ -26,7 +26,7 @@ STRATUM_LEAVES = 10
 Streams = Callable[[str], np.random.Generator]
 
 
-@dataclasses.dataclass(frozen=True, eq=False)
+@dataclasses.dataclass(frozen=True, eq=False, repr=False)
 class Groundwork:
     """What is learnt from: columns in canonical order, which of them are drawn and in which order, and what must hold."""
 
@@ -48,7 +48,7 @@ class Groundwork:
         return {name: self.materials[name].taken(rows) for name in self.order}
 
 
-@dataclasses.dataclass(frozen=True, eq=False)
+@dataclasses.dataclass(frozen=True, eq=False, repr=False)
 class Copy:
     """One drawn table: its columns, the unit of every record (None: records stand alone), and households taken whole."""
 
@@ -105,7 +105,7 @@ def fully_drawn(
     return found
 
 
-@dataclasses.dataclass(frozen=True, eq=False)
+@dataclasses.dataclass(frozen=True, eq=False, repr=False)
 class _Part:
     """One stratum: how many records or units it has, and how so many others are drawn."""
 

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 NOBODY = -1
 
 
-@dataclasses.dataclass(frozen=True, eq=False)
+@dataclasses.dataclass(frozen=True, eq=False, repr=False)
 class Predictor:
     """A column that others are predicted from: what is learnt from, and how drawn values are shown to a tree.
 
@@ -53,7 +53,7 @@ class Predictor:
         return trees.level_order(self.shown if rows is None else self.shown[rows], self.levels, target, classes)
 
 
-@dataclasses.dataclass(frozen=True, eq=False)
+@dataclasses.dataclass(frozen=True, eq=False, repr=False)
 class Grown:
     """A tree for one target, grown on some of the records (``rows``; None: all), and how its predictors are shown to it."""
 
@@ -146,7 +146,7 @@ def _places(tree: trees.DecisionTree, own: Rows | None, open_: Mask, size: int) 
     return np.where(there, inverse[np.maximum(own, 0)], NOBODY), there & open_[np.maximum(own, 0)]
 
 
-@dataclasses.dataclass(frozen=True, eq=False)
+@dataclasses.dataclass(frozen=True, eq=False, repr=False)
 class Limited:
     """Drawn records (by their places) that rules allow some values only: the records whose value they may have, and what is asked."""
 
@@ -155,7 +155,7 @@ class Limited:
     conditions: tuple[Clause, ...]
 
 
-@dataclasses.dataclass(frozen=True, eq=False)
+@dataclasses.dataclass(frozen=True, eq=False, repr=False)
 class Drawn:
     """What was drawn for a column: the record each cell is taken from, and numbers where they were smoothed."""
 
@@ -167,7 +167,7 @@ class Drawn:
         return learnt.raw[self.donors] if self.values is None else self.values
 
 
-@dataclasses.dataclass(frozen=True, eq=False)
+@dataclasses.dataclass(frozen=True, eq=False, repr=False)
 class Learnt:
     """What was learnt of one column: a tree for its state (numbers with missing values or special codes), one for its values."""
 
@@ -270,7 +270,7 @@ def bandwidths(values: Floats, starts: Rows, ends: Rows) -> Floats:
     Reference: B. W. Silverman, Density Estimation for Statistics and Data Analysis (1986), equation 3.31.
 
     >>> bandwidths(np.array([1.0, 2.0, 3.0, 4.0, 7.0]), np.array([0]), np.array([5])).round(6).tolist()
-    [0.973459]
+    [0.973585]
     """
     sizes = ends - starts
     sums = np.concatenate([[0.0], np.cumsum(values - values.mean() if len(values) else values)])

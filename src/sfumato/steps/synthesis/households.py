@@ -26,7 +26,7 @@ REDRAWS = 20
 Streams = Callable[[str], np.random.Generator]
 
 
-@dataclasses.dataclass(frozen=True, eq=False)
+@dataclasses.dataclass(frozen=True, eq=False, repr=False)
 class UnitRows:
     """Records sorted by unit and, within it, by rank: the head first. ``rows`` are the records, ``starts`` where units begin."""
 
@@ -76,7 +76,7 @@ def _whole(values: Rows) -> Material:
     return Material("", ColumnForm.NUMBERS, codes.astype(np.int32), len(distinct), (), numbers, state, bounds, 1.0)
 
 
-@dataclasses.dataclass(frozen=True, eq=False)
+@dataclasses.dataclass(frozen=True, eq=False, repr=False)
 class Households:
     """What was learnt of households: of the unit with its head, and of the members after the head."""
 

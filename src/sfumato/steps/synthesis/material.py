@@ -44,7 +44,7 @@ class ColumnForm(StrEnum):
     NUMBERS = "numbers"
 
 
-@dataclasses.dataclass(frozen=True, eq=False)
+@dataclasses.dataclass(frozen=True, eq=False, repr=False)
 class Material:
     """A column to learn from.
 

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from sfumato.steps.synthesis.growing import Mask
     from sfumato.steps.synthesis.material import Rows
-    from sfumato.steps.synthesis.rules import RowRule
+    from sfumato.steps.synthesis.rules import Clause, RowRule
 
 Streams = Callable[[str], np.random.Generator]
 """The random numbers of every column, by its name."""
@@ -91,7 +91,7 @@ def require_order(
     return tuple(order)
 
 
-@dataclasses.dataclass(frozen=True, eq=False)
+@dataclasses.dataclass(frozen=True, eq=False, repr=False)
 class Sequential:
     """Columns to draw in their order, what was learnt of each, and the rules about them.
 
@@ -171,10 +171,7 @@ class Sequential:
         fixed: list[tuple[Rows, int]] = []
         for places in _groups(applies, size):
             active = [rule for rule, mask in zip(rules, applies, strict=True) if mask[places[0]]]
-            conditions = tuple(rule.conclusion for rule in active)
-            allowed = np.logical_and.reduce([condition.meets(material, material.raw) for condition in conditions])
-            if not allowed.any():
-                raise _without_donor(active)
+            conditions, allowed = _together(active, material)
             if any(condition.single for condition in conditions):
                 fixed.append((places, int(allowed.argmax())))
             else:
@@ -212,6 +209,23 @@ def _groups(applies: Sequence[Mask], size: int) -> list[Rows]:
     order = np.flatnonzero(code)
     order = order[np.argsort(code[order], kind="stable")]
     return [part for part in np.split(order, np.flatnonzero(np.diff(code[order])) + 1) if len(part)]
+
+
+def _together(rules: Sequence[RowRule], material: Material) -> tuple[tuple[Clause, ...], Mask]:
+    """What rules that apply at once ask for, and the records whose value all of them allow.
+
+    A learnt rule gives way where no value would be left: nobody ever met all their premises at once.
+    """
+    conditions: list[Clause] = []
+    allowed = np.ones(len(material), dtype=np.bool_)
+    for rule in sorted(rules, key=lambda rule: rule.number == 0):
+        narrower = allowed & rule.conclusion.meets(material, material.raw)
+        if narrower.any():
+            allowed = narrower
+            conditions.append(rule.conclusion)
+        elif rule.number:
+            raise _without_donor(rules)
+    return tuple(conditions), allowed
 
 
 def _without_donor(rules: Sequence[RowRule]) -> SchemaError:

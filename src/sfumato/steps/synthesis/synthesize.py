@@ -26,13 +26,13 @@ from sfumato.steps.synthesis.drawing import (
     Groundwork,
     fully_drawn,
     partly_drawn,
-    reappearing,
     require_premises_of_units,
     strata_apart,
 )
 from sfumato.steps.synthesis.growing import Drawn
 from sfumato.steps.synthesis.households import UnitRows, shared_by_units
 from sfumato.steps.synthesis.material import ColumnForm, Material, materials_of, written_back
+from sfumato.steps.synthesis.outcome import COPY, MARGINALS, identifiers, put, stacked, told
 from sfumato.steps.synthesis.rules import RowRule, UnitRule, columns_in, learnt_rules, parsed, require_true
 from sfumato.steps.synthesis.sequential import chosen_order, require_drawable, require_order
 
@@ -43,8 +43,6 @@ if TYPE_CHECKING:
 
     Rows = NDArray[np.int64]
 
-COPY = "copy"
-"""The column that numbers the copies where there are several."""
 USUAL_HOLDOUT = 0.2
 FEWEST = 5
 """Tables with fewer records are refused, whatever the size of leaves."""
@@ -74,7 +72,7 @@ class Synthesize(Step):
     original value of every column, extremes included, and has to be asked for.
 
     ``columns`` names the columns to replace while all others stay what they are, and ``risky_below`` replaces values in records
-    only whose combination of quasi-identifiers fewer records have: *partly* synthetic. Then records keep whose they are, and so do
+    only whose combination of quasi-identifiers fewer records have (with households: in all members of theirs): *partly* synthetic. Then records keep whose they are, and so do
     their kept values: promises and attacks look at them as at any masked release. Otherwise all is drawn, ``records`` of them, and
     no record stands for anybody. Households (a column with role unit) are drawn whole: their common columns, size and head
     first, then member after member; ``records`` counts households then. ``within`` (by default the columns with role stratum) learns
@@ -213,6 +211,7 @@ class _Run:
                 f"{len(self.rows):,}{' beside those set aside' if self.held.any() else ''}"
             )
         self.constant: tuple[str, ...] = ()
+        self.kept_rules = 0
 
     def plan(self) -> Synthetic:
         """The drawn table and what is to be told of it."""
@@ -289,11 +288,12 @@ class _Run:
         self._require_unit_rules(unit_rules, learnt)
         targets = self._targets(materials, learnt)
         order = self._order(targets, row_rules)
-        if step.learn_rules:
-            row_rules += learnt_rules(learnt, order)
-            self.owner["learnt_rules"] = len(row_rules) - sum(bool(rule.number) for rule in row_rules)
+        self._require_decidable(row_rules, order, learnt)
         about = tuple(rule for rule in row_rules if rule.conclusion.column in order)
-        self._require_rules_of_units(about, learnt)
+        if step.learn_rules:
+            found = self._possible_for_units(learnt_rules(learnt, order), learnt)
+            self.owner["learnt_rules"] = len(found)
+            about += found
         return Groundwork(
             materials, order, about, unit_rules, step.predictors, step.min_leaf, step.method, step.marginals == "exact"
         )
@@ -332,11 +332,33 @@ class _Run:
         if problems:
             raise SchemaError(problems)
 
-    def _require_rules_of_units(self, rules: Sequence[RowRule], learnt: Mapping[str, Material]) -> None:
-        if self.units is None or self.partly:
-            return
-        ranked = UnitRows.of(np.unique(self.units[self.rows], return_inverse=True)[1].astype(np.int64), ())
-        require_premises_of_units(rules, [name for name, m in learnt.items() if shared_by_units(m, ranked)])
+    def _require_decidable(
+        self, rules: Sequence[RowRule], order: Sequence[str], learnt: Mapping[str, Material]
+    ) -> None:
+        """Refuse rules that nothing drawn could keep: about a column that stays, or about a household by one of its members."""
+        for rule in rules:
+            drawn = [c.column for c in rule.premise if c.column in order]
+            if drawn and rule.conclusion.column not in order and rule.conclusion.column not in self.constant:
+                raise ParameterError(
+                    f"synthesize: {rule.title} looks at {', '.join(drawn)}, which is replaced, to decide about a column that stays; "
+                    "replace both, or leave the rule out"
+                )
+        if rules and self.units is not None:
+            require_premises_of_units(rules, self._shared(learnt))
+
+    def _possible_for_units(self, rules: tuple[RowRule, ...], learnt: Mapping[str, Material]) -> tuple[RowRule, ...]:
+        """Learnt rules but for those that decide about a household by one of its members."""
+        if self.units is None:
+            return rules
+        shared = self._shared(learnt)
+        mixed = [r.conclusion.column in shared and any(c.column not in shared for c in r.premise) for r in rules]
+        return tuple(rule for rule, wrong in zip(rules, mixed, strict=True) if not wrong)
+
+    def _shared(self, learnt: Mapping[str, Material]) -> list[str]:
+        """The columns in which all members of every household have the same."""
+        units = np.zeros(0, dtype=np.int64) if self.units is None else self.units
+        ranked = UnitRows.of(np.unique(units[self.rows], return_inverse=True)[1].astype(np.int64), ())
+        return [name for name, material in learnt.items() if shared_by_units(material, ranked)]
 
     def _targets(self, materials: Mapping[str, Material], learnt: Mapping[str, Material]) -> dict[str, Material]:
         """The columns that are drawn."""
@@ -396,7 +418,7 @@ class _Run:
             )
             self.owner["whole_households"] = whole
         self._tell(ground, [copy.columns for copy in copies])
-        table = self._numbered(tables)
+        table = stacked(tables, self.dataset.schema.columns(Role.UNIT))
         actions = dict.fromkeys(table.columns, f"drawn anew by {'trees' if step.method == 'trees' else 'a copula'}")
         actions |= dict.fromkeys(self.constant, "constant, copied")
         actions |= dict.fromkeys(self.dataset.schema.columns(Role.UNIT), "numbered anew")
@@ -412,7 +434,7 @@ class _Run:
             column = self.dataset.column(name)
             if name in unit:
                 numbers = np.arange(height) if copy.units is None else copy.units
-                columns.append(_identifiers(column, numbers + 1))
+                columns.append(identifiers(column, numbers + 1))
             elif name in copy.columns:
                 columns.append(self._cells(name, copy.columns[name]))
             elif name in drawn:
@@ -421,24 +443,6 @@ class _Run:
 
     def _cells(self, name: str, drawn: Drawn) -> pl.Series:
         return written_back(self.dataset.column(name), self.canonical[drawn.donors], drawn.values).alias(name)
-
-    def _numbered(self, tables: Sequence[pl.DataFrame]) -> pl.DataFrame:
-        if len(tables) == 1:
-            return tables[0]
-        marked = (t.with_columns(pl.lit(i, dtype=pl.Int64).alias(COPY)) for i, t in enumerate(tables, start=1))
-        unit = self.dataset.schema.columns(Role.UNIT)
-        if not unit:
-            return pl.concat(list(marked))
-        apart = []
-        for place, table in enumerate(marked):  # nobody belongs to two copies
-            text = table[unit[0]].cast(pl.String)
-            shifted = (
-                table[unit[0]] + place * table[unit[0]].n_unique()
-                if table[unit[0]].dtype.is_integer()
-                else text + f"-{place + 1}"
-            )
-            apart.append(table.with_columns(shifted.alias(unit[0])))
-        return pl.concat(apart)
 
     def _partly(self, ground: Groundwork) -> Synthetic:
         step = self.step
@@ -455,13 +459,9 @@ class _Run:
         for drawn in copies:
             columns = {n: self.dataset.column(n).gather(kept) for n in self.dataset.columns}
             for name, each in drawn.items():
-                columns[name] = _put(columns[name], where, self._cells(name, each))
+                columns[name] = put(columns[name], where, self._cells(name, each))
             tables.append(pl.DataFrame(columns))
-        table = pl.concat(
-            [t.with_columns(pl.lit(i, dtype=pl.Int64).alias(COPY)) for i, t in enumerate(tables, start=1)]
-            if len(tables) > 1
-            else tables
-        )
+        table = stacked(tables, ())
         share = (
             ""
             if step.risky_below is None
@@ -476,36 +476,19 @@ class _Run:
         if self.step.risky_below is None:
             return np.arange(len(self.rows))
         classes, ids = count_rows(self.dataset)
-        found = np.flatnonzero(classes.sizes[ids][self.canonical[self.rows]] < self.step.risky_below)
+        risky = classes.sizes[ids][self.canonical[self.rows]] < self.step.risky_below
+        if self.units is not None:  # what members share must stay shared: all of them, or none
+            risky = np.isin(self.units[self.rows], self.units[self.rows][risky])
+        found = np.flatnonzero(risky)
         if not len(found):
             self.warnings.append("synthesize: no record is at risk by risky_below; nothing is replaced")
         return found
 
     def _tell(self, ground: Groundwork, copies: Sequence[Mapping[str, Drawn]]) -> None:
-        """What is drawn that few people have, for whoever runs the recipe."""
-        rare = {}
-        again = {}
-        for name in ground.order:
-            material = ground.materials[name]
-            learnt = material.taken(self.rows)
-            cells = sum(material.rare(copy[name].donors, learnt) for copy in copies)
-            if cells:
-                rare[name] = cells
-            if material.form is ColumnForm.NUMBERS and not material.by_class:
-                share = max(reappearing(material, self.rows, copy[name].raw(material)) for copy in copies)
-                if not np.isnan(share):
-                    again[name] = round(share, 4)
-        if rare:
-            told = ", ".join(f"{name} ({cells:,})" for name, cells in rare.items())
-            self.warnings.append(
-                f"synthesize: cells with a category that fewer than 3 records have were drawn in {told}"
-            )
-        copied = [name for name, share in again.items() if share > 0 and not ground.materials[name].smooth]
-        if copied:
-            self.warnings.append(
-                f"synthesize: numbers that one record alone has were drawn again in {', '.join(copied)}; smoothing: kernel moves them"
-            )
-        self.owner["rare_cells"], self.owner["unique_numbers_again"] = rare, again
+        found = told(ground, self.rows, copies)
+        self.warnings += found.warnings
+        self.owner |= found.owner
+        self.kept_rules = found.kept_rules
 
     def _made(self, table: pl.DataFrame, origin: Rows, actions: Mapping[str, str], ground: Groundwork) -> Synthetic:
         step = self.step
@@ -518,8 +501,8 @@ class _Run:
             public["copies_are_numbered_in"] = COPY
         if step.method == "copula":
             public["marginals"] = MARGINALS[step.marginals]
-        if ground.rules or ground.unit_rules:
-            public["rules_that_hold"] = len(ground.rules) + len(ground.unit_rules)
+        if self.kept_rules:
+            public["rules_that_hold"] = self.kept_rules
         numbered = {COPY: Attribute((Role.PLAIN,), Kind.NUMERIC)} if step.copies > 1 else {}
         return Synthetic(
             actions={**actions, COPY: "numbers the copies"} if step.copies > 1 else actions,
@@ -531,24 +514,3 @@ class _Run:
             origin=origin,
             held_out=np.sort(self.canonical[self.held]) if step.aside else None,
         )
-
-
-MARGINALS = {
-    "smoothed": "smoothed: numbers are moved by a kernel",
-    "exact": "exact: every original value of every column is published, extremes included",
-}
-
-
-def _identifiers(like: pl.Series, numbers: Rows) -> pl.Series:
-    """New numbers of persons or households, as text where the column holds text."""
-    made = pl.Series(like.name, numbers)
-    return made if like.dtype.is_numeric() else made.cast(pl.String)
-
-
-def _put(column: pl.Series, where: Rows, cells: pl.Series) -> pl.Series:
-    """A column with other cells at some places."""
-    if cells.dtype != column.dtype:
-        column = column.cast(cells.dtype)
-    source = np.arange(len(column))
-    source[where] = len(column) + np.arange(len(where))
-    return pl.concat([column, cells.rename(column.name)]).gather(source)
