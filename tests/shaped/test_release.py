@@ -256,7 +256,7 @@ def test_pages_show_attacks_curves_and_unknowns(written, release, tmp_path):
     assert "This page stays with the owner" in owner
     release.write(tmp_path / "drawn", pictures=True)
     drawn = {file.name for file in (tmp_path / "drawn" / "owner" / "pictures").iterdir()}
-    assert {"curves_1.png", "attacks.png", "descriptions.txt"} == drawn
+    assert {"curves.png", "attacks.png", "descriptions.txt"} == drawn
     assert sf.verify(tmp_path / "drawn" / "share").holds
 
 

@@ -67,7 +67,8 @@ def curves_on_white(before: Mapping[str, Any] | None, after: Mapping[str, Any] |
 def curve_pictures(before: Mapping[str, Any] | None, after: Mapping[str, Any] | None) -> dict[str, Picture]:
     """The curves as pictures with their numbers in words, one for each thing that is known; none where no attack draws one."""
     kinds = kinds_of(before, after)
-    return {f"curves_{i}": _picture(before, after, known) for i, known in enumerate(kinds, 1)}
+    names = ["curves", *(f"curves_{i}" for i in range(2, len(kinds) + 1))]
+    return {name: _picture(before, after, known) for name, known in zip(names, kinds, strict=False)}
 
 
 def _picture(before: Mapping[str, Any] | None, after: Mapping[str, Any] | None, known: str) -> Picture:
