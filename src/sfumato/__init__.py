@@ -39,7 +39,7 @@ _HOMES = {
     ),
     "sfumato.models": (
         "AlphaKAnonymity", "AverageRisk", "BetaLikeness", "DeltaDisclosure", "DeltaPresence",
-        "ExpectedReidentifications", "KAnonymity", "KConcealment", "KConfusion", "KKAnonymity", "KMap",
+        "ExpectedReidentifications", "HiddenRules", "KAnonymity", "KConcealment", "KConfusion", "KKAnonymity", "KMap",
         "KOnCombinations", "KOnSubsets", "KOneAnonymity", "LDiversity", "MaximumRisk", "OneKAnonymity",
         "PSensitive", "PopulationUniqueness", "RecordsAtRisk", "StochasticTCloseness", "TCloseness",
     ),
@@ -50,7 +50,7 @@ _HOMES = {
         "Suda", "Transparency",
     ),
     "sfumato.steps": (
-        "AddNoise", "Authorised", "BottomUpGeneralization", "Bucketize", "GlobalRecoding",
+        "AddNoise", "Authorised", "BottomUpGeneralization", "Bucketize", "GlobalRecoding", "HideRules",
         "InsensitiveMicroaggregate", "KMember", "KOptimize", "LocalRecoding", "Microaggregate", "Mondrian",
         "PersonalLevels", "Pram", "Pseudonymize", "RankSwap", "Recode", "Round", "SafeAnonymize", "Sample",
         "ShiftDates", "ShuffleValues", "Suppress", "SwapAcross", "SwapData", "SwapHouseholds", "SwapSimilar",
@@ -61,7 +61,7 @@ _HOMES = {
         "Correlations", "Covariances", "Discernibility", "Eigenvalues", "Height", "KullbackLeibler",
         "Loss", "Means", "NonUniformEntropy", "NormalisedCertaintyPenalty", "NormalisedClassSize",
         "CountError", "Precision", "PredictiveAccuracy", "Propensity", "Quantiles", "QueryWorkload",
-        "RecordSquaredError", "RegressionOverlap", "SquaredError", "StandardisedError", "SumOfSquares",
+        "RecordSquaredError", "RegressionOverlap", "RuleSideEffects", "SquaredError", "StandardisedError", "SumOfSquares",
         "TableDistance", "Timeliness", "Uniqueness", "Validity",
     ),
     "sfumato.hierarchies": (

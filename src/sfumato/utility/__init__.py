@@ -35,6 +35,7 @@ ALL = Members(
         "regression_overlap": "predictive:RegressionOverlap",
         "table": "tables:TableDistance",
         "count": "tables:CountError",
+        "rule_side_effects": "rules:RuleSideEffects",
         "completeness": "data_quality:Completeness",
         "uniqueness": "data_quality:Uniqueness",
         "timeliness": "data_quality:Timeliness",
