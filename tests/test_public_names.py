@@ -19,7 +19,7 @@ NAMES = [
     "KOnCombinations", "KOnSubsets", "KOneAnonymity", "KOptimize", "KullbackLeibler", "LDiversity",
     "LearnedLinkage", "Linkability", "LocalRecoding", "LogLinear", "Loss", "MaximumRisk", "Means", "Membership",
     "Microaggregate", "Minimality", "Mondrian", "NonUniformEntropy", "NormalisedCertaintyPenalty",
-    "NormalisedClassSize", "OneKAnonymity", "PSensitive", "PersonalLevels", "Policies", "Policy",
+    "NormalisedClassSize", "OneKAnonymity", "OtherColumnsLinkage", "PSensitive", "PersonalLevels", "Policies", "Policy",
     "PopulationUniqueness", "PopulationUniques", "Pram", "Precision", "PredictiveAccuracy",
     "ProbabilisticInference", "ProbabilisticLinkage", "Propensity", "Pseudonymize", "Quantiles",
     "QueryWorkload", "RankSwap", "Recipe", "Recode", "RecordSquaredError", "RecordsAtRisk", "RegressionOverlap",

@@ -45,7 +45,7 @@ _HOMES = {
     ),
     "sfumato.attacks": (
         "BackgroundKnowledge", "Composition", "DistanceLinkage", "Homogeneity", "IndividualRisk", "Inference",
-        "IntervalDisclosure", "LearnedLinkage", "Linkability", "LogLinear", "Membership", "Minimality",
+        "IntervalDisclosure", "LearnedLinkage", "Linkability", "LogLinear", "Membership", "Minimality", "OtherColumnsLinkage",
         "PopulationUniques", "ProbabilisticInference", "ProbabilisticLinkage", "Similarity", "SinglingOut", "Skewness",
         "Suda", "Transparency",
     ),

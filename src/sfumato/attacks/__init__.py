@@ -30,6 +30,7 @@ ALL = Members(
         "membership": "gdpr:Membership",
         "linkage": "linkage.distance_linkage:DistanceLinkage",
         "probabilistic_linkage": "linkage.probabilistic_linkage:ProbabilisticLinkage",
+        "other_columns_linkage": "linkage.other_columns:OtherColumnsLinkage",
         "worst_case_linkage": "linkage.learned_linkage:LearnedLinkage",
     },
 )

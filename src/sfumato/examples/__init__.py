@@ -35,6 +35,7 @@ from sfumato.examples.closeness_tables import (
     students,
 )
 from sfumato.examples.generated import hospital, large, survey, visits
+from sfumato.examples.linkage import linkage_scene
 from sfumato.examples.literature import faggioli, patients, regions, sandhu, special_uniques, torra, weighted_keys
 
 if TYPE_CHECKING:
@@ -57,6 +58,7 @@ __all__ = [
     "john",
     "john_releases",
     "large",
+    "linkage_scene",
     "load",
     "names",
     "patients",
