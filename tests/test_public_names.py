@@ -9,7 +9,7 @@ from pathlib import Path
 import sfumato
 
 NAMES = [
-    "Accuracy", "AddNoise", "Agreement", "AlphaKAnonymity", "Ambiguity", "AttackReport", "Attribute",
+    "Accuracy", "AddNoise", "Agreement", "AlphaKAnonymity", "Ambiguity", "AttackCost", "AttackReport", "Attribute",
     "Authorised", "AverageClassSize", "AverageRisk", "BackgroundKnowledge", "BetaLikeness",
     "BottomUpGeneralization", "Bucketize", "Classification", "Comparison", "Completeness", "Composition",
     "Consistency", "Correlations", "CountError", "Covariances", "Dataset", "DeltaDisclosure", "DeltaPresence",

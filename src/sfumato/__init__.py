@@ -44,7 +44,7 @@ _HOMES = {
         "PSensitive", "PopulationUniqueness", "RecordsAtRisk", "StochasticTCloseness", "TCloseness",
     ),
     "sfumato.attacks": (
-        "BackgroundKnowledge", "Composition", "DistanceLinkage", "Homogeneity", "IndividualRisk", "Inference",
+        "AttackCost", "BackgroundKnowledge", "Composition", "DistanceLinkage", "Homogeneity", "IndividualRisk", "Inference",
         "IntervalDisclosure", "LearnedLinkage", "Linkability", "LogLinear", "Membership", "Minimality", "OtherColumnsLinkage",
         "PopulationUniques", "ProbabilisticInference", "ProbabilisticLinkage", "Similarity", "SinglingOut", "Skewness",
         "Suda", "Transparency",

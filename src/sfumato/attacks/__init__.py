@@ -23,6 +23,7 @@ ALL = Members(
         "downcoding": "downcoding:Downcoding",
         "interval_disclosure": "interval_disclosure:IntervalDisclosure",
         "unique_in_population": "unique_in_population:UniqueInPopulation",
+        "attack_cost": "cost:AttackCost",
         "transparency": "transparency:Transparency",
         "singling_out": "gdpr:SinglingOut",
         "linkability": "gdpr:Linkability",
