@@ -25,10 +25,10 @@ NAMES = [
     "QueryWorkload", "RankSwap", "Recipe", "Recode", "RecordSquaredError", "RecordsAtRisk", "RegressionOverlap",
     "Release", "Round", "RuleSideEffects", "SafeAnonymize", "Sample", "Schema", "ShiftDates", "ShuffleValues", "Similarity",
     "SinglingOut", "Skewness", "SquaredError", "StandardisedError", "StochasticTCloseness", "Suda",
-    "SumOfSquares", "Suppress", "SwapAcross", "SwapData", "SwapHouseholds", "SwapSimilar", "TCloseness",
+    "SumOfSquares", "Suppress", "SwapAcross", "SwapData", "SwapHouseholds", "SwapSimilar", "Synthesize", "TCloseness",
     "TClosenessMicroaggregate", "TableDistance", "Timeliness", "TopBottomCoding", "TopDownSpecialization",
     "Transparency", "Uniqueness", "Validity", "Verdict", "__version__", "anonymize", "assess", "attack",
-    "check", "choose_k", "compare", "dates", "dp", "errors", "estimate_frequencies", "evaluate", "examples",
+    "check", "choose_k", "combine", "compare", "dates", "dp", "errors", "estimate_frequencies", "evaluate", "examples",
     "frequency", "hierarchy_file", "intervals", "judge", "mask_left", "mask_right", "order", "profile", "read",
     "read_hierarchy", "run", "suppress", "together", "tree", "vault", "verify", "why_alone", "write_hierarchy",
 ]  # fmt: skip

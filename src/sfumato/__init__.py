@@ -13,6 +13,7 @@ __version__ = "0.1.0"
 _HOMES = {
     "sfumato.comparison": ("Comparison",),
     "sfumato.formulas.choosing_k": ("choose_k",),
+    "sfumato.formulas.combining": ("combine",),
     "sfumato.core.dataset": ("Dataset",),
     "sfumato.core.recipe": ("Agreement", "Recipe"),
     "sfumato.core.schema": ("Attribute", "Schema"),
@@ -54,7 +55,7 @@ _HOMES = {
         "InsensitiveMicroaggregate", "KMember", "KOptimize", "LocalRecoding", "Microaggregate", "Mondrian",
         "PersonalLevels", "Pram", "Pseudonymize", "RankSwap", "Recode", "Round", "SafeAnonymize", "Sample",
         "ShiftDates", "ShuffleValues", "Suppress", "SwapAcross", "SwapData", "SwapHouseholds", "SwapSimilar",
-        "TClosenessMicroaggregate", "TopBottomCoding", "TopDownSpecialization",
+        "Synthesize", "TClosenessMicroaggregate", "TopBottomCoding", "TopDownSpecialization",
     ),
     "sfumato.utility": (
         "Accuracy", "Ambiguity", "AverageClassSize", "Classification", "Completeness", "Consistency",

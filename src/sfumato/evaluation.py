@@ -133,7 +133,7 @@ def evaluate(
     asked = default_metrics() if metrics is None else [_built(metric) for metric in metrics]
     for metric in asked:
         seen = metric.looks_at(pair)
-        reason = metric.applies(seen)
+        reason = metric.out_of_place(seen)
         if reason is None:
             try:
                 found = metric.measure(seen)

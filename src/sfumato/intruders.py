@@ -212,12 +212,21 @@ def _as_row(tried: Tried) -> dict[str, Any]:
 
 
 def intruder_from(pair: Pair, knows: Sequence[str], *, sample: int, seed: Seed) -> Intruder:
-    """An intruder who took the columns from the original itself: the most anyone can know of them."""
+    """An intruder who took the columns from the original itself: the most anyone can know of them.
+
+    Where rows were drawn anew, half of those looked for are people that the rows were learnt from, half such as were set aside.
+    """
     pair.original.require(knows)
-    rows = np.arange(len(pair.original), dtype=np.int64)
-    some = len(rows) > sample
-    if some:
-        rows = np.sort(seed.stream("attack: whom to look for").choice(rows, sample, replace=False))
+    draw = seed.stream("attack: whom to look for")
+    groups = [np.arange(len(pair.original), dtype=np.int64)]
+    if not pair.aligned and pair.learnt_from is not None and pair.held_out is not None:
+        groups = [pair.learnt_from, pair.held_out]
+    room = [sample // len(groups) or 1] * len(groups)
+    if len(groups) == 2:  # who needs less room leaves it to the others
+        room = [max(room[0], sample - len(groups[1])), max(room[1], sample - len(groups[0]))]
+    some = any(len(group) > most for group, most in zip(groups, room, strict=True))
+    drawn = [draw.choice(g, most, replace=False) if len(g) > most else g for g, most in zip(groups, room, strict=True)]
+    rows = np.sort(np.concatenate(drawn))
     return Intruder(pair.original.take(rows), tuple(knows), rows, sampled=some)
 
 
@@ -320,7 +329,7 @@ def _five_of_any(pair: Pair) -> tuple[str, ...]:
 def _pseudonymous(pair: Pair, name: str) -> bool:
     """Whether a column that names people or units was released with other names than it had."""
     names = {Role.DIRECT, Role.UNIT} & set(pair.original.schema[name].roles)
-    return bool(names) and not pair.truthful(name).mean() > 0.5
+    return bool(names) and not (pair.aligned and pair.truthful(name).mean() > 0.5)
 
 
 def most_telling(pair: Pair, columns: Sequence[str], most: int) -> tuple[str, ...]:
@@ -506,7 +515,7 @@ def _try(name: str, scene: Scene) -> Finding | str:
     """Carry out an attack, or say why not."""
     attack = registry.attacks()[name]()
     try:
-        reason: str | None = attack.applies(scene)
+        reason: str | None = attack.out_of_place(scene)
         if reason is not None:
             return reason
         finding: Finding = attack.attack(scene)
@@ -520,7 +529,7 @@ def _try(name: str, scene: Scene) -> Finding | str:
 def _too_late(name: str, scene: Scene) -> str:
     """Why an attack is not tried for which no time is left: it has nothing to attack, or else it would have taken time."""
     try:
-        reason: str | None = registry.attacks()[name]().applies(scene)
+        reason: str | None = registry.attacks()[name]().out_of_place(scene)
     except InternalError:
         raise
     except SfumatoError:

@@ -18,8 +18,9 @@ from sfumato.core.dataset import Dataset
 from sfumato.core.encoding import encode
 from sfumato.core.encoding import label as label_of
 from sfumato.core.hierarchy import bind
-from sfumato.core.pair import Joint, Pair, read_column
+from sfumato.core.pair import Pair
 from sfumato.core.ranges import places_of, range_of_numbers
+from sfumato.core.reading import Joint, read_column
 from sfumato.core.schema import Attribute, Kind, Role
 from sfumato.core.step import Goal
 from sfumato.errors import SchemaError, Unsatisfiable

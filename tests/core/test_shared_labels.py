@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 
 import sfumato as sf
 from sfumato.core.hierarchy import Hierarchy, Paths, bind
-from sfumato.core.pair import Pair, Rung, levels_of, read_column
+from sfumato.core.pair import Pair, levels_of
+from sfumato.core.reading import Rung, read_column
 from sfumato.core.schema import Attribute, Role
 from sfumato.formulas.binning import binned
 from sfumato.release.folder import read_release

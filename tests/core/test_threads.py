@@ -16,7 +16,7 @@ from sfumato.core import threads
 from sfumato.core.classes import count_rows
 from sfumato.core.dataset import Dataset
 from sfumato.core.encoding import encode
-from sfumato.core.pair import Joint
+from sfumato.core.reading import Joint
 from sfumato.core.threads import meanwhile, parts_of_rows, side_by_side
 from sfumato.io import columnar
 

@@ -60,6 +60,7 @@ CASES = {
     "swap_across": Case("homes", {"columns": ["income"], "match": ["age", "sex"], "rate": 0.8125}, ("0.8125",)),
     "shuffle_values": Case("homes", {"columns": ["income", "health"], "predictors": ["age"], "within": []}),
     "pram": Case("homes", {"columns": ["sex"], "matrix": {"sex": SEXES}, "within": []}, ("0.8125", "0.1875")),
+    "synthesize": Case("homes", {"min_leaf": 5, "within": [], "rules": ["age < 16 => education = no certificate"], "learn_rules": True}, ("no certificate",)),
     "microaggregate": Case("patients", {"columns": ["age", "admission_date"], "k": 3}),
     "t_closeness_microaggregation": Case("patients", {"sensitive": "length_of_stay", "t": 0.3, "k": 3, "quasi": ["age"]}),
     "bucketize": Case("patients", {"sensitive": ["diagnosis"], "t": 4, "k": 3, "quasi": ["age", "sex"]}),

@@ -10,9 +10,10 @@ from hypothesis import strategies as st
 
 import sfumato as sf
 from sfumato.attacks.crowd import known_matrix, true_labels
-from sfumato.attacks.gdpr import Inference, surroundings
+from sfumato.attacks.gdpr import Inference
 from sfumato.attacks.inference import BackgroundKnowledge, Homogeneity, ProbabilisticInference, Similarity, Skewness
 from sfumato.attacks.minimality import Minimality
+from sfumato.attacks.nearest import surroundings
 from sfumato.core.attack import Scene
 from sfumato.core.dataset import Dataset
 from sfumato.core.hierarchy import TOP

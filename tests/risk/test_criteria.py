@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 
 import sfumato as sf
 from sfumato import examples
-from sfumato.attacks.gdpr import ExcessRisk, Inference, Linkability, Membership, Rate, SinglingOut, area, true_positives
+from sfumato.attacks.gdpr import Inference, Linkability, Membership, SinglingOut
+from sfumato.attacks.rates import ExcessRisk, Rate, area, true_positives
 from sfumato.core.attack import Scene
 from sfumato.core.dataset import Dataset
 from sfumato.core.pair import Pair

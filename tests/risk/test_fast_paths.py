@@ -12,12 +12,13 @@ from hypothesis import strategies as st
 
 from sfumato import kernels
 from sfumato.attacks.crowd import alike_records, crowd_of, distinct
-from sfumato.attacks.gdpr import TIE, CellHolders, Half, fitting, surroundings
+from sfumato.attacks.gdpr import CellHolders, Half, fitting
 from sfumato.attacks.interval_disclosure import IntervalDisclosure
 from sfumato.attacks.linkage.aggregators import MEAN, Family
 from sfumato.attacks.linkage.compared import plain_arrays
 from sfumato.attacks.linkage.files import KEPT, MARGIN, files_of, look, same_person, units_of
 from sfumato.attacks.linkage.search import TIE as NEAR
+from sfumato.attacks.nearest import TIE, surroundings
 from sfumato.core.dataset import Dataset
 from sfumato.core.pair import Pair
 from sfumato.core.schema import Schema

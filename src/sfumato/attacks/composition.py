@@ -36,6 +36,7 @@ class Composition(Attack):
     divide: Annotated[bool, Field(description="divide by how frequent a value is in the whole table")] = False
 
     name: ClassVar[str] = "composition"
+    follows_rows: ClassVar[bool] = True
     line: ClassVar[str] = "A secret follows from several releases put together"
     tried_by: ClassVar[tuple[str, ...]] = ("worst case",)
 

@@ -10,12 +10,14 @@ import numpy as np
 
 from sfumato import kernels
 from sfumato.core.attack import Finding, NothingToAttack
+from sfumato.core.encoding import positions_in
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from sfumato.core.attack import Scene
-    from sfumato.core.pair import Pair, Reading
+    from sfumato.core.pair import Pair
+    from sfumato.core.reading import Reading
 
 
 WORD = 1 << 62
@@ -170,11 +172,15 @@ def true_labels(pair: Pair, column: str) -> NDArray[np.int64]:
     true = pair.truthful(column)
     if true.all():
         return reading.released
-    place = {label: code for code, label in enumerate(reading.labels)}
-    under = np.array([place.get(value, -1) for value in reading.values], dtype=np.int64)
+    return np.where(true, reading.released, standing_under(reading)[reading.original[pair.rows]])
+
+
+def standing_under(reading: Reading) -> NDArray[np.int64]:
+    """Per original value of a column its own label, or the narrowest that holds it; −1 where none was released."""
+    under = positions_in(reading.labels, reading.values)
     for label in _wide_labels(reading):
         under[(under < 0) & reading.held_by(label)] = label
-    return np.where(true, reading.released, under[reading.original[pair.rows]])
+    return under
 
 
 def _wide_labels(reading: Reading) -> list[int]:

@@ -510,6 +510,7 @@ class Downcoding(Attack):
     most: Annotated[int, Field(ge=2, description="largest class whose columns are solved together")] = 50
 
     name: ClassVar[str] = "downcoding"
+    follows_rows: ClassVar[bool] = True
     line: ClassVar[str] = "Coarse values are made finer again"
     tried_by: ClassVar[tuple[str, ...]] = ("worst case",)
 

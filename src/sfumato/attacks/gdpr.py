@@ -4,188 +4,24 @@ from __future__ import annotations
 
 import dataclasses
 import functools
-import math
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
 import numpy as np
 from pydantic import Field
 
-from sfumato import kernels
 from sfumato.attacks.crowd import alike_records, distinct, known_matrix, no_secret, targets
-from sfumato.attacks.linkage.compared import Z95, Arrays, refusal
-from sfumato.attacks.linkage.files import Files, files_of
-from sfumato.core.attack import AT_LEAST, NOT_IN_FILE, Attack, Finding, NothingToAttack, Scene, cut_short
+from sfumato.attacks.linkage.files import Files
+from sfumato.attacks.nearest import AT_MOST, NO_CONTROL, Surroundings, refused, surroundings
+from sfumato.attacks.rates import ExcessRisk, Rate, Tally, area, told_rates, true_positives
+from sfumato.core.attack import AT_LEAST, Attack, Finding, Intruder, NothingToAttack, Scene, cut_short
 from sfumato.core.parameters import parameters
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from sfumato.core.pair import Pair, Reading
-
-
-# Rates of an attack and of its control, and the risk between them.
-
-
-@dataclasses.dataclass(frozen=True)
-class Rate:
-    """A rate of success: the centre of Wilson's interval and half its width."""
-
-    centre: float
-    error: float
-
-    @classmethod
-    def of(cls, successes: float, trials: int, z: float = Z95) -> Rate:
-        r"""Wilson's centre :math:`(s+z^2/2)/(n+z^2)` and half width :math:`\frac{z}{n+z^2}\sqrt{s(n-s)/n+z^2/4}`.
-
-        >>> rate = Rate.of(30, 100)
-        >>> round(rate.centre, 6), round(rate.error, 6)
-        (0.307399, 0.08845)
-        """
-        if trials <= 0:
-            return cls(0.5, 0.5)
-        centre = (successes + z * z / 2) / (trials + z * z)
-        error = z / (trials + z * z) * math.sqrt(max(0.0, successes * (trials - successes) / trials) + z * z / 4)
-        return cls(centre, error)
-
-
-@dataclasses.dataclass(frozen=True)
-class ExcessRisk:
-    """What an attack reaches beyond its control: (r_a − r_c)/(1 − r_c), with the error of both."""
-
-    value: float
-    error: float
-
-    @classmethod
-    def of(cls, attack: Rate, control: Rate) -> ExcessRisk:
-        r"""Risk with propagated error; a control that always succeeds leaves nothing to learn, and the risk is not defined: 0 ± 1.
-
-        .. math:: R = \frac{r_a - r_c}{1 - r_c}, \qquad
-                  \sigma_R = \sqrt{\Bigl(\frac{\sigma_a}{1-r_c}\Bigr)^2 + \Bigl(\frac{(1-r_a)\,\sigma_c}{(1-r_c)^2}\Bigr)^2}
-
-        Reference: Giomi et al. 2023, doi:10.56553/popets-2023-0055.
-
-        >>> risk = ExcessRisk.of(Rate.of(30, 100), Rate.of(10, 100))
-        >>> round(risk.value, 6), round(risk.error, 6)
-        (0.217579, 0.112944)
-        """
-        left = 1 - control.centre
-        if left <= 1e-12:
-            return cls(0.0, 1.0)
-        value = (attack.centre - control.centre) / left
-        error = math.hypot(attack.error / left, (1 - attack.centre) * control.error / left**2)
-        return cls(value, error)
-
-    @property
-    def interval(self) -> tuple[float, float]:
-        """The interval, within 0 and 1."""
-        return min(1.0, max(0.0, self.value - self.error)), max(0.0, min(1.0, self.value + self.error))
-
-    @property
-    def clipped(self) -> float:
-        """The risk, within 0 and 1."""
-        return min(1.0, max(0.0, self.value))
-
-
-def told_rates(attack: Rate, control: Rate, naive: float, trials: int) -> dict[str, Any]:
-    """What the details of a finding tell: all rates, and whether the attack beats guessing at all."""
-    return {
-        "attack_rate": attack.centre,
-        "control_rate": control.centre,
-        "naive_rate": naive,
-        "attacks": trials,
-        "better_than_guessing": attack.centre - attack.error > naive,
-    }
-
-
-# How far every distinct released record is from a target, column by column.
-
-AT_MOST = 500
-"""Targets an attack is tried on."""
-TIE = 1e-9
-Near = tuple[float, "NDArray[np.int64]"]
-
-
-@dataclasses.dataclass(frozen=True, eq=False)
-class Surroundings:
-    """Both files as distinct records; ``targets`` are rows of the intruder's file whose record was released.
-
-    ``own`` is the released row of each target; ``names`` are the columns in the order of the costs.
-    """
-
-    files: Files
-    arrays: Arrays
-    targets: NDArray[np.int64]
-    own: NDArray[np.int64]
-
-    @property
-    def names(self) -> tuple[str, ...]:
-        """The columns, in the order of the costs."""
-        return tuple(self.arrays.names)
-
-    def near(self, target: int, weights: NDArray[np.float64]) -> tuple[Near, Near]:
-        """How far the nearest released record is from a target, columns weighted, and all distinct records that are so near.
-
-        First as it is, then as if the target had not taken part: infinitely far where no record is left then.
-        """
-        own = int(self.files.ours.kind_of[self.own[target]])
-        found = self._near(target, weights, -1)
-        return found, found if self.files.ours.records[own] > 1 else self._near(target, weights, own)
-
-    def _near(self, target: int, weights: NDArray[np.float64], skip: int) -> Near:
-        here = int(self.files.theirs.kind_of[self.targets[target]])
-        arrays, left, right = self.arrays, self.arrays.theirs, self.arrays.ours
-        search: Any = kernels.neighbours.all_nearest
-        found: Near = search(
-            here, skip, TIE, weights, arrays.kinds, arrays.constants, left.numbers, left.marks, right.numbers, right.marks,
-            right.records, left.bases, left.starts, left.matches, *arrays.tree, right.bases, self.stamps,
-        )  # fmt: skip
-        return found
-
-    @functools.cached_property
-    def stamps(self) -> NDArray[np.int64]:
-        """Where the search notes which codes agree with those of a record."""
-        return np.full(int(self.arrays.ours.bases[-1]) + 1, -1, dtype=np.int64)
-
-    @functools.cached_property
-    def by_kind(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """The released rows in order of their distinct record, and where those of each begin."""
-        ours = self.files.ours
-        return np.argsort(ours.kind_of, kind="stable"), np.concatenate([[0], np.cumsum(ours.records)])
-
-    def rows(self, kinds: NDArray[np.int64]) -> NDArray[np.int64]:
-        """The released rows that have some of the distinct records, in order."""
-        order, starts = self.by_kind
-        if 8 * int(self.files.ours.records[kinds].sum()) > len(order):
-            chosen = np.zeros(len(self.files.ours.records), dtype=bool)
-            chosen[kinds] = True
-            return np.flatnonzero(chosen[self.files.ours.kind_of])
-        parts = [order[starts[kind] : starts[kind + 1]] for kind in kinds.tolist()]
-        return np.sort(np.concatenate([np.zeros(0, dtype=np.int64), *parts]))
-
-
-def surroundings(scene: Scene, purpose: str, most: int = AT_MOST) -> Surroundings:
-    """Read both files and draw the targets."""
-    files = files_of(scene)
-    released = np.full(len(scene.pair.original), -1, dtype=np.int64)
-    released[scene.pair.rows] = np.arange(len(scene.pair.rows))
-    truth = scene.intruder.truth
-    there = np.flatnonzero((truth != NOT_IN_FILE) & (released[np.maximum(truth, 0)] >= 0))
-    if len(there) > most:
-        there = np.sort(scene.seed.stream(f"{purpose}: whom to attack").choice(there, most, replace=False))
-    return Surroundings(files, files.plain, there, released[truth[there]])
-
-
-def refused(scene: Scene) -> str | None:
-    """Why there is nothing to attack, or None."""
-    reason = refusal(scene)
-    if reason is not None:
-        return reason
-    truth = scene.intruder.truth
-    known = truth[truth != NOT_IN_FILE]
-    if not np.isin(known, scene.pair.rows).any():
-        return "nobody the intruder knows was released"
-    return None if len(scene.pair.released) > 1 else "one record alone has no control"
+    from sfumato.core.pair import Pair
+    from sfumato.core.reading import Reading
 
 
 # Singling out: a description taken from the release that fits exactly one person.
@@ -197,7 +33,9 @@ class SinglingOut(Attack):
 
     A predicate is the conjunction of some cells of a random released record (``columns`` of those the intruder knows, all where there are fewer):
     *age within 30–39 and zip below 478*. It singles out when exactly one original record satisfies it. The control asks whether it would do so
-    had the record's own person not been there; the naive rate is that of cells put together at random.
+    had the record's own person not been there; the naive rate is that of cells put together at random. Rows that were drawn anew are nobody's
+    own: there it is asked how often a predicate fits exactly one of the people they were learnt from, and as the control exactly one
+    of as many who were set aside.
     Reference: Cohen & Nissim 2020, doi:10.1073/pnas.1914598117; Giomi et al. 2023, doi:10.56553/popets-2023-0055.
     """
 
@@ -210,13 +48,16 @@ class SinglingOut(Attack):
     def applies(self, scene: Scene) -> str | None:
         """None when the intruder knows a released column."""
         known = [c for c in scene.intruder.knows if c in scene.pair.columns]
-        if known and len(scene.pair.released):
-            return None
-        return NothingToAttack("this intruder knows no column of the release")
+        if not known or not len(scene.pair.released):
+            return NothingToAttack("this intruder knows no column of the release")
+        unheld = scene.pair.learnt_from is None or scene.held_out is None
+        return NO_CONTROL if unheld and not scene.pair.aligned else None
 
     def attack(self, scene: Scene) -> Finding:
         """Make predicates of random records and count whom they fit."""
         pair = scene.pair
+        if not pair.aligned:
+            return self._beside_held_out(scene)
         draw = scene.seed.stream("singling out")
         known = [c for c in scene.intruder.knows if c in pair.columns]
         rows = draw.choice(len(pair.released), min(AT_MOST, len(pair.released)), replace=False)
@@ -253,6 +94,35 @@ class SinglingOut(Attack):
             trials=trials,
         )
 
+    def _beside_held_out(self, scene: Scene) -> Finding:
+        """Count whom predicates of drawn records fit: of the people learnt from, and of as many who were set aside."""
+        pair, draw = scene.pair, scene.seed.stream("singling out")
+        known = [c for c in scene.intruder.knows if c in pair.columns]
+        groups = [np.zeros(0, dtype=np.int64) if g is None else g for g in (pair.learnt_from, pair.held_out)]
+        people = [np.sort(draw.choice(group, min(map(len, groups)), replace=False)) for group in groups]
+        holders = [{name: CellHolders(pair.reading(name), some) for name in known} for some in people]
+        rows = draw.choice(len(pair.released), min(AT_MOST, len(pair.released)), replace=False)
+        seen, naive, victims = [], 0, []
+        for place in scene.sampled(len(rows), self.name):
+            chosen = [known[i] for i in np.sort(draw.choice(len(known), min(self.columns, len(known)), replace=False))]
+            labels = [int(holders[0][name].released[rows[place]]) for name in chosen]
+            fit, control = (fitting([side[name] for name in chosen], labels) for side in holders)
+            mixed = [int(draw.choice(holders[0][name].released)) for name in chosen]
+            naive += len(fitting([holders[0][name] for name in chosen], mixed)) == 1
+            seen.append((len(fit) == 1, len(control) == 1))
+            victims += [int(people[0][fit[0]])] if len(fit) == 1 else []
+        trials = len(seen)
+        tally = Tally(sum(hit for hit, _ in seen), trials, sum(hit for _, hit in seen), trials)
+        risk = ExcessRisk.of(*tally.rates)
+        told = (
+            f"{tally.share:.1%} of {trials:,} descriptions taken from drawn records fit exactly one of the people they were learnt from, "
+            f"{tally.control_share:.1%} exactly one of as many who were set aside; {naive / trials:.1%} of descriptions put together at "
+            f"random fit one{cut_short(trials, len(rows))}"
+        )
+        details = {**told_rates(*tally.rates, naive / trials, trials), "stopped_by_time": trials < len(rows)}
+        hit = np.unique(np.array(victims, dtype=np.int64))
+        return Finding(self.name, risk.clipped, told, risk.interval, victims=hit, details=details, trials=trials)
+
 
 SETTLED = 3
 """Rows that satisfy a description after which no more are looked for: neither it nor its control describes one person then."""
@@ -262,8 +132,10 @@ AT_FIRST = 1024
 class CellHolders:
     """The original rows whose value of a column a released label may stand for, found without a look at all rows."""
 
-    def __init__(self, reading: Reading) -> None:
-        self.reading, self.released, self.original = reading, reading.released, reading.original
+    def __init__(self, reading: Reading, some: NDArray[np.int64] | None = None) -> None:
+        """Of all rows, or of ``some``, which are then known by their place among these."""
+        self.reading, self.released = reading, reading.released
+        self.original = reading.original if some is None else reading.original[some]
         self.line = reading.scale != "category"
         self.missing = np.array([value is None for value in reading.values], dtype=bool)
         self.slack = 1e-9 * max(1.0, abs(reading.span))
@@ -344,7 +216,7 @@ class Half:
         ours = alike_records(pair, [column.name for column in columns])
         files = Files(columns, distinct([column.theirs for column in columns]), ours, around.files.same)
         order, starts = around.by_kind
-        part = Surroundings(files, files.plain, around.targets, around.own)
+        part = Surroundings(files, files.plain, around.targets, around.own, around.members)
         return cls(around, part, np.asarray(ours.kind_of[order[starts[:-1]]], dtype=np.int64))
 
     @functools.cached_property
@@ -361,6 +233,11 @@ class Half:
         found, others = (self._both(other, near[0][way][1], near[1][way][1]) for way in (0, 1))
         return bool(len(found)), bool(len(found) if ours.records[own] > 1 else (others != own).any())
 
+    def meets(self, other: Half, target: int) -> bool:
+        """Whether some released record is nearest to a target by both halves."""
+        mine, theirs = (half.part.nearest(target)[1] for half in (self, other))
+        return bool(len(self._both(other, mine, theirs)))
+
     def _both(self, other: Half, mine: NDArray[np.int64], theirs: NDArray[np.int64]) -> NDArray[np.int64]:
         """The distinct records of all columns that have one of these here and one of those there."""
         order, starts = self.having
@@ -374,7 +251,8 @@ class Linkability(Attack):
 
     The columns an intruder knows are split in two files (every other column). A person's halves are *linked* when some released
     record is nearest to both. The control repeats this with the person's own record taken out of the release;
-    :math:`R = (r_a - r_c)/(1 - r_c)` is the risk, with the error of both rates (95 %).
+    :math:`R = (r_a - r_c)/(1 - r_c)` is the risk, with the error of both rates (95 %). Where rows were drawn anew the control are people who
+    were set aside.
     Reference: Giomi et al. 2023, doi:10.56553/popets-2023-0055 (control group there: people who did not take part).
     """
 
@@ -394,6 +272,10 @@ class Linkability(Attack):
         """Link both halves through the release, with and without the person's own record."""
         around = surroundings(scene, self.name)
         halves = Half.of(around, scene.pair, 0), Half.of(around, scene.pair, 1)
+        if not scene.pair.aligned:
+            tally = around.tally(scene, self.name, lambda target: halves[0].meets(halves[1], target))
+            told = "two files about the same people meet in one drawn record"
+            return beside(self.name, told, tally, 1 / len(scene.pair.released), len(around.targets))
         met = [halves[0].met(halves[1], target) for target in scene.sampled(len(around.targets), self.name)]
         linked, control, trials = sum(one for one, _ in met), sum(one for _, one in met), len(met)
         rates = Rate.of(linked, trials), Rate.of(control, trials)
@@ -418,7 +300,8 @@ class Inference(Attack):
     randomised with a known matrix and that gives more). It is right when the original value
     is the label or below it, for numbers within ``tolerance`` of the column's range. The control guesses with the person's own record taken
     out: what can be said about everyone is no breach of anyone. :math:`R = (r_a-r_c)/(1-r_c)`. The worst column counts; where none
-    is certainly beyond its control, one counts first of which nothing is known, as its control succeeds for nearly everyone.
+    is certainly beyond its control, one counts first of which nothing is known, as its control succeeds for nearly everyone. Where rows
+    were drawn anew the control are people who were set aside.
     Reference: Giomi et al. 2023, doi:10.56553/popets-2023-0055.
     """
 
@@ -433,15 +316,40 @@ class Inference(Attack):
 
     def applies(self, scene: Scene) -> str | None:
         """None when there is a secret to guess and someone to guess it of."""
+        if not scene.pair.aligned and self._not_knowing(scene):
+            return refused(scene)
         return no_secret(scene) or refused(scene)
 
     def attack(self, scene: Scene) -> Finding:
         """Guess every secret of every target, with and without the target's own record."""
+        if not scene.pair.aligned:
+            return worst_of([
+                self._one(seen, surroundings(seen, self.name), secret)
+                for column, seen in self._not_knowing(scene).items()
+                for secret in self._secrets(seen, column)
+            ])  # fmt: skip
         around = surroundings(scene, self.name)
         found = [
             self._one(scene, around, secret) for column in targets(scene) for secret in self._secrets(scene, column)
         ]
         return worst_of(found)
+
+    def _not_knowing(self, scene: Scene) -> dict[str, Scene]:
+        """Per sensitive column the scene of an intruder who knows all that this one does but that column.
+
+        Nobody has an own record among drawn rows: so who knows a secret already still tells whether it could be guessed.
+        """
+        pair, who = scene.pair, scene.intruder
+        known = {
+            column: tuple(name for name in who.knows if name != column)
+            for column in pair.original.schema.sensitive
+            if column in pair.released.columns
+        }
+        return {
+            column: dataclasses.replace(scene, intruder=Intruder(who.file, knows, who.truth, who.sampled))
+            for column, knows in known.items()
+            if any(name in pair.columns for name in knows)
+        }
 
     def _secrets(self, scene: Scene, column: str) -> Iterator[_Secret]:
         """A column by what was released of it, and by what that makes likely where a transition matrix is known."""
@@ -454,6 +362,8 @@ class Inference(Attack):
     def _one(self, scene: Scene, around: Surroundings, secret: _Secret) -> Finding:
         column, alike = secret.reading.name, np.ones(len(around.names))
         values = secret.reading.original[scene.intruder.truth[around.targets]].tolist()
+        if not scene.pair.aligned:
+            return self._beside_held_out(scene, around, secret, values)
         right, control = 0, 0
         seen = []
         for target in scene.sampled(len(around.targets), self.name):
@@ -476,6 +386,34 @@ class Inference(Attack):
         details = {**told_rates(*rates, naive, trials), "column": column, "matrix": secret.beliefs is not None}
         details["stopped_by_time"] = trials < len(around.targets)
         return Finding(self.name, risk.clipped, told, risk.interval, details=details, trials=trials)
+
+    def _beside_held_out(self, scene: Scene, around: Surroundings, secret: _Secret, values: list[int]) -> Finding:
+        """The guesses of a secret from drawn records: of people they were learnt from, and of such as were set aside."""
+
+        def right(target: int) -> bool:
+            return secret.right(secret.guess(around.rows(around.nearest(target)[1]), None), values[target])
+
+        tally = around.tally(scene, self.name, right)
+        common = secret.guess(np.arange(len(secret.released)), None)
+        naive = float(np.mean([secret.right(common, value) for value in values[: around.members]]))
+        column = secret.reading.name
+        told = f"{column} is guessed rightly by the nearest drawn records ({naive:.1%} by guessing alike for all)"
+        return beside(
+            self.name, told, tally, naive, len(around.targets), column=column, matrix=secret.beliefs is not None
+        )
+
+
+def beside(name: str, told: str, tally: Tally, naive: float, wanted: int, **details: Any) -> Finding:
+    """What was found on people that drawn rows were learnt from, beside those who were set aside."""
+    rates, done = tally.rates, tally.trials + tally.control_trials
+    risk = ExcessRisk.of(*rates)
+    sentence = (
+        f"{told}: for {tally.share:.1%} of {tally.trials:,} people they were learnt from, for {tally.control_share:.1%} of "
+        f"{tally.control_trials:,} who were set aside{cut_short(done, wanted)}"
+    )
+    facts = {**told_rates(*rates, naive, tally.trials), "controls": tally.control_trials, **details}
+    facts["stopped_by_time"] = done < wanted
+    return Finding(name, risk.clipped, sentence, risk.interval, details=facts, trials=tally.trials)
 
 
 def worst_of(found: Sequence[Finding]) -> Finding:
@@ -528,7 +466,7 @@ class Membership(Attack):
     r"""How well being near a released record tells that a person took part.
 
     The score of a person is the distance to the nearest released record. Members have their own record in the release; the control is the
-    same people with it taken out. At a share ``false_alarms`` of false alarms,
+    same people with it taken out; where rows were drawn anew, people who were set aside before. At a share ``false_alarms`` of false alarms,
 
     .. math:: \text{advantage} = \text{TPR} - \text{FPR}
 
@@ -550,50 +488,39 @@ class Membership(Attack):
 
     def attack(self, scene: Scene) -> Finding:
         """Score members and the same people as if they had not taken part."""
-        around = surroundings(scene, self.name)
-        members, others = np.full(len(around.targets), np.nan), np.full(len(around.targets), np.nan)
-        alike = np.ones(len(around.names))
-        for target in scene.sampled(len(around.targets), self.name):
-            (members[target], _), (others[target], _) = around.near(target, alike)
-        seen = ~np.isnan(members)
-        members, others = members[seen], others[seen]
+        members, others, wanted = self._scores(scene)
         hits = {share: true_positives(members, others, share) for share in (self.false_alarms, *FALSE_ALARMS)}
         caught, alarms = hits[self.false_alarms]
         rate = Rate.of(caught * len(members), len(members))
         told = (
             f"{caught:.1%} of {len(members):,} people are recognised as members at {alarms:.1%} false alarms; "
             f"the area under the curve is {area(members, others):.3f} (0.5: no better than a coin)"
-            f"{cut_short(len(members), len(seen))}"
+            f"{cut_short(len(members), wanted)}"
         )
         details: dict[str, Any] = {f"true_positives_at_{share:g}": hits[share][0] for share in FALSE_ALARMS}
-        details["stopped_by_time"] = len(members) < len(seen)
+        details["stopped_by_time"] = len(members) < wanted
         value = max(0.0, caught - alarms)
         interval = max(0.0, rate.centre - rate.error - alarms), min(1.0, max(value, rate.centre + rate.error - alarms))
         details["area_under_curve"] = area(members, others)
+        if not scene.pair.aligned:
+            told += f"; {hits[FALSE_ALARMS[1]][0]:.1%} at no more than {FALSE_ALARMS[1]:.1%} (of {len(others):,} people set aside)"
+            interval = min(interval[0], value), interval[1]
         return Finding(self.name, value, told, interval, details=details, trials=len(members))
 
-
-def true_positives(
-    members: NDArray[np.float64], others: NDArray[np.float64], false_alarms: float
-) -> tuple[float, float]:
-    """The highest rate of members found, with at most this share of false alarms, and that share; nearer is likelier.
-
-    >>> import numpy as np
-    >>> true_positives(np.array([0.0, 0.0, 3.0]), np.array([1.0, 2.0, 3.0]), 0.01)
-    (0.6666666666666666, 0.0)
-    """
-    best = (0.0, 0.0)
-    for cut in np.unique(np.concatenate([members, others[np.isfinite(others)]])):
-        alarms = float((others <= cut + 1e-12).mean())
-        if alarms > false_alarms:
-            break
-        best = float((members <= cut + 1e-12).mean()), alarms
-    return best
-
-
-def area(members: NDArray[np.float64], others: NDArray[np.float64]) -> float:
-    """The chance that a member is nearer than a non-member, ties half: the area under the ROC curve."""
-    ordered = np.sort(others)
-    below = np.searchsorted(ordered, members, side="right")
-    at = below - np.searchsorted(ordered, members, side="left")
-    return float(((len(others) - below) + at / 2).mean() / len(others))
+    def _scores(self, scene: Scene) -> tuple[NDArray[np.float64], NDArray[np.float64], int]:
+        """How far members and their control are from the release, and how many members were to be looked at."""
+        if not scene.pair.aligned:
+            around = surroundings(scene, self.name, len(scene.intruder.truth))
+            far = {target: around.nearest(target)[0] for target in scene.sampled(len(around.targets), self.name)}
+            sides = (
+                [d for target, d in far.items() if (target < around.members) == member] for member in (True, False)
+            )
+            members, others = (np.array(side, dtype=np.float64) for side in sides)
+            return members, others, around.members
+        around = surroundings(scene, self.name)
+        members, others = np.full(len(around.targets), np.nan), np.full(len(around.targets), np.nan)
+        alike = np.ones(len(around.names))
+        for target in scene.sampled(len(around.targets), self.name):
+            (members[target], _), (others[target], _) = around.near(target, alike)
+        seen = ~np.isnan(members)
+        return members[seen], others[seen], len(seen)

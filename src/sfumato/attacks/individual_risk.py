@@ -75,6 +75,7 @@ class IndividualRisk(Attack):
     households: Annotated[bool, Field(description="take the risk of the household where it is known")] = True
 
     name: ClassVar[str] = "individual_risk"
+    follows_rows: ClassVar[bool] = True
     line: ClassVar[str] = "A person of the population is matched to a record"
     tried_by: ClassVar[tuple[str, ...]] = ("journalist",)
     turn: ClassVar[int] = 2

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from sfumato.attacks.crowd import Crowd
     from sfumato.core.attack import Scene
-    from sfumato.core.pair import Reading
+    from sfumato.core.reading import Reading
 
 
 # The homogeneity attack: everyone in a class has the same secret.
@@ -41,6 +41,7 @@ class Homogeneity(Attack):
     )
 
     name: ClassVar[str] = "homogeneity"
+    follows_rows: ClassVar[bool] = True
     line: ClassVar[str] = "A secret is read off because everyone in a crowd shares it"
 
     def applies(self, scene: Scene) -> str | None:
@@ -85,6 +86,7 @@ class ProbabilisticInference(Attack):
     """
 
     name: ClassVar[str] = "probabilistic_inference"
+    follows_rows: ClassVar[bool] = True
     line: ClassVar[str] = "A secret is guessed from what is most common in a person's crowd"
 
     def applies(self, scene: Scene) -> str | None:
@@ -125,6 +127,7 @@ class BackgroundKnowledge(Attack):
     confidence: Annotated[float, Field(gt=0, le=1, description="posterior from which a value is certain")] = 1.0
 
     name: ClassVar[str] = "background_knowledge"
+    follows_rows: ClassVar[bool] = True
     line: ClassVar[str] = "A secret becomes sure for who can rule out a few others"
     tried_by: ClassVar[tuple[str, ...]] = ("worst case",)
 
@@ -185,6 +188,7 @@ class Skewness(Attack):
     lift: Annotated[float, Field(gt=1, description="lift from which a record counts as given away")] = 5.0
 
     name: ClassVar[str] = "skewness"
+    follows_rows: ClassVar[bool] = True
     line: ClassVar[str] = "A secret is much more common in a person's crowd than elsewhere"
 
     def applies(self, scene: Scene) -> str | None:
@@ -249,6 +253,7 @@ class Similarity(Attack):
     range: Annotated[float, Field(ge=0, lt=1, description="share of the column's range that counts as close")] = 0.25
 
     name: ClassVar[str] = "similarity"
+    follows_rows: ClassVar[bool] = True
     line: ClassVar[str] = "A secret is known roughly because a crowd's secrets are alike"
 
     def applies(self, scene: Scene) -> str | None:

@@ -17,7 +17,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from sfumato.core.attack import Scene
-    from sfumato.core.pair import Pair, Reading
+    from sfumato.core.pair import Pair
+    from sfumato.core.reading import Reading
 
     Ends = tuple[NDArray[np.float64], NDArray[np.float64]]
 
@@ -53,6 +54,7 @@ class IntervalDisclosure(Attack):
     )
 
     name: ClassVar[str] = "interval_disclosure"
+    follows_rows: ClassVar[bool] = True
     line: ClassVar[str] = "A changed value still tells nearly what it was"
     tried_by: ClassVar[tuple[str, ...]] = ("colleague",)
 

@@ -107,6 +107,7 @@ class LogLinear(Attack):
     interactions: Annotated[int, Field(ge=1, le=3, description="1: main effects; 2: all pairs; 3: all triples")] = 2
 
     name: ClassVar[str] = "log_linear"
+    follows_rows: ClassVar[bool] = True
     line: ClassVar[str] = "A register of the population is matched to the records"
     tried_by: ClassVar[tuple[str, ...]] = ("journalist",)
     turn: ClassVar[int] = 2

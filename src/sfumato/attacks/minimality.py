@@ -37,6 +37,7 @@ class Minimality(Attack):
     """
 
     name: ClassVar[str] = "minimality"
+    follows_rows: ClassVar[bool] = True
     line: ClassVar[str] = "A secret follows from the release being no coarser than it must"
     tried_by: ClassVar[tuple[str, ...]] = ("worst case",)
 

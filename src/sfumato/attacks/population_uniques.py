@@ -35,6 +35,7 @@ class PopulationUniques(Attack):
     estimator: Annotated[Estimator, Field(description="how uniques of the population are estimated")] = "dankar"
 
     name: ClassVar[str] = "population_uniques"
+    follows_rows: ClassVar[bool] = True
     line: ClassVar[str] = "A record belongs to somebody whom nobody in the population resembles"
     tried_by: ClassVar[tuple[str, ...]] = ("journalist",)
     turn: ClassVar[int] = 1

@@ -211,6 +211,7 @@ class Suda(Attack):
     threshold: Annotated[float, Field(gt=0, lt=1, description="DIS-SUDA above which a record counts")] = 0.1
 
     name: ClassVar[str] = "suda"
+    follows_rows: ClassVar[bool] = True
     line: ClassVar[str] = "A few columns are enough to single a record out"
     tried_by: ClassVar[tuple[str, ...]] = ("journalist",)
     turn: ClassVar[int] = 3

@@ -264,6 +264,7 @@ class Transparency(Attack):
     """
 
     name: ClassVar[str] = "transparency"
+    follows_rows: ClassVar[bool] = True
     line: ClassVar[str] = "A person is found by who knows how the release was made"
     tried_by: ClassVar[tuple[str, ...]] = ("worst case",)
     turn: ClassVar[int] = 2

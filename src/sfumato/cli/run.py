@@ -151,10 +151,8 @@ def show(release: Release) -> None:
     for verdict in release.verdicts:
         mark = "[green]✓[/]" if verdict.holds else "[red]✗[/]"
         console.print(f"{mark} [bold]{escape(verdict.promise)}[/]: {escape(verdict.sentence)}", soft_wrap=True)
-    kept, all_records = release.dataset.records, release.original.records
-    console.print(
-        f"  {kept:,} of {all_records:,} records released, {release.suppressed:,} suppressed ({share(release.suppressed / all_records)})\n"
-    )
+    lost = f" ({share(release.suppressed / release.original.records)})" if not release.dataset.drawn else ""
+    console.print(f"  {release.told_records}{lost}\n", soft_wrap=True)
     for bound in (*release.limits, *release.contract):
         console.print(f"{'[green]✓[/]' if bound else '[yellow]✗[/]'} {escape(bound.sentence)}", soft_wrap=True)
     console.print(_columns(release))

@@ -8,6 +8,7 @@ import time
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any, ClassVar
 
+from sfumato.core.consistency import NOBODYS
 from sfumato.core.metric import Metric
 from sfumato.core.progress import Progress, silent
 from sfumato.core.randomness import Seed
@@ -100,6 +101,11 @@ class Scene:
     started: float = dataclasses.field(default_factory=now)
     population: Dataset | None = None
     aux: Dataset | None = None
+
+    @property
+    def held_out(self) -> NDArray[np.int64] | None:
+        """Original rows that were set aside before rows were drawn anew; None: there are none, or nobody knows which."""
+        return self.pair.held_out
 
     @property
     def left(self) -> float:
@@ -202,6 +208,12 @@ class Attack(Metric):
     def applies(self, scene: Scene) -> str | None:
         """None when the attack makes sense here (it always does, unless it says so), else the reason it does not."""
         return None
+
+    def out_of_place(self, scene: Scene) -> str | None:
+        """Why it is not carried out: nobody's rows cannot be followed to anybody, or what ``applies`` says; None: it is."""
+        if self.follows_rows and not scene.pair.aligned:
+            return NothingToAttack(NOBODYS)
+        return self.applies(scene)
 
     @abc.abstractmethod
     def attack(self, scene: Scene) -> Finding:

@@ -241,8 +241,19 @@ class Pairs:
         return np.bincount(ends, weights=amounts, minlength=size).astype(np.int64)
 
 
+NOBODYS = "the released rows were drawn anew and are nobody's: none of them belongs to a person of the original"
+
+
 def origin_of(released: Dataset, original: Dataset) -> NDArray[np.int64]:
-    """Per released row, the row of the original table it came from."""
+    """Per released row, the row of the original table it came from; raises :class:`SchemaError` where one is nobody's."""
+    rows = origins_of(released, original)
+    if len(rows) and int(rows.min()) < 0:
+        raise SchemaError(NOBODYS)
+    return rows
+
+
+def origins_of(released: Dataset, original: Dataset) -> NDArray[np.int64]:
+    """The same, where rows may be nobody's (−1)."""
     if released.origin is not None:
         rows = released.origin
         if len(rows) == len(released) and (not len(rows) or int(rows.max()) < len(original)):

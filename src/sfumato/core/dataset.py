@@ -178,6 +178,11 @@ class Dataset(Described):
         """Number of records: the rows, or what they stand for together."""
         return len(self) if self.copies is None else int(self.copies.sum())
 
+    @property
+    def drawn(self) -> bool:
+        """Whether some rows were drawn anew and are nobody's."""
+        return self.origin is not None and len(self.origin) > 0 and int(self.origin.min()) == NOBODY
+
     def __repr__(self) -> str:
         roles = [f"  {n}: {' + '.join(a.roles)} ({a.kind})" for n, a in self.schema.attributes.items()]
         head = f"Dataset {self.source.name!r}: {len(self):,} rows, {len(self.columns)} columns"

@@ -121,7 +121,7 @@ def weight_warnings(dataset: Dataset) -> tuple[str, ...]:
     them too.
     """
     name = dataset.schema.only(Role.WEIGHT)
-    if name is None or not len(dataset):
+    if name is None or not len(dataset) or dataset.drawn:  # drawn weights are nobody's
         return ()
     copies = pl.Series(np.ones(len(dataset), dtype=np.int64) if dataset.copies is None else dataset.copies)
     sizes = pl.DataFrame({"weight": dataset.column(name), "n": copies}).group_by("weight").agg(pl.col("n").sum())["n"]
@@ -142,10 +142,11 @@ def renumbered(dataset: Dataset, seed: Seed) -> Dataset:
     """Persons and households under random numbers, anew in every class.
 
     Rows of one person in one class can be told to belong together, so that persons can be counted; rows in different
-    classes cannot, because whoever knows two of them could follow a person through the table.
+    classes cannot, because whoever knows two of them could follow a person through the table. Units of rows that were drawn anew are
+    nobody's and have new numbers already: they stay together.
     """
     units = dataset.schema.columns(Role.UNIT)
-    if not units:
+    if not units or dataset.drawn:
         return dataset
     classes = count_rows(dataset)[1]
     for name in units:

@@ -160,6 +160,7 @@ def gather(
         absent=absent,
         pairs=_pairs(dataset, original, classes, rows) if needs.pairs else None,
         posteriors=tuple(posteriors),
+        drawn=dataset.drawn,
     )
 
 
@@ -202,8 +203,9 @@ def wildcard_frequencies(classes: ClassTable, schema: Schema) -> NDArray[np.int6
 
 
 def judge_all(evidence: Evidence, models: Sequence[Model]) -> tuple[Verdict, ...]:
-    """Every model's verdict on the same evidence."""
-    return tuple(model.judge(evidence) for model in models)
+    """Every model's verdict on the same evidence; of rows that are nobody's it is one of the file, and says so."""
+    verdicts = tuple(model.judge(evidence) for model in models)
+    return tuple(verdict.of_the_file for verdict in verdicts) if evidence.drawn else verdicts
 
 
 def _aligned(counts: Counts, labels: tuple[str | None, ...]) -> Counts:

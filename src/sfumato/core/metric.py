@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
+from sfumato.core.consistency import NOBODYS
 from sfumato.core.notebook import html_table
 
 if TYPE_CHECKING:
@@ -64,7 +65,8 @@ class Metric(abc.ABC):
 
     ``better`` says which way is better. On pages it is called by its ``title``, and ``line`` says what it tells, without a
     formula; who gives neither gets the name in words, and the first line of the docstring. ``secret`` names
-    the fields that may hold values of people: the published recipe is without them.
+    the fields that may hold values of people: the published recipe is without them. ``follows_rows``: it asks which original record
+    a released one came from, so it does not apply to rows that were drawn anew (:attr:`sfumato.core.pair.Pair.aligned`).
 
     >>> class RowsKept(Metric):
     ...     "Share of records that are still there."
@@ -78,6 +80,7 @@ class Metric(abc.ABC):
     title: ClassVar[str]
     line: ClassVar[str]
     secret: ClassVar[tuple[str, ...]] = ()
+    follows_rows: ClassVar[bool] = False
 
     def __init_subclass__(cls, **options: Any) -> None:
         super().__init_subclass__(**options)
@@ -124,6 +127,10 @@ class Utility(Metric):
     def applies(self, pair: Pair) -> str | None:
         """None when the metric makes sense for these tables (it always does, unless it says so), else the reason it does not."""
         return None
+
+    def out_of_place(self, pair: Pair) -> str | None:
+        """Why it is not measured on a pair: the rows it would follow are nobody's, or what ``applies`` says; None: it is."""
+        return NOBODYS if self.follows_rows and not pair.aligned else self.applies(pair)
 
     @abc.abstractmethod
     def measure(self, pair: Pair) -> Measure:

@@ -65,7 +65,8 @@ class Evidence:
     compatible records where missing values are wildcards. ``reference`` maps a column to its counts in the
     original table, in the code order of ``classes.counts[column].labels``. ``classes.population`` counts the population
     records that match each class and ``absent`` those that match none. ``pairs`` joins the originals to what was
-    released of them; ``posteriors`` are the matrices of the attacks that were run.
+    released of them; ``posteriors`` are the matrices of the attacks that were run. ``drawn``: rows were drawn anew and are
+    nobody's, so that what is said of classes is said of the file.
     """
 
     classes: ClassTable
@@ -75,11 +76,16 @@ class Evidence:
     absent: int = 0
     pairs: Pairs | None = None
     posteriors: tuple[Any, ...] = ()
+    drawn: bool = False
 
     @property
     def frequencies(self) -> NDArray[np.int64]:
         """Per class, the number of records an intruder must confuse."""
         return self.classes.sizes if self.wildcard is None else self.wildcard
+
+
+OF_THE_FILE = "of the file, not of persons: its rows were drawn anew and are nobody's"
+"""What a promise about classes means where rows are nobody's."""
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -88,7 +94,8 @@ class Verdict:
 
     ``attained`` is the strongest parameter that holds (k today, the largest l, the smallest t);
     ``per_class`` the value of each class; ``failing`` the indices of the classes that break the promise and
-    ``records`` how many records they hold; ``sentence`` what a data steward reads; ``crowd`` that of the model.
+    ``records`` how many records they hold; ``sentence`` what a data steward reads; ``crowd`` that of the model. Not ``of_persons``
+    is what is said of rows that were drawn anew: it is true of the file, and no person of the original is promised anything by it.
     """
 
     model: str
@@ -103,6 +110,12 @@ class Verdict:
     records: int
     missing_rule: str = "category"
     crowd: int | None = None
+    of_persons: bool = True
+
+    @property
+    def of_the_file(self) -> Verdict:
+        """The same, said of rows that are nobody's."""
+        return dataclasses.replace(self, sentence=f"{self.sentence}; {OF_THE_FILE}", of_persons=False)
 
     def __bool__(self) -> bool:
         return self.holds
@@ -127,6 +140,7 @@ class Verdict:
             "failing_records": self.records,
             "missing_rule": self.missing_rule,
             "sentence": self.sentence,
+            **({} if self.of_persons else {"of_persons": False}),
         }
 
 

@@ -76,7 +76,7 @@ class Agreement:
         """Measure the metric and hold it against the bound; what cannot be measured does not survive."""
         limit = float(next(b for b in (self.at_most, self.at_least) if b is not None))
         pair = self.metric.looks_at(pair)
-        reason = self.metric.applies(pair)
+        reason = self.metric.out_of_place(pair)
         if reason is not None:
             return Kept(self.metric.name, float("nan"), limit, False, f"{self.promise}: {reason}", self.refuse)
         value = self.metric.measure(pair).value

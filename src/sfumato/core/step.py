@@ -303,6 +303,11 @@ class Step(Protocol):
         return ()
 
     @property
+    def draws_anew(self) -> bool:
+        """Whether the rows it makes are nobody's: drawn from what it learnt of the table, not changed from row to row."""
+        return False
+
+    @property
     def span(self) -> Span:
         """How much of the table it must see at once: tables that do not fit into memory are given to it in pieces."""
         return Span.TABLE

@@ -20,7 +20,8 @@ from sfumato.core.schema import Kind
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from sfumato.core.pair import Pair, Reading
+    from sfumato.core.pair import Pair
+    from sfumato.core.reading import Reading
 
 
 # Borders of bins that people can read: round numbers, and days, months or years for dates.

@@ -35,6 +35,7 @@ if TYPE_CHECKING:
         space,
         suppression,
         swapping,
+        trees,
         uniques,
     )
 
@@ -57,6 +58,7 @@ __all__ = [
     "space",
     "suppression",
     "swapping",
+    "trees",
     "uniques",
 ]
 

@@ -17,6 +17,7 @@ import numpy as np
 from sfumato import recipe_files as recipes
 from sfumato.assessment import DEFAULT_THRESHOLD
 from sfumato.core.evidence import population_path
+from sfumato.core.model import OF_THE_FILE
 from sfumato.core.schema import Role
 from sfumato.core.threads import meanwhile
 from sfumato.evaluation import Evaluation, evaluate, quick_metrics
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
     from sfumato.core.dataset import Dataset
     from sfumato.core.pair import Pair
     from sfumato.core.recipe import Recipe
+    from sfumato.release.certified import Certified
     from sfumato.release.release import Release
 
 
@@ -78,7 +80,7 @@ def _sampled(release: Release, pair: Pair) -> Pair:
         return pair
     rows = release.seed.stream("what the report draws").choice(len(pair.released), MOST_ROWS, replace=False)
     some = pair.released.take(rows)
-    return dataclasses.replace(pair, released=some, rows=pair.rows[rows])
+    return dataclasses.replace(pair, released=some, origin=pair.origin[rows])
 
 
 def _card(pair: Pair, column: Binned) -> dict[str, Any]:
@@ -214,13 +216,25 @@ def certificate(
         **(_compared(release, told) if judged is None else {"differential_privacy": judged.to_dict()}),
         "plan": told_plan(release, judged),
         "dropped_columns": [c.name for c in release.columns if c.distinct_after is None],
-        "suppressed_records": None if judged is not None and judged.secret_count else release.suppressed,
+        "suppressed_records": None
+        if release.dataset.drawn or (judged is not None and judged.secret_count)
+        else release.suppressed,
+        **({"drawn_anew": _drawn(release, judged)} if release.dataset.drawn else {}),
         **({"sampled": release.sampled} if release.sampled else {}),
         "shuffled": release.shuffled,
         "rehearsal": release.seed.rehearsal,
         "versions": versions(),
     }
     return plain_json(body)
+
+
+def _drawn(release: Release, judged: Certified | None) -> dict[str, Any]:
+    """What a certificate says of rows that are nobody's; counts of the original only where no ε is certified."""
+    told: dict[str, Any] = {"rows": release.dataset.records, "means": OF_THE_FILE}
+    if judged is not None and judged.holds:
+        return told
+    learnt, aside = (0 if rows is None else len(rows) for rows in (release.learnt_from, release.held_out))
+    return {**told, "learnt_from": learnt, "held_out": aside}
 
 
 def plain_json(document: Mapping[str, Any]) -> dict[str, Any]:

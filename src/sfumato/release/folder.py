@@ -13,7 +13,7 @@ import numpy as np
 import polars as pl
 
 from sfumato import recipe_files as recipes
-from sfumato.core.dataset import Dataset
+from sfumato.core.dataset import NOBODY, Dataset
 from sfumato.core.pair import Pair, levels_of
 from sfumato.core.randomness import Seed
 from sfumato.engines.table import LazyTable
@@ -23,7 +23,7 @@ from sfumato.release.certificates import read_certificate
 from sfumato.release.documents import commitment, digest_of_input, plain_json
 from sfumato.release.exchange import in_place
 from sfumato.release.manifest import folder_claim
-from sfumato.release.publish import linked, seal
+from sfumato.release.publish import PEOPLE, linked, seal
 from sfumato.release.replay import as_released, digest_of_table, is_same, made_again
 from sfumato.release.verify import read_released
 from sfumato.release.written import described
@@ -75,7 +75,10 @@ class WrittenRelease:
         table, _ = made_one(described(original, self.recipe), format)
         rows = _alignment(self.folder / "owner" / "alignment.parquet", len(self.released), len(original))
         self._require_committed(original)
-        return Pair(table, dataclasses.replace(self.released, origin=rows), rows, levels_of(self.certificate["plan"]))
+        learnt_from, held_out = _people(self.folder / "owner" / PEOPLE, len(original))
+        released = dataclasses.replace(self.released, origin=rows)
+        levels = levels_of(self.certificate["plan"])
+        return Pair(table, released, rows, levels, learnt_from=learnt_from, held_out=held_out)
 
     def _sampled(self, original: Dataset | LazyTable, population: Dataset | None) -> Pair:
         """The sample that the release was measured on."""
@@ -159,12 +162,26 @@ def _alignment(file: Path, released: int, original: int) -> NDArray[np.int64]:
         rows = pl.read_parquet(file)["original_row"].to_numpy().astype(np.int64)
     except (OSError, pl.exceptions.PolarsError):
         raise UnreadableInput(f"{file} is not there or cannot be read") from None
-    if len(rows) != released or (len(rows) and not 0 <= int(rows.min()) <= int(rows.max()) < original):
+    if len(rows) != released or (len(rows) and not NOBODY <= int(rows.min()) <= int(rows.max()) < original):
         raise UnreadableInput(
             f"{file} does not fit: {len(rows):,} rows aligned, {released:,} released, {original:,} in the original; "
             "is this the table the release was made from?"
         )
     return rows
+
+
+def _people(file: Path, original: int) -> tuple[NDArray[np.int64] | None, NDArray[np.int64] | None]:
+    """The rows that drawn ones were learnt from, and those set aside before; None where there are none."""
+    if not file.is_file():
+        return None, None
+    try:
+        known = pl.read_parquet(file).select(pl.col("original_row").cast(pl.Int64), pl.col("held_out").cast(pl.Boolean))
+    except (OSError, pl.exceptions.PolarsError):
+        raise UnreadableInput(f"{file} cannot be read") from None
+    rows, aside = known["original_row"].to_numpy(), known["held_out"].to_numpy().astype(bool)
+    if known.null_count().sum_horizontal().item() or (len(rows) and not 0 <= rows.min() <= rows.max() < original):
+        raise UnreadableInput(f"{file} does not fit the original; is this the table the release was made from?")
+    return rows[~aside], rows[aside] if aside.any() else None
 
 
 def _read_json(file: Path) -> dict[str, Any]:

@@ -19,8 +19,9 @@ from sfumato.core.dataset import Dataset
 from sfumato.core.encoding import parts_of
 from sfumato.core.evidence import gather, judge_all, needed
 from sfumato.core.free_text import refuse_texts
-from sfumato.core.pair import Pair, Rung, levels_of
+from sfumato.core.pair import Pair, levels_of
 from sfumato.core.progress import Progress, silent
+from sfumato.core.reading import Rung
 from sfumato.core.schema import Role, Schema
 from sfumato.core.source import Intake
 from sfumato.core.step import Goal, Plan, Span, Step

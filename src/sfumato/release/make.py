@@ -10,6 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import polars as pl
 
 from sfumato import registry
@@ -26,7 +27,7 @@ from sfumato.core.progress import Progress, silent
 from sfumato.core.randomness import Seed, marked
 from sfumato.core.recipe import Kept, Recipe
 from sfumato.core.schema import Role
-from sfumato.core.step import Goal
+from sfumato.core.step import Goal, accounts
 from sfumato.core.threads import meanwhile
 from sfumato.errors import ParameterError, ReleaseRefused, SchemaError
 from sfumato.intruders import attack_release
@@ -38,6 +39,8 @@ from sfumato.release.documents import digest_of_input
 from sfumato.release.release import ColumnChange, Release
 
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
     from sfumato.core.metric import Utility
     from sfumato.core.model import Model
     from sfumato.core.step import Plan, Step
@@ -102,7 +105,7 @@ def _attacked(name: str, limit: float, pair: Pair, known: Mapping[str, Any]) -> 
 
 
 def _measured(name: str, made: Utility, pair: Pair) -> Measure:
-    reason = made.applies(pair)
+    reason = made.out_of_place(pair)
     if reason is not None:
         raise ParameterError(f"limits: {name} cannot be measured on this release: {reason}")
     return made.measure(pair)
@@ -132,6 +135,41 @@ def population_of(models: Sequence[Model], given: Dataset | None = None, base: P
     require_readable(base / path)
     frame, source = read_table(base / path)
     return Table(frame, source=source)  # type: ignore[arg-type]
+
+
+# Rows that were drawn anew: whom they were learnt from, who was set aside, and the limit that holds unless another is set.
+
+MOST_COPIED = 0.10
+"""The copied excess beyond which drawn rows are refused where the recipe says nothing."""
+USUAL_LIMITS = {"copied_records": MOST_COPIED}
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class People:
+    """Rows of the original that drawn rows were learnt from, and those that were set aside before; None: there are none."""
+
+    learnt_from: NDArray[np.int64] | None = None
+    held_out: NDArray[np.int64] | None = None
+
+    def after(self, given: Dataset, made: Dataset, plan: Plan) -> People:
+        """What is known once a step has made one table of another: the first that draws rows decides."""
+        if self.learnt_from is not None or not (made.drawn or plan.held_out is not None):
+            return self
+        rows = np.arange(len(given), dtype=np.int64) if given.origin is None else given.origin
+        aside = np.zeros(len(given), dtype=bool)
+        if plan.held_out is not None:
+            aside[plan.held_out] = True
+        return People(np.sort(rows[~aside]), np.sort(rows[aside]) if aside.any() else None)
+
+
+def with_usual_limits(recipe: Recipe, made: Dataset) -> Recipe:
+    """The recipe with the limit on copies that holds of rows drawn anew, unless it sets one or a step accounts for an ε.
+
+    Where an ε is accounted for nothing may decide by looking at the original.
+    """
+    if not made.drawn or accounts(recipe.steps, recipe.schema):
+        return recipe
+    return dataclasses.replace(recipe, limits={**USUAL_LIMITS, **recipe.limits})
 
 
 AS_IT_IS = "released as it is"
@@ -166,15 +204,18 @@ def make_release(
     before = meanwhile(assessing(original.drop(original.schema.direct), recipe.meet, population=population))
     shared = marked(original.drop(set(original.schema.direct) - claimed))
     plans: list[tuple[str, Plan]] = []
+    people = People()
     for place, step in enumerate(recipe.steps):
         plan = step.plan(shared, Goal(recipe.meet, seed, progress, population, place))
-        shared = step.apply(shared, plan)
+        before_it, shared = shared, step.apply(shared, plan)
+        people = people.after(before_it, shared, plan)
         plans.append((step.name, plan))
+    recipe = with_usual_limits(recipe, shared)
     shared = renumbered(shared.drop(shared.schema.direct).with_marks(None), seed)
     shared = made_one(shared, form.format, spellings=False)[0].compacted()
     if shuffle:
         shared = shared.take(seed.stream("shuffle").permutation(len(shared)))
-    limits, contract = _bounds_kept(original, shared, recipe, seed, plans)
+    limits, contract = _bounds_kept(original, shared, recipe, seed, plans, people)
     release = Release(
         dataset=shared,
         original=original,
@@ -192,6 +233,8 @@ def make_release(
         limits=limits,
         contract=contract,
         made_for=form.format,
+        learnt_from=people.learnt_from,
+        held_out=people.held_out,
     )
     if refuse:
         refuse_broken(release)
@@ -201,7 +244,8 @@ def make_release(
 def judged_again(release: Release, shared: Dataset) -> Release:
     """The same release with another table in its place, judged as if it had come out; refused where it does not hold."""
     recipe, original = release.recipe, release.original
-    limits, contract = _bounds_kept(original, shared, recipe, release.seed, release.plans)
+    people = People(release.learnt_from, release.held_out)
+    limits, contract = _bounds_kept(original, shared, recipe, release.seed, release.plans, people)
     evidence = gather(shared, recipe.meet, original=original, population=release.population)
     found = dataclasses.replace(
         release,
@@ -234,19 +278,26 @@ def _distinct(dataset: Dataset, form: Form, *, refuse: bool) -> Dataset:
 
 
 def _bounds_kept(
-    original: Dataset, shared: Dataset, recipe: Recipe, seed: Seed, plans: Sequence[tuple[str, Plan]]
+    original: Dataset,
+    shared: Dataset,
+    recipe: Recipe,
+    seed: Seed,
+    plans: Sequence[tuple[str, Plan]],
+    people: People,
 ) -> tuple[tuple[Kept, ...], tuple[Kept, ...]]:
     """What the recipe limits, and what its contract asks for, measured on what is shared."""
     if not recipe.limits and not recipe.contract:
         return (), ()
-    pair = Pair.of(original, shared, levels_of(plan.describe() for _, plan in plans))
+    levels = levels_of(plan.describe() for _, plan in plans)
+    pair = Pair.of(original, shared, levels, learnt_from=people.learnt_from, held_out=people.held_out)
     limits = judge_limits(recipe.limits, pair, steps=recipe.steps, models=recipe.meet, seed=seed)
     return limits, tuple(agreement.judge(pair) for agreement in recipe.contract)
 
 
 def require_sense(dataset: Dataset | LazyTable, recipe: Recipe, *, refuse: bool) -> None:
     """Refuse a recipe without promises or steps, and a table without rows."""
-    if refuse and not recipe.meet and not recipe.limits:
+    drawn = any(step.draws_anew for step in recipe.steps)  # these have a usual limit, or an ε
+    if refuse and not recipe.meet and not recipe.limits and not drawn:
         raise ParameterError(
             "meet is empty: say what must hold, for example k_anonymity: {k: 5}, or set limits: {linkage: 0.05}"
         )
@@ -313,6 +364,8 @@ def _change(
     after = _distinct_values(shared, name) if name in shared.columns else None
     level, top = levels.get(name, (None, None))
     action = _action(attribute.roles, after, level, top)
+    if shared.drawn and attribute.has(Role.UNIT) and after is not None:
+        action = AS_IT_IS  # drawn units keep the numbers they were drawn with
     if local and level is None and after is not None and not blanks:
         action = "generalised cell by cell"
     return ColumnChange(

@@ -17,9 +17,10 @@ import polars as pl
 
 from sfumato.core.dataset import Dataset
 from sfumato.core.design import Renumbering, renumbered
-from sfumato.core.pair import Pair, Rung
+from sfumato.core.pair import Pair
 from sfumato.core.progress import silent
 from sfumato.core.randomness import Numbering, Repeats, row_keys
+from sfumato.core.reading import Rung
 from sfumato.core.schema import Role, Schema
 from sfumato.core.step import Goal, Plan, Span, Step, learnt_by
 from sfumato.engines import table

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import polars as pl
 
+from sfumato.core.dataset import NOBODY
 from sfumato.core.portable import PRIVATE_FOLDER, keep_private, sync_folder
 from sfumato.core.threads import meanwhile
 from sfumato.errors import ParameterError, printable_json
@@ -46,6 +47,8 @@ if TYPE_CHECKING:
 # The public report and its pictures are drawn first, from what the certificate will say; then every file of the folder is listed
 # in it, and only then it gets its digest and signature. So nothing in ``share/`` can be exchanged without a word.
 
+PEOPLE = "people.parquet"
+"""In the owner's folder: whom drawn rows were learnt from, and who was set aside before."""
 SEALS = ("files", "digest", "signature")
 """What a certificate says about itself."""
 
@@ -198,6 +201,7 @@ def _write(
     body = certificate(release, told=told, data_file=data_file, salt=salt, input_digest=input_digest)
     write_json(owner / "lock.json", lock(release, salt=salt, input_digest=input_digest, certificate=body))
     _write_alignment(release, owner / "alignment.parquet")
+    _write_people(release, owner / PEOPLE)
     if more is not None:
         more(owner)
     seal(folder, body, owner_record(release, told=told, input_digest=input_digest), sign=sign, pictures=pictures)
@@ -265,5 +269,16 @@ def _write_alignment(release: Release, file: Path) -> None:
         return
     origin = release.dataset.origin
     rows = np.arange(len(release.dataset)) if origin is None else origin
-    narrow = rows.astype(np.min_scalar_type(max(1, len(release.original)) - 1))
-    pl.DataFrame({"original_row": narrow}).write_parquet(file, compression="lz4")
+    ends = (max(1, len(release.original)) - 1, *((NOBODY,) if release.dataset.drawn else ()))
+    kind = np.result_type(*map(np.min_scalar_type, ends))
+    pl.DataFrame({"original_row": rows.astype(kind)}).write_parquet(file, compression="lz4")
+
+
+def _write_people(release: Release, file: Path) -> None:
+    """The rows of the original that drawn rows were learnt from, and which of those given were set aside before; for attacks."""
+    if release.learnt_from is None:
+        return
+    aside = np.zeros(0, dtype=np.int64) if release.held_out is None else release.held_out
+    rows = np.concatenate([release.learnt_from, aside])
+    held_out = np.arange(len(rows)) >= len(release.learnt_from)
+    pl.DataFrame({"original_row": rows, "held_out": held_out}).write_parquet(file, compression="lz4")

@@ -23,6 +23,8 @@ from sfumato.report.pictures import risk_chart
 
 if TYPE_CHECKING:
     import altair as alt
+    import numpy as np
+    from numpy.typing import NDArray
 
     from sfumato.assessment import Assessment
     from sfumato.core.dataset import Dataset
@@ -73,6 +75,10 @@ class Release:
     attacks: AttackReport | None = None
     made_for: str = "csv"
     """The format whose values were told apart from the start."""
+    learnt_from: NDArray[np.int64] | None = None
+    """Rows of the original that drawn rows were learnt from; None where no row was drawn anew."""
+    held_out: NDArray[np.int64] | None = None
+    """Rows of the original that were set aside before, for attacks to compare with; None: none were."""
 
     @property
     def holds(self) -> bool:
@@ -102,7 +108,9 @@ class Release:
     @property
     def pair(self) -> Pair:
         """The original and what is shared of it, side by side, at the levels that the plans say."""
-        return Pair.of(self.original, self.dataset, levels_of(plan.describe() for _, plan in self.plans))
+        levels = levels_of(plan.describe() for _, plan in self.plans)
+        people = {"learnt_from": self.learnt_from, "held_out": self.held_out}
+        return Pair.of(self.original, self.dataset, levels, **people)
 
     def before_step(self, place: int) -> Dataset:
         """The table as a step of the recipe saw it, by its place."""
@@ -138,8 +146,20 @@ class Release:
 
     @property
     def suppressed(self) -> int:
-        """Number of records that were dropped."""
-        return self.original.records - self.dataset.records
+        """Number of records that were dropped; none where rows were drawn anew, which stand for nobody."""
+        return 0 if self.dataset.drawn else self.original.records - self.dataset.records
+
+    @property
+    def told_records(self) -> str:
+        """How many records were released, and what became of the others, in one line."""
+        made, given = self.dataset.records, self.original.records
+        if not self.dataset.drawn:
+            return f"{made:,} of {given:,} records released, {self.suppressed:,} suppressed"
+        learnt = given if self.learnt_from is None else len(self.learnt_from)
+        aside = 0 if self.held_out is None else len(self.held_out)
+        return (
+            f"{made:,} records drawn anew, nobody's; learnt from {learnt:,} of {given:,} records, {aside:,} set aside"
+        )
 
     @property
     def risks(self) -> list[tuple[Measure, Measure]]:
@@ -245,7 +265,7 @@ class Release:
         head = self.headline.text
         lines = [
             f"{self.original.source.name}: {head}",
-            f"  {self.dataset.records:,} of {self.original.records:,} records released, {self.suppressed:,} suppressed",
+            f"  {self.told_records}",
             *(f"  {verdict!r}" for verdict in (*self.verdicts, *self.limits, *self.contract)),
             *(f"  {c.name}: {c.action}" for c in self.columns),
             f"  marketer risk {self.before.measure('marketer_risk'):.2%} → {self.after.measure('marketer_risk'):.2%}",

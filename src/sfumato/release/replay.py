@@ -42,7 +42,13 @@ def claims_from_original(
 ) -> list[Claim]:
     """The claims that need the original table, the owner's lock where it is given, and a second table if one was used."""
     if original is None:
-        open_claims = ("input is the committed one", "rows are the recoded original", "suppressed records")
+        drawn = "drawn_anew" in certificate
+        rows = (
+            ("rows are those drawn from the original",)
+            if drawn
+            else ("rows are the recoded original", "suppressed records")
+        )
+        open_claims = ("input is the committed one", *rows)
         return [Claim(name, "needs original", "give --original to check it") for name in open_claims]
     lock = _lock(owner)
     return [
@@ -140,7 +146,7 @@ def _replay(
     population: Dataset | None,
 ) -> list[Claim]:
     """Make the release again from the original, the recipe and the seed, and compare."""
-    name = "rows are the recoded original"
+    name = "rows are those drawn from the original" if "drawn_anew" in certificate else "rows are the recoded original"
     suppressed = Claim("suppressed records", *_suppressed(certificate, released, original))
     if lock is None:
         return [
@@ -207,6 +213,8 @@ def _suppressed(
     certificate: Mapping[str, Any], released: Dataset | LazyTable, original: Dataset | LazyTable
 ) -> tuple[Status, str]:
     found = original.records - released.records
+    if "drawn_anew" in certificate:
+        return "holds", "none: the rows were drawn anew and stand for nobody"
     if certificate["suppressed_records"] is None:
         return "holds", "the certificate does not tell, so that the size of the original stays secret"
     if found == certificate["suppressed_records"]:

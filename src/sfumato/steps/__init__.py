@@ -37,6 +37,7 @@ ALL = Members(
         "microaggregate": "microaggregation.microaggregation:Microaggregate",
         "bucketize": "microaggregation.bucketization:Bucketize",
         "t_closeness_microaggregation": "microaggregation.t_closeness:TClosenessMicroaggregate",
+        "synthesize": "synthesis.synthesize:Synthesize",
         "safe_k_anonymization": "recoding.safe_k_anonymization:SafeAnonymize",
         "insensitive_microaggregation": "microaggregation.insensitive:InsensitiveMicroaggregate",
     },

@@ -78,7 +78,7 @@ def normalised(raw: float, most: float, pair: Pair, *, least: float = 0.0) -> fl
 
     Where these are equal nothing could be lost, except everything: then the release without records alone scores 1.
     """
-    if not len(pair.rows):
+    if not len(pair.released):
         return 1.0 if records_of(pair) else 0.0
     if not most > least:
         return 0.0
@@ -102,7 +102,7 @@ def mean_cost(
 
 def record_costs(pair: Pair, shares: Mapping[str, float], cost: Callable[[Cells], NDArray[Any]]) -> NDArray[np.float64]:
     """The same per released record: what its cells cost together, each by the importance of its column."""
-    records = np.zeros(len(pair.rows))
+    records = np.zeros(len(pair.released))
     for name, share in shares.items():
         cells = cells_of(pair, name)
         records += share if cells is None else (share * cost(cells))[cells.which]

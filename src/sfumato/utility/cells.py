@@ -13,7 +13,7 @@ import numpy as np
 
 from sfumato.core.encoding import encode_column, missing_in, positions_in
 from sfumato.core.hierarchy import Ladder, bind
-from sfumato.core.pair import Reading
+from sfumato.core.reading import Reading
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -48,6 +48,7 @@ class AverageClassSize(ColumnUtility):
     count_suppressed: Annotated[bool, Field(description="whether suppressed records count as records")] = False
 
     name: ClassVar[str] = "average_class_size"
+    follows_rows: ClassVar[bool] = True
     counts: ClassVar[bool] = True
     line: ClassVar[str] = "records that share their quasi-identifiers, on average"
 
@@ -104,6 +105,7 @@ class NormalisedClassSize(ColumnUtility):
     count_suppressed: Annotated[bool, Field(description="whether suppressed records count as records")] = False
 
     name: ClassVar[str] = "c_avg"
+    follows_rows: ClassVar[bool] = True
     counts: ClassVar[bool] = True
     title: ClassVar[str] = "Class size over k (C_AVG)"
     line: ClassVar[str] = "how much larger the classes are than was promised"
@@ -149,6 +151,7 @@ class Discernibility(ColumnUtility):
     ] = "table"
 
     name: ClassVar[str] = "discernibility"
+    follows_rows: ClassVar[bool] = True
     counts: ClassVar[bool] = True
     line: ClassVar[str] = "records that a record cannot be told apart from"
 
@@ -202,6 +205,7 @@ class Classification(ColumnUtility):
     columns: Columns = None
 
     name: ClassVar[str] = "classification"
+    follows_rows: ClassVar[bool] = True
     counts: ClassVar[bool] = True
     title: ClassVar[str] = "Classification (CM)"
     line: ClassVar[str] = "records that the majority label of their class gets wrong"
@@ -231,7 +235,7 @@ class Classification(ColumnUtility):
             wrong = _wrong(pair, names, "released", labels, truth[pair.rows])
             least = added(pair, _wrong(pair, names, "original", truth, truth), "original") / pair.original.records
         else:
-            wrong, least = np.ones(len(pair.rows)), 0.0
+            wrong, least = np.ones(len(pair.released)), 0.0
         raw = share_lost(pair, added(pair, wrong))
         value = normalised(raw, 1.0, pair, least=least)
         meaning = f"share of records whose {self.label} is not the majority's in their class"

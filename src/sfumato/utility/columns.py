@@ -111,7 +111,7 @@ def why_not_generalised(pair: Pair, columns: Sequence[str]) -> str | None:
 
 def require_sense(metric: Utility, pair: Pair) -> None:
     """Raise :class:`SchemaError` with the reason where a metric does not apply."""
-    reason = metric.applies(pair)
+    reason = metric.out_of_place(pair)
     if reason is not None:
         raise SchemaError(f"{metric.name} cannot be measured: {reason}")
 

@@ -64,6 +64,7 @@ class Accuracy(_OfData):
     tolerance: Annotated[float, Field(ge=0, le=1, description="error of numbers that is allowed")] = 0.0
 
     name: ClassVar[str] = "accuracy"
+    follows_rows: ClassVar[bool] = True
     line: ClassVar[str] = "share of cells that equal the original"
     better: ClassVar[Literal["lower", "higher"]] = "higher"
 
@@ -86,7 +87,7 @@ class Accuracy(_OfData):
 
     def _records(self, pair: Pair, names: Sequence[str]) -> NDArray[np.float64]:
         """The share of accurate cells of every released record."""
-        records = np.zeros(len(pair.rows))
+        records = np.zeros(len(pair.released))
         for name in names:
             right, which = self._right(pair, name)
             records += (right.values if which is None else right.values[which]) / len(names)
@@ -101,7 +102,7 @@ class Accuracy(_OfData):
             return Amounts(np.asarray(same & near, dtype=np.float64)), None
         cells = cells_of(pair, name)
         if cells is None:
-            return Amounts(np.zeros(len(pair.rows))), None
+            return Amounts(np.zeros(len(pair.released))), None
         code_of = {text: code for code, text in enumerate(cells.reading.values)}
         same = np.array([code_of.get(text, -1) for text in cells.reading.labels], dtype=np.int64)
         right = same[cells.label] == cells.value
@@ -197,7 +198,7 @@ def _parts(rule: str) -> tuple[str, str, str]:
 def holds(pair: Pair, rule: str, side: Literal["original", "released"]) -> NDArray[np.bool_]:
     """Per row of one side whether the rule can hold."""
     left, operator, right = _parts(rule)
-    rows = len(pair.original) if side == "original" else len(pair.rows)
+    rows = len(pair.original) if side == "original" else len(pair.released)
     if side == "released" and not {left, right} <= set(pair.released.columns):
         return np.zeros(rows, dtype=bool)
     one, other = _reach(pair, left, side), _reach(pair, right, side)
@@ -275,7 +276,7 @@ class Consistency(Utility):
     def measure(self, pair: Pair) -> Measure:
         """The share of records that keep all rules."""
         require_sense(self, pair)
-        kept, before = np.ones(len(pair.rows), dtype=bool), np.ones(len(pair.original), dtype=bool)
+        kept, before = np.ones(len(pair.released), dtype=bool), np.ones(len(pair.original), dtype=bool)
         for rule in self.rules:
             kept &= holds(pair, rule, "released")
             before &= holds(pair, rule, "original")

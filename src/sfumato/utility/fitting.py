@@ -9,14 +9,16 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from sfumato import kernels
+from sfumato.core.encoding import missing_in
 from sfumato.core.schema import Kind
-from sfumato.utility.cells import Cells, cells_of
+from sfumato.utility.cells import cells_of
 from sfumato.utility.numeric import numbers, plainly_numeric
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from sfumato.core.pair import Pair
+    from sfumato.core.reading import Reading
 
 RIDGE = 1e-6
 """Penalty per row on squared coefficients, the constant left out: it keeps them finite where classes can be separated."""
@@ -213,8 +215,23 @@ def says_nothing(pair: Pair, name: str) -> bool:
     """Whether every released cell of a column is suppressed."""
     if plainly_numeric(pair, name):
         return bool(pair.released.column(name).null_count() == len(pair.released))
-    cells = cells_of(pair, name)
-    return cells is None or bool(cells.lost.all())
+    if name not in pair.released.columns:
+        return True
+    return bool(_lost_labels(pair, name)[pair.reading(name).released].all())
+
+
+def _lost_labels(pair: Pair, name: str) -> NDArray[np.bool_]:
+    """Per released label whether nothing is left of some cell that has it."""
+    reading = pair.reading(name)
+    if (
+        not pair.aligned
+    ):  # nobody's cell was anything before: one that is missing says so, where the original has such cells
+        lost: NDArray[np.bool_] = reading.everything | (missing_in(reading.labels) & (None not in reading.values))
+        return lost
+    lost, cells = np.zeros(len(reading.labels), dtype=bool), cells_of(pair, name)
+    if cells is not None:
+        lost[cells.label[cells.lost]] = True
+    return lost
 
 
 def features_of(
@@ -256,7 +273,6 @@ def _numeric(pair: Pair, name: str, original: NDArray[np.int64], released: NDArr
 
 
 def _category(pair: Pair, name: str, original: NDArray[np.int64], released: NDArray[np.int64], blanks: bool) -> Both:
-    cells = cells_of(pair, name)
     reading = pair.reading(name)
     counts = np.bincount(reading.original, minlength=len(reading.values))
     rank = np.empty(len(counts), dtype=np.int64)
@@ -264,7 +280,7 @@ def _category(pair: Pair, name: str, original: NDArray[np.int64], released: NDAr
     width = min(len(counts), MOST_VALUES + 1)
     values = np.zeros((len(counts), max(1, width)))
     values[np.arange(len(counts)), np.minimum(rank, width - 1)] = 1.0
-    labels, odd = _label_rows(values, cells)
+    labels, odd = _label_rows(values, reading, _lost_labels(pair, name))
     # the most frequent value is what the others are compared with
     before, after = values[:, 1:], labels[:, 1:]
     if blanks:
@@ -273,24 +289,19 @@ def _category(pair: Pair, name: str, original: NDArray[np.int64], released: NDAr
     return before[reading.original[original]], after[reading.released[released]]
 
 
-def _label_rows(values: NDArray[np.float64], cells: Cells | None) -> Both:
+def _label_rows(values: NDArray[np.float64], reading: Reading, lost: NDArray[np.bool_]) -> Both:
     """Per released label the mean of the values it may stand for, and whether it says nothing or something unknown."""
-    if cells is None:
-        return np.zeros((0, values.shape[1])), np.zeros(0)
-    reading = cells.reading
     owner = np.repeat(np.arange(len(reading.labels)), np.diff(reading.starts))
     labels = np.zeros((len(reading.labels), values.shape[1]))
-    often = cells.counts.astype(np.float64)[:, None]
+    often = reading.before.counts.astype(np.float64)[:, None]
     np.add.at(labels, owner, (values * often)[reading.members])
-    sizes = np.bincount(owner, weights=cells.counts[reading.members], minlength=len(labels))
+    sizes = np.bincount(owner, weights=reading.before.counts[reading.members], minlength=len(labels))
     labels /= np.maximum(sizes, 1.0)[:, None]
     code_of = {text: code for code, text in enumerate(reading.values)}
     for code, text in enumerate(reading.labels):
         if text in code_of:
             labels[code] = values[code_of[text]]
             sizes[code] = 1.0
-    lost = np.zeros(len(reading.labels), dtype=bool)
-    lost[cells.label[cells.lost]] = True
-    lost |= sizes == 0
+    lost = lost | (sizes == 0)
     labels[lost] = (values * often).sum(axis=0) / max(1.0, float(often.sum()))
     return labels, lost.astype(np.float64)

@@ -49,6 +49,7 @@ class Loss(ColumnUtility):
     weights: Weights = Field(default_factory=dict)
 
     name: ClassVar[str] = "loss"
+    follows_rows: ClassVar[bool] = True
     counts: ClassVar[bool] = True
     judges_detail: ClassVar[bool] = True
     title: ClassVar[str] = "Loss (LM)"
@@ -93,6 +94,7 @@ class NormalisedCertaintyPenalty(ColumnUtility):
     weights: Weights = Field(default_factory=dict)
 
     name: ClassVar[str] = "ncp"
+    follows_rows: ClassVar[bool] = True
     counts: ClassVar[bool] = True
     title: ClassVar[str] = "Certainty penalty (NCP)"
     line: ClassVar[str] = "the same, as the Mondrian literature counts it"
@@ -148,6 +150,7 @@ class Precision(ColumnUtility):
     weights: Weights = Field(default_factory=dict)
 
     name: ClassVar[str] = "precision"
+    follows_rows: ClassVar[bool] = True
     counts: ClassVar[bool] = True
     title: ClassVar[str] = "Precision lost"
     line: ClassVar[str] = "how far up their hierarchies the cells stand"
@@ -193,6 +196,7 @@ class Height(ColumnUtility):
     weights: Weights = Field(default_factory=dict)
 
     name: ClassVar[str] = "height"
+    follows_rows: ClassVar[bool] = True
     counts: ClassVar[bool] = True
     line: ClassVar[str] = "how high the columns were generalised, whatever their values"
 
@@ -207,7 +211,7 @@ class Height(ColumnUtility):
         columns, levels = {}, 0.0
         for name in shares:
             cells = cells_of(pair, name)
-            columns[name] = 1.0 if cells is None or not len(pair.rows) else float(cells.height.max())
+            columns[name] = 1.0 if cells is None or not len(pair.released) else float(cells.height.max())
             levels += columns[name] * (max(1, cells.ladder.top) if cells is not None else 1)
         value = sum(share * columns[name] for name, share in shares.items())
         meaning = "mean level of the columns over the heights of their hierarchies"
@@ -243,6 +247,7 @@ class NonUniformEntropy(ColumnUtility):
     weights: Weights = Field(default_factory=dict)
 
     name: ClassVar[str] = "non_uniform_entropy"
+    follows_rows: ClassVar[bool] = True
     counts: ClassVar[bool] = True
     title: ClassVar[str] = "Non-uniform entropy"
     line: ClassVar[str] = "bits needed to get the original values back, column by column"
@@ -296,7 +301,7 @@ def _bits_of_cells(cells: Cells) -> NDArray[np.float64]:
 
 def _rows_bits(pair: Pair, names: Sequence[str]) -> NDArray[np.float64]:
     """Per released record the bits its cells have lost."""
-    records = np.zeros(len(pair.rows))
+    records = np.zeros(len(pair.released))
     for name in names:
         cells = cells_of(pair, name)
         if cells is None:
@@ -344,6 +349,7 @@ class Ambiguity(ColumnUtility):
     columns: Columns = None
 
     name: ClassVar[str] = "ambiguity"
+    follows_rows: ClassVar[bool] = True
     counts: ClassVar[bool] = True
     line: ClassVar[str] = "combinations of values that a record may stand for"
 
@@ -355,7 +361,7 @@ class Ambiguity(ColumnUtility):
         """The mean number of combinations."""
         require_sense(self, pair)
         names = quasi_of(pair, self.columns)
-        records = np.zeros(len(pair.rows))
+        records = np.zeros(len(pair.released))
         most, columns = 0.0, {}
         for name in names:
             cells = cells_of(pair, name)

@@ -48,6 +48,7 @@ class KullbackLeibler(ColumnUtility):
     columns: Columns = None
 
     name: ClassVar[str] = "kl_divergence"
+    follows_rows: ClassVar[bool] = True
     counts: ClassVar[bool] = True
     title: ClassVar[str] = "KL divergence"
     line: ClassVar[str] = "how far the joint distribution of the quasi-identifiers is from the original"
@@ -100,7 +101,7 @@ def _meant(cells: Cells) -> NDArray[np.float64]:
 def _disjoint(pair: Pair, names: Sequence[str]) -> bool:
     """Whether every column was recoded as a whole: then no two released classes share a combination."""
     columns = [cells_of(pair, name) for name in names]
-    return all(cells is None or cells.column_level is not None or not len(pair.rows) for cells in columns)
+    return all(cells is None or cells.column_level is not None or not len(pair.released) for cells in columns)
 
 
 def density_at(pair: Pair, names: Sequence[str], density: NDArray[np.float64]) -> NDArray[np.float64]:

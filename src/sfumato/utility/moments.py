@@ -220,9 +220,9 @@ def _counted(columns: Sequence[Coded]) -> WeightedRows | None:
 def _measure(name: str, terms: Sequence[Term], pair: Pair, meaning: str) -> Measure:
     """Relative errors of some statistics, together and per column; each counts for at most 1 in the value."""
     raw, value, columns = relative_errors(terms)
-    if not len(pair.rows):
+    if not len(pair.released):
         value, columns = 1.0, dict.fromkeys(columns, 1.0)
-    return Measure(name, value, "lower", meaning, raw=raw if len(pair.rows) else None, per_column=columns)
+    return Measure(name, value, "lower", meaning, raw=raw if len(pair.released) else None, per_column=columns)
 
 
 @parameters

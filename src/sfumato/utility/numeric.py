@@ -45,7 +45,7 @@ def numbers(pair: Pair, name: str) -> Numbers:
 
 def _numbers(pair: Pair, name: str) -> Numbers:
     if name not in pair.released.columns:
-        return Numbers(_original_numbers(pair, name), np.full(len(pair.rows), np.nan))
+        return Numbers(_original_numbers(pair, name), np.full(len(pair.released), np.nan))
     coded = coded_numbers(pair, name)
     if coded is None:
         return Numbers(numbers_of(pair.original, name), numbers_of(pair.released, name))

@@ -49,6 +49,9 @@ class PredictiveAccuracy(ColumnUtility):
     predictors are taken as in :class:`Propensity`; released records whose label is no original one are not
     learned from. Of larger tables a random sample of ``records`` people is looked at.
 
+    Of rows that were drawn anew the model learns from any of them, and is tested on the people who were set aside before the rows were
+    drawn (train on synthetic, test on real); where none were, on a share ``held_out`` of the people, and the meaning says so.
+
     >>> from sfumato import examples
     >>> from sfumato.core.pair import Pair
     >>> people = examples.survey()
@@ -82,7 +85,7 @@ class PredictiveAccuracy(ColumnUtility):
     def measure(self, pair: Pair) -> Measure:
         """The share of what can be learned that is lost."""
         require_sense(self, pair)
-        if not len(pair.rows) or self.label not in pair.released.columns:
+        if not len(pair.released) or self.label not in pair.released.columns:
             return Measure(self.name, 1.0, self.better, f"nothing was released to learn {self.label} from")
         learned, original, majority = self._accuracies(pair)
         gain = original - majority
@@ -90,7 +93,12 @@ class PredictiveAccuracy(ColumnUtility):
         accuracies = (
             f"accuracy {learned:.1%} from the release, {original:.1%} from the original, {majority:.1%} by majority"
         )
-        return Measure(self.name, value, self.better, f"share of what can be learned about {self.label} that is lost; {accuracies}", raw=learned)  # fmt: skip
+        known = (
+            ""
+            if pair.aligned or pair.held_out is not None
+            else ", tested on people whom the rows may have been drawn after"
+        )
+        return Measure(self.name, value, self.better, f"share of what can be learned about {self.label} that is lost; {accuracies}{known}", raw=learned)  # fmt: skip
 
     def _predictors(self, pair: Pair) -> tuple[str, ...]:
         names = data_of(pair, self.columns)
@@ -98,6 +106,10 @@ class PredictiveAccuracy(ColumnUtility):
 
     def _people(self, pair: Pair) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """The original rows to learn from, and those set aside."""
+        if not pair.aligned and pair.learnt_from is not None and pair.held_out is not None:
+            stream = Seed(self.seed).stream("held out")
+            tested = max(1, round(self.held_out * self.records))
+            return sample_of(pair.learnt_from, self.records - tested, stream), sample_of(pair.held_out, tested, stream)
         order = Seed(self.seed).stream("held out").permutation(len(pair.original))[: self.records]
         tested = round(self.held_out * len(order))
         return np.sort(order[tested:]), np.sort(order[:tested])
@@ -106,11 +118,10 @@ class PredictiveAccuracy(ColumnUtility):
         """The accuracy learned from the release, from the original, and of the most frequent label."""
         label = pair.reading(self.label)
         learn, test = self._people(pair)
-        inside = np.zeros(len(pair.original), dtype=bool)
-        inside[learn] = True
         code_of = {text: code for code, text in enumerate(label.values)}
         shown = np.array([code_of.get(text, -1) for text in label.labels], dtype=np.int64)[label.released]
-        released = np.flatnonzero(inside[pair.rows] & (shown >= 0))
+        released = self._released(pair, learn)
+        released = released[shown[released] >= 0]
         features = features_of(pair, self._predictors(pair), np.concatenate([learn, test]), released)
         truth, classes = label.original[test], len(label.values)
         tested = features.before[len(learn) :]
@@ -120,6 +131,20 @@ class PredictiveAccuracy(ColumnUtility):
         if len(released):
             learned = float((predict(fit_classes(features.after, shown[released], classes), tested) == truth).mean())
         return learned, float((predict(fits, tested) == truth).mean()), float((majority == truth).mean())
+
+    def _released(self, pair: Pair, learn: NDArray[np.int64]) -> NDArray[np.int64]:
+        """The released rows to learn from: those of the people learned from, or as many of nobody's rows."""
+        if not pair.aligned:
+            every = np.arange(len(pair.released))
+            return sample_of(every, self.records, Seed(self.seed).stream("rows drawn anew"))
+        inside = np.zeros(len(pair.original), dtype=bool)
+        inside[learn] = True
+        return np.flatnonzero(inside[pair.rows])
+
+
+def sample_of(rows: NDArray[np.int64], most: int, stream: np.random.Generator) -> NDArray[np.int64]:
+    """At most so many of some rows, in order."""
+    return rows if len(rows) <= most else np.sort(stream.choice(rows, most, replace=False))
 
 
 # Overlap of the confidence intervals of regression coefficients.
@@ -176,7 +201,7 @@ class RegressionOverlap(Utility):
         require_sense(self, pair)
         meaning = f"share of the confidence intervals of {len(self.predictors)} predictor(s) that do not overlap"
         there = [name for name in self.predictors if name in pair.released.columns]
-        if not len(pair.rows) or self.outcome not in pair.released.columns or not there:
+        if not len(pair.released) or self.outcome not in pair.released.columns or not there:
             return Measure(self.name, 1.0, self.better, meaning, raw=0.0)
         before, after = self._outcomes(pair)
         kept, given = np.flatnonzero(~np.isnan(before)), np.flatnonzero(~np.isnan(after))
@@ -252,7 +277,8 @@ NOTHING_LIKE = "nothing was released that could be mistaken for the original"
 class PropensityTest:
     """A pMSE and what it would be if released and original records could be exchanged.
 
-    ``null_mean`` and ``null_deviation`` are over permutations (NaN without any, or with one); ``scores`` are the fitted probabilities of
+    ``null_mean`` and ``null_deviation`` are over permutations (NaN without any, or with one), or for rows drawn anew those of draws from
+    a right model; ``scores`` are the fitted probabilities of
     the released rows that were looked at, and ``share`` is that of released among all rows.
     """
 
@@ -298,6 +324,10 @@ class Propensity(ColumnUtility):
     :func:`propensity_test` gives them as numbers. Records of which nothing was released stay on their side. Of larger tables a random
     sample of ``records`` people is looked at (by ``seed``).
 
+    Rows that were drawn anew are compared with the people they were learnt from; their null is the closed form for draws from a correct
+    model that was fitted to these, with mean :math:`(k-1)(1-c)^2c/n` and deviation :math:`\sqrt{2(k-1)}(1-c)^2c/n` for *k* parameters.
+    A ratio near 1 is the best there is; far below 1 the rows are nearer to the people than draws from any model would be.
+
     Reference: M.-J. Woo et al., JPC 1(1), 2009; J. Snoke et al., JRSS A 181(3), 2018, https://doi.org/10.1111/rssa.12358.
 
     >>> from sfumato import examples
@@ -324,7 +354,7 @@ class Propensity(ColumnUtility):
     def measure(self, pair: Pair) -> Measure:
         """The pMSE."""
         require_sense(self, pair)
-        if not len(pair.rows) or not _common(pair, self.columns):
+        if not len(pair.released) or not _common(pair, self.columns):
             return Measure(self.name, 1.0, self.better, NOTHING_LIKE)
         features, people = _features(self, pair)
         test = _tested(self, features, people)
@@ -335,7 +365,8 @@ class Propensity(ColumnUtility):
         beside_null = ""
         if self.permutations > 1:
             beside_null = (
-                f"; {test.ratio:.3g} times what exchanging records gives, {test.standardised:.3g} deviations away"
+                f"; {test.ratio:.3g} times what {'exchanging records' if pair.aligned else 'draws from a right model'} gives, "
+                f"{test.standardised:.3g} deviations away"
             )
         return Measure(
             self.name,
@@ -344,7 +375,7 @@ class Propensity(ColumnUtility):
             f"how well released records can be told from original ones, 1 is always{beside_null}",
             raw=test.pmse,
             per_column=columns,
-            parts=test.scores if len(test.scores) == len(pair.rows) else None,
+            parts=test.scores if len(test.scores) == len(pair.released) else None,
         )
 
 
@@ -380,10 +411,15 @@ def _common(pair: Pair, columns: tuple[str, ...] | None) -> tuple[str, ...]:
     return tuple(name for name in data_of(pair, columns) if not says_nothing(pair, name))
 
 
-def _features(metric: Propensity, pair: Pair) -> tuple[Features, NDArray[np.int64]]:
-    """The features of a sample of people, and per released row the place of its own original."""
+def _features(metric: Propensity, pair: Pair) -> tuple[Features, NDArray[np.int64] | None]:
+    """The features of a sample of people, and per released row the place of its own original; None where it is nobody's."""
     count = len(pair.original)
     stream = Seed(metric.seed).stream("propensity sample")
+    if not pair.aligned:
+        people = np.arange(count) if pair.learnt_from is None else pair.learnt_from
+        drawn = sample_of(np.arange(len(pair.released)), metric.records, stream)
+        chosen = sample_of(people, metric.records, stream)
+        return features_of(pair, _common(pair, metric.columns), chosen, drawn, blanks=True), None
     chosen = np.arange(count) if count <= metric.records else np.sort(stream.permutation(count)[: metric.records])
     place = np.full(count, -1, dtype=np.int64)
     place[chosen] = np.arange(len(chosen))
@@ -431,11 +467,16 @@ def _exchanged(metric: Propensity, features: Features, people: NDArray[np.int64]
     return errors
 
 
-def _tested(metric: Propensity, features: Features, people: NDArray[np.int64]) -> PropensityTest:
+def _tested(metric: Propensity, features: Features, people: NDArray[np.int64] | None) -> PropensityTest:
     share = len(features.after) / max(1, len(features.after) + len(features.before))
     pmse, scores, parameters = _fitted(features, share)
     if not metric.permutations:
         return PropensityTest(pmse, share, parameters, math.nan, math.nan, scores)
+    if people is None:
+        stacked = len(features.after) + len(features.before)
+        expected = expected_for_synthetic_data(parameters, stacked, share)
+        spread = math.sqrt(2 * (parameters - 1)) * (1 - share) ** 2 * share / stacked
+        return PropensityTest(pmse, share, parameters, expected, spread, scores)
     null = _exchanged(metric, features, people, share)
     mean = float(null.mean())
     spread = float(null.std(ddof=1)) if len(null) > 1 else math.nan

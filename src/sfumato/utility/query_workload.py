@@ -12,9 +12,9 @@ from pydantic import Field
 
 from sfumato.core.encoding import Encoded, missing_in
 from sfumato.core.metric import ColumnUtility, Measure
-from sfumato.core.pair import Reading
 from sfumato.core.parameters import parameters
 from sfumato.core.randomness import Seed
+from sfumato.core.reading import Reading
 from sfumato.utility.averaging import classes_of, normalised, records_of, suppressed_of
 from sfumato.utility.columns import EMPTY, Columns, quasi_of, require_sense
 
@@ -202,7 +202,7 @@ class QueryWorkload(ColumnUtility):
         high = float(np.quantile(every, 0.9))
         return Measure(
             self.name,
-            normalised(raw, most, pair) if most > 0 or not len(pair.rows) else min(1.0, raw),
+            normalised(raw, most, pair) if most > 0 or not len(pair.released) else min(1.0, raw),
             self.better,
             f"half of {len(every):,} COUNT queries are within a relative error of {raw:.3g}, 90 % within {high:.3g}; "
             "the former as a share of that without any data",
@@ -238,7 +238,7 @@ class QueryWorkload(ColumnUtility):
             every *= question.blind
             if question.released is None:
                 unseen *= question.blind
-        estimate = (estimate if seen else np.full(amount, float(len(pair.rows)))) * unseen
+        estimate = (estimate if seen else np.full(amount, float(len(pair.released)))) * unseen
         estimate += suppressed_of(pair) * every
         floor = np.maximum(true, max(1.0, self.sanity * records_of(pair)))
         return np.abs(true - estimate) / floor, np.abs(true - records_of(pair) * every) / floor

@@ -61,6 +61,7 @@ class SquaredError(ColumnUtility):
     ] = "hierarchy"
 
     name: ClassVar[str] = "squared_error"
+    follows_rows: ClassVar[bool] = True
     title: ClassVar[str] = "Squared error of cells"
     line: ClassVar[str] = "mean squared distance of a cell from its original"
 
@@ -89,7 +90,7 @@ class SquaredError(ColumnUtility):
 
     def _records(self, pair: Pair, names: Sequence[str]) -> NDArray[np.float64]:
         """The mean squared distance of the cells of every released record."""
-        records = np.zeros(len(pair.rows))
+        records = np.zeros(len(pair.released))
         for name in names:
             squares = self._squares(pair, name)
             records += (squares[0].values if squares[1] is None else squares[0].values[squares[1]]) / len(names)
@@ -107,7 +108,7 @@ class SquaredError(ColumnUtility):
     def _squares(self, pair: Pair, name: str) -> tuple[Amounts, NDArray[Any] | None]:
         """The squared distances of distinct cells, and which each released row has (None: each has its own)."""
         if name not in pair.released.columns:
-            return Amounts(np.ones(len(pair.rows))), None
+            return Amounts(np.ones(len(pair.released))), None
         cells = None if is_number(pair, name) else cells_of(pair, name)
         if cells is not None:
             return Amounts(self._distances(cells) ** 2, cells.rows), cells.which
@@ -153,6 +154,7 @@ class RecordSquaredError(OfNumbers):
     root: Annotated[bool, Field(description="whether the square root of the mean is taken")] = False
 
     name: ClassVar[str] = "record_squared_error"
+    follows_rows: ClassVar[bool] = True
     title: ClassVar[str] = "Squared error of records"
     line: ClassVar[str] = "mean squared distance of a record from its original"
 
@@ -188,7 +190,7 @@ class RecordSquaredError(OfNumbers):
 
 def _rows_squared(pair: Pair, units: Mapping[str, float]) -> NDArray[np.float64]:
     """Squared errors in units of their columns, added up per released record."""
-    records = np.zeros(len(pair.rows))
+    records = np.zeros(len(pair.released))
     for name, unit in units.items():
         error = errors(pair, name)
         records += error.per_row((error.released.values / unit) ** 2)
@@ -224,6 +226,7 @@ class SumOfSquares(OfNumbers):
     standardise: Annotated[bool, Field(description="whether columns are divided by their standard deviations")] = True
 
     name: ClassVar[str] = "sse_over_sst"
+    follows_rows: ClassVar[bool] = True
     title: ClassVar[str] = "Variation lost (SSE/SST)"
     line: ClassVar[str] = "share of the variation of the numbers that is lost"
 
@@ -281,6 +284,7 @@ class StandardisedError(OfNumbers):
     columns: NumericColumns = None
 
     name: ClassVar[str] = "il1s"
+    follows_rows: ClassVar[bool] = True
     title: ClassVar[str] = "Absolute error (IL1s)"
     line: ClassVar[str] = "mean absolute error of a number, in standard deviations"
 
@@ -317,7 +321,7 @@ def _absolute(errors: Amounts) -> float:
 
 def _rows_absolute(pair: Pair, units: Mapping[str, float]) -> NDArray[np.float64]:
     """The mean absolute error of every released record, in units of the columns."""
-    records = np.zeros(len(pair.rows))
+    records = np.zeros(len(pair.released))
     for name, unit in units.items():
         error = errors(pair, name)
         records += error.per_row(np.abs(error.released.values) / unit)

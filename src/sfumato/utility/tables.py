@@ -16,7 +16,8 @@ from sfumato.formulas.binning import Binned, binned
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from sfumato.core.pair import Pair, Reading
+    from sfumato.core.pair import Pair
+    from sfumato.core.reading import Reading
 
 Value = str | int | float | bool
 Condition = Value | list[Value]

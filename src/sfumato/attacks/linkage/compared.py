@@ -14,8 +14,8 @@ import polars as pl
 from sfumato import kernels
 from sfumato.core.attack import NothingToAttack
 from sfumato.core.encoding import require_same_codes
-from sfumato.core.pair import Labels, Reading, Scale, read_column
 from sfumato.core.ranges import day, number
+from sfumato.core.reading import Labels, Reading, Scale, read_column
 from sfumato.core.schema import Kind, Missing
 from sfumato.errors import SchemaError, SfumatoError
 

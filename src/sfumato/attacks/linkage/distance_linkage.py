@@ -137,6 +137,7 @@ class DistanceLinkage(Attack):
     one_to_one: Annotated[bool, Field(description="whether no record may be linked twice")] = False
 
     name: ClassVar[str] = "linkage"
+    follows_rows: ClassVar[bool] = True
     line: ClassVar[str] = "A person's own record is found"
     tried_by: ClassVar[tuple[str, ...]] = (
         "prosecutor",

@@ -54,7 +54,10 @@ def _files(scene: Scene) -> Files:
     columns = tuple(compare(scene, name) for name in common_columns(scene))
     theirs = distinct([column.theirs for column in columns])
     ours = alike_records(scene.pair, [column.name for column in columns])
-    return Files(columns, theirs, ours, same_person(scene.intruder.truth, scene.pair.rows))
+    same = (
+        same_person(scene.intruder.truth, scene.pair.rows) if scene.pair.aligned else np.zeros((0, 2), dtype=np.int64)
+    )
+    return Files(columns, theirs, ours, same)
 
 
 def same_person(truth: NDArray[np.int64], rows: NDArray[np.int64]) -> NDArray[np.int64]:

@@ -202,6 +202,7 @@ class LearnedLinkage(Attack):
     solver: Annotated[Solver, Field(description="highspy or scipy; auto takes highspy where it is installed")] = "auto"
 
     name: ClassVar[str] = "worst_case_linkage"
+    follows_rows: ClassVar[bool] = True
     line: ClassVar[str] = "A person's own record is found with the best comparison there is"
     tried_by: ClassVar[tuple[str, ...]] = ("worst case",)
     turn: ClassVar[int] = 1

@@ -295,6 +295,7 @@ class ProbabilisticLinkage(Attack):
     ] = "random_pairs"
 
     name: ClassVar[str] = "probabilistic_linkage"
+    follows_rows: ClassVar[bool] = True
     line: ClassVar[str] = "A person's own record is found by weighing what agrees"
     turn: ClassVar[int] = 1
 

@@ -1,0 +1,434 @@
+"""One column as it was and as it is released, in the same terms: what every released cell may stand for."""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import itertools
+import math
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+import polars as pl
+
+from sfumato import kernels
+from sfumato.core.encoding import Encoded, encode, missing_in, tallied
+from sfumato.core.hierarchy import TOP, Ladder, bind
+from sfumato.core.ranges import Range, day, number, range_in_order, range_of_days, range_of_numbers
+from sfumato.core.schema import Attribute, Kind
+from sfumato.errors import SchemaError
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+
+# A released cell is a point, a range, a set of values or a node of the column's hierarchy. Attacks and utility metrics ask
+# the same questions of it: which original values fit, where it lies on the number line, and how much it leaves open.
+#
+# Several levels of a hierarchy may write the same label (``other`` of a hierarchy by frequency) for different values. Where
+# the level of a column is known (one level for the whole column, as the plan of a recoding says), labels are read there;
+# otherwise a label may stand for everything that any level writes it for.
+
+Scale = Literal["number", "order", "category"]
+Labels = tuple[str | None, ...]
+
+
+@dataclasses.dataclass(frozen=True)
+class Rung:
+    """The level of its hierarchy that a whole column was released at, of so many (``top`` is the highest)."""
+
+    level: int
+    top: int
+
+    def on(self, ladder: Ladder) -> int | None:
+        """The same level of a ladder; None where the ladder has other levels than the one that was climbed.
+
+        A column that is kept or lost as a whole stands on the lowest or the highest level of any ladder.
+        """
+        if self.level in (0, self.top):
+            return 0 if self.level == 0 else ladder.top
+        return self.level if self.top == ladder.top else None
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Reading:
+    """A column, original and released.
+
+    ``values`` are the distinct original values and ``places`` where each lies on the line (the number, the day of a date, the
+    rank of an ordered value; NaN for categories and missing). ``labels`` are the distinct released labels; label *i*
+    stands for places from ``low[i]`` to ``high[i]`` (NaN where it is no place: categories, missing, labels that mean
+    nothing here), and, on the scale ``category``, for the values ``members[starts[i]:starts[i+1]]``. ``everything`` marks
+    labels that fit every value. ``loss`` is Iyengar's: 0 for a point, 1 for everything, the share of the range or of
+    the other values in between; a missing label has loss 1 (see :meth:`Pair.losses` for cells that were missing before).
+    ``before`` and ``after`` are the column as codes. ``span`` is the width of all places, of the listed order, or the
+    number of values less one. ``level`` is the level of the hierarchy that the labels were read at (None: at any).
+    """
+
+    name: str
+    scale: Scale
+    values: Labels
+    places: NDArray[np.float64]
+    labels: Labels
+    low: NDArray[np.float64]
+    high: NDArray[np.float64]
+    starts: NDArray[np.int64]
+    members: NDArray[np.int64]
+    everything: NDArray[np.bool_]
+    loss: NDArray[np.float64]
+    before: Encoded
+    after: Encoded
+    span: float
+    level: int | None = None
+
+    @property
+    def original(self) -> NDArray[np.int64]:
+        """The code of every original row, widened anew at every call."""
+        return self.before.codes
+
+    @property
+    def released(self) -> NDArray[np.int64]:
+        """The code of every released row, widened anew at every call."""
+        return self.after.codes
+
+    @property
+    def middle(self) -> NDArray[np.float64]:
+        """Per label the middle of what it stands for; everything lies in the middle of the column."""
+        return self.low / 2 + self.high / 2  # the sum of two large ends may be infinite
+
+    def fits(self, value: int, label: int) -> bool:
+        """Whether a released label may stand for an original value, both given by code."""
+        if self.everything[label]:
+            return True
+        if self.values[value] is None or self.labels[label] is None:
+            return self.values[value] is None and self.labels[label] is None
+        if self.scale == "category":
+            return value in self.members[self.starts[label] : self.starts[label + 1]]
+        slack = 1e-9 * max(1.0, abs(self.span))
+        return bool(self.low[label] - slack <= self.places[value] <= self.high[label] + slack)
+
+    def held_by(self, label: int) -> NDArray[np.bool_]:
+        """Per original value whether a released label may stand for it."""
+        if self.everything[label]:
+            return np.ones(len(self.values), dtype=bool)
+        if self.labels[label] is None:
+            return np.array([value is None for value in self.values], dtype=bool)
+        if self.scale == "category":
+            found = np.zeros(len(self.values), dtype=bool)
+            found[self.members[self.starts[label] : self.starts[label + 1]]] = True
+            return found
+        slack = 1e-9 * max(1.0, abs(self.span))
+        inside: NDArray[np.bool_] = (self.places >= self.low[label] - slack) & (self.places <= self.high[label] + slack)
+        return inside
+
+    def widened(self) -> Reading:
+        """The same, where labels that are no values themselves may stand for every value that was not released as itself.
+
+        A hierarchy made from the data puts together what is rare there: in other rows than these, other values are.
+        """
+        if self.scale != "category":
+            return self
+        there = set(self.labels)
+        free = [code for code, value in enumerate(self.values) if value is not None and value not in there]
+        sets = [self.members[start:end].tolist() for start, end in itertools.pairwise(self.starts.tolist())]
+        for code, label in enumerate(self.labels):
+            if len(sets[code]) > 0 and label not in self.values and not self.everything[code]:
+                sets[code] = sorted({*sets[code], *free} - {v for v in sets[code] if self.values[v] in there})
+        shares = [(len(held) - 1) / self.span if self.span > 0 else 0.0 for held in sets]
+        return dataclasses.replace(
+            self,
+            starts=np.concatenate([[0], np.cumsum([len(held) for held in sets])]).astype(np.int64),
+            members=np.array([value for held in sets for value in held], dtype=np.int64),
+            loss=np.maximum(self.loss, np.minimum(1.0, shares)),
+            level=None,
+        )
+
+    def truthful(self, rows: NDArray[np.int64]) -> NDArray[np.bool_]:
+        """Per released row whether its cell may stand for its own original (``rows``), or says nothing at all of it."""
+        joint = Joint.of(self.before, self.after, rows)
+        found: NDArray[np.bool_] = self.true_pairs(joint)[joint.which]
+        return found
+
+    def true_pairs(self, joint: Joint) -> NDArray[np.bool_]:
+        """Per distinct pair of value and label whether the label may stand for the value, or says nothing at all of it."""
+        blank, missing = missing_in(self.labels)[joint.label], missing_in(self.values)[joint.value]
+        return blank | self.everything[joint.label] | (~missing & self._inside(joint))
+
+    def _inside(self, joint: Joint) -> NDArray[np.bool_]:
+        """Per pair whether the value is among the members of the label, or its place in the label's range."""
+        value, label = joint.value, joint.label
+        if self.scale != "category":
+            slack, places = 1e-9 * max(1.0, abs(self.span)), self.places[value]
+            inside: NDArray[np.bool_] = (self.low[label] - slack <= places) & (places <= self.high[label] + slack)
+            return inside
+        width = max(1, len(self.values))
+        holders = np.repeat(np.arange(len(self.labels)), np.diff(self.starts))
+        found: NDArray[np.bool_] = np.isin(label * width + value, holders * width + self.members)
+        return found
+
+
+DENSE = 1 << 22
+"""Pairs of codes up to this number are told apart by a table, not by sorting."""
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Joint:
+    """The distinct pairs of an original value and the label it was released as, in order of their codes.
+
+    ``value`` and ``label`` are the codes of each pair, ``count`` says how many released records have it and ``which`` is the pair
+    of every released row, in the narrowest type that holds it. What depends on a cell alone depends on these few pairs.
+    """
+
+    value: NDArray[np.int64]
+    label: NDArray[np.int64]
+    count: NDArray[np.int64]
+    which: NDArray[Any]
+
+    @classmethod
+    def of(
+        cls, before: Encoded, after: Encoded, rows: NDArray[np.int64], copies: NDArray[np.int64] | None = None
+    ) -> Joint:
+        """The pairs of a column; released row *i* came from the original row ``rows[i]`` and stands for ``copies[i]`` records."""
+        width, size = max(1, len(after.labels)), len(before.labels) * max(1, len(after.labels))
+        codes = before.narrow.take(rows).astype(np.min_scalar_type(size), copy=False)
+        codes *= codes.dtype.type(width)
+        codes += after.narrow.astype(codes.dtype, copy=False)
+        if size > DENSE:
+            used, which = np.unique(codes, return_inverse=True)
+            return cls(*_parted(used, width), tallied(which, len(used), copies), which)
+        amounts = tallied(codes, size, copies)
+        used = np.flatnonzero(amounts)
+        place = np.zeros(size, dtype=np.min_scalar_type(max(1, len(used)) - 1))
+        place[used] = np.arange(len(used))
+        return cls(*_parted(used, width), amounts[used], kernels.keys.mapped(codes, place))
+
+
+def _parted(pairs: NDArray[Any], width: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """The two codes of every pair."""
+    wide = pairs.astype(np.int64)
+    return wide // width, wide % width
+
+
+def read_column(
+    name: str, attribute: Attribute, original: pl.Series, released: pl.Series, rung: Rung | None = None
+) -> Reading:
+    """Read a released column in terms of the original one; the two need not be of the same length.
+
+    ``rung`` is the level of the hierarchy that the whole column was released at, where one is known.
+    """
+    return read_codes(name, attribute, (encode(original), encode(released)), (original.dtype, released.dtype), rung)
+
+
+def read_codes(
+    name: str,
+    attribute: Attribute,
+    encoded: tuple[Encoded, Encoded],
+    types: tuple[pl.DataType, pl.DataType],
+    rung: Rung | None = None,
+) -> Reading:
+    """Read a released column in terms of the original one, both as codes; see :func:`read_column`."""
+    before, after = encoded
+    scale, places = _places(attribute, before, types[0])
+    nodes, losses, level = _tree(attribute, before, scale, rung)
+    known = places[~np.isnan(places)]
+    ends = (float(known.min()), float(known.max())) if known.size else (math.nan, math.nan)
+    low, high = _ranges(attribute, after, types[1], scale, (places, nodes, ends))
+    sets = [_members(label, nodes) for label in after.labels] if scale == "category" else []
+    sizes = np.array([len(held) for held in sets] or [0] * len(after.labels), dtype=np.int64)
+    span = _span(scale, attribute, ends, int((~missing_in(before.labels)).sum()))
+    everything = np.array([label == TOP for label in after.labels], dtype=bool)
+    return Reading(
+        name,
+        scale,
+        before.labels,
+        places,
+        after.labels,
+        low,
+        high,
+        np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64),
+        np.array([code for held in sets for code in held], dtype=np.int64),
+        everything,
+        _loss_of_labels(after.labels, losses, sizes, (low, high), span),
+        before,
+        after,
+        span,
+        level,
+    )
+
+
+def _tree(
+    attribute: Attribute, before: Encoded, scale: Scale, rung: Rung | None
+) -> tuple[Mapping[str | None, Sequence[int]], Mapping[str | None, float], int | None]:
+    """The values below every label of the hierarchy, the loss of every label, and the level they are read at (None: any).
+
+    Without a hierarchy each value is its own.
+
+    A hierarchy that does not know the values of its own column says nothing about them: no step has used it.
+    """
+    if attribute.hierarchy is not None:
+        with contextlib.suppress(SchemaError):
+            ladder = bind(attribute.hierarchy, before.labels, before.counts.tolist())
+            level = None if rung is None else rung.on(ladder)
+            below = _below(ladder, before.labels)
+            return _nodes(below, level), _losses(ladder, below, level), level
+    own = {value: (i,) for i, value in enumerate(before.labels)} if scale != "number" else {}
+    return own, {**dict.fromkeys(own, 0.0), None: 1.0, TOP: 1.0}, None
+
+
+def _ranges(
+    attribute: Attribute,
+    after: Encoded,
+    released: pl.DataType,
+    scale: Scale,
+    around: tuple[NDArray[np.float64], Mapping[str | None, Sequence[int]], Range],
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """From where to where every released label reaches; numbers are points, read without parsing their text."""
+    points = _numbers_of_labels(after, released) if scale == "number" and attribute.kind is Kind.NUMERIC else None
+    if points is not None:
+        return points, points.copy()
+    if scale == "category":
+        return np.full(len(after.labels), np.nan), np.full(len(after.labels), np.nan)
+    found = [_range(label, attribute, *around) for label in after.labels]
+    return np.array([low for low, _ in found]), np.array([high for _, high in found])
+
+
+def _numbers_of_labels(encoded: Encoded, dtype: pl.DataType) -> NDArray[np.float64] | None:
+    """The number of every label of a column of numbers, whose labels are written so that nothing is lost; None for others."""
+    if not dtype.is_numeric():
+        return None
+    read = pl.Series(encoded.labels, dtype=pl.String).cast(pl.Float64, strict=False)
+    found = np.array(read.to_numpy(), dtype=np.float64)
+    if read.null_count() != int(
+        missing_in(encoded.labels).sum()
+    ):  # decimals may be written as polars does not read them
+        found = np.array([math.nan if name is None else float(name) for name in encoded.labels], dtype=np.float64)
+    return None if np.isinf(found).any() else found  # infinite values lie on no line
+
+
+def _places(attribute: Attribute, before: Encoded, dtype: pl.DataType) -> tuple[Scale, NDArray[np.float64]]:
+    """Where values lie on the line, and what kind of line it is."""
+    values = before.labels
+    if attribute.kind is Kind.NUMERIC and attribute.order is None:
+        numbers = _numbers_of_labels(before, dtype)
+        if numbers is not None:
+            return "number", numbers
+    if attribute.order is not None:
+        ranks = {label: float(rank) for rank, label in enumerate(attribute.order)}
+        return "order", np.array([math.nan if v is None else ranks.get(v, math.nan) for v in values])
+    place: Callable[[str], float | None] | None = {Kind.NUMERIC: number, Kind.DATE: day}.get(attribute.kind)
+    if place is not None:
+        found = [None if v is None else place(v) for v in values]
+        if all(f is not None or v is None for f, v in zip(found, values, strict=True)):
+            return "number", np.array([math.nan if f is None else f for f in found])
+    return "category", np.full(len(values), np.nan)
+
+
+def _below(ladder: Ladder, values: Labels) -> list[dict[str | None, frozenset[int]]]:
+    """Per level and label of a hierarchy, the codes of the values below it."""
+    code = {value: i for i, value in enumerate(values)}
+    found: list[dict[str | None, frozenset[int]]] = []
+    for level, labels in enumerate(ladder.labels):
+        below: dict[str | None, set[int]] = {}
+        for leaf, node in enumerate(ladder.climb(0, level).tolist()):
+            below.setdefault(labels[node], set()).add(code[ladder.labels[0][leaf]])
+        found.append({label: frozenset(codes) for label, codes in below.items()})
+    return found
+
+
+def _nodes(
+    below: Sequence[Mapping[str | None, frozenset[int]]], known: int | None
+) -> Mapping[str | None, Sequence[int]]:
+    """Per label the codes of the values below it: on the level that is known, else on any that has it."""
+    found: dict[str | None, frozenset[int]] = {}
+    for level in below:
+        for label, codes in level.items():
+            found[label] = found.get(label, codes) | codes
+    return {label: sorted(codes) for label, codes in {**found, **({} if known is None else below[known])}.items()}
+
+
+def _range(
+    label: str | None,
+    attribute: Attribute,
+    places: NDArray[np.float64],
+    nodes: Mapping[str | None, Sequence[int]],
+    ends: Range,
+) -> Range:
+    """What places a label stands for: everything, what its text says, or what its node holds."""
+    if label is None:
+        return math.nan, math.nan
+    if label == TOP:
+        return ends
+    said = _said(label, attribute)
+    if said is not None:
+        low, high = said
+        return (ends[0] if low == -math.inf else low), (ends[1] if high == math.inf else high)
+    held = [float(places[code]) for code in nodes.get(label, ()) if not math.isnan(places[code])]
+    return (min(held), max(held)) if held else (math.nan, math.nan)
+
+
+def _said(label: str, attribute: Attribute) -> Range | None:
+    if attribute.order is None:
+        return range_of_days(label) if attribute.kind is Kind.DATE else range_of_numbers(label)
+    return range_in_order(label, {value: float(rank) for rank, value in enumerate(attribute.order)})
+
+
+def _members(label: str | None, nodes: Mapping[str | None, Sequence[int]]) -> Sequence[int]:
+    """The values a category stands for: its own, those below its node, or those of a set written with commas."""
+    if label in nodes or label is None:
+        return nodes.get(label, ())
+    if label == TOP:
+        return sorted({code for codes in nodes.values() for code in codes})
+    parts = [part.strip() for part in label.strip("{}").split(",")]
+    if len(parts) > 1 and all(part in nodes for part in parts):
+        return sorted({code for part in parts for code in nodes[part]})
+    return ()
+
+
+def _span(scale: Scale, attribute: Attribute, ends: Range, values: int) -> float:
+    if scale == "order" and attribute.order is not None:
+        return float(len(attribute.order) - 1)
+    if scale == "number":
+        return 0.0 if math.isnan(ends[0]) else ends[1] - ends[0]
+    return float(values - 1)
+
+
+def _losses(
+    ladder: Ladder, below: Sequence[Mapping[str | None, frozenset[int]]], known: int | None
+) -> dict[str | None, float]:
+    """The loss of every label: that of its node on the level that is known, else of the worst node it may stand for.
+
+    A label that levels write for different values leaves all of them open: it loses no less than their share of the values.
+    """
+    others = max(1, len(ladder.labels[0]) - (None in ladder.labels[0]) - 1)
+    found: dict[str | None, float] = {}
+    held: dict[str | None, frozenset[int]] = {}
+    for level, labels in enumerate(ladder.labels):
+        for label, loss in zip(labels, ladder.loss[level].tolist(), strict=True):
+            codes = below[level][label]
+            every = held.setdefault(label, codes) | codes
+            open_to = min(1.0, (len(every) - 1) / others) if not every == held[label] == codes else 0.0
+            found[label], held[label] = max(found.get(label, 0.0), loss, open_to), every
+    at = {} if known is None else dict(zip(ladder.labels[known], ladder.loss[known].tolist(), strict=True))
+    return {**found, **at, None: 1.0, TOP: 1.0}
+
+
+def _loss_of_labels(
+    labels: Labels,
+    known: Mapping[str | None, float],
+    members: NDArray[np.int64],
+    ends: tuple[NDArray[np.float64], NDArray[np.float64]],
+    span: float,
+) -> NDArray[np.float64]:
+    """The loss of every label: as the hierarchy says, or the share of the range or of the other values it leaves open.
+
+    A label only the release has stands for itself.
+    """
+    found = np.zeros(len(labels))
+    if span > 0:
+        with np.errstate(over="ignore"):  # a span near zero: the quotient is infinite, and 1 the most it counts
+            found = np.where(members > 0, np.minimum(1.0, (members - 1.0) / span), 0.0)
+        found = np.where(np.isnan(ends[0]), found, np.minimum(1.0, (ends[1] - ends[0]) / span))
+    for code, label in enumerate(labels):
+        if label in known:
+            found[code] = known[label]
+    return found

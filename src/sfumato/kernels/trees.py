@@ -1,0 +1,320 @@
+"""Loops that grow a tree on predictors given as bins, and send records down it.
+
+Predictors come as bins of one byte, one row of the array a predictor. One list of records is cut in two at every split and stays
+one list: a node is a stretch of it, from ``lo`` to ``hi``. Nodes are numbered in preorder, a node before its left child and all
+below that before its right one. A record goes left when its bin is at most the ``cut``; a leaf has −1 for its ``feature``.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit
+
+UNSEEN = 255
+"""The bin of what did not occur when the tree was grown: it goes where more records went."""
+EQUAL = 1 + 1e-12
+"""Scores whose ratio is smaller are equal but for rounding: the first of them is taken, whatever the order of the sums."""
+
+
+@njit(cache=True, nogil=True)
+def _counted_cut(bins, target, order, lo, hi, width, totals, least, counts, left):
+    """The best cut of one predictor by counts of bins × classes: its score Σ L²/n_L + Σ R²/n_R, and the last bin on the left.
+
+    The sums of squares are kept running: h records of a class that has L on the left add h(2L + h) there, and h(h − 2R) on the
+    right.
+    """
+    classes = totals.size
+    for i in range(width * classes):
+        counts[i] = 0
+    for i in range(lo, hi):
+        counts[np.int64(bins[order[i]]) * classes + target[order[i]]] += 1
+    squares_left = np.int64(0)
+    squares_right = np.int64(0)
+    for k in range(classes):
+        left[k] = 0
+        squares_right += totals[k] * totals[k]
+    n_left = np.int64(0)
+    best, cut = 0.0, -1
+    for b in range(width - 1):
+        before = n_left
+        for k in range(classes):
+            h = np.int64(counts[b * classes + k])
+            if h > 0:
+                squares_left += h * (2 * left[k] + h)
+                squares_right += h * (h - 2 * (totals[k] - left[k]))
+                left[k] += h
+                n_left += h
+        n_right = hi - lo - n_left
+        if n_right < least:
+            break
+        if n_left > before and n_left >= least:
+            score = squares_left / n_left + squares_right / n_right
+            if score > best * EQUAL:
+                best, cut = score, b
+    return best, cut
+
+
+@njit(cache=True, nogil=True)
+def _sorted_by_bin(bins, target, order, lo, hi, starts, sorted_target):
+    """Targets of the records of a node in the order of their bins; returns the lowest and highest bin. ``starts[b]`` ends bin b."""
+    low, high = np.int64(255), np.int64(0)
+    for i in range(lo, hi):
+        b = np.int64(bins[order[i]])
+        low, high = min(low, b), max(high, b)
+    if low == high:
+        return low, high
+    for b in range(low, high + 1):
+        starts[b] = 0
+    for i in range(lo, hi):
+        starts[bins[order[i]]] += 1
+    total = 0
+    for b in range(low, high + 1):
+        count = starts[b]
+        starts[b] = total
+        total += count
+    for i in range(lo, hi):
+        b = bins[order[i]]
+        sorted_target[starts[b]] = target[order[i]]
+        starts[b] += 1
+    return low, high
+
+
+@njit(cache=True, nogil=True)
+def _walked_cut(bins, target, order, lo, hi, totals, least, starts, sorted_target, left):
+    """As :func:`_counted_cut`, record by record: for nodes with fewer records than there are bins × classes."""
+    low, high = _sorted_by_bin(bins, target, order, lo, hi, starts, sorted_target)
+    best, cut = 0.0, -1
+    if low == high:
+        return best, cut
+    squares_left = np.int64(0)
+    squares_right = np.int64(0)
+    for k in range(totals.size):
+        left[k] = 0
+        squares_right += totals[k] * totals[k]
+    place = 0
+    for b in range(low, high):
+        end = starts[b]
+        if end == place:
+            continue
+        while place < end:
+            k = sorted_target[place]
+            squares_left += 2 * left[k] + 1
+            squares_right += 1 - 2 * (totals[k] - left[k])
+            left[k] += 1
+            place += 1
+        n_right = hi - lo - place
+        if n_right < least:
+            break
+        if place >= least:
+            score = squares_left / place + squares_right / n_right
+            if score > best * EQUAL:
+                best, cut = score, b
+    return best, cut
+
+
+@njit(cache=True, nogil=True)
+def _summed_cut(bins, target, order, lo, hi, least, counts, sums):
+    """The best cut of one predictor for a target of numbers: its score S_L²/n_L + S_R²/n_R, and the last bin on the left."""
+    low, high = np.int64(255), np.int64(0)
+    for i in range(lo, hi):
+        b = np.int64(bins[order[i]])
+        low, high = min(low, b), max(high, b)
+    best, cut = 0.0, -1
+    if low == high:
+        return best, cut
+    for b in range(low, high + 1):
+        counts[b] = 0
+        sums[b] = 0.0
+    for i in range(lo, hi):
+        b = np.int64(bins[order[i]])
+        counts[b] += 1
+        sums[b] += target[order[i]]
+    total = 0.0
+    for b in range(low, high + 1):
+        total += sums[b]
+    n_left, sum_left = 0, 0.0
+    for b in range(low, high):
+        if counts[b] == 0:
+            continue
+        n_left += counts[b]
+        sum_left += sums[b]
+        n_right = hi - lo - n_left
+        if n_right < least:
+            break
+        if n_left >= least:
+            score = sum_left * sum_left / n_left + (total - sum_left) * (total - sum_left) / n_right
+            if score > best * EQUAL:
+                best, cut = score, b
+    return best, cut
+
+
+@njit(cache=True, nogil=True)
+def _parted(bins, cut, order, lo, hi, scratch):
+    """Put the records that go left before those that go right, each in the order they had; returns where the right ones begin."""
+    place, others = lo, 0
+    for i in range(lo, hi):
+        if bins[order[i]] <= cut:
+            order[place] = order[i]
+            place += 1
+        else:
+            scratch[others] = order[i]
+            others += 1
+    for i in range(others):
+        order[place + i] = scratch[i]
+    return place
+
+
+@njit(cache=True, nogil=True)
+def _class_split(bins, widths, target, order, lo, hi, totals, least, room):
+    """The best split of a node by Gini impurity: how much it gains (in records times impurity), the predictor and the cut."""
+    counts, left, starts, sorted_target = room
+    n = hi - lo
+    for k in range(totals.size):
+        totals[k] = 0
+    for i in range(lo, hi):
+        totals[target[order[i]]] += 1
+    squares = np.int64(0)
+    for k in range(totals.size):
+        squares += totals[k] * totals[k]
+    best, feature, cut = 0.0, -1, -1
+    if squares == n * n:
+        return 0.0, feature, cut, n - squares / n
+    for f in range(bins.shape[0]):
+        if n >= widths[f] * totals.size:
+            score, at = _counted_cut(bins[f], target, order, lo, hi, widths[f], totals, least, counts, left)
+        else:
+            score, at = _walked_cut(bins[f], target, order, lo, hi, totals, least, starts, sorted_target, left)
+        if at >= 0 and score > best * EQUAL:
+            best, feature, cut = score, f, at
+    return best - squares / n, feature, cut, n - squares / n
+
+
+@njit(cache=True, nogil=True)
+def _number_split(bins, target, order, lo, hi, least, room):
+    """The best split of a node by variance: how much it gains (in sums of squares), the predictor and the cut."""
+    counts, sums = room
+    total, squares = 0.0, 0.0
+    smallest = largest = target[order[lo]]
+    for i in range(lo, hi):
+        y = target[order[i]]
+        total += y
+        squares += y * y
+        smallest, largest = min(smallest, y), max(largest, y)
+    best, feature, cut = 0.0, -1, -1
+    impurity = squares - total * total / (hi - lo)
+    if smallest == largest:
+        return 0.0, feature, cut, 0.0
+    for f in range(bins.shape[0]):
+        score, at = _summed_cut(bins[f], target, order, lo, hi, least, counts, sums)
+        if at >= 0 and score > best * EQUAL:
+            best, feature, cut = score, f, at
+    return best - total * total / (hi - lo), feature, cut, impurity
+
+
+@njit(cache=True, nogil=True)
+def _begin(n, least):
+    """Room for a tree of n records: feature, cut, left, right, parent, lo, hi, depth of the nodes, the records, and scratch."""
+    most = 2 * (n // least + 1) + 1
+    nodes = np.full((8, most), -1, np.int64)
+    order = np.arange(n).astype(np.int32)
+    return nodes, order, np.empty(n, np.int32), np.empty((most, 5), np.int64)
+
+
+@njit(cache=True, nogil=True)
+def _enter(nodes, node, stack, top):
+    """Take the next node off the stack, and tell its parent."""
+    lo, hi, parent, side, depth = stack[top]
+    nodes[4, node], nodes[5, node], nodes[6, node], nodes[7, node] = parent, lo, hi, depth
+    if parent >= 0:
+        nodes[2 + side, parent] = node
+    return lo, hi, depth
+
+
+@njit(cache=True, nogil=True)
+def _push(stack, top, lo, middle, hi, node, depth):
+    """The two children of a node; the left one comes off the stack first, so that nodes are numbered in preorder."""
+    stack[top] = middle, hi, node, 1, depth + 1
+    stack[top + 1] = lo, middle, node, 0, depth + 1
+    return top + 2
+
+
+@njit(cache=True, nogil=True)
+def grow_classes(bins, widths, target, classes, least, complexity, deepest):
+    """A tree for a target of classes, by Gini impurity.
+
+    ``bins[f, i]`` is the bin of record i in predictor f, below ``widths[f]``; leaves hold at least ``least`` records; a split
+    must gain at least ``complexity`` of the impurity of the root, and the root has depth 0. Returns feature, cut, left, right,
+    parent, lo, hi and depth of the nodes (a row each), and the records in the order of the leaves.
+    """
+    n = target.size
+    nodes, order, scratch, stack = _begin(n, least)
+    widest = np.int64(1)
+    for f in range(widths.size):
+        widest = max(widest, widths[f])
+    room = (
+        np.empty(widest * classes, np.int32),
+        np.empty(classes, np.int64),
+        np.empty(256, np.int64),
+        np.empty(n, np.uint8),
+    )
+    totals = np.empty(classes, np.int64)
+    stack[0] = 0, n, -1, 0, 0
+    top, made, needed = 1, 0, 0.0
+    while top > 0:
+        top -= 1
+        lo, hi, depth = _enter(nodes, made, stack, top)
+        made += 1
+        if hi - lo < 2 * least or depth >= deepest:
+            continue
+        gain, f, cut, impurity = _class_split(bins, widths, target, order, lo, hi, totals, least, room)
+        if made == 1:
+            needed = complexity * impurity
+        if f < 0 or gain <= needed:
+            continue
+        nodes[0, made - 1], nodes[1, made - 1] = f, cut
+        middle = _parted(bins[f], cut, order, lo, hi, scratch)
+        top = _push(stack, top, lo, middle, hi, made - 1, depth)
+    return nodes[:, :made].copy(), order
+
+
+@njit(cache=True, nogil=True)
+def grow_numbers(bins, target, least, complexity, deepest):
+    """A tree for a target of numbers, by variance; as :func:`grow_classes`. The target should have mean 0: squares are summed."""
+    n = target.size
+    nodes, order, scratch, stack = _begin(n, least)
+    room = np.empty(256, np.int64), np.empty(256, np.float64)
+    stack[0] = 0, n, -1, 0, 0
+    top, made, needed = 1, 0, 0.0
+    while top > 0:
+        top -= 1
+        lo, hi, depth = _enter(nodes, made, stack, top)
+        made += 1
+        if hi - lo < 2 * least or depth >= deepest:
+            continue
+        gain, f, cut, impurity = _number_split(bins, target, order, lo, hi, least, room)
+        if made == 1:
+            needed = complexity * impurity
+        if f < 0 or gain <= needed:
+            continue
+        nodes[0, made - 1], nodes[1, made - 1] = f, cut
+        middle = _parted(bins[f], cut, order, lo, hi, scratch)
+        top = _push(stack, top, lo, middle, hi, made - 1, depth)
+    return nodes[:, :made].copy(), order
+
+
+@njit(cache=True, nogil=True)
+def route(nodes, bins):
+    """The leaf that every record falls into; a bin that did not occur goes to the child with more records."""
+    found = np.zeros(bins.shape[1], np.int64)
+    for i in range(bins.shape[1]):
+        node = 0
+        while nodes[0, node] >= 0:
+            b = bins[nodes[0, node], i]
+            left, right = nodes[2, node], nodes[3, node]
+            if b == UNSEEN:
+                smaller = nodes[6, left] - nodes[5, left] < nodes[6, right] - nodes[5, right]
+                node = right if smaller else left
+            else:
+                node = left if b <= nodes[1, node] else right
+        found[i] = node
+    return found

@@ -1,0 +1,1 @@
+"""Steps that draw records anew, from what they learnt of the table."""

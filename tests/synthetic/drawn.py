@@ -1,0 +1,96 @@
+"""Rows drawn anew in the simplest ways there are, for whoever judges them: bootstrap of columns, and copies of people."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Sequence
+from typing import Annotated, Any, ClassVar, Literal
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+from pydantic import Field
+
+import sfumato as sf
+from sfumato.core.attack import Intruder, Scene
+from sfumato.core.dataset import NOBODY, Dataset
+from sfumato.core.pair import Pair
+from sfumato.core.parameters import parameters
+from sfumato.core.randomness import Seed
+from sfumato.core.step import Goal, Step, Synthetic
+
+
+@parameters
+class DrawColumns(Step):
+    """Draw every column by itself (``copies``: that share of rows is a person of the table, cell by cell)."""
+
+    rows: Annotated[int | None, Field(description="rows to draw")] = None
+    holdout: Annotated[float, Field(ge=0, lt=1, description="share set aside")] = 0.2
+    copies: Annotated[float, Field(ge=0, le=1, description="share of copies")] = 0.0
+
+    name: ClassVar[str] = "draw_columns"
+
+    @property
+    def draws_anew(self) -> bool:
+        """Its rows are nobody's."""
+        return True
+
+    def plan(self, dataset: Dataset, goal: Goal) -> Synthetic:
+        """Draw them."""
+        draw = goal.stream("draw columns")
+        order = draw.permutation(len(dataset))
+        aside = np.sort(order[: round(self.holdout * len(dataset))])
+        learnt = np.setdiff1d(np.arange(len(dataset)), aside)
+        rows = self.rows or len(dataset)
+        people = draw.choice(learnt, rows)
+        copied = np.arange(rows) < self.copies * rows
+        table = {}
+        for name in dataset.columns:
+            chosen = np.where(copied, people, draw.choice(learnt, rows))
+            table[name] = dataset.column(name).gather(chosen)
+        return Synthetic(
+            dict.fromkeys(dataset.columns, "drawn anew"),
+            table=pl.DataFrame(table),
+            origin=np.full(rows, NOBODY),
+            held_out=aside if len(aside) else None,
+        )
+
+    def apply(self, dataset: Dataset, plan: Any) -> Dataset:
+        """Put them in the place of all others."""
+        return plan.applied(dataset)
+
+
+def people(rows: int = 400, *, seed: int = 1, missing: bool = True) -> Dataset:
+    """Made-up people: two quasi-identifiers, a number, a secret that depends on them."""
+    draw = np.random.default_rng(seed)
+    age = draw.integers(18, 90, rows)
+    sex = draw.choice(["f", "m"], rows)
+    zips = draw.choice([f"53{i:02d}" for i in range(12)], rows)
+    income = np.round(1000 + 40 * age + draw.normal(0, 300, rows), -1)
+    illness = np.where(draw.random(rows) < age / 120, "heart", draw.choice(["flu", "gout", "none"], rows))
+    frame = pl.DataFrame({"age": age, "sex": sex, "zip": zips, "income": income, "illness": illness})
+    if missing:
+        frame = frame.with_columns(
+            pl.when(pl.int_range(rows) % 17 == 0).then(None).otherwise(pl.col("zip")).alias("zip")
+        )
+    return sf.read(frame).with_roles(quasi=["age", "sex", "zip"], plain=["income"], sensitive=["illness"])
+
+
+def pair_of(
+    original: pl.DataFrame, drawn: pl.DataFrame, aside: Sequence[int] | NDArray[np.int64] | None, **roles: Sequence[str]
+) -> Pair:
+    """Tables side by side, the drawn rows nobody's; ``aside`` are the original rows that were set aside."""
+    table = sf.read(original).with_roles(**(roles or {"quasi": original.columns}))
+    released = dataclasses.replace(sf.read(drawn).with_schema(table.schema), origin=np.full(len(drawn), NOBODY))
+    held = None if aside is None else np.array(aside, dtype=np.int64)
+    learnt = np.setdiff1d(np.arange(len(original)), held if held is not None else [])
+    return Pair.of(table, released, learnt_from=learnt, held_out=held)
+
+
+Who = Literal["everybody"]
+
+
+def scene_of(pair: Pair, knows: Sequence[str] | None = None, seed: int = 1) -> Scene:
+    """An intruder who knows some columns of everybody."""
+    rows = np.arange(len(pair.original))
+    return Scene(pair, Intruder(pair.original, tuple(knows or pair.columns), rows), seed=Seed(seed), seconds=1e9)
