@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     from sfumato.intruders import AttackReport
     from sfumato.profiling.proposal import Proposal
     from sfumato.release.verify import Verification
-    from sfumato.results.algorithms import Algorithm
+    from sfumato.results.algorithms import Computed
     from sfumato.results.integral import IntegralPrivacy
 
 
@@ -437,7 +437,7 @@ def compare(
     return _compare(table, wanted, terms=terms, workers=workers, remember=kept, progress=progress)
 
 
-def integral_privacy(data: Table, algorithm: Algorithm, k: int, *, size: int, **options: Any) -> IntegralPrivacy:
+def integral_privacy(data: Table, algorithm: Computed, k: int, *, size: int, **options: Any) -> IntegralPrivacy:
     """Say which results of an algorithm recur often enough to be published; see :func:`sfumato.results.integral.integral_privacy`.
 
     ``algorithm`` is :class:`MeanOf`, :class:`RegressionOf`, :class:`StumpOf` or :class:`TreeOf`; ``size`` how many records each set has. Options: ``samples``

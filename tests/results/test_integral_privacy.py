@@ -120,7 +120,7 @@ def test_sums_tell_what_listing_tells(values, data):
 def test_subsets_are_counted(values, data):
     size = data.draw(st.integers(1, len(values)))
     found = subset_sums(values, size)
-    every = [rows for rows in itertools.combinations(range(len(values)), size)]
+    every = list(itertools.combinations(range(len(values)), size))
     for total in range(len(found.counts)):
         sets = [rows for rows in every if sum(values[row] for row in rows) == total]
         assert found.counts[total] == len(sets)

@@ -12,7 +12,7 @@ from sfumato.core.source import NOTHING_SAID, Intake
 from sfumato.errors import ParameterError
 
 if TYPE_CHECKING:
-    from sfumato.results.algorithms import Algorithm
+    from sfumato.results.algorithms import Computed
 
 NOTHING_PROVED = 4
 
@@ -68,7 +68,7 @@ def integral(
         raise typer.Exit(NOTHING_PROVED)
 
 
-def _algorithm(asked: dict[str, str | None], by: str | None, grid: float | None, depth: int | None) -> Algorithm:
+def _algorithm(asked: dict[str, str | None], by: str | None, grid: float | None, depth: int | None) -> Computed:
     from sfumato import results
 
     named = {name: column for name, column in asked.items() if column is not None}

@@ -47,7 +47,7 @@ def on_grid(value: Fraction, grid: float | None) -> Fraction:
     return round(value / step) * step
 
 
-class Runs(abc.ABC):
+class Prepared(abc.ABC):
     """An algorithm bound to a table: what a set of its records gives, in canonical form, and what that is worth."""
 
     @property
@@ -68,7 +68,7 @@ class Runs(abc.ABC):
         """The result as it is published, as plain data."""
 
 
-class Algorithm(abc.ABC):
+class Computed(abc.ABC):
     """Something that is computed from records. Frozen, validated, named."""
 
     name: ClassVar[str]
@@ -79,7 +79,7 @@ class Algorithm(abc.ABC):
         """The columns it reads."""
 
     @abc.abstractmethod
-    def on(self, dataset: Dataset) -> Runs:
+    def on(self, dataset: Dataset) -> Prepared:
         """The algorithm bound to a table."""
 
 
@@ -95,7 +95,7 @@ def complete_numbers(dataset: Dataset, name: str) -> NDArray[np.float64]:
 
 
 @parameters
-class MeanOf(Algorithm):
+class MeanOf(Computed):
     """The mean of a column of numbers, as a multiple of ``grid``.
 
     >>> MeanOf("cost", grid=100).columns
@@ -117,7 +117,7 @@ class MeanOf(Algorithm):
         return MeanRuns(complete_numbers(dataset, self.column), self.grid)
 
 
-class MeanRuns(Runs):
+class MeanRuns(Prepared):
     """Means of records, in exact fractions: ``scaled[i] / scale + lowest`` is the value of record *i*, ``scaled`` whole and not negative."""
 
     def __init__(self, values: NDArray[np.float64], grid: float | None) -> None:
@@ -148,7 +148,7 @@ class MeanRuns(Runs):
 
 
 @parameters
-class RegressionOf(Algorithm):
+class RegressionOf(Computed):
     """The least-squares line of a column by others: intercept and coefficients, each a multiple of ``grid``.
 
     Sets of records that do not determine it give no result. All sets together are computed in exact fractions, samples in floating point, which needs a grid.
@@ -177,7 +177,7 @@ class RegressionOf(Algorithm):
         return RegressionRuns([complete_numbers(dataset, name) for name in self.columns], self.by, self.grid)
 
 
-class RegressionRuns(Runs):
+class RegressionRuns(Prepared):
     """Lines through records."""
 
     def __init__(self, columns: Sequence[NDArray[np.float64]], names: Sequence[str], grid: float | None) -> None:
@@ -244,7 +244,7 @@ def classes_of(dataset: Dataset, name: str) -> tuple[NDArray[np.int64], tuple[st
 
 
 @parameters
-class StumpOf(Algorithm):
+class StumpOf(Computed):
     """One threshold of a column of numbers that tells two classes apart with the fewest errors, and the class below it.
 
     Thresholds are midpoints between neighbouring values of the set; of equally good ones the smallest, then the lower class on the left. ``grid`` puts thresholds into bins of
@@ -273,7 +273,7 @@ class StumpOf(Algorithm):
         return StumpRuns(complete_numbers(dataset, self.by), codes, labels, self)
 
 
-class StumpRuns(Runs):
+class StumpRuns(Prepared):
     """Stumps of records."""
 
     def __init__(
@@ -313,7 +313,7 @@ class StumpRuns(Runs):
 
 
 @parameters
-class TreeOf(Algorithm):
+class TreeOf(Computed):
     """A decision tree: splits in preorder, each a column and a threshold of the grid, and the majority class of every leaf; nothing else.
 
     Numbers are put into bins of width ``grid`` (at most 254 of them), categories into one bin each, in the order of their names. Splits are by Gini impurity; of equally good ones
@@ -368,7 +368,7 @@ def _bins(dataset: Dataset, name: str, grid: float) -> tuple[NDArray[np.uint8], 
     return codes.astype(np.uint8), ends
 
 
-class TreeRuns(Runs):
+class TreeRuns(Prepared):
     """Trees of records."""
 
     def __init__(

@@ -16,14 +16,14 @@ from sfumato.core.notebook import html_table
 from sfumato.core.progress import Progress, silent
 from sfumato.core.randomness import Seed, canonical_order
 from sfumato.errors import ParameterError, SchemaError
-from sfumato.results.algorithms import MeanRuns, Runs
+from sfumato.results.algorithms import MeanRuns, Prepared
 from sfumato.results.subset_sums import subset_sums
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from sfumato.core.dataset import Dataset
-    from sfumato.results.algorithms import Algorithm
+    from sfumato.results.algorithms import Computed
 
 Status = Literal["proved", "not shown", "disproved"]
 
@@ -155,7 +155,7 @@ class IntegralPrivacy:
 
 def integral_privacy(
     dataset: Dataset,
-    algorithm: Algorithm,
+    algorithm: Computed,
     k: int,
     *,
     size: int,
@@ -221,7 +221,7 @@ def _known_rows(dataset: Dataset, background: Iterable[int]) -> NDArray[np.int64
     return rows
 
 
-def _require_sense(dataset: Dataset, algorithm: Algorithm, k: int, size: int, samples: int | None, known: int) -> None:
+def _require_sense(dataset: Dataset, algorithm: Computed, k: int, size: int, samples: int | None, known: int) -> None:
     dataset.require(algorithm.columns)
     if k < 1 or (samples is not None and samples < 1):
         raise ParameterError("integral privacy: k and the number of samples must be at least 1")
@@ -250,7 +250,7 @@ class _Found:
     hits: int = 0
 
 
-def _judged(one: _Found, k: int, samples: int | None, total: int, runs: Runs) -> Recurring:
+def _judged(one: _Found, k: int, samples: int | None, total: int, runs: Prepared) -> Recurring:
     share = Fraction(one.most, one.generators)
     proved = one.generators >= k and share < 1
     status: Status = "proved" if proved else "disproved" if samples is None else "not shown"
@@ -288,7 +288,7 @@ def _by_sums(runs: MeanRuns, free: NDArray[np.int64], known: NDArray[np.int64], 
 
 
 def _by_listing(
-    runs: Runs, free: NDArray[np.int64], known: NDArray[np.int64], drawn: int, progress: Progress
+    runs: Prepared, free: NDArray[np.int64], known: NDArray[np.int64], drawn: int, progress: Progress
 ) -> tuple[list[_Found], int]:
     """Every set of records, one by one."""
     total = math.comb(len(free), drawn)
@@ -301,7 +301,7 @@ def _by_listing(
 
 
 def _by_samples(
-    runs: Runs,
+    runs: Prepared,
     free: NDArray[np.int64],
     known: NDArray[np.int64],
     drawn: int,
@@ -317,7 +317,7 @@ def _by_samples(
 
 
 def _grouped(
-    runs: Runs, sets: NDArray[np.int64], known: NDArray[np.int64], progress: Progress, *, exactly: bool
+    runs: Prepared, sets: NDArray[np.int64], known: NDArray[np.int64], progress: Progress, *, exactly: bool
 ) -> tuple[list[_Found], int]:
     """Sets by the result they give; sets that were drawn twice are one generator, and two hits."""
     if not exactly and not runs.recurs:

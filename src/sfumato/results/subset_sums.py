@@ -55,7 +55,7 @@ def subset_sums(values: Sequence[int], size: int) -> SubsetSums:
 def _without(table: NDArray[Any], value: int) -> NDArray[Any]:
     """The counts of subsets that leave one record of a value out."""
     width = table.shape[1]
-    left = table[0].copy()
+    left: NDArray[Any] = table[0].copy()
     for held in range(1, len(table)):
         following = table[held].copy()
         following[value:] -= left[: width - value]

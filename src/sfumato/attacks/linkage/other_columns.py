@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from sfumato.core.attack import Scene
     from sfumato.core.dataset import Dataset
-    from sfumato.core.pair import Reading
+    from sfumato.core.reading import Reading
 
     Numbers = NDArray[np.float64]
 
