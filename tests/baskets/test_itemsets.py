@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.oracles import baskets as oracle
 
 from sfumato.formulas import itemsets
 from sfumato.formulas.itemsets import ItemSets
+from tests.oracles import baskets as oracle
 
 BASKETS = st.lists(st.frozensets(st.integers(0, 6), max_size=5), min_size=1, max_size=9)
 

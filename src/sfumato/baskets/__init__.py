@@ -8,7 +8,18 @@ from typing import Any
 from sfumato.core.parameters import Members
 
 FAMILIES = {
-    "models": Members(__name__, {}),
+    "models": Members(
+        __name__,
+        {
+            "km_anonymity": "models:KmAnonymity",
+            "basket_k_anonymity": "models:BasketKAnonymity",
+            "hkp_coherence": "models:HkpCoherence",
+            "rho_uncertainty": "models:RhoUncertainty",
+            "k_anonymity": "models:OwnColumnsK",
+            "k_km_anonymity": "models:KKmAnonymity",
+            "disassociated_km": "models:DisassociatedKm",
+        },
+    ),
     "steps": Members(__name__, {}),
     "risk": Members(__name__, {}),
     "utility": Members(__name__, {}),

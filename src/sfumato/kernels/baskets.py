@@ -391,3 +391,59 @@ def has(items, first, last, wanted):
         else:
             last = middle
     return first < end and items[first] == wanted
+
+
+@njit(cache=True, nogil=True)
+def _within(items, first, last, low, high):
+    """Whether an ascending run holds a number from ``low`` to below ``high``."""
+    end = last
+    while first < last:
+        middle = (first + last) >> 1
+        if items[middle] < low:
+            first = middle + 1
+        else:
+            last = middle
+    return first < end and items[first] < high
+
+
+@njit(cache=True, nogil=True)
+def span_support(sets, spans, enough):
+    """How many people have an item in each of some spans of items; counting ends at ``enough``."""
+    best = 0
+    for j in range(spans.shape[0]):
+        length = sets.starts[spans[j, 1]] - sets.starts[spans[j, 0]]
+        if length < sets.starts[spans[best, 1]] - sets.starts[spans[best, 0]]:
+            best = j
+    low = spans[best, 0]
+    support = 0
+    for at in range(sets.starts[low], sets.starts[spans[best, 1]]):
+        person = sets.people[at]
+        first, last = sets.pointers[person], sets.pointers[person + 1]
+        place = sets.places[at]
+        if place > first and sets.items[place - 1] >= low:
+            continue  # counted by an earlier item of the same span
+        both = True
+        for j in range(spans.shape[0]):
+            if j != best and not _within(sets.items, first, last, spans[j, 0], spans[j, 1]):
+                both = False
+                break
+        if both:
+            support += 1
+            if support >= enough:
+                return support
+    return support
+
+
+@njit(cache=True, nogil=True)
+def first_untouched(members, order, touched, start):
+    """From ``start`` on, the first place in ``order`` whose set has no touched item; the length of ``order`` when there is none."""
+    for place in range(start, order.size):
+        row = order[place]
+        free = True
+        for j in range(members.shape[1]):
+            if members[row, j] >= 0 and touched[members[row, j]]:
+                free = False
+                break
+        if free:
+            return place
+    return order.size

@@ -1,0 +1,165 @@
+"""Cuts of an item hierarchy: which node stands for every item, and the search for a cheap one that keeps k^m-anonymity."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterator
+from functools import cached_property
+from itertools import product
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from sfumato import kernels
+from sfumato.baskets.taxonomy import Taxonomy
+from sfumato.core.progress import Progress, silent
+from sfumato.formulas import itemsets
+from sfumato.formulas.itemsets import ItemSets
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from sfumato.formulas.itemsets import Violations
+
+Cut = "NDArray[np.int64]"
+"""Per item the node that stands for it: the item itself, or a node above it under which all items have the same."""
+
+
+def cost(cut: NDArray[np.int64], occurrences: NDArray[np.int64], taxonomy: Taxonomy) -> float:
+    """NCP of a cut: the mean loss of the node over all items that people have."""
+    return float(taxonomy.loss[cut] @ occurrences) / max(float(occurrences.sum()), 1.0)
+
+
+def number_of_cuts(taxonomy: Taxonomy, most: int) -> int:
+    """How many cuts there are, counted up to a limit: a node stands itself, or all its children have cuts."""
+    counts = [1] * len(taxonomy.labels)
+    for node in range(taxonomy.items, len(taxonomy.labels)):
+        below = 1
+        for child in taxonomy.children[node]:
+            below = min(below * counts[child], most + 1)
+        counts[node] = min(1 + below, most + 1)
+    return counts[taxonomy.root]
+
+
+def all_cuts(taxonomy: Taxonomy) -> Iterator[NDArray[np.int64]]:
+    """Every cut."""
+    for nodes in _below(taxonomy, taxonomy.root):
+        cut = np.empty(taxonomy.items, dtype=np.int64)
+        for node in nodes:
+            cut[taxonomy.under(node)] = node
+        yield cut
+
+
+def _below(taxonomy: Taxonomy, node: int) -> Iterator[tuple[int, ...]]:
+    yield (node,)
+    if node >= taxonomy.items:
+        for parts in product(*(tuple(_below(taxonomy, child)) for child in taxonomy.children[node])):
+            yield tuple(one for part in parts for one in part)
+
+
+@dataclasses.dataclass(eq=False)
+class AprioriSearch:
+    """The search of Terrovitis et al.: sets of one item first, then two, … up to m; a set with too few carriers makes one of its nodes climb.
+
+    ``cut`` is where it stands. Violating sets are taken by rising support, then name; each that no climb of this round has touched yet lets that node climb
+    to its lowest ancestor with enough carriers for which the added loss is least. After a round only sets with a node that is new are counted
+    again: all others have the carriers they had.
+    """
+
+    sets: ItemSets
+    taxonomy: Taxonomy
+    k: int
+    m: int
+    progress: Progress = silent
+    rounds: int = 0
+    climbs: list[tuple[tuple[int, ...], int]] = dataclasses.field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        self.cut = np.arange(self.taxonomy.items, dtype=np.int64)
+        self.occurrences = self.sets.supports
+
+    @cached_property
+    def _laid_out(self) -> object:
+        """The sets with items from left to right, so that what is below a node is a span."""
+        image = np.empty(self.taxonomy.items, dtype=np.int64)
+        image[self.taxonomy.order] = np.arange(self.taxonomy.items)
+        return self.sets.mapped(image, self.taxonomy.items).kernel()
+
+    def run(self) -> NDArray[np.int64]:
+        """The cut under which every set of at most m items has k carriers; there are at least k people with items."""
+        for size in range(1, self.m + 1):
+            new: NDArray[np.bool_] | None = None
+            while (found := self._violating(size, new)) is not None:
+                new = self._climbed(found)
+                self.rounds += 1
+        return self.cut
+
+    def _violating(self, size: int, new: NDArray[np.bool_] | None) -> Violations | None:
+        sets = self.sets.mapped(self.cut, len(self.taxonomy.labels))
+        if new is not None:
+            concerned = np.zeros(len(sets), dtype=bool)
+            concerned[sets.owners[new[sets.items]]] = True
+            sets = sets.taken(np.flatnonzero(concerned))
+        found = itemsets.violating(sets, size, self.k, new=new)
+        return found if len(found) else None
+
+    def _climbed(self, found: Violations) -> NDArray[np.bool_]:
+        """Let nodes climb until no set of this round is as it was; the nodes that are new."""
+        taxonomy = self.taxonomy
+        touched = np.zeros(len(taxonomy.labels), dtype=np.bool_)
+        new = np.zeros(len(taxonomy.labels), dtype=np.bool_)
+        order = _by_support(found, taxonomy)
+        place = 0
+        while (place := int(kernels.baskets.first_untouched(found.members, order, touched, place))) < len(order):
+            row = found.members[order[place]]
+            nodes = tuple(row[row >= 0].tolist())
+            target = self._climb_for(nodes)
+            under = taxonomy.under(target)
+            touched[self.cut[under]] = True
+            new[self.cut[under]] = False
+            touched[target] = new[target] = True
+            self.cut[under] = target
+            self.climbs.append((nodes, target))
+        return new
+
+    def _climb_for(self, nodes: tuple[int, ...]) -> int:
+        """Where one of the nodes of a set must go so that enough people carry what becomes of the set: the cheapest way."""
+        best: tuple[float, str, int] | None = None
+        for node in nodes:
+            for target in self.taxonomy.above(node):
+                added = self._added(target)
+                if best is not None and added > best[0] + 1e-12:
+                    break  # higher up it only costs more
+                if self._carried((target, *nodes)):
+                    option = (round(added, 12), self.taxonomy.labels[target], target)
+                    best = option if best is None else min(best, option)
+                    break
+        return self.taxonomy.root if best is None else best[2]
+
+    def _added(self, target: int) -> float:
+        """What is lost more when everything below a node becomes this node."""
+        under = self.taxonomy.under(target)
+        losses = self.taxonomy.loss[target] - self.taxonomy.loss[self.cut[under]]
+        return float(losses @ self.occurrences[under])
+
+    def _carried(self, nodes: tuple[int, ...]) -> bool:
+        """Whether enough people carry a set of nodes, in which one may cover others."""
+        spans = self.taxonomy.spans[list(nodes)]
+        outer = spans[0]
+        free = [spans[0], *(one for one in spans[1:] if not (outer[0] <= one[0] and one[1] <= outer[1]))]
+        support: int = kernels.baskets.span_support(self._laid_out, np.array(free), self.k)
+        return support >= self.k
+
+
+def _by_support(found: Violations, taxonomy: Taxonomy) -> NDArray[np.int64]:
+    """Violating sets by rising support, then by the names of their nodes."""
+    ranks = np.where(found.members >= 0, taxonomy.by_name[np.maximum(found.members, 0)], -1)
+    ranks.sort(axis=1)
+    base = len(taxonomy.labels) + 1
+    if float(base) ** ranks.shape[1] * float(found.supports.max() + 1) < 2.0**62:
+        keys = found.supports.astype(np.int64)
+        for column in range(ranks.shape[1]):
+            keys = keys * base + ranks[:, column] + 1
+        return np.argsort(keys, kind="stable").astype(np.int64)
+    columns = [ranks[:, column] for column in range(ranks.shape[1])][::-1]
+    return np.lexsort((*columns, found.supports)).astype(np.int64)
