@@ -1,8 +1,12 @@
-"""Cuts of an item hierarchy: which node stands for every item, and the search for a cheap one that keeps k^m-anonymity."""
+"""Cuts of an item hierarchy, and the search for a cheap one that keeps k^m-anonymity.
+
+A cut gives every item the node that stands for it: the item itself, or a node above it, which then all items below that node have.
+"""
 
 from __future__ import annotations
 
 import dataclasses
+import heapq
 from collections.abc import Iterator
 from functools import cached_property
 from itertools import product
@@ -20,9 +24,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from sfumato.formulas.itemsets import Violations
-
-Cut = "NDArray[np.int64]"
-"""Per item the node that stands for it: the item itself, or a node above it under which all items have the same."""
 
 
 def cost(cut: NDArray[np.int64], occurrences: NDArray[np.int64], taxonomy: Taxonomy) -> float:
@@ -59,10 +60,10 @@ def _below(taxonomy: Taxonomy, node: int) -> Iterator[tuple[int, ...]]:
 
 @dataclasses.dataclass(eq=False)
 class AprioriSearch:
-    """The search of Terrovitis et al.: sets of one item first, then two, … up to m; a set with too few carriers makes one of its nodes climb.
+    """The search of Terrovitis et al.: sets of one item first, then two, … up to m; a set with too few carriers makes nodes of it climb.
 
-    ``cut`` is where it stands. Violating sets are taken by rising support, then name; each that no climb of this round has touched yet lets that node climb
-    to its lowest ancestor with enough carriers for which the added loss is least. After a round only sets with a node that is new are counted
+    ``cut`` is where it stands. Violating sets are taken by rising support, then name; for each that no climb of this round has touched yet, nodes
+    climb to ancestors with which enough people carry it, the cheapest way by the added loss. After a round only sets with a node that is new are counted
     again: all others have the carriers they had.
     """
 
@@ -71,11 +72,12 @@ class AprioriSearch:
     k: int
     m: int
     progress: Progress = silent
+    start: NDArray[np.int64] | None = None
     rounds: int = 0
-    climbs: list[tuple[tuple[int, ...], int]] = dataclasses.field(default_factory=list)
+    climbs: list[tuple[tuple[int, ...], tuple[int, ...]]] = dataclasses.field(default_factory=list)
 
     def __post_init__(self) -> None:
-        self.cut = np.arange(self.taxonomy.items, dtype=np.int64)
+        self.cut = np.arange(self.taxonomy.items, dtype=np.int64) if self.start is None else self.start.copy()
         self.occurrences = self.sets.supports
 
     @cached_property
@@ -113,28 +115,50 @@ class AprioriSearch:
         while (place := int(kernels.baskets.first_untouched(found.members, order, touched, place))) < len(order):
             row = found.members[order[place]]
             nodes = tuple(row[row >= 0].tolist())
-            target = self._climb_for(nodes)
-            under = taxonomy.under(target)
-            touched[self.cut[under]] = True
-            new[self.cut[under]] = False
-            touched[target] = new[target] = True
-            self.cut[under] = target
-            self.climbs.append((nodes, target))
+            targets = self._climb_for(nodes)
+            for target in targets:
+                under = taxonomy.under(target)
+                touched[self.cut[under]] = True
+                new[self.cut[under]] = False
+                touched[target] = new[target] = True
+                self.cut[under] = target
+            self.climbs.append((nodes, targets))
         return new
 
-    def _climb_for(self, nodes: tuple[int, ...]) -> int:
-        """Where one of the nodes of a set must go so that enough people carry what becomes of the set: the cheapest way."""
-        best: tuple[float, str, int] | None = None
+    def _climb_for(self, nodes: tuple[int, ...]) -> tuple[int, ...]:
+        """Where nodes of a set must go so that enough people carry what becomes of the set: the cheapest way, best first.
+
+        Climbing higher never costs less, so the first way that is enough, by rising cost, is the cheapest; ties are settled by name.
+        """
+        chains = [(node, *self.taxonomy.above(node)) for node in nodes]
+        start = (0,) * len(nodes)
+        waiting: list[tuple[float, tuple[str, ...], tuple[int, ...]]] = [(0.0, (), start)]
+        seen = {start}
+        while waiting:
+            _, _, heights = heapq.heappop(waiting)
+            image = self._outermost([chain[height] for chain, height in zip(chains, heights, strict=True)])
+            if any(heights) and self._carried(image):
+                return tuple(node for node in image if node not in nodes)
+            for place, chain in enumerate(chains):
+                higher = (*heights[:place], heights[place] + 1, *heights[place + 1 :])
+                if higher[place] < len(chain) and higher not in seen:
+                    seen.add(higher)
+                    heapq.heappush(waiting, (*self._price(chains, higher), higher))
+        return (self.taxonomy.root,)
+
+    def _price(self, chains: list[tuple[int, ...]], heights: tuple[int, ...]) -> tuple[float, tuple[str, ...]]:
+        image = self._outermost([chain[height] for chain, height in zip(chains, heights, strict=True)])
+        return round(sum(map(self._added, image)), 9), tuple(sorted(self.taxonomy.labels[node] for node in image))
+
+    def _outermost(self, nodes: list[int]) -> tuple[int, ...]:
+        """Nodes without those that stand below another one."""
+        spans = self.taxonomy.spans
+        free = dict.fromkeys(nodes)
         for node in nodes:
-            for target in self.taxonomy.above(node):
-                added = self._added(target)
-                if best is not None and added > best[0] + 1e-12:
-                    break  # higher up it only costs more
-                if self._carried((target, *nodes)):
-                    option = (round(added, 12), self.taxonomy.labels[target], target)
-                    best = option if best is None else min(best, option)
-                    break
-        return self.taxonomy.root if best is None else best[2]
+            over = [o for o in free if o != node and spans[o, 0] <= spans[node, 0] and spans[node, 1] <= spans[o, 1]]
+            if any(self.taxonomy.level[o] > self.taxonomy.level[node] for o in over):
+                free.pop(node, None)
+        return tuple(free)
 
     def _added(self, target: int) -> float:
         """What is lost more when everything below a node becomes this node."""
@@ -143,11 +167,8 @@ class AprioriSearch:
         return float(losses @ self.occurrences[under])
 
     def _carried(self, nodes: tuple[int, ...]) -> bool:
-        """Whether enough people carry a set of nodes, in which one may cover others."""
-        spans = self.taxonomy.spans[list(nodes)]
-        outer = spans[0]
-        free = [spans[0], *(one for one in spans[1:] if not (outer[0] <= one[0] and one[1] <= outer[1]))]
-        support: int = kernels.baskets.span_support(self._laid_out, np.array(free), self.k)
+        """Whether enough people carry a set of nodes, none of which is below another."""
+        support: int = kernels.baskets.span_support(self._laid_out, self.taxonomy.spans[list(nodes)], self.k)
         return support >= self.k
 
 

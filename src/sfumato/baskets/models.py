@@ -33,6 +33,11 @@ class BasketModel(ShapedModel):
     coarser_keeps: ClassVar[bool] = False
     """Whether a coarser cut of the item hierarchy always keeps it."""
 
+    deletes: ClassVar[bool] = False
+    """Whether deleting items everywhere is a means for it: then :meth:`moles` tells which."""
+    about_items: ClassVar[bool] = True
+    """Whether it looks at baskets of items that stand together."""
+
     @property
     def small_sets(self) -> tuple[int, int] | None:
         """(k, m) where the promise asks that every set of at most m items has k carriers among all people; None: it asks otherwise."""
@@ -90,6 +95,7 @@ class KmAnonymity(BasketModel):
     m: M
 
     name: ClassVar[str] = "km_anonymity"
+    deletes: ClassVar[bool] = True
     facts: ClassVar[Facts] = Facts(against="identity")
     coarser_keeps: ClassVar[bool] = True
 
@@ -248,6 +254,7 @@ class HkpCoherence(BasketModel):
     private: Items
 
     name: ClassVar[str] = "hkp_coherence"
+    deletes: ClassVar[bool] = True
     facts: ClassVar[Facts] = Facts(against="both")
     secret: ClassVar[tuple[str, ...]] = ("private",)
 
@@ -316,6 +323,7 @@ class RhoUncertainty(BasketModel):
     most: Annotated[int, Field(ge=1, description="closed sets that are looked at, at most")] = itemsets.MOST_CLOSED
 
     name: ClassVar[str] = "rho_uncertainty"
+    deletes: ClassVar[bool] = True
     facts: ClassVar[Facts] = Facts(against="attribute")
     secret: ClassVar[tuple[str, ...]] = ("sensitive",)
 
@@ -384,6 +392,7 @@ class OwnColumnsK(BasketModel):
 
     name: ClassVar[str] = "k_anonymity"
     facts: ClassVar[Facts] = Facts(against="identity")
+    about_items: ClassVar[bool] = False
     coarser_keeps: ClassVar[bool] = True
 
     @property
@@ -507,6 +516,7 @@ class DisassociatedKm(BasketModel):
 
     name: ClassVar[str] = "disassociated_km"
     facts: ClassVar[Facts] = Facts(against="identity")
+    about_items: ClassVar[bool] = False
 
     @property
     def promise(self) -> str:
