@@ -32,7 +32,8 @@ class Baskets:
     ``sets`` are the items of every person as numbers, ``labels`` what the numbers stand for (ascending, each once). ``own`` has one row a
     person: the columns that describe people and not items. ``form`` is how the file has them: ``long`` (a row an item) or ``list`` (a
     row a person). ``beside`` is the schema of the table in which the own columns stand, where that is another one. ``grades`` are columns of numbers
-    about single items (a rating, a day), in the order of ``sets.items``: attacks read them, and they are never written.
+    about single items (a rating, a day), in the order of ``sets.items``, and ``names`` what the file calls people: attacks score by them, and they
+    are never written.
 
     >>> import polars as pl
     >>> from sfumato.core.schema import Schema
@@ -51,10 +52,10 @@ class Baskets:
     form: reading.Form = "long"
     beside: Schema | None = None
     grades: Mapping[str, NDArray[np.float64]] = dataclasses.field(default_factory=dict, repr=False)
+    names: pl.Series | None = dataclasses.field(default=None, repr=False)
     whole_numbers: bool = False
     origin: NDArray[np.int64] | None = None
     notes: tuple[str, ...] = ()
-    known: dict[Any, Any] = dataclasses.field(default_factory=dict, init=False, repr=False)
 
     shape: ClassVar[Shape] = Shape.BASKETS
 
@@ -146,7 +147,12 @@ class Baskets:
         origin = people if self.origin is None else self.origin[people]
         grades = {name: _gathered(values, self.sets, people) for name, values in self.grades.items()}
         return dataclasses.replace(
-            self, sets=self.sets.taken(people), own=reading.rows_of(self.own, people), origin=origin, grades=grades
+            self,
+            sets=self.sets.taken(people),
+            own=reading.rows_of(self.own, people),
+            origin=origin,
+            grades=grades,
+            names=None if self.names is None else self.names.gather(people),
         )
 
     def shuffled(self, stream: np.random.Generator) -> Self:

@@ -128,6 +128,7 @@ def _from_rows(data: pl.DataFrame, schema: Schema, source: Source, apart: _Apart
         "own": own if apart is None else pl.concat([own, apart.own], how="horizontal"),
         "beside": None if apart is None else apart.schema,
         "grades": {name: _graded(data[name], owners[there], codes[there], there, sets) for name in sorted(grades)},
+        "names": data[person].gather(_firsts(owners, count)) if apart is None else apart.who,
         "whole_numbers": bool(data.schema[item].is_integer()),
         "notes": _notes(repeats, blanks, int((sets.lengths == 0).sum()), sorted(grades)),
     }
@@ -165,8 +166,7 @@ def _own_columns(
                 for name, more in torn.items()
             ]
         )
-    firsts = np.full(count, -1, dtype=np.int64)
-    firsts[owners[::-1]] = np.arange(len(owners))[::-1]
+    firsts = _firsts(owners, count)
     gone = int((firsts < 0).sum())
     if not len(owners):
         return data.select(names).clear(count)
@@ -174,6 +174,13 @@ def _own_columns(
     if gone and names:
         taken = taken.with_columns(pl.when(pl.Series(firsts >= 0)).then(pl.col(name)).alias(name) for name in names)
     return taken
+
+
+def _firsts(owners: NDArray[np.int64], count: int) -> NDArray[np.int64]:
+    """The first row of every person, −1 for whoever has none."""
+    firsts = np.full(count, -1, dtype=np.int64)
+    firsts[owners[::-1]] = np.arange(len(owners))[::-1]
+    return firsts
 
 
 def _graded(
@@ -211,6 +218,7 @@ def _from_lists(data: pl.DataFrame, schema: Schema, source: Source, apart: _Apar
         "labels": labels,
         "own": own,
         "beside": None if apart is None else apart.schema,
+        "names": None if person is None else data[person],
         "whole_numbers": bool(column.dtype.inner.is_integer()),  # type: ignore[attr-defined]
         "notes": _notes(len(there) - len(sets.items), blanks, int((sets.lengths == 0).sum()), []),
     }
@@ -242,9 +250,9 @@ class _Apart:
 
     def __init__(self, table: pl.DataFrame, schema: Schema, person: str, source: Source) -> None:
         self.schema = schema.without(schema.direct)
-        self._who, self._source = table[person], source
-        if self._who.null_count() or self._who.n_unique() < table.height:
-            doubtful = table.height - self._who.drop_nulls().n_unique()
+        self.who, self._source = table[person], source
+        if self.who.null_count() or self.who.n_unique() < table.height:
+            doubtful = table.height - self.who.drop_nulls().n_unique()
             raise SchemaError(
                 f"the table of people beside {source.name} must name every person once in {person!r}; {doubtful:,} row(s) repeat one or name none"
             )
@@ -252,7 +260,7 @@ class _Apart:
 
     def placed(self, who: pl.Series) -> NDArray[np.int64]:
         """Per value the row of the person; who is not there is refused."""
-        rows = pl.DataFrame({WHO: self._who.cast(pl.String), WHAT: np.arange(len(self._who))})
+        rows = pl.DataFrame({WHO: self.who.cast(pl.String), WHAT: np.arange(len(self.who))})
         asked = pl.DataFrame({WHO: who.cast(pl.String)})
         found = asked.join(rows, on=WHO, how="left", maintain_order="left")[WHAT]
         if found.null_count():
