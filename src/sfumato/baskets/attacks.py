@@ -51,7 +51,9 @@ class KnownItems(ShapedAttack):
 
     m: Annotated[int, Field(ge=1, le=20, description="items known")] = 4
     draws: Annotated[int, Field(ge=1, description="random orders of each person's items where m is above 4")] = 20
-    people: Annotated[int, Field(ge=20, description="people that are looked up one by one, at most; more are a random sample")] = 5000
+    people: Annotated[
+        int, Field(ge=20, description="people that are looked up one by one, at most; more are a random sample")
+    ] = 5000
 
     name: ClassVar[str] = "known_items"
     line: ClassVar[str] = "how often a few items of a person fit nobody else"
@@ -135,7 +137,9 @@ class RareItems(ShapedAttack):
     """
 
     m: Annotated[int, Field(ge=1, le=20, description="items known")] = 3
-    people: Annotated[int, Field(ge=20, description="people that are looked up one by one, at most; more are a random sample")] = 5000
+    people: Annotated[
+        int, Field(ge=20, description="people that are looked up one by one, at most; more are a random sample")
+    ] = 5000
 
     name: ClassVar[str] = "rare_items"
     line: ClassVar[str] = "how many people their rarest items tell apart from all others"
@@ -172,7 +176,9 @@ class ItemAttackCost(ShapedAttack):
     m: Annotated[int, Field(ge=1, le=20, description="items known at most")] = 4
     among: Annotated[int, Field(ge=1, description="people among whom half of all are to hide")] = 5
     draws: Annotated[int, Field(ge=1, description="random orders where m is above 4")] = 20
-    people: Annotated[int, Field(ge=20, description="people that are looked up one by one, at most; more are a random sample")] = 5000
+    people: Annotated[
+        int, Field(ge=20, description="people that are looked up one by one, at most; more are a random sample")
+    ] = 5000
 
     name: ClassVar[str] = "item_attack_cost"
     line: ClassVar[str] = "how much work narrows people down to how few"

@@ -80,7 +80,11 @@ class Sight:
         for codes in self.codes:
             if codes not in lists:
                 several = [self.released.sets.carriers(code) for code in codes]
-                lists[codes] = np.unique(np.concatenate(several)) if len(several) > 1 else np.concatenate([np.zeros(0, np.int32), *several])
+                lists[codes] = (
+                    np.unique(np.concatenate(several))
+                    if len(several) > 1
+                    else np.concatenate([np.zeros(0, np.int32), *several])
+                )
         lengths = [len(lists[codes]) for codes in self.codes]
         starts = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
         people = np.concatenate([np.zeros(0, np.int32), *(lists[codes] for codes in self.codes)]).astype(np.int32)
@@ -117,9 +121,7 @@ class Sight:
         known = self.rarest_first(person)
         largest = min(m, len(known))
         sums = np.zeros((largest, 3))
-        kernels.baskets.all_subsets(
-            self.postings, self.released.people, known, int(self.where[person]), largest, sums
-        )
+        kernels.baskets.all_subsets(self.postings, self.released.people, known, int(self.where[person]), largest, sums)
         means = sums / np.array([[math.comb(len(known), size)] for size in range(1, largest + 1)])
         return np.concatenate([means, np.repeat(means[-1:], m - largest, axis=0)])
 
@@ -128,7 +130,7 @@ def sampled(scene: ShapedScene, targets: NDArray[np.int64], purpose: str, most: 
     """People in a random order for as long as there is time, at least the first few of them."""
     order = scene.seed.stream(f"{purpose}: in what order").permutation(len(targets))
     for place, number in enumerate(order.tolist()):
-        if place >= AT_LEAST and not scene.left or (most is not None and place >= most):
+        if (place >= AT_LEAST and not scene.left) or (most is not None and place >= most):
             return
         yield int(targets[number])
 

@@ -49,7 +49,11 @@ class BasketPartition(BasketStep):
     def plan(self, people: Any, goal: Goal) -> BasketPlan:
         """Divide the people."""
         models = aims(
-            self.name, people, goal, _by_whole_baskets, "k-anonymity of whole baskets and k^m-anonymity among all people"
+            self.name,
+            people,
+            goal,
+            _by_whole_baskets,
+            "k-anonymity of whole baskets and k^m-anonymity among all people",
         )
         k = max(model.crowd for model in models)
         parts = divided(people, k)
@@ -154,9 +158,7 @@ def _groups(
     return groups, nodes
 
 
-def _alike(
-    own: NDArray[np.int64], owners: NDArray[np.int64], children: int, people: int
-) -> NDArray[np.int64]:
+def _alike(own: NDArray[np.int64], owners: NDArray[np.int64], children: int, people: int) -> NDArray[np.int64]:
     """The number of the group of people who have the same children of a node."""
     words = -(-children // WORD)
     masks = np.zeros((people, words), dtype=np.int64)

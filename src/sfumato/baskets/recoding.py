@@ -50,9 +50,9 @@ class ItemRecoding(BasketStep):
     ('A', 'B', 'C')
     """
 
-    algorithm: Annotated[
-        Literal["auto", "apriori", "optimal"], Field(description="how the cut is searched for")
-    ] = "auto"
+    algorithm: Annotated[Literal["auto", "apriori", "optimal"], Field(description="how the cut is searched for")] = (
+        "auto"
+    )
     most: Annotated[int, Field(ge=1, description="cuts that optimal tries at most")] = 20_000
 
     name: ClassVar[str] = "item_recoding"
@@ -74,14 +74,22 @@ class ItemRecoding(BasketStep):
         """Whether all cuts are tried."""
         number = cuts.number_of_cuts(people.taxonomy, self.most)
         if self.algorithm == "optimal" and number > self.most:
-            raise ParameterError(f"item_recoding: there are more than {self.most:,} cuts; use apriori, or a smaller hierarchy")
-        return self.algorithm == "optimal" or (self.algorithm == "auto" and number <= min(self.most, WORK // (people.people + 1)))
+            raise ParameterError(
+                f"item_recoding: there are more than {self.most:,} cuts; use apriori, or a smaller hierarchy"
+            )
+        return self.algorithm == "optimal" or (
+            self.algorithm == "auto" and number <= min(self.most, WORK // (people.people + 1))
+        )
 
     def _optimal(self, people: Baskets, models: list[BasketModel]) -> NDArray[np.int64] | None:
         """The cheapest cut that keeps all promises (ties: the names of its nodes); None where there is none."""
         labels, supports = people.taxonomy.labels, people.sets.supports
         priced = [
-            (round(cuts.cost(cut, supports, people.taxonomy), 12), sorted(labels[node] for node in set(cut.tolist())), cut)
+            (
+                round(cuts.cost(cut, supports, people.taxonomy), 12),
+                sorted(labels[node] for node in set(cut.tolist())),
+                cut,
+            )
             for cut in cuts.all_cuts(people.taxonomy)
         ]
         priced.sort(key=lambda one: one[:2])

@@ -71,7 +71,9 @@ class Scoreboard(ShapedAttack):
     Reference: Narayanan & Shmatikov 2008, doi:10.1109/SP.2008.33.
     """
 
-    known: Annotated[int, Field(ge=1, description="items the intruder has of each person, where there is no other file")] = 8
+    known: Annotated[
+        int, Field(ge=1, description="items the intruder has of each person, where there is no other file")
+    ] = 8
     wrong: Annotated[float, Field(ge=0, lt=1, description="share of these that are somebody else's")] = 0.25
     least: Annotated[float, Field(gt=0, description="lead in standard deviations that a claim needs")] = 1.5
     ratings: Annotated[str | None, Field(description="column of ratings in both files")] = None
@@ -119,7 +121,10 @@ class Scoreboard(ShapedAttack):
             seen = dataclasses.replace(sight, original=other)
             for place in sampled(scene, np.flatnonzero(other.sets.lengths > 0), self.name, self.people):
                 who = int(named[place])  # type: ignore[index]
-                yield who, self._described(seen, place, other.sets[place], NOT_IN_FILE if who < 0 else int(sight.where[who]))
+                yield (
+                    who,
+                    self._described(seen, place, other.sets[place], NOT_IN_FILE if who < 0 else int(sight.where[who])),
+                )
             return
         every = scene.original.sets
         for person in sampled(scene, sight.targets, self.name, self.people):
@@ -136,7 +141,9 @@ class Scoreboard(ShapedAttack):
         first = int(sets.pointers[person])
         own = {int(item): first + place for place, item in enumerate(sets[person])}
         grades = {
-            name: np.array([sight.original.grades[name][own[item]] if item in own else np.nan for item in codes.values()])
+            name: np.array(
+                [sight.original.grades[name][own[item]] if item in own else np.nan for item in codes.values()]
+            )
             for name in asked
         }
         return Description(np.array(list(codes), dtype=np.int64), grades, true)

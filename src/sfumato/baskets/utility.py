@@ -125,7 +125,9 @@ class ItemsetSurvival(ShapedUtility):
         if original.has_taxonomy:
             for level in range(1, original.taxonomy.height):
                 lifted = self._frequent(original, level)
-                levels[f"level {level}"] = len(lifted & self._frequent(released, level)) / len(lifted) if lifted else 1.0
+                levels[f"level {level}"] = (
+                    len(lifted & self._frequent(released, level)) / len(lifted) if lifted else 1.0
+                )
         meaning = f"of {len(before):,} frequent sets {kept:,} are still found, {len(before) - kept:,} are lost and {ghosts:,} are new"
         return Measure(self.name, share, self.better, meaning, per_column={**levels, "new sets": float(ghosts)})
 

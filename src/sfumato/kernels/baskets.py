@@ -523,7 +523,14 @@ def all_subsets(postings, everybody, known, true, m, sums):
             begin[depth + 1], end[depth + 1] = begin[depth], end[depth]
         elif filled[depth]:
             end[depth + 1] = _kept(
-                stack, begin[depth], end[depth], postings.people, postings.starts[item], postings.starts[item + 1], stack, end[depth]
+                stack,
+                begin[depth],
+                end[depth],
+                postings.people,
+                postings.starts[item],
+                postings.starts[item + 1],
+                stack,
+                end[depth],
             )
         else:
             for at in range(postings.starts[item], postings.starts[item + 1]):
