@@ -23,14 +23,14 @@ NAMES = [
     "PopulationUniqueness", "PopulationUniques", "Pram", "Precision", "PredictiveAccuracy",
     "ProbabilisticInference", "ProbabilisticLinkage", "Propensity", "Pseudonymize", "Quantiles",
     "QueryWorkload", "RankSwap", "Recipe", "Recode", "RecordSquaredError", "RecordsAtRisk", "RegressionOverlap",
-    "Release", "Round", "SafeAnonymize", "Sample", "Schema", "ShiftDates", "ShuffleValues", "Similarity",
+    "Release", "Round", "SafeAnonymize", "Sample", "Schema", "ShapedAgreement", "ShapedRecipe", "ShapedRelease", "ShiftDates", "ShuffleValues", "Similarity",
     "SinglingOut", "Skewness", "SquaredError", "StandardisedError", "StochasticTCloseness", "Suda",
     "SumOfSquares", "Suppress", "SwapAcross", "SwapData", "SwapHouseholds", "SwapSimilar", "TCloseness",
     "TClosenessMicroaggregate", "TableDistance", "Timeliness", "TopBottomCoding", "TopDownSpecialization",
     "Transparency", "Uniqueness", "Validity", "Verdict", "__version__", "anonymize", "assess", "attack",
     "check", "choose_k", "compare", "dates", "dp", "errors", "estimate_frequencies", "evaluate", "examples",
     "frequency", "hierarchy_file", "intervals", "judge", "mask_left", "mask_right", "order", "profile", "read",
-    "read_hierarchy", "run", "suppress", "together", "tree", "vault", "verify", "why_alone", "write_hierarchy",
+    "read_baskets", "read_graph", "read_hierarchy", "read_paths", "run", "shaped", "suppress", "together", "tree", "vault", "verify", "why_alone", "write_hierarchy",
 ]  # fmt: skip
 
 

@@ -22,19 +22,19 @@ def title_of(name: str) -> str:
     >>> title_of("ncp"), title_of("my_metric")
     ('Certainty penalty (NCP)', 'My metric')
     """
-    metric = registry.utility_metrics().get(name)
+    metric = registry.known("utility", name)
     return humanised(name).capitalize() if metric is None else metric.title
 
 
 def meaning_of(name: str) -> str:
     """What a utility metric says, in a line; nothing for one that is not known here."""
-    metric = registry.utility_metrics().get(name)
+    metric = registry.known("utility", name)
     return "" if metric is None else metric.line
 
 
 def best_of(name: str) -> str:
     """Which value of a utility metric is best."""
-    metric = registry.utility_metrics().get(name)
+    metric = registry.known("utility", name)
     return "1 is best" if metric is not None and metric.better == "higher" else "0 is best"
 
 
@@ -56,7 +56,7 @@ def plain_words(attack: str) -> str:
     >>> plain_words("singling_out"), plain_words("my_attack")
     ('A description is found that fits just one person (singling out)', 'My attack')
     """
-    name, member = humanised(attack), registry.attacks().get(attack)
+    name, member = humanised(attack), registry.known("risk", attack)
     return name.capitalize() if member is None else f"{member.line} ({name})"
 
 
