@@ -14,7 +14,7 @@ from sfumato.baskets import reading
 from sfumato.baskets.disassociated import Disassociated
 from sfumato.baskets.taxonomy import Taxonomy
 from sfumato.core.schema import Role, Schema
-from sfumato.core.shape import Shape
+from sfumato.core.shape import Shape, Shaped
 from sfumato.core.source import Source
 from sfumato.errors import SchemaError
 from sfumato.formulas.itemsets import ItemSets
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
-class Baskets:
+class Baskets(Shaped):
     """People as sets of items. Immutable; every change gives a new one.
 
     ``sets`` are the items of every person as numbers, ``labels`` what the numbers stand for (ascending, each once). ``own`` has one row a

@@ -11,7 +11,7 @@ import numpy as np
 import polars as pl
 
 from sfumato.core.schema import Attribute, Role, Schema
-from sfumato.core.shape import Shape
+from sfumato.core.shape import Shape, Shaped
 from sfumato.core.source import Source
 from sfumato.errors import SchemaError
 
@@ -39,7 +39,7 @@ class Cluster:
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
-class Disassociated:
+class Disassociated(Shaped):
     """People whose baskets were taken apart. ``origin`` only says who is in it: nobody has a row of the own."""
 
     schema: Schema
@@ -48,6 +48,7 @@ class Disassociated:
     item: str
     origin: NDArray[np.int64] | None = None
     notes: tuple[str, ...] = ()
+    beside: Schema | None = None
 
     shape: ClassVar[Shape] = Shape.BASKETS
 

@@ -80,7 +80,8 @@ class Disassociation(ShapedStep):
     def plan(self, people: Any, goal: Goal) -> DisassociationPlan:
         """Make the clusters."""
         aims(self.name, people, goal, lambda model: isinstance(model, DisassociatedKm), "disassociated_km")
-        asked = [model for model in goal.models if isinstance(model, DisassociatedKm)]
+        promises: tuple[Any, ...] = goal.models
+        asked = [model for model in promises if isinstance(model, DisassociatedKm)]
         rule = DisassociatedKm(max(model.k for model in asked), max(model.m for model in asked))
         parts = horizontal(people.sets, max(self.size, rule.k))
         made: list[tuple[NDArray[np.int64], Cluster]] = []

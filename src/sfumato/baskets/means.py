@@ -60,7 +60,8 @@ def aims(step: str, people: Any, goal: Goal, fits: Callable[[BasketModel], bool]
     """The promises of a run that a means is for; none, and people of whom none has an item, or too few, are refused."""
     if not isinstance(people, Baskets):
         raise ParameterError(f"{step}: the baskets were taken apart by a step before; that must be the last one")
-    models = [model for model in goal.models if isinstance(model, BasketModel) and fits(model)]
+    promises: tuple[Any, ...] = goal.models
+    models = [model for model in promises if isinstance(model, BasketModel) and fits(model)]
     if not models:
         raise ParameterError(f"{step} is a means for {what}; no promise of the recipe is of this kind")
     require_crowd(people, max(model.crowd for model in models))

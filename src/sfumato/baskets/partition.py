@@ -186,7 +186,7 @@ class BlockRecoding(BasketStep):
         """Make the blocks and find their cuts."""
         models = aims(self.name, people, goal, _by_small_sets, "k^m-anonymity among all people")
         asked = sorted({model.small_sets for model in models if model.small_sets is not None})
-        blocks = _blocks(people, max(self.size, max(k for k, _ in asked)))
+        blocks = _blocks(people, max(self.size, *(k for k, _ in asked)))
         nodes = np.empty(len(people.sets.items), dtype=np.int64)
         for block in blocks:
             sets = people.sets.taken(block)

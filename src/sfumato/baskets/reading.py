@@ -77,7 +77,7 @@ def _misplaced(schema: Schema, table: str) -> list[str]:
 
 def _wrong_items(dtype: pl.DataType, item: str, schema: Schema, source: Source) -> list[str]:
     inner = dtype.inner if isinstance(dtype, pl.List | pl.Array) else dtype
-    if inner == pl.Null or inner in (pl.String, pl.Categorical, pl.Enum, pl.Boolean) or inner.is_numeric():  # type: ignore[union-attr]
+    if inner == pl.Null or inner in (pl.String, pl.Categorical, pl.Enum, pl.Boolean) or inner.is_numeric():
         apart = inner is not dtype
         if not apart and schema.person is None:
             return [

@@ -60,7 +60,7 @@ class ItemRecoding(BasketStep):
     def plan(self, people: Any, goal: Goal) -> BasketPlan:
         """Find the cut."""
         fits = "promises that a coarser cut keeps (km_anonymity, basket_k_anonymity)"
-        exact = isinstance(people, Baskets) and self._exact(people)
+        exact = isinstance(people, Baskets) and bool(people.filled) and self._exact(people)
         models = aims(self.name, people, goal, lambda model: _reachable(model) or (exact and model.about_items), fits)
         search = None
         cut = self._optimal(people, models) if exact else None

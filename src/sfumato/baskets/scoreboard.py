@@ -166,7 +166,7 @@ class Scoreboard(ShapedAttack):
             if name is not None and name in described.grades and name in released.grades:
                 away = np.abs(released.grades[name][places] - described.grades[name][place])
                 parts.append(np.nan_to_num(np.exp(-away / scale), nan=0.0))
-        return sum(parts) if parts else 1.0  # type: ignore[return-value]
+        return sum(parts) if parts else 1.0
 
     def _finding(
         self,

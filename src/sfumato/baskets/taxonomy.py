@@ -123,9 +123,10 @@ class Taxonomy:
 
 
 def _grown(ladder: Ladder, labels: Sequence[str], column: str) -> Taxonomy:
-    """Nodes from levels: a label that stands above itself is the same node."""
+    """Nodes from levels: a label that stands above itself, and above nothing else, is the same node."""
     place = {label: code for code, label in enumerate(ladder.labels[0])}
     numbers: dict[tuple[int, int], int] = {}  # (level, code) → inner node
+    below_it = [np.bincount(up) for up in ladder.up]
     names, parent, leaves, level_of = list(labels), [-1] * len(labels), [0.0] * len(labels), [0] * len(labels)
 
     def numbered(level: int, code: int) -> int:
@@ -143,7 +144,8 @@ def _grown(ladder: Ladder, labels: Sequence[str], column: str) -> Taxonomy:
         for level in range(1, ladder.depth):
             stood = ladder.labels[level - 1][code]
             code = int(ladder.up[level - 1][code])
-            if ladder.labels[level][code] == stood and level < ladder.top:
+            alone = ladder.labels[level][code] == stood and below_it[level - 1][code] == 1
+            if alone and level < ladder.top:
                 continue
             node = numbered(level, code)
             if parent[below] < 0:

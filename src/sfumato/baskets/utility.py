@@ -9,6 +9,7 @@ from pydantic import Field
 
 from sfumato.baskets.baskets import Baskets
 from sfumato.baskets.knowledge import Sight
+from sfumato.baskets.taxonomy import Taxonomy
 from sfumato.core.metric import Measure
 from sfumato.core.parameters import parameters
 from sfumato.core.shape import ShapedUtility
@@ -17,8 +18,6 @@ from sfumato.formulas import itemsets
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
-
-    from sfumato.baskets.taxonomy import Taxonomy
 
 MOST_SETS = 200_000
 """Frequent sets that are compared, at most."""
@@ -118,24 +117,24 @@ class ItemsetSurvival(ShapedUtility):
 
     def measure(self, original: Any, released: Any) -> Measure:
         """Compare the frequent sets."""
-        before, after = self._frequent(original, 0), self._frequent(released, 0)
+        taxonomies = [_taxonomy(original, people) for people in (original, released)]
+        (before, after), *lifted = [
+            [self._frequent(people, taxonomy, level) for people, taxonomy in zip((original, released), taxonomies, strict=True)]
+            for level in range(original.taxonomy.height if original.has_taxonomy else 1)
+        ]
         kept, ghosts = len(before & after), len(after - before)
         share = kept / len(before) if before else 1.0
-        levels = {}
-        if original.has_taxonomy:
-            for level in range(1, original.taxonomy.height):
-                lifted = self._frequent(original, level)
-                levels[f"level {level}"] = (
-                    len(lifted & self._frequent(released, level)) / len(lifted) if lifted else 1.0
-                )
+        levels = {
+            f"level {level}": len(was & now) / len(was) if was else 1.0 for level, (was, now) in enumerate(lifted, start=1)
+        }
         meaning = f"of {len(before):,} frequent sets {kept:,} are still found, {len(before) - kept:,} are lost and {ghosts:,} are new"
         return Measure(self.name, share, self.better, meaning, per_column={**levels, "new sets": float(ghosts)})
 
-    def _frequent(self, people: Baskets, level: int) -> set[frozenset[str]]:
+    def _frequent(self, people: Baskets, taxonomy: Taxonomy | None, level: int) -> set[frozenset[str]]:
         """Frequent sets by the labels of their items, all lifted to a level; none has an item that stands higher."""
         sets, labels = people.sets, people.labels
-        if people.has_taxonomy and labels:
-            sets, labels = _lifted(people, level)
+        if taxonomy is not None:
+            sets, labels = _lifted(people, taxonomy, level)
         least = max(1, int(np.ceil(self.support * people.people)))
         try:
             found = itemsets.frequent(sets, self.items, least, MOST_SETS)
@@ -146,9 +145,14 @@ class ItemsetSurvival(ShapedUtility):
         return {frozenset(labels[item] for item in one) for one in found}
 
 
-def _lifted(people: Baskets, level: int) -> tuple[itemsets.ItemSets, tuple[str, ...]]:
+def _taxonomy(original: Baskets, people: Baskets) -> Taxonomy | None:
+    """The original's hierarchy above the items of anybody: a release that was read back has none of its own."""
+    hierarchy = original.schema[original.item].hierarchy
+    return None if hierarchy is None or not people.labels else Taxonomy.of(hierarchy, people.labels, original.item)
+
+
+def _lifted(people: Baskets, taxonomy: Taxonomy, level: int) -> tuple[itemsets.ItemSets, tuple[str, ...]]:
     """Everybody's items on a level of the hierarchy, without those that stand higher."""
-    taxonomy = people.taxonomy
     nodes = taxonomy.at_level(level)
     own_level = _levels(taxonomy)
     image = np.where(own_level[nodes] <= level, nodes, -1)
