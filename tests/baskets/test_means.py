@@ -124,7 +124,18 @@ def test_worked_partition():
     """14-A: parts and NCP 2/7 for k = 2, 29/63 for k = 3."""
     people = examples.baskets()
     two, plan = made(BasketPartition(), people, BasketKAnonymity(2))
-    expected = {1: "A b1 b2", 3: "A b1 b2", 2: "A B", 4: "A B", 10: "A B", 5: "A B c1", 6: "A B c1", 8: "A B c1", 7: "P c2", 9: "P c2"}
+    expected = {
+        1: "A b1 b2",
+        3: "A b1 b2",
+        2: "A B",
+        4: "A B",
+        10: "A B",
+        5: "A B c1",
+        6: "A B c1",
+        8: "A B c1",
+        7: "P c2",
+        9: "P c2",
+    }
     assert {i + 1: " ".join(sorted(one)) for i, one in enumerate(sets_of(two))} == expected
     assert plan.describe()["ncp"] == pytest.approx(2 / 7, abs=1e-6)
     three, plan = made(BasketPartition(), people, BasketKAnonymity(3))
@@ -217,7 +228,11 @@ def test_own_columns_alone_need_no_item_hierarchy():
 
 def test_worked_clusters():
     """14-A: HorPart (max 5); and chunks {ab,ab,a,a,b}, {c,c,c} and bare x, y of {abx,ab,acy,bc,ac} with k = m = 2."""
-    assert [(rows + 1).tolist() for rows in horizontal(examples.baskets().sets, 5)] == [[2, 3, 9], [1, 5, 6, 10], [4, 7, 8]]
+    assert [(rows + 1).tolist() for rows in horizontal(examples.baskets().sets, 5)] == [
+        [2, 3, 9],
+        [1, 5, 6, 10],
+        [4, 7, 8],
+    ]
     people = people_of([set("abx"), set("ab"), set("acy"), set("bc"), set("ac")], hierarchy=False)
     cluster = vertical(people, np.arange(5), DisassociatedKm(2, 2))
     assert sorted("".join(sorted(part)) for part in cluster.chunks[0]) == ["a", "a", "ab", "ab", "b"]
@@ -235,6 +250,7 @@ def test_the_rule_for_bare_items_is_stricter_than_the_published_one():
 
 def possible(cluster: Cluster, k: int) -> list[list[frozenset[str]]]:
     """All ways to put a cluster together that somebody cannot exclude who knows that bare items have fewer than k carriers."""
+
     def placements(parts):
         if not parts:
             return [[frozenset()] * cluster.size]
@@ -250,7 +266,9 @@ def possible(cluster: Cluster, k: int) -> list[list[frozenset[str]]]:
         ways = [[a | b for a, b in zip(way, placed, strict=True)] for way, placed in product(ways, placements(chunk))]
     for term in sorted(cluster.terms):
         holders = [s for s in product([False, True], repeat=cluster.size) if 1 <= sum(s) < k]
-        ways = [[one | {term} if h else one for one, h in zip(way, who, strict=True)] for way, who in product(ways, holders)]
+        ways = [
+            [one | {term} if h else one for one, h in zip(way, who, strict=True)] for way, who in product(ways, holders)
+        ]
     return [way for way in ways if all(way)]  # nobody has nothing
 
 

@@ -108,6 +108,14 @@ def test_a_group_that_holds_a_private_item_is_no_pass():
         assert "group" in verdict.sentence
 
 
+def test_private_items_that_no_hierarchy_has_are_an_error():
+    with pytest.raises(SchemaError, match="private items must be in the hierarchy of 'item'") as refused:
+        models.HkpCoherence(1, 1, 1, ["misspelt"]).judge(examples.baskets())
+    assert "misspelt" not in str(refused.value)
+    verdict = models.HkpCoherence(1, 1, 1, ["c1", "misspelt"]).judge(people_of([{"c1"}], hierarchy=False))
+    assert "1 of 2 private items occur" in verdict.sentence
+
+
 def test_too_many_closed_sets_are_no_pass():
     verdict = models.RhoUncertainty(1, ["c1"], most=3).judge(examples.baskets())
     assert not verdict.holds

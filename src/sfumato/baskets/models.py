@@ -203,7 +203,10 @@ def hidden_in_groups(people: Baskets, private: tuple[str, ...]) -> int:
         return 0
     both = (*people.labels, *(label for label in private if label not in people.labels))
     hierarchy = people.schema[people.item].hierarchy
-    taxonomy = Taxonomy.of(hierarchy, both, people.item)  # type: ignore[arg-type]
+    try:
+        taxonomy = Taxonomy.of(hierarchy, both, people.item)  # type: ignore[arg-type]
+    except SchemaError as error:
+        raise SchemaError(f"private items must be in the hierarchy of {people.item!r}: {error}") from None
     wanted = {both.index(label) for label in private}
     above = {taxonomy.labels[node] for item in wanted for node in taxonomy.above(item)}
     own = set(private)
@@ -280,7 +283,8 @@ class HkpCoherence(BasketModel):
         concerned = int(found.carriers.sum())
         _, secret = parted(people, self.private)
         base = float(secret.supports.max(initial=0)) / people.people
-        known = f"without any knowledge the likeliest private item has a share of {base:.1%}"
+        there = int((secret.supports > 0).sum())
+        known = f"{there:,} of {len(self.private):,} private items occur, the likeliest with a share of {base:.1%}"
         sentence = (
             f"{_share(concerned, people.people)} have a set of at most {self.p} public item(s) with too few carriers or too sure a private item; {known}"
             if len(found)

@@ -119,13 +119,17 @@ class ItemsetSurvival(ShapedUtility):
         """Compare the frequent sets."""
         taxonomies = [_taxonomy(original, people) for people in (original, released)]
         (before, after), *lifted = [
-            [self._frequent(people, taxonomy, level) for people, taxonomy in zip((original, released), taxonomies, strict=True)]
+            [
+                self._frequent(people, taxonomy, level)
+                for people, taxonomy in zip((original, released), taxonomies, strict=True)
+            ]
             for level in range(original.taxonomy.height if original.has_taxonomy else 1)
         ]
         kept, ghosts = len(before & after), len(after - before)
         share = kept / len(before) if before else 1.0
         levels = {
-            f"level {level}": len(was & now) / len(was) if was else 1.0 for level, (was, now) in enumerate(lifted, start=1)
+            f"level {level}": len(was & now) / len(was) if was else 1.0
+            for level, (was, now) in enumerate(lifted, start=1)
         }
         meaning = f"of {len(before):,} frequent sets {kept:,} are still found, {len(before) - kept:,} are lost and {ghosts:,} are new"
         return Measure(self.name, share, self.better, meaning, per_column={**levels, "new sets": float(ghosts)})
