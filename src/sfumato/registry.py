@@ -16,7 +16,7 @@ from sfumato.core.hierarchy import Hierarchy
 from sfumato.core.metric import Risk, Utility
 from sfumato.core.model import Model
 from sfumato.core.parameters import Members, known_as, values_of
-from sfumato.core.shape import Shape, Shaped, of_shape
+from sfumato.core.shape import Shape, Shaped, ShapedModel, of_shape
 from sfumato.core.step import Step
 from sfumato.errors import ParameterError, RecipeError, did_you_mean
 
@@ -165,13 +165,15 @@ def _half(room: str, kind: type) -> Members:
     return Members.joined([_room(room)], {n: c for n, c in family("risk").given.items() if issubclass(c, kind)})
 
 
-def known(family_name: str, name: str) -> Any:
-    """The class of a name in a family, whatever the shape of the data it serves, tables first; None: nobody is called so.
+def known(family_name: str, name: str, shape: Shape | None = None) -> Any:
+    """The class of a name in a family, for data of a shape or else of any, tables first; None: nobody is called so.
 
     >>> known("models", "k_anonymity").__name__, known("models", "nobody")
     ('KAnonymity', None)
     """
-    return next((family(family_name, shape)[name] for shape in serves(family_name, name)), None)
+    shapes = serves(family_name, name)
+    chosen = shape if shape in shapes else next(iter(shapes), None)
+    return None if chosen is None else family(family_name, chosen)[name]
 
 
 def utility_metrics() -> Members:
@@ -282,6 +284,8 @@ def describe(cls: type) -> dict[str, Any]:
         fields.append({"name": field.name, "meaning": _meaning(cls, field.name), "required": required})
     doc = (cls.__doc__ or "").strip()
     plain = {"name": cls.name, "class": cls.__name__, "meaning": doc.split("\n")[0], "doc": doc, "fields": fields}  # type: ignore[attr-defined]
+    if ShapedModel in cls.__mro__:
+        return {**plain, "facts": dataclasses.asdict(cls.facts), "compares": cls.compares}  # type: ignore[attr-defined]
     return {**plain, **_nature(cls)} if Model in cls.__mro__ else plain
 
 

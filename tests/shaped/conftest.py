@@ -1,18 +1,15 @@
-"""The shape of letters in the place of baskets, and a file of it."""
+"""The shape of letters in the place of baskets, a file of it, and a command line that runs in this process."""
 
 from __future__ import annotations
 
 import sys
-from pathlib import Path
 
 import pytest
 
-sys.path.insert(0, str(Path(__file__).parent))
-
-import letters as shape_of_letters
-
 from sfumato import registry
+from sfumato.cli import main
 from sfumato.core.shape import Shape
+from tests.shaped import letters as shape_of_letters
 
 RECIPE = """
 shape: baskets
@@ -25,11 +22,12 @@ meet:
 steps:
   - drop_rare
 """
-HELD = {"Anna": "abc", "Bert": "abx", "Cleo": "bc", "Dora": "ac", "Emil": "z", "Fred": "ab"}
+HELD = {"Annabel": "abc", "Bertold": "abx", "Cleopatra": "bc", "Dorothea": "ac", "Emiliano": "z", "Frederick": "ab"}
 
 
 @pytest.fixture(autouse=True)
 def letters(monkeypatch):
+    """Letters instead of baskets, whatever the room of baskets holds."""
     monkeypatch.setitem(sys.modules, "sfumato.letters_for_tests", shape_of_letters)
     monkeypatch.setitem(registry.SHAPES, Shape.BASKETS, "letters_for_tests")
     registry.family.cache_clear()
@@ -38,14 +36,10 @@ def letters(monkeypatch):
 
 
 @pytest.fixture
-def rows():
-    return [(name, f"id-{name}", letter) for name, held in HELD.items() for letter in held]
-
-
-@pytest.fixture
-def data(tmp_path, rows):
+def data(tmp_path):
+    rows = [f"{name},id-{name},{letter}" for name, held in HELD.items() for letter in held]
     file = tmp_path / "letters.csv"
-    file.write_text("name,who,letter\n" + "".join(f"{name},{who},{letter}\n" for name, who, letter in rows))
+    file.write_text("\n".join(["name,who,letter", *rows]) + "\n")
     return file
 
 
@@ -54,3 +48,21 @@ def recipe(tmp_path):
     file = tmp_path / "letters.yaml"
     file.write_text(RECIPE)
     return file
+
+
+@pytest.fixture
+def sfumato(monkeypatch, capfd):
+    """Run ``sfumato`` with arguments: exit code, results and talk."""
+
+    def run(*arguments):
+        monkeypatch.setattr("sys.argv", ["sfumato", *map(str, arguments)])
+        monkeypatch.setenv("COLUMNS", "80")
+        try:
+            main()
+            code = 0
+        except SystemExit as stop:
+            code = stop.code if isinstance(stop.code, int) else int(stop.code is not None)
+        said = capfd.readouterr()
+        return code, said.out, said.err
+
+    return run

@@ -26,7 +26,7 @@ from sfumato.core.shape import (
     verdict,
 )
 from sfumato.core.source import Source
-from sfumato.core.step import Plan
+from sfumato.core.step import Account, Declaration, Effect, Plan
 from sfumato.errors import SchemaError
 
 
@@ -193,6 +193,26 @@ class DropRare(ShapedStep):
 
 
 @parameters
+class Drawn(ShapedStep):
+    """Stands for a step that accounts for an ε; it draws nothing, so that tests know what comes."""
+
+    name: ClassVar[str] = "drawn"
+    replayable: ClassVar[bool] = False
+    accounting: ClassVar[Declaration] = Declaration(Effect.ACCOUNTED, "always")
+
+    epsilon: float = Field(gt=0, description="what it costs")
+
+    def plan(self, people, goal):
+        return Dropped(())
+
+    def apply(self, people, plan):
+        return people
+
+    def account(self, schema):
+        return Account(Effect.ACCOUNTED, epsilon=self.epsilon, neighbours="add_remove")
+
+
+@parameters
 class Alone(ShapedAttack):
     """Somebody with letters that nobody else has is found."""
 
@@ -251,7 +271,7 @@ class LettersLost(ShapedUtility):
 
 FAMILIES = {
     "models": Members("", {"company": Company, "kept": Kept, "listed": Listed}),
-    "steps": Members("", {"drop_rare": DropRare}),
+    "steps": Members("", {"drop_rare": DropRare, "drawn": Drawn}),
     "risk": Members("", {"alone": Alone, "blind": Blind, "second": Second}),
     "utility": Members("", {"letters_lost": LettersLost}),
 }

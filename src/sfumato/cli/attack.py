@@ -152,7 +152,7 @@ def show(report: AttackReport) -> None:
     console = out()
     unknown = f", [yellow]{len(report.unknown)} unknown[/]" if report.unknown else ""
     console.print(
-        f"[bold]{len(report.tried)} attacks[/]{unknown} on {report.records:,} released {report.counted}; "
+        f"[bold]{len(report.tried)} attack{'s' * (len(report.tried) != 1)}[/]{unknown} on {report.records:,} released {report.counted}; "
         f"{report.looked_for:,} people looked for, {report.seconds:.0f} s",
         soft_wrap=True,
     )
@@ -162,15 +162,17 @@ def show(report: AttackReport) -> None:
         tried = [t for t in report.tried if t.intruder == intruder]
         several = sorted(tried, key=lambda t: (-t.finding.beyond_guessing, t.finding.attack))
         rows = [*map(_cells, several), *(_unknown_cells(s) for s in report.unknown if s.intruder == intruder)]
-        console.print(_who(intruder, several[0].knows if several else ()))
+        console.print(_who(intruder, several[0].knows if several else (), report.counted))
         console.print(_table(rows, columns, headed=not place))
     _conclude(report)
 
 
-def _who(intruder: str, knows: tuple[str, ...]) -> str:
-    """An intruder, and what is special about it."""
+def _who(intruder: str, knows: tuple[str, ...], counted: str) -> str:
+    """An intruder, and what is special about it; who attacks people that are no table is told by the name."""
     from sfumato.intruders import BATTERY
 
+    if counted != "records":
+        return f"\n[bold]{escape(intruder)}:[/]"
     stories = {profile.name: profile.story for profile in BATTERY}
     story = stories.get(intruder, f"knows {', '.join(knows)}" if knows else "has a file of its own")
     return f"\n[bold]{escape(intruder)}:[/] [dim]{escape(story)}[/]"

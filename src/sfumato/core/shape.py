@@ -21,7 +21,7 @@ from sfumato.core.model import Verdict
 from sfumato.core.parameters import known_as
 from sfumato.core.progress import Progress, silent
 from sfumato.core.randomness import Seed
-from sfumato.core.recipe import MetricBound, Kept
+from sfumato.core.recipe import Kept, MetricBound
 from sfumato.core.schema import Schema
 from sfumato.core.source import Intake
 from sfumato.core.step import LOOKS, Account, Declaration

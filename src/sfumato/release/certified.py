@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, Any
 from sfumato import registry
 from sfumato.core.model import Model
 from sfumato.core.shape import ShapedModel, ShapedRecipe
-from sfumato.core.step import Account, Effect
+from sfumato.core.step import Account, Effect, account_of
 from sfumato.errors import SchemaError
 
 if TYPE_CHECKING:
@@ -136,7 +136,7 @@ def certified(
     types_found: bool = False,
 ) -> Certified | None:
     """Judge a recipe that released these columns; None where no step accounts for an ε, so that none is claimed."""
-    accounts = [step.account(recipe.schema) for step in recipe.steps]
+    accounts = [account_of(step, recipe.schema) for step in recipe.steps]
     if all(account.effect is not Effect.ACCOUNTED for account in accounts):
         return None
     walk = _Walk([name for name in recipe.schema.attributes if name not in recipe.schema.direct])

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from sfumato.core.shape import Shape
 from sfumato.report import wording
 from sfumato.report.attacks import MOST_AT_ONCE, attack_picture, conclusion, ranked, strongest, unknown
 from sfumato.report.curves import curve_picture
 from sfumato.report.headline import headline
-from sfumato.report.measures import best_of, meaning_of, title_of
+from sfumato.report.measures import best_of, meaning_of, plain_words, title_of
 from sfumato.report.pages import as_shown, as_yaml, rendered
 from sfumato.report.pictures import Picture
 
@@ -19,13 +20,13 @@ TABLES = ("data", "people")
 def public_page(certificate: Mapping[str, Any]) -> str:
     """The report that goes with the released files: what their certificate says, for people."""
     plain = as_shown(certificate)
-    measured = plain.get("utility", {}).items()
+    measured, shape = plain.get("utility", {}).items(), Shape(plain["shape"])
     return rendered(
         "people_public.html",
         **_shared(plain),
         pictures=public_pictures(plain),
         columns=_columns(plain),
-        worth=[(title_of(name), value, best_of(name), meaning_of(name)) for name, value in measured],
+        worth=[(title_of(n, shape), value, best_of(n, shape), meaning_of(n, shape)) for n, value in measured],
         signature=plain.get("signature"),
     )
 
@@ -35,6 +36,7 @@ def owner_page(record: Mapping[str, Any]) -> str:
     plain = as_shown(record)
     certificate = plain["certificate"]
     was, now = plain["counts_before"], plain["counts_after"]
+    measured = (plain.get("utility") or {}).get("measures", [])
     return rendered(
         "people_owner.html",
         **_shared(certificate, plain),
@@ -43,7 +45,7 @@ def owner_page(record: Mapping[str, Any]) -> str:
         counts=[(name.replace("_", " "), was.get(name), now.get(name)) for name in dict.fromkeys([*was, *now])],
         columns=_columns(certificate),
         both=_before_and_after(plain),
-        worth=(plain.get("utility") or {}).get("measures", []),
+        worth=[(title_of(m["name"], Shape(certificate["shape"])), m) for m in measured],
         efforts=wording.steps_taken({"plan": plain["effort"]}),
         scores=wording.facts(plain["scores"]),
     )
@@ -76,6 +78,10 @@ def _shared(certificate: Mapping[str, Any], record: Mapping[str, Any] | None = N
     """What both pages tell."""
     recipe = as_yaml(certificate["recipe"])
     attacks = certificate.get("attacks") if record is None else _attacks_of(record)
+    if attacks is not None:  # a name may mean another thing for tables
+        shape = Shape(certificate["shape"])
+        tried = [{**one, "words": plain_words(one["attack"], shape)} for one in attacks["tried"]]
+        attacks = {**attacks, "tried": tried}
     found = ranked(attacks) if attacks else []
     return {
         "attacks": attacks,
@@ -118,9 +124,11 @@ def _fate(name: str, roles: list[str], released: Mapping[str, Any], certificate:
     return "released" if place is None else wording.level_words(*place)
 
 
-def _before_and_after(record: Mapping[str, Any]) -> list[tuple[str, float | None, float | None]]:
-    """What each attack reaches before and after; None: it is unknown there."""
+def _before_and_after(record: Mapping[str, Any]) -> list[tuple[str, str, float | None, float | None]]:
+    """What each attack reaches before and after, and what that would be; None: it is unknown there."""
+    shape = Shape(record["certificate"]["shape"])
     was = {one["attack"]: one["value"] for one in (record.get("before") or {}).get("tried", [])}
     now = {one["attack"]: one["value"] for one in (_attacks_of(record) or {}).get("tried", [])}
     blind = [one["attack"] for found in (record.get("before"), _attacks_of(record)) for one in unknown(found)]
-    return [(name, was.get(name), now.get(name)) for name in dict.fromkeys([*now, *was, *blind])]
+    every = dict.fromkeys([*now, *was, *blind])
+    return [(name, plain_words(name, shape), was.get(name), now.get(name)) for name in every]

@@ -29,19 +29,21 @@ def shaped(
     hierarchies: Mapping[str, Hierarchy] | None = None,
     kinds: Mapping[str, str] | None = None,
     format: str | None = None,  # noqa: A002 - the word users know
+    text: bool = False,
     **options: Any,
 ) -> Shaped:
     """People who are no table, from a path or a frame: ``shape`` is ``baskets``, ``paths`` or ``graph``, ``roles`` what the columns are.
 
     ``people`` is a second table with the people's own columns, and ``people_roles`` what these are. ``hierarchies`` and ``kinds`` are
-    given by column, in either table. ``format`` is the one a release will be written in; options say how a file is read (see :func:`sfumato.read`).
+    given by column, in either table. ``format`` is the one a release will be written in, and ``text`` leaves all columns of a CSV as text, as a
+    step that accounts for an ε asks for; options say how a file is read (see :func:`sfumato.read`).
     """
     schemas = {DATA: _schema_of(roles, hierarchies, kinds)}
     if people_roles is not None:
         schemas[PEOPLE] = _schema_of(people_roles, hierarchies, kinds)
     _require_columns({**(hierarchies or {}), **(kinds or {})}, schemas)
     known = _shape(shape)
-    tables = tables_of(data, known, people=people, said=Intake.of(options))
+    tables = tables_of(data, known, people=people, said=Intake.of(options), text=text)
     return described(tables, known, schemas, format=format)
 
 

@@ -17,6 +17,7 @@ from sfumato.core.free_text import refuse_free_text
 from sfumato.core.schema import SHAPED, Attribute, Role, Schema
 from sfumato.core.shape import Shaped
 from sfumato.core.source import Intake, Source
+from sfumato.core.step import accounts
 from sfumato.errors import ParameterError, SchemaError, UnreadableInput
 from sfumato.io.form import Form
 from sfumato.io.frames import take_frame
@@ -60,15 +61,25 @@ def people_of(
     if isinstance(data, Shaped):
         return data
     beside = people if people is not None or recipe.people_file is None else recipe.base / recipe.people_file
-    tables = tables_of(data, recipe.shape, people=beside, intake=recipe.intake, said=said)
+    text = accounts(recipe.steps, recipe.schema)
+    tables = tables_of(data, recipe.shape, people=beside, intake=recipe.intake, said=said, text=text)
     return described(tables, recipe.shape, recipe.schemas, format=format)
 
 
 def tables_of(
-    data: Any, shape: Shape, *, people: Any = None, intake: Intake | None = None, said: Intake | None = None
+    data: Any,
+    shape: Shape,
+    *,
+    people: Any = None,
+    intake: Intake | None = None,
+    said: Intake | None = None,
+    text: bool = False,
 ) -> dict[str, TableRead]:
-    """The tables of a file or frame as they are, by the name that the noun of the shape knows them by."""
-    tables = _several(data, shape) or {DATA: _one(data, intake or Intake(), said or Intake())}
+    """The tables of a file or frame as they are, by the name that the noun of the shape knows them by.
+
+    ``text`` leaves all columns of a CSV as text: what they are then does not depend on single people.
+    """
+    tables = _several(data, shape) or {DATA: _one(data, intake or Intake(), said or Intake(), text=text)}
     if people is None:
         return tables
     if PEOPLE in tables:
@@ -78,7 +89,7 @@ def tables_of(
     if isinstance(people, str | Path):
         require_plain(people, most=MOST_BYTES, what="the table of people's own columns")
     about_values = (intake or Intake()).about_values
-    return {**tables, PEOPLE: _one(people, about_values, (said or Intake()).about_values)}
+    return {**tables, PEOPLE: _one(people, about_values, (said or Intake()).about_values, text=text)}
 
 
 def _several(data: Any, shape: Shape) -> dict[str, TableRead] | None:
@@ -93,9 +104,9 @@ def _several(data: Any, shape: Shape) -> dict[str, TableRead] | None:
     return {name: TableRead(frame, source) for name, frame in held.items()}
 
 
-def _one(data: Any, intake: Intake, said: Intake) -> TableRead:
+def _one(data: Any, intake: Intake, said: Intake, *, text: bool) -> TableRead:
     if isinstance(data, str | Path):
-        frame, source = read_table(data, otherwise=intake, lists=True, **said.said())
+        frame, source = read_table(data, otherwise=intake, lists=True, text=text, **said.said())
         return TableRead(frame, source)
     if isinstance(data, Dataset):
         return TableRead(data.to_polars(), data.source)

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from sfumato.core.notebook import html_headline, html_list, html_table, html_verdicts
+from sfumato.core.step import accounts
 from sfumato.release import VERBS
 from sfumato.release.certified import Certified, certified
 from sfumato.release.shaped.reading import DATA
@@ -81,13 +82,9 @@ class ShapedRelease:
     @property
     def certified(self) -> Certified | None:
         """Whether the recipe certifies an ε; None where no step accounts for one."""
-        columns = self.released.written()[DATA].columns if self._accounts else ()
+        columns = self.released.written()[DATA].columns if accounts(self.recipe.steps, self.recipe.schema) else ()
         found, rehearsal = self.original.source.types_found, self.seed.rehearsal
         return certified(self.recipe, columns, self.released.schema, rehearsal=rehearsal, types_found=found)
-
-    @property
-    def _accounts(self) -> bool:
-        return any(step.account(self.recipe.schema).epsilon for step in self.recipe.steps)
 
     @property
     def warnings(self) -> tuple[str, ...]:
