@@ -31,7 +31,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "vault": {"core", "errors"},
     **dict.fromkeys(FAMILIES | SHAPES | {"results"}, GROUND | {"kernels"}),
     "steps": GROUND | {"kernels", "vault"},
-    "examples": GROUND | {"hierarchies"},
+    "examples": GROUND | {"hierarchies", "baskets"},
     "report": GROUND | {"registry"},
     "registry": GROUND | FAMILIES | SHAPES,
     "recipe_files": GROUND | {"registry"},

@@ -17,6 +17,7 @@ _HOMES = {
     "sfumato.core.dataset": ("Dataset",),
     "sfumato.core.recipe": ("Agreement", "Recipe"),
     "sfumato.core.schema": ("Attribute", "Schema"),
+    "sfumato.core.shape": ("ShapedAgreement", "ShapedRecipe"),
     "sfumato.core.model": ("Verdict",),
     "sfumato.formulas.transition": ("estimate_frequencies",),
     "sfumato.evaluation": ("Evaluation",),
@@ -24,6 +25,8 @@ _HOMES = {
     "sfumato.policy.people": ("Policies",),
     "sfumato.policy.policy": ("Policy",),
     "sfumato.release.release": ("Release",),
+    "sfumato.release.shaped.opening": ("read_baskets", "read_graph", "read_paths", "shaped"),
+    "sfumato.release.shaped.release": ("ShapedRelease",),
     "sfumato.verbs": (
         "anonymize",
         "assess",

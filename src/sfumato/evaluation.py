@@ -33,6 +33,8 @@ class Evaluation:
     released: int
     measures: tuple[Measure, ...]
     skipped: Mapping[str, str]
+    counted: str = "records"
+    """What ``records`` and ``released`` count: rows of a table, or people who are described by more than a row."""
 
     def measure(self, name: str) -> Measure:
         """One measure by the name of its metric."""
@@ -67,14 +69,14 @@ class Evaluation:
         return measure_chart([(m.name, m.value, m.better) for m in self.measures])
 
     def __str__(self) -> str:
-        head = f"{self.name}: {self.released:,} of {self.records:,} records released"
+        head = f"{self.name}: {self.released:,} of {self.records:,} {self.counted} released"
         width = max([len(m.name) for m in self.measures], default=0) + 2
         lines = [f"  {_words(m.name):<{width}}{_value(m):>8}  {m.meaning}" for m in self.measures]
         return "\n".join([head, *lines, *(f"  {_words(name)}: {why}" for name, why in self.skipped.items())])
 
     def _repr_html_(self) -> str:
         rows = [(_words(m.name), _value(m), m.better, m.meaning) for m in self.measures]
-        caption = f"{self.name}: {self.released:,} of {self.records:,} records released"
+        caption = f"{self.name}: {self.released:,} of {self.records:,} {self.counted} released"
         left = [f"{_words(name)}: {why}" for name, why in self.skipped.items()]
         head = html_headline(self._verdict, good=bool(self.measures))
         return (

@@ -95,6 +95,8 @@ class AttackReport:
     tried: tuple[Tried, ...]
     skipped: tuple[Skipped, ...]
     seconds: float
+    counted: str = "records"
+    """What ``records`` counts: rows of a table, or people who are described by more than a row."""
 
     @property
     def unknown(self) -> tuple[Skipped, ...]:
@@ -173,7 +175,7 @@ class AttackReport:
     def headline(self) -> str:
         """How many attacks were tried on how many records, and how many are unknown."""
         unknown = f", {len(self.unknown)} unknown" if self.unknown else ""
-        return f"{len(self.tried)} attacks{unknown}, {self.looked_for:,} of {self.records:,} records looked for"
+        return f"{len(self.tried)} attacks{unknown}, {self.looked_for:,} of {self.records:,} {self.counted} looked for"
 
     def __str__(self) -> str:
         lines = [f"{self.name}: {self.headline}"]

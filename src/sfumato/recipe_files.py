@@ -204,7 +204,7 @@ def any_from_dict(document: Any, *, base: Path | str = ".", name: str = "the rec
     shape = problems.collect(_shape, document.get("shape", Shape.TABLE)) or Shape.TABLE
     columns = _columns(problems, document.get("columns") or {})
     schema = _schema(problems, columns, base)
-    intake = problems.collect(_intake, document, columns)
+    intake = problems.collect(_intake, document, {**_own_columns(document), **columns})
     meet = _objects(problems, document, "meet", partial(registry.build, "models", shape=shape))
     steps = _objects(problems, document, "steps", partial(registry.build, "steps", shape=shape))
     contract = _objects(problems, document, "contract", partial(_agreement, shape=shape))
@@ -262,6 +262,13 @@ def _people(problems: _Problems, spec: Any, base: Path | str) -> tuple[str | Non
         problems += ["'people' must say what the people's own columns are, like '{file: people.csv, columns: {…}}'"]
         return None, None
     return file, _schema(problems, _columns(problems, spec.get("columns") or {}), base)
+
+
+def _own_columns(document: Mapping[str, Any]) -> Mapping[str, Any]:
+    """The columns of the second table, as far as they are there."""
+    spec = document.get("people")
+    columns = spec.get("columns") if isinstance(spec, Mapping) else None
+    return columns if isinstance(columns, Mapping) else {}
 
 
 def _intake(document: Mapping[str, Any], columns: Mapping[str, Any]) -> Intake:
@@ -383,23 +390,43 @@ def _hierarchy(spec: Any, where: str, base: Path) -> Any:
     return built.resolved(base)
 
 
-def to_dict(recipe: Recipe, *, base: Path | None = None) -> dict[str, Any]:
-    """A recipe as plain data, the inverse of :func:`from_dict` with the same base.
+def to_dict(recipe: Recipe | ShapedRecipe, *, base: Path | None = None) -> dict[str, Any]:
+    """A recipe as plain data, the inverse of :func:`any_from_dict` with the same base.
 
     Paths of hierarchy files are written relative to ``base``, by default the folder of the recipe.
     """
     start = recipe.base if base is None else base
     return {
         "sfumato": VERSION,
+        **_shape_dict(recipe, start),
         **recipe.intake.to_recipe(),
-        "columns": {
-            name: {**_column_dict(attribute, start), **_own_codes(recipe, name)}
-            for name, attribute in recipe.schema.attributes.items()
-        },
+        "columns": _columns_dict(recipe, recipe.schema, start),
+        **_people_dict(recipe, start),
         "meet": [registry.write(_moved(model, recipe.base, start)) for model in recipe.meet],
         "steps": [registry.write(step) for step in recipe.steps],
         **({"limits": dict(recipe.limits)} if recipe.limits else {}),
         **({"contract": [_written(agreement) for agreement in recipe.contract]} if recipe.contract else {}),
+    }
+
+
+def _shape_dict(recipe: Recipe | ShapedRecipe, base: Path) -> dict[str, Any]:
+    return {"shape": str(recipe.shape)} if isinstance(recipe, ShapedRecipe) else {}
+
+
+def _people_dict(recipe: Recipe | ShapedRecipe, base: Path) -> dict[str, Any]:
+    """The section about the people's own columns, where they stand apart."""
+    if not isinstance(recipe, ShapedRecipe) or recipe.beside is None:
+        return {}
+    file = recipe.people_file
+    moved = file if file is None or recipe.base == base else os.path.relpath(recipe.base / file, base)
+    named = {} if moved is None else {"file": moved}
+    return {"people": {**named, "columns": _columns_dict(recipe, recipe.beside, base)}}
+
+
+def _columns_dict(recipe: Recipe | ShapedRecipe, schema: Schema, base: Path) -> dict[str, Any]:
+    return {
+        name: {**_column_dict(attribute, base), **_own_codes(recipe, name)}
+        for name, attribute in schema.attributes.items()
     }
 
 
@@ -416,32 +443,30 @@ def _column_dict(attribute: Attribute, base: Path) -> dict[str, Any]:
     return spec
 
 
-def _own_codes(recipe: Recipe, column: str) -> dict[str, Any]:
+def _own_codes(recipe: Recipe | ShapedRecipe, column: str) -> dict[str, Any]:
     codes = recipe.intake.missing_in.get(column)
     return {} if codes is None else {"missing_values": list(codes)}
 
 
-def _moved(model: Model, here: Path, there: Path) -> Model:
+def _moved(model: Any, here: Path, there: Path) -> Any:
     """A model as a recipe in another folder would write it: the file of a population it names is found from there."""
-    path = model.population
+    path = model.population if isinstance(model, Model) else None
     if path is None or here == there or Path(path).is_absolute():
         return model
-    return dataclasses.replace(model, population=os.path.relpath(here / path, there))  # type: ignore[type-var]
+    return dataclasses.replace(model, population=os.path.relpath(here / path, there))
 
 
-def public_dict(recipe: Recipe) -> dict[str, Any]:
+def public_dict(recipe: Recipe | ShapedRecipe) -> dict[str, Any]:
     """A recipe as a certificate shows it: what lists data values, or must not be known, is left out.
 
     Models, steps, metrics and hierarchies say in ``secret`` which of their fields that are; a hierarchy with one is left
     out whole. A ``domain`` stays: it is declared as public knowledge, without looking at the data.
     """
     plain = to_dict(recipe)
-    for name, spec in plain["columns"].items():
-        hierarchy = recipe.schema[name].hierarchy
-        if hierarchy is not None and hierarchy.secret:
-            spec["hierarchy"] = {hierarchy.name: KEPT}
-        if "order" in spec:
-            spec["order"] = {"order": KEPT}
+    _hide(plain["columns"], recipe.schema)
+    if isinstance(recipe, ShapedRecipe) and recipe.beside is not None:
+        plain["people"].pop("file", None)
+        _hide(plain["people"]["columns"], recipe.beside)
     metrics = [agreement.metric for agreement in recipe.contract]
     parts: list[tuple[Any, dict[str, Any]]] = [
         *zip(recipe.meet, plain["meet"], strict=True),
@@ -454,7 +479,17 @@ def public_dict(recipe: Recipe) -> dict[str, Any]:
     return plain
 
 
-def keeps_back(family: str, spec: Any) -> bool:
+def _hide(columns: Mapping[str, Any], schema: Schema) -> None:
+    """Leave out, in place, what lists data values of columns."""
+    for name, spec in columns.items():
+        hierarchy = schema[name].hierarchy
+        if hierarchy is not None and hierarchy.secret:
+            spec["hierarchy"] = {hierarchy.name: KEPT}
+        if "order" in spec:
+            spec["order"] = {"order": KEPT}
+
+
+def keeps_back(family: str, spec: Any, shape: Shape = Shape.TABLE) -> bool:
     """Whether a model or hierarchy, as a certificate shows it, lacks what its owner keeps.
 
     A hierarchy that is kept back is never made from a certificate, whatever stands there: it could name a file.
@@ -465,13 +500,13 @@ def keeps_back(family: str, spec: Any) -> bool:
     (True, False)
     """
     name, fields = next(iter(spec.items())) if isinstance(spec, Mapping) and spec else (spec, {})
-    cls: Any = registry.family(family).get(str(name))
+    cls: Any = registry.family(family, shape).get(str(name))
     secret: tuple[str, ...] = () if cls is None else cls.secret
     if family == "hierarchies":
         return bool(secret)
     return isinstance(fields, Mapping) and any(fields.get(field) == KEPT for field in secret)
 
 
-def dump(recipe: Recipe) -> str:
+def dump(recipe: Recipe | ShapedRecipe) -> str:
     """A recipe as YAML text."""
     return write_yaml(to_dict(recipe))

@@ -16,7 +16,7 @@ from sfumato.core.hierarchy import Hierarchy
 from sfumato.core.metric import Risk, Utility
 from sfumato.core.model import Model
 from sfumato.core.parameters import Members, known_as, values_of
-from sfumato.core.shape import Shape, Shaped, of_shape
+from sfumato.core.shape import Shape, Shaped, ShapedModel, of_shape
 from sfumato.core.step import Step
 from sfumato.errors import ParameterError, RecipeError, did_you_mean
 
@@ -165,6 +165,17 @@ def _half(room: str, kind: type) -> Members:
     return Members.joined([_room(room)], {n: c for n, c in family("risk").given.items() if issubclass(c, kind)})
 
 
+def known(family_name: str, name: str, shape: Shape | None = None) -> Any:
+    """The class of a name in a family, for data of a shape or else of any, tables first; None: nobody is called so.
+
+    >>> known("models", "k_anonymity").__name__, known("models", "nobody")
+    ('KAnonymity', None)
+    """
+    shapes = serves(family_name, name)
+    chosen = shape if shape in shapes else next(iter(shapes), None)
+    return None if chosen is None else family(family_name, chosen)[name]
+
+
 def utility_metrics() -> Members:
     """The utility metrics by name."""
     return family("utility")
@@ -196,7 +207,7 @@ def build(family_name: str, spec: Any, where: str = "", *, shape: Shape = Shape.
         raise RecipeError(f"{place}{name}: {str(error).split(': ', 1)[-1]}") from None
 
 
-def ask(text: str) -> AskedModel:
+def ask(text: str, shape: Shape = Shape.TABLE) -> AskedModel:
     """Read ``name:argument,…,field=value,…``; positional arguments fill the fields in order.
 
     Degrees that are not given are as weak as they can be, so that judging the model tells what a table attains. An
@@ -209,11 +220,14 @@ def ask(text: str) -> AskedModel:
     """
     given_name, _, rest = text.partition(":")
     name = known_as(given_name.strip())
-    models = family("models")
+    models = family("models", shape)
     if name not in models:
-        raise ParameterError(f"{name!r} is not a known model.{did_you_mean(name, models)}")
+        others = serves("models", name)
+        hint = f" for shape: {shape}; it serves {of_shape(others)}" if others else f".{did_you_mean(name, models)}"
+        raise ParameterError(f"{name!r} is not a known model{hint}")
     given = _arguments(text, models[name], rest)
-    lacking = [f for f in required_fields(models[name]) if f not in given and not is_number(models[name], f)]
+    must = [f for f in required_fields(models[name]) if shape is not Shape.TABLE or not is_number(models[name], f)]
+    lacking = [f for f in must if f not in given]
     if lacking:
         form = ",".join(f"{field}={field.upper()}" for field in lacking)
         raise ParameterError(f"{text}: {' and '.join(lacking)} must be given, like {name}:{form}")
@@ -270,6 +284,8 @@ def describe(cls: type) -> dict[str, Any]:
         fields.append({"name": field.name, "meaning": _meaning(cls, field.name), "required": required})
     doc = (cls.__doc__ or "").strip()
     plain = {"name": cls.name, "class": cls.__name__, "meaning": doc.split("\n")[0], "doc": doc, "fields": fields}  # type: ignore[attr-defined]
+    if ShapedModel in cls.__mro__:
+        return {**plain, "facts": dataclasses.asdict(cls.facts), "compares": cls.compares}  # type: ignore[attr-defined]
     return {**plain, **_nature(cls)} if Model in cls.__mro__ else plain
 
 

@@ -18,6 +18,7 @@ from sfumato.core.progress import Progress, silent
 from sfumato.core.randomness import Seed
 from sfumato.core.recipe import Agreement, Recipe
 from sfumato.core.schema import Role, Schema
+from sfumato.core.shape import Shape, Shaped, ShapedRecipe
 from sfumato.core.source import Intake
 from sfumato.core.step import Step, accounts
 from sfumato.engines.databases import is_address
@@ -31,6 +32,10 @@ from sfumato.io.read import read_table
 from sfumato.release.large import columns_seen, make_large
 from sfumato.release.make import make_release, population_of
 from sfumato.release.release import Release
+from sfumato.release.shaped.making import make_and_try
+from sfumato.release.shaped.reading import people_of, schemas_of
+from sfumato.release.shaped.release import ShapedRelease
+from sfumato.release.shaped.trying import DEFAULT_SECONDS, assess_people, attack_people, evaluate_people, judge_people
 from sfumato.release.written import described
 from sfumato.risk.singling_out import why_alone as _why_alone
 
@@ -73,6 +78,8 @@ def read(
     >>> read(pl.DataFrame({"age": [30, -9]}), missing_values=[-9]).column("age").to_list()
     [30, None]
     """
+    if isinstance(data, Shaped):
+        raise ParameterError(f"{data.source.name} is data of shape {data.shape}; this takes tables only")
     loaded = None if recipe is None else _loaded(recipe)
     if is_address(data):
         return from_database(data, table, engine, _said(options, loaded))
@@ -118,11 +125,19 @@ Table = Any
 Roles = Mapping[str, str | Sequence[str]]
 """Role → the columns that have it."""
 
+Made = Release | Any
+"""A release of a table; of people who are no table, a :class:`ShapedRelease`."""
+
 CALL_WITH_ROLES = "call sf.read(frame).with_roles(quasi=[...], ...), or give roles={'quasi': [...], ...}"
 
 
 def _loaded(recipe: Recipe | str | Path) -> Recipe:
     return recipe if isinstance(recipe, Recipe) else recipes.load(recipe)
+
+
+def any_recipe(recipe: Any) -> Recipe | ShapedRecipe:
+    """A recipe of any shape of data, or the one in a file."""
+    return recipe if isinstance(recipe, Recipe | ShapedRecipe) else recipes.load_any(recipe)
 
 
 def _described(table: Table, roles: Roles | None, what: str) -> Dataset | LazyTable:
@@ -186,6 +201,9 @@ def judge(
     >>> [verdict.attained for verdict in judge(examples.ancona(), ["k_anonymity", "l_diversity:salary"])]
     [3, 3]
     """
+    if isinstance(dataset, Shaped):
+        asked = [registry.ask(m, dataset.shape).model if isinstance(m, str) else m for m in _several(meet)]
+        return judge_people(dataset, asked, original)  # type: ignore[arg-type]
     models = [registry.ask(model).model if isinstance(model, str) else model for model in _several(meet)]
     people = population_of(models, population)
     table = _counted(_described(dataset, roles, "judge"), models)
@@ -205,14 +223,19 @@ def assess(
     threshold: float = DEFAULT_THRESHOLD,
     population: Dataset | None = None,
     base: Path = Path(),
-) -> Assessment:
+    seconds: float = DEFAULT_SECONDS,
+    progress: Progress = silent,
+) -> Assessment | Any:
     """Say what an intruder can do with a table as it is, and what is left of any promises.
 
     ``roles`` says what the columns of a frame are (``{"quasi": ["age", "zip"]}``). ``population`` is a table of everyone, for
     models that compare with one and for ``unique_in_population``, the share of sample uniques that are unique there; where
-    models name a file, its path starts from ``base``.
+    models name a file, its path starts from ``base``. People who are no table are attacked as if they were released as they are,
+    for ``seconds`` of computing at most; the result is a :class:`~sfumato.release.shaped.trying.PeopleAssessment`.
     """
     models = _members(meet, "meet", "sf.KAnonymity(5)")
+    if isinstance(dataset, Shaped):
+        return assess_people(dataset, models, seconds=seconds, progress=progress)
     people = population_of(models, population, base)
     table = _counted(_described(dataset, roles, "assess"), models)
     return _assess(table, models, threshold=threshold, population=people)
@@ -245,7 +268,8 @@ def anonymize(
     progress: Progress = silent,
     population: Dataset | None = None,
     format: str | None = None,  # noqa: A002 - the word users know
-) -> Release:
+    seconds: float = DEFAULT_SECONDS,
+) -> Made:
     """Make a release: drop direct identifiers, run the steps, judge the output, shuffle the rows.
 
     ``meet`` says what must hold of the output and ``steps`` how to get there. The output is judged again, whatever
@@ -253,8 +277,15 @@ def anonymize(
     ``limits`` says what risks, attacks and utilities may be at most, ``contract`` what must survive for those who use the
     release. ``roles`` says what the columns of a frame are; every column needs one. ``population`` is a table of everyone, for
     models that compare with one. ``format`` is the one the release will be written in, when it is not that of the table: values it
-    cannot tell apart are one value from the start.
+    cannot tell apart are one value from the start. People who are no table (:func:`sfumato.shaped`) are attacked before and after, for
+    ``seconds`` of computing at most (0: not at all), and give a :class:`ShapedRelease`.
     """
+    if isinstance(dataset, Shaped):
+        known = schemas_of(dataset)
+        parts = (known["data"], _several(meet), _several(steps), dict(limits or {}), _several(contract))
+        people_recipe = ShapedRecipe(dataset.shape, *parts, known.get("people"))
+        told: dict[str, Any] = {"shuffle": shuffle, "progress": progress, "format": format, "seconds": seconds}
+        return make_and_try(dataset, people_recipe, seed=Seed.of(seed), **told)
     table = _described(dataset, roles, "anonymize")
     promises, means = _members(meet, "meet", "sf.KAnonymity(5)"), _members(steps, "steps", "sf.Mondrian()")
     recipe = Recipe(table.schema, promises, means, dict(limits or {}), _several(contract))
@@ -282,7 +313,7 @@ def _made(
 
 def run(
     dataset: Table,
-    recipe: Recipe | str | Path,
+    recipe: Recipe | ShapedRecipe | str | Path,
     *,
     seed: int | str | Seed | None = None,
     shuffle: bool = True,
@@ -290,29 +321,43 @@ def run(
     population: Dataset | None = None,
     format: str | None = None,  # noqa: A002 - the word users know
     into: str | Path | None = None,
-) -> Release:
-    """Make a release as a recipe says; see :func:`anonymize`.
+    people: Any = None,
+    seconds: float = DEFAULT_SECONDS,
+) -> Made:
+    """Make a release as a recipe says, whatever the shape of its data; see :func:`anonymize`.
 
-    ``into`` is the folder that it will be written to: the parts of a table that an engine holds are made beside it.
+    ``into`` is the folder that it will be written to: the parts of a table that an engine holds are made beside it. ``people`` is the second
+    table of people who are no table, where the recipe does not name it.
     """
-    table, loaded = with_recipe(dataset, recipe)
+    loaded = any_recipe(recipe)
+    if isinstance(loaded, ShapedRecipe):
+        who = people_of(dataset, loaded, people=people, format=format)
+        told: dict[str, Any] = {"shuffle": shuffle, "progress": progress, "format": format, "seconds": seconds}
+        return make_and_try(who, loaded, seed=Seed.of(seed), **told)
+    table, loaded = with_recipe(dataset, loaded)
     options = {"seed": Seed.of(seed), "shuffle": shuffle, "progress": progress, "population": population}
     return _made(table, loaded, format, into, **options)
 
 
 def check(
     dataset: Table,
-    recipe: Recipe | str | Path,
+    recipe: Recipe | ShapedRecipe | str | Path,
     *,
-    original: Dataset | LazyTable | None = None,
+    original: Dataset | LazyTable | Any = None,
     population: Dataset | None = None,
+    people: Any = None,
 ) -> tuple[Verdict, ...]:
     """Judge a released table by a recipe: its direct identifiers must be gone, its promises must hold.
 
     Promises about distances to the original table are judged against ``original``; without it, against the released
-    table itself.
+    table itself. People who are no table take ``people``, their second table, where it stands apart.
     """
-    loaded = _loaded(recipe)
+    loaded = any_recipe(recipe)
+    if isinstance(loaded, ShapedRecipe):
+        from sfumato.release.shaped.verifying import check_people
+
+        before = None if original is None else people_of(original, loaded)
+        return check_people(dataset, loaded, people=people, original=before)
     table = read(dataset, recipe=dataclasses.replace(loaded, intake=loaded.intake.layout))
     if not loaded.meet:
         raise ReleaseRefused(
@@ -356,6 +401,8 @@ def attack(original: Table, released: Table, *, roles: Roles | None = None, **op
     for name in ("steps", "only"):
         if options.get(name) is not None:
             options[name] = _several(options[name])
+    if isinstance(original, Shaped) and isinstance(released, Shaped):
+        return attack_people(original, released, **options)
     return attack_release(Pair.of(*_both(original, released, roles, "attack")), **options)
 
 
@@ -387,14 +434,19 @@ def evaluate(
     """
     from sfumato.core.pair import Pair as _Pair
 
-    alone = isinstance(original, _Pair | Release)
+    wanted = None if metrics is None else _several(metrics)
+    alone = isinstance(original, _Pair | Release | ShapedRelease)
     if alone == (released is not None):
         raise ParameterError("evaluate takes an original and a released table, or a release (or pair) alone")
+    if isinstance(original, ShapedRelease):
+        return original.evaluate(wanted)
+    if isinstance(original, Shaped) and isinstance(released, Shaped):
+        return evaluate_people(original, released, wanted)
     if isinstance(original, Release):
         original = original.pair
     elif not alone:
         original = _Pair.of(*_both(original, released, roles, "evaluate"))
-    return _evaluate(original, None if metrics is None else _several(metrics))
+    return _evaluate(original, wanted)
 
 
 def compare(
@@ -449,7 +501,16 @@ def integral_privacy(data: Table, algorithm: Computed, k: int, *, size: int, **o
 
 
 def verify(folder: str | Path, **options: Any) -> Verification:
-    """Recompute the claims of a certificate from the released file, and from the original where it is given."""
+    """Recompute the claims of a certificate from the released file, and from the original where it is given.
+
+    Options: ``original``, ``owner`` (the owner's folder), ``trusted_key``, ``population``; of people who are no table ``original`` may be a path, and
+    ``people`` their second table.
+    """
+    from sfumato.release.certificates import read_any_certificate, shape_of
+    from sfumato.release.shaped.verifying import verify_given
     from sfumato.release.verify import verify as _verify
 
-    return _verify(Path(folder), **options)
+    certificate = read_any_certificate(Path(folder))
+    if shape_of(certificate) is Shape.TABLE:
+        return _verify(Path(folder), **options)
+    return verify_given(Path(folder), certificate, **options)

@@ -12,7 +12,19 @@ import typer
 from rich.markup import escape
 from rich.table import Table
 
-from sfumato.cli.options import Data, Engine, Json, Quiet, TableName, open_data, read_data, reading
+from sfumato.cli.options import (
+    Data,
+    Engine,
+    Json,
+    People,
+    Quiet,
+    TableName,
+    open_data,
+    read_data,
+    reading,
+    refuse_options,
+    refuse_people,
+)
 from sfumato.cli.talk import bar, give_json, out, progress, share, tell
 from sfumato.core.schema import Role
 from sfumato.core.source import NOTHING_SAID, Intake
@@ -84,6 +96,10 @@ def assess(
     population: Annotated[
         str | None, typer.Option(help="a table of everyone: how many uniques of the table are unique there too")
     ] = None,
+    people: People = None,
+    seconds: Annotated[
+        float, typer.Option(help="data that are no table: seconds of computing attacks have; 0: none", min=0)
+    ] = 60.0,
     engine: Engine = None,
     table: TableName = None,
     json: Json = False,
@@ -92,12 +108,21 @@ def assess(
 ) -> None:
     """Say what an intruder can do with a table as it is: uniques, k, risks, and the columns that cause them."""
     from sfumato import recipe_files as recipes
+    from sfumato.cli import shaped
+    from sfumato.cli.attack import show as show_attacks
+    from sfumato.core.shape import ShapedRecipe
     from sfumato.registry import ask
     from sfumato.verbs import assess as look
     from sfumato.verbs import in_memory
 
+    loaded = None if recipe is None else recipes.load_any(recipe)
+    if isinstance(loaded, ShapedRecipe):
+        refuse_options(loaded.shape, quasi=quasi, record=record, population=population, engine=engine, table=table)
+        told: dict[str, Any] = {"people": people, "models": model or [], "json": json, "quiet": quiet}
+        shaped.assess(data, loaded, said=intake, seconds=seconds, show_attacks=show_attacks, **told)
+        return
+    refuse_people(people)
     questions = [ask(text) for text in model or []]
-    loaded = None if recipe is None else recipes.load(recipe)
     dataset = open_data(data, quiet=quiet, intake=intake, recipe=loaded, engine=engine, table=table)
     described, models = _described(dataset, loaded, quasi or [], questions)
     if record is not None:

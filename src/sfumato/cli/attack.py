@@ -3,13 +3,23 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from rich.markup import escape
 from rich.table import Table
 
-from sfumato.cli.options import Json, Quiet, open_data, read_data, reading
+from sfumato.cli.options import (
+    Json,
+    People,
+    Quiet,
+    open_data,
+    read_data,
+    reading,
+    refuse_options,
+    refuse_people,
+    shape_in,
+)
 from sfumato.cli.talk import bar, give_json, out, progress, share, tell
 from sfumato.core.randomness import Seed
 from sfumato.core.source import NOTHING_SAID, Intake
@@ -58,6 +68,7 @@ def attack(
     threshold: Annotated[
         float, typer.Option(help="share of what guessing leaves open above which an attack is marked", min=0, max=1)
     ] = 0.2,
+    people: People = None,
     sign: Annotated[Path | None, typer.Option(help="private key (PEM), for a certificate that is signed")] = None,
     keep: Annotated[bool, typer.Option(help="add what was found to the certificate and the reports")] = True,
     json: Json = False,
@@ -69,9 +80,17 @@ def attack(
     An attack that cannot be tried although it might succeed is unknown. Exit code 1 when an attack that the recipe limits
     succeeds more often than its limit allows, or is unknown.
     """
+    from sfumato.cli import shaped
     from sfumato.intruders import attack_release
     from sfumato.release.folder import read_release
 
+    if (shape := shape_in(folder)) is not None:
+        refuse_options(shape, intruder=intruder, knows=knows, rename=called, by=by, population=population)
+        how: dict[str, Any] = {"people": people, "said": intake, "only": only, "seconds": seconds}
+        kept: dict[str, Any] = {"keep": keep, "sign": sign, "show_attacks": show, "json": json, "quiet": quiet}
+        shaped.attack(folder, original, others=others or [], threshold=threshold, **how, **kept)
+        return
+    refuse_people(people)
     written = read_release(folder)
     if keep:
         written.require_key(sign)
@@ -142,7 +161,7 @@ def show(report: AttackReport) -> None:
     console = out()
     unknown = f", [yellow]{len(report.unknown)} unknown[/]" if report.unknown else ""
     console.print(
-        f"[bold]{len(report.tried)} attacks[/]{unknown} on {report.records:,} released records; "
+        f"[bold]{len(report.tried)} attack{'s' * (len(report.tried) != 1)}[/]{unknown} on {report.records:,} released {report.counted}; "
         f"{report.looked_for:,} people looked for, {report.seconds:.0f} s",
         soft_wrap=True,
     )
@@ -152,15 +171,17 @@ def show(report: AttackReport) -> None:
         tried = [t for t in report.tried if t.intruder == intruder]
         several = sorted(tried, key=lambda t: (-t.finding.beyond_guessing, t.finding.attack))
         rows = [*map(_cells, several), *(_unknown_cells(s) for s in report.unknown if s.intruder == intruder)]
-        console.print(_who(intruder, several[0].knows if several else ()))
+        console.print(_who(intruder, several[0].knows if several else (), report.counted))
         console.print(_table(rows, columns, headed=not place))
     _conclude(report)
 
 
-def _who(intruder: str, knows: tuple[str, ...]) -> str:
-    """An intruder, and what is special about it."""
+def _who(intruder: str, knows: tuple[str, ...], counted: str) -> str:
+    """An intruder, and what is special about it; who attacks people that are no table is told by the name."""
     from sfumato.intruders import BATTERY
 
+    if counted != "records":
+        return f"\n[bold]{escape(intruder)}:[/]"
     stories = {profile.name: profile.story for profile in BATTERY}
     story = stories.get(intruder, f"knows {', '.join(knows)}" if knows else "has a file of its own")
     return f"\n[bold]{escape(intruder)}:[/] [dim]{escape(story)}[/]"

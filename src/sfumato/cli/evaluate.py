@@ -9,7 +9,7 @@ import typer
 from rich.markup import escape
 from rich.table import Table
 
-from sfumato.cli.options import Json, Quiet, open_data, reading
+from sfumato.cli.options import Json, People, Quiet, open_data, reading, refuse_people, shape_in
 from sfumato.cli.talk import bar, give_json, out, progress
 from sfumato.core.source import NOTHING_SAID, Intake
 
@@ -25,6 +25,7 @@ def evaluate(
         list[str] | None,
         typer.Option(help="a metric by name, with parameters as in a recipe: 'c_avg: {k: 5}'; repeat it"),
     ] = None,
+    people: People = None,
     keep: Annotated[bool, typer.Option(help="add the values to the certificate and the reports")] = False,
     sign: Annotated[Path | None, typer.Option(help="private key (PEM), for a certificate that is signed")] = None,
     json: Json = False,
@@ -32,11 +33,17 @@ def evaluate(
     intake: Intake = NOTHING_SAID,
 ) -> None:
     """Measure a release beside its original: loss, moments, tables, queries, models; by default everything that applies."""
+    from sfumato.cli import shaped
     from sfumato.release.folder import read_release
     from sfumato.verbs import evaluate as measure
 
-    written = read_release(folder)
     wanted = None if metric is None else [_spec(text) for text in metric]
+    if shape_in(folder) is not None:
+        kept: dict[str, Any] = {"keep": keep, "sign": sign, "show_evaluation": show, "json": json, "quiet": quiet}
+        shaped.evaluate(folder, original, people=people, said=intake, metrics=wanted, **kept)
+        return
+    refuse_people(people)
+    written = read_release(folder)
     dataset = open_data(original, quiet=quiet, intake=intake, recipe=written.recipe)
     with progress("measuring", quiet=quiet):
         evaluation = measure(written.beside(dataset), metrics=wanted)
@@ -59,7 +66,8 @@ def show(found: Evaluation) -> None:
     """Print an evaluation for people."""
     console = out()
     console.print(
-        f"[bold]{escape(found.name)}[/]: {found.released:,} of {found.records:,} records released\n", soft_wrap=True
+        f"[bold]{escape(found.name)}[/]: {found.released:,} of {found.records:,} {found.counted} released\n",
+        soft_wrap=True,
     )
     table = Table(box=None, pad_edge=False)
     for column in ("measure", "value", "", "meaning"):

@@ -16,6 +16,7 @@ from sfumato.cli.options import Json
 from sfumato.cli.talk import give_json, out, share
 from sfumato.core.objective import OBJECTIVES
 from sfumato.core.parameters import known_as
+from sfumato.core.shape import Shape
 from sfumato.errors import ParameterError, UnreadableInput, did_you_mean
 
 # Docstrings as a person reads them on a terminal: no markup, formulas in plain signs.
@@ -53,22 +54,34 @@ SETTING = {
 def nature(described: Mapping[str, Any]) -> list[str]:
     """What kind of promise a model makes, one line a fact."""
     facts, depends = described["facts"], described.get("depends", {})
-    monotone, shrinking, by_class = described["monotone"], described["shrinking"], described["scope"] == "class"
     traits = {
         "against": AGAINST[facts["against"]],
         "measure": "a yes or no" if facts["measure"] == "boolean" else "a number",
         "truthful": "what is released stays true" if facts["truthful"] else "released values may be changed at random",
         "protects": PROTECTS[facts["protects"]],
         "setting": SETTING[facts["setting"]],
-        "monotone": f"making data coarser {'never breaks it' if monotone else 'can break it'}",
-        "shrinking": f"coarser data {'never need' if shrinking else 'may need'} more records suppressed",
-        "scope": "each class holds or fails by itself" if by_class else "it depends on all classes together",
+        **_about_classes(described),
     }
     lines = [
         f"{name}: {text}" + (f" ({plain(depends[name])})" if name in depends else "") for name, text in traits.items()
     ]
-    others = [name for name in described.get("implies", ()) if name != described["name"]]
+    if "implies" not in described:
+        return lines
+    others = [name for name in described["implies"] if name != described["name"]]
     return [*lines, f"implies, when strong enough: {', '.join(others) or 'no other model'}"]
+
+
+def _about_classes(described: Mapping[str, Any]) -> dict[str, str]:
+    """What a promise about a table does when data are made coarser, or where one of another shape looks."""
+    if "compares" in described:
+        seen = "the release and the original" if described["compares"] else "the release alone"
+        return {"judged on": seen}
+    monotone, shrinking, by_class = described["monotone"], described["shrinking"], described["scope"] == "class"
+    return {
+        "monotone": f"making data coarser {'never breaks it' if monotone else 'can break it'}",
+        "shrinking": f"coarser data {'never need' if shrinking else 'may need'} more records suppressed",
+        "scope": "each class holds or fails by itself" if by_class else "it depends on all classes together",
+    }
 
 
 def plain(text: str) -> str:
@@ -137,15 +150,19 @@ def list_names(
     if json:
         give_json(listed)
         return
-    for family, entries in listed.items():
-        table = Table(
-            box=None, pad_edge=False, title=family, title_justify="left", show_header=False, title_style="bold"
-        )
-        table.add_column(no_wrap=True)
-        table.add_column(overflow="fold")
-        for entry in entries:
-            table.add_row(escape(entry["name"]), escape(plain(entry["meaning"])))
-        out().print(table)
+    for family, found in listed.items():
+        for shape in dict.fromkeys(entry.get("shape") for entry in found):
+            title = family if shape in (None, "table") else f"{family}, shape: {shape}"
+            _show_list(title, [entry for entry in found if entry.get("shape") == shape])
+
+
+def _show_list(title: str, listed: list[dict[str, Any]]) -> None:
+    table = Table(box=None, pad_edge=False, title=title, title_justify="left", show_header=False, title_style="bold")
+    table.add_column(no_wrap=True)
+    table.add_column(overflow="fold")
+    for entry in listed:
+        table.add_row(escape(entry["name"]), escape(plain(entry["meaning"])))
+    out().print(table)
 
 
 def _found(what: str | None) -> dict[str, list[dict[str, Any]]]:
@@ -158,7 +175,7 @@ def _found(what: str | None) -> dict[str, list[dict[str, Any]]]:
 
 
 def entries(family: str) -> list[dict[str, Any]]:
-    """Name and meaning of everything in a family."""
+    """Name and meaning of everything in a family, and the shape of data it serves; hierarchies serve all."""
     from sfumato import registry
 
     if family == "objectives":
@@ -167,10 +184,12 @@ def entries(family: str) -> list[dict[str, Any]]:
         from sfumato import examples
 
         return [{"name": n, "meaning": examples.meaning(n)} for n in examples.names()]
-    kept = ("name", "meaning", "fields", "facts", "monotone", "shrinking", "scope", "depends")
+    kept = ("name", "meaning", "fields", "facts", "compares", "monotone", "shrinking", "scope", "depends")
+    shapes = [Shape.TABLE] if family == "hierarchies" else list(Shape)
     return [
-        {key: described[key] for key in kept if key in described}
-        for described in map(registry.describe, registry.family(family).values())
+        {**({} if family == "hierarchies" else {"shape": str(shape)}), **{k: told[k] for k in kept if k in told}}
+        for shape in shapes
+        for told in map(registry.describe, registry.family(family, shape).values())
     ]
 
 
@@ -210,30 +229,42 @@ def _described(asked: str) -> list[dict[str, Any]]:
         raise UnreadableInput(f"there is no folder {asked}, and no family of names {family!r} (sfumato list)")
     wanted, name = ((family,), known_as(rest)) if slash else ((*registry.FAMILIES, "objectives"), known_as(asked))
     objectives = {o.name: o for o in OBJECTIVES}
-    families = {one: objectives if one == "objectives" else registry.family(one) for one in wanted}
-    entries = [_entry(one, name, members[name]) for one, members in families.items() if name in members]
+    members = {(one, shape): _members(one, shape, objectives) for one in wanted for shape in _shapes(one)}
+    entries = [_entry(one, shape, name, found[name]) for (one, shape), found in members.items() if name in found]
     if not entries:
-        every = [member for members in families.values() for member in members]
+        every = [member for found in members.values() for member in found]
         raise ParameterError(
             f"nothing is called {asked!r}, and there is no folder of that name.{did_you_mean(name, every)}"
         )
     return entries
 
 
-def _entry(family: str, name: str, member: Any) -> dict[str, Any]:
+def _shapes(family: str) -> list[Shape]:
+    return list(Shape) if family not in ("hierarchies", "objectives") else [Shape.TABLE]
+
+
+def _members(family: str, shape: Shape, objectives: Mapping[str, Any]) -> Mapping[str, Any]:
+    from sfumato import registry
+
+    return objectives if family == "objectives" else registry.family(family, shape)
+
+
+def _entry(family: str, shape: Shape, name: str, member: Any) -> dict[str, Any]:
     from sfumato import registry
 
     if family == "objectives":
         return {"name": name, "family": family, "meaning": member.meaning, "doc": member.meaning, "fields": []}
     described = registry.describe(member)
-    implies = {"implies": registry.implied_by(name)} if "facts" in described else {}
-    return {**described, **implies, "family": family, "doc": inspect.cleandoc(member.__doc__ or "")}
+    implies = {"implies": registry.implied_by(name)} if "monotone" in described else {}
+    serves = {} if shape is Shape.TABLE else {"shape": str(shape)}
+    return {**described, **implies, "family": family, **serves, "doc": inspect.cleandoc(member.__doc__ or "")}
 
 
 def _show_name(found: dict[str, Any], *, headed: bool, first: bool) -> None:
     """One entry; where the name stands for several things, with the word for what it is."""
     word = FAMILY_WORDS.get(found["family"], "objective")
-    what = f", as a {word} (sfumato explain {found['family']}/{found['name']})" if headed else ""
+    about = f" for data of shape {found['shape']}" if "shape" in found else ""
+    what = f", as a {word}{about} (sfumato explain {found['family']}/{found['name']})" if headed else about
     out().print(f"{'' if first else chr(10)}[bold]{escape(found['name'])}[/]{what}\n", soft_wrap=True)
     out().print(escape("\n\n".join(paragraphs(found["doc"]))))
     if found["fields"]:
@@ -258,11 +289,11 @@ def _release(folder: Path) -> dict[str, Any]:
 
     That is the alternatives, the k-minimal nodes that were passed over, and what local methods made of cells.
     """
-    from sfumato.release.certificates import read_certificate
+    from sfumato.release.certificates import read_any_certificate
     from sfumato.release.folder import read_owner_record
 
     share = folder / "share" if (folder / "share").is_dir() else folder
-    certificate = read_certificate(share)
+    certificate = read_any_certificate(share)
     record = read_owner_record(folder / "owner", certificate) if (folder / "owner" / "release.json").is_file() else {}
     minimal = [step for step in record.get("effort", []) if step.get("k_minimal")]
     local = [step for step in record.get("effort", []) if step.get("cells")]
@@ -285,6 +316,9 @@ def _show_release(certificate: dict[str, Any]) -> None:
             f"{'✓' if verdict['holds'] else '✗'} {escape(verdict['promise'])}: {escape(verdict['sentence'])}",
             soft_wrap=True,
         )
+    if "counts" in certificate:
+        _show_people(certificate)
+        return
     rows, gone = certificate["data"]["rows"], certificate["suppressed_records"]
     left = "" if gone is None else f"; {gone:,} ({share(gone / max(1, rows + gone))}) were suppressed or left out"
     console.print(f"{rows:,} records are shared{left}.")
@@ -308,6 +342,20 @@ def _show_release(certificate: dict[str, Any]) -> None:
         _show_minimal(step)
     if "alternatives" in certificate:
         _show_reasons(certificate["alternatives"]["reasons"])
+
+
+def _show_people(certificate: dict[str, Any]) -> None:
+    """What was released of people who are no table: counts, what each step did, and what was dropped."""
+    from sfumato.report.wording import steps_taken
+
+    console, gone = out(), certificate["suppressed_people"]
+    counts = ", ".join(f"{count:,} {name.replace('_', ' ')}" for name, count in certificate["counts"].items())
+    console.print(f"{counts} are shared{'' if gone is None else f'; {gone:,} people were left out'}.", soft_wrap=True)
+    for step, facts in steps_taken(certificate):
+        told = "; ".join(f"{term}: {text}" for term, text in facts)
+        console.print(f"  {escape(step)}{': ' if told else ''}{escape(told)}", soft_wrap=True)
+    for column in certificate["dropped_columns"]:
+        console.print(f"  {escape(column)}: dropped, its role is direct", soft_wrap=True)
 
 
 def _show_cell_by_cell(step: dict[str, Any], certificate: dict[str, Any]) -> None:

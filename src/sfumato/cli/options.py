@@ -13,10 +13,12 @@ import typer
 
 from sfumato.cli.talk import notes
 from sfumato.core.source import Intake
+from sfumato.errors import ParameterError
 
 if TYPE_CHECKING:
     from sfumato.core.dataset import Dataset
     from sfumato.core.recipe import Recipe
+    from sfumato.core.shape import Shape
     from sfumato.engines.table import LazyTable
 
 Data = Annotated[
@@ -35,6 +37,13 @@ Engine = Annotated[
 ]
 TableName = Annotated[
     str | None, typer.Option("--table", help="the table of a database: visits, or clinic.visits with its schema")
+]
+People = Annotated[
+    str | None,
+    typer.Option(
+        "--people",
+        help="data that are no table: the second file, with the people's own columns; else the one the recipe names",
+    ),
 ]
 Population = Annotated[
     str | None, typer.Option(help="a second table: everyone, for promises about them, or what swap_across takes from")
@@ -134,3 +143,30 @@ def open_data(
     dataset = read(data, recipe=recipe, **(intake or Intake()).said(), **options)
     notes(dataset.source.notes, quiet=quiet)
     return dataset
+
+
+# Data that are no table.
+
+
+def refuse_options(shape: Shape, **given: Any) -> None:
+    """Refuse, by name, options that are about tables."""
+    named = [f"--{name.replace('_', '-')}" for name, value in given.items() if value]
+    if named:
+        raise ParameterError(f"{' and '.join(named)} goes with tables; these are data of shape {shape}")
+
+
+def refuse_people(people: str | None) -> None:
+    """Refuse the second file of people who are no table, where there is a table."""
+    if people is not None:
+        raise ParameterError("--people goes with data of another shape; a table holds the people's columns itself")
+
+
+def shape_in(folder: Path) -> Shape | None:
+    """The shape of a written release that is no table; None for tables, and for what is no release."""
+    from sfumato.core.shape import Shape
+    from sfumato.release.certificates import FILE, read_any_certificate, shape_of
+
+    if not (folder / "share" / FILE).is_file():
+        return None
+    shape = shape_of(read_any_certificate(folder / "share"))
+    return None if shape is Shape.TABLE else shape

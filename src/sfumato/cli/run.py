@@ -15,6 +15,7 @@ from sfumato.cli.options import (
     Data,
     Engine,
     Json,
+    People,
     Population,
     Quiet,
     RecipeFile,
@@ -22,6 +23,8 @@ from sfumato.cli.options import (
     open_data,
     read_beside,
     reading,
+    refuse_options,
+    refuse_people,
 )
 from sfumato.cli.talk import bar, give_json, notes, out, progress, share, tell
 from sfumato.core.portable import cannot_promise
@@ -50,12 +53,15 @@ def run(
     ] = None,
     shuffle: Annotated[bool, typer.Option(help="shuffle the released rows: order identifies people too")] = True,
     attack: Annotated[
-        float,
+        float | None,
         typer.Option(
-            help="seconds of computing the named intruders have to try the release before it is written; 0: none", min=0
+            help="seconds of computing intruders have to try the release before it is written; 0: none; by default none for tables, 60 for "
+            "data of other shapes",
+            min=0,
         ),
-    ] = 0.0,
+    ] = None,
     population: Population = None,
+    people: People = None,
     engine: Engine = None,
     table: TableName = None,
     into: Annotated[
@@ -70,15 +76,26 @@ def run(
     quiet: Quiet = False,
     intake: Intake = NOTHING_SAID,
 ) -> None:
-    """Anonymize a table as a recipe says, judge the output again, and write what may be shared and what may not."""
+    """Anonymize a table as a recipe says, judge the output again, and write what may be shared and what may not.
+
+    A recipe may be about data of another shape (baskets, paths, graph): they are attacked before and after too.
+    """
     from sfumato import recipe_files as recipes
-    from sfumato.release.certificates import read_certificate
+    from sfumato.cli import shaped
+    from sfumato.core.shape import ShapedRecipe
     from sfumato.release.exchange import refuse_existing
     from sfumato.release.written import target_in
-    from sfumato.report.wording import formulas
     from sfumato.verbs import run as make
 
-    loaded = recipes.load(recipe)
+    loaded = recipes.load_any(recipe)
+    if isinstance(loaded, ShapedRecipe):
+        about_tables = {"population": population, "engine": engine, "table": table, "into": into}
+        refuse_options(loaded.shape, **about_tables, into_table=into_table)
+        how: dict[str, Any] = {"people": people, "format": format, "seed": seed, "shuffle": shuffle, "attack": attack}
+        how |= {"force": force, "sign": sign, "pictures": pictures, "defuse": defuse, "json": json, "quiet": quiet}
+        shaped.run(data, loaded, output, said=intake, **how)
+        return
+    refuse_people(people)
     format = format or ("csv" if output == "-" else None)  # noqa: A001
     target = target_in(into, into_table, force=force)
     if output != "-":
@@ -109,13 +126,7 @@ def run(
             release = release.attacked(seconds=attack, progress=on_progress)
     where: dict[str, Any] = {"into": into, "into_table": into_table}
     folder = release.write(output, format=format, force=force, sign=sign, pictures=pictures, defuse=defuse, **where)
-    written = read_certificate(folder / "share")["data"]
-    if json:
-        give_json({**_summary(release), "folder": str(folder), "formulas": written.get("formulas", {})})
-    else:
-        show(release)
-        if (told_formulas := formulas(written)) is not None:
-            out().print(f"[yellow]! {escape(told_formulas)}[/]", soft_wrap=True)
+    _tell_written(release, folder, json=json)
     tell(
         f"share  {folder / 'share'}: data, certificate, report\n"
         f"keep   {folder / 'owner'}: lock, {'' if release.parts else 'alignment, '}owner's report"
@@ -123,6 +134,20 @@ def run(
         quiet=quiet,
     )
     notes(cannot_promise("modes", "locks", *(("exchange",) if force else ())), quiet=quiet)
+
+
+def _tell_written(release: Release, folder: Path, *, json: bool) -> None:
+    """Say what was released, and what a spreadsheet would run of it."""
+    from sfumato.release.certificates import read_certificate
+    from sfumato.report.wording import formulas
+
+    written = read_certificate(folder / "share")["data"]
+    if json:
+        give_json({**_summary(release), "folder": str(folder), "formulas": written.get("formulas", {})})
+        return
+    show(release)
+    if (told_formulas := formulas(written)) is not None:
+        out().print(f"[yellow]! {escape(told_formulas)}[/]", soft_wrap=True)
 
 
 def _summary(release: Release) -> dict[str, object]:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from rich.markup import escape
@@ -13,6 +14,7 @@ from sfumato.cli.options import (
     Data,
     Engine,
     Json,
+    People,
     Population,
     Quiet,
     RecipeFile,
@@ -20,11 +22,17 @@ from sfumato.cli.options import (
     open_data,
     read_beside,
     reading,
+    refuse_options,
+    refuse_people,
 )
 from sfumato.cli.talk import give_json, out, progress, tell
 from sfumato.core.evidence import needed
 from sfumato.core.source import NOTHING_SAID, Intake
 from sfumato.errors import OutputError
+
+if TYPE_CHECKING:
+    from sfumato.core.model import Verdict
+    from sfumato.release.verify import Verification
 
 # ``sfumato check``: a gate for pipelines.
 
@@ -37,6 +45,7 @@ def check(
         str | None, typer.Option(help="the table before anything was released of it, for promises that compare with it")
     ] = None,
     population: Population = None,
+    people: People = None,
     engine: Engine = None,
     table: TableName = None,
     json: Json = False,
@@ -45,10 +54,18 @@ def check(
 ) -> None:
     """Judge a released table by a recipe; exit code 1 when a promise does not hold or a direct identifier is left."""
     from sfumato import recipe_files as recipes
+    from sfumato.cli import shaped
+    from sfumato.core.shape import ShapedRecipe
     from sfumato.release.written import read_certified
     from sfumato.verbs import check as judge
 
-    loaded = recipes.load(recipe)
+    loaded = recipes.load_any(recipe)
+    if isinstance(loaded, ShapedRecipe):
+        refuse_options(loaded.shape, population=population, engine=engine, table=table)
+        verdicts = shaped.checked(data, loaded, original=original, people=people, said=intake, quiet=quiet)
+        _tell_verdicts(verdicts, json=json)
+        return
+    refuse_people(people)
     certified = None if data == "-" or table or intake.said() else read_certified(Path(data))
     if certified is None:
         as_said = dataclasses.replace(loaded, intake=loaded.intake.layout)
@@ -61,6 +78,11 @@ def check(
         verdicts = judge(dataset, loaded, original=before, population=read_beside(population))
     if before is None and needed(loaded.meet, loaded.schema).reference:
         tell("[dim]note: the released table stands for the original one; --original names that[/]", quiet=quiet)
+    _tell_verdicts(verdicts, json=json)
+
+
+def _tell_verdicts(verdicts: Sequence[Verdict], *, json: bool) -> None:
+    """Say what was judged; leave with 1 where a promise does not hold."""
     if json:
         give_json({"holds": all(verdicts), "verdicts": [v.to_dict() for v in verdicts]})
     else:
@@ -78,6 +100,7 @@ def verify(
     owner: Annotated[Path | None, typer.Option(help="the owner's folder; found beside 'share' when not given")] = None,
     key: Annotated[Path | None, typer.Option(help="public key (PEM) of whom you trust to sign")] = None,
     population: Population = None,
+    people: People = None,
     table: TableName = None,
     json: Json = False,
     quiet: Quiet = False,
@@ -88,17 +111,33 @@ def verify(
     Exit code 1 when a claim fails, or when no promise could be checked because all need the original. Nothing has to be
     believed: every number is computed again from the file.
     """
+    from sfumato.core.shape import Shape
+    from sfumato.release.certificates import read_any_certificate, shape_of
     from sfumato.release.replay import locked_recipe
     from sfumato.verbs import verify as recompute
 
     beside = folder.resolve().parent / "owner"
     kept = owner or (beside if original and beside.is_dir() else None)
+    shape = shape_of(read_any_certificate(folder))
+    if shape is not Shape.TABLE:
+        refuse_options(shape, population=population, table=table)
+        with progress("verifying", quiet=quiet):
+            options: dict[str, Any] = {"people": people, "said": intake}
+            verification = recompute(folder, original=original, owner=kept, trusted_key=key, **options)
+        _tell_claims(verification, json=json)
+        return
+    refuse_people(people)
     with progress("verifying", quiet=quiet):
         how: dict[str, Any] = {"intake": intake, "recipe": locked_recipe(kept), "table": table}
         before = None if original is None else open_data(original, quiet=True, **how)
         verification = recompute(
             folder, original=before, population=read_beside(population), owner=kept, trusted_key=key
         )
+    _tell_claims(verification, json=json)
+
+
+def _tell_claims(verification: Verification, *, json: bool) -> None:
+    """Say which claims hold; leave with 1 where one fails, or no promise could be checked."""
     if json:
         give_json(verification.to_dict())
     else:

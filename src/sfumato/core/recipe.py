@@ -48,13 +48,13 @@ class Kept:
 
 
 @dataclasses.dataclass(frozen=True)
-class Agreement:
-    """One line of a contract: a utility metric with its parameters, and what it may be at most or at least.
+class MetricBound:
+    """A utility metric with its parameters, and what it may be at most or at least, whatever the shape of the data.
 
     A release that breaks it is reported, and refused where ``refuse`` says so.
     """
 
-    metric: Utility
+    metric: Any
     at_most: float | None = None
     at_least: float | None = None
     refuse: bool = False
@@ -72,17 +72,30 @@ class Agreement:
         bound = f"at most {self.at_most:g}" if self.at_most is not None else f"at least {self.at_least:g}"
         return f"{words}{' of ' + ', '.join(of) if of else ''} {bound}"
 
+    def held(self, measured: float | str, where: str = "") -> Kept:
+        """What was measured held against the bound; what could not be measured (then it is the reason) does not survive."""
+        limit = float(next(b for b in (self.at_most, self.at_least) if b is not None))
+        if isinstance(measured, str):
+            return Kept(self.metric.name, float("nan"), limit, False, f"{self.promise}: {measured}", self.refuse)
+        holds = measured <= limit + 1e-12 if self.at_most is not None else measured >= limit - 1e-12
+        told = f"{self.promise}: it is {measured:.4g}{where}"
+        return Kept(self.metric.name, measured, limit, holds, told, self.refuse)
+
+
+@dataclasses.dataclass(frozen=True)
+class Agreement(MetricBound):
+    """One line of a contract: a utility metric with its parameters, and what it may be at most or at least.
+
+    A release that breaks it is reported, and refused where ``refuse`` says so.
+    """
+
+    metric: Utility
+
     def judge(self, pair: Pair) -> Kept:
         """Measure the metric and hold it against the bound; what cannot be measured does not survive."""
-        limit = float(next(b for b in (self.at_most, self.at_least) if b is not None))
         pair = self.metric.looks_at(pair)
         reason = self.metric.out_of_place(pair)
-        if reason is not None:
-            return Kept(self.metric.name, float("nan"), limit, False, f"{self.promise}: {reason}", self.refuse)
-        value = self.metric.measure(pair).value
-        holds = value <= limit + 1e-12 if self.at_most is not None else value >= limit - 1e-12
-        told = f"{self.promise}: it is {value:.4g}{pair.of_a_sample}"
-        return Kept(self.metric.name, value, limit, holds, told, self.refuse)
+        return self.held(self.metric.measure(pair).value if reason is None else reason, pair.of_a_sample)
 
 
 VERSION = 1

@@ -49,6 +49,15 @@ ANSWERS = tuple(role for role in Role if role is not Role.ASK and role not in SH
 """Roles that say what a column of a table is."""
 
 
+def answers(shape: str) -> tuple[Role, ...]:
+    """Roles that say what a column is in data of a shape.
+
+    >>> [str(role) for role in answers("graph")][-2:]
+    ['from', 'to']
+    """
+    return (*ANSWERS, *(role for role, home in SHAPED.items() if home == shape))
+
+
 class Kind(StrEnum):
     """How the values of a column compare."""
 
@@ -225,20 +234,24 @@ class Schema:
         gone = set(columns)
         return Schema({n: a for n, a in self.attributes.items() if n not in gone})
 
-    def check(self, columns: Sequence[str], source: Source) -> None:
+    def check(self, columns: Sequence[str], source: Source, shape: str = "table") -> None:
         """Raise one :class:`SchemaError` with everything that does not fit the columns of a table."""
-        problems = lacking(columns, source, self.attributes)
-        problems += without_role(columns, source, self.attributes, ", ".join(ANSWERS))
-        problems += self.undecided(source.name)
-        problems += self.of_another_shape(source.name)
-        if problems:
+        if problems := self.problems(columns, source, shape):
             raise SchemaError(problems)
 
-    def of_another_shape(self, table: str) -> list[str]:
+    def problems(self, columns: Sequence[str], source: Source, shape: str = "table") -> list[str]:
+        """Everything that does not fit the columns of a table, one sentence each."""
+        problems = lacking(columns, source, self.attributes)
+        problems += without_role(columns, source, self.attributes, ", ".join(answers(shape)))
+        problems += self.undecided(source.name)
+        return problems + self.of_another_shape(source.name, shape)
+
+    def of_another_shape(self, table: str, own: str = "table") -> list[str]:
         """One problem for every column of a table whose role belongs to data of another shape."""
         return [
             f"column {name!r} of {table} has role {role!s}, which belongs to another shape of data; write 'shape: {shape}' into the recipe"
             for role, shape in SHAPED.items()
+            if shape != own
             for name in self.columns(role)
         ]
 

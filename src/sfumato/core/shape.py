@@ -21,6 +21,7 @@ from sfumato.core.model import Verdict
 from sfumato.core.parameters import known_as
 from sfumato.core.progress import Progress, silent
 from sfumato.core.randomness import Seed
+from sfumato.core.recipe import Kept, MetricBound
 from sfumato.core.schema import Schema
 from sfumato.core.source import Intake
 from sfumato.core.step import LOOKS, Account, Declaration
@@ -47,15 +48,17 @@ class Shape(StrEnum):
 
 @runtime_checkable
 class Shaped(Protocol):
-    """People described by more than a row. Immutable: every change gives a new one.
+    """People described by more than a row. Immutable: every change gives a new one (a frozen dataclass that inherits this class).
 
-    ``schema`` says what the columns of the file are, ``people`` how many persons there are. ``origin`` holds, per person, the number of
+    ``schema`` says what the columns of the file are, ``beside`` what those of a second table are, where the people's own columns stand
+    apart; ``people`` how many persons there are. ``origin`` holds, per person, the number of
     the person of the data it was derived from; None: the original ones in their order. ``notes`` tell in counts what reading merged or put
-    right; no data values.
+    right; no data values. What is written and read back is the same people in the same order.
     """
 
     shape: ClassVar[Shape]
     schema: Schema
+    beside: Schema | None
     source: Source
     origin: NDArray[np.int64] | None
     notes: tuple[str, ...]
@@ -68,6 +71,11 @@ class Shaped(Protocol):
         are items like any other. Everything wrong is a named error, without a data value.
         """
         ...
+
+    @classmethod
+    def reads(cls, path: Path) -> Mapping[str, pl.DataFrame] | None:
+        """The tables of a file in a format that only data of this shape has; None: it is none of these."""
+        return None
 
     @property
     def people(self) -> int:
@@ -160,6 +168,10 @@ class ShapedStep(Protocol):
         """What the step does to ε, from its fields and the schema alone."""
         return Account()
 
+    def locked(self, plan: Any) -> ShapedStep:
+        """The step that makes the same plan again, with what time or a file decided written down; for the lock file."""
+        return self
+
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class ShapedScene:
@@ -217,6 +229,11 @@ class ShapedUtility(Metric):
     by_default: ClassVar[bool] = True
     """Whether it is measured when nobody asks for it by name."""
 
+    @property
+    def about(self) -> tuple[str, ...]:
+        """The columns it is asked about; none: all that it can look at."""
+        return ()
+
     def applies(self, original: Any, released: Any) -> str | None:
         """None when the metric makes sense here, else the reason it does not."""
         return None
@@ -254,13 +271,15 @@ class ShapedRecipe:
 
 
 @dataclasses.dataclass(frozen=True)
-class ShapedAgreement:
+class ShapedAgreement(MetricBound):
     """One line of a contract: a utility metric with its parameters, and what it may be at most or at least."""
 
     metric: ShapedUtility
-    at_most: float | None = None
-    at_least: float | None = None
-    refuse: bool = False
+
+    def judge(self, original: Any, released: Any) -> Kept:
+        """Measure the metric and hold it against the bound; what cannot be measured does not survive."""
+        reason = self.metric.applies(original, released)
+        return self.held(self.metric.measure(original, released).value if reason is None else reason)
 
 
 def of_shape(shapes: Sequence[Shape]) -> str:

@@ -178,7 +178,8 @@ class Source:
     and what a writer of the same format needs back; ``digest`` is the SHA-256 of the file's bytes, or None;
     ``intake`` is what was said about how to read it; ``types_found`` says that the types of columns were found by looking at all
     their cells, so that one record may decide about them; ``identity`` is what a database itself tells its table from others by,
-    however it is addressed: never shown, and only compared.
+    however it is addressed: never shown, and only compared; ``schemas`` is what was said of the columns of each table, direct
+    identifiers included, where people are described by more than a row.
     """
 
     name: str = "the table"
@@ -193,6 +194,7 @@ class Source:
     intake: Intake = dataclasses.field(default_factory=Intake)
     types_found: bool = False
     identity: str | None = dataclasses.field(default=None, repr=False, compare=False)
+    schemas: Mapping[str, Any] = dataclasses.field(default_factory=dict, repr=False, compare=False)
 
 
 # Columns that were asked for and are not there, told without showing what may be a person.

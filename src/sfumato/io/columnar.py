@@ -13,7 +13,7 @@ from sfumato.errors import UnreadableInput
 from sfumato.io.formats import ARROW_STREAM, refuse_nested, refusing
 
 
-def read_arrow(data: bytes, *, name: str) -> tuple[pl.DataFrame, Source]:
+def read_arrow(data: bytes, *, name: str, lists: bool = False) -> tuple[pl.DataFrame, Source]:
     """Read an Arrow file or stream."""
     if data.startswith(b"FEA1"):
         raise UnreadableInput(f"{name} is a Feather file of version 1: write it again as Feather version 2 or Parquet")
@@ -26,7 +26,7 @@ def read_arrow(data: bytes, *, name: str) -> tuple[pl.DataFrame, Source]:
     ):
         reader = pl.read_ipc_stream if data.startswith(ARROW_STREAM) else pl.read_ipc
         frame = reader(io.BytesIO(data))
-    return refuse_nested(frame, name), Source(name, "arrow")
+    return refuse_nested(frame, name, lists=lists), Source(name, "arrow")
 
 
 def write_arrow(frame: pl.DataFrame, target: Path, source: Source) -> None:
@@ -44,7 +44,7 @@ def write_arrow(frame: pl.DataFrame, target: Path, source: Source) -> None:
 # Parquet files, read and written by polars.
 
 
-def read_parquet(data: bytes, *, name: str) -> tuple[pl.DataFrame, Source]:
+def read_parquet(data: bytes, *, name: str, lists: bool = False) -> tuple[pl.DataFrame, Source]:
     """Read a Parquet file."""
     if not (data.startswith(b"PAR1") and data.endswith(b"PAR1") and len(data) >= 12):
         raise UnreadableInput(
@@ -54,7 +54,7 @@ def read_parquet(data: bytes, *, name: str) -> tuple[pl.DataFrame, Source]:
         f"{name} begins like a Parquet file but cannot be read: it is damaged, encrypted or of an unknown version"
     ):
         frame = pl.read_parquet(io.BytesIO(data))
-    return refuse_nested(frame, name), Source(name, "parquet")
+    return refuse_nested(frame, name, lists=lists), Source(name, "parquet")
 
 
 PART = 1 << 19

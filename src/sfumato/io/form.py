@@ -4,7 +4,7 @@ A file of text does not say whether ``1`` is a number or a word, and what a read
 disappears. So whoever writes a table keeps its form, and whoever reads it by the form gets the values that were written.
 
 The types: ``text``, ``integer`` (64 bits), ``decimal`` (double), ``boolean``, ``date``, ``time``, ``datetime[ms]``,
-``datetime[us]`` and ``datetime[ns]`` (without zone). Times with a zone, and numbers that neither a 64-bit integer nor a double holds, are text
+``datetime[us]`` and ``datetime[ns]`` (without zone), and ``list`` of whatever JSON tells apart. Times with a zone, and numbers that neither a 64-bit integer nor a double holds, are text
 wherever the format does not know them itself.
 """
 
@@ -18,7 +18,7 @@ import polars as pl
 
 from sfumato.core.source import Source
 from sfumato.errors import UnreadableInput
-from sfumato.io.formats import listed
+from sfumato.io.formats import is_list, listed
 from sfumato.io.inference import STYLES
 
 NULL, QUOTE = "", '"'
@@ -86,6 +86,8 @@ def _type_of(column: pl.Series) -> str:
         return "decimal"
     if isinstance(dtype, pl.Datetime):
         return "text" if dtype.time_zone else f"datetime[{dtype.time_unit}]"
+    if is_list(dtype):
+        return "list"
     return {pl.Boolean: "boolean", pl.Date: "date", pl.Time: "time"}.get(dtype.base_type(), "text")
 
 
@@ -113,6 +115,8 @@ def _converted(column: pl.Series, kind: str, form: Form) -> pl.Series:
     text = column.dtype == pl.String
     if kind == "text":
         return column.cast(pl.String)
+    if kind == "list":
+        return column if is_list(column.dtype) else column.cast(pl.List(pl.String))
     if kind == "integer":
         return column.cast(pl.Int64)
     if kind == "decimal":

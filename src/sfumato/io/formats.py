@@ -102,15 +102,30 @@ def refusing(message: str) -> Iterator[None]:
         raise UnreadableInput(message) from None
 
 
-def refuse_nested(frame: pl.DataFrame, name: str) -> pl.DataFrame:
-    """Return the frame, or raise when a column holds lists or records."""
-    nested = [column for column, dtype in frame.schema.items() if dtype.is_nested() or dtype.is_object()]
+def refuse_nested(frame: pl.DataFrame, name: str, *, lists: bool = False) -> pl.DataFrame:
+    """Return the frame, or raise when a column holds lists or records; with ``lists`` those of single values may stand."""
+    nested = [
+        column
+        for column, dtype in frame.schema.items()
+        if (dtype.is_nested() and not (lists and is_list(dtype))) or dtype.is_object()
+    ]
     if nested:
         raise UnreadableInput(
             f"{name}: {listed(nested)} hold{'s' if len(nested) == 1 else ''} nested values; "
             "a table has one value a cell: flatten or drop before reading"
         )
     return frame
+
+
+def is_list(dtype: pl.DataType) -> bool:
+    """Whether a cell of a column is a list of single values.
+
+    >>> import polars as pl
+    >>> is_list(pl.List(pl.String)), is_list(pl.List(pl.List(pl.String))), is_list(pl.String)
+    (True, False, False)
+    """
+    inner = getattr(dtype, "inner", None)
+    return inner is not None and not inner.is_nested() and not inner.is_object()
 
 
 def listed(columns: list[str], most: int = 5) -> str:

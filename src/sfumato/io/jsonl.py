@@ -18,8 +18,8 @@ from sfumato.io.sniff import to_utf8
 _HEAD = 100
 
 
-def read(data: bytes, *, name: str, encoding: str | None = None) -> tuple[pl.DataFrame, Source]:
-    """Read JSON lines; a key that an object lacks is missing there."""
+def read(data: bytes, *, name: str, encoding: str | None = None, lists: bool = False) -> tuple[pl.DataFrame, Source]:
+    """Read JSON lines; a key that an object lacks is missing there. With ``lists`` a value may be a list of single ones."""
     data, encoding, notes = to_utf8(data, name=name, encoding=encoding)
     if not data.strip():
         raise UnreadableInput(f"{name} is empty: it needs one JSON object a line")
@@ -30,10 +30,10 @@ def read(data: bytes, *, name: str, encoding: str | None = None) -> tuple[pl.Dat
     except UnreadableInput:
         frame = None
     if frame is None or not frame.width:
-        _diagnose(data, name)
+        _diagnose(data, name, lists=lists)
         raise UnreadableInput(f"{name} cannot be read as JSON lines")
-    _refuse_hidden_nesting(refuse_nested(frame, name), data, name)
-    frame = frame.with_columns(pl.col(pl.Null).cast(pl.String))
+    _refuse_hidden_nesting(refuse_nested(frame, name, lists=lists), data, name)
+    frame = frame.with_columns(pl.col(pl.Null).cast(pl.String), pl.col(pl.List(pl.Null)).cast(pl.List(pl.String)))
     return frame, Source(name, "jsonl", encoding=encoding, notes=tuple(notes), types_found=True)
 
 
@@ -55,7 +55,7 @@ def _refuse_repeated_keys(data: bytes, name: str) -> None:
             return
 
 
-def _diagnose(data: bytes, name: str) -> None:
+def _diagnose(data: bytes, name: str, *, lists: bool) -> None:
     """Raise with the line and the column that keep the text from being a table."""
     kinds: dict[str, set[type]] = {}
     for number, line in _lines(data):
@@ -68,7 +68,7 @@ def _diagnose(data: bytes, name: str) -> None:
                 f"{name}, line {number}: a JSON {_word(row)} where an object is expected; write one object a line"
             )
         for key, value in row.items():
-            if isinstance(value, dict | list):
+            if isinstance(value, dict) or (isinstance(value, list) and not (lists and _is_plain(value))):
                 raise UnreadableInput(
                     f"{name}, line {number}: column {key!r} holds nested values; flatten or drop it before reading"
                 )
@@ -78,6 +78,10 @@ def _diagnose(data: bytes, name: str) -> None:
     mixed = [key for key, types in kinds.items() if bool in types and types & {int, float}]
     if mixed:
         raise UnreadableInput(f"{name}: {listed(mixed)} mixes true/false and numbers; write it one way")
+
+
+def _is_plain(values: list[Any]) -> bool:
+    return not any(isinstance(value, dict | list) for value in values)
 
 
 def _word(value: Any) -> str:

@@ -35,6 +35,7 @@ def read_table(
     *,
     format: str | None = None,  # noqa: A002 - the word users know
     text: bool = False,
+    lists: bool = False,
     otherwise: Intake | None = None,
     **said: Any,
 ) -> tuple[pl.DataFrame, Source]:
@@ -45,6 +46,7 @@ def read_table(
         format: ``csv, parquet, arrow, jsonl, excel, spss, stata`` or ``sas``; found by suffix and first bytes when None.
         text: leave every column of a CSV as text. What a column is then does not depend on what all its rows hold; other
             formats say it themselves.
+        lists: take columns whose cells are lists of single values (Parquet, Arrow, JSON lines); otherwise they are refused.
         otherwise: what a recipe says about reading, for what is not said here. Of that, what means nothing for the format is
             left out: the same recipe may go with a CSV and a Parquet file.
         said: the fields of :class:`~sfumato.core.source.Intake` that are known: ``delimiter, encoding, decimal, header,
@@ -59,11 +61,14 @@ def read_table(
     _require_meaning(kind, said)
     intake = Intake.of(said).over(_meaningful(kind, otherwise or Intake()))
     digest = hashlib.sha256(data).hexdigest()
-    frame, source = _parse(kind, data, name, intake, text=text, prefer_tab=suffix.lower() in (".tsv", ".tab"))
+    tabs = suffix.lower() in (".tsv", ".tab")
+    frame, source = _parse(kind, data, name, intake, text=text, prefer_tab=tabs, lists=lists)
     return frame, dataclasses.replace(source, digest=digest, intake=intake)
 
 
-def read_written(path: str | os.PathLike[str] | BinaryIO, form: Form) -> tuple[pl.DataFrame, Source]:
+def read_written(
+    path: str | os.PathLike[str] | BinaryIO, form: Form, *, lists: bool = False
+) -> tuple[pl.DataFrame, Source]:
     """Read a file that was written in a known form, as everyone does who checks it: nothing is guessed.
 
     A form without types (of a certificate that tells only the layout) leaves the types of a CSV to be found.
@@ -71,13 +76,13 @@ def read_written(path: str | os.PathLike[str] | BinaryIO, form: Form) -> tuple[p
     meaningful = _MEANINGFUL.get(form.format, set()) if form.format in ("csv", "excel") else set()
     layout = {name: getattr(form, name) for name in LAYOUT if name in meaningful}
     if form.types is None:
-        return read_table(path, format=form.format, **layout)
+        return read_table(path, format=form.format, lists=lists, **layout)
     name, _, data = _load(path)
     kind, intake = require_format(form.format), Intake(**layout)
     if kind == "csv":
         frame, source = delimited.read(data, name=name, intake=intake, text=True, exact=True)
     else:
-        frame, source = _parse(kind, data, name, intake, text=False, prefer_tab=False)
+        frame, source = _parse(kind, data, name, intake, text=False, prefer_tab=False, lists=lists)
     frame = restored(frame) if form.defused else frame
     if kind in ("csv", "excel") and not form.header and frame.width == len(form.types):
         frame.columns = list(form.types)  # a file without names: the form knows them, in their order
@@ -133,16 +138,18 @@ def _meaningful(kind: str, intake: Intake) -> Intake:
 
 
 def _parse(
-    kind: str, data: bytes, name: str, intake: Intake, *, text: bool, prefer_tab: bool
+    kind: str, data: bytes, name: str, intake: Intake, *, text: bool, prefer_tab: bool, lists: bool
 ) -> tuple[pl.DataFrame, Source]:
     if kind == "csv":
         return delimited.read(data, name=name, intake=intake, text=text, prefer_tab=prefer_tab)
     if kind == "jsonl":
-        frame, source = jsonl.read(data, name=name, encoding=intake.encoding)
+        frame, source = jsonl.read(data, name=name, encoding=intake.encoding, lists=lists)
     elif kind == "excel":
         frame, source = excel.read(data, name=name, header=intake.header, rename_duplicates=intake.rename_duplicates)
     elif kind in ("parquet", "arrow"):
-        frame, source = {"parquet": columnar.read_parquet, "arrow": columnar.read_arrow}[kind](data, name=name)
+        frame, source = {"parquet": columnar.read_parquet, "arrow": columnar.read_arrow}[kind](
+            data, name=name, lists=lists
+        )
     else:
         frame, source = stats.read(data, name=name, kind=kind, encoding=intake.encoding)
     columns = frame.get_columns()

@@ -81,6 +81,8 @@ def settle_values(columns: list[pl.Series], intake: Intake) -> Counter[str]:
     """Apply what was said about values to columns, in place; column → number of cells that held a code."""
     blanked = Counter[str]()
     for i, column in enumerate(columns):
+        if column.dtype.is_nested():  # codes and spellings are about single values
+            continue
         respelled = _respelled(column, intake)
         columns[i] = _without_codes(respelled, intake.codes(column.name))
         blanked[column.name] += columns[i].null_count() - respelled.null_count()

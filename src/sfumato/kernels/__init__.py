@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from sfumato.kernels import (
+        baskets,
         buckets,
         designs,
         distributions,
@@ -40,6 +41,7 @@ if TYPE_CHECKING:
     )
 
 __all__ = [
+    "baskets",
     "buckets",
     "designs",
     "distributions",

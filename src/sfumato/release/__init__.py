@@ -11,6 +11,7 @@ VERBS = Members(
         "write_table": "publish:publish_table",
         "write_data": "publish:publish_data",
         "target": "written:target_in",
+        "write_people": "shaped.writing:publish",
     },
 )
 """How a release is written, and where that is. A release offers it and asks here, since whatever does it is built on releases."""

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 from sfumato import registry
 from sfumato.core.files import MEGABYTE, read_plain
 from sfumato.core.portable import PRIVATE_FILE
+from sfumato.core.shape import Shape
 from sfumato.errors import ParameterError, UnreadableInput
 from sfumato.release.documents import CERTIFICATE_VERSION, canonical
 
@@ -64,12 +65,40 @@ SHAPE: dict[str, Any] = {
 }
 """What every certificate holds: ``"*"`` stands for any key. More may stand beside it, and is covered by the digest."""
 
+COLUMNS = {"*": {"role": ROLE}}
+WRITTEN = {"file": TEXT, "sha256": TEXT, "format": TEXT, "rows": WHOLE, "columns": COLUMNS}
+SHAPED: dict[str, Any] = {
+    **{
+        key: SHAPE[key]
+        for key in SHAPE
+        if key not in ("data", "roles", "missing_rule", "classes", "suppressed_records")
+    },
+    "shape": TEXT,
+    "data": WRITTEN,
+    "counts": {"*": WHOLE},
+    "suppressed_people": COUNT,
+}
+"""What the certificate of people holds who are described by more than a row."""
+
 LATER: dict[str, Any] = {"files": {"*": {"sha256": TEXT, "bytes": WHOLE}}}
 """What came with version 2."""
 
 
 def read_certificate(folder: Path) -> dict[str, Any]:
-    """The certificate of a shared folder; refused when it is not one, or could be taken for two."""
+    """The certificate of a shared table; refused when it is not one, could be taken for two, or is about data of another shape."""
+    certificate = read_any_certificate(folder)
+    if (shape := shape_of(certificate)) is not Shape.TABLE:
+        raise ParameterError(f"{folder} holds a release of shape {shape}; this takes releases of tables only")
+    return certificate
+
+
+def shape_of(certificate: Mapping[str, Any]) -> Shape:
+    """The shape of the data that a certificate, or what will be one, is about."""
+    return Shape(certificate.get("shape", Shape.TABLE))
+
+
+def read_any_certificate(folder: Path) -> dict[str, Any]:
+    """The certificate of a shared folder, whatever the shape of its data; refused when it is not one, or could be taken for two."""
     file = folder / FILE
     if not file.exists():
         hint = " (the folder to verify is the one called share)" if (folder / "share").is_dir() else ""
@@ -110,9 +139,18 @@ def parsed(data: bytes, name: str) -> dict[str, Any]:
     if strange and document["sfumato_certificate"] > OLDEST:
         raise UnreadableInput(f"{name} holds a number that is none; it was damaged or edited")
     _require_writable(document, name)
-    shape = SHAPE if document["sfumato_certificate"] == OLDEST else SHAPE | LATER
-    _require_shape(document, shape, "", name)
+    _require_shape(document, _shape_for(document, name), "", name)
     return dict(document)
+
+
+def _shape_for(document: Mapping[str, Any], name: str) -> dict[str, Any]:
+    """What a certificate must hold: that depends on its version and on the shape of its data."""
+    said = document.get("shape", str(Shape.TABLE))
+    if not isinstance(said, str) or said not in set(Shape):
+        raise UnreadableInput(f"{name} is about data of a shape that this sfumato does not know: install a newer one")
+    if said != Shape.TABLE:
+        return SHAPED | LATER
+    return SHAPE if document["sfumato_certificate"] == OLDEST else SHAPE | LATER
 
 
 def _whole(text: str) -> int:

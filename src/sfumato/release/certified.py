@@ -21,14 +21,16 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from sfumato import registry
+from sfumato.core.model import Model
+from sfumato.core.shape import ShapedModel, ShapedRecipe
 from sfumato.core.step import Account, Effect, account_of
 from sfumato.errors import SchemaError
 
 if TYPE_CHECKING:
-    from sfumato.core.model import Model
     from sfumato.core.recipe import Recipe
     from sfumato.core.schema import Schema
     from sfumato.release.release import Release
+    from sfumato.release.shaped.release import ShapedRelease
 
 KEPT = "kept by the owner"
 NEIGHBOURS = {
@@ -126,7 +128,12 @@ TYPES_FOUND = "what the columns are was found by looking at all cells; read the 
 
 
 def certified(
-    recipe: Recipe, columns: Sequence[str], released: Schema, *, rehearsal: bool = False, types_found: bool = False
+    recipe: Recipe | ShapedRecipe,
+    columns: Sequence[str],
+    released: Schema,
+    *,
+    rehearsal: bool = False,
+    types_found: bool = False,
 ) -> Certified | None:
     """Judge a recipe that released these columns; None where no step accounts for an ε, so that none is claimed."""
     accounts = [account_of(step, recipe.schema) for step in recipe.steps]
@@ -183,10 +190,10 @@ class _Walk:
         return [f"no step accounts for {', '.join(bare[:5])}{more}"] if bare else []
 
 
-def _compared(recipe: Recipe, released: Schema) -> Iterator[str]:
+def _compared(recipe: Recipe | ShapedRecipe, released: Schema) -> Iterator[str]:
     """What decides about the release by more than the release."""
     for name in recipe.limits:
-        if compares(name):
+        if isinstance(recipe, ShapedRecipe) or compares(name):
             yield f"the limit on {name} compares the release with the original, and refuses by that"
     for agreement in recipe.contract:
         if agreement.refuse:
@@ -201,8 +208,10 @@ def compares(limit: str) -> bool:
     return limit not in registry.risks()
 
 
-def _beyond_release(model: Model, released: Schema) -> str | None:
+def _beyond_release(model: Model | ShapedModel, released: Schema) -> str | None:
     """What a promise is judged by besides the release, or None."""
+    if not isinstance(model, Model):
+        return "compares the release with the original" if model.compares else None
     try:
         needs = model.needs(released)
     except SchemaError:
@@ -212,7 +221,7 @@ def _beyond_release(model: Model, released: Schema) -> str | None:
     return "compares the release with a population" if needs.population else None
 
 
-def told_plan(release: Release, judged: Certified | None) -> list[dict[str, Any]]:
+def told_plan(release: Release | ShapedRelease, judged: Certified | None) -> list[dict[str, Any]]:
     """What a certificate tells of the plans.
 
     Of a certified release only what is the recipe's or the accounted output's: of steps before the first accounted one only their name. Where the

@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import json
 import shutil
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -53,58 +53,26 @@ def read_owner_record(folder: Path, certificate: Mapping[str, Any]) -> dict[str,
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
-class WrittenRelease:
-    """The folder a release was written to: what is shared, and what its owner keeps."""
+class Folder:
+    """The folder a release was written to: what is shared, and what its owner keeps, whatever the shape of the data."""
 
     folder: Path
     certificate: dict[str, Any]
     record: dict[str, Any]
-    released: Dataset | LazyTable
-    recipe: Recipe
+    released: Any
+    recipe: Any
 
-    def beside(self, original: Dataset | LazyTable, population: Dataset | None = None) -> Pair:
-        """The release beside the original it was made from, as the owner's alignment says.
-
-        Another table, or the same with its rows in another order, is refused: who is who would be wrong without a word. A
-        release in parts has no alignment: it is made again from the lock, must come out the same, and gives its sample.
-        """
-        original = as_released(self.certificate, original)
-        if isinstance(original, LazyTable) or isinstance(self.released, LazyTable):
-            return self._sampled(original, population)
-        format = self.certificate["data"].get("format", "csv")  # noqa: A001
-        table, _ = made_one(described(original, self.recipe), format)
-        rows = _alignment(self.folder / "owner" / "alignment.parquet", len(self.released), len(original))
-        self._require_committed(original)
-        learnt_from, held_out = _people(self.folder / "owner" / PEOPLE, len(original))
-        released = dataclasses.replace(self.released, origin=rows)
-        levels = levels_of(self.certificate["plan"])
-        return Pair(table, released, rows, levels, learnt_from=learnt_from, held_out=held_out)
-
-    def _sampled(self, original: Dataset | LazyTable, population: Dataset | None) -> Pair:
-        """The sample that the release was measured on."""
-        self._require_committed(original)
-        lock = _read_json(self.folder / "owner" / "lock.json")
-        try:
-            seed = Seed.of(lock["seed"])
-        except (KeyError, TypeError, ParameterError):
-            raise UnreadableInput(f"{self.folder / 'owner' / 'lock.json'} holds no seed") from None
-        again = made_again(self.certificate, original, self.recipe, seed, population, None)
-        if not is_same(again, self.released, self.certificate):
-            raise UnreadableInput(
-                f"{self.folder} does not hold what recipe and seed make of {original.source.name}; sfumato verify says what differs"
-            )
-        return again.pair
-
-    def _require_committed(self, original: Dataset | LazyTable) -> None:
-        lock = _read_json(self.folder / "owner" / "lock.json")
+    def require_committed(self, name: str, digests: Iterable[str]) -> None:
+        """Raise unless an input with one of these digests is the one that the release was made from."""
+        lock = read_json(self.folder / "owner" / "lock.json")
         try:
             salt, value = lock["salt"], self.certificate["input_commitment"]["value"]
-            known = value in (commitment(digest, salt) for digest in _digests(original))
+            known = value in (commitment(digest, salt) for digest in digests)
         except (KeyError, TypeError, ValueError):
             raise UnreadableInput(f"{self.folder / 'owner' / 'lock.json'} does not go with the certificate") from None
         if not known:
             raise UnreadableInput(
-                f"{original.source.name} is not the table this release was made from, row for row: the commitment in "
+                f"{name} is not the table this release was made from, row for row: the commitment in "
                 "its certificate does not open; give the file that was anonymized"
             )
 
@@ -130,16 +98,61 @@ class WrittenRelease:
             seal(made, body, self.record, sign=sign, pictures=(made / "share" / "pictures").is_dir())
 
 
-def read_release(folder: Path) -> WrittenRelease:
-    """Read back what ``run`` wrote: ``share/`` and ``owner/`` must both be there."""
+class WrittenRelease(Folder):
+    """The folder a release of a table was written to."""
+
+    released: Dataset | LazyTable
+    recipe: Recipe
+
+    def beside(self, original: Dataset | LazyTable, population: Dataset | None = None) -> Pair:
+        """The release beside the original it was made from, as the owner's alignment says.
+
+        Another table, or the same with its rows in another order, is refused: who is who would be wrong without a word. A
+        release in parts has no alignment: it is made again from the lock, must come out the same, and gives its sample.
+        """
+        original = as_released(self.certificate, original)
+        if isinstance(original, LazyTable) or isinstance(self.released, LazyTable):
+            return self._sampled(original, population)
+        format = self.certificate["data"].get("format", "csv")  # noqa: A001
+        table, _ = made_one(described(original, self.recipe), format)
+        rows = read_alignment(self.folder / "owner" / "alignment.parquet", len(self.released), len(original))
+        self.require_committed(original.source.name, _digests(original))
+        learnt_from, held_out = _people(self.folder / "owner" / PEOPLE, len(original))
+        released = dataclasses.replace(self.released, origin=rows)
+        levels = levels_of(self.certificate["plan"])
+        return Pair(table, released, rows, levels, learnt_from=learnt_from, held_out=held_out)
+
+    def _sampled(self, original: Dataset | LazyTable, population: Dataset | None) -> Pair:
+        """The sample that the release was measured on."""
+        self.require_committed(original.source.name, _digests(original))
+        lock = read_json(self.folder / "owner" / "lock.json")
+        try:
+            seed = Seed.of(lock["seed"])
+        except (KeyError, TypeError, ParameterError):
+            raise UnreadableInput(f"{self.folder / 'owner' / 'lock.json'} holds no seed") from None
+        again = made_again(self.certificate, original, self.recipe, seed, population, None)
+        if not is_same(again, self.released, self.certificate):
+            raise UnreadableInput(
+                f"{self.folder} does not hold what recipe and seed make of {original.source.name}; sfumato verify says what differs"
+            )
+        return again.pair
+
+
+def require_both(folder: Path) -> None:
+    """Raise unless ``share/`` and ``owner/`` are both there."""
     if not folder.is_dir():
         raise UnreadableInput(f"{folder}: there is no such folder; give what run wrote")
     if not (folder / "owner").is_dir():
         told = "the folder that holds share and owner" if (folder / "certificate.json").is_file() else "what run wrote"
         raise UnreadableInput(f"{folder} has no owner folder; give {told}")
+
+
+def read_release(folder: Path) -> WrittenRelease:
+    """Read back what ``run`` wrote of a table: ``share/`` and ``owner/`` must both be there."""
+    require_both(folder)
     certificate = read_certificate(folder / "share")
     record = read_owner_record(folder / "owner", certificate)
-    lock = _read_json(folder / "owner" / "lock.json")
+    lock = read_json(folder / "owner" / "lock.json")
     try:
         recipe = recipes.from_dict(lock["recipe"])
     except (KeyError, TypeError, SfumatoError):
@@ -157,9 +170,10 @@ def _digests(original: Dataset | LazyTable) -> Iterator[str]:
     yield digest_of_input(dataclasses.replace(original, source=dataclasses.replace(original.source, digest=None)))
 
 
-def _alignment(file: Path, released: int, original: int) -> NDArray[np.int64]:
+def read_alignment(file: Path, released: int, original: int, column: str = "original_row") -> NDArray[np.int64]:
+    """Which row (or person) of the original every released one is; refused where the numbers do not fit."""
     try:
-        rows = pl.read_parquet(file)["original_row"].to_numpy().astype(np.int64)
+        rows = pl.read_parquet(file)[column].to_numpy().astype(np.int64)
     except (OSError, pl.exceptions.PolarsError):
         raise UnreadableInput(f"{file} is not there or cannot be read") from None
     if len(rows) != released or (len(rows) and not NOBODY <= int(rows.min()) <= int(rows.max()) < original):
@@ -184,7 +198,8 @@ def _people(file: Path, original: int) -> tuple[NDArray[np.int64] | None, NDArra
     return rows[~aside], rows[aside] if aside.any() else None
 
 
-def _read_json(file: Path) -> dict[str, Any]:
+def read_json(file: Path) -> dict[str, Any]:
+    """What a file of the owner holds; an empty one where it is no mapping."""
     try:
         loaded = json.loads(file.read_text(encoding="utf-8"))
     except OSError:

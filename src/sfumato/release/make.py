@@ -27,6 +27,7 @@ from sfumato.core.progress import Progress, silent
 from sfumato.core.randomness import Seed, marked
 from sfumato.core.recipe import Kept, Recipe
 from sfumato.core.schema import Role
+from sfumato.core.shape import Shape, ShapedRecipe
 from sfumato.core.step import Goal, accounts
 from sfumato.core.threads import meanwhile
 from sfumato.errors import ParameterError, ReleaseRefused, SchemaError
@@ -45,6 +46,8 @@ if TYPE_CHECKING:
     from sfumato.core.model import Model
     from sfumato.core.step import Plan, Step
     from sfumato.engines.table import LazyTable
+    from sfumato.intruders import AttackReport
+    from sfumato.release.shaped.release import ShapedRelease
 
 
 # Limits of a recipe: how much an attack may reach, how much may be lost.
@@ -81,6 +84,11 @@ def _judge(name: str, limit: float, pair: Pair, shared: Dataset, known: Mapping[
         made = cls()
         seen = made.looks_at(pair)
         measure, where = _measured(name, made, seen), seen.of_a_sample
+    return kept_within(name, measure, limit, where)
+
+
+def kept_within(name: str, measure: Measure, limit: float, where: str = "") -> Kept:
+    """What was measured held against a limit, by which way is better."""
     holds = measure.value <= limit + 1e-12 if measure.better == "lower" else measure.value >= limit - 1e-12
     bound = "at most" if measure.better == "lower" else "at least"
     return _kept(name, measure.value, limit, holds, bound, where)
@@ -94,6 +102,11 @@ def _kept(name: str, value: float, limit: float, holds: bool, bound: str, where:
 def _attacked(name: str, limit: float, pair: Pair, known: Mapping[str, Any]) -> Kept:
     """The limit of an attack by the intruder who knows most; one that cannot be tried is unknown, and does not keep it."""
     report = attack_release(pair, only=[name], limits={name: limit}, seconds=UNHURRIED, **known)
+    return kept_by_attack(name, limit, report, pair.of_a_sample)
+
+
+def kept_by_attack(name: str, limit: float, report: AttackReport, where: str = "") -> Kept:
+    """What came of an attack held against its limit; one that could not be tried is unknown, and does not keep it."""
     words = name.replace("_", " ")
     for skipped in (each for each in report.skipped if each.limit is not None):
         if skipped.unknown:
@@ -101,7 +114,7 @@ def _attacked(name: str, limit: float, pair: Pair, known: Mapping[str, Any]) -> 
             return Kept(name, math.nan, limit, False, told)
         raise ParameterError(f"limits: {words} does not apply to this release: {skipped.reason}; take the limit out")
     value = report.value(name)
-    return _kept(name, value, limit, value <= limit + 1e-12, "at most", pair.of_a_sample)
+    return _kept(name, value, limit, value <= limit + 1e-12, "at most", where)
 
 
 def _measured(name: str, made: Utility, pair: Pair) -> Measure:
@@ -296,21 +309,29 @@ def _bounds_kept(
 
 def require_sense(dataset: Dataset | LazyTable, recipe: Recipe, *, refuse: bool) -> None:
     """Refuse a recipe without promises or steps, and a table without rows."""
-    drawn = any(step.draws_anew for step in recipe.steps)  # these have a usual limit, or an ε
-    if refuse and not recipe.meet and not recipe.limits and not drawn:
-        raise ParameterError(
-            "meet is empty: say what must hold, for example k_anonymity: {k: 5}, or set limits: {linkage: 0.05}"
-        )
-    wrong = registry.limit_problems(recipe.limits)
-    if wrong:
-        raise ParameterError("; ".join(wrong))
-    if not recipe.steps:
-        raise ParameterError("steps is empty: say how to get there, for example global_recoding: {budget: 0.02}")
+    require_goal(recipe, refuse=refuse)
     if not dataset.records:
         raise SchemaError(f"{dataset.source.name} has no rows; there is nothing to release")
 
 
-def refuse_broken(release: Release) -> None:
+def require_goal(recipe: Recipe | ShapedRecipe, *, refuse: bool) -> None:
+    """Refuse a recipe that promises nothing, limits what nobody measures, or has no steps."""
+    shape = recipe.shape if isinstance(recipe, ShapedRecipe) else Shape.TABLE
+    drawn = isinstance(recipe, Recipe) and any(
+        step.draws_anew for step in recipe.steps
+    )  # these have a usual limit, or an ε
+    if refuse and not recipe.meet and not recipe.limits and not drawn:
+        raise ParameterError(
+            "meet is empty: say what must hold, for example k_anonymity: {k: 5}, or set limits: {linkage: 0.05}"
+        )
+    wrong = registry.limit_problems(recipe.limits, shape)
+    if wrong:
+        raise ParameterError("; ".join(wrong))
+    if not recipe.steps:
+        raise ParameterError("steps is empty: say how to get there, for example global_recoding: {budget: 0.02}")
+
+
+def refuse_broken(release: Release | ShapedRelease) -> None:
     """Raise when a promise, limit or contract does not hold."""
     broken = [f"{v.promise}: {v.sentence}" for v in release.verdicts if not v.holds]
     broken += [kept.sentence for kept in (*release.limits, *release.contract) if kept.refuses and not kept.holds]

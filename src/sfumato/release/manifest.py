@@ -94,6 +94,14 @@ def folder_claim(certificate: Mapping[str, Any], share: Path) -> Claim:
     return Claim(name, "holds", f"{len(listed)} files as listed, and no others")
 
 
+def own_file(data: Mapping[str, Any]) -> str:
+    """The name of a file that a section of a certificate describes; refused when it leads out of the folder."""
+    name: str = data["file"]
+    if Path(name).name != name or name == FILE:
+        raise UnreadableInput("the certificate does not name a data file of its own folder")
+    return name
+
+
 def require_plain_file(share: Path, name: str) -> Path:
     """The path of a file in a shared folder; refused when it is not there, or is a device or a pipe."""
     file = share / name

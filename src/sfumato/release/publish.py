@@ -10,18 +10,19 @@ import shutil
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import wait
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import polars as pl
 
 from sfumato.core.dataset import NOBODY
 from sfumato.core.portable import PRIVATE_FOLDER, keep_private, sync_folder
+from sfumato.core.shape import Shape
 from sfumato.core.threads import meanwhile
 from sfumato.errors import ParameterError, printable_json
 from sfumato.io.form import Form, runnable_cells
 from sfumato.io.write import suffix_of, write_table
-from sfumato.release.certificates import FILE, public_half, signed
+from sfumato.release.certificates import FILE, public_half, shape_of, signed
 from sfumato.release.documents import (
     CERTIFICATE_VERSION,
     Told,
@@ -34,12 +35,14 @@ from sfumato.release.documents import (
 from sfumato.release.exchange import in_place
 from sfumato.release.manifest import DATA, manifest_of, sha256_of, sha256_of_parts
 from sfumato.release.written import Target, as_written, require_kept, stored
+from sfumato.report import people
 from sfumato.report.gallery import named_cards, owner_pictures, public_pictures
 from sfumato.report.pages import as_shown, owner_page, public_page
 from sfumato.report.pictures import png
 
 if TYPE_CHECKING:
     from sfumato.release.release import Release
+    from sfumato.release.shaped.release import ShapedRelease
 
 
 # The documents of a written release, made so that the certificate covers all that is shared.
@@ -82,17 +85,33 @@ def seal(
 
 
 def _write_public(share: Path, said: Mapping[str, Any], *, pictures: bool) -> None:
-    replace(share / "report.html", public_page(said).encode())
+    look = _look_of(said)
+    replace(share / "report.html", look.public_page(said).encode())
     if pictures:
-        _write_pictures(share / "pictures", public_pictures(as_shown(said)))
+        _write_pictures(share / "pictures", look.public_pictures(as_shown(said)))
 
 
 def _write_owner(owner: Path, record: Mapping[str, Any], pictures: bool) -> None:
+    look = _look_of(record["certificate"])
     write_json(owner / "release.json", record)
-    replace(owner / "report.html", owner_page(record).encode())
+    replace(owner / "report.html", look.owner_page(record).encode())
     if pictures:
-        shown = as_shown(record)
-        _write_pictures(owner / "pictures", {**owner_pictures(shown), **named_cards(shown)})
+        _write_pictures(owner / "pictures", look.owner_pictures(as_shown(record)))
+
+
+class _Look(NamedTuple):
+    """How a release is shown: its pages, and the pictures that go with them as files."""
+
+    public_page: Callable[[Mapping[str, Any]], str]
+    owner_page: Callable[[Mapping[str, Any]], str]
+    public_pictures: Callable[[Mapping[str, Any]], Mapping[str, Any]]
+    owner_pictures: Callable[[Mapping[str, Any]], Mapping[str, Any]]
+
+
+def _look_of(certificate: Mapping[str, Any]) -> _Look:
+    if shape_of(certificate) is Shape.TABLE:
+        return _Look(public_page, owner_page, public_pictures, lambda shown: owner_pictures(shown) | named_cards(shown))
+    return _Look(people.public_page, people.owner_page, people.public_pictures, people.owner_pictures)
 
 
 def _write_pictures(folder: Path, drawn: Mapping[str, Any]) -> None:
@@ -175,7 +194,7 @@ def publish_data(release: Release, file: str | Path, *, format: str | None, defu
     write_table(release.dataset.to_polars(), file, source, format=format, defuse=defuse, inspect=inspect)
 
 
-def keep_pseudonyms(release: Release) -> None:
+def keep_pseudonyms(release: Release | ShapedRelease) -> None:
     """Store what steps must remember, before the release stands: one whose vault cannot be written is not released."""
     for _, plan in release.plans:
         if (store := plan.after_writing) is not None:

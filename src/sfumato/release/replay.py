@@ -7,7 +7,7 @@ import secrets
 import tempfile
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
@@ -30,6 +30,10 @@ from sfumato.release.manifest import Claim, Status, near
 from sfumato.release.release import Release
 from sfumato.release.written import described
 
+if TYPE_CHECKING:
+    from sfumato.core.shape import ShapedRecipe
+    from sfumato.release.shaped.release import ShapedRelease
+
 AGAINST_ORIGINAL = ", against the original"
 
 
@@ -50,9 +54,9 @@ def claims_from_original(
         )
         open_claims = ("input is the committed one", *rows)
         return [Claim(name, "needs original", "give --original to check it") for name in open_claims]
-    lock = _lock(owner)
+    lock = read_lock(owner)
     return [
-        _committed(certificate, original, lock),
+        committed(certificate, digest_of_table(original), lock),
         *_replay(certificate, released, with_policies(original, owner), lock, population),
     ]
 
@@ -74,7 +78,8 @@ def with_policies(original: Dataset | LazyTable, owner: Path | None) -> Dataset 
     return original.with_columns({name: kinds[name] for name in kinds.columns})
 
 
-def _lock(owner: Path | None) -> dict[str, Any] | None:
+def read_lock(owner: Path | None) -> dict[str, Any] | None:
+    """The owner's lock; None where there is none."""
     if owner is None or not (owner / "lock.json").is_file():
         return None
     try:
@@ -86,7 +91,7 @@ def _lock(owner: Path | None) -> dict[str, Any] | None:
 
 def locked_recipe(owner: Path | None) -> Recipe | None:
     """The recipe of the owner's lock, which says how the original is read; None where there is no lock to be read."""
-    lock = _lock(owner)
+    lock = read_lock(owner)
     try:
         return None if lock is None else recipes.from_dict(lock["recipe"])
     except (KeyError, SfumatoError):
@@ -111,7 +116,7 @@ def as_judged(
     """
     if isinstance(original, LazyTable):
         original = original.counted(name for name in seen if name in original.columns)
-    made_for = _made_for(certificate, _lock(owner))
+    made_for = _made_for(certificate, read_lock(owner))
     return original if original is None or made_for is None else made_one(original, made_for)[0]
 
 
@@ -126,11 +131,12 @@ def digest_of_table(original: Dataset | LazyTable) -> str:
     return original.digest if isinstance(original, LazyTable) else digest_of_input(original)
 
 
-def _committed(certificate: Mapping[str, Any], original: Dataset | LazyTable, lock: Mapping[str, Any] | None) -> Claim:
+def committed(certificate: Mapping[str, Any], digest: str, lock: Mapping[str, Any] | None) -> Claim:
+    """Whether an input with this digest is the one that a release was made from, as far as the lock is at hand."""
     name = "input is the committed one"
     if lock is None:
         return Claim(name, "needs original", "give --owner with the lock file, which holds the salt")
-    fits = commitment(digest_of_table(original), lock["salt"]) == certificate["input_commitment"]["value"]
+    fits = commitment(digest, lock["salt"]) == certificate["input_commitment"]["value"]
     return Claim(
         name,
         "holds" if fits else "fails",
@@ -157,16 +163,27 @@ def _replay(
         return [Claim(name, "needs original", "give --population with the second table it was made with"), suppressed]
     try:
         recipe, seed = recipes.from_dict(lock["recipe"]), Seed.of(lock["seed"])
-        unseeded = [step.name for step in recipe.steps if not step.replayable]
-        if unseeded and not seed.rehearsal:
-            told = f"{', '.join(unseeded)} draws from the system and keeps nothing to draw it again by"
+        if (told := unseeded(recipe, seed)) is not None:
             return [Claim(name, "needs original", told), suppressed]
         again = made_again(certificate, original, recipe, seed, population, _made_for(certificate, lock))
         same = is_same(again, released, certificate)
     except SfumatoError as error:
         return [Claim(name, "fails", f"the release cannot be made again: {error}"), suppressed]
     told = "made again from recipe and seed, row for row" if same else "the recipe gives other rows than were released"
-    claims = [Claim(name, "holds" if same else "fails", told), suppressed]
+    return [Claim(name, "holds" if same else "fails", told), suppressed, *kept_again(again, certificate, same=same)]
+
+
+def unseeded(recipe: Recipe | ShapedRecipe, seed: Seed) -> str | None:
+    """Why a release cannot be made again, or None: some draws are kept nowhere."""
+    steps = [step.name for step in recipe.steps if not step.replayable]
+    if not steps or seed.rehearsal:
+        return None
+    return f"{', '.join(steps)} draws from the system and keeps nothing to draw it again by"
+
+
+def kept_again(again: Release | ShapedRelease, certificate: Mapping[str, Any], *, same: bool) -> list[Claim]:
+    """The promises and limits of a release that was made again, beside what its certificate says of them."""
+    claims = []
     for verdict, said in zip(again.verdicts, certificate["verdicts"], strict=False):
         fits = same and verdict.holds and near(finite(verdict.attained), said["attained"])
         name = f"{verdict.promise}{AGAINST_ORIGINAL}"

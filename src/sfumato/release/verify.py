@@ -24,15 +24,15 @@ from sfumato.engines.opening import held, parts_of
 from sfumato.engines.table import LazyTable
 from sfumato.errors import SchemaError, SfumatoError, UnreadableInput
 from sfumato.io.form import runnable_cells
-from sfumato.release.certificates import FILE, pseudonymized, read_certificate, signature_holds
+from sfumato.release.certificates import pseudonymized, read_certificate, signature_holds
 from sfumato.release.documents import digest_of
 from sfumato.release.large import columns_seen
-from sfumato.release.manifest import Claim, folder_claim, near, require_plain_file, sha256_of, sha256_of_parts
+from sfumato.release.manifest import Claim, folder_claim, near, own_file, require_plain_file, sha256_of, sha256_of_parts
 from sfumato.release.replay import AGAINST_ORIGINAL, as_judged, as_released, claims_from_original
 from sfumato.release.written import read_described
 
 if TYPE_CHECKING:
-    from sfumato.core.model import Model
+    from sfumato.core.model import Model, Verdict
 
 
 NEEDS_BOTH = "give --original and --owner"
@@ -86,8 +86,8 @@ def verify(
     """
     certificate = read_certificate(folder)
     file = _data_of(folder, certificate)
-    claims = [_edited(certificate), _signature(certificate, trusted_key), folder_claim(certificate, folder)]
-    claims.append(_bytes(certificate, file))
+    claims = [edited(certificate), signature(certificate, trusted_key), folder_claim(certificate, folder)]
+    claims.append(unchanged(certificate["data"], file))
     try:
         released, whole = _released(certificate, file)
     except SfumatoError as error:
@@ -102,7 +102,7 @@ def verify(
     replayed = {claim.name.removesuffix(AGAINST_ORIGINAL) for claim in again}
     claims += [c for c in promises if c.status != "needs original" or c.name not in replayed]
     claims += [_guarded(_classes, certificate, released, names), *again]
-    claims.append(_nothing(claims))
+    claims.append(nothing_verified(claims))
     return Verification(str(folder), tuple(c for c in claims if c is not None), "signature" in certificate)
 
 
@@ -115,19 +115,18 @@ def _data_of(folder: Path, certificate: Mapping[str, Any]) -> Path:
 
 
 def _data_name(certificate: Mapping[str, Any]) -> str:
-    name: str = certificate["data"]["file"]
-    if Path(name).name != name or name == FILE:
-        raise UnreadableInput("the certificate does not name a data file of its own folder")
-    return name
+    return own_file(certificate["data"])
 
 
-def _edited(certificate: Mapping[str, Any]) -> Claim:
+def edited(certificate: Mapping[str, Any]) -> Claim:
+    """Whether the text of a certificate is the one that was written."""
     if certificate.get("digest") == digest_of(certificate):
         return Claim("certificate unedited", "holds", "its digest fits its text")
     return Claim("certificate unedited", "fails", "its text was changed after it was written: the digest does not fit")
 
 
-def _signature(certificate: Mapping[str, Any], trusted: Path | None) -> Claim | None:
+def signature(certificate: Mapping[str, Any], trusted: Path | None) -> Claim | None:
+    """Whether a signature fits, where there is one or one was asked for."""
     if "signature" not in certificate:
         return (
             Claim("signature", "fails", "a trusted key was given but the certificate is not signed")
@@ -140,14 +139,15 @@ def _signature(certificate: Mapping[str, Any], trusted: Path | None) -> Claim | 
     return Claim("signature", "holds", f"Ed25519, signed {who}")
 
 
-def _bytes(certificate: Mapping[str, Any], file: Path) -> Claim:
+def unchanged(data: Mapping[str, Any], file: Path, name: str = "data file unedited") -> Claim:
+    """Whether a file is the one that a section of a certificate describes."""
     try:
         found = sha256_of_parts(file) if file.is_dir() else sha256_of(file)
     except OSError:
         raise UnreadableInput(f"{file} is not there or cannot be read") from None
-    if found == certificate["data"].get("sha256"):
-        return Claim("data file unedited", "holds", "SHA-256 fits")
-    return Claim("data file unedited", "fails", "the file was changed after it was certified: its SHA-256 does not fit")
+    if found == data.get("sha256"):
+        return Claim(name, "holds", "SHA-256 fits")
+    return Claim(name, "fails", "the file was changed after it was certified: its SHA-256 does not fit")
 
 
 def read_released(folder: Path, certificate: Mapping[str, Any]) -> Dataset | LazyTable:
@@ -231,10 +231,15 @@ def _direct(certificate: Mapping[str, Any], released: Dataset, names: list[str])
 
 def _promises(certificate: Mapping[str, Any], released: Dataset, original: Dataset | None) -> list[Claim]:
     """Judge again the promises that need nothing but what is at hand; the others, and limits, wait for the original."""
+    return promises_of(certificate, lambda spec, said: _promised(spec, said, released, original))
+
+
+def promises_of(certificate: Mapping[str, Any], judge: Callable[[Any, Mapping[str, Any]], Claim]) -> list[Claim]:
+    """All promises of a certificate, each judged by what it is in the recipe and what is said of it; limits wait for the original."""
     meet, verdicts = certificate["recipe"]["meet"], certificate["verdicts"]
     if not verdicts and not certificate["limits"]:
         return [Claim("promises", "fails", "the certificate promises nothing; an empty promise is not a promise")]
-    claims = [_promised(spec, said, released, original) for spec, said in zip(meet, verdicts, strict=False)]
+    claims = [judge(spec, said) for spec, said in zip(meet, verdicts, strict=False)]
     if len(meet) != len(verdicts):
         claims.append(Claim("promises", "fails", "the certificate judges other promises than its recipe names"))
     limits = certificate["recipe"].get("limits") or {}
@@ -257,11 +262,16 @@ def _promised(spec: Any, said: Mapping[str, Any], released: Dataset, original: D
         found = model.judge(gather(released, [model], original=original))
     except SfumatoError as error:
         return Claim(said["promise"], "fails", f"it cannot be judged on the released file: {error}", True)
+    return promise_claim(found, said)
+
+
+def promise_claim(found: Verdict, said: Mapping[str, Any]) -> Claim:
+    """A promise judged again, beside what a certificate says of it."""
     others = _otherwise(found.to_dict(), said)
     detail = f"attained {found.attained}, certified {said['attained']}" if "attained" in others else found.sentence
     if others and "attained" not in others:
         detail = f"the certificate says otherwise what is {' and '.join(others)}"
-    return Claim(model.promise, "holds" if found.holds and not others else "fails", detail, True)
+    return Claim(found.promise, "holds" if found.holds and not others else "fails", detail, True)
 
 
 def _otherwise(found: Mapping[str, Any], said: Mapping[str, Any]) -> list[str]:
@@ -271,7 +281,7 @@ def _otherwise(found: Mapping[str, Any], said: Mapping[str, Any]) -> list[str]:
     return others if near(found["attained"], said["attained"]) else [*others, "attained"]
 
 
-def _nothing(claims: Sequence[Claim | None]) -> Claim | None:
+def nothing_verified(claims: Sequence[Claim | None]) -> Claim | None:
     """Say it where nothing that the release was made for could be checked."""
     promises = [claim for claim in claims if claim is not None and claim.promise]
     if not promises or any(claim.status != "needs original" for claim in promises):

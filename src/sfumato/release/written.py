@@ -40,9 +40,10 @@ from sfumato.release.manifest import near
 if TYPE_CHECKING:
     from sfumato.core.recipe import Recipe
     from sfumato.release.release import Release
+    from sfumato.release.shaped.release import ShapedRelease
 
 
-def require_kept(release: Release) -> None:
+def require_kept(release: Release | ShapedRelease) -> None:
     """Raise unless a release keeps its promises, and has some."""
     if not release.holds or not (release.verdicts or release.limits):
         raise ReleaseRefused(
@@ -127,9 +128,9 @@ def _same(one: pl.Series, other: pl.Series) -> bool:
     return plain(one).equals(plain(other), check_dtypes=True, null_equal=True)
 
 
-def read_described(file: Path, data: Mapping[str, Any]) -> tuple[pl.DataFrame, Source]:
+def read_described(file: Path, data: Mapping[str, Any], *, lists: bool = False) -> tuple[pl.DataFrame, Source]:
     """Read a released file as the ``data`` section of its certificate says."""
-    return read_written(file, Form.from_dict(data.get("format"), data.get("form", {})))
+    return read_written(file, Form.from_dict(data.get("format"), data.get("form", {})), lists=lists)
 
 
 def read_certified(file: Path) -> Dataset | None:

@@ -10,31 +10,32 @@ from collections.abc import Iterable
 from typing import Any
 
 from sfumato import registry
+from sfumato.core.shape import Shape
 from sfumato.report.wording import humanised
 
 FIRST = ("loss", "squared_error", "query_workload", "accuracy", "completeness")
 """What a reader sees without opening anything: what cells lost, what answers lost, and what is still there."""
 
 
-def title_of(name: str) -> str:
+def title_of(name: str, shape: Shape | None = None) -> str:
     """What a utility metric is called on a page.
 
     >>> title_of("ncp"), title_of("my_metric")
     ('Certainty penalty (NCP)', 'My metric')
     """
-    metric = registry.utility_metrics().get(name)
+    metric = registry.known("utility", name, shape)
     return humanised(name).capitalize() if metric is None else metric.title
 
 
-def meaning_of(name: str) -> str:
+def meaning_of(name: str, shape: Shape | None = None) -> str:
     """What a utility metric says, in a line; nothing for one that is not known here."""
-    metric = registry.utility_metrics().get(name)
+    metric = registry.known("utility", name, shape)
     return "" if metric is None else metric.line
 
 
-def best_of(name: str) -> str:
+def best_of(name: str, shape: Shape | None = None) -> str:
     """Which value of a utility metric is best."""
-    metric = registry.utility_metrics().get(name)
+    metric = registry.known("utility", name, shape)
     return "1 is best" if metric is not None and metric.better == "higher" else "0 is best"
 
 
@@ -50,13 +51,13 @@ def risk_line(name: str) -> str:
     return "" if risk is None else risk.line
 
 
-def plain_words(attack: str) -> str:
+def plain_words(attack: str, shape: Shape | None = None) -> str:
     """What an attack would achieve, then its name; only the name where it is not known here.
 
     >>> plain_words("singling_out"), plain_words("my_attack")
     ('A description is found that fits just one person (singling out)', 'My attack')
     """
-    name, member = humanised(attack), registry.attacks().get(attack)
+    name, member = humanised(attack), registry.known("risk", attack, shape)
     return name.capitalize() if member is None else f"{member.line} ({name})"
 
 

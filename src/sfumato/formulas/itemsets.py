@@ -1,0 +1,372 @@
+"""Sets of items that people carry: supports, sets that too few carry, sets that nobody else has, frequent and closed sets.
+
+Whoever is a set (a basket, the points of a path) is counted here; what the items are does not matter. Supports of all sets are never
+stored: they are walked depth first (:mod:`sfumato.kernels.baskets`), at most Σ C(|t|, m) sets for people t.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterable, Sequence
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from sfumato import kernels
+from sfumato.errors import ParameterError
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+MOST_LISTED = 20_000_000
+"""Sets that are listed at most; beyond they are counted."""
+MOST_CLOSED = 20_000
+"""Closed sets up to which all of them are looked at."""
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class ItemSets:
+    """People as sets: those of person *t* are ``items[pointers[t]:pointers[t+1]]``, ascending, below ``size``, no repeats.
+
+    >>> ItemSets.of([[0, 2], [], [2, 1]]).supports.tolist()
+    [1, 1, 2]
+    """
+
+    pointers: NDArray[np.int64]
+    items: NDArray[np.int32]
+    size: int
+
+    @classmethod
+    def of(cls, sets: Iterable[Sequence[int]], size: int | None = None) -> ItemSets:
+        """From lists of numbers, in any order, repeats merged."""
+        rows = [sorted(set(one)) for one in sets]
+        pointers = np.cumsum([0, *map(len, rows)], dtype=np.int64)
+        items = np.fromiter((item for row in rows for item in row), dtype=np.int32, count=int(pointers[-1]))
+        return cls(pointers, items, int(items.max(initial=-1)) + 1 if size is None else size)
+
+    @classmethod
+    def of_pairs(cls, people: NDArray[Any], items: NDArray[Any], count: int, size: int) -> ItemSets:
+        """From (person, item) pairs in any order, repeats merged."""
+        keys = people.astype(np.int64) * max(size, 1) + items.astype(np.int64)
+        keys.sort()
+        keys = keys[np.diff(keys, prepend=-1) > 0]
+        owners = keys // max(size, 1)
+        pointers = np.searchsorted(owners, np.arange(count + 1)).astype(np.int64)
+        return cls(pointers, (keys % max(size, 1)).astype(np.int32), size)
+
+    def __len__(self) -> int:
+        return len(self.pointers) - 1
+
+    def __getitem__(self, person: int) -> NDArray[np.int32]:
+        """The items of one person."""
+        return self.items[self.pointers[person] : self.pointers[person + 1]]
+
+    @cached_property
+    def lengths(self) -> NDArray[np.int64]:
+        """How many items everybody has."""
+        return np.diff(self.pointers)
+
+    @cached_property
+    def owners(self) -> NDArray[np.int64]:
+        """Per entry of ``items`` whose it is."""
+        return np.repeat(np.arange(len(self), dtype=np.int64), self.lengths)
+
+    @cached_property
+    def supports(self) -> NDArray[np.int64]:
+        """How many people have each item."""
+        return np.bincount(self.items, minlength=self.size).astype(np.int64)
+
+    @cached_property
+    def posted(self) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.int64]]:
+        """Per item who has it (starts, people), and where it stands in ``items``."""
+        posted: tuple[Any, Any, Any] = kernels.baskets.transposed(self.pointers, self.items, self.size)
+        return posted
+
+    def carriers(self, item: int) -> NDArray[np.int32]:
+        """Who has an item."""
+        starts, people, _ = self.posted
+        return people[starts[item] : starts[item + 1]]
+
+    def taken(self, people: NDArray[np.int64]) -> ItemSets:
+        """Some of the people, in the order given."""
+        lengths = self.lengths[people]
+        pointers = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
+        places = np.arange(int(pointers[-1])) + np.repeat(self.pointers[:-1][people] - pointers[:-1], lengths)
+        return ItemSets(pointers, self.items[places], self.size)
+
+    def mapped(self, image: NDArray[Any], size: int) -> ItemSets:
+        """Every item replaced by its image, equal ones merged; a negative image leaves it out."""
+        pointers, items = kernels.baskets.mapped(self.pointers, self.items, image.astype(np.int32))
+        return ItemSets(pointers, items, size)
+
+    def kernel(self) -> Any:
+        """What the loops take."""
+        return kernels.baskets.Sets(self.pointers, self.items, *self.posted)
+
+
+def without_items(people: int) -> ItemSets:
+    """People who have nothing."""
+    return ItemSets(np.zeros(people + 1, dtype=np.int64), np.zeros(0, dtype=np.int32), 0)
+
+
+def ranked(sets: ItemSets, first: NDArray[np.bool_] | None = None) -> tuple[ItemSets, NDArray[np.int64]]:
+    """The sets with items renumbered by rising support (ties: as before), and the old number of every new one.
+
+    Items that nobody has are left out. ``first`` marks items that come before all others.
+    """
+    supports = sets.supports
+    late = np.zeros(sets.size, dtype=bool) if first is None else ~first
+    order = np.lexsort((np.arange(sets.size), supports, late))
+    order = order[supports[order] > 0].astype(np.int64)
+    image = np.full(sets.size, -1, dtype=np.int32)
+    image[order] = np.arange(len(order))
+    return sets.mapped(image, len(order)), order
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Violations:
+    """Sets that break a promise: ``members`` (one row each, ascending, −1 behind the last item) with their ``supports``.
+
+    ``private`` is the largest number of carriers with one private item; ``carriers`` marks everybody who has a
+    violating set; ``count`` how many sets there are, of which the first are listed; ``least`` the smallest support seen, None
+    when nobody has anything; ``worst`` the largest private share seen.
+    """
+
+    members: NDArray[np.int32]
+    supports: NDArray[np.int64]
+    private: NDArray[np.int64]
+    carriers: NDArray[np.bool_]
+    count: int
+    least: int | None
+    worst: float = 0.0
+
+    def __len__(self) -> int:
+        return self.count
+
+    @property
+    def complete(self) -> bool:
+        """Whether all of them are listed."""
+        return self.count == len(self.members)
+
+    def sets(self) -> list[tuple[int, ...]]:
+        """The listed sets as tuples, smaller ones first, then in order."""
+        return sorted((tuple(row[row >= 0].tolist()) for row in self.members), key=lambda one: (len(one), one))
+
+
+def violating(
+    sets: ItemSets,
+    m: int,
+    k: int,
+    *,
+    private: ItemSets | None = None,
+    share: float = 1.0,
+    new: NDArray[np.bool_] | None = None,
+    most: int = MOST_LISTED,
+    enough: int = 0,
+) -> Violations:
+    """Minimal sets of at most ``m`` items that fewer than ``k`` people carry, or of whose carriers more than ``share`` have one private item.
+
+    Minimal: no part of it violates. Where none is found there is no violation at all. ``new`` marks items: only sets with one of them
+    are looked at (after some items changed, the supports of all other sets are what they were).
+
+    >>> violating(ItemSets.of([[0, 1], [0, 1], [0, 2]]), 2, 2).sets()
+    [(2,)]
+    """
+    if m < 1 or k < 0:
+        raise ParameterError("sets have at least one item, and k is not negative")
+    work, order = ranked(sets, new)
+    roots = len(order) if new is None else int(new[order].sum())
+    listed = _listed(work, m, most)
+    secret = without_items(len(sets)) if private is None else private
+    room = max(secret.size, 1)
+    loop = kernels.baskets.Private(secret.pointers, secret.items, np.zeros(room, np.int64), np.zeros(room, np.int64))
+    kernels.baskets.violating(work.kernel(), loop, m, k, float(share), roots, enough, listed)
+    shown, count, least = (int(number) for number in listed.tallies)
+    found = Violations(
+        _renumbered(listed.members[:shown], order),
+        listed.supports[:shown].copy(),
+        listed.private_counts[:shown].copy(),
+        listed.carriers,
+        count,
+        least if least <= len(sets) else None,
+        float(listed.worst[0]),
+    )
+    return _minimal(found) if found.complete else found
+
+
+def _listed(sets: ItemSets, m: int, most: int) -> Any:
+    """Room for sets that are found; what is not written to costs no memory."""
+    return kernels.baskets.Listed(
+        np.empty((most, m), np.int32),
+        np.empty(most, np.int64),
+        np.empty(most, np.int64),
+        np.zeros(len(sets), np.bool_),
+        np.array([0, 0, len(sets) + 1], dtype=np.int64),
+        np.zeros(1),
+    )
+
+
+def _renumbered(members: NDArray[np.int32], order: NDArray[np.int64]) -> NDArray[np.int32]:
+    """Rows of new numbers as ascending rows of the old ones."""
+    if not len(order):
+        return members.copy()
+    behind = np.iinfo(np.int32).max
+    named = np.where(members >= 0, order[np.maximum(members, 0)].astype(np.int32), behind)
+    named.sort(axis=1)
+    named[named == behind] = -1
+    return named
+
+
+def _minimal(found: Violations) -> Violations:
+    """The same without sets that hold a smaller one. The walk has left out those whose first items are one."""
+    lengths = (found.members >= 0).sum(axis=1)
+    keep = np.ones(len(lengths), dtype=bool)
+    for length in range(2, int(lengths.max(initial=0)) + 1):
+        rows = np.flatnonzero(lengths == length)
+        for smaller in range(1, length):
+            known = found.members[(lengths == smaller) & keep][:, :smaller]
+            if len(known) and len(rows):
+                rows = rows[~_holds_one(found.members[rows][:, :length], known)]
+        keep[lengths == length] = False
+        keep[rows] = True
+    return dataclasses.replace(
+        found,
+        members=found.members[keep],
+        supports=found.supports[keep],
+        private=found.private[keep],
+        count=int(keep.sum()),
+    )
+
+
+def _holds_one(rows: NDArray[np.int32], known: NDArray[np.int32]) -> NDArray[np.bool_]:
+    """Which rows hold all items of one of the known ones."""
+    from itertools import combinations
+
+    width = known.shape[1]
+    held = np.zeros(len(rows), dtype=bool)
+    for columns in combinations(range(rows.shape[1]), width):
+        both = np.concatenate([known, rows[:, columns]])
+        _, codes = np.unique(both, axis=0, return_inverse=True)
+        codes = codes.reshape(-1)
+        held |= np.isin(codes[len(known) :], codes[: len(known)])
+    return held
+
+
+def smallest_support(sets: ItemSets, m: int) -> int | None:
+    """The smallest number of people who carry a set of at most ``m`` items that somebody has; None when nobody has anything.
+
+    >>> smallest_support(ItemSets.of([[0, 1], [0, 1], [0]]), 2)
+    2
+    """
+    return violating(sets, m, 0, most=0, enough=1).least
+
+
+def supports_of(sets: ItemSets, queries: Sequence[Sequence[int]]) -> NDArray[np.int64]:
+    """How many people carry each of some sets; everybody carries the empty one."""
+    counts = np.empty(len(queries), dtype=np.int64)
+    for place, query in enumerate(queries):
+        wanted = sorted(set(query), key=lambda item: int(sets.supports[item]))
+        carriers = np.arange(len(sets)) if not wanted else sets.carriers(wanted[0]).astype(np.int64)
+        for item in wanted[1:]:
+            carriers = np.intersect1d(carriers, sets.carriers(item), assume_unique=True)
+        counts[place] = len(carriers)
+    return counts
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Known:
+    """What knowing ``m`` items gives away, per person: ``alone`` is the share of the sets of m own items that nobody else has.
+
+    ``chance`` is the mean of 1/support over them, ``rarest`` the smallest support; who has nothing has 0, 0 and 0. Who has fewer
+    than m items is known by all of them.
+    """
+
+    alone: NDArray[np.float64]
+    chance: NDArray[np.float64]
+    rarest: NDArray[np.int64]
+    sets: NDArray[np.float64]
+
+
+def known_sets(sets: ItemSets, m: int) -> Known:
+    """What everybody's sets of ``m`` own items give away, exactly.
+
+    >>> known_sets(ItemSets.of([[0, 1], [0, 1], [0, 2]]), 1).alone.tolist()
+    [0.0, 0.0, 0.5]
+    """
+    work, _ = ranked(sets)
+    alone, inverse = np.zeros(len(sets)), np.zeros(len(sets))
+    rarest = np.full(len(sets), len(sets) + 1, dtype=np.int64)
+    kernels.baskets.known_sets(work.kernel(), m, alone, inverse, rarest)
+    lengths = sets.lengths
+    totals = np.ones(len(sets))
+    for j in range(m):
+        totals *= np.where(lengths > m, (lengths - j) / (j + 1), 1.0)
+    there = lengths > 0
+    return Known(
+        np.where(there, alone / totals, 0.0),
+        np.where(there, inverse / totals, 0.0),
+        np.where(there, rarest, 0),
+        np.where(there, totals, 0.0),
+    )
+
+
+def frequent(sets: ItemSets, m: int, least: int, most: int = MOST_LISTED) -> dict[tuple[int, ...], int]:
+    """Sets of at most ``m`` items that at least ``least`` people carry, with their supports; refused beyond ``most``.
+
+    >>> frequent(ItemSets.of([[0, 1], [0, 1], [0, 2]]), 2, 2)
+    {(0,): 3, (1,): 2, (0, 1): 2}
+    """
+    if least < 1:
+        raise ParameterError("a frequent set has at least one carrier")
+    work, order = ranked(sets)
+    listed = _listed(work, m, most)
+    kernels.baskets.frequent(work.kernel(), m, least, listed)
+    shown, count, _ = (int(number) for number in listed.tallies)
+    if count > shown:
+        raise ParameterError(f"there are {count:,} frequent sets, more than {most:,}; ask for a higher support")
+    members = _renumbered(listed.members[:shown], order)
+    named = [(tuple(row[row >= 0].tolist()), int(n)) for row, n in zip(members, listed.supports[:shown], strict=True)]
+    return dict(sorted(named, key=lambda one: (len(one[0]), one[0])))
+
+
+def closed_sets(sets: ItemSets, most: int = MOST_CLOSED) -> dict[frozenset[int], int] | None:
+    """All intersections of people's sets with their supports, the set that everybody carries too; None when there are more than ``most``.
+
+    A set q and its closure (the intersection of its carriers) have the same carriers, so what holds of supports and confidences need
+    only be looked at on closed sets.
+
+    >>> closed_sets(ItemSets.of([[0, 1], [0, 2]]))
+    {frozenset({0}): 2, frozenset({0, 1}): 1, frozenset({0, 2}): 1}
+    """
+    distinct: dict[frozenset[int], int] = {}
+    for person in range(len(sets)):
+        own = frozenset(sets[person].tolist())
+        distinct[own] = distinct.get(own, 0) + 1
+        if len(distinct) > most:
+            return None
+    found: set[frozenset[int]] = set()
+    for own in sorted(distinct, key=lambda one: (len(one), sorted(one))):
+        found |= {own & other for other in found}
+        found.add(own)
+        if len(found) > most:
+            return None
+    found.add(frozenset.intersection(*distinct) if distinct else frozenset())
+    supports = {one: sum(n for own, n in distinct.items() if one <= own) for one in found}
+    return {one: supports[one] for one in sorted(supports, key=lambda one: (len(one), sorted(one)))}
+
+
+def whole_classes(sets: ItemSets) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """The number of the class of people with exactly the same items, and the sizes of the classes.
+
+    >>> whole_classes(ItemSets.of([[0], [0, 1], [0]]))[1].tolist()
+    [2, 1]
+    """
+    raw = sets.items.tobytes()
+    width = sets.items.itemsize
+    known: dict[bytes, int] = {}
+    codes = np.empty(len(sets), dtype=np.int64)
+    ends = (sets.pointers * width).tolist()
+    for person in range(len(sets)):
+        codes[person] = known.setdefault(raw[ends[person] : ends[person + 1]], len(known))
+    return codes, np.bincount(codes, minlength=len(known)).astype(np.int64)

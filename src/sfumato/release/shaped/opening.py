@@ -1,0 +1,90 @@
+"""People who are no table, from Python: one verb for every shape, and a short name for each."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from sfumato.core.schema import Schema
+from sfumato.core.shape import Shape
+from sfumato.core.source import Intake
+from sfumato.errors import ParameterError, SchemaError, did_you_mean
+from sfumato.release.shaped.reading import DATA, PEOPLE, described, tables_of
+
+if TYPE_CHECKING:
+    from sfumato.core.hierarchy import Hierarchy
+    from sfumato.core.shape import Shaped
+
+Roles = Mapping[str, str | Sequence[str]]
+"""Role → the columns that have it."""
+
+
+def shaped(
+    data: Any,
+    shape: str,
+    roles: Roles,
+    *,
+    people: Any = None,
+    people_roles: Roles | None = None,
+    hierarchies: Mapping[str, Hierarchy] | None = None,
+    kinds: Mapping[str, str] | None = None,
+    format: str | None = None,  # noqa: A002 - the word users know
+    text: bool = False,
+    **options: Any,
+) -> Shaped:
+    """People who are no table, from a path or a frame: ``shape`` is ``baskets``, ``paths`` or ``graph``, ``roles`` what the columns are.
+
+    ``people`` is a second table with the people's own columns, and ``people_roles`` what these are. ``hierarchies`` and ``kinds`` are
+    given by column, in either table. ``format`` is the one a release will be written in, and ``text`` leaves all columns of a CSV as text, as a
+    step that accounts for an ε asks for; options say how a file is read (see :func:`sfumato.read`).
+    """
+    schemas = {DATA: _schema_of(roles, hierarchies, kinds)}
+    if people_roles is not None:
+        schemas[PEOPLE] = _schema_of(people_roles, hierarchies, kinds)
+    _require_columns({**(hierarchies or {}), **(kinds or {})}, schemas)
+    known = _shape(shape)
+    tables = tables_of(data, known, people=people, said=Intake.of(options), text=text)
+    return described(tables, known, schemas, format=format)
+
+
+def _shape(word: str) -> Shape:
+    known = [str(shape) for shape in Shape if shape is not Shape.TABLE]
+    if str(word) not in known:
+        raise ParameterError(
+            f"shape {str(word)!r} is not known here.{did_you_mean(str(word), known)} A table is read by sf.read"
+        )
+    return Shape(word)
+
+
+def _require_columns(given: Mapping[str, Any], schemas: Mapping[str, Schema]) -> None:
+    """Refuse a hierarchy or kind of a column that has no role: it would be ignored without a word."""
+    named = [column for schema in schemas.values() for column in schema.attributes]
+    strange = [column for column in given if column not in named]
+    if strange:
+        raise SchemaError(
+            f"column {strange[0]!r} has a hierarchy or kind, but no role.{did_you_mean(strange[0], named)}"
+        )
+
+
+def read_baskets(data: Any, roles: Roles, **options: Any) -> Shaped:
+    """Sets of items: long rows of person and item, or a list of items a person; see :func:`shaped`."""
+    return shaped(data, "baskets", roles, **options)
+
+
+def read_paths(data: Any, roles: Roles, **options: Any) -> Shaped:
+    """Points of people in time: rows of person, time and place or event; see :func:`shaped`."""
+    return shaped(data, "paths", roles, **options)
+
+
+def read_graph(data: Any, roles: Roles, **options: Any) -> Shaped:
+    """Ties between people: rows of two persons each; see :func:`shaped`."""
+    return shaped(data, "graph", roles, **options)
+
+
+def _schema_of(roles: Roles, hierarchies: Mapping[str, Hierarchy] | None, kinds: Mapping[str, str] | None) -> Schema:
+    schema = Schema.from_roles(roles)
+    for field, given in (("hierarchy", hierarchies), ("kind", kinds)):
+        for column, value in (given or {}).items():
+            if column in schema.attributes:
+                schema = schema.replace(column, **{field: value})
+    return schema

@@ -1,0 +1,293 @@
+"""People from files and frames: the tables are read and described as a recipe says, and handed to the noun of their shape."""
+
+from __future__ import annotations
+
+import dataclasses
+import hashlib
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import polars as pl
+
+from sfumato import registry
+from sfumato.core.dataset import Dataset
+from sfumato.core.files import MEGABYTE, require_plain
+from sfumato.core.free_text import refuse_free_text
+from sfumato.core.schema import SHAPED, Attribute, Role, Schema
+from sfumato.core.shape import Shaped
+from sfumato.core.source import Intake, Source
+from sfumato.core.step import accounts
+from sfumato.errors import ParameterError, SchemaError, UnreadableInput
+from sfumato.io.form import Form
+from sfumato.io.frames import take_frame
+from sfumato.io.indistinct import made_one, refuse_unwritable
+from sfumato.io.read import read_table
+from sfumato.release.manifest import own_file, require_plain_file, sha256_of
+from sfumato.release.written import read_described
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from sfumato.core.shape import Shape, ShapedRecipe
+
+DATA, PEOPLE = "data", "people"
+"""The tables of a file: what describes the people, and the people's own columns where they stand apart."""
+MOST_BYTES = 16 * 1024 * MEGABYTE
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class TableRead:
+    """One table as it was read, and where it came from."""
+
+    frame: pl.DataFrame
+    source: Source
+
+
+def people_of(
+    data: Any,
+    recipe: ShapedRecipe,
+    *,
+    people: Any = None,
+    said: Intake | None = None,
+    format: str | None = None,  # noqa: A002
+) -> Shaped:
+    """The people of a file or frame, described as a recipe says; ``people`` is the second table, else the file the recipe names.
+
+    ``said`` goes before what the recipe says about reading. ``format`` is the one a release will be written in: values that it
+    cannot tell apart are one value from the start. People who are read already are taken as they are.
+    """
+    if isinstance(data, Shaped):
+        return data
+    beside = people if people is not None or recipe.people_file is None else recipe.base / recipe.people_file
+    text = accounts(recipe.steps, recipe.schema)
+    tables = tables_of(data, recipe.shape, people=beside, intake=recipe.intake, said=said, text=text)
+    return described(tables, recipe.shape, recipe.schemas, format=format)
+
+
+def tables_of(
+    data: Any,
+    shape: Shape,
+    *,
+    people: Any = None,
+    intake: Intake | None = None,
+    said: Intake | None = None,
+    text: bool = False,
+) -> dict[str, TableRead]:
+    """The tables of a file or frame as they are, by the name that the noun of the shape knows them by.
+
+    ``text`` leaves all columns of a CSV as text: what they are then does not depend on single people.
+    """
+    tables = _several(data, shape) or {DATA: _one(data, intake or Intake(), said or Intake(), text=text)}
+    if people is None:
+        return tables
+    if PEOPLE in tables:
+        raise ParameterError(
+            f"{tables[DATA].source.name} holds the people's own columns itself; leave the second file out"
+        )
+    if isinstance(people, str | Path):
+        require_plain(people, most=MOST_BYTES, what="the table of people's own columns")
+    about_values = (intake or Intake()).about_values
+    return {**tables, PEOPLE: _one(people, about_values, (said or Intake()).about_values, text=text)}
+
+
+def _several(data: Any, shape: Shape) -> dict[str, TableRead] | None:
+    """The tables of a file in a format that only data of this shape has, or None."""
+    if not isinstance(data, str | Path) or str(data) == "-":
+        return None
+    file = Path(data)
+    held = registry.shaped(shape).reads(file)
+    if held is None:
+        return None
+    source = Source(file.name, "frame", digest=sha256_of(file))
+    return {name: TableRead(frame, source) for name, frame in held.items()}
+
+
+def _one(data: Any, intake: Intake, said: Intake, *, text: bool) -> TableRead:
+    if isinstance(data, str | Path):
+        frame, source = read_table(data, otherwise=intake, lists=True, text=text, **said.said())
+        return TableRead(frame, source)
+    if isinstance(data, Dataset):
+        return TableRead(data.to_polars(), data.source)
+    taken = take_frame(data, intake, said.said())
+    return TableRead(taken.to_polars(), taken.source)
+
+
+def described(
+    tables: Mapping[str, TableRead],
+    shape: Shape,
+    schemas: Mapping[str, Schema],
+    *,
+    format: str | None = None,  # noqa: A002
+) -> Shaped:
+    """People from tables whose columns all have a role; direct identifiers are dropped here and seen by nobody.
+
+    Everything that does not fit, in all tables, is one :class:`SchemaError`.
+    """
+    require_roles(tables, shape, schemas)
+    kept, notes = {}, list[str]()
+    for name, table in tables.items():
+        schema, chosen = schemas[name], format or _format(tables[DATA].source)
+        refuse_free_text(_watched(table, schema))
+        frame, more = _distinct(table, schema, chosen)
+        kept[name] = frame
+        notes += [*table.source.notes, *more]
+    said = {name: schemas[name] for name in tables}
+    source = dataclasses.replace(tables[DATA].source, digest=digest_of(tables), schemas=said)
+    source = dataclasses.replace(source, notes=tuple(dict.fromkeys(notes)))
+    bare = {name: schemas[name].without(schemas[name].direct) for name in tables}
+    return registry.shaped(shape).of(kept, bare, source)
+
+
+def require_roles(tables: Mapping[str, TableRead], shape: Shape, schemas: Mapping[str, Schema]) -> None:
+    """Raise one :class:`SchemaError` with everything that does not fit between tables and what is said of their columns."""
+    problems = [
+        f"the recipe describes the {name}'s own columns, but there is no file with them; give it (--people, people=), or "
+        "name it in the recipe: 'people: {file: people.csv, columns: {…}}'"
+        for name in schemas
+        if name not in tables
+    ]
+    for name, table in tables.items():
+        if name in schemas:
+            problems += schemas[name].problems(table.frame.columns, table.source, str(shape))
+        else:
+            problems.append(
+                f"{table.source.name}: nothing says what the {name}'s own columns are; write 'people: {{columns: {{…}}}}' into the recipe"
+            )
+    if problems:
+        raise SchemaError(problems)
+
+
+def _watched(table: TableRead, schema: Schema) -> Dataset:
+    """The columns in which free text would be an oversight: what a shape itself consists of was chosen to be words."""
+    seen = {n: a for n, a in schema.attributes.items() if not set(a.roles) & set(SHAPED) and not _is_nested(table, n)}
+    return Dataset(table.frame.select(list(seen)), source=table.source).with_schema(Schema(seen))  # type: ignore[arg-type]
+
+
+def _is_nested(table: TableRead, column: str) -> bool:
+    return table.frame.schema[column].is_nested()
+
+
+def _distinct(table: TableRead, schema: Schema, format: str) -> tuple[pl.DataFrame, list[str]]:  # noqa: A002
+    """The table without direct identifiers, with values that the format tells apart, and what was made one."""
+    frame = table.frame.drop(schema.direct)
+    plain = Schema.from_roles({"plain": frame.columns})
+    shared = Dataset(frame, source=table.source).with_schema(plain)  # type: ignore[arg-type]
+    refuse_unwritable(shared, format, header=Form.of(format, table.source).header)
+    made, notes = made_one(shared, format)
+    return (frame if made is shared else made.to_polars()), notes
+
+
+def _format(source: Source) -> str:
+    return "csv" if source.format == "frame" else source.format
+
+
+def digest_of(tables: Mapping[str, TableRead]) -> str:
+    """SHA-256 of the file that was read, of several in their order; of a frame, what it says as JSON lines."""
+    return _together([table.source.digest or _digest_of_frame(table.frame) for table in tables.values()])
+
+
+def digest_of_people(people: Shaped) -> str:
+    """The digest of what people were read from, which a release commits to; of such as came otherwise, what they would be written as."""
+    return people.source.digest or _together([_digest_of_frame(frame) for frame in people.written().values()])
+
+
+def _together(digests: Sequence[str]) -> str:
+    if len(set(digests)) == 1:
+        return digests[0]
+    return hashlib.sha256("\n".join(digests).encode()).hexdigest()
+
+
+def _digest_of_frame(frame: pl.DataFrame) -> str:
+    return hashlib.sha256(frame.write_ndjson().encode()).hexdigest()
+
+
+# A release read back, as whoever gets it reads it.
+
+
+def as_released(schema: Schema) -> Schema:
+    """What the columns of a release are: no direct identifiers, and no hierarchy, of whose inner nodes a cell may be one."""
+    kept = schema.without(schema.direct).attributes
+    plain = {name: dataclasses.replace(attribute, hierarchy=None, order=None) for name, attribute in kept.items()}
+    return Schema(plain)
+
+
+def sections(said: Mapping[str, Any]) -> dict[str, Mapping[str, Any]]:
+    """What a certificate says of each table of a release."""
+    return {name: said[name] for name in (DATA, PEOPLE) if name in said}
+
+
+def read_released(share: Path, said: Mapping[str, Any], shape: Shape) -> Shaped:
+    """The people of a shared folder, read and described as its certificate says and no other way."""
+    tables, schemas = {}, {}
+    for name, section in sections(said).items():
+        file = require_plain_file(share, own_file(section))
+        frame, source = read_described(file, section, lists=True)
+        tables[name], schemas[name] = TableRead(frame, source), schema_told(section["columns"])
+    require_roles(tables, shape, schemas)
+    frames = {name: table.frame for name, table in tables.items()}
+    source = dataclasses.replace(tables[DATA].source, digest=digest_of(tables))
+    return registry.shaped(shape).of(frames, schemas, source)
+
+
+TOLD = ("kind", "missing", "unit", "free_text")
+"""What a certificate says of a column besides its roles; orders and hierarchies list values."""
+
+
+def schema_told(columns: Mapping[str, Any]) -> Schema:
+    """What the columns of a released table are, as its certificate says."""
+    try:
+        return Schema({name: _attribute(spec) for name, spec in columns.items()})
+    except ParameterError as error:
+        raise UnreadableInput(f"the certificate says of a column what cannot be: {error}") from None
+
+
+def _attribute(spec: Mapping[str, Any]) -> Attribute:
+    said = spec["role"]
+    roles: Any = (said,) if isinstance(said, str) else tuple(said)
+    return Attribute(roles, **{key: spec[key] for key in TOLD if key in spec})
+
+
+def with_origin(people: Shaped, origin: NDArray[np.int64] | None) -> Shaped:
+    """The same people, with who they were."""
+    return dataclasses.replace(people, origin=origin)  # type: ignore[type-var]
+
+
+def columns_told(released: Shaped, recipe: ShapedRecipe) -> dict[str, dict[str, Any]]:
+    """What a certificate says of the columns of each table: their roles and kinds, nothing that lists values."""
+    told: dict[str, dict[str, Any]] = {}
+    for name, frame in released.written().items():
+        known = {**recipe.schemas.get(name, recipe.schema).attributes, **_own(released, name)}
+        lost = [column for column in frame.columns if column not in known]
+        if lost:
+            raise SchemaError(f"{len(lost)} column(s) of the release have no role: {', '.join(lost[:5])}")
+        told[name] = {column: _told(known[column]) for column in frame.columns}
+    return told
+
+
+def _own(released: Shaped, table: str) -> Mapping[str, Attribute]:
+    schema = released.schema if table == DATA else released.beside
+    return {} if schema is None else schema.attributes
+
+
+def schemas_of(people: Shaped) -> dict[str, Schema]:
+    """What was said of the columns of each table when people were read; of such as came otherwise, what they say themselves."""
+    if people.source.schemas:
+        return dict(people.source.schemas)
+    return {DATA: people.schema} if people.beside is None else {DATA: people.schema, PEOPLE: people.beside}
+
+
+def _told(attribute: Attribute) -> dict[str, Any]:
+    roles = [str(role) for role in attribute.roles]
+    plain: dict[str, Any] = {"role": roles[0] if len(roles) == 1 else roles}
+    for field in dataclasses.fields(attribute):
+        value = getattr(attribute, field.name)
+        if field.name in TOLD and value != field.default:
+            plain[field.name] = value if isinstance(value, bool) else str(value)
+    return plain
+
+
+def direct_in(recipe: ShapedRecipe) -> list[str]:
+    """The direct identifiers that a recipe names, in all its tables."""
+    return [name for schema in recipe.schemas.values() for name in schema.columns(Role.DIRECT)]

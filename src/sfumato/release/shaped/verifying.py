@@ -1,0 +1,350 @@
+"""Checking a release of people who are no table without trusting who made it, and reading one back to look closer."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from sfumato import recipe_files as recipes
+from sfumato import registry
+from sfumato.core.randomness import Seed
+from sfumato.core.shape import Shaped, ShapedRecipe
+from sfumato.errors import ParameterError, ReleaseRefused, SfumatoError, UnreadableInput
+from sfumato.io.form import runnable_cells
+from sfumato.release.certificates import read_any_certificate, shape_of
+from sfumato.release.documents import versions
+from sfumato.release.folder import Folder, read_alignment, read_json, read_owner_record, require_both
+from sfumato.release.manifest import Claim, folder_claim, own_file, require_plain_file
+from sfumato.release.replay import AGAINST_ORIGINAL, committed, kept_again, read_lock, unseeded
+from sfumato.release.shaped.making import make_shaped
+from sfumato.release.shaped.reading import (
+    DATA,
+    PEOPLE,
+    TableRead,
+    as_released,
+    digest_of_people,
+    people_of,
+    read_released,
+    require_roles,
+    sections,
+    tables_of,
+    with_origin,
+)
+from sfumato.release.shaped.trying import counted_told, judge_people
+from sfumato.release.shaped.writing import ALIGNMENT, PERSON, write_tables
+from sfumato.release.verify import (
+    Verification,
+    edited,
+    nothing_verified,
+    promise_claim,
+    promises_of,
+    signature,
+    unchanged,
+)
+from sfumato.release.written import read_described
+
+if TYPE_CHECKING:
+    from sfumato.core.model import Verdict
+    from sfumato.core.shape import Shape
+    from sfumato.core.source import Intake
+    from sfumato.release.shaped.release import ShapedRelease
+
+OPEN = ("input is the committed one", "people are the recoded original", "suppressed people")
+"""What only the original tells."""
+
+
+def verify_people(
+    folder: Path, *, original: Shaped | None = None, owner: Path | None = None, trusted_key: Path | None = None
+) -> Verification:
+    """Recompute what a certificate claims: from the shared files alone, and from the original where it is given."""
+    certificate = read_any_certificate(folder)
+    shape = shape_of(certificate)
+    if original is not None and original.shape is not shape:
+        raise ParameterError(
+            f"{folder} holds a release of shape {shape}, and the original given is of shape {original.shape}"
+        )
+    files = {name: require_plain_file(folder, own_file(section)) for name, section in sections(certificate).items()}
+    claims = [edited(certificate), signature(certificate, trusted_key), folder_claim(certificate, folder)]
+    claims += [unchanged(certificate[name], file, f"{name} file unedited") for name, file in files.items()]
+    signed = "signature" in certificate
+    try:
+        released = read_released(folder, certificate, shape)
+    except SfumatoError as error:
+        claims.append(Claim("readable data", "fails", str(error)))
+        return Verification(str(folder), tuple(c for c in claims if c), signed)
+    claims += [_counts(certificate, released), *_tables(certificate, files), _direct(certificate)]
+    promises = promises_of(certificate, lambda spec, said: _promised(spec, said, released, original, shape))
+    again = _from_original(certificate, released, original, owner)
+    replayed = {claim.name.removesuffix(AGAINST_ORIGINAL) for claim in again}
+    claims += [c for c in promises if c.status != "needs original" or c.name not in replayed]
+    claims += again
+    claims.append(nothing_verified(claims))
+    return Verification(str(folder), tuple(c for c in claims if c is not None), signed)
+
+
+def verify_given(
+    folder: Path,
+    certificate: Mapping[str, Any],
+    *,
+    original: Any = None,
+    owner: Path | None = None,
+    people: Any = None,
+    said: Intake | None = None,
+    **options: Any,
+) -> Verification:
+    """The same with an original that may be a path, which is read as the owner's lock says."""
+    if original is not None and not isinstance(original, Shaped):
+        original = original_of(original, certificate, owner, people=people, said=said)
+    return verify_people(folder, original=original, owner=owner, **options)
+
+
+def _counts(certificate: Mapping[str, Any], released: Shaped) -> Claim:
+    found, said = released.counted(), certificate["counts"]
+    if found == said:
+        return Claim("counts", "holds", f"{counted_told(found)} as said")
+    return Claim("counts", "fails", f"{counted_told(found)} found, {counted_told(said)} certified")
+
+
+def _tables(certificate: Mapping[str, Any], files: Mapping[str, Path]) -> list[Claim]:
+    """Rows, columns and cells that a spreadsheet would run, of every table."""
+    claims = []
+    for name, file in files.items():
+        section = certificate[name]
+        frame, _ = read_described(file, section, lists=True)
+        fits = frame.height == section["rows"] and frame.columns == list(section["columns"])
+        told = f"{frame.height:,} rows, {frame.width} columns" + (" as said" if fits else " are not what is certified")
+        claims.append(Claim(f"rows and columns of {name}", "holds" if fits else "fails", told))
+        if section.get("formulas") not in (None, runnable_cells(frame)):
+            claims.append(Claim("formulas", "fails", "cells that a spreadsheet would run are not those certified"))
+    return claims
+
+
+def _direct(certificate: Mapping[str, Any]) -> Claim:
+    """Direct identifiers are dropped from every table; a column of that name is one of them that is still there."""
+    recipe, name = certificate["recipe"], "direct identifiers gone"
+    described = {DATA: recipe["columns"], PEOPLE: (recipe.get(PEOPLE) or {}).get("columns", {})}
+    gone = {
+        table: [c for c, spec in columns.items() if "direct" in spec["role"]] for table, columns in described.items()
+    }
+    left = [c for table, section in sections(certificate).items() for c in gone[table] if c in section["columns"]]
+    if left:
+        return Claim(name, "fails", f"still there: {', '.join(left)}")
+    dropped = sum(map(len, gone.values()))
+    return Claim(name, "holds", f"{dropped} dropped" if dropped else "there were none")
+
+
+def _promised(spec: Any, said: Mapping[str, Any], released: Shaped, original: Shaped | None, shape: Shape) -> Claim:
+    if recipes.keeps_back("models", spec, shape):
+        return Claim(said["promise"], "needs original", "it needs the values that the owner's recipe lists", True)
+    try:
+        model = registry.build("models", spec, shape=shape)
+        if model.name != said["model"]:
+            return Claim(said["promise"], "fails", "the certificate's recipe names another promise", True)
+        if model.compares:
+            told = "it compares the release with the original, and who is who is known to the owner alone"
+            return Claim(model.promise, "needs original", told, True)
+        (found,) = judge_people(released, [model], original)
+    except SfumatoError as error:
+        return Claim(said["promise"], "fails", f"it cannot be judged on the released files: {error}", True)
+    return promise_claim(found, said)
+
+
+# Against the original: the commitment opens, and the recipe gives the same files again, byte for byte.
+
+
+def _from_original(
+    certificate: Mapping[str, Any], released: Shaped, original: Shaped | None, owner: Path | None
+) -> list[Claim]:
+    if original is None:
+        return [Claim(name, "needs original", "give --original to check it") for name in OPEN]
+    lock = read_lock(owner)
+    try:
+        opened = committed(certificate, digest_of_people(original), lock)
+    except (KeyError, TypeError, ValueError):
+        raise UnreadableInput(f"{owner} holds a lock that does not go with the certificate") from None
+    return [opened, *_replayed(certificate, original, lock), _left_out(certificate, released, original)]
+
+
+def _left_out(certificate: Mapping[str, Any], released: Shaped, original: Shaped) -> Claim:
+    name, said, found = OPEN[2], certificate["suppressed_people"], original.people - released.people
+    if said is None:
+        return Claim(name, "holds", "the certificate does not tell, so that the size of the original stays secret")
+    if found == said:
+        return Claim(name, "holds", f"{found:,} of {original.people:,}")
+    return Claim(name, "fails", f"{found:,} are missing, {said:,} certified")
+
+
+def _replayed(certificate: Mapping[str, Any], original: Shaped, lock: Mapping[str, Any] | None) -> list[Claim]:
+    """Make the release again from the original, the recipe and the seed, and compare the files."""
+    name = OPEN[1]
+    if lock is None:
+        return [Claim(name, "needs original", "give --owner with the lock file, which holds recipe and seed")]
+    try:
+        recipe, seed = recipes.any_from_dict(lock["recipe"]), Seed.of(lock["seed"])
+        if not isinstance(recipe, ShapedRecipe):
+            return [Claim(name, "fails", "the lock is about a table")]
+        if (told := unseeded(recipe, seed)) is not None:
+            return [Claim(name, "needs original", told)]
+        again = make_shaped(
+            original, recipe, seed=seed, shuffle=certificate["shuffled"], refuse=False, format=lock["made_for"]
+        )
+        same, told = _same_files(again, certificate)
+    except KeyError:
+        return [Claim(name, "fails", "the lock lacks what a release is made again from")]
+    except SfumatoError as error:
+        return [Claim(name, "fails", f"the release cannot be made again: {error}")]
+    return [Claim(name, "holds" if same else "fails", told), *kept_again(again, certificate, same=same)]
+
+
+def _same_files(again: ShapedRelease, certificate: Mapping[str, Any]) -> tuple[bool, str]:
+    """Whether a release gives the files that stand; another version may write the same values in other bytes."""
+    said = sections(certificate)
+    with tempfile.TemporaryDirectory() as place:
+        defused = bool(certificate[DATA].get("form", {}).get("defused"))
+        written = write_tables(again, Path(place), certificate[DATA]["format"], defuse=defused)
+        if {name: one["sha256"] for name, one in written.items()} == {
+            name: one["sha256"] for name, one in said.items()
+        }:
+            return True, "made again from recipe and seed, byte for byte"
+    if certificate["versions"] != versions():
+        return False, "made again by other versions than its certificate names, and not the same; install those"
+    return False, "the recipe gives other files than were released"
+
+
+# A written release read back, for attacks and comparisons with the original.
+
+
+class PeopleFolder(Folder):
+    """The folder a release of people who are no table was written to."""
+
+    released: Shaped
+    recipe: ShapedRecipe
+
+    def beside(self, original: Shaped) -> Shaped:
+        """The released people with who they were, as the owner's alignment says; another original is refused."""
+        file = self.folder / "owner" / ALIGNMENT
+        origin = read_alignment(file, self.released.people, original.people, PERSON)
+        self.require_committed(original.source.name, [digest_of_people(original)])
+        return with_origin(self.released, origin)
+
+
+def original_of(
+    data: Any, certificate: Mapping[str, Any], owner: Path | None, *, people: Any = None, said: Intake | None = None
+) -> Shaped:
+    """The original of a release, read as the owner's lock says, or its certificate where there is none."""
+    recipe, lock = locked_recipe(owner) or public_recipe(certificate), read_lock(owner) or {}
+    made_for = lock.get("made_for", certificate[DATA]["format"])
+    return people_of(data, recipe, people=people, said=said, format=made_for)
+
+
+def read_people_release(folder: Path) -> PeopleFolder:
+    """Read back what ``run`` wrote: ``share/`` and ``owner/`` must both be there."""
+    require_both(folder)
+    certificate = read_any_certificate(folder / "share")
+    record = read_owner_record(folder / "owner", certificate)
+    recipe = locked_recipe(folder / "owner")
+    if recipe is None:
+        raise UnreadableInput(f"{folder / 'owner' / 'lock.json'} holds no recipe that can be read")
+    released = read_released(folder / "share", certificate, shape_of(certificate))
+    return PeopleFolder(folder, certificate, record, released, recipe)
+
+
+def locked_recipe(owner: Path | None) -> ShapedRecipe | None:
+    """The recipe of the owner's lock, which says how the original is read; None where there is no lock to be read."""
+    if owner is None or not (owner / "lock.json").is_file():
+        return None
+    try:
+        recipe = recipes.any_from_dict(read_json(owner / "lock.json")["recipe"])
+    except (KeyError, SfumatoError):
+        return None
+    return recipe if isinstance(recipe, ShapedRecipe) else None
+
+
+def public_recipe(certificate: Mapping[str, Any]) -> ShapedRecipe:
+    """What a certificate says of the columns of the original, without what its owner keeps; no promises and no steps."""
+    said = certificate["recipe"]
+    people = said.get(PEOPLE)
+    plain: dict[str, Any] = {
+        **said,
+        "meet": [],
+        "steps": [],
+        "limits": {},
+        "contract": [],
+        "columns": _shown(said["columns"]),
+    }
+    if people is not None:
+        plain[PEOPLE] = {"columns": _shown(people["columns"])}
+    try:
+        recipe = recipes.any_from_dict(plain)
+    except SfumatoError:
+        recipe = None
+    if not isinstance(recipe, ShapedRecipe):
+        raise UnreadableInput("the certificate does not say how its original is read; give --owner with the lock file")
+    return recipe
+
+
+def _shown(columns: Mapping[str, Any]) -> dict[str, Any]:
+    return {
+        name: {key: value for key, value in spec.items() if key not in ("hierarchy", "order")}
+        for name, spec in columns.items()
+    }
+
+
+# Judging a released file by a recipe: the gate of a pipeline.
+
+
+def check_people(
+    data: Any,
+    recipe: ShapedRecipe,
+    *,
+    people: Any = None,
+    said: Intake | None = None,
+    original: Shaped | None = None,
+) -> tuple[Verdict, ...]:
+    """Judge released data by a recipe: direct identifiers must be gone, promises must hold."""
+    if not recipe.meet:
+        raise ReleaseRefused(
+            "the recipe promises nothing under 'meet', and an empty promise is not a promise: nothing about a released file can be "
+            "checked by it; limits and contract need the original: sfumato attack, sfumato evaluate"
+        )
+    tables = _certified_tables(data, people, said) or _plain_tables(data, recipe, people, said)
+    for name, table in tables.items():
+        left = [c for c in recipe.schemas.get(name, recipe.schema).direct if c in table.frame.columns]
+        if left:
+            raise ReleaseRefused(f"{table.source.name} still holds direct identifiers: {', '.join(left)}")
+    schemas = {name: as_released(schema) for name, schema in recipe.schemas.items()}
+    require_roles(tables, recipe.shape, schemas)
+    frames, source = {name: table.frame for name, table in tables.items()}, tables[DATA].source
+    released = registry.shaped(recipe.shape).of(frames, schemas, source)
+    blind = [model.promise for model in recipe.meet if model.compares and original is None]
+    if blind:
+        raise ReleaseRefused(
+            f"{' and '.join(blind)} is unknown: it compares the release with the original; give --original"
+        )
+    return judge_people(released, recipe.meet, original)
+
+
+def _plain_tables(data: Any, recipe: ShapedRecipe, people: Any, said: Intake | None) -> dict[str, TableRead]:
+    named = None if recipe.people_file is None else recipe.base / recipe.people_file
+    beside = people if people is not None else named
+    return tables_of(data, recipe.shape, people=beside, intake=recipe.intake.layout, said=said)
+
+
+def _certified_tables(data: Any, people: Any, said: Intake | None) -> dict[str, TableRead] | None:
+    """The tables of a file beside the certificate that names it, read as it says; None for any other file."""
+    if not isinstance(data, str | Path) or str(data) == "-" or people is not None or (said is not None and said.said()):
+        return None
+    try:
+        certificate = read_any_certificate(Path(data).parent)
+    except UnreadableInput:
+        return None
+    named = sections(certificate)
+    if certificate[DATA]["file"] != Path(data).name or "parts" in certificate[DATA]:
+        return None
+    folder = Path(data).parent
+    return {
+        name: TableRead(*read_described(require_plain_file(folder, own_file(section)), section, lists=True))
+        for name, section in named.items()
+    }

@@ -1,0 +1,145 @@
+"""Writing a release of people who are no table: two folders that cannot be confused, or nothing."""
+
+from __future__ import annotations
+
+import dataclasses
+import secrets
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import polars as pl
+
+from sfumato import registry
+from sfumato.core.portable import PRIVATE_FOLDER
+from sfumato.errors import OutputError, ReleaseRefused, SfumatoError
+from sfumato.io.form import runnable_cells
+from sfumato.io.indistinct import guessed
+from sfumato.io.write import suffix_of, write_table
+from sfumato.release.exchange import in_place
+from sfumato.release.manifest import sha256_of
+from sfumato.release.publish import SALT_BYTES, keep_pseudonyms, seal, write_json
+from sfumato.release.shaped.documents import certificate, lock, owner_record
+from sfumato.release.shaped.making import format_for, judged_again
+from sfumato.release.shaped.reading import columns_told, read_released, schema_told, with_origin
+from sfumato.release.written import require_kept
+
+if TYPE_CHECKING:
+    from sfumato.core.shape import Shaped
+    from sfumato.core.source import Source
+    from sfumato.release.shaped.release import ShapedRelease
+
+ALIGNMENT, PERSON = "alignment.parquet", "original_person"
+
+
+def publish(
+    release: ShapedRelease,
+    folder: Path,
+    *,
+    format: str | None,  # noqa: A002
+    force: bool,
+    sign: Path | None,
+    pictures: bool = False,
+    defuse: bool = False,
+) -> Path:
+    """Write ``folder/share`` and ``folder/owner``; an interrupted or failed write leaves the folder as it was."""
+    require_kept(release)
+    chosen = format_for(release.original, format or release.made_for)
+    with in_place(folder, force=force) as made:
+        share, owner = made / "share", made / "owner"
+        share.mkdir()
+        owner.mkdir(mode=PRIVATE_FOLDER)
+        tables = write_tables(release, share, chosen, defuse=defuse)
+        release = as_written(release, share, tables)
+        salt = secrets.token_hex(SALT_BYTES)
+        body = certificate(release, tables=tables, salt=salt)
+        write_json(owner / "lock.json", lock(release, salt=salt, certificate=body))
+        _write_alignment(release, owner / ALIGNMENT)
+        seal(made, body, owner_record(release), sign=sign, pictures=pictures)
+        keep_pseudonyms(release)
+    return folder
+
+
+def write_tables(
+    release: ShapedRelease,
+    folder: Path,
+    format: str,  # noqa: A002
+    *,
+    defuse: bool = False,
+) -> dict[str, dict[str, Any]]:
+    """Write every released table into a file of its own; what a certificate says of each."""
+    source, told = release.original.source, columns_told(release.released, release.recipe)
+    return {
+        name: _written(name, frame, folder, source, format, defuse=defuse) | {"columns": told[name]}
+        for name, frame in release.released.written().items()
+    }
+
+
+def _written(
+    name: str,
+    frame: pl.DataFrame,
+    folder: Path,
+    source: Source,
+    format: str,  # noqa: A002
+    *,
+    defuse: bool,
+) -> dict[str, Any]:
+    file = folder / f"{name}{suffix_of(format)}"
+    form = write_table(frame, file, source, format=format, defuse=defuse)
+    formulas = {"formulas": runnable_cells(frame)} if format == "csv" else {}
+    told = {"file": file.name, "sha256": sha256_of(file), "format": format, "form": form.to_dict()}
+    return {**told, **formulas, "rows": frame.height}
+
+
+def as_written(release: ShapedRelease, share: Path, tables: Mapping[str, Mapping[str, Any]]) -> ShapedRelease:
+    """The release judged on the files that were written of it, read as a stranger reads them; refused where they break a promise.
+
+    Promises are always judged on the files, limits and contract where the files say anything else than was made. Whoever reads a
+    CSV without its form may take text for numbers: where that makes values one, the promises must hold for such a reader too.
+    """
+    try:
+        read = read_released(share, tables, release.shape)
+    except SfumatoError as error:
+        raise OutputError(f"what was written could not be read again, so it is not released: {error}") from None
+    if read.counted() != release.released.counted():
+        raise OutputError(
+            "the files do not hold the people that were made: other counts come back; write another format, or keep nobody who has "
+            "nothing (--format)"
+        )
+    found = with_origin(read, release.released.origin)
+    again = _judged(release, found, "the files say something else than was made", bounds=not _alike(release, found))
+    if (guess := _as_guessed(release, found, tables)) is not None:
+        _judged(release, guess, "whoever reads codes as numbers finds fewer values", bounds=False)
+    return dataclasses.replace(again, released=release.released)
+
+
+def _judged(release: ShapedRelease, found: Shaped, reason: str, *, bounds: bool) -> ShapedRelease:
+    try:
+        return judged_again(release, found, bounds=bounds)
+    except SfumatoError as error:
+        raise ReleaseRefused(f"{reason}: {error}; write another format (format=, --format)") from None
+
+
+def _alike(release: ShapedRelease, found: Shaped) -> bool:
+    """Whether what was read is what was made, value for value."""
+    made, read = release.released.written(), found.written()
+    return list(made) == list(read) and all(made[name].equals(read[name], null_equal=True) for name in made)
+
+
+def _as_guessed(release: ShapedRelease, found: Shaped, tables: Mapping[str, Mapping[str, Any]]) -> Shaped | None:
+    """The people as somebody finds them who takes text of a CSV for numbers; None where that changes nothing."""
+    frames = found.written()
+    numbers = {name: guessed(frame) for name, frame in frames.items() if tables[name]["format"] == "csv"}
+    if not any(numbers.values()):
+        return None
+    taken = {name: frame.with_columns(**numbers.get(name, {})) for name, frame in frames.items()}
+    schemas = {name: schema_told(tables[name]["columns"]) for name in frames}
+    return registry.shaped(release.shape).of(taken, schemas, found.source)
+
+
+def _write_alignment(release: ShapedRelease, file: Path) -> None:
+    """Number of the original person for every released one, in released order."""
+    origin = release.released.origin
+    people = np.arange(release.released.people, dtype=np.int64) if origin is None else origin
+    pl.DataFrame({PERSON: people}).write_parquet(file, compression="lz4")

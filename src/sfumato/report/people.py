@@ -1,0 +1,134 @@
+"""The two pages of a release of people who are no table: one to share, one to keep, as for tables."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from sfumato.core.shape import Shape
+from sfumato.report import wording
+from sfumato.report.attacks import MOST_AT_ONCE, attack_picture, conclusion, ranked, strongest, unknown
+from sfumato.report.curves import curve_picture
+from sfumato.report.headline import headline
+from sfumato.report.measures import best_of, meaning_of, plain_words, title_of
+from sfumato.report.pages import as_shown, as_yaml, rendered
+from sfumato.report.pictures import Picture
+
+TABLES = ("data", "people")
+
+
+def public_page(certificate: Mapping[str, Any]) -> str:
+    """The report that goes with the released files: what their certificate says, for people."""
+    plain = as_shown(certificate)
+    measured, shape = plain.get("utility", {}).items(), Shape(plain["shape"])
+    return rendered(
+        "people_public.html",
+        **_shared(plain),
+        pictures=public_pictures(plain),
+        columns=_columns(plain),
+        worth=[(title_of(n, shape), value, best_of(n, shape), meaning_of(n, shape)) for n, value in measured],
+        signature=plain.get("signature"),
+    )
+
+
+def owner_page(record: Mapping[str, Any]) -> str:
+    """The report that stays with the owner: before and after, and how the result was found."""
+    plain = as_shown(record)
+    certificate = plain["certificate"]
+    was, now = plain["counts_before"], plain["counts_after"]
+    measured = (plain.get("utility") or {}).get("measures", [])
+    return rendered(
+        "people_owner.html",
+        **_shared(certificate, plain),
+        pictures=owner_pictures(plain),
+        record=plain,
+        counts=[(name.replace("_", " "), was.get(name), now.get(name)) for name in dict.fromkeys([*was, *now])],
+        columns=_columns(certificate),
+        both=_before_and_after(plain),
+        worth=[(title_of(m["name"], Shape(certificate["shape"])), m) for m in measured],
+        efforts=wording.steps_taken({"plan": plain["effort"]}),
+        scores=wording.facts(plain["scores"]),
+    )
+
+
+def public_pictures(certificate: Mapping[str, Any]) -> dict[str, Picture]:
+    """The pictures of the page that goes with the released files: nothing of the original."""
+    attacks = certificate.get("attacks")
+    return _there({"curves": curve_picture(None, attacks), "attacks": attack_picture(attacks) if attacks else None})
+
+
+def owner_pictures(record: Mapping[str, Any]) -> dict[str, Picture]:
+    """The pictures of the page that stays with the owner: before and after."""
+    attacks = _attacks_of(record)
+    curves = curve_picture(record.get("before"), attacks)
+    return _there({"curves": curves, "attacks": attack_picture(attacks) if attacks else None})
+
+
+def _attacks_of(record: Mapping[str, Any]) -> dict[str, Any] | None:
+    """What attacks found in the release: its certificate tells it, or the owner keeps it."""
+    found: dict[str, Any] | None = record["certificate"].get("attacks") or record.get("attacks")
+    return found
+
+
+def _there(drawn: Mapping[str, Picture | None]) -> dict[str, Picture]:
+    return {name: picture for name, picture in drawn.items() if picture is not None}
+
+
+def _shared(certificate: Mapping[str, Any], record: Mapping[str, Any] | None = None) -> dict[str, Any]:
+    """What both pages tell."""
+    recipe = as_yaml(certificate["recipe"])
+    attacks = certificate.get("attacks") if record is None else _attacks_of(record)
+    if attacks is not None:  # a name may mean another thing for tables
+        shape = Shape(certificate["shape"])
+        tried = [{**one, "words": plain_words(one["attack"], shape)} for one in attacks["tried"]]
+        attacks = {**attacks, "tried": tried}
+    found = ranked(attacks) if attacks else []
+    return {
+        "attacks": attacks,
+        "findings": (found[:MOST_AT_ONCE], found[MOST_AT_ONCE:]),
+        "strongest": strongest(attacks),
+        "unknown_attacks": unknown(attacks),
+        "attacks_conclusion": conclusion(attacks) if attacks else "",
+        "certificate": certificate,
+        "headline": headline(certificate),
+        "files": [certificate[name] for name in TABLES if name in certificate],
+        "formulas": [told for name in TABLES if (told := wording.formulas(certificate.get(name, {})))],
+        "reading": wording.reading(certificate),
+        "steps": wording.steps_taken(certificate),
+        "recipe": recipe,
+        "recipe_lines": len(recipe.splitlines()),
+    }
+
+
+def _columns(certificate: Mapping[str, Any]) -> list[tuple[str, str, str]]:
+    """Every column of the original: its name, its role, and whether it is released."""
+    recipe = certificate["recipe"]
+    described = {"data": recipe["columns"], "people": (recipe.get("people") or {}).get("columns", {})}
+    rows = []
+    for table, columns in described.items():
+        released = certificate.get(table, {}).get("columns", {})
+        for name, spec in columns.items():
+            roles = [spec["role"]] if isinstance(spec["role"], str) else spec["role"]
+            rows.append((name, wording.role_names(roles), _fate(name, roles, released, certificate)))
+    return list(dict.fromkeys(rows))
+
+
+def _fate(name: str, roles: list[str], released: Mapping[str, Any], certificate: Mapping[str, Any]) -> str:
+    if "direct" in roles:
+        return "dropped: it names people by itself"
+    if name not in released:
+        return "not released"
+    if "unit" in roles:
+        return "people have new numbers"
+    place = wording.levels_of(certificate["plan"]).get(name)
+    return "released" if place is None else wording.level_words(*place)
+
+
+def _before_and_after(record: Mapping[str, Any]) -> list[tuple[str, str, float | None, float | None]]:
+    """What each attack reaches before and after, and what that would be; None: it is unknown there."""
+    shape = Shape(record["certificate"]["shape"])
+    was = {one["attack"]: one["value"] for one in (record.get("before") or {}).get("tried", [])}
+    now = {one["attack"]: one["value"] for one in (_attacks_of(record) or {}).get("tried", [])}
+    blind = [one["attack"] for found in (record.get("before"), _attacks_of(record)) for one in unknown(found)]
+    every = dict.fromkeys([*now, *was, *blind])
+    return [(name, plain_words(name, shape), was.get(name), now.get(name)) for name in every]
