@@ -24,6 +24,7 @@ PROMISES = [
     {"k_anonymity": {"k": 2}},
     {"k_km_anonymity": {"k": 2, "m": 1}},
     {"disassociated_km": {"k": 2, "m": 2}},
+    {"hidden_rules": {"rules": ["babel -> bador"], "support": 1, "confidence": 0.05}},
 ]
 MEANS = {
     "item_recoding": "km_anonymity",
@@ -32,6 +33,7 @@ MEANS = {
     "suppress_items": "rho_uncertainty",
     "grouped_recoding": "k_km_anonymity",
     "disassociation": "disassociated_km",
+    "hide_rules": "hidden_rules",
 }
 PEOPLE = examples.purchases(40, items=20)
 

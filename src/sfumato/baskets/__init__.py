@@ -18,6 +18,7 @@ FAMILIES = {
             "k_anonymity": "models:OwnColumnsK",
             "k_km_anonymity": "models:KKmAnonymity",
             "disassociated_km": "models:DisassociatedKm",
+            "hidden_rules": "rules:HiddenItemRules",
         },
     ),
     "steps": Members(
@@ -29,6 +30,7 @@ FAMILIES = {
             "suppress_items": "suppression:SuppressItems",
             "grouped_recoding": "grouping:GroupedRecoding",
             "disassociation": "disassociation:Disassociation",
+            "hide_rules": "rules:HideItemRules",
         },
     ),
     "risk": Members(
@@ -46,6 +48,7 @@ FAMILIES = {
             "item_ncp": "utility:ItemNcp",
             "itemset_survival": "utility:ItemsetSurvival",
             "pair_support_error": "utility:PairSupportError",
+            "rule_side_effects": "rules:ItemRuleSideEffects",
         },
     ),
 }
