@@ -174,6 +174,13 @@ def test_samples_prove_but_never_disprove():
     assert {one.form: one.generators for one in every.outcomes} == {form: told[0] for form, told in exact.items()}
 
 
+def test_more_sets_than_a_float_can_tell():
+    people = table(age=[float(i % 40) for i in range(1200)], ill=["yes" if i % 40 < 20 else "no" for i in range(1200)])
+    found = sf.integral_privacy(people, sf.TreeOf("ill", by=["age"], grid=20, depth=1), 5, size=500, samples=60, seed=1)
+    assert found.result == "(age < 20: yes else no)" and found.chosen.share < 1
+    assert "e+35" in json.dumps(found.to_dict()) + repr(found)
+
+
 def test_the_limit_holds_as_often_as_it_says():
     """Clopper and Pearson: of a share of 16/56 the limit lies below it in at least 95 % of experiments."""
     draw = np.random.default_rng(5)

@@ -34,6 +34,22 @@ MOST_CELLS = 50_000_000
 CONFIDENCE = 0.95
 
 
+EXACT = 1 << 53
+"""Counts below this are told in full; no reader of JSON rounds them."""
+
+
+def told_count(count: int) -> str:
+    """A count that may be too long for anybody, and for a floating-point number.
+
+    >>> told_count(1234), told_count(10**400 * 7)
+    ('1,234', '7.000e+400')
+    """
+    if count < EXACT:
+        return f"{count:,}"
+    digits = str(count)
+    return f"{digits[0]}.{digits[1:4]}e+{len(digits) - 1}"
+
+
 @dataclasses.dataclass(frozen=True, eq=False)
 class Recurring:
     """One result: how many sets of records are known to give it, and what they have in common.
@@ -116,9 +132,9 @@ class IntegralPrivacy:
         if chosen is None:
             return facts
         told = {
-            "generators": chosen.generators if chosen.generators < 1 << 53 else float(chosen.generators),
+            "generators": chosen.generators if chosen.generators < EXACT else told_count(chosen.generators),
             "largest_share": float(chosen.share),
-            "at_least": None if chosen.at_least is None else float(chosen.at_least),
+            "at_least": None if chosen.at_least is None else told_count(chosen.at_least),
             "confidence": None if chosen.at_least is None else CONFIDENCE,
         }
         return {**facts, **told}
@@ -134,7 +150,7 @@ class IntegralPrivacy:
         """What a data steward reads; nothing but a proved result is told."""
         how = "all of them" if self.exact else f"{self.tried:,} drawn at random"
         head = (
-            f"{self.algorithm} of {self.size:,} of {self.records:,} records: {self.sets:.4g} sets, {how}; {len(self.outcomes):,} different results, "
+            f"{self.algorithm} of {self.size:,} of {self.records:,} records: {told_count(self.sets)} sets, {how}; {len(self.outcomes):,} different results, "
             f"{self.count('proved'):,} proved {self.k}-integrally private, {self.count('not shown'):,} not shown, {self.count('disproved'):,} disproved"
         )
         chosen = self.chosen
@@ -144,10 +160,10 @@ class IntegralPrivacy:
         sure = (
             ""
             if chosen.at_least is None
-            else f" (in all at least {chosen.at_least:.4g} with {CONFIDENCE:.0%} confidence)"
+            else f" (in all at least {told_count(chosen.at_least)} with {CONFIDENCE:.0%} confidence)"
         )
         told = (
-            f"publish {self.result}: {chosen.generators:.6g} different sets give it{sure}, no record is in all of them, and none in more than "
+            f"publish {self.result}: {told_count(chosen.generators)} different sets give it{sure}, no record is in all of them, and none in more than "
             f"{float(chosen.share):.1%}"
         )
         return [head, told]
@@ -254,7 +270,7 @@ def _judged(one: _Found, k: int, samples: int | None, total: int, runs: Prepared
     share = Fraction(one.most, one.generators)
     proved = one.generators >= k and share < 1
     status: Status = "proved" if proved else "disproved" if samples is None else "not shown"
-    least = None if samples is None else math.floor(lower_limit(one.hits, samples) * total)
+    least = None if samples is None else math.floor(Fraction(lower_limit(one.hits, samples)) * total)
     if least is not None:
         least = max(least, one.generators)
     return Recurring(one.form, one.generators, share, status, runs.utility(one.form), least)
@@ -294,7 +310,7 @@ def _by_listing(
     total = math.comb(len(free), drawn)
     if total > MOST_SETS:
         raise ParameterError(
-            f"integral privacy: there are {total:.4g} sets of records, and at most {MOST_SETS:,} are tried one by one; draw samples instead"
+            f"integral privacy: there are {told_count(total)} sets of records, and at most {MOST_SETS:,} are tried one by one; draw samples instead"
         )
     sets = np.array(list(itertools.combinations(free.tolist(), drawn)), dtype=np.int64).reshape(total, drawn)
     return _grouped(runs, sets, known, progress, exactly=True)
