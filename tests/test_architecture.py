@@ -29,7 +29,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "engines": GROUND | {"io"},
     "formulas": {"core", "kernels", "errors"},
     "vault": {"core", "errors"},
-    **dict.fromkeys(FAMILIES | SHAPES, GROUND | {"kernels"}),
+    **dict.fromkeys(FAMILIES | SHAPES | {"results"}, GROUND | {"kernels"}),
     "steps": GROUND | {"kernels", "vault"},
     "examples": GROUND | SHAPES | {"hierarchies"},
     "report": GROUND | {"registry"},
@@ -63,7 +63,7 @@ MAY_IMPORT: dict[str, set[str]] = {
         "examples",
         "io",
     }
-    | {"comparison", "risk", "engines"},
+    | {"comparison", "risk", "engines", "results"},
     "cli": GROUND
     | {
         "verbs",
@@ -77,14 +77,14 @@ MAY_IMPORT: dict[str, set[str]] = {
         "release",
         "report",
     }
-    | {"examples", "dp", "vault", "comparison", "engines", "parties", "arx", "sql_tests", "register"},
+    | {"examples", "dp", "vault", "comparison", "engines", "parties", "arx", "sql_tests", "register", "results"},
     "__main__": {"cli"},
     # the public names
     "__init__": GROUND
     | FAMILIES
     | SHAPES
     | {"verbs", "policy", "recipe_files", "profiling", "assessment", "evaluation", "release", "examples", "vault"}
-    | {"comparison", "intruders", "parties"},
+    | {"comparison", "intruders", "parties", "results"},
 }
 # What every room may take from the package itself.
 COMMON_NAMES = {"__version__"}

@@ -232,19 +232,32 @@ def intruder_from(pair: Pair, knows: Sequence[str], *, sample: int, seed: Seed) 
     return Intruder(pair.original.take(rows), tuple(knows), rows, sampled=some)
 
 
-def intruder_with(pair: Pair, file: Dataset, knows: Sequence[str] | None, *, by: str | None = None) -> Intruder:
+def intruder_with(
+    pair: Pair, file: Dataset, knows: Sequence[str] | None, *, by: str | None = None, aux: Dataset | None = None
+) -> Intruder:
     """An intruder with a file of its own, and which original row each of its rows describes.
 
     ``by`` names a column that identifies people in both tables; without it a row of the file describes the only original row
-    that agrees with it on every column both have, and nobody where there is none or are several.
+    that agrees with it on every column both have, and nobody where there is none or are several. ``aux`` is a table of other people that has columns
+    of both files: then the file may have nothing in common with the release.
     """
     common = [c for c in file.columns if c in pair.original.columns]
     columns = tuple(knows or [c for c in common if c in pair.released.columns and c != by])
     file.require([*columns, *([by] if by else [])])
     if not len(file):
         raise SchemaError(f"{file.source.name} has no rows: this intruder knows nobody")
-    if not [c for c in columns if c in pair.released.columns]:
-        raise SchemaError(f"{file.source.name} and the release have no column in common that the intruder knows")
+    others = tuple(
+        c for c in file.columns if aux is not None and c in aux.columns and c not in pair.released.columns and c != by
+    )
+    if not others and not [c for c in columns if c in pair.released.columns]:
+        raise SchemaError(
+            f"{file.source.name} and the release have no column in common that the intruder knows; a table of other people with columns of both "
+            "would tell how they go together (aux)"
+        )
+    if not common and by is None:
+        raise SchemaError(
+            f"{file.source.name} and the table have no column in common; say by which both identify people"
+        )
     on = [by] if by else common
     pair.original.require(on)
     for name in on:
@@ -256,7 +269,7 @@ def intruder_with(pair: Pair, file: Dataset, knows: Sequence[str] | None, *, by:
     joined = theirs.join(alone, on=places, how="left", nulls_equal=True, maintain_order="left")
     truth = joined["row"].cast(pl.Int64).fill_null(NOT_IN_FILE).to_numpy()
     schema = Schema({c: pair.original.schema[c] for c in common})
-    return Intruder(file.with_schema(schema), columns, np.asarray(truth, dtype=np.int64))
+    return Intruder(file.with_schema(schema), columns, np.asarray(truth, dtype=np.int64), others=others)
 
 
 def renamed(file: Dataset, names: Mapping[str, str]) -> Dataset:
@@ -380,6 +393,7 @@ def attack_release(
     models: Sequence[Model] = (),
     others: Sequence[Pair] = (),
     population: Dataset | None = None,
+    aux: Dataset | None = None,
     intruder: Intruder | None = None,
     only: Sequence[str] | None = None,
     limits: Mapping[str, float] | None = None,
@@ -395,7 +409,8 @@ def attack_release(
     found on a quiet one. Once the budget is spent (and 20 seconds, which the first use of all loops may take), attacks that had no turn are not tried any more,
     unless they were asked for by name. With ``intruder`` only that one tries, everything. ``only`` names the attacks to try; ``limits`` says what the
     recipe allows some of them, when tried by the first intruder, who knows the quasi-identifiers. ``others`` are further releases of
-    the same table (``composition``), ``population`` is a table of everyone (``unique_in_population``).
+    the same table (``composition``), ``population`` is a table of everyone (``unique_in_population``), ``aux`` one of other people from
+    which an intruder with columns of its own learns how they go along with the release's (``other_columns_linkage``).
     """
     _require_same_table(pair, others)
     _require_sense(pair, seconds, sample)
@@ -415,7 +430,7 @@ def attack_release(
         if who is None:
             skipped.append(Skipped(profile.name, name, _nothing_known(pair), allowed))
             continue
-        scene = Scene(pair, who, tuple(steps), tuple(models), tuple(others), key, left, population=population)
+        scene = Scene(pair, who, tuple(steps), tuple(models), tuple(others), key, left, population=population, aux=aux)
         outcome = _too_late(name, scene) if late else _try(name, scene)
         if isinstance(outcome, str):
             skipped.append(Skipped(profile.name, name, outcome, allowed))

@@ -48,6 +48,8 @@ if TYPE_CHECKING:
     from sfumato.intruders import AttackReport
     from sfumato.profiling.proposal import Proposal
     from sfumato.release.verify import Verification
+    from sfumato.results.algorithms import Computed
+    from sfumato.results.integral import IntegralPrivacy
 
 
 def read(
@@ -491,6 +493,17 @@ def compare(
         )
     table = in_memory(read(dataset, recipe=wanted[0].recipe if wanted else None), "compare")
     return _compare(table, wanted, terms=terms, workers=workers, remember=kept, progress=progress)
+
+
+def integral_privacy(data: Table, algorithm: Computed, k: int, *, size: int, **options: Any) -> IntegralPrivacy:
+    """Say which results of an algorithm recur often enough to be published; see :func:`sfumato.results.integral.integral_privacy`.
+
+    ``algorithm`` is :class:`MeanOf`, :class:`RegressionOf`, :class:`StumpOf` or :class:`TreeOf`; ``size`` how many records each set has. Options: ``samples``
+    (None: all sets are counted), ``background`` (rows that the intruder knows to be used), ``seed``.
+    """
+    from sfumato.results.integral import integral_privacy as _integral_privacy
+
+    return _integral_privacy(in_memory(read(data), "integral privacy"), algorithm, k, size=size, **options)
 
 
 def verify(folder: str | Path, **options: Any) -> Verification:

@@ -111,6 +111,7 @@ def test_every_model_can_be_asked_or_says_what_it_lacks(name):
     more = {
         "stochastic_t_closeness": "mechanism=laplace,scale=2",
         "population_uniqueness": "fraction=0.1",
+        "hidden_rules": "rules=illness",
         "k_on_combinations": None,  # a list of lists has no short form
     }
     short = [] if "sensitive" not in registry.family("models")[name].__dataclass_fields__ else ["illness"]

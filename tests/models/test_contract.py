@@ -46,6 +46,8 @@ def fitted(model, schema):
         changes["sensitive"] = schema.columns(Role.SENSITIVE)[0]
     if hasattr(model, "combinations"):
         changes["combinations"] = [[schema.quasi[0]]]
+    if hasattr(model, "rules"):
+        changes["rules"] = [f"{schema.quasi[0]} -> {schema.columns(Role.SENSITIVE)[0]}"]
     return dataclasses.replace(model, **changes) if changes else model
 
 
@@ -269,7 +271,14 @@ def test_implication_is_sound(dataset):
 
 @EACH
 def test_the_weakest_is_implied_by_all_others(cls):
-    words = {"sensitive": COLUMN, "mechanism": "laplace", "scale": 2.0, "fraction": 0.5, "combinations": [[COLUMN]]}
+    words = {
+        "sensitive": COLUMN,
+        "mechanism": "laplace",
+        "scale": 2.0,
+        "fraction": 0.5,
+        "combinations": [[COLUMN]],
+        "rules": [COLUMN],
+    }
     given = {
         f.name: words[f.name] for f in dataclasses.fields(cls) if f.name in words and f.name in required_fields(cls)
     }

@@ -46,6 +46,7 @@ CASES = {
         {"columns": ["education"], "mapping": EDUCATION, "unmapped": "other", "other": "beyond"},
         ("no certificate",),
     ),
+    "hide_rules": Case("homes", {"rules": ["sex=female -> health=good"], "support": 5, "confidence": 0.25}, ("good",)),
     "round": Case("homes", {"columns": ["income"], "base": 500, "method": "random"}),
     "shift_dates": Case("patients", {"columns": ["admission_date"], "days": 30}),
     "add_noise": Case("homes", {"columns": ["income", "age"], "alpha": 0.3, "method": "kim", "keep_integers": True}),

@@ -27,6 +27,7 @@ GIVEN = {
     "regression_overlap": {"outcome": "wage", "predictors": ["age", "sex"]},
     "timeliness": {"column": "day", "days": 100, "today": "2025-06-01"},
     "consistency": {"rules": ["wage >= debt"]},
+    "rule_side_effects": {"support": 2, "confidence": 0.25},
 }
 AGREED = {"table", "count"}
 """Parts of a utility contract: they refuse a release without records or columns instead of scoring it; test_agreed_tables.py."""

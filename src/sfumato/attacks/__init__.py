@@ -23,6 +23,7 @@ ALL = Members(
         "downcoding": "downcoding:Downcoding",
         "interval_disclosure": "interval_disclosure:IntervalDisclosure",
         "unique_in_population": "unique_in_population:UniqueInPopulation",
+        "attack_cost": "cost:AttackCost",
         "transparency": "transparency:Transparency",
         "singling_out": "gdpr:SinglingOut",
         "linkability": "gdpr:Linkability",
@@ -33,6 +34,7 @@ ALL = Members(
         "closest_record": "synthetic:ClosestRecord",
         "linkage": "linkage.distance_linkage:DistanceLinkage",
         "probabilistic_linkage": "linkage.probabilistic_linkage:ProbabilisticLinkage",
+        "other_columns_linkage": "linkage.other_columns:OtherColumnsLinkage",
         "worst_case_linkage": "linkage.learned_linkage:LearnedLinkage",
     },
 )

@@ -8,10 +8,49 @@ from typing import Any
 from sfumato.core.parameters import Members
 
 FAMILIES = {
-    "models": Members(__name__, {}),
-    "steps": Members(__name__, {}),
-    "risk": Members(__name__, {}),
-    "utility": Members(__name__, {}),
+    "models": Members(
+        __name__,
+        {
+            "km_anonymity": "models:KmAnonymity",
+            "basket_k_anonymity": "models:BasketKAnonymity",
+            "hkp_coherence": "models:HkpCoherence",
+            "rho_uncertainty": "models:RhoUncertainty",
+            "k_anonymity": "models:OwnColumnsK",
+            "k_km_anonymity": "models:KKmAnonymity",
+            "disassociated_km": "models:DisassociatedKm",
+            "hidden_rules": "rules:HiddenItemRules",
+        },
+    ),
+    "steps": Members(
+        __name__,
+        {
+            "item_recoding": "recoding:ItemRecoding",
+            "basket_partition": "partition:BasketPartition",
+            "block_recoding": "partition:BlockRecoding",
+            "suppress_items": "suppression:SuppressItems",
+            "grouped_recoding": "grouping:GroupedRecoding",
+            "disassociation": "disassociation:Disassociation",
+            "hide_rules": "rules:HideItemRules",
+        },
+    ),
+    "risk": Members(
+        __name__,
+        {
+            "known_items": "attacks:KnownItems",
+            "rare_items": "attacks:RareItems",
+            "scoreboard": "scoreboard:Scoreboard",
+            "item_attack_cost": "attacks:ItemAttackCost",
+        },
+    ),
+    "utility": Members(
+        __name__,
+        {
+            "item_ncp": "utility:ItemNcp",
+            "itemset_survival": "utility:ItemsetSurvival",
+            "pair_support_error": "utility:PairSupportError",
+            "rule_side_effects": "rules:ItemRuleSideEffects",
+        },
+    ),
 }
 
 

@@ -65,6 +65,10 @@ COMMANDS = {
         "choose_k:plan",
         "Plan buckets of confidential values: how many, how many classes, whether they fit, how far classes can be.",
     ),
+    "integral": (
+        "integral:integral",
+        "Say which mean, regression, stump or tree may be published: one that many different sets of records give.",
+    ),
     "list": ("explain:list_names", "List what can be written in a recipe, with one line of meaning each."),
     "import": (
         "bring:import_project",

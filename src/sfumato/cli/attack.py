@@ -27,6 +27,7 @@ from sfumato.errors import ParameterError
 
 if TYPE_CHECKING:
     from sfumato.core.attack import Intruder
+    from sfumato.core.dataset import Dataset
     from sfumato.core.pair import Pair
     from sfumato.intruders import AttackReport, Skipped, Tried
 
@@ -54,6 +55,12 @@ def attack(
     ] = None,
     population: Annotated[
         str | None, typer.Option(help="a table of everyone: `unique_in_population` looks the released people up in it")
+    ] = None,
+    aux: Annotated[
+        str | None,
+        typer.Option(
+            help="a table of other people, with columns of the release and of the intruder's table: `other_columns_linkage` learns from it"
+        ),
     ] = None,
     only: Annotated[list[str] | None, typer.Option("--attack", help="an attack to try, by name; repeat it")] = None,
     seconds: Annotated[float, typer.Option(help="budget of all attacks together, in seconds of computing")] = 60.0,
@@ -89,7 +96,8 @@ def attack(
         written.require_key(sign)
     dataset = open_data(original, quiet=quiet, intake=intake, recipe=written.recipe)
     pair = written.beside(dataset)
-    who = _intruder(pair, intruder, knows, by, called or [], sample)
+    complete = None if aux is None else read_data(aux, quiet=True)
+    who = _intruder(pair, intruder, knows, by, called or [], sample, complete)
     further = tuple(read_release(other).beside(dataset) for other in others or [])
     everyone = None if population is None else read_data(population, quiet=True)
     with progress("attacking", quiet=quiet) as on_progress:
@@ -101,6 +109,7 @@ def attack(
             models=written.recipe.meet,
             others=further,
             population=everyone,
+            aux=complete,
             limits={name: float(limit) for name, limit in written.recipe.limits.items()},
             threshold=threshold,
             seconds=seconds,
@@ -120,16 +129,16 @@ def attack(
 
 
 def _intruder(
-    pair: Pair, file: str | None, knows: str | None, by: str | None, called: list[str], sample: int
+    pair: Pair, file: str | None, knows: str | None, by: str | None, called: list[str], sample: int, aux: Dataset | None
 ) -> Intruder | None:
     from sfumato.intruders import intruder_from, intruder_with, renamed
 
     columns = [c.strip() for c in knows.split(",") if c.strip()] if knows else None
     if file is None:
-        if by is not None or called:
-            raise ParameterError("--by and --rename are about an intruder's own table; give it with --intruder")
+        if by is not None or called or aux is not None:
+            raise ParameterError("--by, --rename and --aux are about an intruder's own table; give it with --intruder")
         return None if columns is None else intruder_from(pair, columns, sample=sample, seed=Seed(0))
-    return intruder_with(pair, renamed(read_data(file, quiet=True), _names(called)), columns, by=by)
+    return intruder_with(pair, renamed(read_data(file, quiet=True), _names(called)), columns, by=by, aux=aux)
 
 
 def _names(called: list[str]) -> dict[str, str]:

@@ -32,6 +32,11 @@ AT_LEAST = 20
 """Trials of an attack that are made however little time there is: fewer say nothing."""
 
 
+def as_theirs(name: str) -> str:
+    """How a table of complete people calls a column of the release as the intruder's file would have it, where that is another thing."""
+    return f"{name} (theirs)"
+
+
 def cut_short(done: int, wanted: int) -> str:
     """What a sentence adds where time ran out.
 
@@ -64,13 +69,15 @@ class Intruder:
 
     ``truth[i]`` is the row of the original that row *i* describes, or ``NOT_IN_FILE`` (−1) for a stranger. Only the score is
     computed from the truth; no attack may look at it. ``sampled``: the rows are a random sample of the people that this intruder
-    might look for, so rates found on them carry an interval. ``memo`` keeps what attacks of this intruder have in common.
+    might look for, so rates found on them carry an interval. ``others`` are columns of the file that the release does not have. ``memo``
+    keeps what attacks of this intruder have in common.
     """
 
     file: Dataset
     knows: tuple[str, ...]
     truth: NDArray[np.int64]
     sampled: bool = False
+    others: tuple[str, ...] = ()
     memo: dict[Any, Any] = dataclasses.field(default_factory=dict, init=False, repr=False)
 
 
@@ -80,7 +87,8 @@ class Scene:
 
     ``steps`` are the steps that made the release and ``models`` the promises they had to keep, with all their parameters: the
     intruder of a transparency attack knows them. ``others`` are earlier releases of the same table, for attacks by composition;
-    ``population`` is a table of everyone, for those who look people up in it.
+    ``population`` is a table of everyone, for those who look people up in it; ``aux`` a table of other people of whom the intruder knows the columns
+    of the release and those of the own file, to learn how they go together.
     """
 
     pair: Pair
@@ -93,6 +101,7 @@ class Scene:
     progress: Progress = silent
     started: float = dataclasses.field(default_factory=now)
     population: Dataset | None = None
+    aux: Dataset | None = None
 
     @property
     def held_out(self) -> NDArray[np.int64] | None:

@@ -212,18 +212,23 @@ class Pairs:
         both ends are in one strongly connected component. Equal originals are joined to the same released records and
         equal released records to the same originals, so components of classes are components of records.
         """
+        if not len(self.originals) + len(self.released):
+            return np.zeros(0, dtype=np.int64)
+        mine, theirs = self.components()
+        together = mine[self.edges[0]] == theirs[self.edges[1]]
+        return self._reached(self.edges[0][together], self.released[self.edges[1][together]], len(self.originals))
+
+    def components(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Per original and per released class the number of the group whose records can trade places with each other."""
         from scipy.sparse import coo_array
         from scipy.sparse.csgraph import connected_components
 
         left, nodes = len(self.originals), len(self.originals) + len(self.released)
-        if not nodes:
-            return np.zeros(0, dtype=np.int64)
         sources = np.concatenate([self.edges[0], self.same[1] + left])
         targets = np.concatenate([self.edges[1] + left, self.same[0]])
         graph = coo_array((np.ones(len(sources), dtype=np.int8), (sources, targets)), shape=(nodes, nodes)).tocsr()
         _, component = connected_components(graph, directed=True, connection="strong")
-        together = component[self.edges[0]] == component[self.edges[1] + left]
-        return self._reached(self.edges[0][together], self.released[self.edges[1][together]], left)
+        return component[:left].astype(np.int64), component[left:].astype(np.int64)
 
     def least_per_released(self, values: NDArray[np.int64]) -> NDArray[np.int64]:
         """Per released class, the least value of the originals it was released for."""

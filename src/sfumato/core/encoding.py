@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
@@ -410,6 +411,18 @@ def joint_label(parts: tuple[str | None, ...]) -> str | None:
     if all(part is None for part in parts):
         return None
     return SEPARATOR.join("-" if part is None else "=" + part.replace(SEPARATOR, 2 * SEPARATOR) for part in parts)
+
+
+def parts_of_label(text: str | None, columns: int) -> tuple[str | None, ...]:
+    """What :func:`joint_label` put together, apart again.
+
+    >>> parts_of_label(joint_label(("a", None)), 2)
+    ('a', None)
+    """
+    if text is None:
+        return (None,) * columns
+    parts = re.split(f"(?<!{SEPARATOR}){SEPARATOR}(?=[-=])", text.replace(2 * SEPARATOR, "\0"))
+    return tuple(None if part == "-" else part[1:].replace("\0", SEPARATOR) for part in parts)
 
 
 # Columns of numbers: as arrays to compute with, and back.

@@ -2,7 +2,7 @@
 
 Every function returns a :class:`~sfumato.core.dataset.Dataset` with roles, kinds and hierarchies, and its
 docstring says who published the table and which numbers it is known for. :func:`names` lists them,
-:func:`load` gets one by name. Nothing heavy is imported before a table is asked for.
+:func:`load` gets one by name. :func:`baskets` and :func:`purchases` return people who are sets of items. Nothing heavy is imported before a table is asked for.
 
 >>> from sfumato import examples
 >>> len(examples.faggioli())
@@ -37,13 +37,16 @@ from sfumato.examples.closeness_tables import (
 from sfumato.examples.generated import hospital, large, survey, visits
 from sfumato.examples.graphs import karate, social_network
 from sfumato.examples.journeys import mobility, small_paths
+from sfumato.examples.linkage import linkage_scene
 from sfumato.examples.literature import faggioli, patients, regions, sandhu, special_uniques, torra, weighted_keys
+from sfumato.examples.set_valued import baskets, purchases
 
 if TYPE_CHECKING:
     from sfumato.core.dataset import Dataset
 
 __all__ = [
     "ancona",
+    "baskets",
     "conditions",
     "disclosure_counterexample",
     "disease_tree",
@@ -60,10 +63,12 @@ __all__ = [
     "john_releases",
     "karate",
     "large",
+    "linkage_scene",
     "load",
     "mobility",
     "names",
     "patients",
+    "purchases",
     "regions",
     "ring",
     "salaries",

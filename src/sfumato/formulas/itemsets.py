@@ -48,7 +48,9 @@ class ItemSets:
     @classmethod
     def of_pairs(cls, people: NDArray[Any], items: NDArray[Any], count: int, size: int) -> ItemSets:
         """From (person, item) pairs in any order, repeats merged."""
-        keys = np.unique(people.astype(np.int64) * max(size, 1) + items.astype(np.int64))
+        keys = people.astype(np.int64) * max(size, 1) + items.astype(np.int64)
+        keys.sort()
+        keys = keys[np.diff(keys, prepend=-1) > 0]
         owners = keys // max(size, 1)
         pointers = np.searchsorted(owners, np.arange(count + 1)).astype(np.int64)
         return cls(pointers, (keys % max(size, 1)).astype(np.int32), size)

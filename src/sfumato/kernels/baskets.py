@@ -391,3 +391,158 @@ def has(items, first, last, wanted):
         else:
             last = middle
     return first < end and items[first] == wanted
+
+
+@njit(cache=True, nogil=True)
+def _within(items, first, last, low, high):
+    """Whether an ascending run holds a number from ``low`` to below ``high``."""
+    end = last
+    while first < last:
+        middle = (first + last) >> 1
+        if items[middle] < low:
+            first = middle + 1
+        else:
+            last = middle
+    return first < end and items[first] < high
+
+
+@njit(cache=True, nogil=True)
+def span_support(sets, spans, enough):
+    """How many people have an item in each of some spans of items; counting ends at ``enough``."""
+    best = 0
+    for j in range(spans.shape[0]):
+        length = sets.starts[spans[j, 1]] - sets.starts[spans[j, 0]]
+        if length < sets.starts[spans[best, 1]] - sets.starts[spans[best, 0]]:
+            best = j
+    low = spans[best, 0]
+    support = 0
+    for at in range(sets.starts[low], sets.starts[spans[best, 1]]):
+        person = sets.people[at]
+        first, last = sets.pointers[person], sets.pointers[person + 1]
+        place = sets.places[at]
+        if place > first and sets.items[place - 1] >= low:
+            continue  # counted by an earlier item of the same span
+        both = True
+        for j in range(spans.shape[0]):
+            if j != best and not _within(sets.items, first, last, spans[j, 0], spans[j, 1]):
+                both = False
+                break
+        if both:
+            support += 1
+            if support >= enough:
+                return support
+    return support
+
+
+@njit(cache=True, nogil=True)
+def first_untouched(members, order, touched, start):
+    """From ``start`` on, the first place in ``order`` whose set has no touched item; the length of ``order`` when there is none."""
+    for place in range(start, order.size):
+        row = order[place]
+        free = True
+        for j in range(members.shape[1]):
+            if members[row, j] >= 0 and touched[members[row, j]]:
+                free = False
+                break
+        if free:
+            return place
+    return order.size
+
+
+class Postings(NamedTuple):
+    """Per known item who of the released people may have it, ascending: ``people[starts[i]:starts[i + 1]]``; ``free``: it tells nothing."""
+
+    starts: Any
+    people: Any
+    free: Any
+
+
+@njit(cache=True, nogil=True)
+def _kept(source, first, last, people, begin, end, out, at):
+    """Write those of an ascending list who are in another from ``at`` on. Returns where the new list ends."""
+    if last - first <= end - begin:
+        for place in range(first, last):
+            if has(people, begin, end, source[place]):
+                out[at] = source[place]
+                at += 1
+    else:
+        for place in range(begin, end):
+            if has(source, first, last, people[place]):
+                out[at] = people[place]
+                at += 1
+    return at
+
+
+@njit(cache=True, nogil=True)
+def narrowed(postings, everybody, known, true, counts, right):
+    """How many people are left after each of some known items, in the order given, and whether the true one is (``true`` −1: nowhere)."""
+    stack = np.empty(0, np.int32)
+    filled = False
+    for step in range(known.size):
+        item = known[step]
+        if not postings.free[item]:
+            begin, end = postings.starts[item], postings.starts[item + 1]
+            if not filled:
+                stack = postings.people[begin:end].copy()
+                filled = True
+            else:
+                out = np.empty(min(stack.size, end - begin), np.int32)
+                size = _kept(stack, 0, stack.size, postings.people, begin, end, out, 0)
+                stack = out[:size]
+        counts[step] = stack.size if filled else everybody
+        right[step] = true >= 0 and (not filled or has(stack, 0, stack.size, true))
+
+
+@njit(cache=True, nogil=True)
+def all_subsets(postings, everybody, known, true, m, sums):
+    """Over all sets of 1 … m known items: how many leave the true person alone, the sum of the chances to name the person, and of the people left.
+
+    ``sums[size - 1]`` gets (alone, chance, people left). Known items come rarest first, so that lists are short.
+    """
+    depth_of = np.empty(m, np.int64)  # per depth the place of its item among the known ones
+    begin = np.zeros(m + 1, np.int64)
+    end = np.zeros(m + 1, np.int64)
+    filled = np.zeros(m + 1, np.bool_)
+    room = 0
+    for j in range(known.size):
+        if not postings.free[known[j]]:
+            room = max(room, postings.starts[known[j] + 1] - postings.starts[known[j]])
+    stack = np.empty(room * m + 1, np.int32)
+    depth, place = 0, 0
+    while True:
+        if place >= known.size or depth == m:
+            if depth == 0:
+                return
+            depth -= 1
+            place = depth_of[depth] + 1
+            continue
+        item = known[place]
+        depth_of[depth] = place
+        begin[depth + 1], end[depth + 1], filled[depth + 1] = end[depth], end[depth], filled[depth]
+        if postings.free[item]:
+            begin[depth + 1], end[depth + 1] = begin[depth], end[depth]
+        elif filled[depth]:
+            end[depth + 1] = _kept(
+                stack,
+                begin[depth],
+                end[depth],
+                postings.people,
+                postings.starts[item],
+                postings.starts[item + 1],
+                stack,
+                end[depth],
+            )
+        else:
+            for at in range(postings.starts[item], postings.starts[item + 1]):
+                stack[end[depth + 1]] = postings.people[at]
+                end[depth + 1] += 1
+            filled[depth + 1] = True
+        depth += 1
+        left = end[depth] - begin[depth] if filled[depth] else everybody
+        found = true >= 0 and (not filled[depth] or has(stack, begin[depth], end[depth], true))
+        sums[depth - 1, 2] += left
+        if found:
+            sums[depth - 1, 1] += 1.0 / left
+            if left == 1:
+                sums[depth - 1, 0] += 1.0
+        place += 1

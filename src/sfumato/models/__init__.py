@@ -31,6 +31,7 @@ ALL = Members(
         "k_k_anonymity": "concealment:KKAnonymity",
         "k_concealment": "concealment:KConcealment",
         "k_confusion": "confusion:KConfusion",
+        "hidden_rules": "hidden_rules:HiddenRules",
     },
 )
 

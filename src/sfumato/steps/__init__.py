@@ -17,6 +17,7 @@ ALL = Members(
         "k_optimize": "taxonomy.k_optimize:KOptimize",
         "top_down_specialization": "taxonomy.greedy:TopDownSpecialization",
         "suppression": "suppression.suppression:Suppress",
+        "hide_rules": "rules.hide_rules:HideRules",
         "sample": "masking.sampling:Sample",
         "top_bottom_coding": "masking.coding:TopBottomCoding",
         "recode": "masking.recode:Recode",

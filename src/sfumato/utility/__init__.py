@@ -36,6 +36,7 @@ ALL = Members(
         "table": "tables:TableDistance",
         "count": "tables:CountError",
         "marginal_error": "tables:MarginalError",
+        "rule_side_effects": "rules:RuleSideEffects",
         "completeness": "data_quality:Completeness",
         "uniqueness": "data_quality:Uniqueness",
         "timeliness": "data_quality:Timeliness",

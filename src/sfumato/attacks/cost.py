@@ -1,0 +1,330 @@
+"""What an attack costs: how many candidates are left, and how much work was spent, fact by fact."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
+
+import numpy as np
+from pydantic import Field
+
+from sfumato.attacks.linkage.compared import common_columns, percent, refusal, sampled_interval
+from sfumato.attacks.linkage.files import files_of
+from sfumato.core.attack import Attack, Finding, cut_short
+from sfumato.core.classes import count_rows
+from sfumato.core.consistency import Pairs, pair_up
+from sfumato.core.parameters import parameters
+from sfumato.errors import ParameterError, SfumatoError
+from sfumato.formulas.matchings import MOST, matchings_with
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from sfumato.attacks.linkage.compared import Compared
+    from sfumato.attacks.linkage.files import Files
+    from sfumato.core.attack import Scene
+
+ALL_ORDERS = 6
+"""Facts of which all orders are averaged over; with more, some orders are drawn."""
+DRAWN_ORDERS = 20
+MOST_WAYS = 1 << 22
+"""Sets of records that the exact posteriors of a table may look at."""
+
+
+@parameters
+class AttackCost(Attack):
+    r"""How many candidates are left for a person, and how much work it took, as the intruder uses one known fact after the other.
+
+    .. math:: w_j = \sum_{i<j} |C_i|, \qquad C_{i} = \{y \in C_{i-1} : \text{fact } i \text{ fits } y\}, \quad C_0 = \text{all released records}
+
+    A unit of work is one test of one fact on one candidate that is left, which no machine changes. Facts are the cells that the intruder knows of a
+    person; what is missing is none. ``order`` is ``rarest`` (the fact that fits fewest released records first) or ``random`` (the mean of all orders). The details hold both: per
+    number of facts the work, the mean and quantiles of the candidates left, and the share of people left with one. The value is the share of people who are left
+    with their own record alone once all facts are used; beside it stand the work for each of them, and the work until half of the people
+    are among at most ``few`` candidates (None: never). An intruder is *sound* for a person while the own record is still a candidate: where values were
+    only generalised, always.
+
+    Where values were only generalised and the intruder knows all quasi-identifiers of everybody, a ladder of three rungs is told, each more work than the last:
+    the records that fit a person (*neighbours*), those that fit in some assignment of all people at once (*matches*), and the probability of the own record
+    if all assignments are equally likely (*posterior*, exact within groups of at most 20 records that can trade places; the work doubles with each). Matches
+    may be k while the posterior of one is above 1/k.
+
+    "Computational anonymity" is named in the literature without a definition that we know of. This is a **measurement of ours**, of named intruders, and no
+    guarantee against others.
+
+    Reference: Tassa, Mazza & Gionis 2012, *k-Concealment: An Alternative Model of k-Type Anonymity*, Transactions on Data Privacy 5 (the graph of the ladder).
+
+    >>> AttackCost(order="random").few
+    1
+    """
+
+    order: Annotated[Literal["rarest", "random"], Field(description="in which order facts are used")] = "rarest"
+    few: Annotated[int, Field(ge=1, description="candidates that are few enough")] = 1
+
+    name: ClassVar[str] = "attack_cost"
+    line: ClassVar[str] = "What it takes to be left with a person's own record"
+    tried_by: ClassVar[tuple[str, ...]] = ("prosecutor", "neighbour", "colleague")
+    turn: ClassVar[int] = 4
+
+    def applies(self, scene: Scene) -> str | None:
+        """None when the intruder knows a released column of somebody in the table."""
+        return refusal(scene)
+
+    def attack(self, scene: Scene) -> Finding:
+        """Use the facts one by one, for as many people as there is time."""
+        if (reason := refusal(scene)) is not None:
+            raise ParameterError(f"{self.name}: {reason}")
+        files = files_of(scene)
+        asked = np.flatnonzero(scene.intruder.truth >= 0)
+        hunts = [_hunt(scene, files, int(asked[number])) for number in scene.sampled(len(asked), "attack cost")]
+        facts = len(files.columns)
+        curves = {
+            "rarest": _curve([hunt.rarest for hunt in hunts], facts),
+            "random": _curve([hunt.random for hunt in hunts], facts),
+        }
+        chosen = curves[self.order]
+        alone = np.array([hunt.own_alone for hunt in hunts], dtype=np.float64)
+        found, work = float(alone.sum()), chosen[-1]["work"] * len(hunts)
+        until = next((one["work"] for one in chosen if one["quantiles"]["0.5"] <= self.few), None)
+        sound = [hunt.sound for hunt in hunts if hunt.sound is not None]
+        details: dict[str, Any] = {
+            "a measurement of ours": "work is counted in tests of one fact on one candidate that is left",
+            "curve": {"known": "facts used", "points": [[one["facts"], one["unique"]] for one in chosen]},
+            "cost": curves,
+            "work_per_found": work / found if found else None,
+            "work_until_few": until,
+            "sound": float(np.mean(sound)) if sound else None,
+            "ladder": _ladder(scene),
+        }
+        spent = (
+            f"{work / found:,.0f} tests of a fact for each of them" if found else f"{work:,.0f} tests of a fact in vain"
+        )
+        sentence = (
+            f"Using {', '.join(files.names)} one after the other ({_ORDERS[self.order]}), an intruder is left with {chosen[-1]['candidates']:,.1f} of "
+            f"{len(scene.pair.released):,} records on average, and with the own record alone for {percent(float(alone.mean()))} of {len(hunts):,} people"
+            f"{cut_short(len(hunts), len(asked))}: {spent}."
+        )
+        return Finding(
+            self.name,
+            float(alone.mean()),
+            sentence,
+            sampled_interval(alone, everybody=len(hunts) == len(asked) and not scene.intruder.sampled),
+            1.0 / len(scene.pair.released),
+            np.sort(np.array([hunt.row for hunt in hunts if hunt.own_alone], dtype=np.int64)),
+            details=details,
+            trials=len(hunts),
+        )
+
+
+_ORDERS = {"rarest": "the rarest first", "random": "in any order"}
+
+
+@dataclasses.dataclass(frozen=True)
+class _Hunt:
+    """One person sought: candidates and the chance to be the only one, per number of facts used; ``sound``: None where nothing was released of them."""
+
+    row: int
+    rarest: tuple[list[float], list[float]]
+    random: tuple[list[float], list[float]]
+    own_alone: bool
+    sound: bool | None
+
+
+def _hunt(scene: Scene, files: Files, row: int) -> _Hunt:
+    """Seek one person by all facts known of them."""
+    records = files.ours.records
+    facts = [_fits(column, files, at, row) for at, column in enumerate(files.columns)]
+    known = [fact for fact in facts if fact is not None]
+    known.sort(key=lambda fact: int(records[fact].sum()))
+    left = np.ones(len(records), dtype=np.bool_)
+    sizes, alone = [float(records.sum())], [float(records.sum() == 1)]
+    for fact in known:
+        left = left & fact
+        sizes.append(float(records[left].sum()))
+        alone.append(float(records[left].sum() == 1))
+    own = np.flatnonzero(scene.pair.rows == scene.intruder.truth[row])
+    kept = bool(left[files.ours.kind_of[own]].any()) if len(own) else None
+    random = _any_order(scene, known, records, row)
+    return _Hunt(int(scene.intruder.truth[row]), (sizes, alone), random, bool(kept) and sizes[-1] == 1, kept)
+
+
+def _fits(column: Compared, files: Files, at: int, row: int) -> NDArray[np.bool_] | None:
+    """Per distinct released record whether a cell of the intruder's may be its; None where the intruder does not know the cell."""
+    value = int(column.theirs[row])
+    if column.missing_theirs[value] or column.open_theirs[value]:
+        return None
+    labels = column.open_ours.copy()
+    if column.scale == "category":
+        amounts, listed = column.theirs_fit
+        start = int(amounts[:value].sum())
+        labels[listed[start : start + int(amounts[value])]] = True
+    else:
+        slack = 1e-9 * max(1.0, abs(column.span))
+        place = column.places[value]
+        with np.errstate(invalid="ignore"):
+            labels |= (column.low - slack <= place) & (place <= column.high + slack)
+    return np.asarray(labels[files.ours.codes[:, at]], dtype=np.bool_)
+
+
+def _any_order(
+    scene: Scene, facts: Sequence[NDArray[np.bool_]], records: NDArray[np.int64], row: int
+) -> tuple[list[float], list[float]]:
+    """Candidates and the chance to be the only one when so many facts were used, on average over orders."""
+    everything = np.ones(len(records), dtype=np.bool_)
+    sizes: list[list[int]] = [[] for _ in range(len(facts) + 1)]
+    if len(facts) <= ALL_ORDERS:
+        for used, left in _subsets(facts, everything):
+            sizes[used].append(int(records[left].sum()))
+    else:
+        draws = scene.seed.stream(f"attack cost: orders of {row}")
+        for _ in range(DRAWN_ORDERS):
+            left = everything
+            sizes[0].append(int(records.sum()))
+            for used, fact in enumerate(draws.permutation(len(facts)).tolist(), start=1):
+                left = left & facts[fact]
+                sizes[used].append(int(records[left].sum()))
+    return [float(np.mean(one)) for one in sizes], [float(np.mean(np.array(one) == 1)) for one in sizes]
+
+
+def _subsets(
+    facts: Sequence[NDArray[np.bool_]], left: NDArray[np.bool_], used: int = 0
+) -> Iterator[tuple[int, NDArray[np.bool_]]]:
+    """Every set of facts, by how many they are and what they leave."""
+    if not facts:
+        yield used, left
+        return
+    yield from _subsets(facts[1:], left, used)
+    yield from _subsets(facts[1:], left & facts[0], used + 1)
+
+
+def _curve(people: Sequence[tuple[list[float], list[float]]], facts: int) -> list[dict[str, Any]]:
+    """Work, candidates and the share of people left with one, per number of facts; who has fewer facts stays where they end."""
+    sizes = np.array([_to_length(one[0], facts + 1) for one in people])
+    alone = np.array([_to_length(one[1], facts + 1) for one in people])
+    used = np.array([len(one[0]) - 1 for one in people])
+    tests = np.where(np.arange(facts)[None, :] < used[:, None], sizes[:, :-1], 0.0)
+    work = np.cumsum(tests, axis=1)
+    points = []
+    for j in range(facts):
+        quantiles = {str(q): float(np.quantile(sizes[:, j + 1], q)) for q in (0.1, 0.5, 0.9)}
+        points.append(
+            {
+                "facts": j + 1,
+                "work": float(work[:, j].mean()),
+                "candidates": float(sizes[:, j + 1].mean()),
+                "quantiles": quantiles,
+                "unique": float(alone[:, j + 1].mean()),
+            }
+        )
+    return points
+
+
+def _to_length(values: Sequence[float], length: int) -> list[float]:
+    return list(values) + [values[-1]] * (length - len(values))
+
+
+# The ladder on the consistency graph.
+
+
+def _ladder(scene: Scene) -> dict[str, Any] | str:
+    """Neighbours, matches and posteriors of everybody, or why there are none."""
+    if set(scene.pair.quasi) - set(common_columns(scene)):
+        return "the intruder does not know all quasi-identifiers"
+    if "ladder" not in scene.pair.memo:
+        try:
+            classes, rows = count_rows(scene.pair.released, scene.pair.quasi)
+            scene.pair.memo["ladder"] = ladder(pair_up(scene.pair.original, scene.pair.released, classes, rows))
+        except SfumatoError as error:  # values were changed, or too many pairs fit
+            scene.pair.memo["ladder"] = str(error)
+    told: dict[str, Any] | str = scene.pair.memo["ladder"]
+    return told
+
+
+def ladder(pairs: Pairs) -> dict[str, Any]:
+    """The fewest neighbours and matches of anybody, and the largest posterior of the own record, where it is known.
+
+    ``work`` counts pairs of records that fit, once for each of the first two rungs, and sets of records for the third.
+    """
+    neighbours, matches = pairs.neighbours_of_originals(), pairs.matches_of_originals()
+    edges = int((pairs.originals[pairs.edges[0]] * pairs.released[pairs.edges[1]]).sum())
+    largest, people, ways = _posteriors(pairs)
+    return {
+        "neighbours": {
+            "fewest": _fewest(neighbours),
+            "mean": _mean(neighbours, pairs.originals),
+            "work": edges,
+        },
+        "matches": {"fewest": _fewest(matches), "mean": _mean(matches, pairs.originals), "work": edges},
+        "posterior": {"largest": largest, "people": people, "of": int(pairs.originals.sum()), "work": ways},
+    }
+
+
+def _fewest(values: NDArray[np.int64]) -> int:
+    return int(values.min()) if len(values) else 0
+
+
+def _mean(values: NDArray[np.int64], weights: NDArray[np.int64]) -> float:
+    return float((values * weights).sum() / max(1, int(weights.sum())))
+
+
+def _posteriors(pairs: Pairs) -> tuple[float | None, int, int]:
+    """The largest probability of an own record, for how many people it was worked out, and how many sets were looked at."""
+    largest, people, ways = 0.0, 0, 0
+    for group in _groups(pairs):
+        if group.joined.all():  # everybody can be anybody
+            largest, people = max(largest, 1 / group.size), people + group.size
+        elif group.size <= MOST and ways + (1 << group.size) <= MOST_WAYS:
+            largest, people, ways = max(largest, group.largest()), people + group.size, ways + (1 << group.size)
+    return (largest if people else None), people, ways
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class _Group:
+    """Original and released classes whose records can trade places: how large they are, which fit, and which are the same people's."""
+
+    originals: NDArray[np.int64]
+    released: NDArray[np.int64]
+    joined: NDArray[np.bool_]
+    same: NDArray[np.bool_]
+
+    @property
+    def size(self) -> int:
+        """Records on either side."""
+        return int(self.originals.sum())
+
+    def largest(self) -> float:
+        """The largest posterior of an own record."""
+        records = np.repeat(np.repeat(self.joined, self.originals, axis=0), self.released, axis=1)
+        total, counts = matchings_with(records)
+        firsts = np.cumsum(self.originals) - self.originals, np.cumsum(self.released) - self.released
+        shares = counts[np.ix_(*firsts)] / max(1, total)
+        return float(shares[self.same].max(initial=0.0))
+
+
+def _groups(pairs: Pairs) -> Iterator[_Group]:
+    """The groups of a graph, one after the other."""
+    left, right = pairs.components()
+    sides = [np.argsort(side, kind="stable") for side in (left, right)]
+    place = [np.empty(len(side), dtype=np.int64) for side in sides]
+    within = left[pairs.edges[0]] == right[pairs.edges[1]]
+    edges = [side[within] for side in pairs.edges]
+    inside = np.argsort(left[edges[0]], kind="stable")
+    own = np.argsort(left[pairs.same[0]], kind="stable")
+    for group in np.unique(left).tolist():
+        mine, theirs = (_run(members, side, group) for members, side in zip(sides, (left, right), strict=True))
+        for numbers, members in zip(place, (mine, theirs), strict=True):
+            numbers[members] = np.arange(len(members))
+        marks = []
+        for ends, order in ((edges, inside), (pairs.same, own)):
+            chosen = _run(order, left[ends[0]], group)
+            mark = np.zeros((len(mine), len(theirs)), dtype=np.bool_)
+            mark[place[0][ends[0][chosen]], place[1][ends[1][chosen]]] = True
+            marks.append(mark)
+        yield _Group(pairs.originals[mine], pairs.released[theirs], *marks)
+
+
+def _run(order: NDArray[np.int64], numbers: NDArray[np.int64], wanted: int) -> NDArray[np.int64]:
+    """The places that have a number, where ``order`` puts equal ones together."""
+    low, high = np.searchsorted(numbers, [wanted, wanted + 1], sorter=order)
+    return order[low:high]

@@ -1,0 +1,149 @@
+"""Baskets that were taken apart: clusters of people, and in each the items in chunks whose parts of a person are not joined."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, ClassVar, Self
+
+import numpy as np
+import polars as pl
+
+from sfumato.core.schema import Attribute, Role, Schema
+from sfumato.core.shape import Shape, Shaped
+from sfumato.core.source import Source
+from sfumato.errors import SchemaError
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+CLUSTER, CHUNK, RECORD = "cluster", "chunk", "record"
+TERMS = 0
+"""The chunk of items that so few of a cluster have that nothing but their names is released."""
+SIZE = -1
+"""The chunk that says how many people a cluster has, as its one record."""
+
+
+@dataclasses.dataclass(frozen=True, repr=False)
+class Cluster:
+    """People who were taken apart together: ``size`` of them, ``chunks`` of parts of baskets (shuffled), and bare ``terms``.
+
+    The parts of a chunk are sets of its items, one for every person who has any; ``terms`` are items of which is said no more than that somebody
+    in the cluster has them.
+    """
+
+    size: int
+    chunks: tuple[tuple[frozenset[str], ...], ...]
+    terms: frozenset[str] = frozenset()
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Disassociated(Shaped):
+    """People whose baskets were taken apart. ``origin`` only says who is in it: nobody has a row of the own."""
+
+    schema: Schema
+    source: Source
+    clusters: tuple[Cluster, ...]
+    item: str
+    origin: NDArray[np.int64] | None = None
+    notes: tuple[str, ...] = ()
+    beside: Schema | None = None
+
+    shape: ClassVar[Shape] = Shape.BASKETS
+
+    @staticmethod
+    def is_one(data: pl.DataFrame, schema: Schema) -> bool:
+        """Whether a table holds baskets that were taken apart."""
+        items = schema.columns(Role.ITEM)
+        return len(items) == 1 and set(data.columns) == {CLUSTER, CHUNK, RECORD, items[0]}
+
+    @classmethod
+    def of(cls, tables: Mapping[str, pl.DataFrame], schemas: Mapping[str, Schema], source: Source) -> Self:
+        """Read the clusters back from the table that :meth:`written` gives."""
+        data, item = tables["data"], schemas["data"].columns(Role.ITEM)[0]
+        whole = [data.schema[name].is_integer() for name in (CLUSTER, CHUNK, RECORD)]
+        if not all(whole) or any(data[name].null_count() for name in (CLUSTER, CHUNK, RECORD)):
+            raise SchemaError(f"{source.name}: {CLUSTER}, {CHUNK} and {RECORD} must be whole numbers in every row")
+        rows = data.select(CLUSTER, CHUNK, RECORD, pl.col(item).cast(pl.String)).rows()
+        return cls(_columns(schemas["data"], item), source, _clusters(rows, source), item)
+
+    def __repr__(self) -> str:
+        return f"Disassociated({self.people:,} people in {len(self.clusters):,} clusters)"
+
+    @cached_property
+    def people(self) -> int:
+        """Number of persons."""
+        return sum(cluster.size for cluster in self.clusters)
+
+    def counted(self) -> dict[str, int]:
+        """How many people, clusters, chunks, different items and bare items there are."""
+        chunks = [chunk for cluster in self.clusters for chunk in cluster.chunks]
+        items = {item for chunk in chunks for part in chunk for item in part}
+        return {
+            "people": self.people,
+            "clusters": len(self.clusters),
+            "chunks": len(chunks),
+            "items": len(items.union(*(cluster.terms for cluster in self.clusters))),
+            "bare items": sum(len(cluster.terms) for cluster in self.clusters),
+        }
+
+    def shuffled(self, stream: np.random.Generator) -> Self:
+        """Clusters in a random order, and the parts of every chunk by themselves; whoever is in it is in it in a new order."""
+        order = stream.permutation(len(self.clusters)).tolist()
+        clusters = tuple(
+            dataclasses.replace(
+                self.clusters[place],
+                chunks=tuple(
+                    tuple(chunk[i] for i in stream.permutation(len(chunk)).tolist())
+                    for chunk in self.clusters[place].chunks
+                ),
+            )
+            for place in order
+        )
+        origin = None if self.origin is None else self.origin[stream.permutation(len(self.origin))]
+        return dataclasses.replace(self, clusters=clusters, origin=origin)
+
+    def written(self) -> dict[str, pl.DataFrame]:
+        """One table: cluster, chunk (0: bare items, −1: the number of people), record within the chunk, item."""
+        rows: list[tuple[int, int, int, str | None]] = []
+        for number, cluster in enumerate(self.clusters, start=1):
+            rows.append((number, SIZE, cluster.size, None))
+            rows += [(number, TERMS, place, item) for place, item in enumerate(sorted(cluster.terms), start=1)]
+            for chunk, parts in enumerate(cluster.chunks, start=1):
+                rows += [
+                    (number, chunk, record, item) for record, part in enumerate(parts, start=1) for item in sorted(part)
+                ]
+        types = {CLUSTER: pl.Int64, CHUNK: pl.Int64, RECORD: pl.Int64, self.item: pl.String}
+        return {"data": pl.DataFrame(rows, schema=types, orient="row")}
+
+
+def _columns(schema: Schema, item: str) -> Schema:
+    """What the columns of a release are."""
+    plain = Attribute((Role.PLAIN,))
+    return Schema({CLUSTER: plain, CHUNK: plain, RECORD: plain, item: schema[item]})
+
+
+def released_schema(schema: Schema) -> Schema:
+    """The schema of a release of such baskets."""
+    return _columns(schema, schema.columns(Role.ITEM)[0])
+
+
+def _clusters(rows: list[tuple[Any, ...]], source: Source) -> tuple[Cluster, ...]:
+    found: dict[int, dict[int, dict[int, set[str]]]] = {}
+    for cluster, chunk, record, item in rows:
+        parts = found.setdefault(cluster, {}).setdefault(chunk, {}).setdefault(record, set())
+        if item is not None:
+            parts.add(item)
+    problems = [cluster for cluster, chunks in found.items() if len(chunks.get(SIZE, {})) != 1]
+    if problems:
+        raise SchemaError(f"{source.name}: {len(problems)} cluster(s) do not say how many people they have (chunk −1)")
+    return tuple(_cluster(found[number]) for number in sorted(found))
+
+
+def _cluster(chunks: Mapping[int, Mapping[int, set[str]]]) -> Cluster:
+    parts = (
+        tuple(frozenset(part) for _, part in sorted(chunks[number].items())) for number in sorted(chunks) if number > 0
+    )
+    bare: frozenset[str] = frozenset().union(*chunks.get(TERMS, {}).values())
+    return Cluster(next(iter(chunks[SIZE])), tuple(parts), bare)

@@ -1,0 +1,103 @@
+"""Item suppression: items whose sets break a promise are deleted, for everybody."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+
+from sfumato.baskets.baskets import Baskets
+from sfumato.baskets.means import BasketPlan, BasketStep, aims, require_reached
+from sfumato.baskets.models import BasketModel
+from sfumato.core.parameters import parameters
+from sfumato.errors import Unsatisfiable
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from sfumato.core.step import Goal
+
+
+@parameters
+class SuppressItems(BasketStep):
+    """Deletes items everywhere until no minimal set that breaks a promise (a *mole*) is left.
+
+    Next goes the item with the most moles for each person who loses it: (moles that hold it)/(its support); ties by name. Deleting an item
+    from all baskets changes the carriers of no set without it, so no new mole comes up. A means for k^m-anonymity,
+    coherence (public items go) and ρ-uncertainty (sensitive ones may go too).
+
+    Reference: Xu, Wang, Fu & Yu 2008, doi:10.1145/1401890.1401982.
+
+    >>> from sfumato import examples
+    >>> from sfumato.baskets.models import HkpCoherence
+    >>> from sfumato.core.step import Goal
+    >>> people, step = examples.baskets(), SuppressItems()
+    >>> step.plan(people, Goal(models=(HkpCoherence(0.5, 2, 2, ["c1", "c2"]),))).describe()
+    {'items_deleted': 1, 'occurrences_deleted': 4, 'people_emptied': 0}
+    """
+
+    name: ClassVar[str] = "suppress_items"
+
+    def plan(self, people: Any, goal: Goal) -> BasketPlan:
+        """Choose the items that go."""
+        fits = "k^m-anonymity among all people, coherence and ρ-uncertainty"
+        models = aims(self.name, people, goal, lambda model: model.deletes, fits)
+        deleted: list[int] = []
+        left = people
+        while moles := _moles(models, left):
+            gone = chosen(moles, left.sets.supports)
+            deleted += [int(people.codes_of((left.labels[item],))[0]) for item in gone]
+            left = people.with_sets(people.sets.mapped(_image(people, deleted), people.sets.size), people.labels)
+        if not left.filled:
+            raise Unsatisfiable(
+                "suppress_items: only without any item would the promises hold; ask for a smaller k, or use item_recoding",
+                closest={"items_deleted": len(deleted)},
+            )
+        require_reached(self.name, models, left, "use item_recoding or basket_partition")
+        sets = people.sets.mapped(_image(people, deleted), people.sets.size)
+        told = {
+            "items_deleted": len(deleted),
+            "occurrences_deleted": len(people.sets.items) - len(sets.items),
+            "people_emptied": int(((sets.lengths == 0) & (people.sets.lengths > 0)).sum()),
+        }
+        return BasketPlan(sets, people.labels, told, warned=_warned(told["people_emptied"]))
+
+
+def _warned(emptied: int) -> tuple[str, ...]:
+    return (f"{emptied:,} people lost all their items; no promise covers them",) if emptied else ()
+
+
+def _image(people: Baskets, deleted: list[int]) -> NDArray[np.int64]:
+    image = np.arange(people.sets.size, dtype=np.int64)
+    image[deleted] = -1
+    return image
+
+
+def _moles(models: list[BasketModel], people: Baskets) -> list[tuple[int, ...]]:
+    """The moles of all promises; one whose moles cannot be listed has none here, and is judged in the end."""
+    return [mole for model in models for mole in (model.moles(people) or [])]
+
+
+def chosen(moles: list[tuple[int, ...]], supports: NDArray[np.int64]) -> list[int]:
+    """Items of which every mole holds one, greedily: the largest number of moles left for each carrier first, ties in order.
+
+    >>> chosen([(0,), (2,)], np.array([4, 9, 2]))
+    [2, 0]
+    """
+    lengths = np.fromiter(map(len, moles), dtype=np.int64, count=len(moles))
+    flat = np.fromiter((item for mole in moles for item in mole), dtype=np.int64, count=int(lengths.sum()))
+    starts = np.concatenate([[0], np.cumsum(lengths)])
+    owner = np.repeat(np.arange(len(moles)), lengths)
+    by_item = np.argsort(flat, kind="stable")
+    first = np.searchsorted(flat[by_item], np.arange(len(supports) + 1))
+    counts = np.bincount(flat, minlength=len(supports)).astype(np.float64)
+    alive = np.ones(len(moles), dtype=bool)
+    found: list[int] = []
+    while counts.any():
+        item = int(np.argmax(np.round(counts / np.maximum(supports, 1), 12)))
+        found.append(item)
+        dead = owner[by_item[first[item] : first[item + 1]]]
+        for mole in dead[alive[dead]].tolist():
+            counts[flat[starts[mole] : starts[mole + 1]]] -= 1
+        alive[dead] = False
+    return found

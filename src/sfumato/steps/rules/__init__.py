@@ -1,0 +1,1 @@
+"""Steps that keep rules from being found."""
