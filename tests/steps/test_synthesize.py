@@ -81,7 +81,6 @@ STEPS = {
     "rules and predictors": sf.Synthesize(
         min_leaf=5, rules=["age < 15 => sex = f"], predictors={"income": ["age", "sex"]}, special={"rent": [0]}, members=["-age"]
     ),
-    "copies of parts": sf.Synthesize(copies=2, columns=["rent"], min_leaf=5),
 }  # fmt: skip
 
 
@@ -645,7 +644,7 @@ def test_all_kinds_of_columns_come_back_as_they_were():
         {"method": "forest"}, {"min_leaf": 0}, {"records": 0}, {"holdout": 0.6}, {"copies": 0}, {"risky_below": 1},
         {"columns": []}, {"columns": ["a", "a"]}, {"marginals": "exact"}, {"not_self": True}, {"records": 5, "columns": ["a"]},
         {"records": 5, "risky_below": 2}, {"method": "copula", "rules": ["a = 1 => b = 2"]}, {"method": "copula", "columns": ["a"]},
-        {"smoothing": "much"}, {"order": ["a", "a"]},
+        {"copies": 2, "columns": ["a"]}, {"copies": 2, "risky_below": 3}, {"smoothing": "much"}, {"order": ["a", "a"]},
     ],
 )  # fmt: skip
 def test_wrong_parameters_are_refused(arguments):

@@ -157,11 +157,10 @@ def partly_drawn(
     rows: Rows,
     at_risk: Rows,
     units: Rows | None,
-    copies: int,
-    streams: Callable[[str], Streams],
+    streams: Streams,
     *,
     not_self: bool,
-) -> list[dict[str, Drawn]]:
+) -> dict[str, Drawn]:
     """New values of some columns for some records (``at_risk``, by their places in ``rows``), predicted from what is kept too."""
     materials = {name: material.taken(rows) for name, material in ground.materials.items()}
     known = {name: material for name, material in materials.items() if name not in ground.order}
@@ -176,12 +175,9 @@ def partly_drawn(
     )
     given = {name: material.raw[at_risk] for name, material in known.items()}
     settle = _agreed(materials, rows, at_risk, units)
-    found = []
-    for copy in range(copies):
-        own = at_risk if not_self else None
-        drawn = sequential.draw(len(at_risk), streams(f"copy {copy}"), given, own, settle)
-        found.append({name: Drawn(rows[each.donors], each.values) for name, each in drawn.items()})
-    return found
+    own = at_risk if not_self else None
+    drawn = sequential.draw(len(at_risk), streams, given, own, settle)
+    return {name: Drawn(rows[each.donors], each.values) for name, each in drawn.items()}
 
 
 def _agreed(

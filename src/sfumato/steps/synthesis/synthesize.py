@@ -79,7 +79,8 @@ class Synthesize(Step):
     every stratum by itself that has 10 · ``min_leaf`` records; smaller ones together. ``holdout`` sets a share of
     the people aside, before anything is learnt, for attacks to compare with: a fifth by default, and nobody where records stay
     people's, because who is set aside is not released then. ``copies`` draws several tables, one below
-    the other, numbered in a column ``copy``; :func:`sfumato.combine` says what they tell together.
+    the other, numbered in a column ``copy``; :func:`sfumato.combine` says what they tell together. (Copies of partly synthetic tables are
+    releases of their own: everybody would stand several times in one.)
 
     Columns that are constant are copied. A column of text in which everybody differs is refused. Synthetic is not the same as
     anonymous: what leaves repeat is somebody's, and attacks tell how much that is.
@@ -155,6 +156,11 @@ class Synthesize(Step):
         if partly and self.records is not None:
             raise ParameterError(
                 "synthesize: records is for tables that are drawn as a whole; columns and risky_below keep all records"
+            )
+        if partly and self.copies > 1:
+            raise ParameterError(
+                "synthesize: copies is for tables that are drawn as a whole; with columns or risky_below everybody would stand in the "
+                "release several times and seem to hide in a crowd: run the recipe once for each copy, with a seed of its own"
             )
         if self.not_self and not partly:
             raise ParameterError(
@@ -447,21 +453,14 @@ class _Run:
     def _partly(self, ground: Groundwork) -> Synthetic:
         step = self.step
         at_risk = self._at_risk()
-        copies = partly_drawn(
-            ground, self.rows, at_risk, self.units, step.copies, self._streams, not_self=step.not_self
-        )
-        self._tell(ground, copies)
+        drawn = partly_drawn(ground, self.rows, at_risk, self.units, self._streams("partly"), not_self=step.not_self)
+        self._tell(ground, [drawn])
         kept = np.sort(self.canonical[self.rows])
         place = np.full(len(self.canonical), -1)
         place[kept] = np.arange(len(kept))
         where = place[self.canonical[self.rows[at_risk]]]
-        tables = []
-        for drawn in copies:
-            columns = {n: self.dataset.column(n).gather(kept) for n in self.dataset.columns}
-            for name, each in drawn.items():
-                columns[name] = put(columns[name], where, self._cells(name, each))
-            tables.append(pl.DataFrame(columns))
-        table = stacked(tables, ())
+        columns = {n: self.dataset.column(n).gather(kept) for n in self.dataset.columns}
+        columns |= {name: put(columns[name], where, self._cells(name, each)) for name, each in drawn.items()}
         share = (
             ""
             if step.risky_below is None
@@ -469,7 +468,7 @@ class _Run:
         )
         actions = dict.fromkeys(ground.order, f"drawn anew by trees{share}")
         self.owner["replaced_records"] = len(at_risk)
-        return self._made(table, np.tile(kept, len(tables)), actions, ground)
+        return self._made(pl.DataFrame(columns), kept, actions, ground)
 
     def _at_risk(self) -> Rows:
         """The places, among the records learnt from, of those whose values are replaced."""
