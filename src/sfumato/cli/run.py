@@ -144,13 +144,18 @@ def run(
         written(folder)
     _tell_written(release, folder, json=json)
     remembered.tell(json=json, quiet=quiet)
+    _tell_places(release, folder, None if target is None else target.shown, quiet=quiet)
+    notes(cannot_promise("modes", "locks", *(("exchange",) if force else ())), quiet=quiet)
+
+
+def _tell_places(release: Release, folder: Path, table: str | None, *, quiet: bool) -> None:
+    """Say what may be shared, what is to be kept, and where the table is."""
     tell(
         f"share  {folder / 'share'}: data, certificate, report\n"
         f"keep   {folder / 'owner'}: lock, {'' if release.parts else 'alignment, '}owner's report"
-        + (f"\ntable  {escape(target.shown)}: written and judged there" if target else ""),
+        + (f"\ntable  {escape(table)}: written and judged there" if table else ""),
         quiet=quiet,
     )
-    notes(cannot_promise("modes", "locks", *(("exchange",) if force else ())), quiet=quiet)
 
 
 def _recipe(recipe: Path | None, like: Path | None, *, quiet: bool) -> Any:
