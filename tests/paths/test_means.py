@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import itertools
 from fractions import Fraction
 
@@ -107,6 +108,18 @@ def test_suppression_says_what_it_cannot_do():
 
 
 # Recoding.
+
+
+def test_recoding_says_what_else_can_be_done():
+    people = oracle.people_of([[(0, "a")], [(1, "b")], [(2, "b")]])
+    flat = dataclasses.replace(people, schema=people.schema.replace("place", hierarchy=None))
+    coarser = "; give the place a hierarchy, without which it cannot become coarser, or "
+    with pytest.raises(
+        Unsatisfiable, match=f"{coarser}let point_suppression follow, with a budget here, or promise less$"
+    ):
+        applied(PathRecoding(), flat, LkcPrivacy(2, l=1))
+    with pytest.raises(Unsatisfiable, match=rf"{coarser}let suppression delete more than 10% of the points \(budget\)"):
+        applied(PathRecoding(budget=0.1), flat, LkcPrivacy(2, l=1))
 
 
 @settings(max_examples=30)

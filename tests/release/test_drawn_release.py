@@ -137,6 +137,9 @@ def test_a_written_release_says_that_its_records_are_nobodys(written):
         "inference",
         "membership",
     } == tried
+    assert {one["status"] for one in certificate["attacks"]["skipped"]} == {
+        "does not apply"
+    }  # rows that are nobody's cannot be followed: no question is left open
     for page in ("share/report.html", "owner/report.html"):
         text = (written / "out" / page).read_text()
         assert "drawn anew and are nobody's" in text and "records left out" not in text

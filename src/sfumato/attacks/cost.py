@@ -63,6 +63,7 @@ class AttackCost(Attack):
     few: Annotated[int, Field(ge=1, description="candidates that are few enough")] = 1
 
     name: ClassVar[str] = "attack_cost"
+    follows_rows: ClassVar[bool] = True
     line: ClassVar[str] = "What it takes to be left with a person's own record"
     tried_by: ClassVar[tuple[str, ...]] = ("prosecutor", "neighbour", "colleague")
     turn: ClassVar[int] = 4

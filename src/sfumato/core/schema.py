@@ -50,12 +50,15 @@ ANSWERS = tuple(role for role in Role if role is not Role.ASK and role not in SH
 
 
 def answers(shape: str) -> tuple[Role, ...]:
-    """Roles that say what a column is in data of a shape.
+    """Roles that say what a column is in data of a shape; the design of a survey is that of a table.
 
-    >>> [str(role) for role in answers("graph")][-2:]
-    ['from', 'to']
+    >>> print(", ".join(answers("graph")))
+    direct, quasi, sensitive, unit, plain, from, to
     """
-    return (*ANSWERS, *(role for role, home in SHAPED.items() if home == shape))
+    if shape == "table":
+        return ANSWERS
+    general = tuple(role for role in ANSWERS if role not in (Role.WEIGHT, Role.STRATUM))
+    return (*general, *(role for role, home in SHAPED.items() if home == shape))
 
 
 class Kind(StrEnum):

@@ -216,10 +216,22 @@ def _searched(lattice: PathLattice, models: Sequence[PathModel], budget: float) 
     verdicts = [model.judge(people) for model in models]
     missed = next((verdict for verdict in verdicts if not verdict.holds), verdicts[0])
     raise Unsatisfiable(
-        f"path_recoding: nothing keeps {missed.promise}, not even the coarsest levels: {missed.sentence}; "
-        "suppress points after it, or promise less",
+        f"path_recoding: nothing keeps {missed.promise}, not even the coarsest levels: {missed.sentence}; {_ways_out(lattice, budget)}",
         closest=lattice.planned(lattice.place_levels[-1], times - 1, tried=tried).describe(),
     )
+
+
+def _ways_out(lattice: PathLattice, budget: float) -> str:
+    """What somebody can do whose levels do not suffice."""
+    more = (
+        f"let suppression delete more than {budget:.0%} of the points (budget)"
+        if budget
+        else "let point_suppression follow, with a budget here"
+    )
+    ways = [more, "promise less"]
+    if lattice.tower.top == 0:
+        ways.insert(0, "give the place a hierarchy, without which it cannot become coarser")
+    return ", or ".join(ways)
 
 
 def _staircase(lattice: PathLattice, models: Sequence[PathModel], broken_at: list[tuple[int, int]]) -> int:

@@ -379,7 +379,8 @@ class _Run:
             require_numbers(learnt)
         drawn, self.constant = require_drawable(learnt, source)
         if self.constant:
-            self.warnings.append(f"synthesize: {', '.join(self.constant)} hold one value only, which is copied")
+            hold = "hold" if len(self.constant) > 1 else "holds"
+            self.warnings.append(f"synthesize: {', '.join(self.constant)} {hold} one value only, which is copied")
         if not drawn:
             raise SchemaError(f"synthesize: all columns of {source} are constant; there is nothing to learn")
         return drawn
