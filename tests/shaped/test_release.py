@@ -13,10 +13,12 @@ import pytest
 
 import sfumato as sf
 from sfumato.errors import (
+    InternalError,
     OutputError,
     ParameterError,
     ReleaseRefused,
     SchemaError,
+    SfumatoError,
     UnreadableInput,
 )
 from sfumato.release.documents import digest_of
@@ -508,3 +510,31 @@ def test_a_check_of_released_data(written, data, recipe):
     with pytest.raises(ReleaseRefused, match="50% kept is unknown"):
         sf.check(bare, recipe)
     assert all(sf.check(bare, recipe, original=data))
+
+
+def _places(document, so_far=()):
+    """Every place in a document, by the keys that lead there."""
+    inside = (
+        document.items() if isinstance(document, dict) else enumerate(document) if isinstance(document, list) else ()
+    )
+    for key, value in inside:
+        yield (*so_far, key)
+        yield from _places(value, (*so_far, key))
+
+
+@pytest.mark.parametrize("other", [None, "x", -1, [1], {"a": 1}])
+def test_whatever_stands_in_a_certificate_ends_in_a_claim_or_a_sentence(written, other):
+    file = written / "share" / "certificate.json"
+    text = file.read_text()
+    for place in list(_places(json.loads(text)))[::3]:
+        certificate = json.loads(text)
+        part = certificate
+        for key in place[:-1]:
+            part = part[key]
+        part[place[-1]] = other
+        certificate["digest"] = digest_of(certificate)
+        file.write_text(json.dumps(certificate))
+        try:
+            sf.verify(written / "share")
+        except SfumatoError as error:
+            assert type(error) is not InternalError, place
