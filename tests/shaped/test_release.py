@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import signal
@@ -13,12 +14,10 @@ import pytest
 
 import sfumato as sf
 from sfumato.errors import (
-    InternalError,
     OutputError,
     ParameterError,
     ReleaseRefused,
     SchemaError,
-    SfumatoError,
     UnreadableInput,
 )
 from sfumato.release.documents import digest_of
@@ -512,6 +511,10 @@ def test_a_check_of_released_data(written, data, recipe):
     assert all(sf.check(bare, recipe, original=data))
 
 
+TOLD = (UnreadableInput, ParameterError, SchemaError)
+"""What is said of a certificate that is none; anything else would be our bug."""
+
+
 def _places(document, so_far=()):
     """Every place in a document, by the keys that lead there."""
     inside = (
@@ -534,7 +537,5 @@ def test_whatever_stands_in_a_certificate_ends_in_a_claim_or_a_sentence(written,
         part[place[-1]] = other
         certificate["digest"] = digest_of(certificate)
         file.write_text(json.dumps(certificate))
-        try:
+        with contextlib.suppress(*TOLD):
             sf.verify(written / "share")
-        except SfumatoError as error:
-            assert type(error) is not InternalError, place
