@@ -205,6 +205,16 @@ def test_coherence_by_a_cut_that_keeps_private_items_apart():
     assert {"c1", "c2"} <= set(released.labels)
 
 
+def test_a_promise_that_no_cut_keeps():
+    people = people_of([{"a1", "c1"}, {"a1", "c1"}, {"b1", "c2"}, {"b1", "c2"}])
+    sure = HkpCoherence(0.4, 2, 1, ["c1", "c2"])
+    with pytest.raises(Unsatisfiable, match="does not reach"):
+        made(ItemRecoding(), people, sure)
+    released, plan = made(ItemRecoding(), people, sure, KmAnonymity(2, 2))
+    assert KmAnonymity(2, 2).judge(released).holds
+    assert "left to the steps that follow" in plan.warnings[0]
+
+
 @given(BASKETS, st.data(), st.integers(2, 3))
 def test_own_columns_and_items_are_recoded_together(baskets, data, k):
     assume(sum(map(bool, baskets)) >= k)

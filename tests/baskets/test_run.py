@@ -11,15 +11,13 @@ import sfumato as sf
 from sfumato import examples
 from sfumato.cli import main
 
-TREE = "{tree: {nested: {'*': {P: {A: [a1, a2, a3], B: [b1, b2]}, C: [c1, c2]}}}}"
-RECIPE = (
-    """
+RECIPE = """
 sfumato: 1
 shape: baskets
 columns:
   name: direct
   person: unit
-  item: {role: item, hierarchy: %s}
+  item: {role: item, hierarchy: {tree: {nested: {"*": {P: {A: [a1, a2, a3], B: [b1, b2]}, C: [c1, c2]}}}}}
 meet:
   - km_anonymity: {k: 2, m: 2}
 steps:
@@ -28,8 +26,6 @@ limits: {known_items: 0.2}
 contract:
   - item_ncp: {at_most: 0.5}
 """
-    % TREE
-)  # noqa: UP031 - braces of YAML
 
 
 @pytest.fixture
@@ -82,27 +78,27 @@ def test_from_csv_to_a_verified_release(sfumato, tmp_path):
     assert code == 1, said
 
 
-@pytest.mark.parametrize("format", ["parquet", "jsonl"])
-def test_lists_of_items(sfumato, tmp_path, format):
+@pytest.mark.parametrize("suffix", ["parquet", "jsonl"])
+def test_lists_of_items(sfumato, tmp_path, suffix):
     people = (
         rows()
         .group_by("person", maintain_order=True)
         .agg("item", pl.col("name").first(), (pl.col("person").first() % 2).alias("age"))
     )
-    write = {"parquet": people.write_parquet, "jsonl": people.write_ndjson}[format]
-    write(f"baskets.{format}")
+    write = {"parquet": people.write_parquet, "jsonl": people.write_ndjson}[suffix]
+    write(f"baskets.{suffix}")
     recipe = (
         RECIPE.replace("meet:", "  age: quasi\nmeet:")
         .replace("km_anonymity", "k_km_anonymity")
         .replace("item_recoding", "grouped_recoding")
     )
     (tmp_path / "recipe.yaml").write_text(recipe)
-    code, said = sfumato("run", f"baskets.{format}", "-r", "recipe.yaml", "-o", "out")
+    code, said = sfumato("run", f"baskets.{suffix}", "-r", "recipe.yaml", "-o", "out")
     assert code == 0, said
-    read = {"parquet": pl.read_parquet, "jsonl": pl.read_ndjson}[format](f"out/share/data.{format}")
+    read = {"parquet": pl.read_parquet, "jsonl": pl.read_ndjson}[suffix](f"out/share/data.{suffix}")
     assert read.schema["item"] == pl.List(pl.String)
     assert read.height == 10
-    code, said = sfumato("verify", "out/share", "--original", f"baskets.{format}", "--owner", "out/owner")
+    code, said = sfumato("verify", "out/share", "--original", f"baskets.{suffix}", "--owner", "out/owner")
     assert code == 0, said
 
 
