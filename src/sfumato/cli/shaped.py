@@ -157,12 +157,23 @@ def _before_and_after(release: ShapedRelease) -> Table:
     for name in ("attack", "before", "after"):
         table.add_column(name)
     was = {} if release.before is None else release.before.values()
-    for tried in () if release.attacks is None else release.attacks.tried:
-        name, value = tried.finding.attack, tried.finding.value
-        color = "red" if tried.exceeds else "green"
-        before = "unknown" if name not in was else f"{bar(was[name], 10)} {share(was[name]):>6}"
-        table.add_row(name.replace("_", " "), before, f"[{color}]{bar(value, 10)}[/] {share(value):>6}")
+    now = {} if release.attacks is None else {t.finding.attack: t for t in release.attacks.tried}
+    for name in dict.fromkeys([*now, *was]):
+        color = "yellow" if name not in now else "red" if now[name].exceeds else "green"
+        after = _untried(release.attacks, name) if name not in now else _bar(now[name].finding.value)
+        before = _untried(release.before, name) if name not in was else _bar(was[name])
+        table.add_row(name.replace("_", " "), before, f"[{color}]{after}[/]")
     return table
+
+
+def _untried(report: AttackReport | None, name: str) -> str:
+    """Why there is no rate: unknown is not a pass, and what does not apply is none of these."""
+    skipped = () if report is None else report.skipped
+    return next((one.status for one in skipped if one.attack == name), "not tried")
+
+
+def _bar(value: float) -> str:
+    return f"{bar(value, 10)} {share(value):>6}"
 
 
 # check, assess

@@ -73,7 +73,8 @@ def declaration_of(step: type[Step]) -> Declaration:
 
 def account_of(step: Any, schema: Schema) -> Account:
     """What a step of a recipe does to a certified ε; one that declares nothing looks at the data."""
-    return step.account(schema)
+    found: Account = step.account(schema)
+    return found
 
 
 def accounts(steps: Iterable[Any], schema: Schema) -> bool:

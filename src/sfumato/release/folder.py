@@ -168,12 +168,12 @@ def _digests(original: Dataset | LazyTable) -> Iterator[str]:
 
 
 def read_alignment(file: Path, released: int, original: int, column: str = "original_row") -> NDArray[np.int64]:
-    """Which row (or person) of the original every released one is; refused where the numbers do not fit."""
+    """Which row (or person) of the original every released one is, −1 for nobody's; refused where the numbers do not fit."""
     try:
         rows = pl.read_parquet(file)[column].to_numpy().astype(np.int64)
     except (OSError, pl.exceptions.PolarsError):
         raise UnreadableInput(f"{file} is not there or cannot be read") from None
-    if len(rows) != released or (len(rows) and not 0 <= int(rows.min()) <= int(rows.max()) < original):
+    if len(rows) != released or (len(rows) and not -1 <= int(rows.min()) <= int(rows.max()) < original):
         raise UnreadableInput(
             f"{file} does not fit: {len(rows):,} rows aligned, {released:,} released, {original:,} in the original; "
             "is this the table the release was made from?"

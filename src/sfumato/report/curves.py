@@ -47,43 +47,49 @@ def curves_in(attacks: Mapping[str, Any] | None) -> list[Curve]:
     return curves
 
 
-def curve_drawing(before: Mapping[str, Any] | None, after: Mapping[str, Any] | None) -> Drawing | None:
-    """The curves of attacks before and after; None where no attack draws one."""
-    was, now = curves_in(before), curves_in(after)
-    names = list(dict.fromkeys(name for name, _, _ in [*now, *was]))[:MOST]
-    if not names:
-        return None
-    return _drawn(names, was, now)
+def kinds_of(before: Mapping[str, Any] | None, after: Mapping[str, Any] | None) -> list[str]:
+    """What is known, in words: attacks that know the same share a picture."""
+    return list(dict.fromkeys(words for _, words, _ in [*curves_in(after), *curves_in(before)]))
+
+
+def curve_drawing(before: Mapping[str, Any] | None, after: Mapping[str, Any] | None, known: str) -> Drawing:
+    """The curves of attacks that know the same, before and after."""
+    was, now = ([curve for curve in curves_in(found) if curve[1] == known] for found in (before, after))
+    return _drawn(list(dict.fromkeys(name for name, _, _ in [*now, *was]))[:MOST], was, now, known)
 
 
 def curves_on_white(before: Mapping[str, Any] | None, after: Mapping[str, Any] | None) -> alt.LayerChart | None:
-    """The same for a notebook, which may be dark."""
-    drawing = curve_drawing(before, after)
-    return None if drawing is None else drawing.chart()
+    """The curves that most attacks share, for a notebook, which may be dark; None where no attack draws one."""
+    kinds = kinds_of(before, after)
+    return curve_drawing(before, after, kinds[0]).chart() if kinds else None
 
 
-def curve_picture(before: Mapping[str, Any] | None, after: Mapping[str, Any] | None) -> Picture | None:
-    """The curves as a picture with its numbers in words."""
-    drawing = curve_drawing(before, after)
-    if drawing is None:
-        return None
+def curve_pictures(before: Mapping[str, Any] | None, after: Mapping[str, Any] | None) -> dict[str, Picture]:
+    """The curves as pictures with their numbers in words, one for each thing that is known; none where no attack draws one."""
+    kinds = kinds_of(before, after)
+    names = ["curves", *(f"curves_{i}" for i in range(2, len(kinds) + 1))]
+    return {name: _picture(before, after, known) for name, known in zip(names, kinds, strict=False)}
+
+
+def _picture(before: Mapping[str, Any] | None, after: Mapping[str, Any] | None, known: str) -> Picture:
     told = [(when, curve) for when, found in (("before", before), ("after", after)) for curve in curves_in(found)]
-    words = "; ".join(f"{humanised(name)}, {when}: {_points_told(points)}" for when, (name, _, points) in told)
+    mine = [(when, name, points) for when, (name, words, points) in told if words == known]
+    words = "; ".join(f"{humanised(name)}, {when}: {_points_told(points)}" for when, name, points in mine)
     both = " Solid and dark: the release; dashed and light: the data before." if before is not None else ""
     caption = f"The share of people who are alone for somebody who knows so much of them.{both}"
-    return Picture(drawing.svg(), f"Share of people who are alone. {words}.", caption)
+    drawing = curve_drawing(before, after, known)
+    return Picture(drawing.svg(), f"Share of people who are alone, by {known}. {words}.", caption)
 
 
 def _points_told(points: Sequence[tuple[float, float]]) -> str:
     return ", ".join(f"{number(known)}: {percent(share)}" for known, share in points)
 
 
-def _drawn(names: Sequence[str], was: Sequence[Curve], now: Sequence[Curve]) -> Drawing:
-    known = dict.fromkeys(words for _, words, _ in [*now, *was])
+def _drawn(names: Sequence[str], was: Sequence[Curve], now: Sequence[Curve], known: str) -> Drawing:
     every = sorted({x for _, _, points in [*was, *now] for x, _ in points})
     legend = 22 * len(names)
     drawing = Drawing(WIDTH, HEIGHT, left=56, right=24, top=12, bottom=62 + legend)
-    draw_axes(drawing, _across(every, " / ".join(known)), _upwards())
+    draw_axes(drawing, _across(every, known), _upwards())
     for place, name in enumerate(names):
         shape = SHAPES[place]
         for curves, pen in ((was, Pen(stroke=BEFORE, width=2, dashed=True)), (now, Pen(stroke=AFTER, width=2))):

@@ -8,7 +8,7 @@ from typing import Any
 from sfumato.core.shape import Shape
 from sfumato.report import wording
 from sfumato.report.attacks import MOST_AT_ONCE, attack_picture, conclusion, ranked, strongest, unknown
-from sfumato.report.curves import curve_picture
+from sfumato.report.curves import curve_pictures
 from sfumato.report.headline import headline
 from sfumato.report.measures import best_of, meaning_of, plain_words, title_of
 from sfumato.report.pages import as_shown, as_yaml, rendered
@@ -24,7 +24,7 @@ def public_page(certificate: Mapping[str, Any]) -> str:
     return rendered(
         "people_public.html",
         **_shared(plain),
-        pictures=public_pictures(plain),
+        **_drawn(public_pictures(plain)),
         columns=_columns(plain),
         worth=[(title_of(n, shape), value, best_of(n, shape), meaning_of(n, shape)) for n, value in measured],
         signature=plain.get("signature"),
@@ -40,7 +40,7 @@ def owner_page(record: Mapping[str, Any]) -> str:
     return rendered(
         "people_owner.html",
         **_shared(certificate, plain),
-        pictures=owner_pictures(plain),
+        **_drawn(owner_pictures(plain)),
         record=plain,
         counts=[(name.replace("_", " "), was.get(name), now.get(name)) for name in dict.fromkeys([*was, *now])],
         columns=_columns(certificate),
@@ -54,20 +54,25 @@ def owner_page(record: Mapping[str, Any]) -> str:
 def public_pictures(certificate: Mapping[str, Any]) -> dict[str, Picture]:
     """The pictures of the page that goes with the released files: nothing of the original."""
     attacks = certificate.get("attacks")
-    return _there({"curves": curve_picture(None, attacks), "attacks": attack_picture(attacks) if attacks else None})
+    return _there({**curve_pictures(None, attacks), "attacks": attack_picture(attacks) if attacks else None})
 
 
 def owner_pictures(record: Mapping[str, Any]) -> dict[str, Picture]:
     """The pictures of the page that stays with the owner: before and after."""
     attacks = _attacks_of(record)
-    curves = curve_picture(record.get("before"), attacks)
-    return _there({"curves": curves, "attacks": attack_picture(attacks) if attacks else None})
+    curves = curve_pictures(record.get("before"), attacks)
+    return _there({**curves, "attacks": attack_picture(attacks) if attacks else None})
 
 
 def _attacks_of(record: Mapping[str, Any]) -> dict[str, Any] | None:
     """What attacks found in the release: its certificate tells it, or the owner keeps it."""
     found: dict[str, Any] | None = record["certificate"].get("attacks") or record.get("attacks")
     return found
+
+
+def _drawn(pictures: Mapping[str, Picture]) -> dict[str, Any]:
+    curves = [picture for name, picture in pictures.items() if name != "attacks"]
+    return {"curves": curves, "bars": pictures.get("attacks")}
 
 
 def _there(drawn: Mapping[str, Picture | None]) -> dict[str, Picture]:
@@ -124,11 +129,21 @@ def _fate(name: str, roles: list[str], released: Mapping[str, Any], certificate:
     return "released" if place is None else wording.level_words(*place)
 
 
-def _before_and_after(record: Mapping[str, Any]) -> list[tuple[str, str, float | None, float | None]]:
-    """What each attack reaches before and after, and what that would be; None: it is unknown there."""
-    shape = Shape(record["certificate"]["shape"])
-    was = {one["attack"]: one["value"] for one in (record.get("before") or {}).get("tried", [])}
-    now = {one["attack"]: one["value"] for one in (_attacks_of(record) or {}).get("tried", [])}
-    blind = [one["attack"] for found in (record.get("before"), _attacks_of(record)) for one in unknown(found)]
-    every = dict.fromkeys([*now, *was, *blind])
-    return [(name, plain_words(name, shape), was.get(name), now.get(name)) for name in every]
+def _before_and_after(record: Mapping[str, Any]) -> list[tuple[str, str, str, str]]:
+    """What each attack reaches before and after, and what that would be; where there is no rate, whether it is unknown."""
+    shape, reports = Shape(record["certificate"]["shape"]), (record.get("before"), _attacks_of(record))
+    was, now = ({one["attack"]: one["value"] for one in (found or {}).get("tried", [])} for found in reports)
+    blind = [one["attack"] for found in reports for one in unknown(found)]
+    rows = []
+    for name in dict.fromkeys([*now, *was, *blind]):
+        rates = [_rate(name, found) for found in reports]
+        rows.append((name, plain_words(name, shape), rates[0], rates[1]))
+    return rows
+
+
+def _rate(name: str, found: Mapping[str, Any] | None) -> str:
+    for one in (found or {}).get("tried", []):
+        if one["attack"] == name:
+            return wording.percent(one["value"])
+    said = [one.get("status", "unknown") for one in (found or {}).get("skipped", []) if one["attack"] == name]
+    return said[0] if said else "not tried"
