@@ -221,6 +221,8 @@ def _renumbered(members: NDArray[np.int32], order: NDArray[np.int64]) -> NDArray
 def _minimal(found: Violations) -> Violations:
     """The same without sets that hold a smaller one. The walk has left out those whose first items are one."""
     lengths = (found.members >= 0).sum(axis=1)
+    if not len(lengths) or lengths.min() == lengths.max():
+        return found
     keep = np.ones(len(lengths), dtype=bool)
     for length in range(2, int(lengths.max(initial=0)) + 1):
         rows = np.flatnonzero(lengths == length)
