@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+
 import polars as pl
 import pytest
 from hypothesis import given
@@ -41,6 +43,11 @@ def test_whole_baskets(baskets, k):
         assert all(models.KmAnonymity(k, m).judge(people_of(baskets)).holds for m in (1, 2, 5))
 
 
+def _share(baskets, known, private) -> float:
+    carriers = [own for own in baskets if known <= own]
+    return sum(private in own for own in carriers) / len(carriers)
+
+
 @given(BASKETS, st.sampled_from([0.3, 0.5, 0.75, 1.0]), st.integers(1, 3), st.integers(1, 3))
 def test_coherence(baskets, h, k, p):
     private = frozenset({"c1", "c2"})
@@ -50,6 +57,14 @@ def test_coherence(baskets, h, k, p):
     if any(baskets):
         assert model.judge(people).holds == (not wrong)
         assert {frozenset(one) for one in named(people, model)} == wrong
+        known = {
+            frozenset(q)
+            for own in baskets
+            for size in range(1, p + 1)
+            for q in itertools.combinations(sorted(own - private), size)
+        }
+        shares = [_share(baskets, q, e) for q in known for e in private]
+        assert model.judge(people).attained == pytest.approx(max(shares, default=0.0))  # whether it holds or not
 
 
 @given(BASKETS, st.sampled_from([0.3, 0.5, 0.75, 1.0]))

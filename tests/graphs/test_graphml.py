@@ -108,3 +108,9 @@ def test_what_is_written_is_read_back(tmp_path, directed):
     again = as_graph(tmp_path / "out.graphml", {**ENDS, **({"plain": "directed"} if directed else {})})
     assert again.arcs.tolist() == made.arcs.tolist()
     assert (again.people, bool(again.directed)) == (34, directed)
+
+
+def test_ties_without_direction_have_none_whatever_the_order_of_the_file(tmp_path):
+    there, back = nx.Graph([("a", "b"), ("b", "c")]), nx.Graph([("c", "b"), ("b", "a")])
+    both = [as_graph(written(graph, tmp_path / f"{n}.graphml")) for n, graph in enumerate((there, back))]
+    assert both[0].arcs.tolist() == both[1].arcs.tolist()

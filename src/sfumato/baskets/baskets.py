@@ -11,7 +11,7 @@ import numpy as np
 import polars as pl
 
 from sfumato.baskets import reading
-from sfumato.baskets.disassociated import Disassociated
+from sfumato.baskets.disassociated import Disassociated, released_schema
 from sfumato.baskets.taxonomy import Taxonomy
 from sfumato.core.schema import Role, Schema
 from sfumato.core.shape import Shape, Shaped
@@ -65,6 +65,16 @@ class Baskets(Shaped):
         if Disassociated.is_one(tables["data"], schemas["data"]):
             return Disassociated.of(tables, schemas, source)
         return cls(**reading.parts(tables, schemas, source))
+
+    @classmethod
+    def released_schemas(
+        cls, tables: Mapping[str, pl.DataFrame], schemas: Mapping[str, Schema]
+    ) -> Mapping[str, Schema]:
+        """Baskets that were taken apart have columns of their own, and nobody's own columns; what is told of single items is left out."""
+        if Disassociated.is_one(tables["data"], schemas["data"]):
+            return {"data": released_schema(schemas["data"])}
+        said, there = schemas["data"], tables["data"].columns
+        return {**schemas, "data": said.without(name for name in said.columns(Role.PLAIN) if name not in there)}
 
     def __repr__(self) -> str:
         counts = self.counted()
@@ -156,8 +166,16 @@ class Baskets(Shaped):
         )
 
     def shuffled(self, stream: np.random.Generator) -> Self:
-        """The same people in a random order under new numbers."""
-        return self.taken(stream.permutation(self.people).astype(np.int64))
+        """The same people in a random order under new numbers; the order of the file does not matter, whether it names people or not."""
+        order = np.arange(self.people) if self.schema.person is not None else self.by_content()
+        return self.taken(order[stream.permutation(self.people)].astype(np.int64))
+
+    def by_content(self) -> NDArray[np.int64]:
+        """People in an order that depends on what is known of them alone, not on the file: who comes in any order is alike in everything."""
+        numbers = pl.Series(np.arange(self.sets.size)).cast(pl.String)
+        words = reading.lists_of(self.sets, numbers).list.join(",").alias(reading.WHAT)
+        ranks = pl.DataFrame([words, *self.own.get_columns()]).select(pl.struct(pl.all()).rank("ordinal"))
+        return np.argsort(ranks.to_series().to_numpy(), kind="stable").astype(np.int64)
 
     def written(self) -> dict[str, pl.DataFrame]:
         """The tables to write, in the form that was read; persons are numbered anew, their items are in the order of the labels."""

@@ -206,7 +206,10 @@ def _by_small_sets(model: BasketModel) -> bool:
 
 def _blocks(people: Baskets, size: int) -> list[NDArray[np.int64]]:
     """People with items in Gray order, cut into blocks of at least ``size``; the last takes the rest."""
-    order = gray_order(people.sets)
+    alike = (
+        people.by_content()
+    )  # who has the same items is put into blocks by the own columns, not by the place in the file
+    order = alike[gray_order(people.sets.taken(alike))]
     order = order[people.sets.lengths[order] > 0]
     count = max(1, len(order) // size)
     return [order[place * size : (place + 1) * size if place < count - 1 else len(order)] for place in range(count)]

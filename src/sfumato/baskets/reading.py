@@ -29,11 +29,17 @@ def parts(tables: Mapping[str, pl.DataFrame], schemas: Mapping[str, Schema], sou
     """What the people of a file are made of: the fields of :class:`Baskets`."""
     data = tables["data"]
     schema = _checked(data, schemas["data"], source)
+    data = _ordered(data, schema.person)
     beside = tables.get("people")
     apart = None if beside is None else _apart(beside, schemas.get("people"), data, schema, source)
     form: Form = "list" if isinstance(data.schema[item_column(schema)], pl.List | pl.Array) else "long"
     read = _from_lists if form == "list" else _from_rows
     return {"source": source, "form": form, **read(data, schema, source, apart)}
+
+
+def _ordered(table: pl.DataFrame, person: str | None) -> pl.DataFrame:
+    """A table in the order of what names people, so that a release does not depend on how the file is ordered."""
+    return table if person is None else table.sort(person, maintain_order=True)
 
 
 def item_column(schema: Schema) -> str:
@@ -137,7 +143,7 @@ def _from_rows(data: pl.DataFrame, schema: Schema, source: Source, apart: _Apart
 def _owners(column: pl.Series, apart: _Apart | None) -> tuple[NDArray[np.int64], int]:
     """Per row the number of its person, in the order of what names them, or in that of the table beside."""
     if apart is not None:
-        return apart.placed(column), len(apart.own)
+        return apart.placed(column), len(apart.who)
     ranks = column.rank("dense").cast(pl.Int64).to_numpy() - 1
     return ranks, int(ranks.max(initial=-1)) + 1
 
@@ -250,6 +256,7 @@ class _Apart:
 
     def __init__(self, table: pl.DataFrame, schema: Schema, person: str, source: Source) -> None:
         self.schema = schema.without(schema.direct)
+        table = _ordered(table, person)
         self.who, self._source = table[person], source
         if self.who.null_count() or self.who.n_unique() < table.height:
             doubtful = table.height - self.who.drop_nulls().n_unique()
@@ -304,9 +311,8 @@ def tables(baskets: Baskets) -> dict[str, pl.DataFrame]:
     if baskets.beside is None:
         return {"data": data}
     person = str(baskets.beside.person)
-    beside = baskets.own.select(name for name in baskets.own.columns if name in apart).with_columns(
-        numbers.alias(person)
-    )
+    theirs = {name: baskets.own[name] for name in baskets.own.columns if name in apart}
+    beside = pl.DataFrame({person: numbers, **theirs})
     return {"data": data, "people": beside.select(name for name in baskets.beside.attributes if name in beside.columns)}
 
 
@@ -332,16 +338,19 @@ def _as_rows(baskets: Baskets, numbers: pl.Series, own: pl.DataFrame) -> pl.Data
 
 
 def _as_lists(baskets: Baskets, numbers: pl.Series, own: pl.DataFrame) -> pl.DataFrame:
-    sets = baskets.sets
-    words = _words(baskets)
-    flat = pl.DataFrame({WHO: sets.owners, WHAT: words.gather(sets.items)})
-    listed = flat.group_by(WHO, maintain_order=True).agg(pl.col(WHAT))
-    every = pl.DataFrame({WHO: np.arange(baskets.people, dtype=np.int64)}).join(
-        listed, on=WHO, how="left", maintain_order="left"
-    )
-    lists = every[WHAT].fill_null(pl.Series([[]], dtype=pl.List(words.dtype)))
+    lists = lists_of(baskets.sets, _words(baskets))
     person = baskets.schema.person
     columns = {baskets.item: lists, **({} if person is None else {person: numbers})}
     return pl.DataFrame({**columns, **{name: own[name] for name in own.columns}}).select(
         name for name in baskets.schema.attributes if name in columns or name in own.columns
     )
+
+
+def lists_of(sets: ItemSets, words: pl.Series) -> pl.Series:
+    """Everybody's items as a list; an empty one for who has none."""
+    flat = pl.DataFrame({WHO: sets.owners, WHAT: words.gather(sets.items)})
+    listed = flat.group_by(WHO, maintain_order=True).agg(pl.col(WHAT))
+    every = pl.DataFrame({WHO: np.arange(len(sets), dtype=np.int64)}).join(
+        listed, on=WHO, how="left", maintain_order="left"
+    )
+    return every[WHAT].fill_null(pl.Series([[]], dtype=pl.List(words.dtype)))

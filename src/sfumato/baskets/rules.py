@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 import numpy as np
 from pydantic import Field
 
-from sfumato.baskets.baskets import Baskets, classes_of
+from sfumato.baskets.baskets import Baskets
 from sfumato.baskets.means import BasketPlan, BasketStep, aims, require_reached
 from sfumato.baskets.models import BasketModel
 from sfumato.core.metric import Measure
@@ -32,8 +32,6 @@ from sfumato.formulas.rules import (
 )
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     from sfumato.core.model import Verdict
     from sfumato.core.step import Goal
 
@@ -158,7 +156,7 @@ class HideItemRules(BasketStep):
         """Choose the occurrences that go, or come."""
         models = aims(self.name, people, goal, lambda model: isinstance(model, HiddenItemRules), "hidden_rules")
         promises = [model for model in models if isinstance(model, HiddenItemRules)]
-        order = _by_content(people)
+        order = people.by_content()
         now = before = as_transactions(people.sets.taken(order))
         told: dict[str, Any] = {"method": self.method, "occurrences_deleted": 0, "occurrences_added": 0}
         work: dict[str, Any] = {}
@@ -188,14 +186,6 @@ class HideItemRules(BasketStep):
             self.name, models, people.with_sets(sets, people.labels), "use dsr, 2a or exact, one promise for all rules"
         )
         return BasketPlan(sets, people.labels, told, warned=tuple(warned), work=work)
-
-
-def _by_content(people: Baskets) -> NDArray[np.int64]:
-    """People in an order that depends on what is known of them alone."""
-    own = classes_of(people.own, tuple(people.own.columns), people.people).tolist()
-    items, ends = people.sets.items.tolist(), people.sets.pointers.tolist()
-    keys = [(items[ends[person] : ends[person + 1]], own[person]) for person in range(people.people)]
-    return np.array(sorted(range(people.people), key=keys.__getitem__), dtype=np.int64)
 
 
 def _warnings(hidden: Hidden, effects: SideEffects) -> list[str]:

@@ -73,6 +73,13 @@ class Shaped(Protocol):
         ...
 
     @classmethod
+    def released_schemas(
+        cls, tables: Mapping[str, pl.DataFrame], schemas: Mapping[str, Schema]
+    ) -> Mapping[str, Schema]:
+        """What the columns of released tables are; as was said of the original, unless a step writes other columns than it was given."""
+        return schemas
+
+    @classmethod
     def reads(cls, path: Path) -> Mapping[str, pl.DataFrame] | None:
         """The tables of a file in a format that only data of this shape has; None: it is none of these."""
         return None

@@ -32,15 +32,22 @@ def read(path: Path) -> dict[str, pl.DataFrame]:
     except (networkx.NetworkXError, ValueError, KeyError, TypeError, AttributeError):
         raise UnreadableInput(f"{path.name} is XML, but networkx cannot read it as GraphML") from None
     people = [{UNIT: node, **_free(values, (UNIT,), path)} for node, values in graph.nodes(data=True)]
-    ties = [{TAIL: u, HEAD: v, **_free(values, (TAIL, HEAD), path)} for u, v, values in graph.edges(data=True)]
+    arrows = graph.is_directed()
+    ties = [{**_ends(*ends, arrows), **_free(values, (TAIL, HEAD), path)} for *ends, values in graph.edges(data=True)]
     for tie in ties:
         if isinstance(tie.get("id"), str):  # what networkx calls the name of an edge that the file itself gives it
             del tie["id"]
     numbers = all(NUMBER.fullmatch(node) for node in graph.nodes)
     data = _frame(ties, (TAIL, HEAD), path, numbers)
-    if graph.is_directed():
+    if arrows:
         data = data.with_columns(pl.lit(True).alias(DIRECTED))
     return {"data": data, "people": _frame(people, (UNIT,), path, numbers)}
+
+
+def _ends(tail: str, head: str, arrows: bool) -> dict[str, str]:
+    """The ends of a tie; one without a direction is the same whichever way the file has it, numbers ascending."""
+    low, high = (tail, head) if arrows or (len(tail), tail) <= (len(head), head) else (head, tail)
+    return {TAIL: low, HEAD: high}
 
 
 def _refuse_entities(path: Path) -> None:

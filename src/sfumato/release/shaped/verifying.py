@@ -314,10 +314,11 @@ def check_people(
         left = [c for c in recipe.schemas.get(name, recipe.schema).direct if c in table.frame.columns]
         if left:
             raise ReleaseRefused(f"{table.source.name} still holds direct identifiers: {', '.join(left)}")
-    schemas = {name: as_released(schema) for name, schema in recipe.schemas.items()}
-    require_roles(tables, recipe.shape, schemas)
     frames, source = {name: table.frame for name, table in tables.items()}, tables[DATA].source
-    released = registry.shaped(recipe.shape).of(frames, schemas, source)
+    noun = registry.shaped(recipe.shape)
+    schemas = noun.released_schemas(frames, {name: as_released(schema) for name, schema in recipe.schemas.items()})
+    require_roles(tables, recipe.shape, schemas)
+    released = noun.of(frames, schemas, source)
     blind = [model.promise for model in recipe.meet if model.compares and original is None]
     if blind:
         raise ReleaseRefused(
