@@ -8,13 +8,14 @@ import json
 import numpy as np
 import pytest
 
+import sfumato as sf
 from sfumato import examples, registry
 from sfumato.baskets import FAMILIES, models
 from sfumato.core.parameters import known_as
 from sfumato.core.randomness import Seed
 from sfumato.core.shape import Shape, ShapedAttack, ShapedScene, ShapedUtility
 from sfumato.core.step import Goal
-from sfumato.errors import RecipeError
+from sfumato.errors import RecipeError, SchemaError
 
 PROMISES = [
     {"km_anonymity": {"k": 2, "m": 2}},
@@ -133,3 +134,23 @@ def test_members_of_other_shapes_are_refused_by_name():
     with pytest.raises(RecipeError, match="serves baskets"):
         registry.build("models", {"km_anonymity": {"k": 2, "m": 2}})
     assert models.KmAnonymity(5, 2).promise == "5²-anonymity"
+
+
+def test_a_release_without_its_grades_is_checked_by_the_same_recipe(tmp_path):
+    """Ratings of single items are left out of a release: what a recipe says of them must not refuse it."""
+    rows = [(f"p{n}", item, str(1 + (n + len(item)) % 5)) for n in range(6) for item in ("tea", "milk", f"own{n}")]
+    data = tmp_path / "ratings.csv"
+    data.write_text("who,what,stars\n" + "".join(",".join(row) + "\n" for row in rows))
+    recipe = tmp_path / "ratings.yaml"
+    recipe.write_text(
+        "sfumato: 1\nshape: baskets\ncolumns: {who: unit, what: item, stars: plain}\n"
+        "meet: [{km_anonymity: {k: 2, m: 2}}]\nsteps: [suppress_items]\n"
+    )
+    sf.run(data, recipe, seconds=0).write(tmp_path / "out")
+    released = tmp_path / "out" / "share" / "data.csv"
+    assert released.read_text().splitlines()[0] == "who,what"
+    assert all(verdict.holds for verdict in sf.check(released, recipe))
+    elsewhere = tmp_path / "elsewhere.csv"
+    elsewhere.write_text(released.read_text().replace("who,what", "whose,what"))
+    with pytest.raises(SchemaError, match="'who'"):
+        sf.check(elsewhere, recipe)
