@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -140,7 +141,7 @@ def attack_chart(attacks: Mapping[str, Any]) -> Drawing | None:
     if not attacks.get("tried"):
         return None
     rows = [*map(_row, ranked(attacks)), *map(_unknown_row, unknown(attacks))]
-    names = labels([row["name"] for row in rows], LONGEST)
+    names = labels(_names(rows), LONGEST)
     gutter, numbers = (18 + round(LETTER * max(map(len, texts))) for texts in (names, [row["text"] for row in rows]))
     plot = WIDTH - gutter - numbers
     drawing = Drawing(plot, ROW * len(rows), left=gutter, right=numbers, top=6, bottom=46)
@@ -177,7 +178,8 @@ def _row(tried: Mapping[str, Any]) -> dict[str, Any]:
     low, high = tried["interval"] or (None, None)
     mark = "✗ " if tried["exceeds"] else ""
     return {
-        "name": f"{tried['intruder']}: {humanised(tried['attack'])}",
+        "intruder": tried["intruder"],
+        "attack": humanised(tried["attack"]),
         "value": tried["value"],
         "low": low,
         "high": high,
@@ -189,9 +191,24 @@ def _row(tried: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _unknown_row(skipped: Mapping[str, Any]) -> dict[str, Any]:
-    name = f"{skipped['intruder']}: {humanised(skipped['attack'])}"
+    who = {"intruder": skipped["intruder"], "attack": humanised(skipped["attack"])}
     nothing = dict.fromkeys(("value", "low", "high", "guess", "allowed"))
-    return {"name": name, **nothing, "bad": False, "text": "? unknown"}
+    return {**who, **nothing, "bad": False, "text": "? unknown"}
+
+
+def _names(rows: Sequence[Mapping[str, Any]]) -> list[str]:
+    """Who tries what; what alone where it tells rows apart and both would not fit.
+
+    >>> rows = [{"intruder": "colleague", "attack": "linkage"}, {"intruder": "somebody who saw a person a few times", "attack": "unicity"}]
+    >>> _names(rows)
+    ['colleague: linkage', 'unicity']
+    """
+    times = Counter(row["attack"] for row in rows)
+    full = [f"{row['intruder']}: {row['attack']}" for row in rows]
+    return [
+        row["attack"] if len(name) > LONGEST and times[row["attack"]] == 1 else name
+        for row, name in zip(rows, full, strict=True)
+    ]
 
 
 def _beyond(tried: Mapping[str, Any]) -> float:
