@@ -62,6 +62,7 @@ def test_verify_check_and_replay(sfumato, out, data, recipe):
 def test_assess_says_the_risk_today(sfumato, data, recipe):
     code, shown, _ = sfumato("assess", data, "-r", recipe, "--model", "company:1")
     assert code == 0 and "✗ company of 2" in shown and "✓ company of 1" in shown and "neighbour:" in shown
+    assert "on 6 people; " in shown and "released" not in shown
     code, shown, _ = sfumato("assess", data, "-r", recipe, "--json", "--seconds", "0")
     assert code == 0 and json.loads(shown)["attacks"] is None
     code, _, err = sfumato("assess", data, "-r", recipe, "--model", "company")

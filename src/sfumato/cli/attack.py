@@ -156,12 +156,12 @@ BAR = 8
 """Characters of a bar: with every column the table fits 80."""
 
 
-def show(report: AttackReport) -> None:
+def show(report: AttackReport, *, released: bool = True) -> None:
     """Print a report for people: who tried, and a bar an attack, strongest first, beside what guessing gives."""
     console = out()
     unknown = f", [yellow]{len(report.unknown)} unknown[/]" if report.unknown else ""
     console.print(
-        f"[bold]{len(report.tried)} attack{'s' * (len(report.tried) != 1)}[/]{unknown} on {report.records:,} released {report.counted}; "
+        f"[bold]{len(report.tried)} attack{'s' * (len(report.tried) != 1)}[/]{unknown} on {report.records:,} {'released ' * released}{report.counted}; "
         f"{report.looked_for:,} people looked for, {report.seconds:.0f} s",
         soft_wrap=True,
     )

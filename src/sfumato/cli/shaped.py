@@ -26,6 +26,8 @@ if TYPE_CHECKING:
     from sfumato.release.shaped.trying import PeopleAssessment
     from sfumato.release.shaped.verifying import PeopleFolder
 
+    ShowAttacks = Callable[..., None]
+
 DEFAULT_SECONDS = 60.0
 
 
@@ -199,7 +201,7 @@ def assess(
     said: Intake,
     models: Sequence[str],
     seconds: float,
-    show_attacks: Callable[[AttackReport], None],
+    show_attacks: ShowAttacks,
     json: bool,
     quiet: bool,
 ) -> None:
@@ -217,7 +219,7 @@ def assess(
         show_assessment(assessment, show_attacks)
 
 
-def show_assessment(found: PeopleAssessment, show_attacks: Callable[[AttackReport], None]) -> None:
+def show_assessment(found: PeopleAssessment, show_attacks: ShowAttacks) -> None:
     """Print an assessment for people."""
     out().print(f"[bold]{escape(found.name)}[/] (shape: {found.shape})", soft_wrap=True)
     out().print(_counted(found.counts))
@@ -225,7 +227,7 @@ def show_assessment(found: PeopleAssessment, show_attacks: Callable[[AttackRepor
     if found.attacks is None:
         out().print("no attack was tried")
     else:
-        show_attacks(found.attacks)
+        show_attacks(found.attacks, released=False)
 
 
 # attack, evaluate
@@ -255,7 +257,7 @@ def attack(
     threshold: float,
     keep: bool,
     sign: Path | None,
-    show_attacks: Callable[[AttackReport], None],
+    show_attacks: ShowAttacks,
     json: bool,
     quiet: bool,
 ) -> None:
