@@ -568,6 +568,16 @@ def test_what_may_not_predict_a_column_does_not():
 # Input that is normal, though nobody likes it.
 
 
+def test_weights_of_another_number_of_records_are_told():
+    people = table_of({"weight": [10.0, 20.0, 30.0] * 20, "x": list(range(60))})
+    people = people.with_schema(people.schema.replace("weight", roles=(Role.WEIGHT,)))
+    told = [
+        any("rescale weights" in w for w in run(step, people)[0].warnings)
+        for step in (sf.Synthesize(), sf.Synthesize(holdout=0))
+    ]
+    assert told == [True, False]
+
+
 def test_constant_columns_are_copied_and_columns_of_missing_values_too():
     columns = {"one": ["same"] * 60, "nothing": pl.Series([None] * 60, dtype=pl.String), "x": list(range(60))}
     plan, made = run(sf.Synthesize(holdout=0), table_of(columns))

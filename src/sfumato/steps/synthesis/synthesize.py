@@ -383,7 +383,17 @@ class _Run:
             self.warnings.append(f"synthesize: {', '.join(self.constant)} {hold} one value only, which is copied")
         if not drawn:
             raise SchemaError(f"synthesize: all columns of {source} are constant; there is nothing to learn")
+        self._warn_of_weights()
         return drawn
+
+    def _warn_of_weights(self) -> None:
+        """Drawn weights are those of records, and add up to another population where other than all records are drawn."""
+        weights, step = self.dataset.schema.columns(Role.WEIGHT), self.step
+        if weights and (self.held.any() or step.records is not None or step.copies > 1):
+            self.warnings.append(
+                f"synthesize: {', '.join(weights)} is drawn as it is, for another number of records than the table has: "
+                "rescale weights before totals of the population are estimated, or draw as many records (records, holdout)"
+            )
 
     def _order(self, targets: Mapping[str, Material], rules: Sequence[RowRule]) -> tuple[str, ...]:
         step = self.step
