@@ -80,7 +80,7 @@ def test_reading_waits_until_it_is_needed_and_paths_are_relative_to_the_recipe(t
     [
         ("", SchemaError, "'zip.csv' is empty"),
         ("\n\n", SchemaError, "is empty"),
-        ("1,0-4,*\n5,5-9,*\n", SchemaError, "one level only; .* check the delimiter"),
+        ("1,0-4,*\n5,5-9,*\n", SchemaError, "one level only; .* delimiter: ','"),
         ("1;0-4;*\n\n5;*\n", SchemaError, "line 3: has 2 levels where line 1 has 3"),
         ("1;0-4;*\n2;0-4;*\n1;5-9;*\n", SchemaError, "line 1 and line 3: the same label of level 0 .* correct one"),
         ("1;0-4;x;*\n\n2;0-4;y;*\n", SchemaError, "line 1 and line 3: the same label of level 1"),

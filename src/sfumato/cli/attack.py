@@ -205,6 +205,15 @@ def _limited(report: AttackReport) -> bool:
     return any(limit is not None for limit in limits)
 
 
+def _short(number: int) -> str:
+    """A count of at most six characters.
+
+    >>> [_short(number) for number in (500, 99_999, 160_000, 2_345_678)]
+    ['500', '99,999', '160k', '2,345k']
+    """
+    return f"{number:,}" if number < 100_000 else f"{number // 1000:,}k"
+
+
 def _table(rows: list[dict[str, str]], columns: tuple[str, ...], *, headed: bool) -> Table:
     widths = {"attack": 25, "": BAR, "succeeds": 8, "people": 6, "between": 13, "guessing": 8, "limit": 6}
     table = Table(box=None, pad_edge=False, padding=(0, 1, 0, 0), header_style="dim", show_header=headed)
@@ -234,7 +243,7 @@ def _cells(tried: Tried) -> dict[str, str]:
         "attack": f"[{color}]{mark}[/] {finding.attack.replace('_', ' ')}",
         "": f"[{color}]{bar(finding.value, BAR)}[/]",
         "succeeds": _share(finding.value),
-        "people": "" if finding.trials is None else f"{finding.trials:,}",
+        "people": "" if finding.trials is None else _short(finding.trials),
         "between": between,
         "guessing": "" if finding.baseline is None else _share(finding.baseline),
         "limit": "" if tried.limit is None else _share(tried.limit),
