@@ -195,7 +195,8 @@ def build(family_name: str, spec: Any, where: str = "", *, shape: Shape = Shape.
     if name not in members:
         problem = f"{place}{name!r} is not a known {_singular(family_name)}"
         if others := serves(family_name, name):
-            raise RecipeError(f"{problem} for shape: {shape}; it serves {of_shape(others)}")
+            say = f" (say 'shape: {others[0]}' for such data)" if shape == "table" else ""
+            raise RecipeError(f"{problem} for shape: {shape}; it serves {of_shape(others)}{say}")
         raise RecipeError(f"{problem}.{did_you_mean(name, members)}")
     try:
         if arguments is None:

@@ -120,3 +120,11 @@ def test_too_many_frequent_sets_are_refused(monkeypatch):
     monkeypatch.setattr("sfumato.baskets.utility.MOST_SETS", 5)
     with pytest.raises(ParameterError, match="larger support"):
         ItemsetSurvival(0.1).measure(examples.baskets(), examples.baskets())
+
+
+def test_loss_of_items_tells_groups_apart_from_what_is_gone():
+    people = examples.baskets()
+    step, goal = ItemRecoding(), Goal(models=(KmAnonymity(2, 2),))
+    coarser = step.apply(people, step.plan(people, goal))
+    assert "as a group" in ItemNcp().measure(people, coarser).meaning
+    assert "as a group" not in ItemNcp().measure(people, people).meaning

@@ -143,6 +143,11 @@ def test_bad_input_is_named(sfumato, data, recipe, tmp_path):
     recipe.write_text(recipe.read_text().replace("- company: {k: 2}", "- k_anonymity: {k: 2}"))
     code, _, err = sfumato("run", data, "-r", recipe, "-o", tmp_path / "out")
     assert code == 2 and "for shape: baskets; it serves table" in err
+    recipe.write_text(
+        recipe.read_text().replace("shape: baskets\n", "").replace("k_anonymity: {k: 2}", "company: {k: 2}")
+    )
+    code, _, err = sfumato("run", data, "-r", recipe, "-o", tmp_path / "out")
+    assert code == 2 and "(say 'shape: baskets' for such data)" in err
 
 
 @pytest.mark.parametrize("file", ["release.json", "lock.json", "alignment.parquet"])

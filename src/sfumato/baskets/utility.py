@@ -58,7 +58,8 @@ class ItemNcp(ShapedUtility):
         """The mean loss over the items that people had."""
         losses = occurrence_losses(original, released)
         whole, gone = float((losses == 0).mean()), float((losses >= 1).mean())
-        meaning = f"{whole:.1%} of what people have is released as it is, {gone:.1%} is lost"
+        group = f", {1 - whole - gone:.1%} as a group" if whole + gone < 1 else ""
+        meaning = f"{whole:.1%} of what people have is released as it is{group}, {gone:.1%} is lost"
         return Measure(self.name, float(losses.mean()), self.better, meaning)
 
 

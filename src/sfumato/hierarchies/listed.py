@@ -244,10 +244,9 @@ def require_sound(rows: Sequence[Row], what: str, place: Callable[[int], str]) -
         )
     problems = _uneven(rows, what, place)
     if not problems and len(rows[0]) == 1:
-        problems = [
-            f"{what}: rows have one level only; each needs at least a value and the top. If there are more in a file, say "
-            "what stands between them: delimiter: ',' (without it, ';')"
-        ]
+        needs = "each needs at least a value and the top"
+        more = "if there are more in a file, say what stands between them: delimiter: ',' (without it, ';')"
+        problems = [f"{what}: rows have one level only; {needs}; {more}"]
     problems = problems or _torn(rows, what, place) + _several_tops(rows, what, place)
     if problems:
         raise SchemaError(problems)
