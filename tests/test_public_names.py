@@ -28,8 +28,8 @@ NAMES = [
     "SumOfSquares", "Suppress", "SwapAcross", "SwapData", "SwapHouseholds", "SwapSimilar", "TCloseness",
     "TClosenessMicroaggregate", "TableDistance", "Timeliness", "TopBottomCoding", "TopDownSpecialization",
     "Transparency", "Uniqueness", "Validity", "Verdict", "__version__", "anonymize", "assess", "attack",
-    "check", "choose_k", "compare", "dates", "dp", "errors", "estimate_frequencies", "evaluate", "examples",
-    "frequency", "hierarchy_file", "intervals", "judge", "mask_left", "mask_right", "order", "profile", "read",
+    "check", "choose_k", "classification", "compare", "dates", "dp", "errors", "estimate_frequencies", "evaluate", "examples",
+    "frequency", "grouped", "hierarchy_file", "intervals", "judge", "like", "mask_left", "mask_right", "order", "profile", "read",
     "read_hierarchy", "run", "suppress", "together", "tree", "vault", "verify", "why_alone", "write_hierarchy",
 ]  # fmt: skip
 
