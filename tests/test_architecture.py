@@ -77,7 +77,7 @@ MAY_IMPORT: dict[str, set[str]] = {
         "release",
         "report",
     }
-    | {"examples", "dp", "vault", "comparison", "engines", "parties", "arx", "sql_tests", "register"},
+    | {"examples", "dp", "vault", "comparison", "engines", "parties", "arx", "sql_tests", "register", "hierarchies"},
     "__main__": {"cli"},
     # the public names
     "__init__": GROUND
