@@ -23,7 +23,9 @@ if TYPE_CHECKING:
 def hierarchy(
     data: Data,
     column: Annotated[str, typer.Argument(help="the column")],
-    recipe: Annotated[Path | None, typer.Option("--recipe", "-r", help="the recipe (YAML) that has its hierarchy")] = None,
+    recipe: Annotated[
+        Path | None, typer.Option("--recipe", "-r", help="the recipe (YAML) that has its hierarchy")
+    ] = None,
     rule: Annotated[
         str | None, typer.Option(help="a hierarchy as a recipe writes it, instead: 'intervals: {widths: [5, 10]}'")
     ] = None,
@@ -41,7 +43,9 @@ def hierarchy(
     """
     if (recipe is None) == (rule is None):
         raise ParameterError("give either a recipe (-r) or a hierarchy: --rule 'intervals: {widths: [5, 10]}'")
-    dataset = _from_recipe(data, recipe, intake, quiet=quiet) if recipe else _by_rule(data, column, rule, intake, quiet=quiet)
+    dataset = (
+        _from_recipe(data, recipe, intake, quiet=quiet) if recipe else _by_rule(data, column, rule, intake, quiet=quiet)
+    )
     view, document = _viewed(dataset, column)
     if output is not None:
         from sfumato.hierarchies.listed import write_hierarchy

@@ -11,7 +11,7 @@ import numpy as np
 import polars as pl
 
 from sfumato.core.encoding import Encoded, encode, relabelled, tallied
-from sfumato.core.hierarchy import ReadsCharacters, JointCounts
+from sfumato.core.hierarchy import JointCounts, ReadsCharacters
 from sfumato.core.notebook import html_table
 from sfumato.core.schema import Attribute, Kind, Role, Schema
 from sfumato.core.source import Source, lacking

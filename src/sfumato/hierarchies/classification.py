@@ -264,10 +264,12 @@ class PublicClassification(Hierarchy):
     (('I21.4', 'I21', 'IX', '*'),)
     """
 
-    of: Annotated[str, Field(description="icd10, isco08, nace, nuts, isced, countries, us_states, ages or icd10_blocks")]
-    version: Annotated[str | None, Field(description="version of the classification; the one built in if not given")] = (
-        None
-    )
+    of: Annotated[
+        str, Field(description="icd10, isco08, nace, nuts, isced, countries, us_states, ages or icd10_blocks")
+    ]
+    version: Annotated[
+        str | None, Field(description="version of the classification; the one built in if not given")
+    ] = None
     other: Catch = None
 
     name: ClassVar[str] = "classification"
@@ -326,7 +328,9 @@ class PublicClassification(Hierarchy):
         return sum(node is None or node[1] > 0 for node in nodes)
 
 
-def _adopted(value: str, node: tuple[tuple[str, ...], int] | None, catch: tuple[str, ...]) -> tuple[tuple[str, ...], int]:
+def _adopted(
+    value: str, node: tuple[tuple[str, ...], int] | None, catch: tuple[str, ...]
+) -> tuple[tuple[str, ...], int]:
     if node is not None:
         return node
     return (value, *catch[1:]), int(value == catch[0])

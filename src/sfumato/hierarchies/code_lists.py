@@ -206,7 +206,44 @@ ATTAINMENT: Mapping[str, str] = {"low": "012", "medium": "34", "high": "5678"}
 # Territorial units. Regulation (EC) No 1059/2003 (NUTS) and the statistical regions of EFTA and candidate countries, as Eurostat codes them.
 
 NUTS_COUNTRIES = frozenset(
-    "AT BE BG CY CZ DE DK EE EL ES FI FR HR HU IE IT LT LU LV MT NL PL PT RO SE SI SK "  # the 27 of the EU; Greece is EL
-    "CH IS LI NO AL ME MK RS TR UK".split()
+    [
+        "AT",
+        "BE",
+        "BG",
+        "CY",
+        "CZ",
+        "DE",
+        "DK",
+        "EE",
+        "EL",
+        "ES",
+        "FI",
+        "FR",
+        "HR",
+        "HU",
+        "IE",
+        "IT",
+        "LT",
+        "LU",
+        "LV",
+        "MT",
+        "NL",
+        "PL",
+        "PT",
+        "RO",
+        "SE",
+        "SI",
+        "SK",
+        "CH",
+        "IS",
+        "LI",
+        "NO",
+        "AL",
+        "ME",
+        "MK",
+        "RS",
+        "TR",
+        "UK",
+    ]
 )
 """Country codes that units begin with: 27 of the EU and 10 others, the United Kingdom of earlier versions among them."""

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 import numpy as np
 from pydantic import AfterValidator, Field
 
-from sfumato.core.hierarchy import TOP, Hierarchy, Paths, JointCounts
+from sfumato.core.hierarchy import TOP, Hierarchy, JointCounts, Paths
 from sfumato.core.parameters import parameters
 from sfumato.errors import ParameterError, SchemaError
 from sfumato.hierarchies.intervals import CellReading, Exact, exact, on_axis, read, written
@@ -32,7 +32,7 @@ MOST_CATEGORIES = 1000
 def optimal_cuts(
     costs: NDArray[np.float64], sizes: NDArray[np.int64], groups: int, at_least: int
 ) -> tuple[float, tuple[int, ...]] | None:
-    """The least total cost of cutting items into at most ``groups`` runs of at least ``at_least`` records, and where they begin.
+    r"""The least total cost of cutting items into at most ``groups`` runs of at least ``at_least`` records, and where they begin.
 
     ``costs[i, j]`` is the cost of a group of the items *i* to *j − 1*, ``sizes`` the records of each item. With
     *B(g, j)* the least cost of the first *j* items in *g* groups,
@@ -82,11 +82,11 @@ def _times_log(counts: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 def variance_costs(
-    records: NDArray[np.int64], sums: NDArray[np.float64], squares: NDArray[np.float64]
+    records: NDArray[np.float64], sums: NDArray[np.float64], squares: NDArray[np.float64]
 ) -> NDArray[np.float64]:
     """Sum of squares within the group of items *i* to *j − 1*, from the records, sums and squares of each item.
 
-    >>> variance_costs(np.array([1, 1]), np.array([0.0, 2.0]), np.array([0.0, 4.0]))[0].tolist()
+    >>> variance_costs(np.array([1.0, 1.0]), np.array([0.0, 2.0]), np.array([0.0, 4.0]))[0].tolist()
     [0.0, 0.0, 2.0]
     """
     n, s, q = (np.concatenate([[0.0], np.cumsum(part)]) for part in (records, sums, squares))
@@ -133,7 +133,7 @@ def items_of(together: JointCounts, measure: str) -> Items:
     sizes = np.bincount(item, weights=counts, minlength=len(axis)).astype(np.int64)
     bins = _bins(sizes)
     starts = np.flatnonzero(np.append(True, np.diff(bins) > 0)) if len(bins) else bins
-    ends = np.append(starts[1:], len(axis)) - 1
+    ends = np.append(starts[1:], len(axis))[: len(starts)] - 1
     joined = np.bincount(bins, weights=sizes, minlength=len(starts)).astype(np.int64)
     costs = _costs(bins[item], other, counts, together.others, len(starts), measure)
     return Items(digits, tuple(axis[i] for i in starts), tuple(axis[i] for i in ends), joined, costs)
@@ -169,12 +169,12 @@ def _costs(
     if not all(name is None or not np.isnan(number) for name, number in zip(others, numbers, strict=True)):
         raise SchemaError("grouped: not all values of the sensitive column are numbers; give measure: entropy")
     centred = numbers[other[known]] - (np.nanmean(numbers) if known.any() else 0.0)  # or squares cancel
-    item, counts = item[known], counts[known]
-    return variance_costs(
-        np.bincount(item, weights=counts, minlength=length).astype(np.int64),
-        np.bincount(item, weights=counts * centred, minlength=length),
-        np.bincount(item, weights=counts * centred**2, minlength=length),
-    )
+    weights = counts[known].astype(np.float64)
+    moments = [
+        np.bincount(item[known], weights=weights * centred**power, minlength=length).astype(np.float64)
+        for power in range(3)
+    ]
+    return variance_costs(*moments)
 
 
 def _float(name: str | None) -> float:
@@ -275,7 +275,7 @@ class GroupedNumbers(Hierarchy):
 
 
 def _is_label(reading: CellReading | None) -> bool:
-    return reading is not None and reading.low != reading.high or reading == CellReading(None, None)
+    return (reading is not None and reading.low != reading.high) or reading == CellReading(None, None)
 
 
 def _levels(items: Items, groups: int, at_least: int) -> list[tuple[float, ...]]:

@@ -224,7 +224,7 @@ def intervals_of(rows: Sequence[Row]) -> Intervals | None:
     return Intervals(
         widths=[_number(width, digits) for width in widths],
         origin=_number(start % widths[-1], digits),
-        **{name: _number(on_axis(end, 400), 400) for name, end in ends.items() if end is not None},  # type: ignore[arg-type]
+        **{name: _number(on_axis(end, 400), 400) for name, end in ends.items() if end is not None},
     )
 
 
@@ -296,7 +296,7 @@ class InferredRule:
 
 
 def infer(examples: Sequence[str]) -> InferredRule:
-    """The one rule that explains all examples, or an error that says what none explains or what several do.
+    r"""The one rule that explains all examples, or an error that says what none explains or what several do.
 
     >>> print(*infer(["75001 → 75 → FR"]).words, sep="\\n")
     level 1: the first 2 of 5 characters
@@ -456,9 +456,7 @@ def _two_tops(rule: InferredRule, values: Sequence[str], counts: Sequence[int]) 
     leaves = [{**level, rule.top: level[TOP]} for level in paths.leaves[:-1]]
     rest = iter(paths.rows)
     rows = tuple((rule.top,) * len(paths.loss) if value == rule.top else next(rest) for value in values)
-    return dataclasses.replace(
-        paths, rows=rows, loss=(*inner, paths.loss[-1]), leaves=(*leaves, paths.leaves[-1])
-    )
+    return dataclasses.replace(paths, rows=rows, loss=(*inner, paths.loss[-1]), leaves=(*leaves, paths.leaves[-1]))
 
 
 def like(*examples: str) -> Like:

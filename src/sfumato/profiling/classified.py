@@ -17,7 +17,7 @@ OTHER = "other"
 
 
 @dataclasses.dataclass(frozen=True)
-class Evidence:
+class CodeEvidence:
     """When values that fit are taken for codes.
 
     ``named``: words of the column's name with which ``least_named`` distinct values are enough, if ``plausible``
@@ -73,29 +73,33 @@ def _leading_zeros(codes: Sequence[str]) -> bool:
 
 
 EVIDENCE = (
-    Evidence(
+    CodeEvidence(
         "icd10",
         _words("icd", "diag", "dx", "cause of death", "cause_of_death", "underlying cause"),
         _share(r"[A-Z]\d\d.*", 0.5),
         _share(r"[A-Z]\d\d\.\d{1,2}", 0.5),
         least=10,
     ),
-    Evidence("isco08", _words("isco"), _share(r"\d{3,4}", 0.5), _never, least=0),
-    Evidence("isco08", _words("occup", "job", "profession"), _share(r"\d{4}", 0.9), _never, least=0, least_named=20),
-    Evidence("nace", _words("nace"), _always, _leading_zeros, least=10),
-    Evidence("nace", _words("industry", "activity"), _share(r"\d\d\.\d\d|[A-U]\d\d\.?\d\d", 0.5), _never, least=0),
-    Evidence("nuts", _words("nuts"), _share(r"[A-Z]{2}[0-9A-Z]+", 0.5), _several_countries, least=10),
-    Evidence("isced", _words("isced"), _always, _share(r"(ED|ISCED ?)\d", 1.0), least=3),
-    Evidence(
+    CodeEvidence("isco08", _words("isco"), _share(r"\d{3,4}", 0.5), _never, least=0),
+    CodeEvidence(
+        "isco08", _words("occup", "job", "profession"), _share(r"\d{4}", 0.9), _never, least=0, least_named=20
+    ),
+    CodeEvidence("nace", _words("nace"), _always, _leading_zeros, least=10),
+    CodeEvidence("nace", _words("industry", "activity"), _share(r"\d\d\.\d\d|[A-U]\d\d\.?\d\d", 0.5), _never, least=0),
+    CodeEvidence("nuts", _words("nuts"), _share(r"[A-Z]{2}[0-9A-Z]+", 0.5), _several_countries, least=10),
+    CodeEvidence("isced", _words("isced"), _always, _share(r"(ED|ISCED ?)\d", 1.0), least=3),
+    CodeEvidence(
         "countries",
         _words("countr", "nation", "citizen", "birthplace", "origin", "iso"),
         _share(r"[A-Z]{2,3}", 0.9),
         _share(r"[A-Z]{2,3}", 0.9),
         least=12,
     ),
-    Evidence("countries", _words("countr"), _always, _share(r"[A-Z]{3}", 0.9), least=5),
-    Evidence("us_states", _words("state", "usps"), _share(r"[A-Z][A-Za-z ]+", 0.9), _share(r"[A-Z]{2}", 0.9), least=5),
-    Evidence("us_states", _words("state"), _always, _share(r"[A-Z][a-z]+( [A-Za-z]+)*", 0.9), least=3),
+    CodeEvidence("countries", _words("countr"), _always, _share(r"[A-Z]{3}", 0.9), least=5),
+    CodeEvidence(
+        "us_states", _words("state", "usps"), _share(r"[A-Z][A-Za-z ]+", 0.9), _share(r"[A-Z]{2}", 0.9), least=5
+    ),
+    CodeEvidence("us_states", _words("state"), _always, _share(r"[A-Z][a-z]+( [A-Za-z]+)*", 0.9), least=3),
 )
 
 
@@ -141,7 +145,7 @@ def _fit(of: str, labels: Sequence[str], *, numbers: bool) -> float:
     hierarchy = _hierarchy(of)
     if numbers and hierarchy.too_short(labels):
         return 0.0
-    return 1.0 - hierarchy.uncovered(labels) / len(labels)
+    return 1.0 - float(hierarchy.uncovered(labels)) / len(labels)
 
 
 def _codes(of: str, labels: Sequence[str]) -> list[str]:
