@@ -12,9 +12,11 @@ from hypothesis import strategies as st
 
 import sfumato as sf
 from sfumato.core.hierarchy import is_fixed
+from sfumato.core.recipe import Recipe
 from sfumato.errors import ParameterError, SchemaError
 from sfumato.hierarchies import GroupedNumbers, grouped
 from sfumato.hierarchies.grouped import MOST_BINS
+from sfumato.release.certified import certified
 from tests.hierarchies.contract import keeps_the_contract, understands_its_own_labels
 
 
@@ -120,6 +122,16 @@ def test_it_says_that_it_is_made_from_the_data():
     assert not is_fixed(grouped("s"))
     assert grouped("s").secret == ("cuts",)
     assert "made from the data" in GroupedNumbers.__doc__
+
+
+def test_no_epsilon_is_certified_with_it():
+    frame = pl.DataFrame({"x": [1, 2, 3, 4] * 5, "sex": ["f", "m"] * 10})
+    data = sf.read(frame).with_roles(quasi=["x", "sex"]).with_hierarchies(x=sf.intervals(2), sex=sf.suppress())
+    step = sf.SafeAnonymize(1.0, delta=1e-5)
+    for described, holds in ((data, True), (data.with_hierarchies(x=grouped("sex", at_least=2)), False)):
+        judged = certified(Recipe(described.schema, (sf.KAnonymity(1),), (step,)), ["x", "sex"], described.schema)
+        assert judged.holds is holds
+        assert any("hierarchy of x is fitted to the records" in reason for reason in judged.reasons) is not holds
 
 
 def test_what_cannot_be_fitted():

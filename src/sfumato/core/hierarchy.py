@@ -112,6 +112,8 @@ class Hierarchy(Protocol):
     name: ClassVar[str]
     secret: ClassVar[tuple[str, ...]] = ()
     """Fields that list data values or name a file; a certificate leaves out a hierarchy that has any."""
+    learns: ClassVar[bool] = False
+    """Whether it is fitted to the records of the table, other columns among them: then no ε is certified."""
 
     def paths(self, values: Sequence[str], counts: Sequence[int]) -> Paths:
         """Paths of the distinct values of a column (``counts``: how often each occurs).

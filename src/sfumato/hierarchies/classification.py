@@ -232,19 +232,17 @@ SCHEMES: Mapping[str, Scheme] = {
 class PublicClassification(Hierarchy):
     """A classification that everybody knows, by its name: a code, its groups, ``*``.
 
-    ======================  ========================================================  =======================
-    ``of``                  levels                                                    example
-    ======================  ========================================================  =======================
-    ``icd10``               code, category, chapter                                   I21.4, I21, IX
-    ``icd10_blocks``        code, category, block, chapter (extra ``[icd]``)          I21.4, I21, I20-I25, IX
-    ``isco08``              unit group, minor group, sub-major group, major group     2512, 251, 25, 2
-    ``nace``                class, group, division, section                           62.01, 62.0, 62, J
-    ``nuts``                NUTS 3, NUTS 2, NUTS 1, country                           FR101, FR10, FR1, FR
-    ``isced``               level, then low (0–2), medium (3–4), high (5–8)           6, high
-    ``countries``           alpha-2 or alpha-3 code, regions of M49 in three steps    FR, Western Europe, …
-    ``us_states``           USPS code or name, division, region                       CA, Pacific, West
-    ``ages``                years, 5, 10 and 30 years, 90 and above together          43, 40-44, 40-49, 30-59
-    ======================  ========================================================  =======================
+    What ``of`` can be, and its levels below the top::
+
+        icd10           code, category, chapter                          I21.4, I21, IX
+        icd10_blocks    code, category, block, chapter (extra [icd])     I21.4, I21, I20-I25, IX
+        isco08          unit, minor, sub-major, major group              2512, 251, 25, 2
+        nace            class, group, division, section                  62.01, 62.0, 62, J
+        nuts            NUTS 3, NUTS 2, NUTS 1, country                  FR101, FR10, FR1, FR
+        isced           level; low (0–2), medium (3–4), high (5–8)       6, high
+        countries       alpha-2 or alpha-3 code, regions of M49          KE, Eastern Africa, …
+        us_states       USPS code or name, division, region              CA, Pacific, West
+        ages            years; 5, 10, 30 years; 90 and above             43, 40-44, 40-49, 30-59
 
     Codes may be written with or without their dot (``I214``, ``6201``), activities also with the letter of their section
     (``J62.01``), levels of education as ``ED6``. A cell may hold a group already (``62``, ``J``). The path of a value depends on

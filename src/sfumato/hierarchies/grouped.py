@@ -228,6 +228,7 @@ class GroupedNumbers(Hierarchy):
 
     name: ClassVar[str] = "grouped"
     secret: ClassVar[tuple[str, ...]] = ("cuts",)
+    learns: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         finer: Sequence[float] | None = None
