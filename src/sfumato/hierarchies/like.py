@@ -298,7 +298,7 @@ class InferredRule:
 def infer(examples: Sequence[str]) -> InferredRule:
     r"""The one rule that explains all examples, or an error that says what none explains or what several do.
 
-    >>> print(*infer(["75001 → 75 → FR"]).words, sep="\\n")
+    >>> print(*infer(["75001 → 75 → FR"]).words, sep="\n")
     level 1: the first 2 of 5 characters
     level 2: always FR
     >>> infer(["23 -> 20-24 -> 20-39"]).hierarchy.widths
