@@ -37,7 +37,7 @@ def optimal_cuts(
     ``costs[i, j]`` is the cost of a group of the items *i* to *j − 1*, ``sizes`` the records of each item. With
     *B(g, j)* the least cost of the first *j* items in *g* groups,
 
-    .. math:: B(g, j) = \\min_i B(g-1, i) + costs_{ij}
+    .. math:: B(g, j) = \min_i B(g-1, i) + costs_{ij}
 
     over the *i* that leave enough records. Equal costs: fewer groups, then earlier cuts. None where there are too few records.
 
