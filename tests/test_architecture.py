@@ -77,7 +77,8 @@ MAY_IMPORT: dict[str, set[str]] = {
         "release",
         "report",
     }
-    | {"examples", "dp", "vault", "comparison", "engines", "parties", "arx", "sql_tests", "register", "results"},
+    | {"examples", "dp", "vault", "comparison", "engines", "parties", "arx", "sql_tests", "register"}
+    | {"hierarchies", "results"},
     "__main__": {"cli"},
     # the public names
     "__init__": GROUND

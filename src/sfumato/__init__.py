@@ -70,7 +70,8 @@ _HOMES = {
         "TableDistance", "Timeliness", "Uniqueness", "Validity",
     ),
     "sfumato.hierarchies": (
-        "dates", "frequency", "hierarchy_file", "intervals", "mask_left", "mask_right", "order", "suppress", "tree",
+        "classification", "dates", "frequency", "grouped", "hierarchy_file", "intervals", "like", "mask_left",
+        "mask_right", "order", "suppress", "tree",
         "read_hierarchy", "write_hierarchy",
     ),
     "sfumato.results": ("MeanOf", "RegressionOf", "StumpOf", "TreeOf"),

@@ -29,6 +29,10 @@ COMMANDS = {
         "assess:assess",
         "Say what an intruder can do with a table as it is: uniques, k, risks, and the columns that cause them.",
     ),
+    "hierarchy": (
+        "hierarchy:hierarchy",
+        "Look at the hierarchy of a column: levels, nodes, how many records stand under each, and what it does not cover.",
+    ),
     "run": (
         "run:run",
         "Anonymize a table as a recipe says, judge the output again, and write what may be shared and what may not.",
