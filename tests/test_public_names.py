@@ -30,7 +30,7 @@ NAMES = [
     "Transparency", "Uniqueness", "Validity", "Verdict", "__version__", "anonymize", "assess", "attack",
     "check", "choose_k", "combine", "compare", "dates", "dp", "errors", "estimate_frequencies", "evaluate", "examples",
     "frequency", "hierarchy_file", "intervals", "judge", "mask_left", "mask_right", "order", "profile", "read",
-    "read_baskets", "read_graph", "read_hierarchy", "read_paths", "run", "shaped", "suppress", "together", "tree", "vault", "verify", "why_alone", "write_hierarchy",
+    "read_baskets", "read_graph", "read_hierarchy", "read_paths", "recommend", "run", "shaped", "suppress", "together", "tree", "vault", "verify", "why_alone", "write_hierarchy",
 ]  # fmt: skip
 
 
