@@ -41,13 +41,6 @@ QUESTIONS: dict[str, str] = {
 }
 
 
-def _word(value: Any) -> Any:
-    """YAML reads ``true`` where people mean yes; nothing said is unknown."""
-    if value is None:
-        return UNKNOWN
-    return ("yes" if value else "no") if isinstance(value, bool) else value
-
-
 def _people(value: Any) -> Any:
     """A number of people; digits may be grouped as people group them."""
     if value in (None, UNKNOWN, ""):
@@ -72,11 +65,9 @@ class Answers:
     {'sensitivity': 'high: people would be harmed if they were recognised', 'population': 'small: the people may know each other'}
     """
 
-    recipient: Annotated[Recipient, BeforeValidator(_word), Field(description="who receives it")] = "unknown"
-    contract: Annotated[Bound, BeforeValidator(_word), Field(description="whether they are bound by contract")] = (
-        "unknown"
-    )
-    sensitivity: Annotated[Sensitivity, BeforeValidator(_word), Field(description="how bad it would be")] = "unknown"
+    recipient: Annotated[Recipient, Field(description="who receives it")] = "unknown"
+    contract: Annotated[Bound, Field(description="whether they are bound by contract")] = "unknown"
+    sensitivity: Annotated[Sensitivity, Field(description="how bad it would be")] = "unknown"
     population: Annotated[
         Annotated[int, Field(ge=1)] | None, BeforeValidator(_people), Field(description="people it was drawn from")
     ] = None
@@ -106,7 +97,7 @@ class Answers:
         return {**plain, "population": self.population or UNKNOWN, **{k: v for k, v in more.items() if v}}
 
 
-FIELDS = tuple(field.name for field in dataclasses.fields(Answers))  # type: ignore[arg-type]
+FIELDS = tuple(field.name for field in dataclasses.fields(Answers))
 
 
 def answers_from(given: Answers | Mapping[str, Any] | str | Path | None) -> Answers:
@@ -127,9 +118,14 @@ def answers_from(given: Answers | Mapping[str, Any] | str | Path | None) -> Answ
     if strange:
         raise RecipeError([f"{name}: {key!r} is no question.{did_you_mean(key, FIELDS)}" for key in strange])
     try:
-        return Answers(**{key: value for key, value in document.items() if value is not None})
+        return Answers(**{key: _word(value) for key, value in document.items() if value is not None})
     except ParameterError as error:
         raise RecipeError(f"{name}: {str(error).removeprefix('Answers: ')}") from None
+
+
+def _word(value: Any) -> Any:
+    """YAML reads ``true`` where people mean yes."""
+    return ("yes" if value else "no") if isinstance(value, bool) else value
 
 
 def roles_of(word: str, column: str) -> tuple[tuple[Role, ...], str | None]:

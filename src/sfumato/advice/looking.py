@@ -30,6 +30,8 @@ from sfumato.release.written import described
 ROWS = 10_000
 """Rows that candidates are tried on; a larger table is drawn from, whole persons and households at a time."""
 
+ASKED = "it has role ask"
+
 
 @dataclasses.dataclass(frozen=True)
 class Looked:
@@ -67,6 +69,22 @@ def looked_at(table: Dataset, answers: Answers, recipe: Recipe | None) -> Looked
     Raises:
         SchemaError: columns wait for a decision; all are listed, with why.
     """
+    recipe, why, guessed = _described_by(table, answers, recipe)
+    _require_decided(recipe.schema, table.source.name, why)
+    base = dataclasses.replace(recipe, meet=(), steps=(), limits={})
+    agreed = recipes.from_dict(contract_of(answers.analyses, recipes.to_dict(base)), base=base.base, name="the answers")
+    base = dataclasses.replace(base, contract=agreed.contract)
+    return Looked(described(table, base), base, guessed)
+
+
+def open_decisions(table: Dataset, answers: Answers, recipe: Recipe | None) -> dict[str, str]:
+    """The columns that wait for a decision, and why."""
+    recipe, why, _ = _described_by(table, answers, recipe)
+    return {name: why.get(name, ASKED) for name in recipe.schema.columns(Role.ASK)}
+
+
+def _described_by(table: Dataset, answers: Answers, recipe: Recipe | None) -> tuple[Recipe, Mapping[str, str], bool]:
+    """The recipe that says what the columns are, with what was decided; why a profile says so; and whether it did."""
     require_columns(answers, table.columns, table.source.name)
     guessed, why = False, dict[str, str]()
     if recipe is None and table.schema.attributes:
@@ -75,12 +93,7 @@ def looked_at(table: Dataset, answers: Answers, recipe: Recipe | None) -> Looked
         proposal = propose(table.to_polars(), table.source)
         recipe, guessed = recipes.parse(recipe_text(proposal), name="the profile"), True
         why = {column.name: column.reasons[0] for column in proposal.columns}
-    schema = _decided(table, recipe.schema, answers.decide)
-    _require_decided(schema, table.source.name, why)
-    base = dataclasses.replace(recipe, schema=schema, meet=(), steps=(), limits={})
-    agreed = recipes.from_dict(contract_of(answers.analyses, recipes.to_dict(base)), base=base.base, name="the answers")
-    base = dataclasses.replace(base, contract=agreed.contract)
-    return Looked(described(table, base), base, guessed)
+    return dataclasses.replace(recipe, schema=_decided(table, recipe.schema, answers.decide)), why, guessed
 
 
 def _decided(table: Dataset, schema: Schema, decisions: Mapping[str, str]) -> Schema:
@@ -101,7 +114,7 @@ def _decided(table: Dataset, schema: Schema, decisions: Mapping[str, str]) -> Sc
 def _require_decided(schema: Schema, table: str, why: Mapping[str, str]) -> None:
     asked = schema.columns(Role.ASK)
     if asked:
-        lines = [f"  --decide {name}=ROLE  {why.get(name, 'it has role ask')}" for name in asked]
+        lines = [f"  --decide {name}=ROLE  {why.get(name, ASKED)}" for name in asked]
         many = "1 column waits" if len(asked) == 1 else f"{len(asked)} columns wait"
         first = (
             f"{many} for your decision in {table}, and nothing is recommended before: give --decide (in Python and in "

@@ -15,6 +15,7 @@ from sfumato.advice.answers import Answers
 from sfumato.core.schema import Schema
 from sfumato.errors import ParameterError
 from sfumato.formulas.choosing_k import PUBLISHED, Published, choose_k, risk_of
+from sfumato.release.make import USUAL_LIMITS
 
 OPEN = "anybody"
 SMALL = 20_000
@@ -44,12 +45,15 @@ SOURCES: dict[int, tuple[str, str]] = {
 }
 SAFE_HARBOR = ("45 CFR 164.514(b)(2): an area is told only if more than 20,000 people live there", "secondary source")
 DIVERSITY = (
-    "Machanavajjhala, Kifer, Gehrke & Venkitasubramaniam 2007, doi:10.1145/1217299.1217302; they name no number for l",
-    "seen at the source",
+    "Machanavajjhala, Kifer, Gehrke & Venkitasubramaniam 2007, doi:10.1145/1217299.1217302",
+    "it names no number for l",
 )
-COPIES = ("the usual limit of this package on records drawn anew; no published threshold is known to us", "our own")
-PROSECUTOR = ("El Emam & Dankar 2008, doi:10.1197/jamia.M2716: prosecutor and journalist", "secondary source")
-FIVE_SAFES = ("Desai, Ritchie & Welpton 2016, UWE Economics Working Paper 1601 (five safes)", "secondary source")
+COPIES = ("the usual limit of this package; no published threshold is known to us", "our own")
+PROSECUTOR = ("El Emam & Dankar 2008, doi:10.1197/jamia.M2716", "it names the intruders, no threshold")
+FIVE_SAFES = (
+    "Desai, Ritchie & Welpton 2016, Five Safes, UWE Economics Working Paper 1601",
+    "it names the questions, no threshold",
+)
 
 AS_OF = {
     "EMA Policy 0070, Health Canada PRCI": "2016 and 2019",
@@ -132,7 +136,7 @@ def terms_for(answers: Answers, schema: Schema, distinct: Mapping[str, int], peo
     wanted = 3 if harm == "high" else 2
     diversity = {name: min(wanted, distinct[name]) for name in schema.sensitive if distinct[name] > 1}
     limits = {"linkage": math.ceil(10_000 / k) / 10_000}  # never below 1/k, which classes of k may reach
-    reasons = (*_feared(answers, who), _class_size(answers, k, who, harm), *_small(answers), _linkage(k))
+    reasons = (*_feared(answers, who), _class_size(answers, k, who, harm), *_small(answers), _linkage(k), _copies())
     if diversity:
         reasons = (*reasons, _diverse(diversity, wanted))
     return ProposedTerms(k, diversity, limits, (*reasons, *_sampled(answers, k, people)))
@@ -176,9 +180,15 @@ def _linkage(k: int) -> Reason:
     return Reason(f"limit: linkage at most 1/{k}", why, *SOURCES[k])
 
 
+def _copies() -> Reason:
+    most = USUAL_LIMITS["copied_records"]
+    why = "where records are drawn anew, so many more than chance repeats may be somebody's true record"
+    return Reason(f"limit: copied records at most {most:g}", why, *COPIES)
+
+
 def _diverse(diversity: Mapping[str, int], wanted: int) -> Reason:
     named = ", ".join(diversity)
-    why = f"who finds somebody's class shall not learn {named}; {wanted} values are our choice, 2 the least that mean anything"
+    why = f"who finds somebody's class shall not learn {named}; how many values is our choice, 2 the least that mean anything"
     return Reason(f"promise: {wanted} values of each sensitive column in every class", why, *DIVERSITY)
 
 

@@ -18,6 +18,8 @@ from sfumato.core.source import NOTHING_SAID, Intake
 if TYPE_CHECKING:
     from sfumato.advice.answers import Answers
     from sfumato.advice.recommendation import Recommendation
+    from sfumato.core.dataset import Dataset
+    from sfumato.core.recipe import Recipe
 
 
 @reading
@@ -70,7 +72,8 @@ def recommend(
     loaded = None if recipe is None else recipes.load(recipe)
     dataset = read_data(data, quiet=quiet, intake=intake, recipe=loaded)
     asked = {name for name, value in flags.items() if value is not None} | _in_file(answers)
-    said = _asked(said, asked) if sys.stdin.isatty() and not json and not quiet else said
+    if sys.stdin.isatty() and not json and not quiet:
+        said = _decided(_asked(said, asked), dataset, loaded)
     for question, worst in said.assumed.items():
         tell(f"[yellow]{question} is unknown[/] and taken as {worst}", quiet=quiet)
     with progress("trying candidates", quiet=quiet) as on_progress:
@@ -101,12 +104,32 @@ def _asked(said: Answers, answered: set[str]) -> Answers:
             default = "unknown" if question != "keep" else ""
             given = typer.prompt(words, default=default, show_default=bool(default), err=True)
             try:
-                said = dataclasses.replace(said, **{question: given.strip()})  # type: ignore[arg-type]
+                said = dataclasses.replace(said, **{question: given.strip()})
             except ParameterError as error:
                 tell(f"[red]{escape(str(error))}[/]")
                 continue
             break
     return said
+
+
+def _decided(said: Answers, dataset: Dataset, recipe: Recipe | None) -> Answers:
+    """The answers with the roles that somebody at a terminal gave to columns that wait for a decision."""
+    from sfumato.advice.answers import roles_of
+    from sfumato.advice.looking import open_decisions
+    from sfumato.errors import ParameterError
+
+    decided = dict(said.decide)
+    for column, why in open_decisions(dataset, said, recipe).items():
+        while column not in decided:
+            tell(escape(f"{column}: {why}"))
+            role = typer.prompt(f"Its role (direct, quasi, sensitive, plain, unit …) of {column}", err=True).strip()
+            try:
+                roles_of(role, column)
+            except ParameterError as error:
+                tell(f"[red]{escape(str(error))}[/]")
+                continue
+            decided[column] = role
+    return dataclasses.replace(said, decide=decided)
 
 
 def _tell(found: Recommendation, *, json: bool) -> None:
