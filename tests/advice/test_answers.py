@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from sfumato import recipe_files as recipes
-from sfumato.advice.answers import Answers, answers_from, decisions, roles_of
+from sfumato.advice.answers import ContextAnswers, answers_from, decisions, roles_of
 from sfumato.advice.terms import CLASS_SIZES, bars_for, exposure_of, harm_of, terms_for
 from sfumato.core.schema import Attribute, Role, Schema
 from sfumato.errors import ParameterError, RecipeError
@@ -14,13 +14,13 @@ NOTHING = Schema({})
 
 
 def k_for(**answers) -> int:
-    return terms_for(Answers(**answers), NOTHING, {}, 100).k
+    return terms_for(ContextAnswers(**answers), NOTHING, {}, 100).k
 
 
 def test_what_is_not_known_is_the_worst_case():
     worst = k_for(recipient="public", contract="no", sensitivity="high", population=5000)
     assert k_for() == worst == max(k for by_harm in CLASS_SIZES.values() for k in by_harm.values())
-    assert set(Answers().assumed) == {"recipient", "contract", "sensitivity", "population"}
+    assert set(ContextAnswers().assumed) == {"recipient", "contract", "sensitivity", "population"}
 
 
 @pytest.mark.parametrize("question", ["recipient", "contract", "sensitivity", "population"])
@@ -42,11 +42,11 @@ def test_an_unknown_answer_is_never_weaker_than_any_answer(question):
 
 def test_who_is_not_bound_counts_as_anybody():
     assert (
-        exposure_of(Answers("trusted", "no"))
-        == exposure_of(Answers("trusted"))
-        == exposure_of(Answers("public", "yes"))
+        exposure_of(ContextAnswers("trusted", "no"))
+        == exposure_of(ContextAnswers("trusted"))
+        == exposure_of(ContextAnswers("public", "yes"))
     )
-    assert exposure_of(Answers("trusted", "yes")) == "trusted"
+    assert exposure_of(ContextAnswers("trusted", "yes")) == "trusted"
 
 
 def test_published_class_sizes_for_public_release():
@@ -56,24 +56,24 @@ def test_published_class_sizes_for_public_release():
 
 
 def test_a_small_population_is_a_step_worse():
-    assert harm_of(Answers(sensitivity="medium", population=20_000)) == "high"
-    assert harm_of(Answers(sensitivity="medium", population=20_001)) == "medium"
+    assert harm_of(ContextAnswers(sensitivity="medium", population=20_000)) == "high"
+    assert harm_of(ContextAnswers(sensitivity="medium", population=20_001)) == "medium"
 
 
 def test_a_population_smaller_than_the_table_is_refused():
     with pytest.raises(ParameterError, match="cannot be smaller"):
-        terms_for(Answers(population=50), NOTHING, {}, 100)
+        terms_for(ContextAnswers(population=50), NOTHING, {}, 100)
 
 
 def test_diversity_is_asked_for_where_there_are_values_to_choose_from():
     schema = Schema({name: Attribute((Role.SENSITIVE,)) for name in ("constant", "flag", "illness")})
-    terms = terms_for(Answers(), schema, {"constant": 1, "flag": 2, "illness": 40}, 100)
+    terms = terms_for(ContextAnswers(), schema, {"constant": 1, "flag": 2, "illness": 40}, 100)
     assert terms.diversity == {"flag": 2, "illness": 3}
     assert [recipes.registry.build("models", one).name for one in terms.promises].count("l_diversity") == 2
 
 
 def test_every_threshold_has_a_source_and_how_far_it_was_checked():
-    for reason in terms_for(Answers(), NOTHING, {}, 100).reasons:
+    for reason in terms_for(ContextAnswers(), NOTHING, {}, 100).reasons:
         assert reason.source and reason.seen and reason.why
 
 
@@ -90,7 +90,7 @@ def test_bars_speak_of_the_numeric_part_only():
 
 
 def test_answers_come_back_from_their_file(tmp_path):
-    given = Answers(
+    given = ContextAnswers(
         "researchers",
         "yes",
         "low",
@@ -102,8 +102,8 @@ def test_answers_come_back_from_their_file(tmp_path):
     file = tmp_path / "answers.yaml"
     file.write_text(recipes.write_yaml(given.to_dict()), "utf-8")
     assert answers_from(file) == given
-    file.write_text(recipes.write_yaml(Answers().to_dict()), "utf-8")
-    assert answers_from(file) == Answers()
+    file.write_text(recipes.write_yaml(ContextAnswers().to_dict()), "utf-8")
+    assert answers_from(file) == ContextAnswers()
 
 
 @pytest.mark.parametrize(

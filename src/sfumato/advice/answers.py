@@ -55,13 +55,13 @@ def _names(value: Any) -> Any:
 
 
 @parameters
-class Answers:
+class ContextAnswers:
     """What is known about the context of a release; ``unknown`` is an answer, and is treated as the worst case.
 
     ``keep`` are columns that must survive, ``analyses`` lines of a contract as in a recipe (``means: {columns: [cost], at_most:
     0.05}``), which candidates must keep. ``decide`` gives columns a role, ``{"patient": "unit"}``, where a profile cannot.
 
-    >>> Answers(recipient="researchers", contract="yes").assumed
+    >>> ContextAnswers(recipient="researchers", contract="yes").assumed
     {'sensitivity': 'high: people would be harmed if they were recognised', 'population': 'small: the people may know each other'}
     """
 
@@ -86,7 +86,7 @@ class Answers:
         """The questions without an answer, and what each is taken for."""
         return {name: worst for name, worst in WORST.items() if getattr(self, name) in (UNKNOWN, None)}
 
-    def with_answers(self, **given: Any) -> Answers:
+    def with_answers(self, **given: Any) -> ContextAnswers:
         """The same with other answers; what is None stays."""
         return dataclasses.replace(self, **{name: value for name, value in given.items() if value is not None})
 
@@ -97,18 +97,18 @@ class Answers:
         return {**plain, "population": self.population or UNKNOWN, **{k: v for k, v in more.items() if v}}
 
 
-FIELDS = tuple(field.name for field in dataclasses.fields(Answers))
+FIELDS = tuple(field.name for field in dataclasses.fields(ContextAnswers))
 
 
-def answers_from(given: Answers | Mapping[str, Any] | str | Path | None) -> Answers:
+def answers_from(given: ContextAnswers | Mapping[str, Any] | str | Path | None) -> ContextAnswers:
     """Answers as they are, as a mapping, or in a YAML file; None: nothing is known.
 
     >>> answers_from({"recipient": "public", "population": "80_000_000"}).population
     80000000
     """
     if given is None:
-        return Answers()
-    if isinstance(given, Answers):
+        return ContextAnswers()
+    if isinstance(given, ContextAnswers):
         return given
     name = str(given) if isinstance(given, str | Path) else "the answers"
     document = recipes.read_document(Path(given)) if isinstance(given, str | Path) else given
@@ -118,9 +118,9 @@ def answers_from(given: Answers | Mapping[str, Any] | str | Path | None) -> Answ
     if strange:
         raise RecipeError([f"{name}: {key!r} is no question.{did_you_mean(key, FIELDS)}" for key in strange])
     try:
-        return Answers(**{key: _word(value) for key, value in document.items() if value is not None})
+        return ContextAnswers(**{key: _word(value) for key, value in document.items() if value is not None})
     except ParameterError as error:
-        raise RecipeError(f"{name}: {str(error).removeprefix('Answers: ')}") from None
+        raise RecipeError(f"{name}: {str(error).removeprefix('ContextAnswers: ')}") from None
 
 
 def _word(value: Any) -> Any:
@@ -160,7 +160,7 @@ def decisions(given: Sequence[str]) -> dict[str, str]:
     return made
 
 
-def require_columns(answers: Answers, columns: Sequence[str], table: str) -> None:
+def require_columns(answers: ContextAnswers, columns: Sequence[str], table: str) -> None:
     """Refuse answers about columns that are not there, all at once."""
     strange = [name for name in (*answers.keep, *answers.decide) if name not in columns]
     if strange:

@@ -11,7 +11,7 @@ import numpy as np
 
 from sfumato import recipe_files as recipes
 from sfumato import registry
-from sfumato.advice.answers import Answers, require_columns, roles_of
+from sfumato.advice.answers import ContextAnswers, require_columns, roles_of
 from sfumato.advice.candidates import contract_of
 from sfumato.core.dataset import Dataset
 from sfumato.core.randomness import Seed, canonical_order
@@ -63,7 +63,7 @@ def table_of(table: Any, recipe: Recipe | None = None) -> Dataset:
     return take_frame(table, recipe.intake if recipe else Intake(), {})
 
 
-def looked_at(table: Dataset, answers: Answers, recipe: Recipe | None) -> Looked:
+def looked_at(table: Dataset, answers: ContextAnswers, recipe: Recipe | None) -> Looked:
     """The table with the roles of a recipe, else its own, else those a profile guesses; decisions go before all of them.
 
     Raises:
@@ -77,13 +77,15 @@ def looked_at(table: Dataset, answers: Answers, recipe: Recipe | None) -> Looked
     return Looked(described(table, base), base, guessed)
 
 
-def open_decisions(table: Dataset, answers: Answers, recipe: Recipe | None) -> dict[str, str]:
+def open_decisions(table: Dataset, answers: ContextAnswers, recipe: Recipe | None) -> dict[str, str]:
     """The columns that wait for a decision, and why."""
     recipe, why, _ = _described_by(table, answers, recipe)
     return {name: why.get(name, ASKED) for name in recipe.schema.columns(Role.ASK)}
 
 
-def _described_by(table: Dataset, answers: Answers, recipe: Recipe | None) -> tuple[Recipe, Mapping[str, str], bool]:
+def _described_by(
+    table: Dataset, answers: ContextAnswers, recipe: Recipe | None
+) -> tuple[Recipe, Mapping[str, str], bool]:
     """The recipe that says what the columns are, with what was decided; why a profile says so; and whether it did."""
     require_columns(answers, table.columns, table.source.name)
     guessed, why = False, dict[str, str]()

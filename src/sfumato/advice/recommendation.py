@@ -18,7 +18,7 @@ from sfumato.report.pages import as_shown, rendered
 from sfumato.report.risk_utility import picture_of
 
 if TYPE_CHECKING:
-    from sfumato.advice.answers import Answers
+    from sfumato.advice.answers import ContextAnswers
     from sfumato.advice.candidates import TriedMeans
     from sfumato.advice.terms import ProposedTerms, PublishedBar
     from sfumato.comparison import CandidateOutcome, Comparison
@@ -43,7 +43,7 @@ class Recommendation:
     """
 
     name: str
-    answers: Answers
+    answers: ContextAnswers
     terms: ProposedTerms
     bars: tuple[PublishedBar, ...]
     tried: tuple[TriedMeans, ...]

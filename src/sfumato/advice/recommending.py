@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from sfumato import recipe_files as recipes
-from sfumato.advice.answers import Answers, answers_from
+from sfumato.advice.answers import ContextAnswers, answers_from
 from sfumato.advice.candidates import TriedMeans, candidates_for
 from sfumato.advice.choosing import ranked
 from sfumato.advice.looking import Looked, drawn_from, looked_at, table_of
@@ -28,7 +28,7 @@ OWN = "as the recipe says"
 
 def recommend(
     table: Any,
-    answers: Answers | Mapping[str, Any] | str | Path | None = None,
+    answers: ContextAnswers | Mapping[str, Any] | str | Path | None = None,
     *,
     recipe: Recipe | str | Path | None = None,
     seed: int | str | Seed = 0,
@@ -38,7 +38,7 @@ def recommend(
     """Recommend a first release of a table that can be defended, with its reasons, its runners-up and what is not known.
 
     ``answers`` tell who receives the table, whether they are bound by contract, how bad it would be for people to be recognised, how
-    many people the table was drawn from, and what must survive: an :class:`~sfumato.advice.answers.Answers`, a mapping, or
+    many people the table was drawn from, and what must survive: an :class:`~sfumato.advice.answers.ContextAnswers`, a mapping, or
     a YAML file. What is not answered counts as the worst case. Roles come from ``recipe``, else from the table's own schema, else from a
     profile; a column that only its owner can decide on stops everything until ``decide`` names its role.
 
@@ -91,7 +91,7 @@ def _with_readable_axes(comparison: Comparison, yardstick: str) -> Comparison:
     return comparison.with_axes(risk="linkage", utility=yardstick) if linked else comparison
 
 
-def unknown_of(answers: Answers, looked: Looked, tried_rows: int) -> tuple[str, ...]:
+def unknown_of(answers: ContextAnswers, looked: Looked, tried_rows: int) -> tuple[str, ...]:
     """What a recommendation cannot know, in sentences."""
     schema = looked.dataset.schema
     told = [f"{question} is unknown and was taken as {worst}" for question, worst in answers.assumed.items()]

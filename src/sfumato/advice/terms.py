@@ -11,7 +11,7 @@ import math
 from collections.abc import Mapping
 from typing import Any
 
-from sfumato.advice.answers import Answers
+from sfumato.advice.answers import ContextAnswers
 from sfumato.core.schema import Schema
 from sfumato.errors import ParameterError
 from sfumato.formulas.choosing_k import PUBLISHED, Published, choose_k, risk_of
@@ -97,21 +97,21 @@ class ProposedTerms:
         return [{"k_anonymity": {"k": self.k}}, *diverse]
 
 
-def exposure_of(answers: Answers) -> str:
+def exposure_of(answers: ContextAnswers) -> str:
     """Who is feared: the recipient where he is bound, else anybody."""
     bound = answers.contract == "yes" and answers.recipient in CLASS_SIZES
     return answers.recipient if bound else OPEN
 
 
-def is_small(answers: Answers) -> bool:
+def is_small(answers: ContextAnswers) -> bool:
     """Whether the people may know each other; an unknown number of people is small."""
     return answers.population is None or answers.population <= SMALL
 
 
-def harm_of(answers: Answers) -> str:
+def harm_of(answers: ContextAnswers) -> str:
     """How bad it would be: as answered, and a step worse where the population is small.
 
-    >>> harm_of(Answers(sensitivity="low", population=5000)), harm_of(Answers(sensitivity="low", population=10**6))
+    >>> harm_of(ContextAnswers(sensitivity="low", population=5000)), harm_of(ContextAnswers(sensitivity="low", population=10**6))
     ('medium', 'low')
     """
     steps = ("low", "medium", "high")
@@ -119,12 +119,12 @@ def harm_of(answers: Answers) -> str:
     return steps[min(len(steps) - 1, given + is_small(answers))]
 
 
-def terms_for(answers: Answers, schema: Schema, distinct: Mapping[str, int], people: int) -> ProposedTerms:
+def terms_for(answers: ContextAnswers, schema: Schema, distinct: Mapping[str, int], people: int) -> ProposedTerms:
     """What must hold in this context.
 
     ``distinct`` has the number of values of every sensitive column, ``people`` how many the table has.
 
-    >>> terms_for(Answers("researchers", "yes", "medium", 10**6), Schema({}), {}, 100).k
+    >>> terms_for(ContextAnswers("researchers", "yes", "medium", 10**6), Schema({}), {}, 100).k
     5
     """
     if answers.population is not None and answers.population < people:
@@ -142,7 +142,7 @@ def terms_for(answers: Answers, schema: Schema, distinct: Mapping[str, int], peo
     return ProposedTerms(k, diversity, limits, (*reasons, *_sampled(answers, k, people)))
 
 
-def _feared(answers: Answers, who: str) -> tuple[Reason, ...]:
+def _feared(answers: ContextAnswers, who: str) -> tuple[Reason, ...]:
     """The intruders of the battery that this context is about."""
     always = Reason(
         "intruder: prosecutor", "somebody may know that a person is in the file, and all quasi-identifiers", *PROSECUTOR
@@ -161,13 +161,13 @@ def _feared(answers: Answers, who: str) -> tuple[Reason, ...]:
     return (always, found, colleague)
 
 
-def _class_size(answers: Answers, k: int, who: str, harm: str) -> Reason:
+def _class_size(answers: ContextAnswers, k: int, who: str, harm: str) -> Reason:
     fit = "" if who == OPEN and k > 5 else "; that it fits this context is our reading, not theirs"
     why = f"for {who if who == OPEN else who + ' under contract'} and {harm} harm nobody may be picked rightly more often than once in {k}"
     return Reason(f"promise: {k}-anonymity", why, SOURCES[k][0] + fit, SOURCES[k][1])
 
 
-def _small(answers: Answers) -> tuple[Reason, ...]:
+def _small(answers: ContextAnswers) -> tuple[Reason, ...]:
     if not is_small(answers):
         return ()
     said = "an unknown population counts as" if answers.population is None else f"{answers.population:,} people are"
@@ -192,7 +192,7 @@ def _diverse(diversity: Mapping[str, int], wanted: int) -> Reason:
     return Reason(f"promise: {wanted} values of each sensitive column in every class", why, *DIVERSITY)
 
 
-def _sampled(answers: Answers, k: int, people: int) -> tuple[Reason, ...]:
+def _sampled(answers: ContextAnswers, k: int, people: int) -> tuple[Reason, ...]:
     """What a large population would allow, which is told and never taken: who is in the file may be known."""
     if answers.population is None or not people or answers.population <= people:
         return ()

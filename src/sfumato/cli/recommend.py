@@ -16,7 +16,7 @@ from sfumato.cli.talk import give_json, out, progress, tell
 from sfumato.core.source import NOTHING_SAID, Intake
 
 if TYPE_CHECKING:
-    from sfumato.advice.answers import Answers
+    from sfumato.advice.answers import ContextAnswers
     from sfumato.advice.recommendation import Recommendation
     from sfumato.core.dataset import Dataset
     from sfumato.core.recipe import Recipe
@@ -94,7 +94,7 @@ def _in_file(answers: Path | None) -> set[str]:
     return set() if answers is None else set(recipes.read_document(answers))
 
 
-def _asked(said: Answers, answered: set[str]) -> Answers:
+def _asked(said: ContextAnswers, answered: set[str]) -> ContextAnswers:
     """The answers with those that somebody at a terminal gave; a wrong one is asked again."""
     from sfumato.advice.answers import QUESTIONS
     from sfumato.errors import ParameterError
@@ -112,7 +112,7 @@ def _asked(said: Answers, answered: set[str]) -> Answers:
     return said
 
 
-def _decided(said: Answers, dataset: Dataset, recipe: Recipe | None) -> Answers:
+def _decided(said: ContextAnswers, dataset: Dataset, recipe: Recipe | None) -> ContextAnswers:
     """The answers with the roles that somebody at a terminal gave to columns that wait for a decision."""
     from sfumato.advice.answers import roles_of
     from sfumato.advice.looking import open_decisions
