@@ -111,6 +111,24 @@ def test_a_column_that_is_not_there_is_named():
         sf.recommend(sf.examples.hospital(rows=50), {"keep": "agee"})
 
 
+def test_what_is_dropped_cannot_be_kept():
+    with pytest.raises(SchemaError, match="email cannot survive"):
+        sf.recommend(sf.examples.hospital(rows=50), {"keep": ["email"]})
+
+
+def test_a_table_without_rows_is_refused():
+    with pytest.raises(SchemaError, match="has no rows"):
+        sf.recommend(sf.examples.hospital(rows=50).take(np.array([], dtype=np.int64)))
+
+
+def test_without_quasi_identifiers_only_drawn_records_are_left_and_it_says_so():
+    people = sf.examples.visits(rows=200).to_polars().select("diagnosis", "fee")
+    found = sf.recommend(sf.read(people).with_roles(sensitive=["diagnosis"], plain=["fee"]), BOUND)
+    assert not found.ranked.promising and found.bars == ()
+    assert found.ranked.best == "drawn anew by trees"
+    assert any("no column is a quasi-identifier" in sentence for sentence in found.unknown)
+
+
 def test_a_recipe_of_your_own_is_a_candidate_too():
     people = sf.examples.visits(rows=150)
     own = recipes.from_dict(

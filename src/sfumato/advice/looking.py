@@ -71,6 +71,7 @@ def looked_at(table: Dataset, answers: ContextAnswers, recipe: Recipe | None) ->
     """
     recipe, why, guessed = _described_by(table, answers, recipe)
     _require_decided(recipe.schema, table.source.name, why)
+    _require_kept(answers, recipe.schema)
     base = dataclasses.replace(recipe, meet=(), steps=(), limits={})
     agreed = recipes.from_dict(contract_of(answers.analyses, recipes.to_dict(base)), base=base.base, name="the answers")
     base = dataclasses.replace(base, contract=agreed.contract)
@@ -88,6 +89,8 @@ def _described_by(
 ) -> tuple[Recipe, Mapping[str, str], bool]:
     """The recipe that says what the columns are, with what was decided; why a profile says so; and whether it did."""
     require_columns(answers, table.columns, table.source.name)
+    if not len(table):
+        raise SchemaError(f"{table.source.name} has no rows; there is nothing to recommend")
     guessed, why = False, dict[str, str]()
     if recipe is None and table.schema.attributes:
         recipe = Recipe(table.schema, intake=table.source.intake)
@@ -123,6 +126,15 @@ def _require_decided(schema: Schema, table: str, why: Mapping[str, str]) -> None
             "answers.yaml: decide) the role direct, quasi, sensitive, plain, weight, stratum, unit or unit:household"
         )
         raise SchemaError([first, *lines])
+
+
+def _require_kept(answers: ContextAnswers, schema: Schema) -> None:
+    """Refuse to keep what is dropped from every candidate."""
+    dropped = [name for name in answers.keep if Role.DIRECT in schema[name].roles]
+    if dropped:
+        raise SchemaError(
+            f"{', '.join(dropped)} cannot survive: a direct identifier is dropped; take it out of keep, or decide on another role"
+        )
 
 
 def drawn_from(dataset: Dataset, rows: int = ROWS) -> Dataset:
