@@ -121,12 +121,11 @@ def test_a_table_without_rows_is_refused():
         sf.recommend(sf.examples.hospital(rows=50).take(np.array([], dtype=np.int64)))
 
 
-def test_without_quasi_identifiers_only_drawn_records_are_left_and_it_says_so():
-    people = sf.examples.visits(rows=200).to_polars().select("diagnosis", "fee")
-    found = sf.recommend(sf.read(people).with_roles(sensitive=["diagnosis"], plain=["fee"]), BOUND)
-    assert not found.ranked.promising and found.bars == ()
-    assert found.ranked.best == "drawn anew by trees"
-    assert any("no column is a quasi-identifier" in sentence for sentence in found.unknown)
+def test_without_quasi_identifiers_nothing_is_recommended():
+    people = sf.read(pl.DataFrame({"fee": [1, 2, 3], "job": ["a", "b", "a"]})).with_roles(plain=["fee", "job"])
+    with pytest.raises(SchemaError, match="no column of .* has role quasi"):
+        sf.recommend(people, BOUND)
+    assert looked_at(people, ContextAnswers(decide={"job": "quasi"}), None).recipe.schema.quasi == ("job",)
 
 
 def test_a_recipe_of_your_own_is_a_candidate_too():

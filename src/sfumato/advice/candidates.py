@@ -47,15 +47,11 @@ def candidates_for(
     """
     models = tuple(registry.build("models", promise) for promise in terms.promises)
     promising = dataclasses.replace(base, meet=models, limits=dict(terms.limits))
-    tried: list[TriedMeans] = []
-    if dataset.schema.quasi:
-        recoded = [_with(name, family, promising, step) for name, family, step in _recodings()]
-        if proposed is not None:
-            tried.append(_with(PROFILE, "profile", promising, dict(proposed)))
-        steps = [one.candidate.recipe.steps for one in tried]
-        tried += [one for one in recoded if one.candidate.recipe.steps not in steps]
-        tried += _masked(dataset, base, terms)
-    return (*tried, *_drawn(base))
+    own = [] if proposed is None else [_with(PROFILE, "profile", promising, dict(proposed))]
+    steps = [one.candidate.recipe.steps for one in own]
+    recoded = [_with(name, family, promising, step) for name, family, step in _recodings()]
+    others = [one for one in recoded if one.candidate.recipe.steps not in steps]
+    return (*own, *others, *_masked(dataset, base, terms), *_drawn(base))
 
 
 def _recodings() -> list[tuple[str, str, dict[str, Any]]]:

@@ -72,6 +72,11 @@ def looked_at(table: Dataset, answers: ContextAnswers, recipe: Recipe | None) ->
     recipe, why, guessed = _described_by(table, answers, recipe)
     _require_decided(recipe.schema, table.source.name, why)
     _require_kept(answers, recipe.schema)
+    if not recipe.schema.quasi:
+        raise SchemaError(
+            f"no column of {table.source.name} has role quasi, so nobody could be recognised by anything and no class size has a meaning; give the "
+            "columns an outsider can know that role (--decide age=quasi; in Python and in answers.yaml: decide)"
+        )
     base = dataclasses.replace(recipe, meet=(), steps=(), limits={})
     agreed = recipes.from_dict(contract_of(answers.analyses, recipes.to_dict(base)), base=base.base, name="the answers")
     base = dataclasses.replace(base, contract=agreed.contract)

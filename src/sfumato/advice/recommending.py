@@ -55,10 +55,10 @@ def recommend(
     looked = looked_at(table_of(table, loaded), given, loaded)
     terms = terms_for(given, looked.dataset.schema, looked.distinct, looked.people)
     tried_on = drawn_from(looked.dataset)
-    proposed = means_for(looked.dataset) if looked.dataset.schema.quasi else None
+    proposed = means_for(looked.dataset)
     step = None if proposed is None else proposed.step
     tried = candidates_for(looked.dataset, looked.recipe, terms, step)
-    if loaded is not None and loaded.steps and looked.dataset.schema.quasi:
+    if loaded is not None and loaded.steps:
         tried = (_own(tried[0], loaded), *tried)
     common = CommonTerms(Seed.of(seed), (*ONLY_LINKAGE, *FOR_DRAWN), SECONDS, LOOKED_FOR, given.keep)
     candidates = [one.candidate for one in tried]
@@ -99,8 +99,6 @@ def unknown_of(answers: ContextAnswers, looked: Looked, tried_rows: int) -> tupl
         told.append("which columns others can know, and which must not be learned: the roles are guesses of a profile")
     if schema.person is None:
         told.append("whether a person has several records: every record counts as a person of its own")
-    if not schema.quasi:
-        told.append("what anybody knows about the people: no column is a quasi-identifier, so class sizes mean nothing")
     numbers = [name for name in schema.sensitive if schema[name].kind is Kind.NUMERIC]
     if numbers:
         told.append(f"how close values of {', '.join(numbers)} may lie: diversity takes any two numbers as different")
