@@ -123,7 +123,7 @@ def test_a_table_without_rows_is_refused():
 
 def test_without_quasi_identifiers_nothing_is_recommended():
     people = sf.read(pl.DataFrame({"fee": [1, 2, 3], "job": ["a", "b", "a"]})).with_roles(plain=["fee", "job"])
-    with pytest.raises(SchemaError, match="no column of .* has role quasi"):
+    with pytest.raises(SchemaError, match=r"no column of .* has role quasi"):
         sf.recommend(people, BOUND)
     assert looked_at(people, ContextAnswers(decide={"job": "quasi"}), None).recipe.schema.quasi == ("job",)
 
@@ -194,6 +194,7 @@ def test_the_folder_can_be_used_as_it_is(hospital, tmp_path):
     assert recipes.load(folder / "recipe.yaml").steps == hospital.recipe.steps
     told = json.loads((folder / "recommendation.json").read_text("utf-8"))
     assert told["best"]["name"] == hospital.ranked.best and told["reasons"] and told["unknown"]
+    assert "drawn anew by trees" in told["not_on_map"] and hospital.ranked.best not in told["not_on_map"]
     assert answers_from(folder / "answers.yaml") == hospital.answers
     with pytest.raises(OutputError, match="--force"):
         hospital.write(folder)

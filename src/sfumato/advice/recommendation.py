@@ -147,9 +147,13 @@ class Recommendation:
                 {"name": name, "family": families[name], "why_not": self.ranked.why_not.get(name, "")}
                 for name in self.ranked.order
             ],
+            "not_on_map": [one.name for one in self.comparison.outcomes if not self._on_map(one)],
             "moved": list(self.moved),
             "unknown": list(self.unknown),
         }
+
+    def _on_map(self, outcome: CandidateOutcome) -> bool:
+        return self.comparison.risk in outcome.risks and self.comparison.utility in outcome.utilities
 
     def to_page(self) -> str:
         """One page for the boss: what, why, the map, why not the others, what is not known."""
