@@ -32,8 +32,8 @@ NAMES = [
     "Uniqueness", "Validity", "Verdict", "__version__", "anonymize", "assess", "attack", "check", "choose_k",
     "classification", "combine", "compare", "dates", "dp", "errors", "estimate_frequencies", "evaluate", "examples",
     "frequency", "grouped", "hierarchy_file", "integral_privacy", "intervals", "judge", "like", "mask_left",
-    "mask_right", "order", "profile", "read", "read_baskets", "read_graph", "read_hierarchy", "read_paths", "run",
-    "shaped", "suppress", "together", "tree", "vault", "verify", "why_alone", "write_hierarchy",
+    "mask_right", "order", "profile", "read", "read_baskets", "read_graph", "read_hierarchy", "read_paths",
+    "recommend", "run", "shaped", "suppress", "together", "tree", "vault", "verify", "why_alone", "write_hierarchy",
 ]  # fmt: skip
 
 

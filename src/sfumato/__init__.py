@@ -11,6 +11,7 @@ from typing import Any
 __version__ = "0.1.0"
 
 _HOMES = {
+    "sfumato.advice.recommending": ("recommend",),
     "sfumato.comparison": ("Comparison",),
     "sfumato.formulas.choosing_k": ("choose_k",),
     "sfumato.formulas.combining": ("combine",),
