@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from sfumato.report.charts import LETTER, ROW, WIDTH, labels
-from sfumato.report.drawing import AFTER, FONT, FRAME, INK, SOFT, Drawing, Mark, Pen, Ruler, draw_axes, ticks
+from sfumato.report.drawing import AFTER, FONT, FRAME, INK, SOFT, Drawing, Mark, Pen, Ruler, draw_axes, rounded_out, ticks
 from sfumato.report.wording import number
 
 if TYPE_CHECKING:
@@ -24,10 +24,10 @@ def answer_drawing(answer: Mapping[str, Any]) -> Drawing:
     texts = [_told(value, low, high) for value, low, high in zip(values, lows, highs, strict=True)]
     gutter, numbers = (18 + round(LETTER * max(map(len, column))) for column in (names, texts))
     plot = max(140, WIDTH + 60 - gutter - numbers)
-    least, most = min(0.0, *lows), max(0.0, *highs)
-    scale = plot / ((most - least) or 1.0)
+    least, most = rounded_out(min(0.0, *lows), max(0.0, *highs))
+    scale = plot / (most - least)
     drawing = Drawing(plot, ROW * len(names), left=gutter, right=numbers, top=TOP, bottom=34)
-    draw_axes(drawing, _across([(scale * (at - least), number(at)) for at in ticks(least, most or 1.0, 4)]))
+    draw_axes(drawing, _across([(scale * (at - least), number(at)) for at in ticks(least, most, 4)]))
     for place, (value, low, high) in enumerate(zip(values, lows, highs, strict=True)):
         _row(drawing, ROW * (place + 0.5), *(scale * (at - least) for at in (value, low, high)))
         drawing.text(-10, ROW * (place + 0.5), names[place], align="right", size=FONT - 1)
