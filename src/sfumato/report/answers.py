@@ -6,7 +6,20 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from sfumato.report.charts import LETTER, ROW, WIDTH, labels
-from sfumato.report.drawing import AFTER, FONT, FRAME, INK, SOFT, Drawing, Mark, Pen, Ruler, draw_axes, rounded_out, ticks
+from sfumato.report.drawing import (
+    AFTER,
+    FONT,
+    FRAME,
+    INK,
+    SOFT,
+    Drawing,
+    Mark,
+    Pen,
+    Ruler,
+    draw_axes,
+    rounded_out,
+    ticks,
+)
 from sfumato.report.wording import number
 
 if TYPE_CHECKING:
