@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import doctest
-import os
+import io
 import re
 import sys
 import tempfile
@@ -38,7 +38,7 @@ def code_of(text: str) -> list[str]:
 
 
 def statements(block: str) -> str:
-    """What is typed in a block.
+    r"""What is typed in a block.
 
     >>> statements(">>> 1 + 1\\n2\\n")
     '1 + 1\\n'
@@ -52,10 +52,10 @@ def statements(block: str) -> str:
 def picture_of(text: str) -> Any:
     """What a page calls ``picture``; the page runs in an empty folder."""
     namespace: dict[str, Any] = {"__name__": "gallery"}
-    with tempfile.TemporaryDirectory() as folder, contextlib.chdir(folder), open(os.devnull, "w") as nowhere:
-        with contextlib.redirect_stdout(nowhere):
-            for block in code_of(text):
-                exec(block, namespace)
+    quiet = contextlib.redirect_stdout(io.StringIO())
+    with tempfile.TemporaryDirectory() as folder, contextlib.chdir(folder), quiet:
+        for block in code_of(text):
+            exec(block, namespace)
     return namespace["picture"]
 
 

@@ -26,7 +26,7 @@ def test_marks_lie_in_the_middle_of_their_intervals():
     bars = [one for one in drawing.drawn if isinstance(one, Rect)]
     assert len(marks) == len(bars) == 2
     assert all(abs(mark.x - (bar.x + bar.width / 2)) < 1e-9 for mark, bar in zip(marks, bars, strict=True))
-    assert all(0 <= bar.x and bar.x + bar.width <= drawing.width for bar in bars)
+    assert all(bar.x >= 0 and bar.x + bar.width <= drawing.width for bar in bars)
 
 
 def test_numbers_cost_and_zero_are_told():

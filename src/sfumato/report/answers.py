@@ -37,7 +37,8 @@ def answer_drawing(answer: Mapping[str, Any]) -> Drawing:
     texts = [_told(value, low, high) for value, low, high in zip(values, lows, highs, strict=True)]
     gutter, numbers = (18 + round(LETTER * max(map(len, column))) for column in (names, texts))
     plot = max(140, WIDTH + 60 - gutter - numbers)
-    least, most = rounded_out(min(0.0, *lows), max(0.0, *highs))
+    least, most = min(0.0, *lows), max(0.0, *highs)
+    least, most = rounded_out(least, most) if most > least else (0.0, 1.0)
     scale = plot / (most - least)
     drawing = Drawing(plot, ROW * len(names), left=gutter, right=numbers, top=TOP, bottom=34)
     draw_axes(drawing, _across([(scale * (at - least), number(at)) for at in ticks(least, most, 4)]))
