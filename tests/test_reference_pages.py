@@ -65,3 +65,10 @@ def test_defaults_are_those_of_a_recipe():
 
     told = [TOOL["default_of"](field) for field in dataclasses.fields(Some)]
     assert told == ["required", "0.5", "true", "–", "[1, 2]", "{}", "3"]
+
+
+def test_small_letters_stay_small():
+    class Some:
+        r"""Written (K, C)\ :sub:`L`, and ``x``."""
+
+    assert TOOL["told_by"](Some) == "Written (K, C)<sub>L</sub>, and `x`."

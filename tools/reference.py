@@ -38,13 +38,14 @@ NO_DEFAULT = "required"
 def entry(cls: Any, home: str) -> str:
     """A member as its docstring tells it, with its fields."""
     where = home if home != "sf" or cls.__name__ in sfumato.__all__ else cls.__module__
-    told = [f"### `{cls.name}`", f"In Python `{where}.{cls.__name__}`.", lowered(text_of(inspect.getdoc(cls) or ""))]
+    told = [f"### `{cls.name}`", f"In Python `{where}.{cls.__name__}`.", told_by(cls)]
     return "\n\n".join([*told, *fields(cls)])
 
 
-def lowered(text: str) -> str:
-    """A docstring within a page: its own headings would be those of the page."""
-    return re.sub(r"^(#+) (.*)$", r"**\2**", text, flags=re.MULTILINE)
+def told_by(cls: Any) -> str:
+    """A docstring as Markdown; small letters below and above the line stay there."""
+    small = re.sub(r"\\ :(sub|sup):`([^`]*)`(\\ )?", r"<\1>\2</\1>", inspect.getdoc(cls) or "")
+    return text_of(small)
 
 
 def fields(cls: Any) -> list[str]:
