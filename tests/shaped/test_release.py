@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import signal
@@ -508,3 +509,33 @@ def test_a_check_of_released_data(written, data, recipe):
     with pytest.raises(ReleaseRefused, match="50% kept is unknown"):
         sf.check(bare, recipe)
     assert all(sf.check(bare, recipe, original=data))
+
+
+TOLD = (UnreadableInput, ParameterError, SchemaError)
+"""What is said of a certificate that is none; anything else would be our bug."""
+
+
+def _places(document, so_far=()):
+    """Every place in a document, by the keys that lead there."""
+    inside = (
+        document.items() if isinstance(document, dict) else enumerate(document) if isinstance(document, list) else ()
+    )
+    for key, value in inside:
+        yield (*so_far, key)
+        yield from _places(value, (*so_far, key))
+
+
+@pytest.mark.parametrize("other", [None, "x", -1, [1], {"a": 1}])
+def test_whatever_stands_in_a_certificate_ends_in_a_claim_or_a_sentence(written, other):
+    file = written / "share" / "certificate.json"
+    text = file.read_text()
+    for place in list(_places(json.loads(text)))[::3]:
+        certificate = json.loads(text)
+        part = certificate
+        for key in place[:-1]:
+            part = part[key]
+        part[place[-1]] = other
+        certificate["digest"] = digest_of(certificate)
+        file.write_text(json.dumps(certificate))
+        with contextlib.suppress(*TOLD):
+            sf.verify(written / "share")

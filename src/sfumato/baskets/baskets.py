@@ -120,7 +120,7 @@ class Baskets(Shaped):
         if hierarchy is None:
             raise SchemaError(
                 f"column {self.item!r} has no hierarchy, so items cannot be generalised; give it one "
-                "(hierarchy: {tree: …} or {hierarchy_file: …}), or suppress items instead"
+                "(hierarchy: {tree: …} or {file: …}), or suppress items instead"
             )
         return Taxonomy.of(hierarchy, self.labels, self.item)
 

@@ -91,15 +91,15 @@ class OwnColumn:
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
-class Group:
+class OwnClass:
     """Some people, the cut of their items, and what the group loses in all; ``parts``: it stays divided into these."""
 
     people: NDArray[np.int64]
     cut: NDArray[np.int64]
     loss: float
-    parts: tuple[Group, ...] = ()
+    parts: tuple[OwnClass, ...] = ()
 
-    def leaves(self) -> list[Group]:
+    def leaves(self) -> list[OwnClass]:
         """The groups that are left undivided."""
         return [leaf for part in self.parts for leaf in part.leaves()] if self.parts else [self]
 
@@ -147,7 +147,7 @@ class _Division:
         self.filled = people.sets.lengths > 0
         self.each = people.people / max(len(people.sets.items), 1)
 
-    def divided(self, rows: NDArray[np.int64]) -> Group:
+    def divided(self, rows: NDArray[np.int64]) -> OwnClass:
         """The division of some people that loses least, of those that halving gives."""
         whole = self._priced(rows)
         halves = self._halved(rows)
@@ -155,17 +155,17 @@ class _Division:
             return whole
         parts = tuple(self.divided(half) for half in halves)
         loss = sum(part.loss for part in parts)
-        return Group(rows, whole.cut, loss, parts) if loss < whole.loss - 1e-9 else whole
+        return OwnClass(rows, whole.cut, loss, parts) if loss < whole.loss - 1e-9 else whole
 
-    def _priced(self, rows: NDArray[np.int64]) -> Group:
+    def _priced(self, rows: NDArray[np.int64]) -> OwnClass:
         own = float(np.mean([column.loss(column.codes[rows]) for column in self.columns.values()]))
         if not self.asked:
-            return Group(rows, np.arange(self.people.sets.size, dtype=np.int64), own * len(rows))
+            return OwnClass(rows, np.arange(self.people.sets.size, dtype=np.int64), own * len(rows))
         taxonomy, sets = self.people.taxonomy, self.people.sets.taken(rows)
         cut = np.arange(taxonomy.items, dtype=np.int64)
         for k, m in self.asked:
             cut = AprioriSearch(sets, taxonomy, k, m, start=cut).run()
-        return Group(rows, cut, own * len(rows) + self.each * float(taxonomy.loss[cut] @ sets.supports))
+        return OwnClass(rows, cut, own * len(rows) + self.each * float(taxonomy.loss[cut] @ sets.supports))
 
     def _halved(self, rows: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]] | None:
         """Two halves at the median of the column with the most to part, or None where no column allows it."""
@@ -183,7 +183,7 @@ class _Division:
                 return rows[low], rows[~low]
         return None
 
-    def plan(self, groups: list[Group]) -> BasketPlan:
+    def plan(self, groups: list[OwnClass]) -> BasketPlan:
         """What everybody will have."""
         people = self.people
         labels = people.taxonomy.labels if self.asked else people.labels
@@ -202,10 +202,10 @@ class _Division:
             told["ncp"] = round(float(people.taxonomy.loss[nodes].mean()) if len(nodes) else 0.0, 6)
         return BasketPlan(sets, labels, told, own=self._own(groups))
 
-    def _column_loss(self, column: OwnColumn, groups: list[Group]) -> float:
+    def _column_loss(self, column: OwnColumn, groups: list[OwnClass]) -> float:
         return sum(column.loss(column.codes[group.people]) * len(group.people) for group in groups) / self.people.people
 
-    def _own(self, groups: list[Group]) -> pl.DataFrame:
+    def _own(self, groups: list[OwnClass]) -> pl.DataFrame:
         """The own columns with what stands for the values of each class; one in which nothing changes keeps its type."""
         shown = {}
         for name, column in self.columns.items():

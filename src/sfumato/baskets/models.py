@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
 import numpy as np
@@ -19,6 +20,8 @@ from sfumato.formulas import itemsets
 from sfumato.formulas.itemsets import ItemSets, Violations
 
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
     from sfumato.core.model import Verdict
 
 K = Annotated[int, Field(ge=1, description="smallest crowd that is acceptable")]
@@ -54,9 +57,9 @@ class BasketModel(ShapedModel):
         """The smallest number of people that anything can be said about."""
         return 1
 
-    def moles(self, people: Baskets) -> list[tuple[int, ...]] | None:
-        """Minimal sets that break it, of items whose deletion would mend them; None: deleting items is no means for it."""
-        return None
+    def moles(self, people: Baskets) -> NDArray[np.int32]:
+        """Minimal sets that break it, of items whose deletion would mend them: a row each, −1 behind the last item."""
+        return np.zeros((0, 1), dtype=np.int32)
 
     def judge(self, people: Any, original: Any = None) -> Verdict:
         """Judge baskets as released; those that were taken apart, or hold nothing, do not keep it."""
@@ -138,9 +141,9 @@ class KmAnonymity(BasketModel):
             crowd=self.k,
         )
 
-    def moles(self, people: Baskets) -> list[tuple[int, ...]]:
+    def moles(self, people: Baskets) -> NDArray[np.int32]:
         """Minimal sets with fewer than k carriers."""
-        return itemsets.violating(people.sets, self.m, self.k).sets()
+        return itemsets.violating(people.sets, self.m, self.k).members
 
 
 def _crowds(k: int, m: int, least: int, concerned: int, people: int, who: str) -> str:
@@ -312,9 +315,9 @@ class HkpCoherence(BasketModel):
             crowd=self.k,
         )
 
-    def moles(self, people: Baskets) -> list[tuple[int, ...]]:
+    def moles(self, people: Baskets) -> NDArray[np.int32]:
         """Minimal sets of public items that break it."""
-        return self._violations(people).sets()
+        return self._violations(people).members
 
 
 @parameters
@@ -369,29 +372,37 @@ class RhoUncertainty(BasketModel):
 
     def rules(self, people: Baskets) -> dict[tuple[tuple[int, ...], int], float] | None:
         """(known items, sensitive item) → confidence, for the rules whose known items are closed, or closed but for the item itself."""
-        closed = itemsets.closed_sets(people.sets, self.most)
-        if closed is None:
+        closed, bits = itemsets.closed_sets(people.sets, self.most), itemsets.carrier_bits(people.sets)
+        if closed is None or bits is None:
             return None
         codes = {int(code) for code in people.codes_of(self.sensitive) if code >= 0}
         found: dict[tuple[tuple[int, ...], int], float] = {}
-        everybody = people.people
-        for known, support in [*closed.items(), (frozenset[int](), everybody)]:
+        for known in {frozenset[int](), *closed}:
+            carriers = _carriers(bits, known, people.people)
+            support = carriers.bit_count()
             for item in codes - known:
-                with_item = max((n for other, n in closed.items() if known | {item} <= other), default=0)
-                found[tuple(sorted(known)), item] = with_item / support
+                found[tuple(sorted(known)), item] = (carriers & bits[item]).bit_count() / support
             for item in codes & known:
-                rest = known - {item}
-                without = everybody if not rest else max((n for other, n in closed.items() if rest <= other), default=0)
-                if without == support:
-                    found[tuple(sorted(rest)), item] = 1.0
+                if _carriers(bits, known - {item}, people.people).bit_count() == support:
+                    found[tuple(sorted(known - {item})), item] = 1.0
         return found
 
-    def moles(self, people: Baskets) -> list[tuple[int, ...]] | None:
-        """The items of every rule that is too sure, the sensitive one last; None where they are too many to look at."""
-        rules = self.rules(people)
-        if rules is None:
-            return None
-        return [(*known, item) for (known, item), confidence in sorted(rules.items()) if self._broken(confidence)]
+    def moles(self, people: Baskets) -> NDArray[np.int32]:
+        """The items of every rule that is too sure; none where they are too many to look at."""
+        rules = self.rules(people) or {}
+        wrong = [(*known, item) for (known, item), confidence in sorted(rules.items()) if self._broken(confidence)]
+        rows = np.full((len(wrong), max(map(len, wrong), default=1)), -1, dtype=np.int32)
+        for place, rule in enumerate(wrong):
+            rows[place, : len(rule)] = rule
+        return rows
+
+
+def _carriers(bits: Sequence[int], items: frozenset[int], people: int) -> int:
+    """Who has all of some items, one bit each."""
+    carriers = (1 << people) - 1
+    for item in items:
+        carriers &= bits[item]
+    return carriers
 
 
 @parameters

@@ -78,7 +78,7 @@ def _planned(people: Baskets, nodes: NDArray[np.int64], sizes: list[int]) -> Bas
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
-class Part:
+class LikePeople:
     """Some people, the places of their items in ``sets.items``, and the node that stands for each."""
 
     people: NDArray[np.int64]
@@ -86,22 +86,22 @@ class Part:
     owners: NDArray[np.int64]
     nodes: NDArray[np.int64]
 
-    def chosen(self, people: NDArray[np.bool_], nodes: NDArray[np.int64]) -> Part:
+    def chosen(self, people: NDArray[np.bool_], nodes: NDArray[np.int64]) -> LikePeople:
         """Some of the people with other nodes; ``people`` marks them, by their number within the part."""
         kept = people[self.owners]
         numbers = np.cumsum(people) - 1
-        return Part(self.people[people], self.places[kept], numbers[self.owners[kept]], nodes[kept])
+        return LikePeople(self.people[people], self.places[kept], numbers[self.owners[kept]], nodes[kept])
 
 
-def divided(people: Baskets, k: int) -> list[Part]:
+def divided(people: Baskets, k: int) -> list[LikePeople]:
     """Parts of at least k people with the same nodes, as fine as splitting node by node makes them."""
     filled = np.flatnonzero(people.sets.lengths > 0)
     numbers = np.full(people.people, -1, dtype=np.int64)
     numbers[filled] = np.arange(len(filled))
     every = np.arange(len(people.sets.items), dtype=np.int64)
     top = np.full(len(every), people.taxonomy.root, dtype=np.int64)
-    waiting = [Part(filled, every, numbers[people.sets.owners], top)]
-    done: list[Part] = []
+    waiting = [LikePeople(filled, every, numbers[people.sets.owners], top)]
+    done: list[LikePeople] = []
     while waiting:
         part = waiting.pop()
         finer = _split(people, part, k)
@@ -112,7 +112,7 @@ def divided(people: Baskets, k: int) -> list[Part]:
     return done
 
 
-def _split(people: Baskets, part: Part, k: int) -> list[Part] | None:
+def _split(people: Baskets, part: LikePeople, k: int) -> list[LikePeople] | None:
     """The parts that come of the best split, or None where no node can be split."""
     taxonomy = people.taxonomy
     best: tuple[float, str, NDArray[np.int64], NDArray[np.int64]] | None = None
@@ -133,7 +133,7 @@ def _split(people: Baskets, part: Part, k: int) -> list[Part] | None:
 
 
 def _groups(
-    items: NDArray[np.int32], part: Part, node: int, taxonomy: Taxonomy, k: int
+    items: NDArray[np.int32], part: LikePeople, node: int, taxonomy: Taxonomy, k: int
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]] | None:
     """Who goes with whom when a node is split (−1: those who keep it), and the nodes of all items then; None where no group stands."""
     children = taxonomy.children[node]
@@ -222,7 +222,7 @@ def gray_order(sets: ItemSets) -> NDArray[np.int64]:
     the second the larger, and so on by turns; who has no further item has it at the very end.
 
     >>> gray_order(ItemSets.of([[0], [0, 1], [1], []])).tolist()
-    [3, 2, 1, 0]
+    [3, 0, 1, 2]
     """
     work, _ = ranked(sets)
     last = work.size

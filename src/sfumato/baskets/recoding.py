@@ -64,11 +64,14 @@ class ItemRecoding(BasketStep):
         models = aims(self.name, people, goal, lambda model: _reachable(model) or (exact and model.about_items), fits)
         search = None
         cut = self._optimal(people, models) if exact else None
+        left: list[str] = []
         if cut is None:
-            models = [model for model in models if _reachable(model)]
+            reachable = [model for model in models if _reachable(model)]
+            left = [model.promise for model in models if model not in reachable]
+            models = reachable or models  # with nothing in reach, the nearest miss is told
             cut, search = self._apriori(people, models, goal)
         require_reached(self.name, models, recoded(people, cut), "use suppress_items or basket_partition")
-        return _planned(people, cut, {} if search is None else search)
+        return _planned(people, cut, {} if search is None else search, left)
 
     def _exact(self, people: Baskets) -> bool:
         """Whether all cuts are tried."""
@@ -125,13 +128,16 @@ def _raised(people: Baskets, cut: NDArray[np.int64], models: list[BasketModel]) 
     return np.full(taxonomy.items, taxonomy.root, dtype=np.int64)
 
 
-def _planned(people: Baskets, cut: NDArray[np.int64], work: dict[str, Any]) -> BasketPlan:
+def _planned(people: Baskets, cut: NDArray[np.int64], work: dict[str, Any], left: list[str]) -> BasketPlan:
     taxonomy = people.taxonomy
     nodes = np.unique(cut)
+    warned = (
+        (f"no cut of the hierarchy keeps {' and '.join(left)}: that is left to the steps that follow",) if left else ()
+    )
     told = {
         "nodes": len(nodes),
         "items_kept": int((nodes < taxonomy.items).sum()),
         "nodes_per_level": {str(level): int(n) for level, n in enumerate(np.bincount(taxonomy.level[nodes])) if n},
         "ncp": round(cuts.cost(cut, people.sets.supports, taxonomy), 6),
     }
-    return BasketPlan(people.sets.mapped(cut, len(taxonomy.labels)), taxonomy.labels, told, work=work)
+    return BasketPlan(people.sets.mapped(cut, len(taxonomy.labels)), taxonomy.labels, told, work=work, warned=warned)

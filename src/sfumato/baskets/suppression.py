@@ -44,9 +44,8 @@ class SuppressItems(BasketStep):
         models = aims(self.name, people, goal, lambda model: model.deletes, fits)
         deleted: list[int] = []
         left = people
-        while moles := _moles(models, left):
-            gone = chosen(moles, left.sets.supports)
-            deleted += [int(people.codes_of((left.labels[item],))[0]) for item in gone]
+        while deletable := _next_to_go(models, left):
+            deleted += people.codes_of(tuple(left.labels[item] for item in deletable)).tolist()
             left = people.with_sets(people.sets.mapped(_image(people, deleted), people.sets.size), people.labels)
         if not left.filled:
             raise Unsatisfiable(
@@ -73,20 +72,24 @@ def _image(people: Baskets, deleted: list[int]) -> NDArray[np.int64]:
     return image
 
 
-def _moles(models: list[BasketModel], people: Baskets) -> list[tuple[int, ...]]:
-    """The moles of all promises; one whose moles cannot be listed has none here, and is judged in the end."""
-    return [mole for model in models for mole in (model.moles(people) or [])]
+def _next_to_go(models: list[BasketModel], people: Baskets) -> list[int]:
+    """Items that go now: of every mole of every promise one. Beyond what can be listed there may be more moles, found next time."""
+    if not people.filled:
+        return []
+    several = [moles for model in models if len(moles := model.moles(people))]
+    width = max((moles.shape[1] for moles in several), default=1)
+    rows = [np.pad(moles, ((0, 0), (0, width - moles.shape[1])), constant_values=-1) for moles in several]
+    return chosen(np.concatenate(rows), people.sets.supports) if rows else []
 
 
-def chosen(moles: list[tuple[int, ...]], supports: NDArray[np.int64]) -> list[int]:
-    """Items of which every mole holds one, greedily: the largest number of moles left for each carrier first, ties in order.
+def chosen(moles: NDArray[np.int32], supports: NDArray[np.int64]) -> list[int]:
+    """Items of which every mole (a row, −1 behind the last item) holds one: the most moles left for each carrier first, ties in order.
 
-    >>> chosen([(0,), (2,)], np.array([4, 9, 2]))
+    >>> chosen(np.array([[0, -1], [2, -1]], dtype=np.int32), np.array([4, 9, 2]))
     [2, 0]
     """
-    lengths = np.fromiter(map(len, moles), dtype=np.int64, count=len(moles))
-    flat = np.fromiter((item for mole in moles for item in mole), dtype=np.int64, count=int(lengths.sum()))
-    starts = np.concatenate([[0], np.cumsum(lengths)])
+    lengths = (moles >= 0).sum(axis=1)
+    flat = moles[moles >= 0]
     owner = np.repeat(np.arange(len(moles)), lengths)
     by_item = np.argsort(flat, kind="stable")
     first = np.searchsorted(flat[by_item], np.arange(len(supports) + 1))
@@ -96,8 +99,8 @@ def chosen(moles: list[tuple[int, ...]], supports: NDArray[np.int64]) -> list[in
     while counts.any():
         item = int(np.argmax(np.round(counts / np.maximum(supports, 1), 12)))
         found.append(item)
-        dead = owner[by_item[first[item] : first[item + 1]]]
-        for mole in dead[alive[dead]].tolist():
-            counts[flat[starts[mole] : starts[mole + 1]]] -= 1
-        alive[dead] = False
+        holding = owner[by_item[first[item] : first[item + 1]]]
+        dead = moles[holding[alive[holding]]]
+        counts -= np.bincount(dead[dead >= 0], minlength=len(supports))
+        alive[holding] = False
     return found

@@ -41,6 +41,9 @@ class Taxonomy:
             raise SchemaError(f"the hierarchy of {column!r} has no level above the items; give it groups of items")
         return _grown(ladder, labels, column)
 
+    def __repr__(self) -> str:
+        return f"Taxonomy({self.items:,} items, {len(self.labels) - self.items:,} nodes above them)"
+
     @property
     def root(self) -> int:
         """The number of the root."""

@@ -221,6 +221,8 @@ def _renumbered(members: NDArray[np.int32], order: NDArray[np.int64]) -> NDArray
 def _minimal(found: Violations) -> Violations:
     """The same without sets that hold a smaller one. The walk has left out those whose first items are one."""
     lengths = (found.members >= 0).sum(axis=1)
+    if not len(lengths) or lengths.min() == lengths.max():
+        return found
     keep = np.ones(len(lengths), dtype=bool)
     for length in range(2, int(lengths.max(initial=0)) + 1):
         rows = np.flatnonzero(lengths == length)
@@ -275,7 +277,7 @@ def supports_of(sets: ItemSets, queries: Sequence[Sequence[int]]) -> NDArray[np.
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
-class Known:
+class KnownSets:
     """What knowing ``m`` items gives away, per person: ``alone`` is the share of the sets of m own items that nobody else has.
 
     ``chance`` is the mean of 1/support over them, ``rarest`` the smallest support; who has nothing has 0, 0 and 0. Who has fewer
@@ -288,7 +290,7 @@ class Known:
     sets: NDArray[np.float64]
 
 
-def known_sets(sets: ItemSets, m: int) -> Known:
+def known_sets(sets: ItemSets, m: int) -> KnownSets:
     """What everybody's sets of ``m`` own items give away, exactly.
 
     >>> known_sets(ItemSets.of([[0, 1], [0, 1], [0, 2]]), 1).alone.tolist()
@@ -303,7 +305,7 @@ def known_sets(sets: ItemSets, m: int) -> Known:
     for j in range(m):
         totals *= np.where(lengths > m, (lengths - j) / (j + 1), 1.0)
     there = lengths > 0
-    return Known(
+    return KnownSets(
         np.where(there, alone / totals, 0.0),
         np.where(there, inverse / totals, 0.0),
         np.where(there, rarest, 0),
@@ -339,21 +341,47 @@ def closed_sets(sets: ItemSets, most: int = MOST_CLOSED) -> dict[frozenset[int],
     >>> closed_sets(ItemSets.of([[0, 1], [0, 2]]))
     {frozenset({0}): 2, frozenset({0, 1}): 1, frozenset({0, 2}): 1}
     """
-    distinct: dict[frozenset[int], int] = {}
-    for person in range(len(sets)):
-        own = frozenset(sets[person].tolist())
-        distinct[own] = distinct.get(own, 0) + 1
-        if len(distinct) > most:
-            return None
-    found: set[frozenset[int]] = set()
-    for own in sorted(distinct, key=lambda one: (len(one), sorted(one))):
-        found |= {own & other for other in found}
-        found.add(own)
+    bits = carrier_bits(sets)
+    if bits is None or not len(sets):
+        return None if bits is None else {}
+    everybody = (1 << len(sets)) - 1
+    waiting = [(_closure(sets, bits, everybody), everybody, -1)]
+    found: dict[frozenset[int], int] = {}
+    while waiting:  # each closed set is reached once: by the extension that adds nothing before its last item
+        closed, carriers, last = waiting.pop()
+        found[closed] = carriers.bit_count()
         if len(found) > most:
             return None
-    found.add(frozenset.intersection(*distinct) if distinct else frozenset())
-    supports = {one: sum(n for own, n in distinct.items() if one <= own) for one in found}
-    return {one: supports[one] for one in sorted(supports, key=lambda one: (len(one), sorted(one)))}
+        for item in range(last + 1, sets.size):
+            fewer = carriers & bits[item]
+            if item in closed or not fewer:
+                continue
+            larger = _closure(sets, bits, fewer)
+            if all(other >= item or other in closed for other in larger):
+                waiting.append((larger, fewer, item))
+    return {one: found[one] for one in sorted(found, key=lambda one: (len(one), sorted(one)))}
+
+
+def _closure(sets: ItemSets, bits: Sequence[int], carriers: int) -> frozenset[int]:
+    """The items that all of some people have: those of one of them that all others have too."""
+    one = (carriers & -carriers).bit_length() - 1
+    return frozenset(item for item in sets[one].tolist() if carriers & bits[item] == carriers)
+
+
+MOST_BITS = 2**32
+"""People times items up to which everybody is a bit of every item."""
+
+
+def carrier_bits(sets: ItemSets) -> list[int] | None:
+    """Per item a number whose bit *t* says whether person *t* has it; None where that would fill the memory."""
+    if len(sets) * sets.size > MOST_BITS:
+        return None
+    bits = []
+    for item in range(sets.size):
+        has = np.zeros(len(sets), dtype=np.bool_)
+        has[sets.carriers(item)] = True
+        bits.append(int.from_bytes(np.packbits(has, bitorder="little").tobytes(), "little"))
+    return bits
 
 
 def whole_classes(sets: ItemSets) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
