@@ -26,6 +26,8 @@ myst_enable_extensions = ["amsmath", "colon_fence", "deflist", "dollarmath", "fi
 myst_heading_anchors = 3
 
 html_theme = "furo"
+html_static_path = ["_static"]
+html_css_files = ["gallery.css"]
 html_title = f"sfumato {release}"
 html_math_renderer = "mathml"
 html_show_sphinx = False

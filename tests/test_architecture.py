@@ -43,6 +43,9 @@ MAY_IMPORT: dict[str, set[str]] = {
     "release": GROUND
     | {"engines", "registry", "recipe_files", "assessment", "intruders", "evaluation", "report", "io"},
     "comparison": GROUND | {"recipe_files", "registry", "release", "intruders", "evaluation", "report"},
+    "advice": GROUND
+    | {"registry", "recipe_files", "profiling", "comparison", "release", "intruders", "evaluation", "report"}
+    | {"io", "engines"},
     "policy": GROUND | {"registry", "recipe_files", "release"},
     "parties": GROUND | {"kernels", "dp", "registry", "recipe_files", "release"},
     "arx": GROUND | {"registry", "recipe_files"},
@@ -77,14 +80,15 @@ MAY_IMPORT: dict[str, set[str]] = {
         "release",
         "report",
     }
-    | {"examples", "dp", "vault", "comparison", "engines", "parties", "arx", "sql_tests", "register", "results"},
+    | {"examples", "dp", "vault", "comparison", "engines", "parties", "arx", "sql_tests", "register", "advice"}
+    | {"hierarchies", "results"},
     "__main__": {"cli"},
     # the public names
     "__init__": GROUND
     | FAMILIES
     | SHAPES
     | {"verbs", "policy", "recipe_files", "profiling", "assessment", "evaluation", "release", "examples", "vault"}
-    | {"comparison", "intruders", "parties", "results"},
+    | {"advice", "comparison", "intruders", "parties", "results"},
 }
 # What every room may take from the package itself.
 COMMON_NAMES = {"__version__"}

@@ -30,10 +30,10 @@ NAMES = [
     "SwapHouseholds", "SwapSimilar", "Synthesize", "SynthesizePrivately", "TCloseness", "TClosenessMicroaggregate",
     "TableDistance", "Timeliness", "TopBottomCoding", "TopDownSpecialization", "Transparency", "TreeOf",
     "Uniqueness", "Validity", "Verdict", "__version__", "anonymize", "assess", "attack", "check", "choose_k",
-    "combine", "compare", "dates", "dp", "errors", "estimate_frequencies", "evaluate", "examples", "frequency",
-    "hierarchy_file", "integral_privacy", "intervals", "judge", "mask_left", "mask_right", "order", "profile",
-    "read", "read_baskets", "read_graph", "read_hierarchy", "read_paths", "run", "shaped", "suppress", "together",
-    "tree", "vault", "verify", "why_alone", "write_hierarchy",
+    "classification", "combine", "compare", "dates", "dp", "errors", "estimate_frequencies", "evaluate", "examples",
+    "frequency", "grouped", "hierarchy_file", "integral_privacy", "intervals", "judge", "like", "mask_left",
+    "mask_right", "order", "profile", "read", "read_baskets", "read_graph", "read_hierarchy", "read_paths",
+    "recommend", "run", "shaped", "suppress", "together", "tree", "vault", "verify", "why_alone", "write_hierarchy",
 ]  # fmt: skip
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import html
+import re
 from typing import TYPE_CHECKING, Any
 
 from docutils import nodes
@@ -18,8 +19,9 @@ logger = logging.getLogger(__name__)
 
 
 def _mathml(node: nodes.Node, *, block: bool) -> str:
+    formula = re.sub(r"\\dots(?![a-zA-Z])", r"\\ldots", node.astext())  # known by the longer name only
     try:
-        return latex2mathml.tex2mathml(node.astext(), as_block=block)
+        return latex2mathml.tex2mathml(formula, as_block=block)
     except MathError as error:
         logger.warning("this formula cannot be drawn: %s", error, location=node)
         return html.escape(node.astext())

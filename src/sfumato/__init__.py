@@ -11,6 +11,7 @@ from typing import Any
 __version__ = "0.1.0"
 
 _HOMES = {
+    "sfumato.advice.recommending": ("recommend",),
     "sfumato.comparison": ("Comparison",),
     "sfumato.formulas.choosing_k": ("choose_k",),
     "sfumato.formulas.combining": ("combine",),
@@ -70,7 +71,8 @@ _HOMES = {
         "TableDistance", "Timeliness", "Uniqueness", "Validity",
     ),
     "sfumato.hierarchies": (
-        "dates", "frequency", "hierarchy_file", "intervals", "mask_left", "mask_right", "order", "suppress", "tree",
+        "classification", "dates", "frequency", "grouped", "hierarchy_file", "intervals", "like", "mask_left",
+        "mask_right", "order", "suppress", "tree",
         "read_hierarchy", "write_hierarchy",
     ),
     "sfumato.results": ("MeanOf", "RegressionOf", "StumpOf", "TreeOf"),

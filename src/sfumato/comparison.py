@@ -41,6 +41,7 @@ from sfumato.report.risk_utility import chart_of, comparison_page, front_told, p
 if TYPE_CHECKING:
     import altair as alt
 
+    from sfumato.core.pair import Pair
     from sfumato.release.release import Release
 
 
@@ -346,12 +347,20 @@ ONLY_LINKAGE = ("linkage",)
 
 @dataclasses.dataclass(frozen=True)
 class CommonTerms:
-    """What is the same for all candidates: the seed, and the budget and attacks of the intruders."""
+    """What is the same for all candidates: the seed, and the budget and attacks of the intruders.
+
+    ``keep`` names columns whose tables are measured apart, as the utility :data:`KEPT_ERROR`.
+    """
 
     seed: Seed
     attacks: tuple[str, ...] | None = ONLY_LINKAGE
     seconds: float = 20.0
     sample: int = 2000
+    keep: tuple[str, ...] = ()
+
+
+KEPT_ERROR = "kept_marginal_error"
+"""The error of the tables of the columns that must survive, alike for all means."""
 
 
 def try_candidate(dataset: Dataset, candidate: Candidate, terms: CommonTerms) -> CandidateOutcome:
@@ -399,9 +408,16 @@ def _measured(release: Release, terms: CommonTerms) -> dict[str, Any]:
     of_file = {} if release.dataset.drawn else {m.name: m.value for m in release.after.measures}  # of no person else
     return {
         "risks": {**report.values(), **of_file},
-        "utilities": {m.name: m.value for m in worth.measures},
+        "utilities": {m.name: m.value for m in worth.measures} | _kept_worth(pair, terms.keep),
         "higher": tuple(m.name for m in worth.measures if m.better == "higher"),
     }
+
+
+def _kept_worth(pair: Pair, keep: tuple[str, ...]) -> dict[str, float]:
+    if not keep:
+        return {}
+    measures = evaluate(pair, ({"marginal_error": {"columns": list(keep)}},)).measures
+    return {KEPT_ERROR: measures[0].value} if measures else {}
 
 
 def _nothing(name: str, reason: str, recipe: dict[str, Any], started: float) -> CandidateOutcome:

@@ -255,3 +255,10 @@ def test_findings_name_no_item():
     for attack in (KnownItems(), RareItems(), Scoreboard(), ItemAttackCost()):
         told = str(attack.attack(scene(people)).to_dict())
         assert not any(label in told for label in people.labels)
+
+
+def test_one_who_fits_among_very_many_leaves_no_doubt():
+    scores = np.zeros(600_000)  # the best stands out by √n standard deviations, and exp of that is no number any more
+    scores[7] = 1.0
+    found = Scored.of(scores)
+    assert (found.best, found.entropy) == (7, 0.0)

@@ -179,3 +179,18 @@ def test_missing_own_values_are_a_value():
     people = people_of([{"a1"}] * 3, pl.Series(["x", None, None], dtype=pl.String))
     assert models.OwnColumnsK(2).judge(people).records == 1
     assert sets_of(people) == [frozenset({"a1"})] * 3
+
+
+def test_own_columns_that_a_promise_does_not_look_at_are_told():
+    people = people_of([{"a1", "c1"}, {"a1"}, {"a1"}], own=["x", "y", "z"])
+    silent = people_of([{"a1", "c1"}, {"a1"}, {"a1"}])
+    for model in (
+        models.KmAnonymity(1, 2),
+        models.BasketKAnonymity(1),
+        models.HkpCoherence(1, 1, 1, ["c1"]),
+        models.RhoUncertainty(1, ["c1"]),
+    ):
+        assert model.judge(people).sentence.endswith("(what is known of own besides is not covered)")
+        assert "not covered" not in model.judge(silent).sentence
+    for model in (models.KKmAnonymity(1, 1), models.OwnColumnsK(1)):
+        assert "not covered" not in model.judge(people).sentence

@@ -99,3 +99,17 @@ def test_what_is_written_keeps_the_promise_and_can_be_checked(run, tmp_path, ste
     assert code == 0, said
     code, said = run("verify", out / "share", "--original", tmp_path / "carts.csv")
     assert code == 0, said
+
+
+@pytest.mark.parametrize(
+    "promise",
+    ["hkp_coherence: {h: 0.5, k: 2, p: 2, private: [kale]}", "rho_uncertainty: {rho: 0.9, sensitive: [kale]}"],
+)
+def test_a_group_that_holds_a_private_item_is_no_pass(run, tmp_path, promise):
+    rows = ["p1,green,f", "p1,spice,f", "p2,green,m", "p2,spice,m", "p3,spice,f", "p4,spice,m"]
+    (tmp_path / "data.csv").write_text("\n".join(["who,item,sex", *rows]) + "\n")
+    recipe = tmp_path / "carts.yaml"
+    recipe.write_text(RECIPE.format(tree=TREE, sex="quasi", promise=promise, step="suppress_items"))
+    code, said = run("check", tmp_path / "data.csv", "-r", recipe)
+    assert code == 1
+    assert "hold a private one" in said

@@ -18,7 +18,9 @@ meet: [k-anonymity]
     ("words", "told"),
     [
         (["run"], "<data> must be given"),
-        (["run", "x.csv"], "--recipe or -r must be given"),
+        (["run", "x.csv"], "--output or -o must be given"),
+        (["run", "x.csv", "-o", "out"], "say what to do with -r recipe.yaml, or with --like"),
+        (["check", "x.csv"], "--recipe or -r must be given"),
         (["chek"], "there is no command 'chek'. Did you mean 'check'?"),
         (["run", "x.csv", "--recpe", "r"], "there is no option --recpe. Did you mean '--recipe'?"),
         (["run", "x.csv", "-r"], "-r needs a value after it"),

@@ -11,6 +11,7 @@ import pytest
 
 from sfumato import examples, recipe_files
 from sfumato.cli import main
+from sfumato.release.documents import digest_of
 
 RECIPE = """
 sfumato: 1
@@ -178,3 +179,27 @@ def test_recipes_of_graphs_are_written_as_they_are_read(tmp_path):
     recipe = recipe_files.any_from_dict(recipe_files.read_yaml(RECIPE, "recipe"), base=tmp_path)
     assert [model.k for model in recipe.meet] == [4]
     assert recipe_files.any_from_dict(recipe_files.to_dict(recipe), base=tmp_path) == recipe
+
+
+def _forged(certificate, how):
+    if how == "quasi told plain":
+        certificate["people"]["columns"]["sex"]["role"] = "plain"
+    elif how == "people not told":
+        del certificate["people"]
+    elif how == "people told nowhere":
+        del certificate["people"], certificate["recipe"]["people"]
+    else:
+        del certificate["people"]["columns"]["sex"]["role"]
+    return certificate
+
+
+@pytest.mark.parametrize("how", ["quasi told plain", "people not told", "people told nowhere", "no role at all"])
+def test_a_forged_certificate_cannot_leave_out_what_people_are_known_by(folder, ran, how):
+    out = folder / "out"
+    ran("run", folder / "ties.csv", "-r", folder / "recipe.yaml", "-o", out, "--attack", "0")
+    file = out / "share" / "certificate.json"
+    forged = _forged(json.loads(file.read_text()), how)
+    file.write_text(json.dumps({**forged, "digest": digest_of(forged)}))
+    told = ran("verify", out / "share", code=5 if how == "no role at all" else 1)
+    assert "columns are what the recipe says" in told or "it lacks role" in told
+    assert "bug" not in told

@@ -20,6 +20,9 @@ ONE_OF_EACH = [
     hierarchies.hierarchy_file("zip.csv", delimiter=",", other="rest"),
     hierarchies.hierarchy_table([("a", "b", "*")], other="rest"),
     hierarchies.frequency(8, 4, 2),
+    hierarchies.classification("nace", other="rest"),
+    hierarchies.like("75001 → 75 → *"),
+    hierarchies.grouped("diagnosis", groups=4, at_least=5, cuts=[[20, 40, 60], [40]]),
 ]
 
 

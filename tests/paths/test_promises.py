@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from sfumato import examples
 from sfumato.core.step import Goal
-from sfumato.errors import ParameterError, SchemaError
+from sfumato.errors import ParameterError, SchemaError, Unsatisfiable
 from sfumato.paths import KmPoints, KmVisits, KWindows, LkcPrivacy, PathRecoding
 from sfumato.paths.point_suppression import minimal_sets
 from sfumato.paths.promises import point_sets
@@ -149,9 +149,12 @@ def test_collapsing_after_coarsening_breaks_visits():
 @pytest.mark.parametrize(
     "model", [LkcPrivacy(9), KmPoints(9), KmVisits(9), KWindows(9, tau="2h")], ids=lambda m: m.name
 )
-def test_too_few_people_are_refused(model):
-    with pytest.raises(SchemaError, match="8 people, fewer than 9"):
-        model.judge(examples.small_paths())
+def test_too_few_people_keep_no_promise_and_one_alone_is_refused(model):
+    verdict = model.judge(examples.small_paths())
+    assert not verdict.holds
+    assert verdict.sentence == "there are 8 people, fewer than 9"
+    with pytest.raises(Unsatisfiable, match="8 people, fewer than 9"):
+        PathRecoding().plan(examples.small_paths(), Goal(models=(model,)))
     with pytest.raises(SchemaError, match="one person only"):
         model.judge(oracle.people_of([{(1, "a")}]))
 

@@ -105,7 +105,7 @@ WRONG = {
     "nothing reaches it": ({"steps": "path_recoding", "meet": "lkc_privacy: {k: 2, l: 2, c: 0.6}"}, 4),
     "too much must go": ({"steps": "point_suppression: {budget: 0.2}"}, 4),
     "one person": ({"steps": "path_recoding", "people": SMALL[:1]}, 2),
-    "fewer people than k": ({"steps": "path_recoding", "meet": "km_visits: {k: 20}"}, 2),
+    "fewer people than k": ({"steps": "path_recoding", "meet": "km_visits: {k: 20}"}, 4),
     "levels that do not nest": ({"steps": "path_recoding: {widths: [2h, 3h]}"}, 2),
     "times that are none": ({"steps": "path_recoding", "people": [("8a noona", "x"), ("9b", "y")]}, 2),
     "a hierarchy that misses places": ({"steps": "path_recoding", "people": [("8a 9z", "x"), ("9b", "y")]}, 2),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
@@ -66,7 +67,14 @@ class BasketModel(ShapedModel):
             return verdict(self, holds=False, attained=None, required=None, sentence=TAKEN_APART, people=people.people)
         if not people.filled:
             return verdict(self, holds=False, attained=None, required=None, sentence=NOBODY)
-        return self.judged(people)
+        found = self.judged(people)
+        return dataclasses.replace(found, sentence=f"{found.sentence}{self._uncovered(people)}")
+
+    def _uncovered(self, people: Baskets) -> str:
+        """What a verdict adds where an intruder may know more than items: own columns that the promise does not look at."""
+        if not people.quasi or not self.about_items or self.within_classes or self.facts.protects == "owner":
+            return ""
+        return f" (what is known of {', '.join(people.quasi)} besides is not covered)"
 
     def judged(self, people: Baskets) -> Verdict:
         """Judge baskets, some of which hold something."""

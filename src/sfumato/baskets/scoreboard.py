@@ -40,7 +40,8 @@ class Scored:
         second, first = np.partition(scores, -2)[-2:]
         posterior = np.exp((scores - first) / spread)
         posterior /= posterior.sum()
-        bits = float(-(posterior * np.log2(posterior)).sum())
+        likely = posterior[posterior > 0]  # among very many people some chances are too small for a number
+        bits = float(-(likely * np.log2(likely)).sum())
         return cls(scores, int(np.argmax(scores)), float(first - second) / spread, bits)
 
     def claims(self, least: float) -> bool:

@@ -25,9 +25,17 @@ COMMANDS = {
         "assess:profile",
         "Look at a table and propose a recipe: roles, kinds and hierarchies, every guess marked with its reason.",
     ),
+    "recommend": (
+        "recommend:recommend",
+        "Recommend a release: ask for the context, try every family of means, and write the best recipe with its reasons.",
+    ),
     "assess": (
         "assess:assess",
         "Say what an intruder can do with a table as it is: uniques, k, risks, and the columns that cause them.",
+    ),
+    "hierarchy": (
+        "hierarchy:hierarchy",
+        "Look at the hierarchy of a column: levels, nodes, how many records stand under each, and what it does not cover.",
     ),
     "run": (
         "run:run",

@@ -10,8 +10,8 @@ import narwhals as nw
 import numpy as np
 import polars as pl
 
-from sfumato.core.encoding import Encoded, encode, relabelled
-from sfumato.core.hierarchy import ReadsCharacters
+from sfumato.core.encoding import Encoded, encode, relabelled, tallied
+from sfumato.core.hierarchy import JointCounts, ReadsCharacters
 from sfumato.core.notebook import html_table
 from sfumato.core.schema import Attribute, Kind, Role, Schema
 from sfumato.core.source import Source, lacking
@@ -262,8 +262,26 @@ class Dataset(Described):
         return self
 
     def with_schema(self, schema: Schema) -> Self:
-        """A dataset with another schema; columns the table lacks are refused."""
-        return super().with_schema(schema)._knowing(self.known)
+        """A dataset with another schema; columns the table lacks are refused, and hierarchies learn what they must see for it."""
+        described = super().with_schema(schema)._knowing(self.known)
+        learning = [n for n, a in schema.attributes.items() if a.hierarchy is not None and a.hierarchy.learns_from]
+        return described._with("hierarchy", {n: described._learnt(n) for n in learning}) if learning else described
+
+    def _learnt(self, name: str) -> Any:
+        """The hierarchy of a column, fitted to the column it learns from; one that cannot be is left as it is."""
+        hierarchy: Any = self.schema[name].hierarchy
+        if hierarchy.learns_from == name:
+            raise SchemaError(f"column {name!r}: its hierarchy cannot learn from the column itself; name another")
+        self.require([hierarchy.learns_from])
+        own, other = self.encoded(name), self.encoded(hierarchy.learns_from)
+        pairs, place = np.unique(own.codes * len(other.labels) + other.codes, return_inverse=True)
+        counts = tallied(place.reshape(-1), len(pairs), self.copies)
+        width = max(1, len(other.labels))
+        together = JointCounts(own.labels, other.labels, pairs // width, pairs % width, counts)
+        try:
+            return hierarchy.fitted(together)
+        except SchemaError as error:
+            raise SchemaError([f"column {name!r}: {problem}" for problem in error.problems]) from None
 
     def with_marks(self, marks: Marks | None) -> Dataset:
         """A dataset whose rows draw by these marks (see ``core/randomness.py``); None: by what they say now."""
@@ -287,7 +305,7 @@ class Dataset(Described):
             return None
         return (
             f"column {name!r} holds numbers, and {short:,} of its distinct values are shorter than the codes {hierarchy.name} "
-            "reads: leading zeros may be lost. Read the column as text, or fill it up with pad: '0'"
+            "reads: leading zeros may be lost. Read the column as text, or fill it up with pad: '0' where the hierarchy is a mask"
         )
 
     def take(self, rows: NDArray[np.int64]) -> Dataset:

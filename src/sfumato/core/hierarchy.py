@@ -76,6 +76,20 @@ def _share_of(leaves: Sequence[Mapping[str, float]], total: int) -> tuple[dict[s
     return tuple(dict.fromkeys(level, 0.0 if total else 1.0) for level in leaves)
 
 
+@dataclasses.dataclass(frozen=True, eq=False)
+class JointCounts:
+    """How often the values of two columns come together: ``counts[i]`` records have value ``own[i]`` here and ``other[i]`` there.
+
+    Codes are those of ``values`` and ``others``, which are sorted, missing last (None).
+    """
+
+    values: tuple[str | None, ...]
+    others: tuple[str | None, ...]
+    own: NDArray[np.int64]
+    other: NDArray[np.int64]
+    counts: NDArray[np.int64]
+
+
 @runtime_checkable
 class Fixed(Protocol):
     """A hierarchy that says whether the path of a value depends on that value alone, and not on the others that occur."""
@@ -98,6 +112,8 @@ class Hierarchy(Protocol):
     name: ClassVar[str]
     secret: ClassVar[tuple[str, ...]] = ()
     """Fields that list data values or name a file; a certificate leaves out a hierarchy that has any."""
+    learns: ClassVar[bool] = False
+    """Whether it is fitted to the records of the table, other columns among them: then no ε is certified."""
 
     def paths(self, values: Sequence[str], counts: Sequence[int]) -> Paths:
         """Paths of the distinct values of a column (``counts``: how often each occurs).
@@ -117,6 +133,15 @@ class Hierarchy(Protocol):
         ``missing`` tells whether some cells have no value.
         """
         return None
+
+    @property
+    def learns_from(self) -> str | None:
+        """The column that must be seen beside its own before paths are known; None for most, and once it was seen."""
+        return None
+
+    def fitted(self, together: JointCounts) -> Hierarchy:
+        """The hierarchy with what it learnt from the column it names."""
+        return self
 
     def resolved(self, base: Path) -> Hierarchy:
         """The hierarchy that a recipe in the folder ``base`` means: files it names are found from there."""

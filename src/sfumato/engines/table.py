@@ -272,6 +272,17 @@ class LazyTable(Described):
         source = dataclasses.replace(self.source, intake=self.source.intake.over(intake.about_values))
         return dataclasses.replace(self, source=source).with_schema(schema)
 
+    def with_schema(self, schema: Schema) -> LazyTable:
+        """The table with another schema; hierarchies that learn from a column see it counted beside their own."""
+        described = super().with_schema(schema)
+        learnt = {}
+        for name, attribute in described.schema.attributes.items():
+            column = attribute.hierarchy.learns_from if attribute.hierarchy is not None else None
+            if column is not None:
+                described.require([column])
+                learnt[name] = described.counted([name, column]).schema[name].hierarchy
+        return described._with("hierarchy", learnt) if learnt else described
+
     def part_of_schema(self, names: Iterable[str]) -> Schema:
         """What some of the columns are."""
         return Schema({name: self.schema[name] for name in names if name in self.schema.attributes})

@@ -33,7 +33,7 @@ def read(path: Path) -> dict[str, pl.DataFrame]:
         raise UnreadableInput(f"{path.name} is XML, but networkx cannot read it as GraphML") from None
     people = [{UNIT: node, **_free(values, (UNIT,), path)} for node, values in graph.nodes(data=True)]
     arrows = graph.is_directed()
-    ties = [{**_ends(*ends, arrows), **_free(values, (TAIL, HEAD), path)} for *ends, values in graph.edges(data=True)]
+    ties = [{**_ends(u, v, arrows), **_free(values, (TAIL, HEAD), path)} for u, v, values in graph.edges(data=True)]
     for tie in ties:
         if isinstance(tie.get("id"), str):  # what networkx calls the name of an edge that the file itself gives it
             del tie["id"]

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from sfumato.core.parameters import Members
+from sfumato.hierarchies.classification import PublicClassification, classification
 from sfumato.hierarchies.dates import Dates, dates
 from sfumato.hierarchies.file import HierarchyFile, hierarchy_file, read_hierarchy
 from sfumato.hierarchies.frequency import Frequency, frequency
+from sfumato.hierarchies.grouped import GroupedNumbers, grouped
 from sfumato.hierarchies.intervals import Intervals, intervals
+from sfumato.hierarchies.like import Like, like
 from sfumato.hierarchies.listed import write_hierarchy
 from sfumato.hierarchies.mask import MaskLeft, MaskRight, mask_left, mask_right
 from sfumato.hierarchies.order import Order, order
@@ -27,6 +30,9 @@ ALL = Members(
         "file": "file:HierarchyFile",
         "table": "table:Table",
         "frequency": "frequency:Frequency",
+        "classification": "classification:PublicClassification",
+        "like": "like:Like",
+        "grouped": "grouped:GroupedNumbers",
     },
 )
 """Every hierarchy a recipe can name."""
@@ -35,19 +41,25 @@ __all__ = [
     "ALL",
     "Dates",
     "Frequency",
+    "GroupedNumbers",
     "HierarchyFile",
     "Intervals",
+    "Like",
     "MaskLeft",
     "MaskRight",
     "Order",
+    "PublicClassification",
     "SuppressedValue",
     "Table",
     "Tree",
+    "classification",
     "dates",
     "frequency",
+    "grouped",
     "hierarchy_file",
     "hierarchy_table",
     "intervals",
+    "like",
     "mask_left",
     "mask_right",
     "order",

@@ -45,8 +45,8 @@ class HierarchyFile(Hierarchy):
     """
 
     path: Annotated[Path, Field(description="the file; relative to the recipe that names it")]
-    delimiter: Annotated[str, Field(min_length=1, max_length=1)] = ";"
-    encoding: str = "utf-8"
+    delimiter: Annotated[str, Field(min_length=1, max_length=1, description="sign between the levels of a line")] = ";"
+    encoding: Annotated[str, Field(description="how the file writes its letters")] = "utf-8"
     other: Catch = None
 
     name: ClassVar[str] = "file"

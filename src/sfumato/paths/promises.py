@@ -67,6 +67,23 @@ class SetDemand:
         return bool(most > (self.share + TOLERANCE) * len(carriers))
 
 
+def too_few(model: PathModel, people: Trajectories) -> Verdict | None:
+    """The verdict where there are fewer people than must be confused; None where there are enough. One person only is refused."""
+    people.require_several(model.promise)
+    if people.people >= model.k:
+        return None
+    sentence = f"there are {people.people:,} people, fewer than {model.k:,}"
+    return verdict(
+        model,
+        holds=False,
+        attained=None,
+        required=model.k,
+        sentence=sentence,
+        broken=people.people,
+        people=people.people,
+    )
+
+
 @runtime_checkable
 class SetPromise(PathModel, Protocol):
     """A promise about every set of a few points that somebody has."""
@@ -84,7 +101,8 @@ class SetPromise(PathModel, Protocol):
         """Count the minimal sets that break it."""
         paths = require_paths(people, self.promise)
         asked = self.asked(paths)
-        paths.require_people(asked.k, self.promise)
+        if (short := too_few(self, paths)) is not None:
+            return short
         sets = point_sets(paths)
         found = asked.violations(sets)
         least = found.least or 0

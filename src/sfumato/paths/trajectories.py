@@ -13,7 +13,7 @@ import polars as pl
 from sfumato.core.schema import Role, Schema
 from sfumato.core.shape import Shape, Shaped
 from sfumato.core.source import Source, lacking, without_role
-from sfumato.errors import ParameterError, SchemaError, did_you_mean
+from sfumato.errors import ParameterError, SchemaError, Unsatisfiable, did_you_mean
 from sfumato.paths.clock import Clock, read_times
 
 if TYPE_CHECKING:
@@ -181,13 +181,18 @@ class Trajectories(Shaped):
         return self.own[column]
 
     def require_people(self, k: int, promise: str) -> None:
-        """Raise where there are too few people for a promise to mean anything."""
+        """Raise where there are too few people for a promise to be reached."""
+        self.require_several(promise)
+        if self.people < k:
+            raise Unsatisfiable(
+                f"{promise}: there are {self.people:,} people, fewer than {k:,}; ask for a smaller number",
+                closest=self.people,
+            )
+
+    def require_several(self, promise: str) -> None:
+        """Raise where there is one person only, about whom no promise means anything."""
         if self.people < 2:
             raise SchemaError(f"{promise}: there is one person only; nobody can be confused with anybody")
-        if self.people < k:
-            raise SchemaError(
-                f"{promise}: there are {self.people:,} people, fewer than {k:,}; ask for a smaller number"
-            )
 
     # Making others.
 

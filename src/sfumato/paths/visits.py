@@ -11,7 +11,7 @@ from sfumato import kernels
 from sfumato.core.model import Facts
 from sfumato.core.parameters import parameters
 from sfumato.core.shape import verdict
-from sfumato.paths.promises import PathModel
+from sfumato.paths.promises import PathModel, too_few
 from sfumato.paths.trajectories import Trajectories, require_paths
 
 if TYPE_CHECKING:
@@ -59,7 +59,8 @@ class KmVisits(PathModel):
     def judge(self, people: Any, original: Any = None) -> Verdict:
         """Count the sequences that are too rare; longer ones that begin with one are not counted."""
         paths = require_paths(people, self.promise)
-        paths.require_people(self.k, self.promise)
+        if (short := too_few(self, paths)) is not None:
+            return short
         count, least, who = rare_sequences(paths, self.m, self.k)
         if count and least > 1:  # what begins with a rare sequence was not looked at
             least = rare_sequences(paths, self.m, 0)[1]

@@ -14,7 +14,7 @@ from sfumato.core.randomness import mixed
 from sfumato.core.shape import verdict
 from sfumato.errors import ParameterError
 from sfumato.paths.clock import minutes_of
-from sfumato.paths.promises import PathModel, point_sets
+from sfumato.paths.promises import PathModel, point_sets, too_few
 from sfumato.paths.trajectories import Trajectories, require_paths
 
 if TYPE_CHECKING:
@@ -84,7 +84,8 @@ class KWindows(PathModel):
     def judge(self, people: Any, original: Any = None) -> Verdict:
         """Count the people with a window that too few share, and the smallest number who share one."""
         paths = require_paths(people, self.promise)
-        paths.require_people(self.k, self.promise)
+        if (short := too_few(self, paths)) is not None:
+            return short
         low = np.zeros(paths.people, dtype=np.bool_)
         broken = 0
         for small in self._small(paths):

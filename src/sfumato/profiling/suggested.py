@@ -9,6 +9,7 @@ import polars as pl
 
 from sfumato.core.encoding import label
 from sfumato.core.schema import Kind
+from sfumato.profiling.classified import classified
 from sfumato.profiling.columns import ProfiledColumn
 from sfumato.profiling.generalized import intervals_around, is_number, looks_grouped, masked_side, widths_for
 from sfumato.profiling.kinds import MOST_VALUES, all_dates, date_form, known_order
@@ -39,6 +40,7 @@ def suggest(column: ProfiledColumn) -> Suggestion:
     labels = _labels(column)
     return (
         _dates(column, labels)
+        or _classified(column, labels)
         or _mask(column, labels)
         or _order(labels)
         or _intervals(column, labels)
@@ -84,6 +86,11 @@ def _dates(column: ProfiledColumn, labels: list[str]) -> Suggestion | None:
         return None
     options = {} if form.format is None else {"format": form.format}
     return Suggestion({"dates": options}, "month, quarter, year, decade")
+
+
+def _classified(column: ProfiledColumn, labels: list[str]) -> Suggestion | None:
+    offer = classified(column.card.name, labels, numbers=column.values.dtype.is_numeric())
+    return None if offer is None else Suggestion(offer.hierarchy, offer.reason)
 
 
 def _mask(column: ProfiledColumn, labels: list[str]) -> Suggestion | None:

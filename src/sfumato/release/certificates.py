@@ -149,8 +149,16 @@ def _shape_for(document: Mapping[str, Any], name: str) -> dict[str, Any]:
     if not isinstance(said, str) or said not in set(Shape):
         raise UnreadableInput(f"{name} is about data of a shape that this sfumato does not know: install a newer one")
     if said != Shape.TABLE:
-        return SHAPED | LATER
+        return SHAPED | LATER | _beside(document)
     return SHAPE if document["sfumato_certificate"] == OLDEST else SHAPE | LATER
+
+
+def _beside(document: Mapping[str, Any]) -> dict[str, Any]:
+    """What must be said of the people's own columns, where they stand in a table of their own."""
+    recipe = document.get("recipe")
+    described = isinstance(recipe, dict) and recipe.get("people") is not None
+    more = {"recipe": {**SHAPE["recipe"], "people": {"columns": COLUMNS}}} if described else {}
+    return more | ({"people": WRITTEN} if "people" in document else {})
 
 
 def _whole(text: str) -> int:

@@ -148,7 +148,7 @@ def certified(
         return None
     walk = _Walk([name for name in recipe.schema.attributes if name not in recipe.schema.direct])
     parts = tuple(walk.step(step.name, account) for step, account in zip(recipe.steps, accounts, strict=True))
-    reasons = [*walk.reasons, *walk.left(columns), *_compared(recipe, released)]
+    reasons = [*walk.reasons, *walk.left(columns), *_fitted(recipe.schema), *_compared(recipe, released)]
     if types_found:
         reasons.append(TYPES_FOUND)
     if rehearsal:
@@ -195,6 +195,13 @@ class _Walk:
         bare = [] if self.whole else [name for name in columns if name not in self.covered]
         more = f" and {len(bare) - 5} more" if len(bare) > 5 else ""
         return [f"no step accounts for {', '.join(bare[:5])}{more}"] if bare else []
+
+
+def _fitted(schema: Schema) -> Iterator[str]:
+    """Hierarchies that were found in the records, with what an accounted step knows nothing of."""
+    for name, attribute in schema.attributes.items():
+        if attribute.hierarchy is not None and attribute.hierarchy.learns:
+            yield f"the hierarchy of {name} is fitted to the records"
 
 
 def _compared(recipe: Recipe | ShapedRecipe, released: Schema) -> Iterator[str]:

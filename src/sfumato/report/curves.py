@@ -34,6 +34,8 @@ Curve = tuple[str, str, list[tuple[float, float]]]
 WIDTH, HEIGHT, SIZE = 430, 230, FONT - 1
 SHAPES: tuple[Shape, ...] = ("circle", "square", "triangle-up", "diamond", "cross", "triangle-down")
 MOST = len(SHAPES)
+TOP = 30
+TITLE, BOTH = "people who are alone", ": dashed before, solid after"
 
 
 def curves_in(attacks: Mapping[str, Any] | None) -> list[Curve]:
@@ -88,8 +90,9 @@ def _points_told(points: Sequence[tuple[float, float]]) -> str:
 def _drawn(names: Sequence[str], was: Sequence[Curve], now: Sequence[Curve], known: str) -> Drawing:
     every = sorted({x for _, _, points in [*was, *now] for x, _ in points})
     legend = 22 * len(names)
-    drawing = Drawing(WIDTH, HEIGHT, left=56, right=24, top=12, bottom=62 + legend)
+    drawing = Drawing(WIDTH, HEIGHT, left=56, right=24, top=TOP, bottom=62 + legend)
     draw_axes(drawing, _across(every, known), _upwards())
+    drawing.text(0, -TOP / 2, TITLE + (BOTH if was and now else ""), SOFT, size=SIZE)
     for place, name in enumerate(names):
         shape = SHAPES[place]
         for curves, pen in ((was, Pen(stroke=BEFORE, width=2, dashed=True)), (now, Pen(stroke=AFTER, width=2))):

@@ -207,10 +207,13 @@ def _digest_of_frame(frame: pl.DataFrame) -> str:
 
 
 def as_released(schema: Schema) -> Schema:
-    """What the columns of a release are: no direct identifiers, and no hierarchy, of whose inner nodes a cell may be one."""
+    """What the columns of a release are: no direct identifiers, and no hierarchy, of whose inner nodes a cell may be one.
+
+    Items keep theirs: only it tells which released groups hold an item that nobody may be sure of.
+    """
     kept = schema.without(schema.direct).attributes
-    plain = {name: dataclasses.replace(attribute, hierarchy=None, order=None) for name, attribute in kept.items()}
-    return Schema(plain)
+    above = {name: kept[name].hierarchy if kept[name].has(Role.ITEM) else None for name in kept}
+    return Schema({name: dataclasses.replace(kept[name], hierarchy=above[name], order=None) for name in kept})
 
 
 def sections(said: Mapping[str, Any]) -> dict[str, Mapping[str, Any]]:

@@ -28,6 +28,7 @@ from sfumato.release.shaped.reading import (
     people_of,
     read_released,
     require_roles,
+    schema_told,
     sections,
     tables_of,
     with_origin,
@@ -74,7 +75,8 @@ def verify_people(
     except SfumatoError as error:
         claims.append(Claim("readable data", "fails", str(error)))
         return Verification(str(folder), tuple(c for c in claims if c), signed)
-    claims += [_counts(certificate, released), *_tables(certificate, files), _direct(certificate)]
+    claims += [_counts(certificate, released), *_tables(certificate, files)]
+    claims += [_roles(certificate, released), _direct(certificate)]
     promises = promises_of(certificate, lambda spec, said: _promised(spec, said, released, original, shape))
     again = _from_original(certificate, released, original, owner)
     replayed = {claim.name.removesuffix(AGAINST_ORIGINAL) for claim in again}
@@ -121,12 +123,44 @@ def _tables(certificate: Mapping[str, Any], files: Mapping[str, Path]) -> list[C
     return claims
 
 
+def _described(certificate: Mapping[str, Any]) -> dict[str, Mapping[str, Any]]:
+    """What the recipe of a certificate says of the columns of each table."""
+    recipe = certificate["recipe"]
+    return {DATA: recipe["columns"], PEOPLE: (recipe.get(PEOPLE) or {}).get("columns", {})}
+
+
+def _roles(certificate: Mapping[str, Any], released: Shaped) -> Claim:
+    """What is judged is what the recipe describes: all of its tables, and every column as what it says."""
+    name, written = "columns are what the recipe says", sections(certificate)
+    described = {table: schema_told(columns) for table, columns in _described(certificate).items() if columns}
+    expected = registry.shaped(released.shape).released_schemas(released.written(), described)
+    missing = [table for table in expected if table not in written]
+    listed = [Path(file).stem for file in certificate["files"]]
+    missing += [table for table in (DATA, PEOPLE) if table in listed and table not in written and table not in missing]
+    if missing:
+        return Claim(
+            name, "fails", f"the table of {' and '.join(missing)} is not certified, though the release has one"
+        )
+    other = [
+        column
+        for table, section in written.items()
+        for column, attribute in schema_told(section["columns"]).attributes.items()
+        if table in expected and column in expected[table].attributes
+        if set(attribute.roles) != set(expected[table][column].roles)
+    ]
+    if other:
+        return Claim(
+            name, "fails", f"{len(other)} have another role than the recipe gives them: {', '.join(other[:5])}"
+        )
+    return Claim(name, "holds", "the same roles in recipe and tables")
+
+
 def _direct(certificate: Mapping[str, Any]) -> Claim:
     """Direct identifiers are dropped from every table; a column of that name is one of them that is still there."""
-    recipe, name = certificate["recipe"], "direct identifiers gone"
-    described = {DATA: recipe["columns"], PEOPLE: (recipe.get(PEOPLE) or {}).get("columns", {})}
+    name = "direct identifiers gone"
     gone = {
-        table: [c for c, spec in columns.items() if "direct" in spec["role"]] for table, columns in described.items()
+        table: [c for c, spec in columns.items() if "direct" in spec["role"]]
+        for table, columns in _described(certificate).items()
     }
     left = [c for table, section in sections(certificate).items() for c in gone[table] if c in section["columns"]]
     if left:

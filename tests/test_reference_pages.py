@@ -1,0 +1,74 @@
+"""The reference is that of the code."""
+
+from __future__ import annotations
+
+import dataclasses
+import re
+import runpy
+from pathlib import Path
+
+import pytest
+from pydantic import Field
+
+import sfumato
+from sfumato import registry
+from sfumato.cli.app import COMMANDS
+from sfumato.core.shape import Shape
+
+TOOL = runpy.run_path(str(Path(__file__).resolve().parents[1] / "tools" / "reference.py"))
+
+
+def text(name: str) -> str:
+    return (TOOL["FOLDER"] / f"{name}.md").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("name", TOOL["PAGES"])
+def test_the_page_is_that_of_the_code(name):
+    assert text(name) == TOOL["PAGES"][name](), "run python tools/reference.py"
+
+
+def test_every_page_can_be_found():
+    index = text("index")
+    assert {path.stem for path in TOOL["FOLDER"].iterdir()} == {*TOOL["PAGES"], "index"}
+    assert all(re.search(rf"^{name}$", index, re.MULTILINE) for name in TOOL["PAGES"])
+
+
+@pytest.mark.parametrize("shape", Shape)
+def test_every_member_has_one_entry(shape):
+    page = "tables" if shape is Shape.TABLE else registry.SHAPES[shape]
+    families = ("models", "steps") if shape is Shape.TABLE else tuple(TOOL["HEADINGS"])
+    wanted = [name for family in families for name in registry.family(family, shape)]
+    assert re.findall(r"^### `(\w+)`$", text(page), re.MULTILINE) == wanted
+
+
+def test_every_command_and_name_has_a_row():
+    assert all(f"| `sfumato {name}` |" in text("commands") for name in COMMANDS)
+    assert all(f"| `sf.{name}` |" in text("names") for name in sfumato.__all__ if name != "__version__")
+
+
+@pytest.mark.parametrize("name", TOOL["PAGES"])
+def test_nothing_is_left_without_a_word(name):
+    assert not re.search(r"^\|[^|]*\|(?:[^|]*\|)?\s*\|$", text(name), re.MULTILINE)
+    assert not re.search(r":(math|func|class|mod|meth):`|\.\. \w+::|^>>> ", text(name), re.MULTILINE)
+
+
+def test_defaults_are_those_of_a_recipe():
+    @dataclasses.dataclass
+    class Some:
+        must: int
+        plain: float = 0.5
+        yes: bool = True
+        nothing: str | None = None
+        several: tuple[int, ...] = (1, 2)
+        made: dict[str, int] = dataclasses.field(default_factory=dict)
+        checked: int = Field(default=3, ge=1)
+
+    told = [TOOL["default_of"](field) for field in dataclasses.fields(Some)]
+    assert told == ["required", "0.5", "true", "–", "[1, 2]", "{}", "3"]
+
+
+def test_small_letters_stay_small():
+    class Some:
+        r"""Written (K, C)\ :sub:`L`, and ``x``."""
+
+    assert TOOL["told_by"](Some) == "Written (K, C)<sub>L</sub>, and `x`."
