@@ -18,7 +18,7 @@ from sfumato.core.progress import Progress, silent
 from sfumato.core.randomness import Seed
 from sfumato.core.recipe import Agreement, Recipe
 from sfumato.core.schema import Role, Schema
-from sfumato.core.shape import Shape, Shaped, ShapedRecipe
+from sfumato.core.shape import Shape, ShapedRecipe, is_shaped
 from sfumato.core.source import Intake
 from sfumato.core.step import Step, accounts
 from sfumato.engines.databases import is_address
@@ -79,7 +79,7 @@ def read(
     >>> read(pl.DataFrame({"age": [30, -9]}), missing_values=[-9]).column("age").to_list()
     [30, None]
     """
-    if isinstance(data, Shaped):
+    if is_shaped(data):
         raise ParameterError(f"{data.source.name} is data of shape {data.shape}; this takes tables only")
     loaded = None if recipe is None else _loaded(recipe)
     if is_address(data):
@@ -202,7 +202,7 @@ def judge(
     >>> [verdict.attained for verdict in judge(examples.ancona(), ["k_anonymity", "l_diversity:salary"])]
     [3, 3]
     """
-    if isinstance(dataset, Shaped):
+    if is_shaped(dataset):
         asked = [registry.ask(m, dataset.shape).model if isinstance(m, str) else m for m in _several(meet)]
         return judge_people(dataset, asked, original)  # type: ignore[arg-type]
     models = [registry.ask(model).model if isinstance(model, str) else model for model in _several(meet)]
@@ -235,7 +235,7 @@ def assess(
     for ``seconds`` of computing at most; the result is a :class:`~sfumato.release.shaped.trying.PeopleAssessment`.
     """
     models = _members(meet, "meet", "sf.KAnonymity(5)")
-    if isinstance(dataset, Shaped):
+    if is_shaped(dataset):
         return assess_people(dataset, models, seconds=seconds, progress=progress)
     people = population_of(models, population, base)
     table = _counted(_described(dataset, roles, "assess"), models)
@@ -281,7 +281,7 @@ def anonymize(
     cannot tell apart are one value from the start. People who are no table (:func:`sfumato.shaped`) are attacked before and after, for
     ``seconds`` of computing at most (0: not at all), and give a :class:`ShapedRelease`.
     """
-    if isinstance(dataset, Shaped):
+    if is_shaped(dataset):
         known = schemas_of(dataset)
         parts = (known["data"], _several(meet), _several(steps), dict(limits or {}), _several(contract))
         people_recipe = ShapedRecipe(dataset.shape, *parts, known.get("people"))
@@ -407,7 +407,7 @@ def attack(original: Table, released: Table, *, roles: Roles | None = None, **op
     for name in ("steps", "only"):
         if options.get(name) is not None:
             options[name] = _several(options[name])
-    if isinstance(original, Shaped) and isinstance(released, Shaped):
+    if is_shaped(original) and is_shaped(released):
         return attack_people(original, released, **options)
     return attack_release(Pair.of(*_both(original, released, roles, "attack")), **options)
 
@@ -446,7 +446,7 @@ def evaluate(
         raise ParameterError("evaluate takes an original and a released table, or a release (or pair) alone")
     if isinstance(original, ShapedRelease):
         return original.evaluate(wanted)
-    if isinstance(original, Shaped) and isinstance(released, Shaped):
+    if is_shaped(original) and is_shaped(released):
         return evaluate_people(original, released, wanted)
     if isinstance(original, Release):
         original = original.pair

@@ -29,6 +29,7 @@ from sfumato.core.step import LOOKS, Account, Declaration
 if TYPE_CHECKING:
     import polars as pl
     from numpy.typing import NDArray
+    from typing_extensions import TypeIs
 
     from sfumato.core.attack import Finding
     from sfumato.core.metric import Measure
@@ -46,7 +47,6 @@ class Shape(StrEnum):
     GRAPH = "graph"
 
 
-@runtime_checkable
 class Shaped(Protocol):
     """People described by more than a row. Immutable: every change gives a new one (a frozen dataclass that inherits this class).
 
@@ -100,6 +100,11 @@ class Shaped(Protocol):
     def counted(self) -> dict[str, int]:
         """What there is, in counts: people, items, points, edges; for certificates and the first line of a report."""
         ...
+
+
+def is_shaped(data: Any) -> TypeIs[Shaped]:
+    """Whether something is people of another shape than a table: what inherits :class:`Shaped`; frames of others are not asked for members."""
+    return Shaped in type(data).__mro__
 
 
 @runtime_checkable

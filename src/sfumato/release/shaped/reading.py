@@ -15,7 +15,7 @@ from sfumato.core.dataset import Dataset
 from sfumato.core.files import MEGABYTE, require_plain
 from sfumato.core.free_text import refuse_free_text
 from sfumato.core.schema import SHAPED, Attribute, Role, Schema
-from sfumato.core.shape import Shaped
+from sfumato.core.shape import Shaped, is_shaped
 from sfumato.core.source import Intake, Source
 from sfumato.core.step import accounts
 from sfumato.errors import ParameterError, SchemaError, UnreadableInput
@@ -58,7 +58,7 @@ def people_of(
     ``said`` goes before what the recipe says about reading. ``format`` is the one a release will be written in: values that it
     cannot tell apart are one value from the start. People who are read already are taken as they are.
     """
-    if isinstance(data, Shaped):
+    if is_shaped(data):
         return data
     beside = people if people is not None or recipe.people_file is None else recipe.base / recipe.people_file
     text = accounts(recipe.steps, recipe.schema)

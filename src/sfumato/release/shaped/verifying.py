@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from sfumato import recipe_files as recipes
 from sfumato import registry
 from sfumato.core.randomness import Seed
-from sfumato.core.shape import Shaped, ShapedRecipe
+from sfumato.core.shape import Shaped, ShapedRecipe, is_shaped
 from sfumato.errors import ParameterError, ReleaseRefused, SfumatoError, UnreadableInput
 from sfumato.io.form import runnable_cells
 from sfumato.release.certificates import read_any_certificate, shape_of
@@ -97,7 +97,7 @@ def verify_given(
     **options: Any,
 ) -> Verification:
     """The same with an original that may be a path, which is read as the owner's lock says."""
-    if original is not None and not isinstance(original, Shaped):
+    if original is not None and not is_shaped(original):
         original = original_of(original, certificate, owner, people=people, said=said)
     return verify_people(folder, original=original, owner=owner, **options)
 
