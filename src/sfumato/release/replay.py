@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from sfumato.core.shape import ShapedRecipe
     from sfumato.release.shaped.release import ShapedRelease
 
+NEEDS_REGISTER = "it compares with earlier releases, which a register knows: sfumato register check"
 AGAINST_ORIGINAL = ", against the original"
 
 
@@ -205,8 +206,7 @@ def kept_again(again: Release | ShapedRelease, certificate: Mapping[str, Any], *
         claims.append(Claim(name, "holds" if fits else "fails", verdict.sentence, True))
     for limit, known in zip(again.limits, certificate["limits"], strict=False):
         if about_all_releases(limit.name):
-            told = "it compares with earlier releases, which a register knows: sfumato register check"
-            claims.append(Claim(f"{limit.name}{AGAINST_ORIGINAL}", "needs original", told, True))
+            claims.append(Claim(f"{limit.name}{AGAINST_ORIGINAL}", "needs original", NEEDS_REGISTER, True))
             continue
         fits = same and limit.holds and near(finite(limit.value), known["value"])
         name = f"{limit.name}{AGAINST_ORIGINAL}"

@@ -29,8 +29,9 @@ from sfumato.release.certificates import pseudonymized, read_certificate, signat
 from sfumato.release.certified import certified
 from sfumato.release.documents import digest_of
 from sfumato.release.large import columns_seen
+from sfumato.release.make import about_all_releases
 from sfumato.release.manifest import Claim, folder_claim, near, own_file, require_plain_file, sha256_of, sha256_of_parts
-from sfumato.release.replay import AGAINST_ORIGINAL, as_judged, as_released, claims_from_original
+from sfumato.release.replay import AGAINST_ORIGINAL, NEEDS_REGISTER, as_judged, as_released, claims_from_original
 from sfumato.release.written import read_described
 
 if TYPE_CHECKING:
@@ -261,7 +262,10 @@ def promises_of(
     limits = certificate["recipe"].get("limits") or {}
     if list(limits) != [said["name"] for said in certificate["limits"]]:
         claims.append(Claim("limits", "fails", "the certificate judges other limits than its recipe names"))
-    open_limits = [Claim(said["name"], "needs original", NEEDS_BOTH, True) for said in certificate["limits"]]
+    open_limits = [
+        Claim(said["name"], "needs original", NEEDS_REGISTER if about_all_releases(said["name"]) else NEEDS_BOTH, True)
+        for said in certificate["limits"]
+    ]
     return claims + open_limits
 
 
