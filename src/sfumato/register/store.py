@@ -214,7 +214,9 @@ class Register:
         text = json.dumps(body, sort_keys=True)
         row = (number + 1, text, blob, previous, chained(self._rows_key, previous, text, blob))
         with self._told():
-            self._connection.execute("INSERT INTO events VALUES (?, ?, ?, ?, ?)", row)
+            self._connection.execute(
+                "INSERT INTO events (number, body, people, previous, hash) VALUES (?, ?, ?, ?, ?)", row
+            )
         return int(number) + 1
 
     @property
@@ -227,7 +229,9 @@ class Register:
         """The same register, or an error where a row was changed, removed or inserted, or an older copy was put in its place."""
         previous, expected = START, 1
         seen = _seen(self.id)
-        for number, body, people, before, own in self._connection.execute("SELECT * FROM events ORDER BY number"):
+        for number, body, people, before, own in self._connection.execute(
+            "SELECT number, body, people, previous, hash FROM events ORDER BY number"
+        ):
             if number != expected or before != previous or own != chained(self._rows_key, before, body, people):
                 raise UnreadableInput(
                     f"{self.path} was changed by another hand: row {number} does not follow from the one before"
