@@ -32,7 +32,9 @@ def released(original, shows=("a", "b"), keep=None, changes=None):
     rows = np.arange(len(original)) if keep is None else np.asarray(keep, dtype=np.int64)
     frame = original.to_polars()[rows.tolist()].drop([c for c in ("a", "b") if c not in shows] + ["id"])
     frame = frame.with_columns(**(changes or {}))
-    made = dataclasses.replace(sf.read(frame), origin=rows, schema=original.schema.without(set(original.columns) - set(frame.columns)))
+    made = dataclasses.replace(
+        sf.read(frame), origin=rows, schema=original.schema.without(set(original.columns) - set(frame.columns))
+    )
     return Pair(original, made, rows)
 
 
@@ -83,11 +85,18 @@ def test_other_people_do_not_matter(register):
     assert (found.earlier, found.k, found.alone, found.unknown) == ((), 3, 0, None)
 
 
-rows = st.lists(st.tuples(st.integers(0, 6), st.sampled_from("xy"), st.sampled_from("uv"), st.sampled_from("st")), min_size=1, max_size=9)
+rows = st.lists(
+    st.tuples(st.integers(0, 6), st.sampled_from("xy"), st.sampled_from("uv"), st.sampled_from("st")),
+    min_size=1,
+    max_size=9,
+)
 
 
 @settings(max_examples=15, suppress_health_check=[HealthCheck.function_scoped_fixture])
-@given(st.lists(st.tuples(rows, st.sampled_from([("a",), ("b",), ("a", "b")]), st.data()), min_size=2, max_size=3), st.booleans())
+@given(
+    st.lists(st.tuples(rows, st.sampled_from([("a",), ("b",), ("a", "b")]), st.data()), min_size=2, max_size=3),
+    st.booleans(),
+)
 def test_it_is_what_counting_over_persons_gives(tmp_path_factory, tables, whole_rows):
     """Several rows a person, suppressed rows, people who come and go; all releases but the last are registered."""
     seen, there = [], []
@@ -114,7 +123,10 @@ def test_it_is_what_counting_over_persons_gives(tmp_path_factory, tables, whole_
     sizes = collections.Counter(pattern.values())
     mine = sorted(seen[-1])
     relevant = set(there[-1]).union(*(t for t in there[:-1] if t & there[-1]))
-    fits = {p: sum(all(None in (x, y) or x == y for x, y in zip(pattern[p], pattern[q], strict=True)) for q in relevant) for p in mine}
+    fits = {
+        p: sum(all(None in (x, y) or x == y for x, y in zip(pattern[p], pattern[q], strict=True)) for q in relevant)
+        for p in mine
+    }
     assert found.people == len(mine)
     assert found.k == min(sizes[pattern[p]] for p in mine)
     assert found.alone == sum(sizes[pattern[p]] == 1 for p in mine)
