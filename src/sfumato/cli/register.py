@@ -30,7 +30,10 @@ Original = Annotated[str, typer.Option(help="the original table")]
 
 def build(wrap: Callable[[Callable[..., None]], Callable[..., None]]) -> typer.Typer:
     """The group of commands; ``wrap`` is put around each."""
-    group = typer.Typer(no_args_is_help=True, help="What was released, of what, to whom, and what it tells together.")
+    group = typer.Typer(
+        no_args_is_help=True,
+        help="What was released, of what, to whom, and what all of it tells together: start, list, check, add, withdraw.",
+    )
     commands = (("start", start), ("list", show), ("check", check), ("add", add), ("withdraw", withdraw))
     for name, command in commands:
         group.command(name)(wrap(command))
