@@ -13,6 +13,7 @@ import sfumato as sf
 from sfumato.core.dataset import NOBODY
 from sfumato.core.step import Account, Effect
 from sfumato.errors import ParameterError, ReleaseRefused, UnreadableInput
+from sfumato.release.documents import digest_of
 from sfumato.release.folder import read_release
 from tests.risk.drawn_rows import DrawColumns, people
 
@@ -222,3 +223,35 @@ def test_recoded_masked_and_drawn_candidates_have_common_axes(table):
     assert all(found.risk in one.risks and found.utility in one.utilities for one in found.outcomes)
     drawn = next(one for one in found.outcomes if one.name == "drawn")
     assert "marketer_risk" not in drawn.risks and "copied_records" in drawn.risks and drawn.suppressed == 0
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda c: c.pop("drawn_anew"),
+        lambda c: c["drawn_anew"].update(rows=c["drawn_anew"]["rows"] + 1),
+        lambda c: c["drawn_anew"].update(means="of persons"),
+        lambda c: c["drawn_anew"].update(learnt_from=3),
+        lambda c: c["drawn_anew"].update(held_out=3),
+        lambda c: c["verdicts"][0].pop("of_persons"),
+        lambda c: c["limits"][0].update(limit=0.9),
+        lambda c: c["limits"][0].update(holds=False),
+        lambda c: c["limits"][0].update(value=0.0123),
+        lambda c: c["recipe"]["limits"].update(copied_records=0.9),
+    ],
+)
+def test_an_edited_certificate_of_drawn_rows_does_not_verify(written, table, change):
+    """Its writer could seal it again; original and lock tell."""
+    original = sf.read(written / "table.parquet").with_schema(table.schema)
+    share, owner = written / "out" / "share", written / "out" / "owner"
+    assert sf.verify(share, original=original, owner=owner).holds
+    told = {claim.name: claim.detail for claim in sf.verify(share).claims}
+    assert "of the file, not of persons" in told["1-anonymity"]
+    whole = (share / "certificate.json").read_text()
+    body = json.loads(whole)
+    change(body)
+    (share / "certificate.json").write_text(json.dumps({**body, "digest": digest_of(body)}))
+    try:
+        assert not sf.verify(share, original=original, owner=owner).holds
+    finally:
+        (share / "certificate.json").write_text(whole)

@@ -714,3 +714,69 @@ def _hits(real: pl.DataFrame, drawn: pl.DataFrame, aside: np.ndarray) -> tuple[f
     hit = alone.join(drawn.unique(), on=real.columns, how="semi")
     there = pl.col("row").is_in(aside)
     return tuple(len(hit.filter(group)) / len(alone.filter(group)) for group in (~there, there))
+
+
+# Who was set aside leaves no trace.
+
+
+def people_with(values, **kinds):
+    table = sf.read(pl.DataFrame(values))
+    return table.with_roles(quasi=list(values)).with_kinds(**kinds)
+
+
+def set_aside(table, step, seed=1):
+    """The plan, and the original rows that were set aside."""
+    release = sf.anonymize(table, meet=[], steps=[step], seed=seed, limits={"copied_records": 1.0})
+    return release, release.held_out.tolist()
+
+
+@pytest.mark.parametrize("step", [sf.Synthesize(smoothing="none"), sf.Synthesize(method="copula", marginals="exact")])
+def test_numbers_of_people_set_aside_are_never_drawn(step):
+    """Every number is one person's alone."""
+    values = np.random.default_rng(4).permutation(np.arange(300) * 1.5).tolist()
+    table = people_with({"x": values, "y": [v * v for v in values]}, x="numeric", y="numeric")
+    release, aside = set_aside(table, step)
+    assert len(aside) == 60
+    drawn = set(release.dataset.to_polars()["x"].to_list())
+    assert not drawn & {values[row] for row in aside}
+
+
+def test_bounds_steps_and_smoothing_are_those_of_the_people_learnt_from():
+    """An extreme, a finer decimal and a category that only people set aside have must not steer what is learnt."""
+    from sfumato.steps.synthesis.material import materials_of
+
+    base = [float(v) for v in range(100)]
+    plain = people_with({"x": [*base, 5.0]}, x="numeric")
+    odd = people_with({"x": [*base, 1e6 + 0.125]}, x="numeric")
+    learnt = np.arange(100)
+    found = [materials_of(table, ["x"], np.arange(101), {}, "auto", learnt)["x"] for table in (plain, odd)]
+    assert [(m.bounds, m.step, m.smooth) for m in found] == [((0.0, 99.0), 1.0, True)] * 2
+    assert [m.taken(learnt).present for m in found] == [100, 100]
+
+
+def test_text_in_which_all_people_learnt_from_differ_is_refused_whoever_is_set_aside():
+    values = {"x": [float(v % 7) for v in range(200)], "name": [f"Secretname{v}" for v in range(200)]}
+    for name in (values["name"], [None, None, *values["name"][2:]]):
+        table = people_with({**values, "name": name}, x="numeric")
+        with pytest.raises(SchemaError, match="a value of its own in name") as told:
+            sf.anonymize(table, meet=[], steps=[sf.Synthesize()], seed=1)
+        assert "Secretname" not in str(told.value)
+
+
+def test_whole_numbers_that_floats_mix_up_are_refused():
+    table = people_with(
+        {"x": [2**60 + v for v in range(200)], "y": [v % 5 for v in range(200)]}, x="numeric", y="numeric"
+    )
+    with pytest.raises(SchemaError, match="beyond 2\\^53"):
+        sf.anonymize(table, meet=[], steps=[sf.Synthesize()], seed=1)
+
+
+def test_a_column_that_is_constant_but_for_people_set_aside_is_theirs_who_were_learnt_from():
+    table = people_with({"x": [float(v) for v in range(100)], "c": ["a"] * 100}, x="numeric")
+    _, aside = set_aside(table, sf.Synthesize(), seed=3)
+    changed = ["a"] * 100
+    changed[aside[0]] = "b"
+    other = people_with({"x": [float(v) for v in range(100)], "c": changed}, x="numeric")
+    release, still = set_aside(other, sf.Synthesize(), seed=3)
+    drawn = set(release.dataset.to_polars()["c"].to_list())
+    assert drawn == {"a"} or aside[0] not in still

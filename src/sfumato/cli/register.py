@@ -100,7 +100,7 @@ def check(
     from sfumato.register.store import open_register
 
     with open_register(register, key=key) as held:
-        candidate, certificate = _candidate(held, folder, original, person, intake, quiet=quiet)
+        candidate, certificate, _ = _candidate(held, folder, original, person, intake, quiet=quiet)
         own = [entry.number for entry in held.standing if entry.certificate == certificate["digest"]]
         found = candidate.together(besides=own)
     tell_together(found, json=json)
@@ -125,13 +125,12 @@ def add(
     from sfumato.register.store import open_register
 
     with open_register(register, key=key) as held:
-        candidate, certificate = _candidate(held, folder, original, person, intake, quiet=quiet)
+        candidate, certificate, digest = _candidate(held, folder, original, person, intake, quiet=quiet)
         with held.turn():
             if any(entry.certificate == certificate["digest"] for entry in held.standing):
                 raise ParameterError(f"{folder} is registered already")
             found = candidate.together()
             smallest = certificate.get("classes", {}).get("smallest")
-            digest = str(certificate["data"].get("sha256", ""))
             told = {"certificate": certificate["digest"], "digest": digest, "k": smallest, "note": note}
             number = held.plan(candidate.entry(recipient=to, folder=folder, **told), candidate.people)
             held.now_is(number, "released")
@@ -165,12 +164,18 @@ def tell_together(found: Together, *, json: bool) -> None:
 
 def _candidate(
     register: Register, folder: Path, original: str, person: str | None, intake: Intake, *, quiet: bool
-) -> tuple[Newcomer, dict[str, Any]]:
+) -> tuple[Newcomer, dict[str, Any], str]:
+    """A written release beside its original, its certificate, and the digest of the original."""
     from sfumato.register.memory import Newcomer
+    from sfumato.release.documents import digest_of_input
     from sfumato.release.folder import read_release
 
     written = read_release(folder)
     table = open_data(original, quiet=quiet, intake=intake, recipe=written.recipe)
     columns = [name.strip() for name in person.split(",")] if person else []
-    private = written.certificate.get("differential_privacy")
-    return Newcomer.of(register, written.beside(table), person=columns, private=private), written.certificate
+    pair, private = written.beside(table), written.certificate.get("differential_privacy")
+    return (
+        Newcomer.of(register, pair, person=columns, private=private),
+        written.certificate,
+        digest_of_input(pair.original),
+    )

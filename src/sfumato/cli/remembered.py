@@ -12,7 +12,7 @@ import typer
 from rich.markup import escape
 
 from sfumato.cli.talk import out, tell
-from sfumato.errors import ParameterError
+from sfumato.errors import ParameterError, ReleaseRefused, SfumatoError
 
 if TYPE_CHECKING:
     from sfumato.register.memory import Remembered
@@ -51,22 +51,30 @@ class Remembering:
         return None if self.register is None else Remembered(self.register, self.person)
 
     @contextlib.contextmanager
-    def registered(self, release: Release, folder: Path) -> Iterator[Callable[[Path], None]]:
-        """Plan the release in the register, let it be written, and say that it was; one that was not written counts no more."""
+    def registered(
+        self, release: Release, folder: Path, *, elsewhere: bool = False
+    ) -> Iterator[Callable[[Path], None]]:
+        """Plan the release in the register, let it be written, and say that it was; one that was not written counts no more.
+
+        One of which anything may stand, in the folder or ``elsewhere`` (a table of a database), stays planned and counts.
+        """
         if self.register is None:
             yield lambda _: None
             return
+        stood = _digest(folder)
         self._planned(self.register, release, folder)
-        done: list[str] = []
+        done: list[str | None] = []
         try:
             yield lambda made: done.append(_digest(made))
         finally:
-            with self.register.turn():
-                state: Any = "released" if done else "withdrawn"
-                self.register.now_is(int(self.number or 0), state, certificate=done[0] if done else None)
+            if done or not (elsewhere or _digest(folder) != stood):
+                with self.register.turn():
+                    state: Any = "released" if done else "withdrawn"
+                    self.register.now_is(int(self.number or 0), state, certificate=done[0] if done else None)
 
     def _planned(self, register: Register, release: Release, folder: Path) -> None:
-        from sfumato.register.memory import NAME, Newcomer
+        from sfumato.register.memory import Newcomer
+        from sfumato.register.together import NAME
         from sfumato.release.certified import certified_release
         from sfumato.release.documents import digest_of_input
 
@@ -77,16 +85,19 @@ class Remembering:
         with register.turn():  # nobody registers anything between looking and writing down
             self.found = newcomer.together()
             limit = release.recipe.limits.get(NAME)
-            if limit is not None and (self.found.unknown or self.found.share > limit):
-                raise ParameterError(
-                    "another release was registered meanwhile, and together they tell too much; run again"
-                )
+            if limit is not None and not (kept := self.found.kept(float(limit))):
+                raise ReleaseRefused(f"another release was registered meanwhile, nothing is released: {kept.sentence}")
             told: dict[str, Any] = {
                 "certificate": "",
                 "digest": digest_of_input(release.original),
                 "k": release.after.smallest_class,
             }
             self.number = register.plan(newcomer.entry(recipient=self.to, folder=folder, **told), newcomer.people)
+
+    @property
+    def told(self) -> dict[str, Any]:
+        """What is told of it as plain data; nothing without a register."""
+        return {} if self.found is None else {"register": {"release": self.number, "together": self.found.to_dict()}}
 
     def tell(self, *, json: bool, quiet: bool) -> None:
         """Say what this release tells together with the earlier ones."""
@@ -115,7 +126,11 @@ def memory_of(register: Path | None, to: str | None, person: str | None, key: Pa
     return Remembering(open_register(register, key=key), to, columns)
 
 
-def _digest(folder: Path) -> str:
+def _digest(folder: Path) -> str | None:
+    """The digest of the certificate in the folder of a release; None where none stands there."""
     from sfumato.release.certificates import read_certificate
 
-    return str(read_certificate(folder / "share")["digest"])
+    try:
+        return str(read_certificate(folder / "share")["digest"])
+    except (SfumatoError, KeyError):
+        return None

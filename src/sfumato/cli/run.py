@@ -137,12 +137,12 @@ def run(
             budget = {"seconds": attack} if attack else {}
             release = release.attacked(progress=on_progress, **budget)
     where: dict[str, Any] = {"into": into, "into_table": into_table}
-    with remembered.registered(release, Path(output)) as written:
+    with remembered.registered(release, Path(output), elsewhere=into is not None) as written:
         folder = release.write(
             output, format=format, force=force, sign=sign, pictures=pictures, defuse=defuse, attack=0, **where
         )
         written(folder)
-    _tell_written(release, folder, json=json)
+    _tell_written(release, folder, remembered.told, json=json)
     remembered.tell(json=json, quiet=quiet)
     _tell_places(release, folder, None if target is None else target.shown, quiet=quiet)
     notes(cannot_promise("modes", "locks", *(("exchange",) if force else ())), quiet=quiet)
@@ -172,14 +172,14 @@ def _recipe(recipe: Path | None, like: Path | None, *, quiet: bool) -> Any:
     return loaded
 
 
-def _tell_written(release: Release, folder: Path, *, json: bool) -> None:
+def _tell_written(release: Release, folder: Path, told: dict[str, Any], *, json: bool) -> None:
     """Say what was released, and what a spreadsheet would run of it."""
     from sfumato.release.certificates import read_certificate
     from sfumato.report.wording import formulas
 
     written = read_certificate(folder / "share")["data"]
     if json:
-        give_json({**_summary(release), "folder": str(folder), "formulas": written.get("formulas", {})})
+        give_json({**_summary(release), "folder": str(folder), "formulas": written.get("formulas", {}), **told})
         return
     show(release)
     if (told_formulas := formulas(written)) is not None:

@@ -106,7 +106,7 @@ def _made(column: pl.Series, kind: str, form: Form, name: str) -> pl.Series:
         converted = _converted(column, kind, form)
         if converted.null_count() == column.null_count():
             return converted
-    except (pl.exceptions.PolarsError, KeyError, TypeError):  # their messages may hold values
+    except (pl.exceptions.PolarsError, KeyError, TypeError):  # their messages may hold values; a kind may be anything
         pass
     raise UnreadableInput(f"{name}: {listed([column.name])} does not hold what its certificate says: {kind}")
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import math
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -11,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from sfumato.core.attack import Memory
-from sfumato.core.recipe import Kept
 from sfumato.register.shown import BY_CONTENT, people_of, person_columns, persons_of, recoded
 from sfumato.register.store import moment
 from sfumato.register.together import Together, together
@@ -20,11 +18,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from sfumato.core.pair import Pair
+    from sfumato.core.recipe import Kept
     from sfumato.register.store import Register, RegisteredPeople
-
-
-NAME = "composition"
-"""What a recipe calls the limit on what all releases of the same people tell together."""
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -73,6 +68,7 @@ class Newcomer:
             person=self.person,
             classes=self.classes,
             epsilon=self.epsilon,
+            delta=self.delta,
             sensitive=self.sensitive,
             besides=besides,
         )
@@ -108,13 +104,7 @@ class Remembered(Memory):
 
     def kept(self, limit: float, pair: Pair) -> Kept:
         """The share of people who stand alone in all releases together, held against a limit; what is not known does not keep it."""
-        found = Newcomer.of(self.register, pair, person=self.person).together()
-        words = "people whom all releases together single out"
-        if found.unknown is not None:
-            told = f"{words}: unknown, {found.unknown}; the recipe allows at most {limit:g}"
-            return Kept(NAME, math.nan, limit, False, told)
-        told = f"{words}: {found.alone:,} of {found.people:,} ({found.share:.4g}); the recipe allows at most {limit:g}"
-        return Kept(NAME, found.share, limit, found.share <= limit + 1e-12, told)
+        return Newcomer.of(self.register, pair, person=self.person).together().kept(limit)
 
 
 def _secrets(register: Register, pair: Pair, columns: Sequence[str]) -> dict[str, NDArray[np.int64]]:

@@ -37,21 +37,30 @@ def person_columns(original: Dataset, asked: Sequence[str] = ()) -> tuple[str, .
 
 
 def persons_of(original: Dataset, columns: Sequence[str]) -> list[str]:
-    """Per row the person it is about, as text."""
+    """Per row the person it is about, as text; a row in which all the columns are missing is about a person of its own."""
     if not columns:
-        marks = Marks.now(original)
-        pairs = zip(marks.keys.tolist(), marks.numbers.tolist(), strict=True)
-        return [f"row {key}:{number}" for key, number in pairs]
+        return _by_content(original)
     parts = [original.encoded(name) for name in columns]
     labels = [[part.labels[code] for code in part.codes.tolist()] for part in parts]
     if all(label is None for column in labels for label in column):
         raise SchemaError(f"{', '.join(columns)} say nothing about anybody: every value is missing")
-    return [json.dumps(list(values)) for values in zip(*labels, strict=True)]
+    persons = [json.dumps(values) if any(v is not None for v in values) else "" for values in zip(*labels, strict=True)]
+    if all(persons):
+        return persons
+    return [person or row for person, row in zip(persons, _by_content(original), strict=True)]
+
+
+def _by_content(original: Dataset) -> list[str]:
+    """Per row all that it says, and its number among equal rows."""
+    marks = Marks.now(original)
+    return [f"row {key}:{number}" for key, number in zip(marks.keys.tolist(), marks.numbers.tolist(), strict=True)]
 
 
 def classes_shown(pair: Pair) -> NDArray[np.int64]:
-    """Per original row the number of the class it was released in, or ``ABSENT``."""
+    """Per original row the number of the class it was released in, or ``ABSENT``; rows that were drawn anew show nobody."""
     shown = np.full(len(pair.original), ABSENT, dtype=np.int64)
+    if not pair.aligned:
+        return shown
     if not pair.quasi:
         shown[pair.rows] = 0
         return shown
@@ -63,7 +72,7 @@ def classes_shown(pair: Pair) -> NDArray[np.int64]:
 
 def recoded(pair: Pair) -> bool:
     """Whether every released quasi-identifier may stand for its original: then classes say where a person is."""
-    return all(bool(pair.truthful(name).all()) for name in pair.quasi)
+    return pair.aligned and all(bool(pair.truthful(name).all()) for name in pair.quasi)
 
 
 def people_of(register: Register, pair: Pair, columns: Sequence[str]) -> RegisteredPeople:

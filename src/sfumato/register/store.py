@@ -1,11 +1,12 @@
 """The register: what was released, of what, to whom, and which class every person has in it; one private SQLite file.
 
-Nothing is ever changed in it. Every event (a release is planned, it was written, it was withdrawn) is a row that holds the hash of the
-row before, so a changed, removed or inserted one is noticed. A release is planned, with all its people, before its folder
-stands: a process that is killed in between has registered too much, never too little. The last row that was seen is remembered
-apart from the file, in the state folder of its owner, so that an older copy put in its place is noticed on the same machine.
+Nothing is ever changed in it. Every event (a release is planned, it was written, it was withdrawn) is a row that holds the keyed hash of the
+row before, so a changed, removed or inserted one is noticed, and nobody without the key can make another that fits. A release is planned,
+with all its people, before its folder stands: a process that is killed in between has registered too much, never too little. The last row
+that was seen is remembered apart from the file, in the state folder of its owner, so that an older copy put in its place is noticed on the same machine.
 
-RegisteredPeople are keyed hashes; the key lies in a file of its own beside the register and can be kept elsewhere.
+People are keyed hashes; the key lies in a file of its own beside the register and can be kept elsewhere. With another key nobody would be
+known again, and every release would seem to be the first: the register knows its key, and is not opened with another.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ import contextlib
 import dataclasses
 import datetime
 import hashlib
+import hmac
 import json
 import os
 import secrets
@@ -27,6 +29,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.core.files import read_plain, write_whole
+from sfumato.core.keys import derived, new_key_file
 from sfumato.core.portable import open_private, open_to_others, sync_folder
 from sfumato.errors import OutputError, ParameterError, UnreadableInput
 
@@ -42,7 +45,7 @@ Key = NDArray[np.void]
 """Keyed hashes of persons."""
 
 TABLES = """
-CREATE TABLE register (id TEXT NOT NULL);
+CREATE TABLE register (id TEXT NOT NULL, mark TEXT NOT NULL);
 CREATE TABLE events (
     number INTEGER PRIMARY KEY,
     body TEXT NOT NULL,
@@ -52,7 +55,7 @@ CREATE TABLE events (
 );
 """
 MIGRATIONS: dict[int, Callable[[sqlite3.Connection], None]] = {}
-"""Version → what makes the next one of it. The file is copied first, and its rows must hash to the same chain before and after."""
+"""Version → what makes the next one of it, in one transaction; the hashes of all rows must be the same before and after."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -105,8 +108,17 @@ class Register:
     """A register that is open; see :func:`start_register` and :func:`open_register`."""
 
     def __init__(self, path: Path, key: bytes, connection: sqlite3.Connection) -> None:
-        self.path, self._key, self._connection = path, key, connection
-        self.id = str(connection.execute("SELECT id FROM register").fetchone()[0])
+        self.path, self._connection = path, connection
+        found = connection.execute("SELECT id, mark FROM register").fetchall()
+        if len(found) != 1:
+            raise UnreadableInput(f"{path} is no register, or it is damaged")
+        self.id = str(found[0][0])
+        self._people_key = derived(key, "people of a register", self.id)
+        self._rows_key = derived(key, "rows of a register", self.id)
+        if not hmac.compare_digest(str(found[0][1]).encode(), mark_of(key, self.id).encode()):
+            raise ParameterError(
+                f"{path} was made with another key than the one given: nobody would be known again. Give the key it was made with"
+            )
 
     def close(self) -> None:
         """Close the file."""
@@ -120,7 +132,7 @@ class Register:
 
     def hashed(self, persons: Sequence[str]) -> Key:
         """Keyed hashes of persons, in the order given."""
-        keyed = hashlib.blake2b(key=self._key, digest_size=HASH_BYTES)
+        keyed = hashlib.blake2b(key=self._people_key, digest_size=HASH_BYTES)
 
         def one(person: str) -> bytes:
             own = keyed.copy()
@@ -160,17 +172,27 @@ class Register:
     @contextlib.contextmanager
     def turn(self) -> Iterator[None]:
         """Hold the register: others wait. What happens inside is written all or not at all."""
-        try:
+        with self._told():
             self._connection.execute("BEGIN IMMEDIATE")
-        except sqlite3.OperationalError:
-            raise OutputError(f"{self.path} is held by another process; try again when that is done") from None
         try:
             yield
-            self._connection.execute("COMMIT")
+            with self._told():
+                self._connection.execute("COMMIT")
         except BaseException:
-            self._connection.execute("ROLLBACK")
+            if self._connection.in_transaction:
+                self._connection.execute("ROLLBACK")
             raise
         self._remember()
+
+    @contextlib.contextmanager
+    def _told(self) -> Iterator[None]:
+        """Say in our words why a register cannot be written."""
+        try:
+            yield
+        except sqlite3.OperationalError as error:
+            if error.sqlite_errorcode & 0xFF in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):
+                raise OutputError(f"{self.path} is held by another process; try again when that is done") from None
+            raise OutputError(f"cannot write {self.path}: {error}; nothing was written down") from None
 
     def plan(self, entry: Mapping[str, Any], people: RegisteredPeople) -> int:
         """Write a release down before it stands; only inside a turn. Returns its number."""
@@ -190,8 +212,11 @@ class Register:
         last = self._connection.execute("SELECT number, hash FROM events ORDER BY number DESC LIMIT 1").fetchone()
         number, previous = (0, START) if last is None else last
         text = json.dumps(body, sort_keys=True)
-        row = (number + 1, text, blob, previous, chained(previous, text, blob))
-        self._connection.execute("INSERT INTO events VALUES (?, ?, ?, ?, ?)", row)
+        row = (number + 1, text, blob, previous, chained(self._rows_key, previous, text, blob))
+        with self._told():
+            self._connection.execute(
+                "INSERT INTO events (number, body, people, previous, hash) VALUES (?, ?, ?, ?, ?)", row
+            )
         return int(number) + 1
 
     @property
@@ -204,8 +229,10 @@ class Register:
         """The same register, or an error where a row was changed, removed or inserted, or an older copy was put in its place."""
         previous, expected = START, 1
         seen = _seen(self.id)
-        for number, body, people, before, own in self._connection.execute("SELECT * FROM events ORDER BY number"):
-            if number != expected or before != previous or own != chained(before, body, people):
+        for number, body, people, before, own in self._connection.execute(
+            "SELECT number, body, people, previous, hash FROM events ORDER BY number"
+        ):
+            if number != expected or before != previous or own != chained(self._rows_key, before, body, people):
                 raise UnreadableInput(
                     f"{self.path} was changed by another hand: row {number} does not follow from the one before"
                 )
@@ -225,16 +252,24 @@ class Register:
     def _remember(self) -> None:
         """Keep number and hash of the last row apart from the file, where that can be written."""
         number, own = self.head
+        seen = _seen(self.id)
+        if seen is not None and seen[0] >= number:  # another process has seen more meanwhile
+            return
         file = _state_file(self.id)
         with contextlib.suppress(OSError, OutputError):
             file.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
             write_whole(file, json.dumps({"number": number, "hash": own}).encode())
 
 
-def chained(previous: str, body: str, people: bytes | None) -> str:
-    """The hash of a row."""
+def chained(key: bytes, previous: str, body: str, people: bytes | None) -> str:
+    """The keyed hash of a row."""
     digest = hashlib.sha256(b"" if people is None else people).hexdigest()
-    return hashlib.sha256(f"{previous}\n{body}\n{digest}".encode("utf-8", "surrogatepass")).hexdigest()
+    return hmac.digest(key, f"{previous}\n{body}\n{digest}".encode("utf-8", "surrogatepass"), "sha256").hex()
+
+
+def mark_of(key: bytes, register: str) -> str:
+    """What a register keeps to know its key again, from which the key cannot be found."""
+    return derived(key, "mark of a register", register).hex()
 
 
 def moment() -> str:
@@ -256,13 +291,12 @@ def start_register(path: str | Path, *, key: str | Path | None = None) -> Regist
     draft = file.with_name(f".{file.name}.{secrets.token_hex(8)}")
     try:
         if not secret.exists():
-            handle = open_private(secret, os.O_WRONLY | os.O_CREAT | os.O_EXCL)
-            os.write(handle, secrets.token_hex(32).encode())
-            os.close(handle)
+            new_key_file(secret)
+        known, name = _read_key(secret), secrets.token_hex(16)
         os.close(open_private(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL))
         connection = sqlite3.connect(draft)
         connection.executescript(f"PRAGMA application_id = {APPLICATION}; PRAGMA user_version = {VERSION}; {TABLES}")
-        connection.execute("INSERT INTO register VALUES (?)", (secrets.token_hex(16),))
+        connection.execute("INSERT INTO register VALUES (?, ?)", (name, mark_of(known, name)))
         connection.commit()
         connection.close()
         os.link(draft, file)
@@ -299,16 +333,18 @@ def open_register(path: str | Path, *, key: str | Path | None = None) -> Registe
 
 def _read_key(file: Path) -> bytes:
     key = read_plain(file, most=4096, what="the key of a register").strip()
+    if open_to_others(file):
+        raise ParameterError(f"others may read {file}, the key of a register; take that away first (chmod 600)")
     if len(key) < 32:
         raise ParameterError(f"{file} is no key of a register: it is too short")
     return hashlib.sha256(key).digest()
 
 
 def _up_to_date(connection: sqlite3.Connection, file: Path) -> None:
-    """Bring a register of an older version up to date, on a copy that takes its place only when its chain is the same."""
+    """Bring a register of an older version up to date, step by step."""
     if connection.execute("PRAGMA application_id").fetchone()[0] != APPLICATION:
         raise UnreadableInput(f"{file} is no register")
-    version = int(connection.execute("PRAGMA user_version").fetchone()[0])
+    version = _version(connection)
     if version > VERSION:
         raise UnreadableInput(
             f"{file} is a register of version {version}; this sfumato reads {VERSION}. Use a newer one"
@@ -325,6 +361,9 @@ def _migrated(connection: sqlite3.Connection, step: Callable[[sqlite3.Connection
     """One step of migration, all or nothing; the hashes of all rows must be what they were."""
     connection.execute("BEGIN IMMEDIATE")
     try:
+        if _version(connection) != version:  # another process was faster
+            connection.execute("ROLLBACK")
+            return
         before = _hashes(connection)
         step(connection)
         if _hashes(connection)[: len(before)] != before:
@@ -332,8 +371,13 @@ def _migrated(connection: sqlite3.Connection, step: Callable[[sqlite3.Connection
         connection.execute(f"PRAGMA user_version = {version + 1}")
         connection.execute("COMMIT")
     except BaseException:
-        connection.execute("ROLLBACK")
+        if connection.in_transaction:
+            connection.execute("ROLLBACK")
         raise
+
+
+def _version(connection: sqlite3.Connection) -> int:
+    return int(connection.execute("PRAGMA user_version").fetchone()[0])
 
 
 def _hashes(connection: sqlite3.Connection) -> list[str]:

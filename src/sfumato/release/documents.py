@@ -219,7 +219,7 @@ def certificate(
         "suppressed_records": None
         if release.dataset.drawn or (judged is not None and judged.secret_count)
         else release.suppressed,
-        **({"drawn_anew": _drawn(release, judged)} if release.dataset.drawn else {}),
+        **({"drawn_anew": told_drawn(release, judged)} if release.dataset.drawn else {}),
         **({"sampled": release.sampled} if release.sampled else {}),
         "shuffled": release.shuffled,
         "rehearsal": release.seed.rehearsal,
@@ -228,7 +228,7 @@ def certificate(
     return plain_json(body)
 
 
-def _drawn(release: Release, judged: Certified | None) -> dict[str, Any]:
+def told_drawn(release: Release, judged: Certified | None) -> dict[str, Any]:
     """What a certificate says of rows that are nobody's; counts of the original only where no ε is certified."""
     told: dict[str, Any] = {"rows": release.dataset.records, "means": OF_THE_FILE}
     if judged is not None and judged.holds:

@@ -25,7 +25,8 @@ from sfumato.io.formats import require_format
 from sfumato.io.indistinct import made_one
 from sfumato.io.read import read_written
 from sfumato.io.write import write_table
-from sfumato.release.documents import commitment, digest_of_input
+from sfumato.release.certified import certified_release
+from sfumato.release.documents import commitment, digest_of_input, told_drawn
 from sfumato.release.large import LargeRelease, make_large
 from sfumato.release.make import about_all_releases, make_release
 from sfumato.release.manifest import Claim, Status, near
@@ -37,6 +38,7 @@ if TYPE_CHECKING:
     from sfumato.core.shape import ShapedRecipe
     from sfumato.release.shaped.release import ShapedRelease
 
+NEEDS_REGISTER = "it compares with earlier releases, which a register knows: sfumato register check"
 AGAINST_ORIGINAL = ", against the original"
 
 
@@ -173,7 +175,20 @@ def _replay(
     except SfumatoError as error:
         return [Claim(name, "fails", f"the release cannot be made again: {error}"), suppressed]
     told = "made again from recipe and seed, row for row" if same else "the recipe gives other rows than were released"
-    return [Claim(name, "holds" if same else "fails", told), suppressed, *kept_again(again, certificate, same=same)]
+    claims = [Claim(name, "holds" if same else "fails", told), suppressed, *_drawn_again(again, certificate)]
+    return [*claims, *kept_again(again, certificate, same=same)]
+
+
+def _drawn_again(again: Release, certificate: Mapping[str, Any]) -> list[Claim]:
+    """Whose the rows are, beside what the certificate says of it; nothing where they are people's and it says nothing else."""
+    found = told_drawn(again, certified_release(again)) if again.dataset.drawn else None
+    said = certificate.get("drawn_anew")
+    if found is None and said is None:
+        return []
+    name = f"whose the rows are{AGAINST_ORIGINAL}"
+    if found != said:
+        return [Claim(name, "fails", "the certificate says otherwise whose they are, or who was learnt from")]
+    return [Claim(name, "holds", "drawn anew, nobody's; learnt from as many people as said")]
 
 
 def unseeded(recipe: Recipe | ShapedRecipe, seed: Seed) -> str | None:
@@ -192,7 +207,9 @@ class AsCertified(Memory):
 
     def kept(self, limit: float, pair: Pair) -> Kept:
         """As it is certified."""
-        said = next(known for known in self.certificate["limits"] if about_all_releases(known["name"]))
+        said = next((known for known in self.certificate["limits"] if about_all_releases(known["name"])), None)
+        if said is None or not isinstance(said["value"], int | float):
+            raise UnreadableInput("the certificate does not say what the release tells together with earlier ones")
         return Kept(said["name"], float(said["value"]), limit, bool(said["holds"]), str(said["sentence"]))
 
 
@@ -201,14 +218,15 @@ def kept_again(again: Release | ShapedRelease, certificate: Mapping[str, Any], *
     claims = []
     for verdict, said in zip(again.verdicts, certificate["verdicts"], strict=False):
         fits = same and verdict.holds and near(finite(verdict.attained), said["attained"])
+        fits = fits and verdict.of_persons == said.get("of_persons", True)
         name = f"{verdict.promise}{AGAINST_ORIGINAL}"
         claims.append(Claim(name, "holds" if fits else "fails", verdict.sentence, True))
     for limit, known in zip(again.limits, certificate["limits"], strict=False):
         if about_all_releases(limit.name):
-            told = "it compares with earlier releases, which a register knows: sfumato register check"
-            claims.append(Claim(f"{limit.name}{AGAINST_ORIGINAL}", "needs original", told, True))
+            claims.append(Claim(f"{limit.name}{AGAINST_ORIGINAL}", "needs original", NEEDS_REGISTER, True))
             continue
         fits = same and limit.holds and near(finite(limit.value), known["value"])
+        fits = fits and known.get("holds") is True and near(limit.limit, known.get("limit"))
         name = f"{limit.name}{AGAINST_ORIGINAL}"
         claims.append(Claim(name, "holds" if fits else "fails", limit.sentence, True))
     return claims

@@ -29,8 +29,9 @@ from sfumato.release.certificates import pseudonymized, read_certificate, signat
 from sfumato.release.certified import certified
 from sfumato.release.documents import digest_of
 from sfumato.release.large import columns_seen
+from sfumato.release.make import about_all_releases
 from sfumato.release.manifest import Claim, folder_claim, near, own_file, require_plain_file, sha256_of, sha256_of_parts
-from sfumato.release.replay import AGAINST_ORIGINAL, as_judged, as_released, claims_from_original
+from sfumato.release.replay import AGAINST_ORIGINAL, NEEDS_REGISTER, as_judged, as_released, claims_from_original
 from sfumato.release.written import read_described
 
 if TYPE_CHECKING:
@@ -259,9 +260,14 @@ def promises_of(
     if len(meet) != len(verdicts):
         claims.append(Claim("promises", "fails", "the certificate judges other promises than its recipe names"))
     limits = certificate["recipe"].get("limits") or {}
-    if list(limits) != [said["name"] for said in certificate["limits"]]:
+    if list(limits) != [said["name"] for said in certificate["limits"]] or not all(
+        near(limits[said["name"]], said["limit"]) for said in certificate["limits"]
+    ):
         claims.append(Claim("limits", "fails", "the certificate judges other limits than its recipe names"))
-    open_limits = [Claim(said["name"], "needs original", NEEDS_BOTH, True) for said in certificate["limits"]]
+    open_limits = [
+        Claim(said["name"], "needs original", NEEDS_REGISTER if about_all_releases(said["name"]) else NEEDS_BOTH, True)
+        for said in certificate["limits"]
+    ]
     return claims + open_limits
 
 
@@ -300,7 +306,7 @@ def _promised(spec: Any, said: Mapping[str, Any], released: Dataset, original: D
         found = model.judge(gather(released, [model], original=original))
     except SfumatoError as error:
         return Claim(said["promise"], "fails", f"it cannot be judged on the released file: {error}", True)
-    return promise_claim(found, said)
+    return promise_claim(found if said.get("of_persons", True) else found.of_the_file, said)
 
 
 def promise_claim(found: Verdict, said: Mapping[str, Any]) -> Claim:

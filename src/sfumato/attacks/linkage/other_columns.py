@@ -68,6 +68,7 @@ class OtherColumnsLinkage(Attack):
     members_known: Annotated[bool, Field(description="whether the intruder knows who is in the release")] = False
     true_pairs: Annotated[bool, Field(description="also try a model fitted on the true pairs: a worst case")] = False
 
+    follows_rows: ClassVar[bool] = True
     name: ClassVar[str] = "other_columns_linkage"
     line: ClassVar[str] = "A person's own record is found by columns that the release does not have"
     tried_by: ClassVar[tuple[str, ...]] = ("worst case",)

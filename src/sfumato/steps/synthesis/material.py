@@ -44,6 +44,10 @@ class ColumnForm(StrEnum):
     NUMBERS = "numbers"
 
 
+MOST_WHOLE = 2**53
+"""Whole numbers up to here are floating-point numbers too."""
+
+
 @dataclasses.dataclass(frozen=True, eq=False, repr=False)
 class Material:
     """A column to learn from.
@@ -82,9 +86,14 @@ class Material:
         return self.form is not ColumnForm.NUMBERS or (whole and not self.smooth and self.levels <= MOST_CLASSES)
 
     @property
+    def present(self) -> int:
+        """How many levels its own records have; those of records that were set aside do not count."""
+        return len(np.unique(self.codes))
+
+    @property
     def constant(self) -> bool:
         """Whether all records have the same."""
-        return self.levels < 2
+        return self.present < 2
 
     def taken(self, rows: Rows) -> Material:
         """The column of some records; its levels keep their numbers."""
@@ -106,16 +115,26 @@ class Material:
 
 
 def materials_of(
-    dataset: Dataset, names: Sequence[str], order: Rows, special: dict[str, tuple[float, ...]], smoothing: str
+    dataset: Dataset,
+    names: Sequence[str],
+    order: Rows,
+    special: dict[str, tuple[float, ...]],
+    smoothing: str,
+    among: Rows | None = None,
 ) -> dict[str, Material]:
-    """The columns of a table in an order of its records."""
-    return {name: material_of(dataset, name, order, special.get(name, ()), smoothing) for name in names}
+    """The columns of a table in an order of its records; ``among`` are the places in it that may be learnt from, all by default."""
+    return {name: material_of(dataset, name, order, special.get(name, ()), smoothing, among) for name in names}
 
 
 def material_of(
-    dataset: Dataset, name: str, order: Rows, special: Sequence[float] = (), smoothing: str = "auto"
+    dataset: Dataset,
+    name: str,
+    order: Rows,
+    special: Sequence[float] = (),
+    smoothing: str = "auto",
+    among: Rows | None = None,
 ) -> Material:
-    """One column in an order of the records."""
+    """One column in an order of the records; bounds, steps and whether it is smoothed are those of the records ``among``."""
     attribute = dataset.schema.attributes.get(name)
     if attribute is not None and attribute.order is not None:
         return _ordered(dataset, name, attribute.order, order)
@@ -125,10 +144,16 @@ def material_of(
     temporal = column.dtype.is_temporal()
     if temporal or (attribute is not None and attribute.kind is Kind.NUMERIC and column.dtype != pl.Boolean):
         values = _instants(column) if temporal else numbers_of(dataset, name)
+        _require_told_apart(dataset, name, column)
         bounds = None if attribute is None or temporal else attribute.bounds
-        found = _numbers(name, values[order], special, smoothing, bounds)
+        learnt = np.arange(len(order)) if among is None else among
+        found = _numbers(name, values[order], special, smoothing, bounds, learnt)
         counts = {pl.Date: "day", pl.Datetime: "microsecond"}.get(column.dtype.base_type(), "")
-        return dataclasses.replace(found, step=_unit_of_time(values), temporal=counts) if temporal else found
+        return (
+            dataclasses.replace(found, step=_unit_of_time(values[order][learnt]), temporal=counts)
+            if temporal
+            else found
+        )
     encoded = dataset.encoded(name)
     codes = encoded.codes[order].astype(np.int32)
     return _made(name, ColumnForm.CATEGORIES, codes, encoded.labels, codes.astype(np.float64))
@@ -168,15 +193,29 @@ def _instants(column: pl.Series) -> Floats:
     return np.array(plain.to_physical().cast(pl.Float64).fill_null(float("nan")).to_numpy(), dtype=np.float64)
 
 
+def _require_told_apart(dataset: Dataset, name: str, column: pl.Series) -> None:
+    """Refuse whole numbers beyond 2⁵³, which floating-point numbers mix up."""
+    if column.dtype.is_integer() and (column.cast(pl.Int128).abs() > MOST_WHOLE).any():
+        raise SchemaError(
+            f"column {name!r} of {dataset.source.name} holds whole numbers beyond 2^53, too large to be drawn as numbers; "
+            "if they name people give the column the role direct, else the kind nominal"
+        )
+
+
 def _numbers(
-    name: str, values: Floats, special: Sequence[float], smoothing: str, bounds: tuple[float, float] | None
+    name: str,
+    values: Floats,
+    special: Sequence[float],
+    smoothing: str,
+    bounds: tuple[float, float] | None,
+    learnt: Rows,
 ) -> Material:
     values = values + 0.0  # −0 becomes 0
     distinct, codes = np.unique(values, return_inverse=True)
     state = np.where(np.isnan(values), MISSING, VALUE).astype(np.uint8)
     for number, code in enumerate(special, start=MISSING + 1):
         state[values == code] = number
-    measured = values[state == VALUE]
+    measured = values[learnt][state[learnt] == VALUE]
     different = len(np.unique(measured))
     smooth = smoothing == "kernel" or (smoothing == "auto" and different > MOSTLY_DISTINCT * max(1, len(measured)))
     lowest, highest = (measured.min(), measured.max()) if len(measured) else (0.0, 0.0)

@@ -41,7 +41,7 @@ def chosen_order(
 
     def rank(name: str) -> tuple[int, int, str]:
         group = 0 if name in first else 1 if name in premises else 2
-        return group, -materials[name].levels, name
+        return group, -materials[name].present, name
 
     found: list[str] = []
     left = sorted(materials, key=rank)
@@ -245,12 +245,19 @@ def _not_fixed(name: str, rules: Sequence[RowRule], materials: Mapping[str, Mate
     return np.asarray(~fixed if size else fixed, dtype=np.bool_)
 
 
+def _all_differ(material: Material) -> bool:
+    """Whether every record that has a value has one of its own."""
+    missing = [code for code, label in enumerate(material.labels) if label is None]
+    known = material.codes[~np.isin(material.codes, missing)]
+    return len(known) > 1 and len(np.unique(known)) == len(known)
+
+
 def require_drawable(materials: Mapping[str, Material], source: str) -> tuple[dict[str, Material], tuple[str, ...]]:
     """The columns that are drawn, and those that are constant; columns in which everybody differs are refused."""
     unique = [
         name
         for name, material in materials.items()
-        if material.form is not ColumnForm.NUMBERS and len(material) > 1 and material.levels == len(material)
+        if material.form is not ColumnForm.NUMBERS and _all_differ(material)
     ]
     if unique:
         raise SchemaError(

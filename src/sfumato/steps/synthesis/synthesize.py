@@ -279,7 +279,8 @@ class _Run:
                 f"synthesize cannot look at {', '.join(unknown)}: units and direct identifiers are not drawn"
             )
         special = {name: tuple(codes) for name, codes in step.special.items()}
-        materials = materials_of(dataset, names, self._arranged(names), special, step.smoothing)
+        arranged = self._arranged(names)
+        materials = materials_of(dataset, names, arranged, special, step.smoothing, self.rows)
         wrong = [name for name in special if materials[name].form is not ColumnForm.NUMBERS]
         if wrong:
             raise ParameterError(
@@ -455,7 +456,7 @@ class _Run:
             elif name in copy.columns:
                 columns.append(self._cells(name, copy.columns[name]))
             elif name in drawn:
-                columns.append(column.gather(np.zeros(height, dtype=np.int64)))
+                columns.append(column.gather(np.full(height, self.canonical[self.rows[0]])))
         return pl.DataFrame(columns)
 
     def _cells(self, name: str, drawn: Drawn) -> pl.Series:
