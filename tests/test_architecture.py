@@ -45,6 +45,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "comparison": GROUND | {"recipe_files", "registry", "release", "intruders", "evaluation", "report"},
     "policy": GROUND | {"registry", "recipe_files", "release"},
     "parties": GROUND | {"kernels", "dp", "registry", "recipe_files", "release"},
+    "outputs": GROUND | {"kernels", "registry", "recipe_files", "release", "report", "io"},
     "arx": GROUND | {"registry", "recipe_files"},
     "sql_tests": GROUND,
     "testing": GROUND | {"verbs", "registry"},
@@ -63,7 +64,7 @@ MAY_IMPORT: dict[str, set[str]] = {
         "examples",
         "io",
     }
-    | {"comparison", "risk", "engines", "results"},
+    | {"comparison", "risk", "engines", "results", "outputs"},
     "cli": GROUND
     | {
         "verbs",
@@ -77,14 +78,14 @@ MAY_IMPORT: dict[str, set[str]] = {
         "release",
         "report",
     }
-    | {"examples", "dp", "vault", "comparison", "engines", "parties", "arx", "sql_tests", "register", "results"},
+    | {"examples", "dp", "vault", "comparison", "engines", "parties", "arx", "sql_tests", "register", "results", "outputs"},
     "__main__": {"cli"},
     # the public names
     "__init__": GROUND
     | FAMILIES
     | SHAPES
     | {"verbs", "policy", "recipe_files", "profiling", "assessment", "evaluation", "release", "examples", "vault"}
-    | {"comparison", "intruders", "parties", "results"},
+    | {"comparison", "intruders", "parties", "results", "outputs"},
 }
 # What every room may take from the package itself.
 COMMON_NAMES = {"__version__"}

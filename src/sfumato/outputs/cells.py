@@ -171,19 +171,48 @@ def cells_of(
     )
     order = np.lexsort((given.amount, given.respondent, *given.codes))  # sums must not depend on the order of rows
     codes, who, amount = given.codes[:, order], given.respondent[order], given.amount[order]
+    known = ~np.isnan(amount)
+    alone = len(np.unique(who)) == len(who) and bool(known.all())
+    if alone:  # the largest contributions first, once for all levels
+        order = np.argsort(-np.abs(amount), kind="stable")
+        codes, who, amount = codes[:, order], who[order], amount[order]
     for levels in np.ndindex(*(len(one.ancestors) for one in dimensions)):
         nodes = [one.ancestors[level][code] for one, level, code in zip(dimensions, levels, codes, strict=True)]
-        place = np.ravel_multi_index(nodes, shape) if len(amount) else np.zeros(0, dtype=np.int64)
-        _fill(cells, place.astype(np.int64), who, amount, missing_counts=given.missing_counts)
+        place = np.ravel_multi_index(nodes, shape).astype(np.int64)
+        if alone:
+            _ranked(cells, place, who, np.ones(len(amount)) if counted else amount)
+        else:
+            _fill(cells, place, who, amount, missing_counts=given.missing_counts)
     return cells
+
+
+def _ranked(cells: Cells, place: NDArray[np.int64], who: NDArray[np.int64], total: NDArray[np.float64]) -> None:
+    """Put contributions of respondents into cells, the largest of them first in their order."""
+    count = len(cells.n)
+    here = np.bincount(place, minlength=count)
+    there = np.flatnonzero(here)
+    cells.n[there] += here[there]
+    cells.value[there] += np.bincount(place, weights=total, minlength=count)[there]
+    cells.size[there] += np.bincount(place, weights=np.abs(total), minlength=count)[there]
+    cells.owner[place] = np.where(here[place] == 1, who, NOBODY)
+    if cells.counted:
+        cells.least[there] = 1.0
+        cells.top[there] = (here[there, None] > np.arange(cells.top.shape[1])).astype(np.float64)
+        return
+    order = np.argsort(place, kind="stable")
+    ends = np.cumsum(here[there])
+    starts = ends - here[there]
+    sizes = np.abs(total[order])
+    cells.least[there] = sizes[ends - 1]
+    for rank in range(cells.top.shape[1]):
+        enough = here[there] > rank
+        cells.top[there[enough], rank] = sizes[starts[enough] + rank]
 
 
 def _fill(
     cells: Cells, place: NDArray[np.int64], who: NDArray[np.int64], amount: NDArray[np.float64], *, missing_counts: bool
 ) -> None:
     """Put the contributions of one combination of levels into its cells."""
-    if not len(place):
-        return
     order = np.lexsort((who, place))
     place, who, amount = place[order], who[order], amount[order]
     first = np.ones(len(place), dtype=bool)
@@ -195,19 +224,8 @@ def _fill(
         total = np.ones(len(total))  # a person in a cell is one, however many rows
     there = np.bincount(group, weights=known) > 0
     cell, respondent = place[first], who[first]
-    taken = there | missing_counts
-    np.add.at(cells.n, cell[taken], 1)
+    if missing_counts:
+        np.add.at(cells.n, cell[~there], 1)
     cell, respondent, total = cell[there], respondent[there], total[there]
-    np.add.at(cells.value, cell, total)
-    np.add.at(cells.size, cell, np.abs(total))
-    order = np.lexsort((-np.abs(total), cell))
-    cell, total, respondent = cell[order], np.abs(total[order]), respondent[order]
-    starts = np.flatnonzero(np.r_[True, cell[1:] != cell[:-1]]) if len(cell) else np.zeros(0, dtype=np.int64)
-    lengths = np.diff(np.r_[starts, len(cell)])
-    rank = np.arange(len(cell)) - np.repeat(starts, lengths)
-    high = rank < cells.top.shape[1]
-    cells.top[cell[high], rank[high]] = total[high]
-    if len(cell):
-        cells.least[cell[starts]] = total[starts + lengths - 1]
-        single = starts[lengths == 1]
-        cells.owner[cell[single]] = respondent[single]
+    order = np.argsort(-np.abs(total), kind="stable")
+    _ranked(cells, cell[order], respondent[order], total[order])

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from sfumato.outputs.problem import Problem
 
 FEW = {1: 60, 2: 12, 3: 6, 4: 4}
-MANY = {1: 400, 2: 40, 3: 14, 4: 6}
+MANY = {1: 400, 2: 30, 3: 10, 4: 5}
 """Moves along a column that are combined, by the number of columns: at first, and where none of these will do."""
 MOST_ROUNDS = 6
 MOST_USERS = 4
@@ -117,21 +117,49 @@ class Boxes:
         below = [[]] if node not in dimension.parts else [p for p in _paths(dimension, node, cost, 3) if p is not None]
         if node == dimension.root:
             return [Along([node, *path], [1] * (1 + len(path))) for path in below][:most]
-        found: list[tuple[float, Along]] = []
+        roomy = np.where(usable[line], self.room_down[line], -1.0)
+        cheap: list[tuple[float, Along]] = []
+        wide: list[tuple[float, Along]] = []
+        up: list[tuple[float, Along]] = []
         for path in below:
             for climbed, partners in _partners(dimension, node):
                 best = partners[np.argsort(cost[partners], kind="stable")][:most]
-                for partner in best[np.isfinite(cost[best])]:
-                    down = _path(dimension, int(partner), cost)
-                    if down is None:
-                        continue
-                    plus, minus = [node, *path, *climbed], [int(partner), *down]
-                    price = float(cost[plus + minus].sum())
-                    found.append((price, Along(plus + minus, [1] * len(plus) + [-1] * len(minus))))
-            climbed = _climbed(dimension, node)
-            found.append((float(cost[[node, *path, *climbed]].sum()), Along([node, *path, *climbed], [1] * (1 + len(path) + len(climbed)))))
-        found.sort(key=lambda one: one[0])
-        return [way for price, way in found[:most] if np.isfinite(price)]
+                cheap += _priced(dimension, cost, cost, [node, *path, *climbed], best)
+                best = partners[np.argsort(-roomy[partners], kind="stable")][:2]
+                wide += _priced(dimension, cost, -roomy, [node, *path, *climbed], best)
+            plus = [node, *path, *_climbed(dimension, node)]
+            up.append((float(cost[plus].sum()), Along(plus, [1] * len(plus))))
+        kept = [way for ways in (sorted(cheap, key=_price)[: most - 2], sorted(wide, key=_price)[:1], up[:1]) for price, way in ways if np.isfinite(price)]
+        return [way for at, way in enumerate(kept) if way not in kept[:at]]
+
+    def near(self, cell: int, hidden: NDArray[np.bool_], usable: NDArray[np.bool_]) -> NDArray[np.bool_]:
+        """The cells that the cheapest and roomiest moves along all columns span, in which a change of the table is looked for first."""
+        nodes = np.unravel_index(self.place[cell], self.shape)
+        spanned = [
+            sorted({at for way in self._along(axis, int(node), cell, hidden, usable, 8) for at in way.nodes} | {int(node)})
+            for axis, node in enumerate(nodes)
+        ]
+        grid = np.ravel_multi_index(np.meshgrid(*spanned, indexing="ij"), self.shape).reshape(-1)
+        found = np.zeros(self.problem.size, dtype=bool)
+        found[self.variables[grid]] = True
+        return found & usable
+
+
+def _price(one: tuple[float, Along]) -> float:
+    return one[0]
+
+
+def _priced(
+    dimension: Dimension, cost: NDArray[np.float64], order: NDArray[np.float64], plus: list[int], partners: NDArray[np.int64]
+) -> list[tuple[float, Along]]:
+    """Moves that take from each of some partners what they give to a node."""
+    found = []
+    for partner in partners[np.isfinite(cost[partners])].tolist():
+        down = _path(dimension, partner, order if np.isfinite(order).all() else cost)
+        if down is not None:
+            minus = [partner, *down]
+            found.append((float(order[plus].sum() + order[minus].sum()), Along(plus + minus, [1] * len(plus) + [-1] * len(minus))))
+    return found
 
 
 def _climbed(dimension: Dimension, node: int) -> list[int]:
@@ -231,12 +259,14 @@ class Search:
                 self._take(cell, [move])
                 return True
         signs = [sign for sign in (1, -1) if self.problem.need(cell, sign) > self.problem.slack]
-        changes = [cheapest_change(self.problem, cell, sign, self.hidden, usable) for sign in signs]
-        taken = [move for move in changes if move is not None]
-        if len(taken) < len(signs):
-            return False
-        self._take(cell, taken)
-        return True
+        near = () if self.boxes is None else (self.boxes.near(cell, self.hidden, usable),)
+        for among in (*near, usable):
+            changes = [cheapest_change(self.problem, cell, sign, self.hidden, among) for sign in signs]
+            taken = [move for move in changes if move is not None]
+            if len(taken) == len(signs):
+                self._take(cell, taken)
+                return True
+        return False
 
     def _take(self, cell: int, moves: list[Move]) -> None:
         self.moves.setdefault(cell, []).extend(moves)

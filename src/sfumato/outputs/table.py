@@ -90,7 +90,7 @@ def tabulate(
     who = np.arange(len(dataset)) if person is None else dataset.encoded(person).codes
     codes = np.stack([code[dataset.encoded(name).codes] for name, (_, code) in zip(columns, made, strict=True)])
     given = Contributions(codes, who, amount, missing_counts)
-    if asked.kind == "count":
+    if asked.kind == "count" and person is not None:
         _require_one_place(codes, who)
     places = tuple(tuple(columns.index(name) for name in group) for group in groups)
     return MagnitudeTable(tuple(one for one, _ in made), places, asked, given, negatives == "absolute", person, weight)
@@ -141,8 +141,10 @@ def _numbers(dataset: Dataset, name: str) -> NDArray[np.float64]:
 
 def _require_one_place(codes: NDArray[np.int64], who: NDArray[np.int64]) -> None:
     """Persons add up only where each is in one cell."""
-    rows = np.unique(np.vstack([codes, who]), axis=1)
-    several = int((np.unique(rows[-1], return_counts=True)[1] > 1).sum())
+    order = np.lexsort((*codes, who))
+    person, place = who[order], codes[:, order]
+    moved = (person[1:] == person[:-1]) & (place[:, 1:] != place[:, :-1]).any(axis=0)
+    several = len(np.unique(person[1:][moved]))
     if several:
         raise SchemaError(
             f"{several:,} persons have rows in several cells, so that counts of persons do not add up to their margins; count rows (measure='rows', "
