@@ -183,7 +183,14 @@ def cells_of(
             _ranked(cells, place, who, np.ones(len(amount)) if counted else amount)
         else:
             _fill(cells, place, who, amount, missing_counts=given.missing_counts)
+    if (places := _decimals(amount[known])) is not None:  # a sum has no more of them than what is summed
+        cells.value[:] = np.round(cells.value, places)
     return cells
+
+
+def _decimals(amount: NDArray[np.float64]) -> int | None:
+    """How many decimal places numbers have, up to six; None for more."""
+    return next((places for places in range(7) if np.array_equal(amount, np.round(amount, places))), None)
 
 
 def _ranked(cells: Cells, place: NDArray[np.int64], who: NDArray[np.int64], total: NDArray[np.float64]) -> None:
