@@ -36,11 +36,17 @@ def main(count: int) -> None:
         started, cpu = time.perf_counter(), time.process_time()
         table = tabulate(frame, list(CODES), measure, hierarchies=hierarchies)
         judged = table.sensitive(*rules)
-        print(f"{measure}: {len(judged.unsafe):,} cells, {len(judged):,} sensitive, {time.perf_counter() - started:.1f} s to tabulate", flush=True)
+        print(
+            f"{measure}: {len(judged.unsafe):,} cells, {len(judged):,} sensitive, {time.perf_counter() - started:.1f} s to tabulate",
+            flush=True,
+        )
         begun = time.perf_counter()
         made = judged.protect("heuristic")
         print(*made.sentences(), sep="\n")
-        print(f"protected in {time.perf_counter() - begun:.1f} s, all {time.perf_counter() - started:.1f} s ({time.process_time() - cpu:.1f} CPU s); audit {made.audited.seconds:.1f} s\n", flush=True)
+        print(
+            f"protected in {time.perf_counter() - begun:.1f} s, all {time.perf_counter() - started:.1f} s ({time.process_time() - cpu:.1f} CPU s); audit {made.audited.seconds:.1f} s\n",
+            flush=True,
+        )
 
 
 if __name__ == "__main__":

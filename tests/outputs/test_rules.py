@@ -66,7 +66,13 @@ def test_the_threshold_counts_persons_and_leaves_empty_cells():
     frame = pl.DataFrame({"a": ["u", "u", "u", "v"], "b": ["p", "p", "q", "q"], "who": [1, 1, 2, 3]})
     table = sf.tabulate(frame, ["a", "b"], "rows", unit="who")
     told = table.to_polars().with_columns(pl.Series("unsafe", sf.Threshold(2).unsafe(table.cells()[0])))
-    assert told.filter(pl.col("unsafe")).select("a", "b").rows() == [("Total", "p"), ("u", "p"), ("u", "q"), ("v", "Total"), ("v", "q")]
+    assert told.filter(pl.col("unsafe")).select("a", "b").rows() == [
+        ("Total", "p"),
+        ("u", "p"),
+        ("u", "q"),
+        ("v", "Total"),
+        ("v", "q"),
+    ]
     everything = sf.Threshold(2, zeros=True).unsafe(table.cells()[0])
     assert everything.sum() == told["unsafe"].sum() + 1  # (v, p) is empty
 
@@ -96,7 +102,9 @@ def test_equal_contributions():
 
 def groups(rule, *rows):
     """Unsafe cells of a table of counts: rows r1, r2 … by columns u, v."""
-    frame = pl.DataFrame([{"r": f"r{i}", "c": "uv"[j]} for i, row in enumerate(rows, 1) for j, n in enumerate(row) for _ in range(n)])
+    frame = pl.DataFrame(
+        [{"r": f"r{i}", "c": "uv"[j]} for i, row in enumerate(rows, 1) for j, n in enumerate(row) for _ in range(n)]
+    )
     table = sf.tabulate(frame, ["r", "c"])
     return table.to_polars().filter(pl.Series(rule.unsafe(table.cells()[0]))).select("r", "c").rows()
 
@@ -104,7 +112,10 @@ def groups(rule, *rows):
 def test_groups_that_are_all_in_one_category():
     assert groups(sf.GroupDisclosure("c", insider=False), (5, 0), (4, 1), (3, 3)) == [("r1", "u")]
     assert groups(sf.GroupDisclosure("c"), (5, 0), (4, 1), (3, 3)) == [("r1", "u"), ("r2", "u")]
-    assert groups(sf.GroupDisclosure("c", insider=False, share=0.7), (5, 0), (4, 1), (3, 3)) == [("r1", "u"), ("r2", "u")]
+    assert groups(sf.GroupDisclosure("c", insider=False, share=0.7), (5, 0), (4, 1), (3, 3)) == [
+        ("r1", "u"),
+        ("r2", "u"),
+    ]
 
 
 def test_what_helps_an_intruder_is_not_told():
@@ -120,7 +131,9 @@ def test_rules_come_back_from_a_lock():
         rule_of({"rule": "treshold"})
 
 
-@pytest.mark.parametrize("wrong", [lambda: sf.Threshold(0), lambda: sf.Dominance(2, 120), lambda: sf.PQ(10, 0), lambda: sf.PPercent(0)])
+@pytest.mark.parametrize(
+    "wrong", [lambda: sf.Threshold(0), lambda: sf.Dominance(2, 120), lambda: sf.PQ(10, 0), lambda: sf.PPercent(0)]
+)
 def test_parameters_out_of_range(wrong):
     with pytest.raises(ParameterError):
         wrong()

@@ -9,12 +9,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.outputs.tables_of_cells import golden_a, naive_suppression, with_margins
 from sfumato.errors import Unsatisfiable
 from sfumato.outputs.audit import Move, audit, components_of
 from sfumato.outputs.exact import suppress_exactly
 from sfumato.outputs.heuristic import cheapest_change, suppress_by_boxes
 from sfumato.outputs.problem import problem_of
+from tests.outputs.tables_of_cells import golden_a, naive_suppression, with_margins
 
 
 def hidden(problem, number, *cells):

@@ -23,27 +23,42 @@ TIMES = re.compile(r"\s*[×*]\s*|\s+x\s+")
 def table(
     data: Data,
     what: Annotated[
-        str, typer.Argument(help="columns and what is told: 'region × diagnosis: sum(cost)', 'region x sex: count'; several tables with ';' between")
+        str,
+        typer.Argument(
+            help="columns and what is told: 'region × diagnosis: sum(cost)', 'region x sex: count'; several tables with ';' between"
+        ),
     ],
-    output: Annotated[Path | None, typer.Option("--output", "-o", help="the folder to write: share/ and owner/")] = None,
+    output: Annotated[
+        Path | None, typer.Option("--output", "-o", help="the folder to write: share/ and owner/")
+    ] = None,
     protect: Annotated[bool, typer.Option("--protect", help="suppress or change cells until the audit holds")] = False,
     method: Annotated[str, typer.Option(help="auto, exact, heuristic, rounding, cta or perturb")] = "auto",
-    recipe: Annotated[Path | None, typer.Option("--recipe", "-r", help="a recipe, for hierarchies and the person's column")] = None,
+    recipe: Annotated[
+        Path | None, typer.Option("--recipe", "-r", help="a recipe, for hierarchies and the person's column")
+    ] = None,
     unit: Annotated[str | None, typer.Option(help="the column that tells persons apart; else every row is one")] = None,
     weight: Annotated[str | None, typer.Option(help="a column that contributions are multiplied by")] = None,
     threshold: Annotated[int | None, typer.Option(help="fewest persons in a cell")] = None,
     zeros: Annotated[bool, typer.Option("--zeros-disclosive", help="empty cells are sensitive too")] = False,
     dominance: Annotated[str | None, typer.Option(help="n,k: the n largest contribute at most k percent: 2,90")] = None,
-    p_percent: Annotated[float | None, typer.Option(help="nobody can estimate the largest within so many percent")] = None,
+    p_percent: Annotated[
+        float | None, typer.Option(help="nobody can estimate the largest within so many percent")
+    ] = None,
     pq: Annotated[str | None, typer.Option(help="p,q: the same by one who knows all within q percent: 10,50")] = None,
     colluders: Annotated[int, typer.Option(help="respondents who put together what they know, for p and pq")] = 1,
     group: Annotated[str | None, typer.Option(help="a column that must not be told of whole groups")] = None,
-    all_equal: Annotated[bool, typer.Option("--all-equal", help="cells of equal contributions are sensitive too")] = False,
+    all_equal: Annotated[
+        bool, typer.Option("--all-equal", help="cells of equal contributions are sensitive too")
+    ] = False,
     negatives: Annotated[bool, typer.Option("--negatives", help="negative contributions count by their size")] = False,
-    missing_counts: Annotated[bool, typer.Option("--missing-counts", help="count persons whose contribution is missing")] = False,
+    missing_counts: Annotated[
+        bool, typer.Option("--missing-counts", help="count persons whose contribution is missing")
+    ] = False,
     base: Annotated[int | None, typer.Option(help="of rounding and perturb: multiples of this")] = None,
     reach: Annotated[int, typer.Option(help="of rounding: so many multiples away at most")] = 1,
-    free_zeros: Annotated[bool, typer.Option("--free-zeros", help="empty cells may be suppressed to protect others")] = False,
+    free_zeros: Annotated[
+        bool, typer.Option("--free-zeros", help="empty cells may be suppressed to protect others")
+    ] = False,
     cost: Annotated[str, typer.Option(help="what a suppressed cell costs: value, one or log")] = "value",
     seed: Annotated[str | None, typer.Option(help="hexadecimal text, for perturb")] = None,
     force: Annotated[bool, typer.Option("--force", help="replace an earlier release")] = False,
@@ -97,7 +112,10 @@ def table(
     for sentence in protected.sentences() if not json else ():
         tell(sentence, quiet=quiet)
     if output is not None:
-        tell(f"share  {output / 'share'}: table, certificate, page\nkeep   {output / 'owner'}: lock with parameters and intervals", quiet=quiet)
+        tell(
+            f"share  {output / 'share'}: table, certificate, page\nkeep   {output / 'owner'}: lock with parameters and intervals",
+            quiet=quiet,
+        )
 
 
 def _tell_sensitive(judged: Any, *, json: bool) -> None:

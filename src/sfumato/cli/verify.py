@@ -120,7 +120,16 @@ def verify(
     kept = owner or (beside if original and beside.is_dir() else None)
     certificate = read_any_certificate(folder)
     if is_aggregate(certificate):
-        _verify_table(folder, kept or owner_of(folder), key, json=json, original=original, population=population, people=people, table=table)
+        _verify_table(
+            folder,
+            kept or owner_of(folder),
+            key,
+            json=json,
+            original=original,
+            population=population,
+            people=people,
+            table=table,
+        )
         return
     shape = shape_of(certificate)
     if shape is not Shape.TABLE:
@@ -152,7 +161,9 @@ def _verify_table(folder: Path, owner: Path | None, key: Path | None, *, json: b
 
     named = [f"--{name}" for name, value in given.items() if value]
     if named:
-        raise ParameterError(f"{' and '.join(named)} goes with releases of records; this is a published table of counts or sums")
+        raise ParameterError(
+            f"{' and '.join(named)} goes with releases of records; this is a published table of counts or sums"
+        )
     _tell_claims(recompute(folder, owner=owner, trusted_key=key), json=json)
 
 

@@ -151,14 +151,14 @@ class Cells:
         return summed
 
 
-def cells_of(
-    dimensions: tuple[Dimension, ...], given: Contributions, *, counted: bool, depth: int
-) -> Cells:
+def cells_of(dimensions: tuple[Dimension, ...], given: Contributions, *, counted: bool, depth: int) -> Cells:
     """All cells, margins included; a respondent's rows in a cell are one contribution, in a margin too."""
     shape = tuple(one.size for one in dimensions)
     count = int(np.prod([float(size) for size in shape]))
     if count > MOST_CELLS:
-        raise ParameterError(f"the table would have {count:,} cells, more than {MOST_CELLS:,}; leave out columns or levels")
+        raise ParameterError(
+            f"the table would have {count:,} cells, more than {MOST_CELLS:,}; leave out columns or levels"
+        )
     cells = Cells(
         dimensions,
         np.zeros(count, dtype=np.int64),

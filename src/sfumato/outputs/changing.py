@@ -61,9 +61,7 @@ def rounded(problem: Problem, base: float, *, reach: int = 1, nodes: int = 20_00
     return np.asarray(np.round(found.x[:size]) * base)
 
 
-def random_rounded(
-    value: NDArray[np.float64], base: int, seed: Seed, names: Sequence[str]
-) -> NDArray[np.float64]:
+def random_rounded(value: NDArray[np.float64], base: int, seed: Seed, names: Sequence[str]) -> NDArray[np.float64]:
     r"""Every count to a multiple of ``base`` above or below, up with probability *remainder / base*: right on average, not additive.
 
     The draw of a cell comes from the seed and the name of the cell, so that the same cell of another table is rounded alike.
@@ -71,7 +69,9 @@ def random_rounded(
     Reference: Hundepool et al. 2012, *Statistical Disclosure Control*, doi:10.1002/9781118348239, section 5.4.
     """
     key = seed.stream("outputs: random rounding").bytes(32)
-    draws = [int.from_bytes(hashlib.blake2b(name.encode(), key=key, digest_size=8).digest(), "big") / 2**64 for name in names]
+    draws = [
+        int.from_bytes(hashlib.blake2b(name.encode(), key=key, digest_size=8).digest(), "big") / 2**64 for name in names
+    ]
     floor = np.floor(value / base) * base
     return np.asarray(floor + base * (np.array(draws) < (value - floor) / base))
 
@@ -129,7 +129,9 @@ def adjusted(problem: Problem, *, nodes: int = 20_000) -> tuple[NDArray[np.float
     return problem.value + change, float(np.abs(change).sum())
 
 
-def audit_rounded(problem: Problem, low: NDArray[np.float64], high: NDArray[np.float64], threshold: int | None) -> Audit:
+def audit_rounded(
+    problem: Problem, low: NDArray[np.float64], high: NDArray[np.float64], threshold: int | None
+) -> Audit:
     """What an intruder finds out who knows how far cells can be from what is published.
 
     A sensitive count must not be told to be small: 0, or ``threshold``, must remain possible. A sensitive sum must stay unknown as far as the rules ask, both sides together.

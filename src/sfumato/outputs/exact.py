@@ -54,7 +54,9 @@ def attacks_of(problem: Problem) -> list[Attack]:
     return [one for one in wanted if problem.need(one.cell, one.sign) > problem.slack]
 
 
-def suppress_exactly(problem: Problem, *, rounds: int = 200, nodes: int = 20_000, columns: int = MOST_COLUMNS) -> Suppression | None:
+def suppress_exactly(
+    problem: Problem, *, rounds: int = 200, nodes: int = 20_000, columns: int = MOST_COLUMNS
+) -> Suppression | None:
     r"""Cells to suppress at the least cost, such that every attack fails; None when ``rounds`` or ``nodes`` do not suffice.
 
     .. math:: \min \sum_i w_i y_i, \quad y_p = 1,\quad Mz^{p\pm} = 0,\quad
@@ -96,7 +98,11 @@ def _succeeded(seen: Audit, problem: Problem) -> list[Attack]:
 def _require_possible(problem: Problem, attacks: list[Attack]) -> None:
     """Raise where not even suppressing all that may be suppressed protects a cell."""
     everything = problem.free | problem.primary
-    lost = {one.cell for one in attacks if push(problem, everything, one)[0] < problem.need(one.cell, one.sign) - problem.slack}
+    lost = {
+        one.cell
+        for one in attacks
+        if push(problem, everything, one)[0] < problem.need(one.cell, one.sign) - problem.slack
+    }
     if lost:
         raise impossible(len(lost), len(problem.primaries))
 
@@ -166,7 +172,11 @@ def _by_cuts(
     for number in range(1, rounds + 1):
         rows = [LinearConstraint(sparse.csr_matrix(np.array(cuts)), lb=1.0)] if cuts else []
         found = milp(
-            _cost(problem), constraints=rows, bounds=Bounds(low, high), integrality=np.ones(problem.size), options={"node_limit": nodes}
+            _cost(problem),
+            constraints=rows,
+            bounds=Bounds(low, high),
+            integrality=np.ones(problem.size),
+            options={"node_limit": nodes},
         )
         if found.x is None:
             return None

@@ -81,7 +81,9 @@ class Boxes:
             place = place + (at * self.strides[axis]).reshape(form)
             sign = sign * signs.reshape(form)
         combinations = int(np.prod(count))
-        return self._cheapest(cell, self.variables[place.reshape(combinations, -1)], sign.reshape(combinations, -1), hidden, usable)
+        return self._cheapest(
+            cell, self.variables[place.reshape(combinations, -1)], sign.reshape(combinations, -1), hidden, usable
+        )
 
     def _cheapest(
         self,
@@ -129,14 +131,21 @@ class Boxes:
                 wide += _priced(dimension, cost, -roomy, [node, *path, *climbed], best)
             plus = [node, *path, *_climbed(dimension, node)]
             up.append((float(cost[plus].sum()), Along(plus, [1] * len(plus))))
-        kept = [way for ways in (sorted(cheap, key=_price)[: most - 2], sorted(wide, key=_price)[:1], up[:1]) for price, way in ways if np.isfinite(price)]
+        kept = [
+            way
+            for ways in (sorted(cheap, key=_price)[: most - 2], sorted(wide, key=_price)[:1], up[:1])
+            for price, way in ways
+            if np.isfinite(price)
+        ]
         return [way for at, way in enumerate(kept) if way not in kept[:at]]
 
     def near(self, cell: int, hidden: NDArray[np.bool_], usable: NDArray[np.bool_]) -> NDArray[np.bool_]:
         """The cells that the cheapest and roomiest moves along all columns span, in which a change of the table is looked for first."""
         nodes = np.unravel_index(self.place[cell], self.shape)
         spanned = [
-            sorted({at for way in self._along(axis, int(node), cell, hidden, usable, 8) for at in way.nodes} | {int(node)})
+            sorted(
+                {at for way in self._along(axis, int(node), cell, hidden, usable, 8) for at in way.nodes} | {int(node)}
+            )
             for axis, node in enumerate(nodes)
         ]
         grid = np.ravel_multi_index(np.meshgrid(*spanned, indexing="ij"), self.shape).reshape(-1)
@@ -150,7 +159,11 @@ def _price(one: tuple[float, Along]) -> float:
 
 
 def _priced(
-    dimension: Dimension, cost: NDArray[np.float64], order: NDArray[np.float64], plus: list[int], partners: NDArray[np.int64]
+    dimension: Dimension,
+    cost: NDArray[np.float64],
+    order: NDArray[np.float64],
+    plus: list[int],
+    partners: NDArray[np.int64],
 ) -> list[tuple[float, Along]]:
     """Moves that take from each of some partners what they give to a node."""
     found = []
@@ -158,7 +171,12 @@ def _priced(
         down = _path(dimension, partner, order if np.isfinite(order).all() else cost)
         if down is not None:
             minus = [partner, *down]
-            found.append((float(order[plus].sum() + order[minus].sum()), Along(plus + minus, [1] * len(plus) + [-1] * len(minus))))
+            found.append(
+                (
+                    float(order[plus].sum() + order[minus].sum()),
+                    Along(plus + minus, [1] * len(plus) + [-1] * len(minus)),
+                )
+            )
     return found
 
 
@@ -221,13 +239,17 @@ def cheapest_change(
         return None
     low[at] = high[at] = need
     high[at - len(cells) if sign < 0 else at + len(cells)] = 0.0
-    price = np.where(hidden[cells], 1e-9, problem.weight[cells] + 1e-6) / max(1.0, float(problem.weight.max(initial=0.0)))
+    price = np.where(hidden[cells], 1e-9, problem.weight[cells] + 1e-6) / max(
+        1.0, float(problem.weight.max(initial=0.0))
+    )
     price = np.tile(price / np.maximum(need, np.minimum(rise, fall).clip(min=1e-9)) * need, 2)
     both = sparse.hstack([rows, -rows], format="csr")
     zeros = np.zeros(rows.shape[0])
     found = linprog(price, A_eq=both, b_eq=zeros, bounds=np.column_stack([low, high]), method="highs")
     if found.x is not None and problem.whole and np.abs(found.x - np.round(found.x)).max() > 1e-6:
-        found = milp(price, constraints=LinearConstraint(both, 0, 0), bounds=Bounds(low, high), integrality=np.ones(len(price)))
+        found = milp(
+            price, constraints=LinearConstraint(both, 0, 0), bounds=Bounds(low, high), integrality=np.ones(len(price))
+        )
     if found.x is None:
         return None
     change = found.x[: len(cells)] - found.x[len(cells) :]

@@ -47,7 +47,8 @@ class Problem:
     @cached_property
     def slack(self) -> float:
         """What counts as nothing in this table."""
-        return NEAR * max(1.0, float(np.abs(self.value).max(initial=0.0)))
+        near = NEAR * max(1.0, float(np.abs(self.value).max(initial=0.0)))
+        return min(near, 0.01) if self.whole else near
 
     @cached_property
     def by_cell(self) -> Any:

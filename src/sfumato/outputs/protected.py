@@ -76,7 +76,9 @@ class ProtectedTable:
             "sensitive": len(self.judged),
             "suppressed": int(hidden.sum()),
             "suppressed_besides": int((hidden & ~self.problem.primary).sum()),
-            "changed": int((~hidden & (np.abs(np.nan_to_num(self.published) - self.problem.value) > self.problem.slack)).sum()),
+            "changed": int(
+                (~hidden & (np.abs(np.nan_to_num(self.published) - self.problem.value) > self.problem.slack)).sum()
+            ),
             "additive": self.additive,
             "gap": None if self.suppression is None else self.suppression.gap,
         }
@@ -105,7 +107,13 @@ class ProtectedTable:
         share = told["suppressed"] / max(1, told["cells"])
         head += f"{told['suppressed']:,} are suppressed ({share:.1%}), {told['suppressed_besides']:,} of them to protect others"
         gap = self.suppression.gap
-        proof = "by the heuristic, no bound" if gap is None else "proved the least" if gap < 1e-6 else f"at most {gap:.1%} above the least"
+        proof = (
+            "by the heuristic, no bound"
+            if gap is None
+            else "proved the least"
+            if gap < 1e-6
+            else f"at most {gap:.1%} above the least"
+        )
         return [f"{head}; {proof}", self._audited()]
 
     def _audited(self) -> str:
@@ -158,7 +166,9 @@ def protect(
     published = np.where(found.hidden, np.nan, problem.value)
     seen = audit(problem, found.hidden, exact=int(found.hidden.sum()) <= ALL_INTERVALS, moves=moves)
     if not seen.holds:
-        raise ReleaseRefused(f"the audit fails for {len({one.cell for one in seen.exposed}):,} cells, so nothing is published; make the table coarser")
+        raise ReleaseRefused(
+            f"the audit fails for {len({one.cell for one in seen.exposed}):,} cells, so nothing is published; make the table coarser"
+        )
     _require_something(published, problem)
     return ProtectedTable(judged, chosen, problem, published, True, found, options, moves, seen)
 
@@ -218,9 +228,17 @@ def names_of(judged: SensitiveTable) -> list[str]:
     names: list[list[str]] = []
     for group in table.places:
         dimensions = [table.dimensions[at] for at in group]
-        labels = [[f"{d.column}={label}" if d.same[node] != d.root else "" for node, label in enumerate(d.labels)] for d in dimensions]
+        labels = [
+            [f"{d.column}={label}" if d.same[node] != d.root else "" for node, label in enumerate(d.labels)]
+            for d in dimensions
+        ]
         grids = np.unravel_index(np.arange(int(np.prod([d.size for d in dimensions]))), [d.size for d in dimensions])
-        names.append(["|".join(sorted(filter(None, parts))) for parts in zip(*([lab[i] for i in at] for lab, at in zip(labels, grids, strict=True)), strict=True)])
+        names.append(
+            [
+                "|".join(sorted(filter(None, parts)))
+                for parts in zip(*([lab[i] for i in at] for lab, at in zip(labels, grids, strict=True)), strict=True)
+            ]
+        )
     return [str(one) for one in table.of_variables([np.array(one, dtype=object) for one in names])]
 
 
@@ -241,7 +259,12 @@ def _audit_adjusted(problem: Problem, published: NDArray[np.float64]) -> Audit:
 
     change = published - problem.value
     cells = problem.primaries
-    far = (change[cells] >= problem.up[cells] - problem.slack) | (change[cells] <= -downwards(problem)[cells] + problem.slack)
+    far = (change[cells] >= problem.up[cells] - problem.slack) | (
+        change[cells] <= -downwards(problem)[cells] + problem.slack
+    )
     uneven = float(np.abs(problem.matrix @ published).max(initial=0.0)) > 10 * problem.slack
-    exposed = [Exposed(int(one), -1, float(published[one]), float(published[one])) for one in (cells if uneven else cells[~far])]
+    exposed = [
+        Exposed(int(one), -1, float(published[one]), float(published[one]))
+        for one in (cells if uneven else cells[~far])
+    ]
     return Audit(cells, published[cells], published[cells], tuple(exposed), 1, 0, 0.0, True)

@@ -225,7 +225,9 @@ class GroupDisclosure(Rule):
         """Cells that tell a category of a whole group."""
         names = [one.column for one in cells.dimensions]
         if self.column not in names:
-            raise ParameterError(f"group_disclosure: the table has no column {self.column!r}.{did_you_mean(self.column, names)}")
+            raise ParameterError(
+                f"group_disclosure: the table has no column {self.column!r}.{did_you_mean(self.column, names)}"
+            )
         axis = names.index(self.column)
         counts = np.moveaxis(cells.n.reshape(cells.shape), axis, -1)
         group = counts[..., :1]

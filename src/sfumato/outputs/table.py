@@ -26,6 +26,8 @@ if TYPE_CHECKING:
 MEASURE = re.compile(r"\s*(?:(count|rows)|sum\((.+)\))\s*")
 BEYOND = 3.0
 """What an intruder takes for the most that a suppressed grand total can be, as a multiple of the true one."""
+LEAST = 1e-6
+"""How far a sensitive sum must stay unknown at least, as a share of the grand total: less is within the slack of the solver."""
 Zeros = Literal["known", "free"]
 Weight = Literal["value", "one", "log"]
 
@@ -46,7 +48,9 @@ class Measure:
         """
         found = MEASURE.fullmatch(text)
         if found is None:
-            raise ParameterError("a table says 'count' (persons), 'rows', or 'sum(column)'; write for example sum(cost)")
+            raise ParameterError(
+                "a table says 'count' (persons), 'rows', or 'sum(column)'; write for example sum(cost)"
+            )
         return cls("sum", found[2].strip()) if found[2] else cls(found[1])  # type: ignore[arg-type]
 
     def __str__(self) -> str:
@@ -99,7 +103,11 @@ def tabulate(
 def _groups(by: Sequence[Any]) -> list[list[str]]:
     if isinstance(by, str):
         raise ParameterError("by is a list of columns: by=['region', 'diagnosis']")
-    groups = [list(by)] if all(isinstance(one, str) for one in by) else [[one] if isinstance(one, str) else list(one) for one in by]
+    groups = (
+        [list(by)]
+        if all(isinstance(one, str) for one in by)
+        else [[one] if isinstance(one, str) else list(one) for one in by]
+    )
     if not groups or not all(groups):
         raise ParameterError("a table needs at least one column to be tabulated by")
     if any(len(set(group)) < len(group) for group in groups):
@@ -184,7 +192,9 @@ class MagnitudeTable:
         """The cells of every table, with so many of the largest contributions."""
         if not (deep := [known for known in self.known if known >= depth]):
             self.known[depth] = tuple(
-                cells_of(tuple(self.dimensions[at] for at in group), self._part(group), counted=self.counted, depth=depth)
+                cells_of(
+                    tuple(self.dimensions[at] for at in group), self._part(group), counted=self.counted, depth=depth
+                )
                 for group in self.places
             )
             deep = [depth]
@@ -264,7 +274,9 @@ class MagnitudeTable:
         return f"MagnitudeTable {told}: {self.measure}, {sum(len(one) for one in self.variables):,} cells (unprotected)"
 
     def _repr_html_(self) -> str:
-        return html_table("table, unprotected", ("column", "nodes"), [(one.column, one.size) for one in self.dimensions])
+        return html_table(
+            "table, unprotected", ("column", "nodes"), [(one.column, one.size) for one in self.dimensions]
+        )
 
 
 def frame_of(table: MagnitudeTable, number: int) -> pl.DataFrame:
@@ -330,24 +342,43 @@ class SensitiveTable:
         return need
 
     def problem(self, *, weight: Weight = "value", zeros: Zeros = "known", singles: bool | None = None) -> Problem:
-        """The equations, the intruder's bounds and what must stay unknown."""
+        """The equations, the intruder's bounds and what must stay unknown.
+
+        Of sums both sides alike; a count must be able to be one less, and up as far as the rules ask. Nobody is asked to believe in negative contributions where there are none.
+        """
         pick, cells = self.table.of_variables, self.cells
         value, count, size = (pick([getattr(one, name) for one in cells]) for name in ("value", "n", "size"))
         top = float(size.max(initial=0.0))
         most = int(np.argmax(size))
         ceiling = top * (BEYOND if self.unsafe[most] else 1.0)
         lower = np.full(len(value), -ceiling if self.table.absolute else 0.0)
-        up = np.where(self.unsafe, np.maximum(self.need(), 1e-5 * top), 0.0)
+        least = 1.0 if self.table.whole else LEAST * top
+        up = np.where(self.unsafe, np.maximum(self.need(), least), 0.0)
         up = np.ceil(up - 1e-9) if self.table.whole else up
         alone = (not self.table.whole) if singles is None else singles
-        owner = np.where(count == 1, pick([one.owner for one in cells]), NOBODY) if alone else np.full(len(value), NOBODY)
+        owner = (
+            np.where(count == 1, pick([one.owner for one in cells]), NOBODY) if alone else np.full(len(value), NOBODY)
+        )
         weights = {"value": np.abs(value), "one": np.ones(len(value)), "log": np.log1p(np.abs(value))}
         if weight not in weights:
             raise ParameterError("the weight of a cell is 'value', 'one' or 'log'")
-        down = np.minimum(up, value - lower)
+        asked = np.where(self.unsafe, 1.0, 0.0) if self.table.counted else up
+        down = np.minimum(asked, value - lower)
         upper = np.full(len(value), ceiling)
         free = (count > 0) | (zeros == "free")
-        return Problem(self.table.matrix, value, lower, upper, self.unsafe, up, down, weights[weight], free, owner, self.table.whole)
+        return Problem(
+            self.table.matrix,
+            value,
+            lower,
+            upper,
+            self.unsafe,
+            up,
+            down,
+            weights[weight],
+            free,
+            owner,
+            self.table.whole,
+        )
 
     def require_some_safe(self) -> None:
         """Raise where every cell with anybody in it is unsafe."""

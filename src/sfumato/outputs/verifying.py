@@ -18,7 +18,7 @@ from sfumato.outputs.cells import Dimension
 from sfumato.outputs.changing import audit_rounded
 from sfumato.outputs.problem import Problem, problem_of
 from sfumato.outputs.protected import MARK
-from sfumato.outputs.table import Measure, MagnitudeTable
+from sfumato.outputs.table import MagnitudeTable, Measure
 from sfumato.outputs.writing import LOCK
 from sfumato.release.certificates import is_aggregate, read_any_certificate
 from sfumato.release.folder import read_json
@@ -70,7 +70,9 @@ def _read(folder: Path, certificate: Mapping[str, Any]) -> tuple[MagnitudeTable,
     together = np.concatenate(parts)
     published = table.of_variables(parts)
     again = published[np.concatenate(table.variables)]
-    if not np.array_equal(np.isnan(again), np.isnan(together)) or not np.array_equal(again[~np.isnan(again)], together[~np.isnan(together)]):
+    if not np.array_equal(np.isnan(again), np.isnan(together)) or not np.array_equal(
+        again[~np.isnan(again)], together[~np.isnan(together)]
+    ):
         raise UnreadableInput("cells that hold the same are told differently")
     return table, published
 
@@ -83,7 +85,9 @@ def _dimension(said: Mapping[str, Any]) -> Dimension:
     return Dimension(said["column"], labels, parent, ())
 
 
-def _values(folder: Path, table: MagnitudeTable, number: int, section: Mapping[str, Any]) -> np.ndarray[Any, np.dtype[np.float64]]:
+def _values(
+    folder: Path, table: MagnitudeTable, number: int, section: Mapping[str, Any]
+) -> np.ndarray[Any, np.dtype[np.float64]]:
     dimensions = [table.dimensions[at] for at in table.places[number]]
     count = math.prod(one.size for one in dimensions)
     name = own_file(section)
@@ -128,7 +132,9 @@ def _counted(published: np.ndarray[Any, Any], certificate: Mapping[str, Any]) ->
     said, found = certificate["summary"], int(np.isnan(published).sum())
     if (said["cells"], said["suppressed"]) == (len(published), found):
         return Claim("suppressed cells", "holds", f"{found:,} of {len(published):,}")
-    return Claim("suppressed cells", "fails", f"{found:,} of {len(published):,} are suppressed, the certificate says otherwise")
+    return Claim(
+        "suppressed cells", "fails", f"{found:,} of {len(published):,} are suppressed, the certificate says otherwise"
+    )
 
 
 def _no_hole(table: MagnitudeTable, published: np.ndarray[Any, Any]) -> Claim:
@@ -140,7 +146,9 @@ def _no_hole(table: MagnitudeTable, published: np.ndarray[Any, Any]) -> Claim:
     return Claim(name, "holds", "no sum lacks exactly one cell", promise=True)
 
 
-def _audited(table: MagnitudeTable, published: np.ndarray[Any, Any], certificate: Mapping[str, Any], owner: Path | None) -> Claim:
+def _audited(
+    table: MagnitudeTable, published: np.ndarray[Any, Any], certificate: Mapping[str, Any], owner: Path | None
+) -> Claim:
     """The audit again, by what the owner's lock holds."""
     name = "audit"
     if owner is None:
@@ -156,8 +164,12 @@ def _audited(table: MagnitudeTable, published: np.ndarray[Any, Any], certificate
     except (KeyError, TypeError, ValueError, IndexError):
         return Claim(name, "fails", "the lock lacks what an audit needs")
     if seen.holds:
-        return Claim(name, "holds", f"{len(seen.hidden):,} cells looked at, none can be narrowed down too far", promise=True)
-    return Claim(name, "fails", f"{len({one.cell for one in seen.exposed}):,} cells can be narrowed down too far", promise=True)
+        return Claim(
+            name, "holds", f"{len(seen.hidden):,} cells looked at, none can be narrowed down too far", promise=True
+        )
+    return Claim(
+        name, "fails", f"{len({one.cell for one in seen.exposed}):,} cells can be narrowed down too far", promise=True
+    )
 
 
 def _locked_problem(table: MagnitudeTable, published: np.ndarray[Any, Any], lock: Mapping[str, Any]) -> Problem | str:
@@ -167,7 +179,9 @@ def _locked_problem(table: MagnitudeTable, published: np.ndarray[Any, Any], lock
         return "the lock does not know all suppressed cells"
     needs = {int(cell): (float(low), float(high)) for cell, (low, high) in lock["needs"].items()}
     alone = {int(cell): int(who) for cell, who in lock["alone"].items()}
-    problem = problem_of(table.matrix, value, needs, owner=alone, upper=float(lock["bounds"][1]), whole=bool(lock["whole"]))
+    problem = problem_of(
+        table.matrix, value, needs, owner=alone, upper=float(lock["bounds"][1]), whole=bool(lock["whole"])
+    )
     problem.lower[:] = float(lock["bounds"][0])
     if float(np.abs(table.matrix @ value).max(initial=0.0)) > 10 * problem.slack:
         return "the values of the lock do not fit the sums"

@@ -112,7 +112,8 @@ def lock(made: ProtectedTable, digest: str) -> dict[str, Any]:
             "components": seen.components,
             "programs": seen.programs,
             "intervals": [
-                [int(cell), float(low), float(high)] for cell, low, high in zip(seen.hidden, seen.low, seen.high, strict=True)
+                [int(cell), float(low), float(high)]
+                for cell, low, high in zip(seen.hidden, seen.low, seen.high, strict=True)
             ],
         },
         "salt": secrets.token_hex(16),
@@ -127,7 +128,11 @@ def page(said: Mapping[str, Any]) -> str:
         f"<tr><th scope='row'>{_safe(name.replace('_', ' '))}</th><td>{count:,}</td></tr>"
         for name, count in said["suppressed_by_rule"].items()
     )
-    sums = "Published cells add up to their margins." if said["additive"] else "Cells were rounded one by one: sums need not fit."
+    sums = (
+        "Published cells add up to their margins."
+        if said["additive"]
+        else "Cells were rounded one by one: sums need not fit."
+    )
     files = ", ".join(_safe(one["file"]) for one in said["tables"])
     return (
         "<!doctype html><html lang='en'><head><meta charset='utf-8'><title>Published table</title>"

@@ -120,7 +120,9 @@ def read_certificate(folder: Path) -> dict[str, Any]:
 def shape_of(certificate: Mapping[str, Any]) -> Shape:
     """The shape of the data that a certificate, or what will be one, is about."""
     if is_aggregate(certificate):
-        raise ParameterError("this is a published table of counts or sums, not a release of records: sfumato verify checks it")
+        raise ParameterError(
+            "this is a published table of counts or sums, not a release of records: sfumato verify checks it"
+        )
     return Shape(certificate.get("shape", Shape.TABLE))
 
 
