@@ -80,9 +80,7 @@ def golden_b(needs):
         below = {"A": ("a1", "a2"), "B": ("b1", "b2"), "T": tuple(leaves)}.get(row, (row,))
         u, v = (sum(leaves[one][at] for one in below) for at in (0, 1))
         value |= {(row, "u"): u, (row, "v"): v, (row, "S"): u + v}
-    equations = []
-    for row in ROWS:
-        equations.append([(row, "u"), (row, "v"), (row, "S")])
+    equations = [[(row, "u"), (row, "v"), (row, "S")] for row in ROWS]
     for column in "uvS":
         for whole, parts in (("A", ("a1", "a2")), ("B", ("b1", "b2")), ("T", ("A", "B"))):
             equations.append([*((one, column) for one in parts), (whole, column)])

@@ -54,7 +54,7 @@ def test_cells_are_what_persons_contribute(frame):
         node = None if r == "Total" else r.rstrip("*")
         n, total, largest = naive(frame, node, None if c == "Total" else c)
         assert (cells.n[at], value) == (n, total)
-        assert cells.top[at].tolist() == (largest + [0, 0, 0])[:3]
+        assert cells.top[at].tolist() == [*largest, 0, 0, 0][:3]
 
 
 @given(records())
@@ -227,7 +227,7 @@ def test_a_table_without_rows():
 
 def test_negative_contributions_need_a_rule():
     frame = pl.DataFrame({"a": ["u", "v"], "x": [-1, 2]})
-    with pytest.raises(SchemaError, match="1 contributions to .* are negative"):
+    with pytest.raises(SchemaError, match="are negative"):
         sf.tabulate(frame, ["a"], "sum(x)")
 
 

@@ -232,7 +232,7 @@ def _everybody(problem: Problem, intruder: Intruder, cells: NDArray[np.int64], *
 
 def _wide(problem: Problem, cell: int, low: float, high: float) -> bool:
     down, up = float(problem.value[cell]) - low, high - float(problem.value[cell])
-    return down >= problem.down[cell] - problem.slack and up >= problem.up[cell] - problem.slack
+    return bool(down >= problem.down[cell] - problem.slack and up >= problem.up[cell] - problem.slack)
 
 
 def _singles(

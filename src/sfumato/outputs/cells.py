@@ -226,9 +226,8 @@ def _fill(
     first[1:] = (place[1:] != place[:-1]) | (who[1:] != who[:-1])
     group = np.cumsum(first) - 1
     known = ~np.isnan(amount)
-    total = np.bincount(group, weights=np.where(known, amount, 0.0))
-    if cells.counted:
-        total = np.ones(len(total))  # a person in a cell is one, however many rows
+    summed = np.bincount(group, weights=np.where(known, amount, 0.0)).astype(np.float64)
+    total = np.ones(len(summed)) if cells.counted else summed  # a person in a cell is one, however many rows
     there = np.bincount(group, weights=known) > 0
     cell, respondent = place[first], who[first]
     if missing_counts:

@@ -28,6 +28,8 @@ FEW = {1: 60, 2: 12, 3: 6, 4: 4}
 MANY = {1: 400, 2: 30, 3: 10, 4: 5}
 """Moves along a column that are combined, by the number of columns: at first, and where none of these will do."""
 MOST_ROUNDS = 6
+MOST_TRIES = 10_000
+"""Boxes that are looked for to publish cells again."""
 MOST_USERS = 4
 """A cell that more boxes rest on is not tried to be published again."""
 
@@ -63,6 +65,10 @@ class Boxes:
             if move is not None:
                 return move
         return None
+
+    def again(self, cell: int, hidden: NDArray[np.bool_], blind: NDArray[np.bool_]) -> Move | None:
+        """A box among what is suppressed anyway."""
+        return self._best(cell, hidden, hidden & blind, FEW.get(len(self.shape), 3))
 
     def _best(self, cell: int, hidden: NDArray[np.bool_], usable: NDArray[np.bool_], most: int) -> Move | None:
         nodes = np.unravel_index(self.place[cell], self.shape)
@@ -301,6 +307,7 @@ class Search:
         if boxes is None:
             return
         users: dict[int, set[int]] = {}
+        effort = MOST_TRIES
         for cell, moves in self.moves.items():
             for move in moves:
                 for other in move.cells.tolist():
@@ -310,17 +317,20 @@ class Search:
             resting = users.get(cell, set())
             if len(resting) > MOST_USERS or any(len(self.moves[one]) > 1 for one in resting):
                 continue
-            left = self.hidden.copy()
-            left[cell] = False
-            instead = {one: boxes.find(one, left, left & self._blind(one)) for one in resting}
-            if any(move is None for move in instead.values()):
+            effort -= len(resting)
+            if effort < 0:
+                return
+            self.hidden[cell] = False
+            instead = {
+                one: found for one in resting if (found := boxes.again(one, self.hidden, self._blind(one))) is not None
+            }
+            if len(instead) < len(resting):
+                self.hidden[cell] = True
                 continue
-            self.hidden = left
-            for one, move in instead.items():
-                if move is not None:
-                    self.moves[one] = [move]
-                    for other in move.cells.tolist():
-                        users.setdefault(other, set()).add(one)
+            for one, another in instead.items():
+                self.moves[one] = [another]
+                for other in another.cells.tolist():
+                    users.setdefault(other, set()).add(one)
 
     def _blind(self, cell: int) -> NDArray[np.bool_]:
         """The cells that no single respondent knows, and those of the cell's own one."""

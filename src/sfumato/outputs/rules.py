@@ -237,7 +237,7 @@ class GroupDisclosure(Rule):
         if self.share is not None:
             found |= counts > self.share * group
         found[..., cells.dimensions[axis].same == cells.dimensions[axis].root] = False
-        unsafe = np.moveaxis(found, -1, axis).reshape(-1).copy()
+        unsafe: NDArray[np.bool_] = np.moveaxis(found, -1, axis).reshape(-1).copy()
         unsafe[_everybody(cells, axis)] = False
         return unsafe
 

@@ -324,7 +324,8 @@ class SensitiveTable:
     @cached_property
     def unsafe(self) -> NDArray[np.bool_]:
         """The variables that must not be told."""
-        return np.logical_or.reduce(list(self.found.values()))
+        unsafe: NDArray[np.bool_] = np.logical_or.reduce(list(self.found.values()))
+        return unsafe
 
     def __len__(self) -> int:
         return int(self.unsafe.sum())
