@@ -14,7 +14,7 @@ from sfumato.core.source import NOTHING_SAID, Intake
 from sfumato.errors import ParameterError
 
 if TYPE_CHECKING:
-    from sfumato.outputs.rules import Rule
+    from sfumato.outputs.rules import SensitivityRule
 
 TIMES = re.compile(r"\s*[×*]\s*|\s+x\s+")
 
@@ -151,11 +151,11 @@ def _rules(
     colluders: int,
     group: str | None,
     all_equal: bool,
-) -> list[Rule]:
+) -> list[SensitivityRule]:
     """The rules that were named; an empty list means the usual ones."""
     from sfumato.outputs.rules import PQ, AllEqual, Dominance, GroupDisclosure, PPercent, Threshold
 
-    rules: list[Rule] = []
+    rules: list[SensitivityRule] = []
     if threshold is not None or zeros:
         rules.append(Threshold(threshold if threshold is not None else 10, zeros=zeros))
     if dominance is not None:

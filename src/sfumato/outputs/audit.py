@@ -42,7 +42,7 @@ class Exposed:
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
-class Audit:
+class TableAudit:
     """What an intruder can find out: per suppressed cell the least and the most it can be. For the owner only.
 
     ``exact`` tells whether the intervals are the tightest ones; else the true ones are at least as wide. ``exposed`` are the cells that an intruder, or a respondent
@@ -94,7 +94,7 @@ def components_of(problem: Problem, hidden: NDArray[np.bool_]) -> list[NDArray[n
     return np.split(cells[order], np.flatnonzero(np.diff(label[order])) + 1) if len(cells) else []
 
 
-class Intruder:
+class TableIntruder:
     """Solves for suppressed cells of one component; every table found serves all cells at once."""
 
     def __init__(self, problem: Problem, cells: NDArray[np.int64]) -> None:
@@ -143,7 +143,7 @@ def audit(
     *,
     exact: bool = True,
     moves: Mapping[int, Iterable[Move]] | None = None,
-) -> Audit:
+) -> TableAudit:
     r"""Least and most of every suppressed cell, and who can be narrowed down too far.
 
     .. math:: \min / \max\, z_s \quad\text{s.t.}\quad Mz = 0,\; z_i = a_i \;(i \notin S),\; l \le z \le u
@@ -161,7 +161,7 @@ def audit(
     programs = 0
     for cells in groups:
         place[cells] = np.arange(len(cells))
-        intruder = Intruder(problem, cells)
+        intruder = TableIntruder(problem, cells)
         _use(problem, intruder, place, cells, known_moves)
         exposed += _everybody(problem, intruder, cells, exact=exact)
         exposed += _singles(problem, intruder, cells, known_moves)
@@ -169,7 +169,7 @@ def audit(
         programs += intruder.programs
     listed = np.flatnonzero(hidden)
     bare = [Exposed(int(p), NOBODY, *[float(problem.value[p])] * 2) for p in problem.primaries if not hidden[p]]
-    return Audit(
+    return TableAudit(
         listed,
         low[listed],
         high[listed],
@@ -200,7 +200,7 @@ def _proves(problem: Problem, hidden: NDArray[np.bool_], move: Move) -> bool:
 
 def _use(
     problem: Problem,
-    intruder: Intruder,
+    intruder: TableIntruder,
     place: NDArray[np.int64],
     cells: NDArray[np.int64],
     moves: Mapping[int, list[Move]],
@@ -215,7 +215,7 @@ def _use(
                 intruder.high[at] = np.maximum(intruder.high[at], shifted)
 
 
-def _everybody(problem: Problem, intruder: Intruder, cells: NDArray[np.int64], *, exact: bool) -> list[Exposed]:
+def _everybody(problem: Problem, intruder: TableIntruder, cells: NDArray[np.int64], *, exact: bool) -> list[Exposed]:
     exposed = []
     for at, cell in enumerate(cells):
         primary = bool(problem.primary[cell])
@@ -236,7 +236,7 @@ def _wide(problem: Problem, cell: int, low: float, high: float) -> bool:
 
 
 def _singles(
-    problem: Problem, intruder: Intruder, cells: NDArray[np.int64], moves: Mapping[int, list[Move]]
+    problem: Problem, intruder: TableIntruder, cells: NDArray[np.int64], moves: Mapping[int, list[Move]]
 ) -> list[Exposed]:
     """The same for every respondent who is alone in some of the cells; proofs that leave the own cells alone hold for them too."""
     owners = np.unique(problem.owner[cells])
@@ -262,4 +262,4 @@ def _suffice(problem: Problem, cell: int, moves: list[Move]) -> bool:
     sizes = [float(m.signs[m.cells == cell].sum()) for m in moves]
     up = max((m.up * size for m, size in zip(moves, sizes, strict=True)), default=0.0)
     down = max((m.down * size for m, size in zip(moves, sizes, strict=True)), default=0.0)
-    return up >= problem.up[cell] - problem.slack and down >= problem.down[cell] - problem.slack
+    return bool(up >= problem.up[cell] - problem.slack and down >= problem.down[cell] - problem.slack)

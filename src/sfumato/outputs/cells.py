@@ -124,7 +124,7 @@ class Contributions:
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
-class Cells:
+class TableCells:
     """Cells in the order of their numbers: ``n`` respondents, the true sum ``value``, the sum ``size`` of absolute contributions, the largest of them.
 
     ``top[cell, i]`` is the (i + 1)-th largest absolute contribution of a respondent, 0 beyond the last. ``owner`` is who is alone in a cell. ``counted`` tells
@@ -151,7 +151,7 @@ class Cells:
         return summed
 
 
-def cells_of(dimensions: tuple[Dimension, ...], given: Contributions, *, counted: bool, depth: int) -> Cells:
+def cells_of(dimensions: tuple[Dimension, ...], given: Contributions, *, counted: bool, depth: int) -> TableCells:
     """All cells, margins included; a respondent's rows in a cell are one contribution, in a margin too."""
     shape = tuple(one.size for one in dimensions)
     count = int(np.prod([float(size) for size in shape]))
@@ -159,7 +159,7 @@ def cells_of(dimensions: tuple[Dimension, ...], given: Contributions, *, counted
         raise ParameterError(
             f"the table would have {count:,} cells, more than {MOST_CELLS:,}; leave out columns or levels"
         )
-    cells = Cells(
+    cells = TableCells(
         dimensions,
         np.zeros(count, dtype=np.int64),
         np.zeros(count),
@@ -193,7 +193,7 @@ def _decimals(amount: NDArray[np.float64]) -> int | None:
     return next((places for places in range(7) if np.array_equal(amount, np.round(amount, places))), None)
 
 
-def _ranked(cells: Cells, place: NDArray[np.int64], who: NDArray[np.int64], total: NDArray[np.float64]) -> None:
+def _ranked(cells: TableCells, place: NDArray[np.int64], who: NDArray[np.int64], total: NDArray[np.float64]) -> None:
     """Put contributions of respondents into cells, the largest of them first in their order."""
     count = len(cells.n)
     here = np.bincount(place, minlength=count)
@@ -217,7 +217,12 @@ def _ranked(cells: Cells, place: NDArray[np.int64], who: NDArray[np.int64], tota
 
 
 def _fill(
-    cells: Cells, place: NDArray[np.int64], who: NDArray[np.int64], amount: NDArray[np.float64], *, missing_counts: bool
+    cells: TableCells,
+    place: NDArray[np.int64],
+    who: NDArray[np.int64],
+    amount: NDArray[np.float64],
+    *,
+    missing_counts: bool,
 ) -> None:
     """Put the contributions of one combination of levels into its cells."""
     order = np.lexsort((who, place))

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from sfumato.errors import Unsatisfiable
-from sfumato.outputs.audit import Audit, Exposed, Intruder
+from sfumato.outputs.audit import Exposed, TableAudit, TableIntruder
 from sfumato.outputs.problem import NOBODY
 
 if TYPE_CHECKING:
@@ -131,7 +131,7 @@ def adjusted(problem: Problem, *, nodes: int = 20_000) -> tuple[NDArray[np.float
 
 def audit_rounded(
     problem: Problem, low: NDArray[np.float64], high: NDArray[np.float64], threshold: int | None
-) -> Audit:
+) -> TableAudit:
     """What an intruder finds out who knows how far cells can be from what is published.
 
     A sensitive count must not be told to be small: 0, or ``threshold``, must remain possible. A sensitive sum must stay unknown as far as the rules ask, both sides together.
@@ -141,7 +141,7 @@ def audit_rounded(
 
     started = time.perf_counter()
     known = dataclasses.replace(problem, lower=np.maximum(problem.lower, low), upper=np.minimum(high, problem.upper))
-    intruder = Intruder(known, np.arange(problem.size))
+    intruder = TableIntruder(known, np.arange(problem.size))
     exposed = []
     for cell in problem.primaries.tolist():
         least, most = intruder.extreme(cell, -1), intruder.extreme(cell, 1)
@@ -153,4 +153,6 @@ def audit_rounded(
             exposed.append(Exposed(cell, NOBODY, least, most))
     cells = problem.primaries
     seconds = time.perf_counter() - started
-    return Audit(cells, intruder.low[cells], intruder.high[cells], tuple(exposed), 1, intruder.programs, seconds, True)
+    return TableAudit(
+        cells, intruder.low[cells], intruder.high[cells], tuple(exposed), 1, intruder.programs, seconds, True
+    )

@@ -14,7 +14,7 @@ from sfumato.outputs.problem import NOBODY
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from sfumato.outputs.audit import Audit
+    from sfumato.outputs.audit import TableAudit
     from sfumato.outputs.problem import Problem
 
 MOST_COLUMNS = 3000
@@ -22,7 +22,7 @@ MOST_COLUMNS = 3000
 
 
 @dataclasses.dataclass(frozen=True)
-class Attack:
+class TableAttack:
     """One thing that must not succeed: to push a cell up (sign 1) or down, by everybody or one who knows the own cells."""
 
     cell: int
@@ -48,9 +48,9 @@ class Suppression:
         return max(0.0, (self.cost - self.bound) / self.cost) if self.cost > 0 else 0.0
 
 
-def attacks_of(problem: Problem) -> list[Attack]:
+def attacks_of(problem: Problem) -> list[TableAttack]:
     """Every cell that must stay unknown, in both directions."""
-    wanted = [Attack(int(cell), sign) for cell in problem.primaries for sign in (1, -1)]
+    wanted = [TableAttack(int(cell), sign) for cell in problem.primaries for sign in (1, -1)]
     return [one for one in wanted if problem.need(one.cell, one.sign) > problem.slack]
 
 
@@ -90,12 +90,12 @@ def suppress_exactly(
     return None
 
 
-def _succeeded(seen: Audit, problem: Problem) -> list[Attack]:
-    wanted = [Attack(one.cell, sign, one.owner) for one in seen.exposed for sign in (1, -1)]
+def _succeeded(seen: TableAudit, problem: Problem) -> list[TableAttack]:
+    wanted = [TableAttack(one.cell, sign, one.owner) for one in seen.exposed for sign in (1, -1)]
     return list(dict.fromkeys(one for one in wanted if problem.need(one.cell, one.sign) > problem.slack))
 
 
-def _require_possible(problem: Problem, attacks: list[Attack]) -> None:
+def _require_possible(problem: Problem, attacks: list[TableAttack]) -> None:
     """Raise where not even suppressing all that may be suppressed protects a cell."""
     everything = problem.free | problem.primary
     lost = {
@@ -119,7 +119,7 @@ def impossible(lost: int, primaries: int) -> Unsatisfiable:
 # The intruder's own program, and the cut it gives.
 
 
-def push(problem: Problem, hidden: NDArray[np.bool_], attack: Attack) -> tuple[float, Any]:
+def push(problem: Problem, hidden: NDArray[np.bool_], attack: TableAttack) -> tuple[float, Any]:
     """How far a cell can be pushed when these are suppressed, and the solver's answer (None: not at all)."""
     from scipy.optimize import linprog
 
@@ -133,7 +133,7 @@ def push(problem: Problem, hidden: NDArray[np.bool_], attack: Attack) -> tuple[f
     return (0.0, None) if found.x is None else (float(attack.sign * found.x[attack.cell]), found)
 
 
-def _cut(problem: Problem, attack: Attack, found: Any) -> NDArray[np.float64]:
+def _cut(problem: Problem, attack: TableAttack, found: Any) -> NDArray[np.float64]:
     """What every cell must give for an attack to fail: coefficients of y, with the need as the right side."""
     need = problem.need(attack.cell, attack.sign)
     by_upper, by_lower = -found.upper.marginals, found.lower.marginals
@@ -163,7 +163,7 @@ def _choices(problem: Problem) -> tuple[NDArray[np.float64], NDArray[np.float64]
 
 
 def _by_cuts(
-    problem: Problem, attacks: list[Attack], cuts: list[NDArray[np.float64]], rounds: int, nodes: int
+    problem: Problem, attacks: list[TableAttack], cuts: list[NDArray[np.float64]], rounds: int, nodes: int
 ) -> Suppression | None:
     from scipy import sparse
     from scipy.optimize import Bounds, LinearConstraint, milp
@@ -192,7 +192,7 @@ def _by_cuts(
     return None
 
 
-def _whole(problem: Problem, attacks: list[Attack], nodes: int) -> Suppression | None:
+def _whole(problem: Problem, attacks: list[TableAttack], nodes: int) -> Suppression | None:
     """One program that holds a table for every attack."""
     from scipy import sparse
     from scipy.optimize import Bounds, LinearConstraint, milp

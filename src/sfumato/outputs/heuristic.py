@@ -20,8 +20,8 @@ from sfumato.outputs.problem import NOBODY
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from sfumato.outputs.audit import Audit
-    from sfumato.outputs.cells import Cells, Dimension
+    from sfumato.outputs.audit import TableAudit
+    from sfumato.outputs.cells import Dimension, TableCells
     from sfumato.outputs.problem import Problem
 
 FEW = {1: 60, 2: 12, 3: 6, 4: 4}
@@ -44,7 +44,7 @@ class Along(NamedTuple):
 class Boxes:
     """The boxes of one table, and the cells that are suppressed so far."""
 
-    def __init__(self, problem: Problem, cells: Cells, variables: NDArray[np.int64]) -> None:
+    def __init__(self, problem: Problem, cells: TableCells, variables: NDArray[np.int64]) -> None:
         self.problem, self.dimensions = problem, cells.dimensions
         self.shape = cells.shape
         self.strides = np.array([int(np.prod(self.shape[at + 1 :])) for at in range(len(self.shape))])
@@ -265,7 +265,7 @@ def cheapest_change(
     return Move(cells[moved], change[moved] / need * sign, up, 0.0 if sign > 0 else need)
 
 
-class Search:
+class BoxSearch:
     """Gives every sensitive cell what protects it, and takes back what turns out not to be needed."""
 
     def __init__(self, problem: Problem, boxes: Boxes | None) -> None:
@@ -342,12 +342,12 @@ class Search:
 
 def suppress_by_boxes(
     problem: Problem, boxes: Boxes | None, *, progress: Progress = silent
-) -> tuple[Suppression, dict[int, list[Move]], Audit]:
+) -> tuple[Suppression, dict[int, list[Move]], TableAudit]:
     """Cells to suppress in a large table, the proofs, and the audit that holds; the largest need comes first.
 
     Reference: Giessing & Repsilber 2002, *Tools and strategies to protect multiple tables with the GHQUAR cell suppression engine*, doi:10.1007/3-540-47804-3_14; ours are closed over all levels, so that each is a proof.
     """
-    search = Search(problem, boxes)
+    search = BoxSearch(problem, boxes)
     need = np.maximum(problem.up, problem.down)
     order = problem.primaries[np.argsort(-need[problem.primaries], kind="stable")].tolist()
     lost = 0

@@ -12,12 +12,11 @@ from sfumato.core.notebook import html_table
 from sfumato.core.progress import Progress, silent
 from sfumato.core.randomness import Seed
 from sfumato.errors import ParameterError, ReleaseRefused, Unsatisfiable
-from sfumato.outputs.audit import Audit, audit
+from sfumato.outputs.audit import TableAudit, audit
 from sfumato.outputs.changing import adjusted, audit_rounded, downwards, random_rounded, rounded
 from sfumato.outputs.exact import Suppression, suppress_exactly
 from sfumato.outputs.heuristic import Boxes, suppress_by_boxes
 from sfumato.outputs.rules import Threshold
-from sfumato.outputs.table import SensitiveTable, Weight, Zeros, frame_of
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -26,6 +25,7 @@ if TYPE_CHECKING:
 
     from sfumato.outputs.audit import Move
     from sfumato.outputs.problem import Problem
+    from sfumato.outputs.table import SensitiveTable, Weight, Zeros
 
 METHODS = ("auto", "exact", "heuristic", "rounding", "cta", "perturb")
 Method = Literal["auto", "exact", "heuristic", "rounding", "cta", "perturb"]
@@ -52,14 +52,14 @@ class ProtectedTable:
     suppression: Suppression | None
     options: dict[str, Any]
     moves: dict[int, list[Move]]
-    audited: Audit
+    audited: TableAudit
 
     @property
     def hidden(self) -> NDArray[np.bool_]:
         """The variables that are suppressed."""
         return np.isnan(self.published)
 
-    def audit(self) -> Audit:
+    def audit(self) -> TableAudit:
         """Look again at what is published from the intruder's side; for the owner only, since it tells intervals of suppressed cells."""
         if self.suppression is not None:
             exact = int(self.hidden.sum()) <= ALL_INTERVALS
@@ -87,7 +87,7 @@ class ProtectedTable:
         """One of the tables as it is published: cells as text, ``x`` where suppressed."""
         values = self.published[self.judged.table.variables[number]]
         texts = [MARK if np.isnan(one) else _text(one, whole=self.judged.table.whole) for one in values.tolist()]
-        return frame_of(self.judged.table, number).with_columns(pl.Series(str(self.judged.table.measure), texts))
+        return self.judged.table.labels(number).with_columns(pl.Series(str(self.judged.table.measure), texts))
 
     def write(self, folder: str | Path, *, force: bool = False, sign: Path | None = None) -> Path:
         """Write ``share/`` (table, certificate, page) and ``owner/`` (lock with parameters and intervals)."""
@@ -244,7 +244,7 @@ def names_of(judged: SensitiveTable) -> list[str]:
 
 def _audit_changed(
     judged: SensitiveTable, method: str, problem: Problem, published: NDArray[np.float64], options: dict[str, Any]
-) -> Audit:
+) -> TableAudit:
     """Look at a changed table from the intruder's side, who knows the method and its base."""
     if method == "cta":
         return _audit_adjusted(problem, published)
@@ -254,7 +254,7 @@ def _audit_changed(
     return audit_rounded(problem, low, published + reach, threshold)
 
 
-def _audit_adjusted(problem: Problem, published: NDArray[np.float64]) -> Audit:
+def _audit_adjusted(problem: Problem, published: NDArray[np.float64]) -> TableAudit:
     from sfumato.outputs.audit import Exposed
 
     change = published - problem.value
@@ -267,4 +267,4 @@ def _audit_adjusted(problem: Problem, published: NDArray[np.float64]) -> Audit:
         Exposed(int(one), -1, float(published[one]), float(published[one]))
         for one in (cells if uneven else cells[~far])
     ]
-    return Audit(cells, published[cells], published[cells], tuple(exposed), 1, 0, 0.0, True)
+    return TableAudit(cells, published[cells], published[cells], tuple(exposed), 1, 0, 0.0, True)

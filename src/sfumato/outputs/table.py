@@ -14,9 +14,9 @@ import polars as pl
 from sfumato.core.dataset import Dataset
 from sfumato.core.notebook import html_table
 from sfumato.errors import ParameterError, SchemaError, Unsatisfiable
-from sfumato.outputs.cells import Cells, Contributions, Dimension, cells_of, dimension_of
+from sfumato.outputs.cells import Contributions, Dimension, TableCells, cells_of, dimension_of
 from sfumato.outputs.problem import NOBODY, Problem
-from sfumato.outputs.rules import Dominance, PPercent, Rule, Threshold
+from sfumato.outputs.rules import Dominance, PPercent, SensitivityRule, Threshold
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -33,18 +33,18 @@ Weight = Literal["value", "one", "log"]
 
 
 @dataclasses.dataclass(frozen=True)
-class Measure:
+class TableMeasure:
     """What the cells of a table say: persons (``count``), rows, or the sum of a column."""
 
     kind: Literal["count", "rows", "sum"]
     column: str | None = None
 
     @classmethod
-    def of(cls, text: str) -> Measure:
+    def of(cls, text: str) -> TableMeasure:
         """A measure from its text.
 
-        >>> Measure.of("sum(cost)"), str(Measure.of("count"))
-        (Measure(kind='sum', column='cost'), 'count')
+        >>> TableMeasure.of("sum(cost)"), str(TableMeasure.of("count"))
+        (TableMeasure(kind='sum', column='cost'), 'count')
         """
         found = MEASURE.fullmatch(text)
         if found is None:
@@ -83,7 +83,7 @@ def tabulate(
     """
     dataset = table if isinstance(table, Dataset) else Dataset(table)
     groups = _groups(by)
-    asked = Measure.of(measure)
+    asked = TableMeasure.of(measure)
     person = unit or dataset.schema.person
     columns = list(dict.fromkeys(name for group in groups for name in group))
     dataset.require([*columns, *(one for one in (asked.column, person, weight) if one is not None)])
@@ -121,7 +121,7 @@ def _hierarchy(dataset: Dataset, name: str, given: Mapping[str, Any] | None) -> 
     return dataset.schema.attributes[name].hierarchy if name in dataset.schema.attributes else None
 
 
-def _amounts(dataset: Dataset, asked: Measure, weight: str | None, negatives: str) -> NDArray[np.float64]:
+def _amounts(dataset: Dataset, asked: TableMeasure, weight: str | None, negatives: str) -> NDArray[np.float64]:
     amount = np.ones(len(dataset)) if asked.column is None else _numbers(dataset, asked.column)
     if asked.column is None and weight is not None:
         raise ParameterError(f"a weight goes with sum(column); to publish weighted counts write sum({weight})")
@@ -166,12 +166,12 @@ class MagnitudeTable:
 
     dimensions: tuple[Dimension, ...]
     places: tuple[tuple[int, ...], ...]
-    measure: Measure
+    measure: TableMeasure
     contributions: Contributions
     absolute: bool = False
     unit: str | None = None
     weight: str | None = None
-    known: dict[int, tuple[Cells, ...]] = dataclasses.field(default_factory=dict)
+    known: dict[int, tuple[TableCells, ...]] = dataclasses.field(default_factory=dict)
 
     @property
     def counted(self) -> bool:
@@ -188,7 +188,7 @@ class MagnitudeTable:
         """Nodes per column of the first table, the total among them."""
         return tuple(self.dimensions[at].size for at in self.places[0])
 
-    def cells(self, depth: int = 2) -> tuple[Cells, ...]:
+    def cells(self, depth: int = 2) -> tuple[TableCells, ...]:
         """The cells of every table, with so many of the largest contributions."""
         if not (deep := [known for known in self.known if known >= depth]):
             self.known[depth] = tuple(
@@ -256,18 +256,26 @@ class MagnitudeTable:
         found: NDArray[Any] = np.concatenate(list(parts))[first]
         return found
 
-    def sensitive(self, *rules: Rule | Sequence[Rule]) -> SensitiveTable:
+    def labels(self, number: int = 0) -> pl.DataFrame:
+        """The labels of all cells of one table, in the order of the cells."""
+        dimensions = [self.dimensions[at] for at in self.places[number]]
+        nodes = np.unravel_index(np.arange(len(self.variables[number])), [one.size for one in dimensions])
+        return pl.DataFrame(
+            {one.column: pl.Series(list(one.labels)).gather(at) for one, at in zip(dimensions, nodes, strict=True)}
+        )
+
+    def sensitive(self, *rules: SensitivityRule | Sequence[SensitivityRule]) -> SensitiveTable:
         """Judge every cell by rules; without any, by those that are usual for counts or for sums."""
         flat = [one for given in rules for one in (given if isinstance(given, Sequence) else [given])]
         return SensitiveTable(self, tuple(flat) or usual_rules(self.measure))
 
-    def protect(self, rules: Sequence[Rule] = (), **options: Any) -> ProtectedTable:
+    def protect(self, rules: Sequence[SensitivityRule] = (), **options: Any) -> ProtectedTable:
         """Judge and protect at once; see :meth:`SensitiveTable.protect`."""
         return self.sensitive(*rules).protect(**options)
 
     def to_polars(self, number: int = 0) -> pl.DataFrame:
         """All cells of one of the tables with their true values, for the owner."""
-        return frame_of(self, number).with_columns(pl.Series(str(self.measure), self.cells()[number].value))
+        return self.labels(number).with_columns(pl.Series(str(self.measure), self.cells()[number].value))
 
     def __repr__(self) -> str:
         told = "; ".join(" × ".join(self.dimensions[at].column for at in group) for group in self.places)
@@ -279,16 +287,7 @@ class MagnitudeTable:
         )
 
 
-def frame_of(table: MagnitudeTable, number: int) -> pl.DataFrame:
-    """The labels of all cells of one table, in the order of the cells."""
-    dimensions = [table.dimensions[at] for at in table.places[number]]
-    nodes = np.unravel_index(np.arange(len(table.variables[number])), [one.size for one in dimensions])
-    return pl.DataFrame(
-        {one.column: pl.Series(list(one.labels)).gather(at) for one, at in zip(dimensions, nodes, strict=True)}
-    )
-
-
-def usual_rules(measure: Measure) -> tuple[Rule, ...]:
+def usual_rules(measure: TableMeasure) -> tuple[SensitivityRule, ...]:
     """What output checkers usually ask for: at least ten persons and, of sums, nobody who dominates."""
     if measure.kind == "sum":
         return (Threshold(), Dominance(), PPercent())
@@ -300,10 +299,10 @@ class SensitiveTable:
     """A table judged by rules: which cells must not be told, and how far they must stay unknown."""
 
     table: MagnitudeTable
-    rules: tuple[Rule, ...]
+    rules: tuple[SensitivityRule, ...]
 
     @cached_property
-    def cells(self) -> tuple[Cells, ...]:
+    def cells(self) -> tuple[TableCells, ...]:
         """The cells as the rules need them."""
         return self.table.cells(max(2, *(rule.depth for rule in self.rules)))
 

@@ -18,7 +18,7 @@ from sfumato.outputs.cells import Dimension
 from sfumato.outputs.changing import audit_rounded
 from sfumato.outputs.problem import Problem, problem_of
 from sfumato.outputs.protected import MARK
-from sfumato.outputs.table import MagnitudeTable, Measure
+from sfumato.outputs.table import MagnitudeTable, TableMeasure
 from sfumato.outputs.writing import LOCK
 from sfumato.release.certificates import is_aggregate, read_any_certificate
 from sfumato.release.folder import read_json
@@ -65,7 +65,7 @@ def _read(folder: Path, certificate: Mapping[str, Any]) -> tuple[MagnitudeTable,
     if not places or not all(places):
         raise UnreadableInput("the certificate describes a table without columns")
     nothing: Any = None
-    table = MagnitudeTable(tuple(dimensions.values()), places, Measure.of(certificate["measure"]), nothing)
+    table = MagnitudeTable(tuple(dimensions.values()), places, TableMeasure.of(certificate["measure"]), nothing)
     parts = [_values(folder, table, number, section) for number, section in enumerate(certificate["tables"])]
     together = np.concatenate(parts)
     published = table.of_variables(parts)
