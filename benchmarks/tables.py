@@ -96,3 +96,9 @@ def folder() -> Path:
 
 
 _KEPT: list[tempfile.TemporaryDirectory[str]] = []
+
+
+if __name__ == "__main__":  # make bench BENCH=tables: tables of results, whose script has another name
+    import outputs
+
+    outputs.main(outputs.RECORDS)

@@ -48,6 +48,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     | {"io", "engines"},
     "policy": GROUND | {"registry", "recipe_files", "release"},
     "parties": GROUND | {"kernels", "dp", "registry", "recipe_files", "release"},
+    "outputs": GROUND | {"kernels", "registry", "recipe_files", "release", "report", "io"},
     "arx": GROUND | {"registry", "recipe_files"},
     "sql_tests": GROUND,
     "testing": GROUND | {"verbs", "registry"},
@@ -66,7 +67,7 @@ MAY_IMPORT: dict[str, set[str]] = {
         "examples",
         "io",
     }
-    | {"comparison", "risk", "engines", "results"},
+    | {"comparison", "risk", "engines", "results", "outputs"},
     "cli": GROUND
     | {
         "verbs",
@@ -81,14 +82,14 @@ MAY_IMPORT: dict[str, set[str]] = {
         "report",
     }
     | {"examples", "dp", "vault", "comparison", "engines", "parties", "arx", "sql_tests", "register", "advice"}
-    | {"hierarchies", "results"},
+    | {"hierarchies", "outputs", "results"},
     "__main__": {"cli"},
     # the public names
     "__init__": GROUND
     | FAMILIES
     | SHAPES
     | {"verbs", "policy", "recipe_files", "profiling", "assessment", "evaluation", "release", "examples", "vault"}
-    | {"advice", "comparison", "intruders", "parties", "results"},
+    | {"advice", "comparison", "intruders", "outputs", "parties", "results"},
 }
 # What every room may take from the package itself.
 COMMON_NAMES = {"__version__"}

@@ -512,11 +512,15 @@ def verify(folder: str | Path, **options: Any) -> Verification:
     Options: ``original``, ``owner`` (the owner's folder), ``trusted_key``, ``population``; of people who are no table ``original`` may be a path, and
     ``people`` their second table.
     """
-    from sfumato.release.certificates import read_any_certificate, shape_of
+    from sfumato.release.certificates import is_aggregate, read_any_certificate, shape_of
     from sfumato.release.shaped.verifying import verify_given
     from sfumato.release.verify import verify as _verify
 
     certificate = read_any_certificate(Path(folder))
+    if is_aggregate(certificate):
+        from sfumato.outputs.verifying import verify_table
+
+        return verify_table(Path(folder), **options)
     if shape_of(certificate) is Shape.TABLE:
         return _verify(Path(folder), **options)
     return verify_given(Path(folder), certificate, **options)

@@ -77,6 +77,10 @@ COMMANDS = {
         "integral:integral",
         "Say which mean, regression, stump or tree may be published: one that many different sets of records give.",
     ),
+    "table": (
+        "table:table",
+        "Count persons or sum a column by other columns, and publish what nobody can be computed from.",
+    ),
     "list": ("explain:list_names", "List what can be written in a recipe, with one line of meaning each."),
     "import": (
         "bring:import_project",

@@ -28,7 +28,7 @@ from sfumato.cli.options import (
 from sfumato.cli.talk import give_json, out, progress, tell
 from sfumato.core.evidence import needed
 from sfumato.core.source import NOTHING_SAID, Intake
-from sfumato.errors import OutputError
+from sfumato.errors import OutputError, ParameterError
 
 if TYPE_CHECKING:
     from sfumato.core.model import Verdict
@@ -112,13 +112,26 @@ def verify(
     believed: every number is computed again from the file.
     """
     from sfumato.core.shape import Shape
-    from sfumato.release.certificates import read_any_certificate, shape_of
+    from sfumato.release.certificates import is_aggregate, read_any_certificate, shape_of
     from sfumato.release.replay import locked_recipe
     from sfumato.verbs import verify as recompute
 
     beside = folder.resolve().parent / "owner"
     kept = owner or (beside if original and beside.is_dir() else None)
-    shape = shape_of(read_any_certificate(folder))
+    certificate = read_any_certificate(folder)
+    if is_aggregate(certificate):
+        _verify_table(
+            folder,
+            kept or owner_of(folder),
+            key,
+            json=json,
+            original=original,
+            population=population,
+            people=people,
+            table=table,
+        )
+        return
+    shape = shape_of(certificate)
     if shape is not Shape.TABLE:
         refuse_options(shape, population=population, table=table)
         with progress("verifying", quiet=quiet):
@@ -134,6 +147,24 @@ def verify(
             folder, original=before, population=read_beside(population), owner=kept, trusted_key=key
         )
     _tell_claims(verification, json=json)
+
+
+def owner_of(folder: Path) -> Path | None:
+    """The owner's folder beside a shared one, where it is."""
+    beside = folder.resolve().parent / "owner"
+    return beside if beside.is_dir() else None
+
+
+def _verify_table(folder: Path, owner: Path | None, key: Path | None, *, json: bool, **given: Any) -> None:
+    """Check a published table of counts or sums; the owner's lock, where it is, lets the audit be done again."""
+    from sfumato.verbs import verify as recompute
+
+    named = [f"--{name}" for name, value in given.items() if value]
+    if named:
+        raise ParameterError(
+            f"{' and '.join(named)} goes with releases of records; this is a published table of counts or sums"
+        )
+    _tell_claims(recompute(folder, owner=owner, trusted_key=key), json=json)
 
 
 def _tell_claims(verification: Verification, *, json: bool) -> None:

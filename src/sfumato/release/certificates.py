@@ -80,6 +80,31 @@ SHAPED: dict[str, Any] = {
 }
 """What the certificate of people holds who are described by more than a row."""
 
+AGGREGATES = "aggregates"
+"""What the certificate of a table of results says in place of the shape of records."""
+PUBLISHED: dict[str, Any] = {
+    "created": TEXT,
+    "measure": TEXT,
+    "rules": [{"rule": TEXT}],
+    "method": TEXT,
+    "summary": {"cells": WHOLE, "suppressed": WHOLE},
+    "suppressed_by_rule": {"*": WHOLE},
+    "base": COUNT,
+    "additive": TRUTH,
+    "tables": [
+        {
+            "file": TEXT,
+            "sha256": TEXT,
+            "format": TEXT,
+            "rows": WHOLE,
+            "columns": [{"column": TEXT, "labels": [TEXT], "parent": [WHOLE]}],
+        }
+    ],
+    "versions": {"*": TEXT},
+    "digest": TEXT,
+}
+"""What the certificate of a table of counts or sums holds."""
+
 LATER: dict[str, Any] = {"files": {"*": {"sha256": TEXT, "bytes": WHOLE}}}
 """What came with version 2."""
 
@@ -94,7 +119,16 @@ def read_certificate(folder: Path) -> dict[str, Any]:
 
 def shape_of(certificate: Mapping[str, Any]) -> Shape:
     """The shape of the data that a certificate, or what will be one, is about."""
+    if is_aggregate(certificate):
+        raise ParameterError(
+            "this is a published table of counts or sums, not a release of records: sfumato verify checks it"
+        )
     return Shape(certificate.get("shape", Shape.TABLE))
+
+
+def is_aggregate(certificate: Mapping[str, Any]) -> bool:
+    """Whether a certificate is about a table of counts or sums, which holds no records."""
+    return certificate.get("shape") == AGGREGATES
 
 
 def read_any_certificate(folder: Path) -> dict[str, Any]:
@@ -146,6 +180,8 @@ def parsed(data: bytes, name: str) -> dict[str, Any]:
 def _shape_for(document: Mapping[str, Any], name: str) -> dict[str, Any]:
     """What a certificate must hold: that depends on its version and on the shape of its data."""
     said = document.get("shape", str(Shape.TABLE))
+    if said == AGGREGATES:
+        return PUBLISHED | LATER
     if not isinstance(said, str) or said not in set(Shape):
         raise UnreadableInput(f"{name} is about data of a shape that this sfumato does not know: install a newer one")
     if said != Shape.TABLE:

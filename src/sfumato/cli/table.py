@@ -1,0 +1,184 @@
+"""``sfumato table``: counts and sums by columns, protected, audited and certified."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from sfumato.cli.options import Data, Json, Quiet, read_data, reading
+from sfumato.cli.talk import give_json, out, progress, tell
+from sfumato.core.source import NOTHING_SAID, Intake
+from sfumato.errors import ParameterError
+
+if TYPE_CHECKING:
+    from sfumato.outputs.rules import SensitivityRule
+
+TIMES = re.compile(r"\s*[×*]\s*|\s+x\s+")
+
+
+@reading
+def table(
+    data: Data,
+    what: Annotated[
+        str,
+        typer.Argument(
+            help="columns and what is told: 'region × diagnosis: sum(cost)', 'region x sex: count'; several tables with ';' between"
+        ),
+    ],
+    output: Annotated[
+        Path | None, typer.Option("--output", "-o", help="the folder to write: share/ and owner/")
+    ] = None,
+    protect: Annotated[bool, typer.Option("--protect", help="suppress or change cells until the audit holds")] = False,
+    method: Annotated[str, typer.Option(help="auto, exact, heuristic, rounding, cta or perturb")] = "auto",
+    recipe: Annotated[
+        Path | None, typer.Option("--recipe", "-r", help="a recipe, for hierarchies and the person's column")
+    ] = None,
+    unit: Annotated[str | None, typer.Option(help="the column that tells persons apart; else every row is one")] = None,
+    weight: Annotated[str | None, typer.Option(help="a column that contributions are multiplied by")] = None,
+    threshold: Annotated[int | None, typer.Option(help="fewest persons in a cell")] = None,
+    zeros: Annotated[bool, typer.Option("--zeros-disclosive", help="empty cells are sensitive too")] = False,
+    dominance: Annotated[str | None, typer.Option(help="n,k: the n largest contribute at most k percent: 2,90")] = None,
+    p_percent: Annotated[
+        float | None, typer.Option(help="nobody can estimate the largest within so many percent")
+    ] = None,
+    pq: Annotated[str | None, typer.Option(help="p,q: the same by one who knows all within q percent: 10,50")] = None,
+    colluders: Annotated[int, typer.Option(help="respondents who put together what they know, for p and pq")] = 1,
+    group: Annotated[str | None, typer.Option(help="a column that must not be told of whole groups")] = None,
+    all_equal: Annotated[
+        bool, typer.Option("--all-equal", help="cells of equal contributions are sensitive too")
+    ] = False,
+    negatives: Annotated[bool, typer.Option("--negatives", help="negative contributions count by their size")] = False,
+    missing_counts: Annotated[
+        bool, typer.Option("--missing-counts", help="count persons whose contribution is missing")
+    ] = False,
+    base: Annotated[int | None, typer.Option(help="of rounding and perturb: multiples of this")] = None,
+    reach: Annotated[int, typer.Option(help="of rounding: so many multiples away at most")] = 1,
+    free_zeros: Annotated[
+        bool, typer.Option("--free-zeros", help="empty cells may be suppressed to protect others")
+    ] = False,
+    cost: Annotated[str, typer.Option(help="what a suppressed cell costs: value, one or log")] = "value",
+    seed: Annotated[str | None, typer.Option(help="hexadecimal text, for perturb")] = None,
+    force: Annotated[bool, typer.Option("--force", help="replace an earlier release")] = False,
+    sign: Annotated[Path | None, typer.Option(help="a private key to sign the certificate with")] = None,
+    json: Json = False,
+    quiet: Quiet = False,
+    intake: Intake = NOTHING_SAID,
+) -> None:
+    """Count persons or sum a column by other columns, and publish what nobody can be computed from.
+
+    Without --protect only says how many cells are sensitive. Exit code 4 when nothing can be published, 1 when an audit fails.
+    """
+    from sfumato import recipe_files as recipes
+    from sfumato.outputs.table import tabulate
+    from sfumato.release.exchange import refuse_existing
+
+    groups, measure = asked(what)
+    if output is not None and not protect:
+        raise ParameterError("a table is written only when it is protected: give --protect with -o")
+    if output is not None:
+        refuse_existing(output, force=force)
+    loaded = None if recipe is None else recipes.load(recipe)
+    dataset = read_data(data, quiet=quiet, intake=intake, recipe=loaded)
+    rules = _rules(threshold, zeros, dominance, p_percent, pq, colluders, group, all_equal)
+    with progress("tabulating", quiet=quiet) as on_progress:
+        made = tabulate(
+            dataset,
+            groups,
+            measure,
+            unit=unit,
+            weight=weight,
+            negatives="absolute" if negatives else "refuse",
+            missing_counts=missing_counts,
+        )
+        judged = made.sensitive(*rules)
+        if not protect:
+            _tell_sensitive(judged, json=json)
+            return
+        zeroed: Any = "free" if free_zeros else "known"
+        priced: Any = cost
+        protected = judged.protect(
+            method, weight=priced, zeros=zeroed, base=base, reach=reach, seed=seed, progress=on_progress
+        )
+    if output is not None:
+        protected.write(output, force=force, sign=sign)
+    if json:
+        give_json({**protected.summary(), "folder": None if output is None else str(output)})
+    elif output is None:
+        for number in range(len(groups)):
+            out().print(protected.to_polars(number).write_csv().rstrip("\n"), markup=False, soft_wrap=True)
+    for sentence in protected.sentences() if not json else ():
+        tell(sentence, quiet=quiet)
+    if output is not None:
+        tell(
+            f"share  {output / 'share'}: table, certificate, page\nkeep   {output / 'owner'}: lock with parameters and intervals",
+            quiet=quiet,
+        )
+
+
+def _tell_sensitive(judged: Any, *, json: bool) -> None:
+    if json:
+        give_json({"cells": len(judged.unsafe), "sensitive": len(judged), "by_rule": judged.count()})
+        return
+    out().print(f"{len(judged):,} of {len(judged.unsafe):,} cells are sensitive", markup=False)
+    for name, count in judged.count().items():
+        out().print(f"  {name.replace('_', ' ')}: {count:,}", markup=False)
+
+
+def asked(what: str) -> tuple[list[list[str]], str]:
+    """The columns of every table, and what is told of them.
+
+    >>> asked("region × diagnosis: sum(cost)"), asked("a x b; a*c: count")
+    (([['region', 'diagnosis']], 'sum(cost)'), ([['a', 'b'], ['a', 'c']], 'count'))
+    """
+    columns, colon, measure = what.rpartition(":")
+    if not colon:
+        columns, measure = what, "count"
+    groups = [[name.strip() for name in TIMES.split(part.strip())] for part in columns.split(";") if part.strip()]
+    if not groups or not all(all(group) for group in groups):
+        raise ParameterError("say what is tabulated: 'region × diagnosis: sum(cost)', with x or * for × if you like")
+    return groups, measure.strip()
+
+
+def _rules(
+    threshold: int | None,
+    zeros: bool,
+    dominance: str | None,
+    p_percent: float | None,
+    pq: str | None,
+    colluders: int,
+    group: str | None,
+    all_equal: bool,
+) -> list[SensitivityRule]:
+    """The rules that were named; an empty list means the usual ones."""
+    from sfumato.outputs.rules import PQ, AllEqual, Dominance, GroupDisclosure, PPercent, Threshold
+
+    rules: list[SensitivityRule] = []
+    if threshold is not None or zeros:
+        rules.append(Threshold(threshold if threshold is not None else 10, zeros=zeros))
+    if dominance is not None:
+        n, k = _pair(dominance, "--dominance")
+        rules.append(Dominance(int(n), k))
+    if p_percent is not None:
+        rules.append(PPercent(p_percent, colluders))
+    if pq is not None:
+        p, q = _pair(pq, "--pq")
+        rules.append(PQ(p, q, colluders))
+    if group is not None:
+        rules.append(GroupDisclosure(group))
+    if all_equal:
+        rules.append(AllEqual())
+    if colluders != 1 and p_percent is None and pq is None:
+        raise ParameterError("--colluders goes with --p-percent or --pq")
+    return rules
+
+
+def _pair(text: str, option: str) -> tuple[float, float]:
+    parts = text.split(",")
+    try:
+        first, second = (float(part) for part in parts)
+    except ValueError:
+        raise ParameterError(f"{option} takes two numbers with a comma between, such as 2,90") from None
+    return first, second

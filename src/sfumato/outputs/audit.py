@@ -1,0 +1,265 @@
+"""The audit of a table: how far an intruder who sees it can narrow down what was suppressed."""
+
+from __future__ import annotations
+
+import dataclasses
+import time
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from sfumato.errors import InternalError
+from sfumato.outputs.problem import NOBODY
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from sfumato.outputs.problem import Problem
+
+WHOLE = 1e-6
+"""How near to a whole number a solution of the solver is one."""
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Move:
+    """Another table that looks alike: ``cells`` changed by ``signs``, times ``up`` and, backwards, times ``down``."""
+
+    cells: NDArray[np.int64]
+    signs: NDArray[np.float64]
+    up: float
+    down: float
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Exposed:
+    """A cell that can be narrowed down too far; ``owner`` is the respondent who can, −1 for everybody."""
+
+    cell: int
+    owner: int
+    low: float
+    high: float
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class TableAudit:
+    """What an intruder can find out: per suppressed cell the least and the most it can be. For the owner only.
+
+    ``exact`` tells whether the intervals are the tightest ones; else the true ones are at least as wide. ``exposed`` are the cells that an intruder, or a respondent
+    who is alone in a cell, narrows down too far; the table holds when there are none.
+    """
+
+    hidden: NDArray[np.int64]
+    low: NDArray[np.float64]
+    high: NDArray[np.float64]
+    exposed: tuple[Exposed, ...]
+    components: int
+    programs: int
+    seconds: float
+    exact: bool
+
+    @property
+    def holds(self) -> bool:
+        """Whether every cell that must stay unknown does."""
+        return not self.exposed
+
+    def __bool__(self) -> bool:
+        return self.holds
+
+    def interval(self, cell: int) -> tuple[float, float]:
+        """The least and the most that a suppressed cell can be."""
+        at = np.flatnonzero(self.hidden == cell)
+        if not len(at):
+            raise InternalError("an interval was asked for of a cell that is published")
+        return float(self.low[at[0]]), float(self.high[at[0]])
+
+    def __repr__(self) -> str:
+        word = "holds" if self.holds else f"{len({one.cell for one in self.exposed}):,} cells exposed"
+        return f"Audit({word}: {len(self.hidden):,} suppressed cells, {self.components:,} components, {self.programs:,} programs)"
+
+
+def components_of(problem: Problem, hidden: NDArray[np.bool_]) -> list[NDArray[np.int64]]:
+    """Suppressed cells that stand in equations with each other: nothing outside tells anything about them."""
+    from scipy import sparse
+
+    cells = np.flatnonzero(hidden)
+    part = problem.by_cell[:, cells]
+    part = part[np.unique(part.indices)] if part.nnz else part[:0]
+    graph = sparse.bmat([[None, part.T], [part, None]], format="csr") if part.shape[0] else None
+    if graph is None:
+        return [np.array([cell]) for cell in cells]
+    _, label = sparse.csgraph.connected_components(graph, directed=False)
+    label = label[: len(cells)]
+    order = np.argsort(label, kind="stable")
+    return np.split(cells[order], np.flatnonzero(np.diff(label[order])) + 1) if len(cells) else []
+
+
+class TableIntruder:
+    """Solves for suppressed cells of one component; every table found serves all cells at once."""
+
+    def __init__(self, problem: Problem, cells: NDArray[np.int64]) -> None:
+        self.problem, self.cells = problem, cells
+        part = problem.by_cell[:, cells].tocsr()
+        self.matrix = part[np.flatnonzero(np.diff(part.indptr))]
+        self.value = problem.value[cells]
+        self.right = self.matrix @ self.value
+        self.low, self.high = self.value.copy(), self.value.copy()
+        self.programs = 0
+
+    def extreme(self, at: int, sign: int, known: NDArray[np.bool_] | None = None) -> float:
+        """The most (sign 1) or least (sign −1) that the cell at a place can be; ``known`` cells are what they are."""
+        from scipy.optimize import linprog
+
+        low, high = self.problem.lower[self.cells].copy(), self.problem.upper[self.cells].copy()
+        if known is not None:
+            low[known], high[known] = self.value[known], self.value[known]
+        aim = np.zeros(len(self.cells))
+        aim[at] = -sign
+        self.programs += 1
+        found = linprog(aim, A_eq=self.matrix, b_eq=self.right, bounds=np.column_stack([low, high]), method="highs")
+        solution = self.value if found.x is None else found.x
+        if self.problem.whole and np.abs(solution - np.round(solution)).max(initial=0.0) > WHOLE:
+            solution = self._in_whole_numbers(aim, low, high)
+        elif self.problem.whole:
+            solution = np.round(solution)
+        if known is None:
+            self.low, self.high = np.minimum(self.low, solution), np.maximum(self.high, solution)
+        return float(solution[at])
+
+    def _in_whole_numbers(
+        self, aim: NDArray[np.float64], low: NDArray[np.float64], high: NDArray[np.float64]
+    ) -> NDArray[np.float64]:
+        """The same where counts are whole: tighter bounds than fractions give."""
+        from scipy.optimize import Bounds, LinearConstraint, milp
+
+        rows = LinearConstraint(self.matrix, self.right, self.right)
+        found = milp(aim, constraints=rows, bounds=Bounds(low, high), integrality=np.ones(len(aim)))
+        return self.value if found.x is None else np.round(found.x)
+
+
+def audit(
+    problem: Problem,
+    hidden: NDArray[np.bool_],
+    *,
+    exact: bool = True,
+    moves: Mapping[int, Iterable[Move]] | None = None,
+) -> TableAudit:
+    r"""Least and most of every suppressed cell, and who can be narrowed down too far.
+
+    .. math:: \min / \max\, z_s \quad\text{s.t.}\quad Mz = 0,\; z_i = a_i \;(i \notin S),\; l \le z \le u
+
+    Component by component. ``moves`` are tables that are known to look alike; each is checked (equations, bounds, only suppressed cells) before it counts
+    as a proof. With ``exact`` every interval is the tightest; without, only cells that no move proves are solved for, and intervals are those
+    that were met. Respondents who are alone in a cell know it: for each of them the audit is repeated with their cells known.
+    """
+    started = time.perf_counter()
+    groups = components_of(problem, hidden)
+    place = np.full(problem.size, -1, dtype=np.int64)
+    known_moves = {cell: [m for m in given if _proves(problem, hidden, m)] for cell, given in (moves or {}).items()}
+    low, high = problem.value.copy(), problem.value.copy()
+    exposed: list[Exposed] = []
+    programs = 0
+    for cells in groups:
+        place[cells] = np.arange(len(cells))
+        intruder = TableIntruder(problem, cells)
+        _use(problem, intruder, place, cells, known_moves)
+        exposed += _everybody(problem, intruder, cells, exact=exact)
+        exposed += _singles(problem, intruder, cells, known_moves)
+        low[cells], high[cells] = intruder.low, intruder.high
+        programs += intruder.programs
+    listed = np.flatnonzero(hidden)
+    bare = [Exposed(int(p), NOBODY, *[float(problem.value[p])] * 2) for p in problem.primaries if not hidden[p]]
+    return TableAudit(
+        listed,
+        low[listed],
+        high[listed],
+        (*bare, *exposed),
+        len(groups),
+        programs,
+        time.perf_counter() - started,
+        exact,
+    )
+
+
+def _proves(problem: Problem, hidden: NDArray[np.bool_], move: Move) -> bool:
+    """Whether a move gives tables that an intruder cannot tell from the true one."""
+    if not hidden[move.cells].all():
+        return False
+    step = problem.by_cell[:, move.cells] @ move.signs
+    if np.abs(step).max(initial=0.0) * max(move.up, move.down) > problem.slack:
+        return False
+    return all(
+        bool(
+            (problem.value[move.cells] + amount * move.signs <= problem.upper[move.cells] + problem.slack).all()
+            and (problem.value[move.cells] + amount * move.signs >= problem.lower[move.cells] - problem.slack).all()
+            and (not problem.whole or not np.any((amount * move.signs) % 1))
+        )
+        for amount in (move.up, -move.down)
+    )
+
+
+def _use(
+    problem: Problem,
+    intruder: TableIntruder,
+    place: NDArray[np.int64],
+    cells: NDArray[np.int64],
+    moves: Mapping[int, list[Move]],
+) -> None:
+    """Widen the intervals of a component by tables that are known to look alike."""
+    for cell in cells[problem.primary[cells]]:
+        for move in moves.get(int(cell), ()):
+            at = place[move.cells]
+            for amount in (move.up, -move.down):
+                shifted = problem.value[move.cells] + amount * move.signs
+                intruder.low[at] = np.minimum(intruder.low[at], shifted)
+                intruder.high[at] = np.maximum(intruder.high[at], shifted)
+
+
+def _everybody(problem: Problem, intruder: TableIntruder, cells: NDArray[np.int64], *, exact: bool) -> list[Exposed]:
+    exposed = []
+    for at, cell in enumerate(cells):
+        primary = bool(problem.primary[cell])
+        if not exact and not primary:
+            continue
+        if exact or not _wide(problem, cell, intruder.low[at], intruder.high[at]):
+            intruder.extreme(at, 1)
+            intruder.extreme(at, -1)
+        low, high = float(intruder.low[at]), float(intruder.high[at])
+        if primary and not _wide(problem, cell, low, high):
+            exposed.append(Exposed(int(cell), NOBODY, low, high))
+    return exposed
+
+
+def _wide(problem: Problem, cell: int, low: float, high: float) -> bool:
+    down, up = float(problem.value[cell]) - low, high - float(problem.value[cell])
+    return bool(down >= problem.down[cell] - problem.slack and up >= problem.up[cell] - problem.slack)
+
+
+def _singles(
+    problem: Problem, intruder: TableIntruder, cells: NDArray[np.int64], moves: Mapping[int, list[Move]]
+) -> list[Exposed]:
+    """The same for every respondent who is alone in some of the cells; proofs that leave the own cells alone hold for them too."""
+    owners = np.unique(problem.owner[cells])
+    owners = owners[owners != NOBODY]
+    exposed = []
+    for at in np.flatnonzero(problem.primary[cells]) if len(owners) else ():
+        cell, given = int(cells[at]), moves.get(int(cells[at]), [])
+        met = [set(problem.owner[move.cells].tolist()) for move in given]
+        proved = _suffice(problem, cell, given)
+        for owner in sorted(set().union(*met) - {NOBODY}) if proved else owners.tolist():
+            blind = [move for move, who in zip(given, met, strict=True) if owner not in who]
+            if owner == problem.owner[cell] or _suffice(problem, cell, blind):
+                continue
+            known = problem.owner[cells] == owner
+            low, high = intruder.extreme(int(at), -1, known), intruder.extreme(int(at), 1, known)
+            if not _wide(problem, cell, low, high):
+                exposed.append(Exposed(cell, int(owner), low, high))
+    return exposed
+
+
+def _suffice(problem: Problem, cell: int, moves: list[Move]) -> bool:
+    """Whether moves carry a cell as far up and down as it must be."""
+    sizes = [float(m.signs[m.cells == cell].sum()) for m in moves]
+    up = max((m.up * size for m, size in zip(moves, sizes, strict=True)), default=0.0)
+    down = max((m.down * size for m, size in zip(moves, sizes, strict=True)), default=0.0)
+    return bool(up >= problem.up[cell] - problem.slack and down >= problem.down[cell] - problem.slack)

@@ -1,0 +1,238 @@
+"""Cell suppression at the least cost, proved: one mixed-integer program, or Benders cuts where that is too large."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from sfumato.errors import Unsatisfiable
+from sfumato.outputs.audit import audit
+from sfumato.outputs.problem import NOBODY
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from sfumato.outputs.audit import TableAudit
+    from sfumato.outputs.problem import Problem
+
+MOST_COLUMNS = 3000
+"""Columns of the whole program beyond which cuts are cheaper."""
+
+
+@dataclasses.dataclass(frozen=True)
+class TableAttack:
+    """One thing that must not succeed: to push a cell up (sign 1) or down, by everybody or one who knows the own cells."""
+
+    cell: int
+    sign: int
+    owner: int = NOBODY
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Suppression:
+    """Cells to suppress, what they cost, and the least that any safe suppression costs (``bound``), where it is known."""
+
+    hidden: NDArray[np.bool_]
+    cost: float
+    bound: float | None
+    rounds: int = 0
+    cuts: int = 0
+
+    @property
+    def gap(self) -> float | None:
+        """How far the cost is from the bound, as a share of the cost; 0 is proved to be the least."""
+        if self.bound is None:
+            return None
+        return max(0.0, (self.cost - self.bound) / self.cost) if self.cost > 0 else 0.0
+
+
+def attacks_of(problem: Problem) -> list[TableAttack]:
+    """Every cell that must stay unknown, in both directions."""
+    wanted = [TableAttack(int(cell), sign) for cell in problem.primaries for sign in (1, -1)]
+    return [one for one in wanted if problem.need(one.cell, one.sign) > problem.slack]
+
+
+def suppress_exactly(
+    problem: Problem, *, rounds: int = 200, nodes: int = 20_000, columns: int = MOST_COLUMNS
+) -> Suppression | None:
+    r"""Cells to suppress at the least cost, such that every attack fails; None when ``rounds`` or ``nodes`` do not suffice.
+
+    .. math:: \min \sum_i w_i y_i, \quad y_p = 1,\quad Mz^{p\pm} = 0,\quad
+        a_i - (a_i - l_i) y_i \le z_i^{p\pm} \le a_i + (u_i - a_i) y_i,\quad z_p^{p+} \ge a_p + \mathrm{UPL}_p,\quad
+        z_p^{p-} \le a_p - \mathrm{LPL}_p
+
+    Respondents who are alone in a cell are added as attackers where the audit finds that they succeed. Beyond 3,000 columns the tables *z* are not
+    part of the program: for every attack that succeeds a cut is added, :math:`\sum_i \min(n, \alpha_i (u_i - a_i) + \beta_i (a_i - l_i))\, y_i \ge n` with the duals of the intruder's own
+    program and the need *n*.
+
+    Reference: Fischetti & Salazar-González 2001, *Solving the cell suppression problem on tabular data with linear constraints*, doi:10.1287/mnsc.47.7.1008.9805.
+    """
+    attacks = attacks_of(problem)
+    _require_possible(problem, attacks)
+    cuts = _starting_cuts(problem)
+    done = 0
+    while done < rounds:
+        whole = len(attacks) * problem.size <= columns
+        found = _whole(problem, attacks, nodes) if whole else _by_cuts(problem, attacks, cuts, rounds - done, nodes)
+        if found is None:
+            return None
+        done += max(1, found.rounds)
+        seen = audit(problem, found.hidden, exact=False)
+        if seen.holds:
+            return dataclasses.replace(found, rounds=done)
+        more = [one for one in _succeeded(seen, problem) if one not in attacks]
+        if not more:
+            return None
+        _require_possible(problem, more)
+        attacks += more
+    return None
+
+
+def _succeeded(seen: TableAudit, problem: Problem) -> list[TableAttack]:
+    wanted = [TableAttack(one.cell, sign, one.owner) for one in seen.exposed for sign in (1, -1)]
+    return list(dict.fromkeys(one for one in wanted if problem.need(one.cell, one.sign) > problem.slack))
+
+
+def _require_possible(problem: Problem, attacks: list[TableAttack]) -> None:
+    """Raise where not even suppressing all that may be suppressed protects a cell."""
+    everything = problem.free | problem.primary
+    lost = {
+        one.cell
+        for one in attacks
+        if push(problem, everything, one)[0] < problem.need(one.cell, one.sign) - problem.slack
+    }
+    if lost:
+        raise impossible(len(lost), len(problem.primaries))
+
+
+def impossible(lost: int, primaries: int) -> Unsatisfiable:
+    """What is said where suppression cannot protect some cells."""
+    return Unsatisfiable(
+        f"suppression: {lost:,} of {primaries:,} sensitive cells can be computed, or narrowed down too far, even when every cell that may be is suppressed; "
+        "make the table coarser, weaken the rule, or let empty cells be suppressed (zeros='free')",
+        closest={"sensitive": primaries, "unprotected": lost},
+    )
+
+
+# The intruder's own program, and the cut it gives.
+
+
+def push(problem: Problem, hidden: NDArray[np.bool_], attack: TableAttack) -> tuple[float, Any]:
+    """How far a cell can be pushed when these are suppressed, and the solver's answer (None: not at all)."""
+    from scipy.optimize import linprog
+
+    movable = problem.movable(hidden, attack.owner)
+    down = np.where(movable, problem.value - problem.lower, 0.0)
+    up = np.where(movable, problem.upper - problem.value, 0.0)
+    aim = np.zeros(problem.size)
+    aim[attack.cell] = -attack.sign
+    zeros = np.zeros(problem.matrix.shape[0])
+    found = linprog(aim, A_eq=problem.matrix, b_eq=zeros, bounds=np.column_stack([-down, up]), method="highs")
+    return (0.0, None) if found.x is None else (float(attack.sign * found.x[attack.cell]), found)
+
+
+def _cut(problem: Problem, attack: TableAttack, found: Any) -> NDArray[np.float64]:
+    """What every cell must give for an attack to fail: coefficients of y, with the need as the right side."""
+    need = problem.need(attack.cell, attack.sign)
+    by_upper, by_lower = -found.upper.marginals, found.lower.marginals
+    room = by_upper * (problem.upper - problem.value) + by_lower * (problem.value - problem.lower)
+    room = np.where(problem.known_to(attack.owner), 0.0, np.maximum(room, 0.0))
+    return np.minimum(room, need) / need
+
+
+def _starting_cuts(problem: Problem) -> list[NDArray[np.float64]]:
+    """No equation with exactly one suppressed cell: a primary needs another cell in each of its equations."""
+    cuts = []
+    rows = problem.matrix.tocsr()
+    for cell in problem.primaries:
+        if problem.up[cell] + problem.down[cell] <= problem.slack:
+            continue
+        for row in problem.by_cell[:, cell].indices:
+            others = rows.indices[rows.indptr[row] : rows.indptr[row + 1]]
+            cut = np.zeros(problem.size)
+            cut[others[others != cell]] = 1.0
+            cuts.append(cut)
+    return cuts
+
+
+def _choices(problem: Problem) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Bounds of y: primaries are suppressed, what is not free is published."""
+    return problem.primary.astype(np.float64), (problem.primary | problem.free).astype(np.float64)
+
+
+def _by_cuts(
+    problem: Problem, attacks: list[TableAttack], cuts: list[NDArray[np.float64]], rounds: int, nodes: int
+) -> Suppression | None:
+    from scipy import sparse
+    from scipy.optimize import Bounds, LinearConstraint, milp
+
+    low, high = _choices(problem)
+    for number in range(1, rounds + 1):
+        rows = [LinearConstraint(sparse.csr_matrix(np.array(cuts)), lb=1.0)] if cuts else []
+        found = milp(
+            _cost(problem),
+            constraints=rows,
+            bounds=Bounds(low, high),
+            integrality=np.ones(problem.size),
+            options={"node_limit": nodes},
+        )
+        if found.x is None:
+            return None
+        hidden = found.x > 0.5
+        new = []
+        for one in attacks:
+            reached, answer = push(problem, hidden, one)
+            if answer is not None and reached < problem.need(one.cell, one.sign) - problem.slack:
+                new.append(_cut(problem, one, answer))
+        if not new:
+            return _told(problem, hidden, found.mip_dual_bound, number, len(cuts))
+        cuts += new
+    return None
+
+
+def _whole(problem: Problem, attacks: list[TableAttack], nodes: int) -> Suppression | None:
+    """One program that holds a table for every attack."""
+    from scipy import sparse
+    from scipy.optimize import Bounds, LinearConstraint, milp
+
+    size, count = problem.size, len(attacks)
+    total = size * (1 + count)
+    blocks = sparse.block_diag([problem.matrix] * count, format="csr") if count else sparse.csr_matrix((0, 0))
+    sums = sparse.hstack([sparse.csr_matrix((blocks.shape[0], size)), blocks], format="csr")
+    ups, downs = [], []
+    for one in attacks:
+        movable = ~problem.known_to(one.owner)
+        ups.append(sparse.diags(np.where(movable, problem.upper - problem.value, 0.0)))
+        downs.append(sparse.diags(np.where(movable, problem.value - problem.lower, 0.0)))
+    eye = sparse.identity(size * count, format="csr")
+    rows = []
+    if count:
+        rows = [
+            LinearConstraint(sums, 0.0, 0.0),
+            LinearConstraint(sparse.hstack([-sparse.vstack(ups), eye], format="csr"), ub=0.0),
+            LinearConstraint(sparse.hstack([sparse.vstack(downs), eye], format="csr"), lb=0.0),
+        ]
+    low, high = np.full(total, -np.inf), np.full(total, np.inf)
+    low[:size], high[:size] = _choices(problem)
+    for number, one in enumerate(attacks, start=1):
+        at = number * size + one.cell
+        if one.sign > 0:
+            low[at] = problem.up[one.cell]
+        else:
+            high[at] = -problem.down[one.cell]
+    aim = np.concatenate([_cost(problem), np.zeros(size * count)])
+    kinds = np.concatenate([np.ones(size), np.zeros(size * count)])
+    found = milp(aim, constraints=rows, bounds=Bounds(low, high), integrality=kinds, options={"node_limit": nodes})
+    return None if found.x is None else _told(problem, found.x[:size] > 0.5, found.mip_dual_bound, 1, 0)
+
+
+def _cost(problem: Problem) -> NDArray[np.float64]:
+    """The weights; of suppressions that cost the same the one with fewer cells."""
+    return problem.weight + 1e-6 * max(1.0, float(problem.weight.max(initial=0.0))) / max(1, problem.size)
+
+
+def _told(problem: Problem, hidden: NDArray[np.bool_], bound: float | None, rounds: int, cuts: int) -> Suppression:
+    cost = float(problem.weight[hidden].sum())
+    return Suppression(hidden, cost, cost if bound is None else min(cost, float(bound)), rounds, cuts)

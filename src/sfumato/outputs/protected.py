@@ -1,0 +1,270 @@
+"""Protecting a table: what is published of it, and the audit without which nothing is."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+import polars as pl
+
+from sfumato.core.notebook import html_table
+from sfumato.core.progress import Progress, silent
+from sfumato.core.randomness import Seed
+from sfumato.errors import ParameterError, ReleaseRefused, Unsatisfiable
+from sfumato.outputs.audit import TableAudit, audit
+from sfumato.outputs.changing import adjusted, audit_rounded, downwards, random_rounded, rounded
+from sfumato.outputs.exact import Suppression, suppress_exactly
+from sfumato.outputs.heuristic import Boxes, suppress_by_boxes
+from sfumato.outputs.rules import Threshold
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from numpy.typing import NDArray
+
+    from sfumato.outputs.audit import Move
+    from sfumato.outputs.problem import Problem
+    from sfumato.outputs.table import SensitiveTable, Weight, Zeros
+
+METHODS = ("auto", "exact", "heuristic", "rounding", "cta", "perturb")
+Method = Literal["auto", "exact", "heuristic", "rounding", "cta", "perturb"]
+EXACTLY = 30_000
+"""Sensitive cells times cells up to which the least suppression is looked for by default."""
+ALL_INTERVALS = 1500
+"""Suppressed cells up to which the audit tells the tightest interval of every one."""
+MARK = "x"
+"""What stands in place of a suppressed cell."""
+
+
+@dataclasses.dataclass(frozen=True, eq=False, repr=False)
+class ProtectedTable:
+    """What may be published of a table, and what its owner keeps: how it was judged, and what an intruder can find out.
+
+    ``published`` holds a value per variable, NaN where it is suppressed.
+    """
+
+    judged: SensitiveTable
+    method: str
+    problem: Problem
+    published: NDArray[np.float64]
+    additive: bool
+    suppression: Suppression | None
+    options: dict[str, Any]
+    moves: dict[int, list[Move]]
+    audited: TableAudit
+
+    @property
+    def hidden(self) -> NDArray[np.bool_]:
+        """The variables that are suppressed."""
+        return np.isnan(self.published)
+
+    def audit(self) -> TableAudit:
+        """Look again at what is published from the intruder's side; for the owner only, since it tells intervals of suppressed cells."""
+        if self.suppression is not None:
+            exact = int(self.hidden.sum()) <= ALL_INTERVALS
+            return audit(self.problem, self.hidden, exact=exact, moves=self.moves)
+        return _audit_changed(self.judged, self.method, self.problem, self.published, self.options)
+
+    def summary(self) -> dict[str, Any]:
+        """What can be told to anybody: counts, no value and no parameter that helps an intruder."""
+        cells, hidden = len(self.published), self.hidden
+        return {
+            "method": self.method,
+            "cells": cells,
+            "sensitive_by_rule": self.judged.count(),
+            "sensitive": len(self.judged),
+            "suppressed": int(hidden.sum()),
+            "suppressed_besides": int((hidden & ~self.problem.primary).sum()),
+            "changed": int(
+                (~hidden & (np.abs(np.nan_to_num(self.published) - self.problem.value) > self.problem.slack)).sum()
+            ),
+            "additive": self.additive,
+            "gap": None if self.suppression is None else self.suppression.gap,
+        }
+
+    def to_polars(self, number: int = 0) -> pl.DataFrame:
+        """One of the tables as it is published: cells as text, ``x`` where suppressed."""
+        values = self.published[self.judged.table.variables[number]]
+        texts = [MARK if np.isnan(one) else _text(one, whole=self.judged.table.whole) for one in values.tolist()]
+        return self.judged.table.labels(number).with_columns(pl.Series(str(self.judged.table.measure), texts))
+
+    def write(self, folder: str | Path, *, force: bool = False, sign: Path | None = None) -> Path:
+        """Write ``share/`` (table, certificate, page) and ``owner/`` (lock with parameters and intervals)."""
+        from pathlib import Path as At
+
+        from sfumato.outputs.writing import publish
+
+        return publish(self, At(folder), force=force, sign=sign)
+
+    def sentences(self) -> list[str]:
+        """What a data steward reads."""
+        told = self.summary()
+        head = f"{told['sensitive']:,} of {told['cells']:,} cells are sensitive; "
+        if self.suppression is None:
+            sums = "sums are as they must be" if self.additive else "sums need not fit"
+            return [head + f"{told['changed']:,} cells were changed ({self.method}), {sums}", self._audited()]
+        share = told["suppressed"] / max(1, told["cells"])
+        head += f"{told['suppressed']:,} are suppressed ({share:.1%}), {told['suppressed_besides']:,} of them to protect others"
+        gap = self.suppression.gap
+        proof = (
+            "by the heuristic, no bound"
+            if gap is None
+            else "proved the least"
+            if gap < 1e-6
+            else f"at most {gap:.1%} above the least"
+        )
+        return [f"{head}; {proof}", self._audited()]
+
+    def _audited(self) -> str:
+        seen = self.audited
+        word = "the audit holds" if seen.holds else f"the audit fails for {len(seen.exposed):,} cells"
+        return f"{word}: {seen.components:,} components, {seen.programs:,} programs, {seen.seconds:.2f} s"
+
+    def __repr__(self) -> str:
+        return "\n".join(self.sentences())
+
+    def _repr_html_(self) -> str:
+        rows = [(name.replace("_", " "), str(value)) for name, value in self.summary().items()]
+        return html_table("protected table", ("", ""), rows)
+
+
+def _text(value: float, *, whole: bool) -> str:
+    return str(round(value)) if whole or value == int(value) else repr(value)
+
+
+def protect(
+    judged: SensitiveTable,
+    method: str = "auto",
+    *,
+    weight: Weight = "value",
+    zeros: Zeros = "known",
+    singles: bool | None = None,
+    rounds: int = 200,
+    base: int | None = None,
+    reach: int = 1,
+    seed: Seed | int | str | None = None,
+    progress: Progress = silent,
+) -> ProtectedTable:
+    """Publish what can be published of a table; one that fails its own audit is refused.
+
+    ``exact`` suppresses at the least cost (``weight``: value, one, log) and tells the gap, ``heuristic`` by boxes, ``auto`` the one that fits the size. ``rounding`` is controlled rounding to
+    multiples of ``base``, ``perturb`` random rounding keyed by ``seed`` (counts only), ``cta`` adjustment of sensitive cells. ``zeros="free"`` lets empty cells be suppressed; by default everybody knows
+    that they are empty. ``singles``: whether respondents who are alone in a cell attack with what they know of it (by default for sums).
+    """
+    if method not in METHODS:
+        raise ParameterError(f"a table is protected by one of {', '.join(METHODS)}")
+    judged.require_some_safe()
+    problem = judged.problem(weight=weight, zeros=zeros, singles=singles)
+    options = {"weight": weight, "zeros": zeros, "singles": singles, "base": base, "reach": reach}
+    if method in ("rounding", "cta", "perturb"):
+        return _changed(judged, method, problem, options, Seed.of(seed))
+    chosen = method
+    if method == "auto":
+        chosen = "exact" if len(judged) * problem.size <= EXACTLY else "heuristic"
+    found, moves = _suppressed(judged, chosen, problem, rounds, progress)
+    published = np.where(found.hidden, np.nan, problem.value)
+    seen = audit(problem, found.hidden, exact=int(found.hidden.sum()) <= ALL_INTERVALS, moves=moves)
+    if not seen.holds:
+        raise ReleaseRefused(
+            f"the audit fails for {len({one.cell for one in seen.exposed}):,} cells, so nothing is published; make the table coarser"
+        )
+    _require_something(published, problem)
+    return ProtectedTable(judged, chosen, problem, published, True, found, options, moves, seen)
+
+
+def _require_something(published: NDArray[np.float64], problem: Problem) -> None:
+    if not (~np.isnan(published) & problem.free).any():
+        raise Unsatisfiable(
+            "every cell with anybody in it would have to be suppressed: nothing can be published; make the table coarser, or weaken the rules",
+            closest={"cells": problem.size, "sensitive": int(problem.primary.sum())},
+        )
+
+
+def _suppressed(
+    judged: SensitiveTable, method: str, problem: Problem, rounds: int, progress: Progress
+) -> tuple[Suppression, dict[int, list[Move]]]:
+    if not problem.primary.any():
+        return Suppression(problem.primary.copy(), 0.0, 0.0), {}
+    if method == "exact":
+        found = suppress_exactly(problem, rounds=rounds)
+        if found is not None:
+            return found, {}
+    single = len(judged.table.places) == 1
+    boxes = Boxes(problem, judged.cells[0], judged.table.variables[0]) if single else None
+    suppression, moves, _ = suppress_by_boxes(problem, boxes, progress=progress)
+    return suppression, moves
+
+
+def _changed(
+    judged: SensitiveTable, method: str, problem: Problem, options: dict[str, Any], seed: Seed
+) -> ProtectedTable:
+    base = options["base"] or _base(judged)
+    options = {**options, "base": base, "seed": seed}
+    if method != "cta" and not judged.table.whole:
+        raise ParameterError(f"{method} goes with counts; protect sums by suppression or cta")
+    if method == "rounding":
+        published, additive = rounded(problem, base, reach=options["reach"]), True
+    elif method == "perturb":
+        published, additive = random_rounded(problem.value, base, seed, names_of(judged)), False
+    else:
+        published, additive = adjusted(problem)[0], True
+    seen = _audit_changed(judged, method, problem, published, options)
+    if not seen.holds:
+        raise ReleaseRefused(
+            f"{method}: the audit tells {len(seen.exposed):,} sensitive cells too narrowly, so nothing is published; choose a larger base, or suppress"
+        )
+    return ProtectedTable(judged, method, problem, published, additive, None, options, {}, seen)
+
+
+def _base(judged: SensitiveTable) -> int:
+    """The base of a rounding where none is given: the largest threshold, since then no small count is told."""
+    return max((rule.t for rule in judged.rules if isinstance(rule, Threshold)), default=5)
+
+
+def names_of(judged: SensitiveTable) -> list[str]:
+    """A name for every variable that does not depend on the table it stands in: its columns and labels, totals left out."""
+    table = judged.table
+    names: list[list[str]] = []
+    for group in table.places:
+        dimensions = [table.dimensions[at] for at in group]
+        labels = [
+            [f"{d.column}={label}" if d.same[node] != d.root else "" for node, label in enumerate(d.labels)]
+            for d in dimensions
+        ]
+        grids = np.unravel_index(np.arange(int(np.prod([d.size for d in dimensions]))), [d.size for d in dimensions])
+        names.append(
+            [
+                "|".join(sorted(filter(None, parts)))
+                for parts in zip(*([lab[i] for i in at] for lab, at in zip(labels, grids, strict=True)), strict=True)
+            ]
+        )
+    return [str(one) for one in table.of_variables([np.array(one, dtype=object) for one in names])]
+
+
+def _audit_changed(
+    judged: SensitiveTable, method: str, problem: Problem, published: NDArray[np.float64], options: dict[str, Any]
+) -> TableAudit:
+    """Look at a changed table from the intruder's side, who knows the method and its base."""
+    if method == "cta":
+        return _audit_adjusted(problem, published)
+    reach = options["base"] * (options["reach"] if method == "rounding" else 1) - 1
+    low = published - reach
+    threshold = max((rule.t for rule in judged.rules if isinstance(rule, Threshold)), default=None)
+    return audit_rounded(problem, low, published + reach, threshold)
+
+
+def _audit_adjusted(problem: Problem, published: NDArray[np.float64]) -> TableAudit:
+    from sfumato.outputs.audit import Exposed
+
+    change = published - problem.value
+    cells = problem.primaries
+    far = (change[cells] >= problem.up[cells] - problem.slack) | (
+        change[cells] <= -downwards(problem)[cells] + problem.slack
+    )
+    uneven = float(np.abs(problem.matrix @ published).max(initial=0.0)) > 10 * problem.slack
+    exposed = [
+        Exposed(int(one), -1, float(published[one]), float(published[one]))
+        for one in (cells if uneven else cells[~far])
+    ]
+    return TableAudit(cells, published[cells], published[cells], tuple(exposed), 1, 0, 0.0, True)

@@ -1,0 +1,404 @@
+"""Tables of counts and sums: made from records, held as equations, judged by rules."""
+
+from __future__ import annotations
+
+import dataclasses
+import re
+from collections.abc import Mapping, Sequence
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+import polars as pl
+
+from sfumato.core.dataset import Dataset
+from sfumato.core.notebook import html_table
+from sfumato.errors import ParameterError, SchemaError, Unsatisfiable
+from sfumato.outputs.cells import Contributions, Dimension, TableCells, cells_of, dimension_of
+from sfumato.outputs.problem import NOBODY, Problem
+from sfumato.outputs.rules import Dominance, PPercent, SensitivityRule, Threshold
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from sfumato.outputs.protected import ProtectedTable
+
+MEASURE = re.compile(r"\s*(?:(count|rows)|sum\((.+)\))\s*")
+BEYOND = 3.0
+"""What an intruder takes for the most that a suppressed grand total can be, as a multiple of the true one."""
+LEAST = 1e-6
+"""How far a sensitive sum must stay unknown at least, as a share of the grand total: less is within the slack of the solver."""
+Zeros = Literal["known", "free"]
+Weight = Literal["value", "one", "log"]
+
+
+@dataclasses.dataclass(frozen=True)
+class TableMeasure:
+    """What the cells of a table say: persons (``count``), rows, or the sum of a column."""
+
+    kind: Literal["count", "rows", "sum"]
+    column: str | None = None
+
+    @classmethod
+    def of(cls, text: str) -> TableMeasure:
+        """A measure from its text.
+
+        >>> TableMeasure.of("sum(cost)"), str(TableMeasure.of("count"))
+        (TableMeasure(kind='sum', column='cost'), 'count')
+        """
+        found = MEASURE.fullmatch(text)
+        if found is None:
+            raise ParameterError(
+                "a table says 'count' (persons), 'rows', or 'sum(column)'; write for example sum(cost)"
+            )
+        return cls("sum", found[2].strip()) if found[2] else cls(found[1])  # type: ignore[arg-type]
+
+    def __str__(self) -> str:
+        return f"sum({self.column})" if self.kind == "sum" else self.kind
+
+
+def tabulate(
+    table: Any,
+    by: Sequence[str] | Sequence[Sequence[str]],
+    measure: str = "count",
+    *,
+    hierarchies: Mapping[str, Any] | None = None,
+    unit: str | None = None,
+    weight: str | None = None,
+    negatives: Literal["refuse", "absolute"] = "refuse",
+    missing_counts: bool = False,
+) -> MagnitudeTable:
+    """Count persons, or sum a column, by other columns; margins are the levels of their hierarchies and the total.
+
+    ``by`` names the columns, or lists of columns of several tables that are published together: cells that they share are one. ``unit`` is the column that tells
+    persons apart (else the one with that role; else every row is a person): rows of a person in a cell are one contribution, in margins too. ``measure`` is ``count`` (persons),
+    ``rows`` (rows, judged by persons) or ``sum(column)``. Contributions are multiplied by ``weight``, if given, before they are ranked and summed; persons are counted without it. Missing contributions are
+    none; with ``missing_counts`` their persons are counted. Negative ones are refused unless ``negatives="absolute"``: then they are ranked and judged by their absolute value, and the
+    true sum is published. A missing value of a column is a category of its own.
+
+    >>> import polars as pl
+    >>> people = pl.DataFrame({"region": ["n", "n", "s"], "cost": [10, 5, 7]})
+    >>> tabulate(people, ["region"], "sum(cost)").shape
+    (3,)
+    """
+    dataset = table if isinstance(table, Dataset) else Dataset(table)
+    groups = _groups(by)
+    asked = TableMeasure.of(measure)
+    person = unit or dataset.schema.person
+    columns = list(dict.fromkeys(name for group in groups for name in group))
+    dataset.require([*columns, *(one for one in (asked.column, person, weight) if one is not None)])
+    if len(dataset) == 0:
+        raise SchemaError(f"{dataset.source.name} has no rows; there is nothing to tabulate")
+    amount = _amounts(dataset, asked, weight, negatives)
+    made = [dimension_of(name, dataset.encoded(name), _hierarchy(dataset, name, hierarchies)) for name in columns]
+    who = np.arange(len(dataset)) if person is None else dataset.encoded(person).codes
+    codes = np.stack([code[dataset.encoded(name).codes] for name, (_, code) in zip(columns, made, strict=True)])
+    given = Contributions(codes, who, amount, missing_counts)
+    if asked.kind == "count" and person is not None:
+        _require_one_place(codes, who)
+    places = tuple(tuple(columns.index(name) for name in group) for group in groups)
+    return MagnitudeTable(tuple(one for one, _ in made), places, asked, given, negatives == "absolute", person, weight)
+
+
+def _groups(by: Sequence[Any]) -> list[list[str]]:
+    if isinstance(by, str):
+        raise ParameterError("by is a list of columns: by=['region', 'diagnosis']")
+    groups = (
+        [list(by)]
+        if all(isinstance(one, str) for one in by)
+        else [[one] if isinstance(one, str) else list(one) for one in by]
+    )
+    if not groups or not all(groups):
+        raise ParameterError("a table needs at least one column to be tabulated by")
+    if any(len(set(group)) < len(group) for group in groups):
+        raise ParameterError("a table is tabulated by each column once")
+    return groups
+
+
+def _hierarchy(dataset: Dataset, name: str, given: Mapping[str, Any] | None) -> Any:
+    if given and name in given:
+        return given[name]
+    return dataset.schema.attributes[name].hierarchy if name in dataset.schema.attributes else None
+
+
+def _amounts(dataset: Dataset, asked: TableMeasure, weight: str | None, negatives: str) -> NDArray[np.float64]:
+    amount = np.ones(len(dataset)) if asked.column is None else _numbers(dataset, asked.column)
+    if asked.column is None and weight is not None:
+        raise ParameterError(f"a weight goes with sum(column); to publish weighted counts write sum({weight})")
+    if weight is not None:
+        factors = _numbers(dataset, weight)
+        if np.isnan(factors).any() or (factors < 0).any():
+            raise SchemaError(f"the weight {weight!r} is missing or negative in some rows; fill it in first")
+        amount = amount * factors
+    below = int((amount < 0).sum())
+    if below and negatives == "refuse":
+        raise SchemaError(
+            f"{below:,} contributions to {asked} are negative, and the rules are about positive ones; say how they count: negatives='absolute'"
+        )
+    return amount
+
+
+def _numbers(dataset: Dataset, name: str) -> NDArray[np.float64]:
+    if not dataset.dtype(name).is_numeric():
+        raise SchemaError(f"column {name!r} holds no numbers; sum a column of numbers")
+    values: NDArray[np.float64] = dataset.column(name).cast(pl.Float64).fill_null(float("nan")).to_numpy()
+    if np.isinf(values).any():
+        raise SchemaError(f"column {name!r} holds infinite numbers; make them missing first")
+    return values.copy()
+
+
+def _require_one_place(codes: NDArray[np.int64], who: NDArray[np.int64]) -> None:
+    """Persons add up only where each is in one cell."""
+    order = np.lexsort((*codes, who))
+    person, place = who[order], codes[:, order]
+    moved = (person[1:] == person[:-1]) & (place[:, 1:] != place[:, :-1]).any(axis=0)
+    several = len(np.unique(person[1:][moved]))
+    if several:
+        raise SchemaError(
+            f"{several:,} persons have rows in several cells, so that counts of persons do not add up to their margins; count rows (measure='rows', "
+            "judged by persons), or keep one row a person"
+        )
+
+
+@dataclasses.dataclass(frozen=True, eq=False, repr=False)
+class MagnitudeTable:
+    """Tables that are published together, as their owner sees them. Nothing of it is safe to share before it is protected."""
+
+    dimensions: tuple[Dimension, ...]
+    places: tuple[tuple[int, ...], ...]
+    measure: TableMeasure
+    contributions: Contributions
+    absolute: bool = False
+    unit: str | None = None
+    weight: str | None = None
+    known: dict[int, tuple[TableCells, ...]] = dataclasses.field(default_factory=dict)
+
+    @property
+    def counted(self) -> bool:
+        """Whether the cells count persons."""
+        return self.measure.kind == "count"
+
+    @property
+    def whole(self) -> bool:
+        """Whether all cells are whole numbers."""
+        return self.measure.kind != "sum"
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Nodes per column of the first table, the total among them."""
+        return tuple(self.dimensions[at].size for at in self.places[0])
+
+    def cells(self, depth: int = 2) -> tuple[TableCells, ...]:
+        """The cells of every table, with so many of the largest contributions."""
+        if not (deep := [known for known in self.known if known >= depth]):
+            self.known[depth] = tuple(
+                cells_of(
+                    tuple(self.dimensions[at] for at in group), self._part(group), counted=self.counted, depth=depth
+                )
+                for group in self.places
+            )
+            deep = [depth]
+        return self.known[min(deep)]
+
+    def _part(self, group: tuple[int, ...]) -> Contributions:
+        return dataclasses.replace(self.contributions, codes=self.contributions.codes[list(group)])
+
+    @cached_property
+    def variables(self) -> tuple[NDArray[np.int64], ...]:
+        """Per table and cell the number of what it holds; cells that hold the same records, in one table or two, share it."""
+        sizes = [float(one.size) for one in self.dimensions]
+        if np.prod(sizes) > 2**62:
+            raise ParameterError("the tables have too many columns together; publish fewer of them at once")
+        keys = [self._keys(group) for group in self.places]
+        _, numbers = np.unique(np.concatenate(keys), return_inverse=True)
+        return tuple(np.split(numbers.astype(np.int64), np.cumsum([len(key) for key in keys])[:-1]))
+
+    def _keys(self, group: tuple[int, ...]) -> NDArray[np.int64]:
+        """The nodes of every cell as one number; columns that a table lacks stand at their total."""
+        key = np.zeros((), dtype=np.int64)
+        for at, dimension in enumerate(self.dimensions):
+            key = key * dimension.size
+            if at in group:
+                form = [1] * len(group)
+                form[group.index(at)] = dimension.size
+                key = key + dimension.same.reshape(form)
+            else:
+                key = key + dimension.root
+        return np.broadcast_to(key, [self.dimensions[at].size for at in group]).reshape(-1).astype(np.int64)
+
+    @cached_property
+    def matrix(self) -> Any:
+        """The equations between cells: one for every whole and every combination of the other columns."""
+        from scipy import sparse
+
+        rows, columns, signs, number = [], [], [], 0
+        for group, variables in zip(self.places, self.variables, strict=True):
+            dimensions = [self.dimensions[at] for at in group]
+            grid = variables.reshape([one.size for one in dimensions])
+            for axis, dimension in enumerate(dimensions):
+                others = [np.unique(one.same) for place, one in enumerate(dimensions) if place != axis]
+                lines = np.moveaxis(grid, axis, 0)
+                for whole, parts in dimension.parts.items():
+                    kept = lines[np.ix_(np.r_[parts, whole], *others)].reshape(len(parts) + 1, -1)
+                    rows.append(np.tile(number + np.arange(kept.shape[1]), kept.shape[0]))
+                    columns.append(kept.reshape(-1))
+                    signs.append(np.repeat(np.r_[np.ones(len(parts)), -1.0], kept.shape[1]))
+                    number += kept.shape[1]
+        count = 1 + max(int(one.max()) for one in self.variables)
+        if not rows:
+            return sparse.csr_matrix((0, count))
+        where = (np.concatenate(rows), np.concatenate(columns))
+        return sparse.csr_matrix((np.concatenate(signs), where), shape=(number, count))
+
+    def of_variables(self, parts: Sequence[NDArray[Any]]) -> NDArray[Any]:
+        """What is known per cell of every table, per variable."""
+        _, first = np.unique(np.concatenate(self.variables), return_index=True)
+        found: NDArray[Any] = np.concatenate(list(parts))[first]
+        return found
+
+    def labels(self, number: int = 0) -> pl.DataFrame:
+        """The labels of all cells of one table, in the order of the cells."""
+        dimensions = [self.dimensions[at] for at in self.places[number]]
+        nodes = np.unravel_index(np.arange(len(self.variables[number])), [one.size for one in dimensions])
+        return pl.DataFrame(
+            {one.column: pl.Series(list(one.labels)).gather(at) for one, at in zip(dimensions, nodes, strict=True)}
+        )
+
+    def sensitive(self, *rules: SensitivityRule | Sequence[SensitivityRule]) -> SensitiveTable:
+        """Judge every cell by rules; without any, by those that are usual for counts or for sums."""
+        flat = [one for given in rules for one in (given if isinstance(given, Sequence) else [given])]
+        return SensitiveTable(self, tuple(flat) or usual_rules(self.measure))
+
+    def protect(self, rules: Sequence[SensitivityRule] = (), **options: Any) -> ProtectedTable:
+        """Judge and protect at once; see :meth:`SensitiveTable.protect`."""
+        return self.sensitive(*rules).protect(**options)
+
+    def to_polars(self, number: int = 0) -> pl.DataFrame:
+        """All cells of one of the tables with their true values, for the owner."""
+        return self.labels(number).with_columns(pl.Series(str(self.measure), self.cells()[number].value))
+
+    def __repr__(self) -> str:
+        told = "; ".join(" × ".join(self.dimensions[at].column for at in group) for group in self.places)
+        return f"MagnitudeTable {told}: {self.measure}, {sum(len(one) for one in self.variables):,} cells (unprotected)"
+
+    def _repr_html_(self) -> str:
+        return html_table(
+            "table, unprotected", ("column", "nodes"), [(one.column, one.size) for one in self.dimensions]
+        )
+
+
+def usual_rules(measure: TableMeasure) -> tuple[SensitivityRule, ...]:
+    """What output checkers usually ask for: at least ten persons and, of sums, nobody who dominates."""
+    if measure.kind == "sum":
+        return (Threshold(), Dominance(), PPercent())
+    return (Threshold(),)
+
+
+@dataclasses.dataclass(frozen=True, eq=False, repr=False)
+class SensitiveTable:
+    """A table judged by rules: which cells must not be told, and how far they must stay unknown."""
+
+    table: MagnitudeTable
+    rules: tuple[SensitivityRule, ...]
+
+    @cached_property
+    def cells(self) -> tuple[TableCells, ...]:
+        """The cells as the rules need them."""
+        return self.table.cells(max(2, *(rule.depth for rule in self.rules)))
+
+    @cached_property
+    def found(self) -> dict[str, NDArray[np.bool_]]:
+        """Per rule the variables that it finds unsafe."""
+        found: dict[str, NDArray[np.bool_]] = {}
+        for rule in self.rules:
+            unsafe = self._either([rule.unsafe(one) for one in self.cells])
+            found[rule.name] = found.get(rule.name, np.zeros_like(unsafe)) | unsafe
+        return found
+
+    def _either(self, parts: Sequence[NDArray[np.bool_]]) -> NDArray[np.bool_]:
+        """Unsafe in one place is unsafe in all that hold the same."""
+        numbers = np.concatenate(self.table.variables)
+        return np.bincount(numbers, weights=np.concatenate(list(parts))) > 0
+
+    @cached_property
+    def unsafe(self) -> NDArray[np.bool_]:
+        """The variables that must not be told."""
+        unsafe: NDArray[np.bool_] = np.logical_or.reduce(list(self.found.values()))
+        return unsafe
+
+    def __len__(self) -> int:
+        return int(self.unsafe.sum())
+
+    def count(self) -> dict[str, int]:
+        """How many cells each rule finds unsafe."""
+        return {name: int(found.sum()) for name, found in self.found.items()}
+
+    def need(self) -> NDArray[np.float64]:
+        """How far each unsafe cell must stay unknown: the most that a rule asks for that finds it unsafe."""
+        need = np.zeros(len(self.unsafe))
+        for rule in self.rules:
+            asked = np.concatenate([np.where(rule.unsafe(one), rule.need(one), 0.0) for one in self.cells])
+            np.maximum.at(need, np.concatenate(self.table.variables), asked)
+        return need
+
+    def problem(self, *, weight: Weight = "value", zeros: Zeros = "known", singles: bool | None = None) -> Problem:
+        """The equations, the intruder's bounds and what must stay unknown.
+
+        Of sums both sides alike; a count must be able to be one less, and up as far as the rules ask. Nobody is asked to believe in negative contributions where there are none.
+        """
+        pick, cells = self.table.of_variables, self.cells
+        value, count, size = (pick([getattr(one, name) for one in cells]) for name in ("value", "n", "size"))
+        top = float(size.max(initial=0.0))
+        most = int(np.argmax(size))
+        ceiling = top * (BEYOND if self.unsafe[most] else 1.0)
+        lower = np.full(len(value), -ceiling if self.table.absolute else 0.0)
+        least = 1.0 if self.table.whole else LEAST * top
+        up = np.where(self.unsafe, np.maximum(self.need(), least), 0.0)
+        up = np.ceil(up - 1e-9) if self.table.whole else up
+        alone = (not self.table.whole) if singles is None else singles
+        owner = (
+            np.where(count == 1, pick([one.owner for one in cells]), NOBODY) if alone else np.full(len(value), NOBODY)
+        )
+        weights = {"value": np.abs(value), "one": np.ones(len(value)), "log": np.log1p(np.abs(value))}
+        if weight not in weights:
+            raise ParameterError("the weight of a cell is 'value', 'one' or 'log'")
+        asked = np.where(self.unsafe, 1.0, 0.0) if self.table.counted else up
+        down = np.minimum(asked, value - lower)
+        upper = np.full(len(value), ceiling)
+        free = (count > 0) | (zeros == "free")
+        return Problem(
+            self.table.matrix,
+            value,
+            lower,
+            upper,
+            self.unsafe,
+            up,
+            down,
+            weights[weight],
+            free,
+            owner,
+            self.table.whole,
+        )
+
+    def require_some_safe(self) -> None:
+        """Raise where every cell with anybody in it is unsafe."""
+        count = self.table.of_variables([one.n for one in self.cells])
+        there = count > 0
+        if there.any() and not self.unsafe[there].all():
+            return
+        most = int(count.max(initial=0))
+        raise Unsatisfiable(
+            f"all {int(there.sum()):,} cells of the table are sensitive, the total too: nothing can be published; the largest cell holds {most:,} persons "
+            "(ask for fewer persons or weaken the rule, or tabulate more records)",
+            closest={"cells": int(there.sum()), "sensitive": len(self), "largest": most, "by_rule": self.count()},
+        )
+
+    def protect(self, method: str = "auto", **options: Any) -> ProtectedTable:
+        """Publish what can be published; see :func:`sfumato.outputs.protected.protect`."""
+        from sfumato.outputs.protected import protect
+
+        return protect(self, method, **options)
+
+    def __repr__(self) -> str:
+        told = ", ".join(f"{name} {count:,}" for name, count in self.count().items())
+        return f"SensitiveTable: {len(self):,} of {len(self.unsafe):,} cells sensitive ({told})"

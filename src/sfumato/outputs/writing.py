@@ -1,0 +1,154 @@
+"""Writing a protected table: what anybody may have, and what its owner keeps."""
+
+from __future__ import annotations
+
+import datetime
+import html
+import secrets
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from sfumato.core.parameters import values_of
+from sfumato.core.portable import PRIVATE_FOLDER, keep_private, sync_folder
+from sfumato.core.randomness import Seed
+from sfumato.errors import ReleaseRefused, printable
+from sfumato.release.certificates import AGGREGATES, FILE, signed
+from sfumato.release.documents import CERTIFICATE_VERSION, digest_of, versions
+from sfumato.release.exchange import in_place
+from sfumato.release.manifest import manifest_of, sha256_of
+from sfumato.release.publish import replace, write_json
+
+if TYPE_CHECKING:
+    from sfumato.outputs.protected import ProtectedTable
+
+LOCK = "lock.json"
+LOCK_VERSION = 1
+
+
+def publish(made: ProtectedTable, folder: Path, *, force: bool, sign: Path | None) -> Path:
+    """Write ``folder/share`` and ``folder/owner``, or nothing; a table that fails its own audit is not written."""
+    if not made.audit().holds:
+        raise ReleaseRefused("the table fails its own audit and is not written; protect it again")
+    with in_place(folder, force=force) as place:
+        share, owner = place / "share", place / "owner"
+        share.mkdir()
+        owner.mkdir(mode=PRIVATE_FOLDER)
+        files = [_write_table(made, share, number) for number in range(len(made.judged.table.places))]
+        said = certificate(made, files)
+        replace(share / "report.html", page(said).encode())
+        said["files"] = manifest_of(share)
+        public = {**said, "digest": digest_of(said)}
+        if sign is not None:
+            public = signed(public, sign)
+        write_json(share / FILE, public)
+        write_json(owner / LOCK, lock(made, public["digest"]))
+        for one in (share, owner, place):
+            sync_folder(one)
+        keep_private(owner)
+    return folder
+
+
+def _write_table(made: ProtectedTable, share: Path, number: int) -> dict[str, Any]:
+    """One table as a file, and what the certificate says of it: how its cells add up."""
+    table = made.judged.table
+    name = "table.csv" if number == 0 else f"table_{number + 1}.csv"
+    frame = made.to_polars(number)
+    replace(share / name, frame.write_csv().encode())
+    dimensions = [table.dimensions[at] for at in table.places[number]]
+    columns = [{"column": one.column, "labels": list(one.labels), "parent": one.parent.tolist()} for one in dimensions]
+    return {"file": name, "sha256": sha256_of(share / name), "format": "csv", "rows": frame.height, "columns": columns}
+
+
+def certificate(made: ProtectedTable, files: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """What anybody may know: the rules without what would help an intruder, and how many cells each hit."""
+    table, told = made.judged.table, made.summary()
+    return {
+        "sfumato_certificate": CERTIFICATE_VERSION,
+        "shape": AGGREGATES,
+        "created": datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
+        "measure": str(table.measure),
+        "counts_persons_by": "unit" if table.unit else "row",
+        "rules": [rule.told() for rule in made.judged.rules],
+        "method": made.method,
+        "summary": {key: told[key] for key in ("cells", "suppressed", "suppressed_besides", "gap")},
+        "suppressed_by_rule": told["sensitive_by_rule"] if made.suppression is not None else {},
+        "base": made.options["base"] if made.method in ("rounding", "perturb") else None,
+        "additive": made.additive,
+        "tables": list(files),
+        "versions": versions(),
+    }
+
+
+def lock(made: ProtectedTable, digest: str) -> dict[str, Any]:
+    """What the owner keeps: all parameters, true values and needs of what was hidden, and what an intruder can find out."""
+    problem, seen, table = made.problem, made.audited, made.judged.table
+    kept = np.flatnonzero(made.hidden) if made.suppression is not None else np.arange(problem.size)
+    options = {key: value.text if isinstance(value, Seed) else value for key, value in made.options.items()}
+    return {
+        "sfumato_table_lock": LOCK_VERSION,
+        "certificate": digest,
+        "by": [[table.dimensions[at].column for at in group] for group in table.places],
+        "measure": str(table.measure),
+        "unit": table.unit,
+        "weight": table.weight,
+        "absolute": table.absolute,
+        "missing_counts": table.contributions.missing_counts,
+        "whole": table.whole,
+        "rules": [{"rule": rule.name, **values_of(rule)} for rule in made.judged.rules],
+        "method": made.method,
+        "options": options,
+        "cells": kept.tolist(),
+        "values": problem.value[kept].tolist(),
+        "needs": {
+            str(cell): [float(problem.down[cell]), float(problem.up[cell])] for cell in problem.primaries.tolist()
+        },
+        "bounds": [float(problem.lower.min(initial=0.0)), float(problem.upper.max(initial=0.0))],
+        "alone": {str(cell): int(problem.owner[cell]) for cell in kept.tolist() if problem.owner[cell] >= 0},
+        "audit": {
+            "exact": seen.exact,
+            "components": seen.components,
+            "programs": seen.programs,
+            "intervals": [
+                [int(cell), float(low), float(high)]
+                for cell, low, high in zip(seen.hidden, seen.low, seen.high, strict=True)
+            ],
+        },
+        "salt": secrets.token_hex(16),
+    }
+
+
+def page(said: Mapping[str, Any]) -> str:
+    """A small page about a published table, without a network and without a script."""
+    told = said["summary"]
+    rules = "".join(f"<li>{_safe(_sentence(rule))}</li>" for rule in said["rules"])
+    by_rule = "".join(
+        f"<tr><th scope='row'>{_safe(name.replace('_', ' '))}</th><td>{count:,}</td></tr>"
+        for name, count in said["suppressed_by_rule"].items()
+    )
+    sums = (
+        "Published cells add up to their margins."
+        if said["additive"]
+        else "Cells were rounded one by one: sums need not fit."
+    )
+    files = ", ".join(_safe(one["file"]) for one in said["tables"])
+    return (
+        "<!doctype html><html lang='en'><head><meta charset='utf-8'><title>Published table</title>"
+        "<style>body{font:16px/1.5 sans-serif;max-width:46rem;margin:2rem auto;padding:0 1rem}td,th{text-align:left;padding:.2rem 1rem .2rem 0}</style></head><body>"
+        f"<h1>{_safe(said['measure'])}</h1><p>{files}, made {_safe(said['created'])}; method: {_safe(said['method'])}. "
+        f"{told['suppressed']:,} of {told['cells']:,} cells are suppressed (<code>x</code>). {sums}</p>"
+        f"<h2>Rules</h2><ul>{rules}</ul><p>What would help to compute suppressed cells is not told.</p>"
+        + (f"<h2>Cells by rule</h2><table>{by_rule}</table>" if by_rule else "")
+        + "<p>Check it: <code>sfumato verify</code> and the name of this folder.</p></body></html>\n"
+    )
+
+
+def _sentence(rule: Mapping[str, Any]) -> str:
+    shown = ", ".join(f"{key} {value}" for key, value in rule.items() if key != "rule")
+    return f"{str(rule['rule']).replace('_', ' ')}{f' ({shown})' if shown else ''}"
+
+
+def _safe(text: str) -> str:
+    return html.escape(printable(text))
