@@ -42,8 +42,8 @@ install() {
     extras=$(echo "$*" | tr ' ' ',')
     echo "Installing sfumato${extras:+ with extras $extras} into .venv (once; some 300 MB are downloaded if pip has no copy) ..." >&2
     touch $venv/.installing
-    # The build tools come from the constraints too, hence no isolated build.
-    if ! { pip_install hatchling editables && pip_install --no-build-isolation --editable ".${extras:+[$extras]}"; }; then
+    # The build tools come from the constraints too, hence no isolated build; Spark comes as source, which needs setuptools.
+    if ! { pip_install hatchling editables setuptools && pip_install --no-build-isolation --editable ".${extras:+[$extras]}"; }; then
         echo "The installation failed; pip said why above. Without a network, point pip to a folder of wheels:" >&2
         echo "    PIP_NO_INDEX=1 PIP_FIND_LINKS=/folder/of/wheels make ..." >&2
         exit 1
