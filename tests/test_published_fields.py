@@ -15,7 +15,7 @@ from sfumato import registry
 FREE_OF_VALUES = {
     # names of columns
     "axis", "by", "columns", "combinations", "label", "order", "outcome", "predictors", "quasi", "sensitive", "within", "weight",
-    "column", "carry", "geography", "keep", "match", "members", "risk", "similar", "subsets", "among",
+    "column", "carry", "geography", "keep", "match", "members", "risk", "similar", "subsets", "among", "of", "version",
     # columns, and numbers or levels for them
     "importance", "levels", "weights", "bounds", "bins", "decimals", "leaves", "workload",
     # words of the method, names chosen for what is released, and paths

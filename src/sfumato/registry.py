@@ -61,8 +61,8 @@ def family(name: str, shape: Shape = Shape.TABLE) -> Members:
 
     ``shape`` is that of the data they serve; hierarchies are the same for all.
 
-    >>> "k_anonymity" in family("models"), "k_anonymity" in family("models", Shape.BASKETS)
-    (True, False)
+    >>> "km_anonymity" in family("models"), "km_anonymity" in family("models", Shape.BASKETS)
+    (False, True)
     """
     if name not in FAMILIES:
         raise ParameterError(f"there is no family {name!r}.{did_you_mean(name, FAMILIES)}")
@@ -82,8 +82,8 @@ def shaped(shape: Shape) -> type[Shaped]:
 def serves(family_name: str, name: str) -> tuple[Shape, ...]:
     """The shapes of data that something of this name serves, in any of our rooms.
 
-    >>> serves("models", "k_anonymity")
-    (<Shape.TABLE: 'table'>,)
+    >>> serves("models", "km_anonymity")
+    (<Shape.BASKETS: 'baskets'>, <Shape.PATHS: 'paths'>)
     """
     return tuple(shape for shape in Shape if name in family(family_name, shape))
 

@@ -47,6 +47,7 @@ class Shape(StrEnum):
     GRAPH = "graph"
 
 
+@runtime_checkable
 class Shaped(Protocol):
     """People described by more than a row. Immutable: every change gives a new one (a frozen dataclass that inherits this class).
 
