@@ -154,7 +154,7 @@ def call(*words):
     result = CliRunner().invoke(build_app(["table", "verify"]), [str(word) for word in words])
     if isinstance(result.exception, SfumatoError):
         return result.exception.exit_code, str(result.exception)
-    return result.exit_code, result.output
+    return result.exit_code, result.stdout if result.exit_code == 0 else result.output  # talk goes to stderr
 
 
 @pytest.fixture
