@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib
 from typing import Any
 
-from sfumato.core.parameters import Members
+from sfumato.core.parameters import Members, called_in
 
 FAMILIES = {
     "models": Members(
@@ -60,9 +60,4 @@ def noun() -> Any:
 
 
 def __getattr__(name: str) -> Any:
-    for members in FAMILIES.values():
-        try:
-            return members.called(name)
-        except AttributeError:
-            continue
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return called_in(FAMILIES, __name__, name)

@@ -15,7 +15,7 @@ from sfumato.baskets.taxonomy import Taxonomy
 from sfumato.core.model import TOLERANCE, Facts
 from sfumato.core.parameters import parameters
 from sfumato.core.shape import ShapedModel, verdict
-from sfumato.errors import SchemaError
+from sfumato.errors import InternalError, SchemaError
 from sfumato.formulas import itemsets
 from sfumato.formulas.itemsets import ItemSets, Violations
 
@@ -78,7 +78,7 @@ class BasketModel(ShapedModel):
 
     def judged(self, people: Baskets) -> Verdict:
         """Judge baskets, some of which hold something."""
-        raise NotImplementedError
+        raise InternalError(f"{self.name} does not say how baskets are judged")
 
 
 def _share(count: int, people: int) -> str:

@@ -6,6 +6,7 @@ all read the declaration.
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import functools
 import importlib
@@ -200,3 +201,15 @@ class Members(Mapping[str, Any]):
             if isinstance(home, str) and home.endswith(f":{name}"):
                 return self[spelled]
         raise AttributeError(f"module {self._room!r} has no attribute {name!r}")
+
+
+def called_in(families: Mapping[str, Members], room: str, name: str) -> Any:
+    """The class that is called so in Python, of a room that holds several families.
+
+    >>> called_in({"models": Members("sfumato.models", {"k_anonymity": "k_anonymity:KAnonymity"})}, "here", "KAnonymity")(2)
+    KAnonymity(k=2)
+    """
+    for members in families.values():
+        with contextlib.suppress(AttributeError):
+            return members.called(name)
+    raise AttributeError(f"module {room!r} has no attribute {name!r}")
