@@ -8,10 +8,28 @@ from typing import Any
 from sfumato.core.parameters import Members, called_in
 
 FAMILIES = {
-    "models": Members(__name__, {}),
-    "steps": Members(__name__, {}),
+    "models": Members(__name__, {"in_table": "in_table:PromiseInTable"}),
+    "steps": Members(
+        __name__,
+        {
+            "in_table": "in_table:StepInTable",
+            "cap_rows": "means:CapRows",
+            "coarsen_counts": "means:CoarsenCounts",
+            "drop_people": "means:DropPeople",
+            "suppress_persons": "means:SuppressPersons",
+            "key_pseudonyms": "means:KeyPseudonyms",
+        },
+    ),
     "risk": Members(__name__, {}),
-    "utility": Members(__name__, {}),
+    "utility": Members(
+        __name__,
+        {
+            "rows_kept": "worth:RowsKept",
+            "rows_per_person": "worth:RowsPerPerson",
+            "cells_unchanged": "worth:CellsUnchanged",
+            "in_table": "in_table:MetricInTable",
+        },
+    ),
 }
 
 
