@@ -144,7 +144,7 @@ def _write_alignment(release: ShapedRelease, owner: Path) -> None:
 
 def alignment_file(owner: Path, table: str) -> Path:
     """Where the owner keeps what is known of the rows of a table."""
-    return owner / f"alignment of {table}.parquet"
+    return owner / f"alignment_{table}.parquet"
 
 
 def read_alignments(owner: Path, tables: Iterable[str]) -> dict[str, pl.DataFrame]:
