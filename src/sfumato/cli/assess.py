@@ -85,7 +85,7 @@ def _profile_several(files: Mapping[str, Path], intake: Intake, *, json: bool, q
 
     tables = {name: read_data(str(file), quiet=quiet, intake=intake) for name, file in files.items()}
     with progress("looking for keys", quiet=quiet):
-        proposal = propose(tables)
+        proposal: Any = propose(tables)
     if json:
         give_json(dataclasses.asdict(proposal))
         return
