@@ -16,6 +16,7 @@ FAMILIES = {
             "cap_rows": "means:CapRows",
             "coarsen_counts": "means:CoarsenCounts",
             "drop_people": "means:DropPeople",
+            "shift_dates": "dates:ShiftPersonDates",
             "suppress_persons": "means:SuppressPersons",
             "key_pseudonyms": "means:KeyPseudonyms",
         },
