@@ -19,6 +19,7 @@ from typing import Any
 import sfumato
 from sfumato import registry
 from sfumato.cli.app import COMMANDS, GROUPS, build_app
+from sfumato.core.parameters import spelled
 from sfumato.core.shape import Shape
 
 TOOLS = Path(__file__).resolve().parent
@@ -53,8 +54,9 @@ def fields(cls: Any) -> list[str]:
     described = registry.describe(cls)["fields"]
     if not described:
         return []
-    defaults = {field.name: default_of(field) for field in dataclasses.fields(cls)}
-    hints = {name: field.annotation for name, field in cls.__pydantic_fields__.items()}
+    words = spelled(cls)
+    defaults = {words[field.name]: default_of(field) for field in dataclasses.fields(cls)}
+    hints = {words[name]: field.annotation for name, field in cls.__pydantic_fields__.items()}
     rows = ["| field | default | meaning |", "|---|---|---|"]
     for field in described:
         meaning = "; ".join(part for part in (field["meaning"], choices(hints.get(field["name"]))) if part)
@@ -223,6 +225,11 @@ PAGES: dict[str, Callable[[], str]] = {
     ),
     "graphs": lambda: of_shape(
         Shape.GRAPH, "Members of graphs", "With `shape: graph`: people and their ties. See [graphs](../graphs.md)."
+    ),
+    "relations": lambda: of_shape(
+        Shape.TABLES,
+        "Members of several tables",
+        "With `shape: tables`, or a section `tables`: people and rows of other tables below them. See [several tables](../several_tables.md).",
     ),
     "hierarchies": hierarchies,
     "commands": commands,
