@@ -473,9 +473,11 @@ def _keep_back(part: Any, fields: dict[str, Any]) -> None:
     """Leave out, in place, what a part of a recipe must not show; parts that it holds itself, too."""
     fields |= {name: KEPT for name in part.secret if name in fields}
     for name, word in spelled(type(part)).items():
-        inner = getattr(part, name)
-        if word in fields and isinstance(inner, Model | Step | Utility):
-            _keep_back(inner, fields[word][inner.name])
+        held, written = getattr(part, name), fields.get(word)
+        several = zip(held, written, strict=True) if isinstance(held, tuple) and isinstance(written, list) else ()
+        for inner, plain in several or ((held, written),):
+            if isinstance(inner, Model | Step | Utility) and isinstance(plain, dict):
+                _keep_back(inner, plain[inner.name])
 
 
 def _hide(columns: Mapping[str, Any], schema: Schema) -> None:

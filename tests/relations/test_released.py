@@ -219,6 +219,16 @@ def test_a_certificate_shows_no_listed_values_and_no_files(folder):
     assert columns_said(shown)["visits"]["person_id"] == {"role": "key", "of": "people"}
 
 
+def test_values_that_a_step_aims_with_stay_with_the_owner(folder):
+    aim = "aim: [{k_anonymity: 2}, {alpha_k_anonymity: {sensitive: diagnosis, alpha: 0.9, k: 2, values: [gout]}}]"
+    text = RECIPE.replace("budget: 0.2}}}", "budget: 0.2}}, " + aim + "}", 1)
+    recipe = recipe_files.any_from_dict(recipe_files.read_yaml(text, "recipe"))
+    shown = recipe_files.public_dict(recipe)
+    assert shown["steps"][1]["in_table"]["aim"][1]["alpha_k_anonymity"]["values"] == recipe_files.KEPT
+    assert "gout" not in json.dumps(shown)
+    assert "gout" in json.dumps(recipe_files.to_dict(recipe))
+
+
 @pytest.mark.parametrize(
     ("document", "told"),
     [

@@ -106,6 +106,7 @@ def test_a_file_is_no_folder(folder, sfumato):
 
 def test_a_folder_is_profiled_into_a_recipe_that_runs(folder, sfumato):
     (folder / "recipe.yaml").unlink()
+    (folder / "notes.txt").write_text("Who came when, and why.\n")
     code, text, _ = sfumato("profile", folder)
     assert code == 0
     assert "key: person_id  # guess: 200 different values in 200 rows, none missing" in text

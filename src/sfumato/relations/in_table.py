@@ -184,7 +184,7 @@ class StepInTable(ShapedStep):
     """A step of ordinary tables, any that keeps rows as somebody's, carried out in one table.
 
     It is planned on that table alone, with the promises that are about it (``in_table`` under ``meet``) and those of ``aim``, which it should
-    reach without their being promised. Below the people every row has its person as unit. TableRows that it drops go with all that belongs to
+    reach without their being promised. Below the people every row has its person as unit. Rows that it drops go with all that belongs to
     them; ``drop: people`` leaves out, everywhere, whoever loses a row. Direct identifiers were dropped when the tables were read.
     """
 

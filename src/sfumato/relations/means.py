@@ -84,7 +84,7 @@ def chosen(owner: NDArray[np.int64], most: NDArray[np.int64], stream: np.random.
 class CapRows(RowsStep):
     """Nobody keeps more than so many rows of a table, chosen at random; the cap is published.
 
-    The number of rows somebody has is known to many, and the few with very many are found by it. TableRows of tables below go with theirs. TableRows are
+    The number of rows somebody has is known to many, and the few with very many are found by it. Rows of tables below go with theirs. Rows are
     drawn for each person alike, whatever they hold: a mean over rows weighs people with many rows less than before.
     """
 

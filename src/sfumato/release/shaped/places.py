@@ -107,12 +107,19 @@ def several_files(given: Sequence[str]) -> dict[str, Path] | None:
     folder = Path(given[0])
     if is_address(given[0]) or not folder.is_dir():
         return None
-    found = tables_in(folder)
+    found = {
+        name: files for name, several in tables_in(folder).items() if (files := [f for f in several if _surely(f)])
+    }
     twice = [name for name, several in found.items() if len(several) > 1]
     if twice:
         raise UnreadableInput(f"{folder} holds several files called {twice[0]}; leave one of them")
     files = {name: one for name, (one,) in found.items()}
     return None if len(files) < 2 or _parts(list(files.values())) else files
+
+
+def _surely(file: Path) -> bool:
+    """Whether a file that nobody named is a table: notes and settings have other ends, or these."""
+    return file.suffix.lower() not in (".txt", ".dat", ".json")
 
 
 def _parts(files: Sequence[Path]) -> bool:
