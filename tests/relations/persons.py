@@ -11,7 +11,7 @@ from sfumato.relations.shown import Shown, ShownRows, ShownSensitive
 
 TABLES = ("orders", "visits", "wards")
 ROWS = st.lists(st.integers(0, 2), max_size=3).map(tuple)
-PERSON = st.tuples(st.integers(0, 1), st.fixed_dictionaries({table: ROWS for table in TABLES}))
+PERSON = st.tuples(st.integers(0, 1), st.fixed_dictionaries(dict.fromkeys(TABLES, ROWS)))
 PEOPLE = st.lists(PERSON, min_size=1, max_size=7)
 
 
@@ -82,4 +82,4 @@ _CODES = {"A": 0, "B": 1, "cardio": 0, "derm": 1, "onco": 2}
 def six() -> Few:
     """The worked example."""
     people = [(_CODES[own], {t: tuple(_CODES[row] for row in rows) for t, rows in by.items()}) for own, by in SIX]
-    return few(people, [{row for row in by["visits"]} for _, by in people], "visits.illness")
+    return few(people, [set(by["visits"]) for _, by in people], "visits.illness")
