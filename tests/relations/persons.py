@@ -53,7 +53,7 @@ class Few:
 
 
 def few(people, values=None, column="people.diagnosis", shuffled=None) -> Few:
-    """People of the definitions as tables show them; ``values`` are sets by person."""
+    """People of the definitions as tables show them; ``values`` are sets by person, or tuples in the order of the rows."""
     stream = np.random.default_rng(shuffled or 0)
     rows = []
     for table in TABLES:
@@ -62,7 +62,10 @@ def few(people, values=None, column="people.diagnosis", shuffled=None) -> Few:
         rows.append(ShownRows(table, pairs[:, 0].astype(np.int64), pairs[:, 1].astype(np.int64) * 7 + 3))
     secrets = {}
     if values is not None:
-        held = np.array([(p, v) for p, own in enumerate(values) for v in sorted(own)], dtype=np.int64).reshape(-1, 2)
+        held = np.array(
+            [(p, v) for p, own in enumerate(values) for v in (own if isinstance(own, tuple) else sorted(own))],
+            dtype=np.int64,
+        ).reshape(-1, 2)
         secrets[column] = ShownSensitive(held[:, 0], held[:, 1])
     own = np.array([person[0] for person in people], dtype=np.int64)
     return Few(Shown(len(people), own, tuple(rows), secrets))
@@ -82,4 +85,4 @@ _CODES = {"A": 0, "B": 1, "cardio": 0, "derm": 1, "onco": 2}
 def six() -> Few:
     """The worked example."""
     people = [(_CODES[own], {t: tuple(_CODES[row] for row in rows) for t, rows in by.items()}) for own, by in SIX]
-    return few(people, [set(by["visits"]) for _, by in people], "visits.illness")
+    return few(people, [by["visits"] for _, by in people], "visits.illness")

@@ -450,3 +450,33 @@ def alike(classes, pointers, codes):
         else:
             groups[person] = groups[table[slot]]
     return groups
+
+
+@njit(cache=True, nogil=True)
+def rare_sets(rows, size, k, members):
+    """Write sets of exactly ``size`` rows that fewer than ``k`` people share, as long as there is room. Returns how many there are.
+
+    None that begins with a rarer set is looked at: those were dealt with before.
+    """
+    walk = _walk(rows, size)
+    prefix = np.empty(size, np.int64)
+    count = 0
+    for root in range(rows.starts.size - 1):
+        if not rows.roots[root] or rows.starts[root + 1] - rows.starts[root] < k:
+            continue
+        depth, first, last = 0, rows.starts[root], rows.starts[root + 1]
+        while depth >= 0 and last > first:
+            prefix[depth] = rows.items[walk.places[first]]
+            if last - first >= k and depth + 2 < size:
+                depth = _deepen(rows, walk, depth, first, last)
+            elif last - first >= k and depth + 2 == size:
+                found = _count_next(rows, walk, first, last)
+                for j in range(found):
+                    if walk.counts[walk.touched[j]] < k:
+                        if count < members.shape[0]:
+                            members[count, : size - 1] = prefix[: size - 1]
+                            members[count, size - 1] = walk.touched[j]
+                        count += 1
+                _forget(walk, found)
+            depth, first, last = _next(walk, depth)
+    return count

@@ -78,8 +78,8 @@ class People:
     kinds: int
 
     @classmethod
-    def of(cls, shown: Shown, *, own: bool = True) -> People:
-        """Everybody in what tables show; without ``own`` everybody is in one class."""
+    def of(cls, shown: Shown, *, own: bool = True, stream: np.random.Generator | None = None) -> People:
+        """Everybody in what tables show; without ``own`` everybody is in one class. Equal rows of a person come in the order of their table, or at random."""
         classes = together([shown.own]) if own else np.zeros(shown.persons, dtype=np.int64)
         ends = np.cumsum([0, *(len(rows.person) for rows in shown.rows)], dtype=np.int64)
         codes, kinds = np.zeros(int(ends[-1]), dtype=np.int64), 0
@@ -88,7 +88,8 @@ class People:
             codes[begin:end] = numbers + kinds
             kinds += more
         owners = np.concatenate([np.zeros(0, np.int64), *(rows.person for rows in shown.rows)])
-        order = np.argsort(owners * max(kinds, 1) + codes, kind="stable")
+        keys = owners * max(kinds, 1) + codes
+        order = np.argsort(keys, kind="stable") if stream is None else np.lexsort((stream.random(len(keys)), keys))
         pointers = np.searchsorted(owners[order], np.arange(shown.persons + 1)).astype(np.int64)
         return cls(classes, pointers, codes[order], order.astype(np.int64), ends, kinds)
 
