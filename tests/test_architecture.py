@@ -18,7 +18,7 @@ import pytest
 PACKAGE = Path(__file__).resolve().parents[1] / "src" / "sfumato"
 
 FAMILIES = {"models", "steps", "risk", "attacks", "utility", "hierarchies", "io", "dp"}
-SHAPES = {"baskets", "paths", "graphs"}
+SHAPES = {"baskets", "paths", "graphs", "relations"}
 GROUND = {"core", "formulas", "errors"}
 
 # room → the other rooms it may import. Families import the ground and the kernels, never each other.

@@ -26,7 +26,7 @@ _HOMES = {
     "sfumato.policy.people": ("Policies",),
     "sfumato.policy.policy": ("Policy",),
     "sfumato.release.release": ("Release",),
-    "sfumato.release.shaped.opening": ("read_baskets", "read_graph", "read_paths", "shaped"),
+    "sfumato.release.shaped.opening": ("read_baskets", "read_graph", "read_paths", "read_tables", "shaped"),
     "sfumato.release.shaped.release": ("ShapedRelease",),
     "sfumato.verbs": (
         "anonymize",

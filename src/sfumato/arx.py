@@ -19,9 +19,9 @@ from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import IO, Any
 
-from sfumato import recipe_files as recipes
 from sfumato import registry
 from sfumato.core.files import MEGABYTE, require_plain
+from sfumato.core.yaml_text import write_yaml
 from sfumato.errors import ParameterError, RecipeError, SfumatoError, UnreadableInput
 
 MOST_ARCHIVE = 16 * 1024 * MEGABYTE
@@ -130,7 +130,7 @@ class ArxProject:
             for name, spec in self.document["columns"].items()
         }
         said = [f"# {line}" for line in str(self).splitlines()]
-        (making / "recipe.yaml").write_text("\n".join([*said, recipes.write_yaml(document)]), encoding="utf-8")
+        (making / "recipe.yaml").write_text("\n".join([*said, write_yaml(document)]), encoding="utf-8")
 
 
 def read_arx(path: str | Path) -> ArxProject:

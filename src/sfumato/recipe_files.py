@@ -16,7 +16,6 @@
 from __future__ import annotations
 
 import dataclasses
-import io
 import os
 import re
 from collections.abc import Callable, Mapping, Sequence
@@ -25,113 +24,20 @@ from pathlib import Path
 from typing import Any
 
 from sfumato import registry
+from sfumato.core.metric import Utility
 from sfumato.core.model import Model
-from sfumato.core.parameters import known_as
+from sfumato.core.parameters import known_as, spelled
 from sfumato.core.recipe import BOUNDS, VERSION, Agreement, Recipe
+from sfumato.core.relations import Link, links_of, with_keys
 from sfumato.core.schema import Attribute, Kind, Missing, Schema
-from sfumato.core.shape import Shape, ShapedAgreement, ShapedRecipe
+from sfumato.core.shape import DATA, PEOPLE, Shape, ShapedAgreement, ShapedRecipe, TableSaid
 from sfumato.core.source import KEYS as READING
 from sfumato.core.source import Intake, checked_codes
+from sfumato.core.step import Step
+from sfumato.core.yaml_text import read_yaml, write_yaml
 from sfumato.errors import ParameterError, RecipeError, SfumatoError, did_you_mean
 
-# YAML as recipes use it: names stay as they are written, and what is written is read back the same.
-
-WORDS = re.compile(r"[^\W\d](?:[\w ./-]*[\w./-])?")
-"""Text that YAML reads as itself without quotes."""
-MAX_NODES = 2_000_000
-"""Values in a document, aliases followed."""
-
-
-def read_yaml(text: str, name: str) -> Any:
-    """Plain data from YAML text; what is not YAML, or grows without end, is a :class:`RecipeError` that names the line.
-
-    >>> read_yaml("{no: [007, 7, 0.5, true]}", "the text")
-    {'no': ['007', 7, 0.5, True]}
-    """
-    from ruamel.yaml.error import MarkedYAMLError, YAMLError
-
-    try:
-        document = _reader().load(text)
-        size = _size(document, {})
-    except MarkedYAMLError as error:
-        line = error.problem_mark.line + 1 if error.problem_mark else 1
-        problem = str(error.problem).split(" with value ")[0]  # the value may be anyone's
-        raise RecipeError(f"{name}, line {line}: this is not valid YAML ({problem})") from None
-    except (YAMLError, ValueError, LookupError, TypeError, AttributeError, RecursionError):
-        raise RecipeError(f"{name} is not valid YAML") from None
-    if size > MAX_NODES:
-        raise RecipeError(f"{name} repeats itself through aliases until it is too large; write it out")
-    return document
-
-
-def _reader() -> Any:
-    """A reader for which keys are text, and so are whole numbers with leading zeros."""
-    from ruamel.yaml import YAML
-    from ruamel.yaml.constructor import SafeConstructor
-    from ruamel.yaml.nodes import ScalarNode
-
-    class AsWritten(SafeConstructor):
-        def construct_mapping(self, node: Any, deep: bool = False) -> Any:
-            self.flatten_mapping(node)
-            for key, _ in node.value:
-                if isinstance(key, ScalarNode):
-                    key.tag = "tag:yaml.org,2002:str"
-            return super().construct_mapping(node, deep)
-
-        def construct_yaml_int(self, node: Any) -> Any:
-            digits = self.construct_scalar(node)
-            padded = len(digits) > 1 and digits[0] == "0" and digits.isdecimal()
-            return digits if padded else super().construct_yaml_int(node)
-
-    AsWritten.add_constructor("tag:yaml.org,2002:int", AsWritten.construct_yaml_int)
-    yaml = YAML(typ="safe", pure=True)
-    yaml.Constructor = AsWritten
-    return yaml
-
-
-def _size(node: Any, known: dict[int, int]) -> int:
-    """Values in a document when its aliases are followed; what contains itself is endless."""
-    if not isinstance(node, list | dict):
-        return 1
-    if id(node) not in known:
-        known[id(node)] = MAX_NODES
-        known[id(node)] = 1 + sum(_size(part, known) for part in (node.values() if isinstance(node, dict) else node))
-    return known[id(node)]
-
-
-def write_yaml(document: Any) -> str:
-    """Plain data as YAML text.
-
-    >>> print(write_yaml({"a": {"no": ["x", "*", "007"]}}), end="")
-    a:
-      no: [x, "*", "007"]
-    """
-    from ruamel.yaml import YAML
-
-    yaml = YAML()
-    yaml.default_flow_style = None
-    yaml.width = 120
-    buffer = io.StringIO()
-    yaml.dump(_quoted(document), buffer)
-    return buffer.getvalue()
-
-
-def _quoted(value: Any) -> Any:
-    """The same data with all text but plain words in double quotes, which nothing in YAML reads otherwise."""
-    from ruamel.yaml.comments import CommentedSeq
-    from ruamel.yaml.scalarstring import DoubleQuotedScalarString
-
-    if isinstance(value, dict):
-        return {_quoted(key): _quoted(below) for key, below in value.items()}
-    if isinstance(value, list):
-        parts = CommentedSeq(_quoted(part) for part in value)
-        if not any(isinstance(part, list | dict) for part in value):
-            parts.fa.set_flow_style()
-        return parts
-    return DoubleQuotedScalarString(value) if isinstance(value, str) and not WORDS.fullmatch(value) else value
-
-
-SECTIONS = ("sfumato", "shape", *READING, "columns", "people", "meet", "steps", "limits", "contract")
+SECTIONS = ("sfumato", "shape", *READING, "columns", "people", "tables", "meet", "steps", "limits", "contract")
 COLUMN_KEYS = (
     "role",
     "kind",
@@ -144,6 +50,7 @@ COLUMN_KEYS = (
     "domain",
     "free_text",
 )
+TABLE_KEYS = ("file", "key", "belongs_to", "orphans", "columns")
 KEPT = "kept by the owner"
 MAX_BYTES = 16 * 1024 * 1024
 
@@ -201,10 +108,10 @@ def any_from_dict(document: Any, *, base: Path | str = ".", name: str = "the rec
     version = document.get("sfumato", VERSION)
     if version != VERSION or isinstance(version, bool):
         problems += [f"this is recipe version {version!r}; this sfumato reads version {VERSION}"]
-    shape = problems.collect(_shape, document.get("shape", Shape.TABLE)) or Shape.TABLE
-    columns = _columns(problems, document.get("columns") or {})
-    schema = _schema(problems, columns, base)
-    intake = problems.collect(_intake, document, {**_own_columns(document), **columns})
+    usual = Shape.TABLES if "tables" in document else Shape.TABLE
+    shape = problems.collect(_shape, document.get("shape", usual)) or usual
+    tables = _tables(problems, document, shape, base)
+    intake = problems.collect(_intake, document, _all_columns(problems, document))
     meet = _objects(problems, document, "meet", partial(registry.build, "models", shape=shape))
     steps = _objects(problems, document, "steps", partial(registry.build, "steps", shape=shape))
     contract = _objects(problems, document, "contract", partial(_agreement, shape=shape))
@@ -216,16 +123,11 @@ def any_from_dict(document: Any, *, base: Path | str = ".", name: str = "the rec
         limits = {known_as(name) if isinstance(name, str) else name: limit for name, limit in limits.items()}
         problems += registry.limit_problems(limits, shape)
     parts = (tuple(meet), tuple(steps), dict(limits), tuple(contract))
-    if shape is Shape.TABLE:
-        if document.get("people") is not None:
-            problems += [
-                "'people' belongs to data of another shape than a table; write 'shape: baskets', 'paths' or 'graph'"
-            ]
-        problems.raise_if_any()
-        return Recipe(schema, *parts, intake=intake, base=Path(base))
-    file, beside = _people(problems, document.get("people"), base)
     problems.raise_if_any()
-    return ShapedRecipe(shape, schema, *parts, beside, file, intake=intake, base=Path(base))
+    (first, said), *others = tables.items()
+    if shape is Shape.TABLE:
+        return Recipe(said.schema, *parts, intake=intake, base=Path(base))
+    return ShapedRecipe(shape, said.schema, *parts, dict(others), first, said.file, intake=intake, base=Path(base))
 
 
 def _shape(word: Any) -> Shape:
@@ -253,22 +155,92 @@ def _schema(problems: _Problems, columns: Mapping[str, Any], base: Path | str) -
     return Schema(attributes)
 
 
-def _people(problems: _Problems, spec: Any, base: Path | str) -> tuple[str | None, Schema | None]:
+def _tables(problems: _Problems, document: Mapping[str, Any], shape: Shape, base: Path | str) -> dict[str, TableSaid]:
+    """The tables that a recipe is about: the one or two of most shapes, or several with their keys."""
+    if shape is Shape.TABLES:
+        return _related(problems, document, base)
+    if "tables" in document:
+        problems += [f"'tables' belongs to data of shape tables, and this is a recipe for shape {shape}"]
+    schema = _schema(problems, _columns(problems, document.get("columns") or {}), base)
+    beside = _people(problems, document.get("people"), base)
+    if shape is Shape.TABLE and document.get("people") is not None:
+        problems += [
+            "'people' belongs to data of another shape than a table; write 'shape: baskets', 'paths' or 'graph'"
+        ]
+    return {DATA: TableSaid(schema), **({} if beside is None else {PEOPLE: beside})}
+
+
+def _people(problems: _Problems, spec: Any, base: Path | str) -> TableSaid | None:
     """The second table of a recipe, ``people: {file: people.csv, columns: {…}}``: where it is, and what its columns are."""
     if spec is None:
-        return None, None
+        return None
     file = spec.get("file") if isinstance(spec, Mapping) else None
     if not isinstance(spec, Mapping) or set(spec) - {"file", "columns"} or not isinstance(file, str | None):
         problems += ["'people' must say what the people's own columns are, like '{file: people.csv, columns: {…}}'"]
-        return None, None
-    return file, _schema(problems, _columns(problems, spec.get("columns") or {}), base)
+        return None
+    return TableSaid(_schema(problems, _columns(problems, spec.get("columns") or {}), base), file)
 
 
-def _own_columns(document: Mapping[str, Any]) -> Mapping[str, Any]:
-    """The columns of the second table, as far as they are there."""
-    spec = document.get("people")
-    columns = spec.get("columns") if isinstance(spec, Mapping) else None
-    return columns if isinstance(columns, Mapping) else {}
+def _related(problems: _Problems, document: Mapping[str, Any], base: Path | str) -> dict[str, TableSaid]:
+    """Several tables, ``tables: {visits: {file: visits.csv, key: visit_id, belongs_to: {people: person_id}, columns: {…}}}``."""
+    specs = document.get("tables")
+    problems += [
+        f"{section!r} stands in 'tables', with each table" for section in ("columns", "people") if section in document
+    ]
+    if not isinstance(specs, Mapping) or not specs or not all(isinstance(name, str) for name in specs):
+        problems += [
+            "'tables' must map names to tables, like 'visits: {file: visits.csv, belongs_to: {people: person_id}, columns: {…}}'"
+        ]
+        return {}
+    if len({name.casefold() for name in specs}) < len(specs):
+        problems += ["two tables have the same name but for capitals, and their files would be one"]
+    found = {name: problems.collect(_related_table, name, spec, base) for name, spec in specs.items()}
+    tables: dict[str, TableSaid] = {name: table for name, table in found.items() if table is not None}
+    if len(tables) < len(specs):
+        return {}
+    links = problems.collect(links_of, {name: table.schema for name, table in tables.items()}) or ()
+    return {link.table: tables[link.table] for link in links}
+
+
+def _related_table(name: str, spec: Any, base: Path | str) -> TableSaid:
+    problems, where = _Problems(name), f"table {name!r}"
+    if not isinstance(spec, Mapping) or not isinstance(spec.get("file"), str | None):
+        raise RecipeError(
+            f"{where} must say what it is, like '{{file: visits.csv, belongs_to: {{people: person_id}}, columns: {{…}}}}'"
+        )
+    problems += [
+        f"{where}: {str(key)!r} is not known.{did_you_mean(str(key), TABLE_KEYS)}"
+        for key in spec
+        if key not in TABLE_KEYS
+    ]
+    schema = _schema(problems, _columns(problems, spec.get("columns") or {}), base)
+    parents = spec.get("belongs_to")
+    if not isinstance(parents, Mapping | None):
+        problems += [
+            f"{where}: belongs_to names a table and the column that holds its keys, like '{{people: person_id}}'"
+        ]
+        parents = None
+    said = {key: spec[key] for key in ("key", "orphans") if spec.get(key) is not None}
+    keyed = problems.collect(lambda: with_keys(name, schema, belongs_to=parents, **said))
+    if problems:
+        raise RecipeError([p if p.startswith(where) else f"{where}, {p}" for p in problems])
+    return TableSaid(keyed, spec.get("file"))
+
+
+def _all_columns(problems: _Problems, document: Mapping[str, Any]) -> dict[str, Any]:
+    """The columns of all tables, as far as they are there."""
+    tables = document.get("tables")
+    specs = [document.get(PEOPLE), document, *(tables.values() if isinstance(tables, Mapping) else ())]
+    found: dict[str, Any] = {}
+    for columns in [spec.get("columns") for spec in specs if isinstance(spec, Mapping)]:
+        for name, spec in columns.items() if isinstance(columns, Mapping) else ():
+            codes = [one.get("missing_values") for one in (spec, found.get(name)) if isinstance(one, Mapping)]
+            if len(codes) == 2 and codes[0] != codes[1] and isinstance(tables, Mapping):
+                problems += [
+                    f"column {name!r} has other missing_values in one table than in another; name the column otherwise in one"
+                ]
+            found[name] = spec
+    return found
 
 
 def _intake(document: Mapping[str, Any], columns: Mapping[str, Any]) -> Intake:
@@ -398,10 +370,9 @@ def to_dict(recipe: Recipe | ShapedRecipe, *, base: Path | None = None) -> dict[
     start = recipe.base if base is None else base
     return {
         "sfumato": VERSION,
-        **_shape_dict(recipe, start),
+        **_shape_dict(recipe),
         **recipe.intake.to_recipe(),
-        "columns": _columns_dict(recipe, recipe.schema, start),
-        **_people_dict(recipe, start),
+        **_tables_dict(recipe, start),
         "meet": [registry.write(_moved(model, recipe.base, start)) for model in recipe.meet],
         "steps": [registry.write(step) for step in recipe.steps],
         **({"limits": dict(recipe.limits)} if recipe.limits else {}),
@@ -409,18 +380,31 @@ def to_dict(recipe: Recipe | ShapedRecipe, *, base: Path | None = None) -> dict[
     }
 
 
-def _shape_dict(recipe: Recipe | ShapedRecipe, base: Path) -> dict[str, Any]:
+def _shape_dict(recipe: Recipe | ShapedRecipe) -> dict[str, Any]:
     return {"shape": str(recipe.shape)} if isinstance(recipe, ShapedRecipe) else {}
 
 
-def _people_dict(recipe: Recipe | ShapedRecipe, base: Path) -> dict[str, Any]:
-    """The section about the people's own columns, where they stand apart."""
-    if not isinstance(recipe, ShapedRecipe) or recipe.beside is None:
-        return {}
-    file = recipe.people_file
-    moved = file if file is None or recipe.base == base else os.path.relpath(recipe.base / file, base)
+def _tables_dict(recipe: Recipe | ShapedRecipe, base: Path) -> dict[str, Any]:
+    """The sections about columns: those of one table, the people's own where they stand apart, or those of several tables with their keys."""
+    if not isinstance(recipe, ShapedRecipe) or recipe.shape is not Shape.TABLES:
+        beside = recipe.others.get(PEOPLE) if isinstance(recipe, ShapedRecipe) else None
+        own = {} if beside is None else {PEOPLE: _table_dict(recipe, beside, base)}
+        return {"columns": _columns_dict(recipe, recipe.schema, base), **own}
+    return {
+        "tables": {n: _table_dict(recipe, said, base, Link.of(n, said.schema)) for n, said in recipe.tables.items()}
+    }
+
+
+def _table_dict(recipe: Recipe | ShapedRecipe, said: TableSaid, base: Path, link: Link | None = None) -> dict[str, Any]:
+    moved = said.file if said.file is None or recipe.base == base else os.path.relpath(recipe.base / said.file, base)
     named = {} if moved is None else {"file": moved}
-    return {"people": {**named, "columns": _columns_dict(recipe, recipe.beside, base)}}
+    if link is None:
+        return {**named, "columns": _columns_dict(recipe, said.schema, base)}
+    own = {} if link.key is None else {"key": link.key}
+    above = {} if link.parent is None else {"belongs_to": {link.parent: link.foreign}}
+    rule = {} if link.orphans == "refuse" else {"orphans": link.orphans}
+    columns = _columns_dict(recipe, said.schema.without(link.columns), base)
+    return {**named, **own, **above, **rule, "columns": columns}
 
 
 def _columns_dict(recipe: Recipe | ShapedRecipe, schema: Schema, base: Path) -> dict[str, Any]:
@@ -463,10 +447,9 @@ def public_dict(recipe: Recipe | ShapedRecipe) -> dict[str, Any]:
     out whole. A ``domain`` stays: it is declared as public knowledge, without looking at the data.
     """
     plain = to_dict(recipe)
-    _hide(plain["columns"], recipe.schema)
-    if isinstance(recipe, ShapedRecipe) and recipe.beside is not None:
-        plain["people"].pop("file", None)
-        _hide(plain["people"]["columns"], recipe.beside)
+    for spec, schema in _described_in(plain, recipe):
+        spec.pop("file", None)
+        _hide(spec["columns"], schema)
     metrics = [agreement.metric for agreement in recipe.contract]
     parts: list[tuple[Any, dict[str, Any]]] = [
         *zip(recipe.meet, plain["meet"], strict=True),
@@ -474,9 +457,25 @@ def public_dict(recipe: Recipe | ShapedRecipe) -> dict[str, Any]:
         *zip(metrics, plain.get("contract", []), strict=True),
     ]
     for part, written in parts:
-        fields = written[part.name]
-        fields |= {name: KEPT for name in part.secret if name in fields}
+        _keep_back(part, written[part.name])
     return plain
+
+
+def _described_in(plain: dict[str, Any], recipe: Recipe | ShapedRecipe) -> list[tuple[dict[str, Any], Schema]]:
+    """The parts of a recipe as plain data that describe columns, each with the schema it is about."""
+    if not isinstance(recipe, ShapedRecipe):
+        return [(plain, recipe.schema)]
+    held = plain.get("tables") or {DATA: plain, **({PEOPLE: plain[PEOPLE]} if PEOPLE in plain else {})}
+    return [(held[name], schema) for name, schema in recipe.schemas.items()]
+
+
+def _keep_back(part: Any, fields: dict[str, Any]) -> None:
+    """Leave out, in place, what a part of a recipe must not show; parts that it holds itself, too."""
+    fields |= {name: KEPT for name in part.secret if name in fields}
+    for name, word in spelled(type(part)).items():
+        inner = getattr(part, name)
+        if word in fields and isinstance(inner, Model | Step | Utility):
+            _keep_back(inner, fields[word][inner.name])
 
 
 def _hide(columns: Mapping[str, Any], schema: Schema) -> None:
@@ -504,7 +503,10 @@ def keeps_back(family: str, spec: Any, shape: Shape = Shape.TABLE) -> bool:
     secret: tuple[str, ...] = () if cls is None else cls.secret
     if family == "hierarchies":
         return bool(secret)
-    return isinstance(fields, Mapping) and any(fields.get(field) == KEPT for field in secret)
+    if not isinstance(fields, Mapping) or any(fields.get(field) == KEPT for field in secret):
+        return isinstance(fields, Mapping)
+    held = cls.nested if cls is not None and shape is not Shape.TABLE else {}
+    return any(keeps_back(inner, fields[field]) for field, inner in held.items() if field in fields)
 
 
 def dump(recipe: Recipe | ShapedRecipe) -> str:

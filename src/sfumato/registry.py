@@ -15,7 +15,7 @@ from sfumato.core.choices import is_number, required_fields, trivial, variants, 
 from sfumato.core.hierarchy import Hierarchy
 from sfumato.core.metric import Risk, Utility
 from sfumato.core.model import Model
-from sfumato.core.parameters import Members, known_as, values_of
+from sfumato.core.parameters import Members, known_as, spelled, values_of
 from sfumato.core.shape import Shape, Shaped, ShapedModel, of_shape
 from sfumato.core.step import Step
 from sfumato.errors import ParameterError, RecipeError, did_you_mean
@@ -42,7 +42,7 @@ MEASURED = tuple(name for name in ("risk", "utility") if name in FAMILIES)
 """The families whose members a recipe can set limits for."""
 
 
-SHAPES = {Shape.BASKETS: "baskets", Shape.PATHS: "paths", Shape.GRAPH: "graphs"}
+SHAPES = {Shape.BASKETS: "baskets", Shape.PATHS: "paths", Shape.GRAPH: "graphs", Shape.TABLES: "relations"}
 """The room of each shape of data that is not one table; it holds ``FAMILIES`` by name, and its noun."""
 
 
@@ -201,11 +201,24 @@ def build(family_name: str, spec: Any, where: str = "", *, shape: Shape = Shape.
     try:
         if arguments is None:
             return members[name]()
+        if shape is not Shape.TABLE and isinstance(arguments, Mapping):
+            arguments = _with_nested(members[name], arguments, f"{place}{name}")
         return members[name](**arguments) if isinstance(arguments, Mapping) else members[name](arguments)
     except TypeError as error:
         raise RecipeError(f"{place}{name}: {_said(error)}") from None
     except ParameterError as error:
         raise RecipeError(f"{place}{name}: {str(error).split(': ', 1)[-1]}") from None
+
+
+def _with_nested(cls: Any, arguments: Mapping[str, Any], where: str) -> dict[str, Any]:
+    """Arguments of which those that are members of a family for tables themselves are made already."""
+    made = dict(arguments)
+    for field, inner in cls.nested.items():
+        if isinstance(made.get(field), str | Mapping):
+            made[field] = build(inner, made[field], f"{where}, {field}")
+        elif isinstance(made.get(field), list | tuple):
+            made[field] = tuple(build(inner, one, f"{where}, {field}") for one in made[field])
+    return made
 
 
 def ask(text: str, shape: Shape = Shape.TABLE) -> AskedModel:
@@ -228,19 +241,21 @@ def ask(text: str, shape: Shape = Shape.TABLE) -> AskedModel:
         raise ParameterError(f"{name!r} is not a known model{hint}")
     given = _arguments(text, models[name], rest)
     must = [f for f in required_fields(models[name]) if shape is not Shape.TABLE or not is_number(models[name], f)]
-    lacking = [f for f in must if f not in given]
+    lacking = [word for word in map(spelled(models[name]).__getitem__, must) if word not in given]
     if lacking:
         form = ",".join(f"{field}={field.upper()}" for field in lacking)
         raise ParameterError(f"{text}: {' and '.join(lacking)} must be given, like {name}:{form}")
+    held = models[name].nested if shape is not Shape.TABLE else {}
     try:
-        return AskedModel(text, *weakest(models[name], given))
+        inner = {field: ask(value).model if field in held else value for field, value in given.items()}
+        return AskedModel(text, *weakest(models[name], inner))
     except ParameterError as error:
         raise ParameterError(f"{text}: {str(error).split(': ', 1)[-1]}") from None
 
 
 def _arguments(text: str, cls: type, rest: str) -> dict[str, str]:
     """The arguments of a short form by the field they fill."""
-    names = [field.name for field in dataclasses.fields(cls)]
+    names = list(spelled(cls).values())
     given: dict[str, str] = {}
     parts = next(csv.reader([rest], skipinitialspace=True), []) if rest else []
     for position, part in enumerate(parts):
@@ -282,7 +297,7 @@ def describe(cls: type) -> dict[str, Any]:
     fields = []
     for field in dataclasses.fields(cls):
         required = field.default is dataclasses.MISSING and field.default_factory is dataclasses.MISSING
-        fields.append({"name": field.name, "meaning": _meaning(cls, field.name), "required": required})
+        fields.append({"name": spelled(cls)[field.name], "meaning": _meaning(cls, field.name), "required": required})
     doc = (cls.__doc__ or "").strip()
     plain = {"name": cls.name, "class": cls.__name__, "meaning": doc.split("\n")[0], "doc": doc, "fields": fields}  # type: ignore[attr-defined]
     if ShapedModel in cls.__mro__:

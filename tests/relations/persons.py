@@ -29,7 +29,7 @@ class Few:
     def shown(self) -> Shown:
         return self.seen
 
-    def keep(self, mask):
+    def keep_people(self, mask):
         number = np.cumsum(mask) - 1
         rows = tuple(
             ShownRows(r.table, number[r.person[mask[r.person]]], r.shows[mask[r.person]]) for r in self.seen.rows
@@ -41,13 +41,15 @@ class Few:
         before = np.arange(self.people) if self.origin is None else self.origin
         return Few(Shown(int(mask.sum()), self.seen.own[mask], rows, secrets), before[mask])
 
-    def keep_rows(self, table, mask):
+    def kept(self, stays):
         rows = tuple(
-            ShownRows(r.table, r.person[mask], r.shows[mask]) if r.table == table else r for r in self.seen.rows
+            ShownRows(r.table, r.person[stays[r.table]], r.shows[stays[r.table]]) if r.table in stays else r
+            for r in self.seen.rows
         )
         secrets = {
-            name: ShownSensitive(s.person[mask], s.code[mask]) if name.startswith(f"{table}.") else s
+            name: ShownSensitive(s.person[stays[table]], s.code[stays[table]]) if table in stays else s
             for name, s in self.seen.sensitive.items()
+            for table in [name.partition(".")[0]]
         }
         return Few(Shown(self.seen.persons, self.seen.own, rows, secrets), self.origin)
 

@@ -12,6 +12,7 @@ from sfumato import __version__
 from sfumato import recipe_files as recipes
 from sfumato.advice.choosing import TOLD, Ranked
 from sfumato.core.randomness import Seed
+from sfumato.core.yaml_text import write_yaml
 from sfumato.errors import OutputError, ReleaseRefused, SchemaError, Unsatisfiable
 from sfumato.release.make import make_release
 from sfumato.report.pages import as_shown, rendered
@@ -185,7 +186,7 @@ class Recommendation:
         for file, name in named.items():
             (folder / file).write_text(self._recipe_text(name, target), "utf-8")
         answers = "# Answers of sfumato recommend; give them again with --answers.\n"
-        (folder / "answers.yaml").write_text(answers + recipes.write_yaml(self.answers.to_dict()), "utf-8")
+        (folder / "answers.yaml").write_text(answers + write_yaml(self.answers.to_dict()), "utf-8")
         (folder / FILE).write_text(json.dumps(self.to_dict(), indent=2, ensure_ascii=False) + "\n", "utf-8")
         (folder / "recommendation.html").write_text(self.to_page(), "utf-8")
 
@@ -193,7 +194,7 @@ class Recommendation:
         why = self.why if name == self.ranked.best else self.ranked.why_not[name]
         head = f"# sfumato recommend, {'best' if name == self.ranked.best else 'runner-up'}: {why}"
         plain = recipes.to_dict(self.recipe_of(name), base=target)
-        return " ".join(head.splitlines()) + "\n" + recipes.write_yaml(plain)
+        return " ".join(head.splitlines()) + "\n" + write_yaml(plain)
 
     def __str__(self) -> str:
         lines = [self.headline, f"  {self.why}"]

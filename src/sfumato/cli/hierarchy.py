@@ -12,6 +12,7 @@ from rich.table import Table
 from sfumato.cli.options import Data, Json, Quiet, read_data, reading
 from sfumato.cli.talk import give_json, out, tell
 from sfumato.core.source import NOTHING_SAID, Intake
+from sfumato.core.yaml_text import read_yaml
 from sfumato.errors import ParameterError, SchemaError
 
 if TYPE_CHECKING:
@@ -68,10 +69,9 @@ def _from_recipe(data: str, recipe: Path, intake: Intake, *, quiet: bool) -> Dat
 
 
 def _by_rule(data: str, column: str, rule: str | None, intake: Intake, *, quiet: bool) -> Dataset:
-    from sfumato import recipe_files as recipes
     from sfumato import registry
 
-    named = registry.build("hierarchies", recipes.read_yaml(rule or "", "--rule"), "--rule").resolved(Path.cwd())
+    named = registry.build("hierarchies", read_yaml(rule or "", "--rule"), "--rule").resolved(Path.cwd())
     dataset = read_data(data, quiet=quiet, intake=intake)
     return dataset.with_roles(quasi=[column]).with_hierarchies(**{column: named})
 

@@ -73,8 +73,8 @@ def keys(
     quiet: Quiet = False,
 ) -> None:
     """Make a party's certificate and signing key, and print its entry for the study."""
+    from sfumato.core.yaml_text import write_yaml
     from sfumato.parties.keys import new_keys
-    from sfumato.recipe_files import write_yaml
 
     made = new_keys(folder, name, days=days)
     entry = {"name": name, "number": 0, "address": address, "dataset": dataset, **made.entry()}

@@ -33,9 +33,11 @@ def parameters(cls: type[T]) -> type[T]:
     ...
     sfumato.errors.ParameterError: Crowd: k should be greater than or equal to 1
     """
-    checked: Any = dataclass(frozen=True, config=ConfigDict(extra="forbid", hide_input_in_errors=True))(cls)
+    checked: Any = dataclass(
+        frozen=True, config=ConfigDict(extra="forbid", hide_input_in_errors=True, populate_by_name=True)
+    )(cls)
     validated = checked.__init__
-    names = [field.name for field in dataclasses.fields(checked)]
+    names = list(spelled(checked).values())
 
     @functools.wraps(validated)
     def init(self: Any, *args: Any, **kwargs: Any) -> None:
@@ -117,13 +119,20 @@ def problems_of(error: ValidationError, names: Sequence[str] = ()) -> list[str]:
     return list(sentences)
 
 
+def spelled(cls: Any) -> dict[str, str]:
+    """The fields of a class, and the word that a recipe has for each: the same, unless a member of the class is called so."""
+    declared = cls.__pydantic_fields__ if hasattr(cls, "__pydantic_fields__") else {}
+    names = [field.name for field in dataclasses.fields(cls)]
+    return {name: (declared[name].alias if name in declared else None) or name for name in names}
+
+
 def values_of(value: Any) -> dict[str, Any]:
     """Fields of a value that differ from their defaults, as plain data for a recipe."""
-    plain = {}
+    plain, words = {}, spelled(type(value))
     for field in dataclasses.fields(value):
         current = getattr(value, field.name)
         if _default(field) != current:
-            plain[field.name] = plain_data(current)
+            plain[words[field.name]] = plain_data(current)
     return plain
 
 
@@ -138,13 +147,15 @@ def _default(field: dataclasses.Field[Any]) -> Any:
 
 
 def plain_data(value: Any) -> Any:
-    """Tuples as lists and mappings as dicts, all the way down."""
+    """Tuples as lists, mappings as dicts and members of families as in a recipe, all the way down."""
     if isinstance(value, Mapping):
         return {k: plain_data(v) for k, v in value.items()}
     if isinstance(value, frozenset | set):
         return sorted(plain_data(v) for v in value)
     if isinstance(value, list | tuple):
         return [plain_data(v) for v in value]
+    if dataclasses.is_dataclass(value) and not isinstance(value, type) and hasattr(value, "name"):
+        return {value.name: values_of(value)}
     return value if value is None or isinstance(value, bool | int | float | str) else str(value)
 
 

@@ -7,7 +7,7 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from enum import StrEnum
 from numbers import Real
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 from sfumato.core.source import Source, and_more, lacking, without_role
 from sfumato.errors import ParameterError, SchemaError, did_you_mean
@@ -35,6 +35,7 @@ class Role(StrEnum):
     TIME = "time"
     FROM = "from"
     TO = "to"
+    KEY = "key"
 
 
 SHAPED = {
@@ -43,6 +44,7 @@ SHAPED = {
     Role.TIME: "paths",
     Role.FROM: "graph",
     Role.TO: "graph",
+    Role.KEY: "tables",
 }
 """Roles that columns have only where people are described by more than a row, and the shape of such data."""
 ANSWERS = tuple(role for role in Role if role is not Role.ASK and role not in SHAPED)
@@ -90,7 +92,8 @@ class Attribute:
     role ``unit`` identifies. ``bounds`` and ``domain`` are public knowledge about the column, declared without looking
     at the data: the lowest and highest value that counts, and the values that may occur; questions are answered under
     differential privacy only within them. ``free_text`` is the explicit word that a column of free text may be released
-    under another role than ``direct``.
+    under another role than ``direct``. ``of`` says of which table the rows are that a column with role ``key`` names (the own table: its
+    key; None: rows that belong together, of no table that is there), and ``orphans`` what becomes of rows whose key names none.
     """
 
     roles: tuple[Role, ...]
@@ -102,6 +105,8 @@ class Attribute:
     bounds: tuple[float, float] | None = None
     domain: tuple[str, ...] | None = None
     free_text: bool = False
+    of: str | None = None
+    orphans: Literal["refuse", "drop"] = "refuse"
 
     def __post_init__(self) -> None:
         roles = tuple(sorted({_member(Role, r, "role") for r in self.roles}, key=list(Role).index))

@@ -1,4 +1,4 @@
-"""Data about people that is not one row a person: baskets, paths and graphs, and what promises, means and attacks are there.
+"""Data about people that is not one row a person: baskets, paths, graphs and several tables, and what promises, means and attacks are there.
 
 The nouns are those of tables: a promise is judged, a means reaches it, attacks try it, a release carries a certificate. What differs
 is what they look at: the people themselves (:class:`Shaped`) instead of the classes of a table.
@@ -39,12 +39,17 @@ if TYPE_CHECKING:
 
 
 class Shape(StrEnum):
-    """How a file describes people: one row each, a set of items, points in time, or ties between them."""
+    """How a file describes people: one row each, a set of items, points in time, ties between them, or rows of several tables."""
 
     TABLE = "table"
     BASKETS = "baskets"
     PATHS = "paths"
     GRAPH = "graph"
+    TABLES = "tables"
+
+
+DATA, PEOPLE = "data", "people"
+"""The tables of shapes that have one or two: what describes the people, and the people's own columns where they stand apart."""
 
 
 @runtime_checkable
@@ -90,9 +95,35 @@ class Shaped(Protocol):
         """Number of persons."""
         ...
 
+    @property
+    def schemas(self) -> Mapping[str, Schema]:
+        """What the columns of each table are, by its name."""
+        return {DATA: self.schema} if self.beside is None else {DATA: self.schema, PEOPLE: self.beside}
+
     def written(self) -> Mapping[str, pl.DataFrame]:
-        """The tables to write, ``data`` first, as :meth:`of` reads them."""
+        """The tables to write by name, the first one first, as :meth:`of` reads them."""
         ...
+
+    def sealed(self, seed: Seed) -> Self:
+        """The same people as they may be released, once all steps are done: what nobody else may see is replaced by now."""
+        return self
+
+    def same(self, other: Self) -> bool:
+        """Whether others are these people in this order, value for value."""
+        mine, theirs = self.written(), other.written()
+        return list(mine) == list(theirs) and all(mine[name].equals(theirs[name], null_equal=True) for name in mine)
+
+    def proven(self) -> Mapping[str, str]:
+        """What is true of these people because they could be read: the name of a claim, and its words."""
+        return {}
+
+    def alignment(self) -> Mapping[str, pl.DataFrame]:
+        """What else the owner keeps of who is who besides ``origin``: per table, one row for each of its rows."""
+        return {}
+
+    def aligned(self, kept: Mapping[str, pl.DataFrame]) -> Self:
+        """The same people with what the owner kept of who is who."""
+        return self
 
     def shuffled(self, stream: np.random.Generator) -> Self:
         """The same people in a random order under new numbers; ``origin`` goes along."""
@@ -118,6 +149,8 @@ class ShapedModel(Protocol):
     """Fields that a certificate does not show: they list data values."""
     compares: ClassVar[bool] = False
     """Whether it needs the original besides the release."""
+    nested: ClassVar[Mapping[str, str]] = {}
+    """Fields that are members of a family for tables themselves: the field, and the family."""
 
     @property
     def promise(self) -> str:
@@ -168,6 +201,8 @@ class ShapedStep(Protocol):
     """Whether the same seed makes the same release again; False where draws come from the system and are not kept."""
     accounting: ClassVar[Declaration] = LOOKS
     """What the class may do to a certified ε, at best."""
+    nested: ClassVar[Mapping[str, str]] = {}
+    """Fields that are members of a family for tables themselves: the field, and the family."""
 
     def plan(self, people: Any, goal: Goal) -> Plan:
         """Decide what to do; looks at the data, changes nothing. ``goal.models`` are the promises to reach."""
@@ -226,6 +261,7 @@ class ShapedAttack(Metric):
     tried_by: ClassVar[str] = "somebody who knows a little of a person"
     by_default: ClassVar[bool] = True
     """Whether it is tried when nobody asks for it by name."""
+    nested: ClassVar[Mapping[str, str]] = {}
 
     def applies(self, scene: ShapedScene) -> str | None:
         """None when the attack makes sense here (it always does, unless it says so), else the reason it does not."""
@@ -241,6 +277,8 @@ class ShapedUtility(Metric):
 
     by_default: ClassVar[bool] = True
     """Whether it is measured when nobody asks for it by name."""
+    nested: ClassVar[Mapping[str, str]] = {}
+    """Fields that are members of a family for tables themselves: the field, and the family."""
 
     @property
     def about(self) -> tuple[str, ...]:
@@ -257,10 +295,19 @@ class ShapedUtility(Metric):
 
 
 @dataclasses.dataclass(frozen=True)
+class TableSaid:
+    """What a recipe says of one more table: what its columns are, and the file it is in, if the recipe names it."""
+
+    schema: Schema
+    file: str | None = None
+
+
+@dataclasses.dataclass(frozen=True)
 class ShapedRecipe:
     """A recipe about people who are no table: the same sections, and the ``shape``.
 
-    ``beside`` says what the columns of a second table are, the people's own, and ``people_file`` where it is, if the recipe names it.
+    ``schema`` says what the columns of the first table are, ``others`` the same of further ones by name, with their file. ``first`` is the
+    name of the first table, ``file`` where it is, if the recipe names it.
     """
 
     shape: Shape
@@ -269,8 +316,9 @@ class ShapedRecipe:
     steps: tuple[ShapedStep, ...] = ()
     limits: Mapping[str, Any] = dataclasses.field(default_factory=dict)
     contract: tuple[ShapedAgreement, ...] = ()
-    beside: Schema | None = None
-    people_file: str | None = None
+    others: Mapping[str, TableSaid] = dataclasses.field(default_factory=dict)
+    first: str = DATA
+    file: str | None = None
     intake: Intake = dataclasses.field(default_factory=Intake)
     base: Path = dataclasses.field(default=Path(), compare=False)
 
@@ -278,9 +326,37 @@ class ShapedRecipe:
         object.__setattr__(self, "limits", {known_as(name): limit for name, limit in self.limits.items()})
 
     @property
+    def tables(self) -> dict[str, TableSaid]:
+        """Every table by the name it has in :meth:`Shaped.of`, the first one first."""
+        return {self.first: TableSaid(self.schema, self.file), **self.others}
+
+    @property
     def schemas(self) -> dict[str, Schema]:
-        """What the columns of each table are, by the name the table has in :meth:`Shaped.of`."""
-        return {"data": self.schema} if self.beside is None else {"data": self.schema, "people": self.beside}
+        """What the columns of each table are."""
+        return {name: table.schema for name, table in self.tables.items()}
+
+    @classmethod
+    def about(cls, shape: Shape, schemas: Mapping[str, Schema], *parts: Any) -> ShapedRecipe:
+        """A recipe for tables whose columns are known; ``parts`` are promises, steps, limits and contract."""
+        (first, schema), *others = schemas.items()
+        return cls(shape, schema, *parts, others={name: TableSaid(one) for name, one in others}, first=first)
+
+
+def columns_said(recipe: Mapping[str, Any]) -> dict[str, Mapping[str, Any]]:
+    """What a recipe, as plain data, says of the columns of each table; keys of several tables stand among them.
+
+    >>> columns_said({"tables": {"visits": {"belongs_to": {"people": "who"}, "columns": {"day": {"role": "quasi"}}}}})
+    {'visits': {'who': {'role': 'key', 'of': 'people'}, 'day': {'role': 'quasi'}}}
+    """
+    if "tables" not in recipe:
+        people = (recipe.get(PEOPLE) or {}).get("columns", {})
+        return {DATA: recipe["columns"], **({PEOPLE: people} if people else {})}
+    return {name: {**_keys_said(name, said), **said.get("columns", {})} for name, said in recipe["tables"].items()}
+
+
+def _keys_said(name: str, said: Mapping[str, Any]) -> dict[str, Any]:
+    own = {said["key"]: {"role": "key", "of": name}} if "key" in said else {}
+    return own | {column: {"role": "key", "of": other} for other, column in (said.get("belongs_to") or {}).items()}
 
 
 @dataclasses.dataclass(frozen=True)

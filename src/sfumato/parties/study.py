@@ -43,6 +43,7 @@ from sfumato import __version__
 from sfumato.core.files import MEGABYTE, read_plain, write_whole
 from sfumato.core.parameters import parameters
 from sfumato.core.portable import as_new
+from sfumato.core.yaml_text import read_yaml
 from sfumato.errors import OutputError, ParameterError, RecipeError, SfumatoError, did_you_mean
 from sfumato.parties.control import Rules
 from sfumato.parties.keys import NAME, fingerprint, public_half, signature, signature_holds
@@ -51,7 +52,6 @@ from sfumato.parties.mesh import MeshLimits, Peer
 from sfumato.parties.noise import JointNoise
 from sfumato.parties.protocols import summation, usual_degree
 from sfumato.parties.question import JointQuestion, JointStatistic, Summation
-from sfumato.recipe_files import read_yaml
 
 VERSION = 1
 PURPOSE = b"sfumato study 1\n"

@@ -8,10 +8,46 @@ from typing import Any
 from sfumato.core.parameters import Members, called_in
 
 FAMILIES = {
-    "models": Members(__name__, {}),
-    "steps": Members(__name__, {}),
-    "risk": Members(__name__, {}),
-    "utility": Members(__name__, {}),
+    "models": Members(
+        __name__,
+        {
+            "in_table": "in_table:PromiseInTable",
+            "persons_k_anonymity": "models:PersonsKAnonymity",
+            "persons_l_diversity": "models:PersonsLDiversity",
+            "persons_t_closeness": "models:PersonsTCloseness",
+        },
+    ),
+    "steps": Members(
+        __name__,
+        {
+            "in_table": "in_table:StepInTable",
+            "cap_rows": "means:CapRows",
+            "coarsen_counts": "means:CoarsenCounts",
+            "drop_people": "means:DropPeople",
+            "suppress_persons": "persons:SuppressPersons",
+            "trim_rows": "persons:TrimRows",
+            "key_pseudonyms": "means:KeyPseudonyms",
+        },
+    ),
+    "risk": Members(
+        __name__,
+        {
+            "join_uniqueness": "attacks:JoinUniqueness",
+            "row_counts": "attacks:RowCounts",
+            "join_inflation": "attacks:JoinInflation",
+            "homogeneity_of_join": "attacks:HomogeneityOfJoin",
+            "join_linkage": "linkage:JoinLinkage",
+        },
+    ),
+    "utility": Members(
+        __name__,
+        {
+            "rows_kept": "worth:RowsKept",
+            "rows_per_person": "worth:RowsPerPerson",
+            "cells_unchanged": "worth:CellsUnchanged",
+            "in_table": "in_table:MetricInTable",
+        },
+    ),
 }
 
 

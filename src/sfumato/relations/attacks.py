@@ -38,8 +38,10 @@ def alone(found: Range) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
     return found.high == 1, found.low == 1
 
 
-def victims_of(scene: ShapedScene, hit: NDArray[np.bool_]) -> NDArray[np.int64]:
-    """The persons of the original who were hit; who is nobody's is none of them."""
+def victims_of(scene: ShapedScene, hit: NDArray[np.bool_]) -> NDArray[np.int64] | None:
+    """The persons of the original who were hit; None where tables do not join, so that the persons of each are counted for themselves."""
+    if len(hit) != len(scene.truth):
+        return None
     found = scene.truth[hit]
     return np.sort(found[found >= 0])
 
@@ -62,7 +64,7 @@ class JoinUniqueness(ShapedAttack):
     Reference: de Montjoye et al. 2013, doi:10.1038/srep01376, for the curve.
     """
 
-    m: Annotated[int, Field(ge=1, le=20, description="rows known at most, from any of the tables")] = 3
+    m: Annotated[int, Field(alias="facts", ge=1, le=20, description="rows known at most, from any of the tables")] = 3
     own: Own = True
     effort: Effort = EFFORT
 
@@ -142,8 +144,8 @@ class RowCounts(ShapedAttack):
 
 
 def _alone_in(groups: NDArray[np.int64]) -> NDArray[np.bool_]:
-    sizes: NDArray[np.int64] = np.bincount(groups)[groups]
-    return sizes == 1
+    hit: NDArray[np.bool_] = np.bincount(groups)[groups] == 1
+    return hit
 
 
 @parameters

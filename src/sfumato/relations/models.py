@@ -13,9 +13,10 @@ from pydantic import Field
 
 from sfumato.core.model import TOLERANCE, Facts
 from sfumato.core.parameters import parameters
-from sfumato.core.shape import ShapedModel, verdict
+from sfumato.core.shape import verdict
 from sfumato.errors import InternalError, ParameterError, SchemaError, did_you_mean
 from sfumato.relations.knowledge import EFFORT, Intruder, Knows, Measure, Range, Secrets
+from sfumato.relations.promises import PersonsPromise
 from sfumato.relations.shown import Shown
 
 if TYPE_CHECKING:
@@ -29,7 +30,8 @@ Known = Annotated[
     Knows, Field(description="what is known of a person: own columns, numbers of rows, all rows, or any few rows")
 ]
 Few = Annotated[
-    int | None, Field(ge=1, le=20, description="only for any: rows that are known at most, from any of the tables")
+    int | None,
+    Field(alias="facts", ge=1, le=20, description="only for any: rows known at most, from any of the tables"),
 ]
 Own = Annotated[bool, Field(description="whether the own columns are known")]
 Effort = Annotated[
@@ -47,7 +49,7 @@ def few_rows(m: int) -> str:
     return f"any {m} row{'s' * (m > 1)}"
 
 
-class PersonsModel(ShapedModel):
+class PersonsModel(PersonsPromise):
     """A promise about persons in several tables, with what means need to know of it. Promises inherit this class."""
 
     knows: Any
@@ -91,6 +93,17 @@ class PersonsModel(ShapedModel):
         """Persons of whom it does not surely hold."""
         return self.short(self.found(shown, roughly=True))[1]
 
+    def broken(self, people: Any) -> NDArray[np.bool_]:
+        """Per person whether it does not surely hold for them, or for them in a table that joins with nobody."""
+        shown: Shown = people.shown()
+        falling = self.falling(shown)
+        if shown.persons == people.people:
+            return falling
+        found = falling[: people.people].copy()
+        for rows in shown.rows:
+            found[people[rows.table].owner[falling[rows.person]]] = True
+        return found
+
 
 def against(intruder: Intruder) -> str:
     """What an intruder knows, in words.
@@ -106,7 +119,7 @@ def against(intruder: Intruder) -> str:
 def intruder_of(knows: Knows, facts: int | None, own: bool, effort: int) -> Intruder:
     """The intruder that the fields of a promise or an attack describe; what does not go together is refused."""
     if (knows == "any") != (facts is not None):
-        raise ParameterError("m, the number of rows that are known, must be given for knows: any, and only there")
+        raise ParameterError("facts, the number of rows that are known, must be given for knows: any, and only there")
     if knows == "own" and not own:
         raise ParameterError("knows: own with own: false is somebody who knows nothing; use counts, rows or any")
     return Intruder(knows, facts or 0, own, effort)
@@ -137,7 +150,7 @@ class PersonsKAnonymity(PersonsModel):
     .. math:: \min_i\ \min_{Q} \bigl|\{j : \text{what is known, } Q, \text{ is true of } j\}\bigr| \ge k
 
     ``knows`` says what *Q* may be: the ``own`` quasi-identifiers; these and the ``counts`` of rows in every table; these and all ``rows``, with what each
-    shows; or these and ``any`` set of ``m`` rows, from all tables together (a row that somebody has twice may be known twice). The default, ``rows``, is the
+    shows; or these and ``any`` set of ``facts`` rows, from all tables together (a row that somebody has twice may be known twice). The default, ``rows``, is the
     strictest and implies all others; ``any`` with more facts implies it with fewer. With ``own: false`` the own columns are not known.
 
     Persons are counted, without weights. A missing value and a suppressed cell are values of their own. Where there are more sets of rows than
@@ -247,8 +260,8 @@ class PersonsLDiversity(AboutSecrets):
     for others. The two definitions for sets are ours.
 
     A missing value is a value of its own. Who has no row at all has no value: that counts once among distinct values and as one in the entropy, never as something
-    that was given away, and a crowd of which nobody has a value gives nothing away. ``knows``, ``m``, ``own`` and ``effort`` are those of
-    persons_k_anonymity; more knowledge may give away less, so for ``any`` all sets of up to m rows are looked at.
+    that was given away, and a crowd of which nobody has a value gives nothing away. ``knows``, ``facts``, ``own`` and ``effort`` are those of
+    persons_k_anonymity; more knowledge may give away less, so for ``any`` all sets of up to so many rows are looked at.
 
     Reference: Machanavajjhala, Kifer, Gehrke & Venkitasubramaniam 2007, doi:10.1145/1217299.1217302; Wong, Li, Fu & Wang 2006,
     doi:10.1145/1150402.1150499, for the frequency.
@@ -324,8 +337,8 @@ class PersonsTCloseness(AboutSecrets):
     equal distances, having no row being one of the values; the second, for tables of which a person may have several rows, limits by how much what is believed of a
     person having v changes, for every v by itself, and is ours. Shares are of persons: the shares of rows in a join tell of persons with many rows.
 
-    A missing value is a value of its own. ``knows``, ``m``, ``own`` and ``effort`` are those of persons_k_anonymity; for ``any`` all sets of up to
-    m rows are looked at.
+    A missing value is a value of its own. ``knows``, ``facts``, ``own`` and ``effort`` are those of persons_k_anonymity; for ``any`` all sets of up to
+    so many rows are looked at.
 
     Reference: Li, Li & Venkatasubramanian 2007, doi:10.1109/ICDE.2007.367856.
     """

@@ -17,6 +17,7 @@ from sfumato.core.step import Plan
 from sfumato.errors import ParameterError, Unsatisfiable
 from sfumato.relations.knowledge import People, Secrets
 from sfumato.relations.models import PersonsLDiversity, PersonsModel
+from sfumato.relations.promises import PersonsPromise
 from sfumato.relations.shown import Shown, ShownRows, ShownSensitive
 
 if TYPE_CHECKING:
@@ -31,12 +32,14 @@ Budget = Annotated[float, Field(ge=0, le=1, description="share of the persons wh
 RowBudget = Annotated[float, Field(ge=0, le=1, description="share of the rows below the people that may be left out")]
 
 
-def aims(step: str, goal: Goal) -> list[PersonsModel]:
-    """The promises about persons of a run; a means is refused where there is none."""
+def aims(step: str, goal: Goal) -> list[PersonsPromise]:
+    """The promises of a run that can say for whom they are broken; a means is refused where there is none."""
     promises: tuple[Any, ...] = goal.models
-    found = [model for model in promises if isinstance(model, PersonsModel)]
+    found = [model for model in promises if isinstance(model, PersonsPromise)]
     if not found:
-        raise ParameterError(f"{step} is a means for promises about persons; no promise of the recipe is of this kind")
+        raise ParameterError(
+            f"{step} is a means for promises about persons or about single tables; no promise of the recipe is of this kind"
+        )
     return found
 
 
@@ -70,7 +73,7 @@ class PersonsPlan(Plan):
     def describe(self) -> dict[str, Any]:
         """How many go; not who."""
         gone = int((~self.kept).sum())
-        return {"people_left_out": gone, "share_left_out": round(gone / max(len(self.kept), 1), 6)}
+        return {"people_dropped": gone, "share_dropped": round(gone / max(len(self.kept), 1), 6)}
 
     def effort(self) -> dict[str, Any]:
         """In how many rounds they were found."""
@@ -81,33 +84,50 @@ class PersonsPlan(Plan):
 class SuppressPersons(ShapedStep):
     """Leave persons out of all tables, with all their rows, until every promise about persons holds.
 
-    In every round those go of whom a promise does not surely hold, until there are none. For k-anonymity, whatever is known, no choice is better: who is
+    For promises about persons, and for those about one table (``in_table``). In every round those go of whom a promise does not surely hold, until there are none. For k-anonymity, whatever is known, no choice is better: who is
     in too small a crowd stays so when others go, so the persons who are left are the most that can be left. For frequency l-diversity a
     group in which a value is too frequent first loses, at random, as many persons with that value as it must, x = ⌈(l·c − n)/(l − 1)⌉ of the c among n; other
-    promises about secrets lose whole crowds, which may be more than needed.
+    promises about secrets lose whole crowds, which may be more than needed. It comes last, after what makes people alike.
 
     Beyond ``budget`` the recipe is unsatisfiable, and what it would have taken is told; so it is where nobody would be left.
     """
 
-    budget: Budget = 1.0
+    budget: Budget = 0.05
 
     name: ClassVar[str] = "suppress_persons"
 
     def plan(self, people: Any, goal: Goal) -> PersonsPlan:
         """Choose who goes, round by round."""
-        models, shown = aims(self.name, goal), people.shown()
-        kept, rounds = np.ones(shown.persons, dtype=np.bool_), 0
-        while shown.persons and (gone := _who_goes(models, shown, goal)).any():
+        models = aims(self.name, goal)
+        kept, rounds, left = np.ones(people.people, dtype=np.bool_), 0, people
+        while left.people and (gone := self._who_goes(models, left, goal)).any():
             rounds += 1
             kept[np.flatnonzero(kept)[gone]] = False
-            shown = without(shown, gone)
-        self._require(kept, models, people)
+            left = people.keep_people(kept)
+        self._require(kept, models)
         return PersonsPlan(kept, rounds)
 
-    def _require(self, kept: NDArray[np.bool_], models: list[PersonsModel], people: Any) -> None:
+    def _who_goes(self, models: list[PersonsPromise], people: Any, goal: Goal) -> NDArray[np.bool_]:
+        """Who goes for the promises about persons, all that must for these alone, or, where nobody does, for the others."""
+        shown: Shown = people.shown()
+        about_persons = [model for model in models if isinstance(model, PersonsModel)]
+        gone = np.zeros(people.people, dtype=np.bool_)
+        if shown.persons == people.people:
+            kept = np.ones(shown.persons, dtype=np.bool_)
+            while shown.persons and (round_gone := _falling(about_persons, shown, goal)).any():
+                kept[np.flatnonzero(kept)[round_gone]] = False
+                shown = without(shown, round_gone)
+            gone = ~kept
+            about_persons = []
+        for model in [*about_persons, *(one for one in models if not isinstance(one, PersonsModel))]:
+            if not gone.any():
+                gone |= model.broken(people)
+        return gone
+
+    def _require(self, kept: NDArray[np.bool_], models: list[PersonsPromise]) -> None:
         """Refuse a plan that leaves nobody, or leaves out more than may be."""
         gone = int((~kept).sum())
-        closest = {"people_left_out": gone, "people": len(kept), "share": gone / max(len(kept), 1)}
+        closest = {"people": gone, "budget": gone / max(len(kept), 1)}
         wanted = " and ".join(model.promise for model in models)
         if gone == len(kept):
             raise Unsatisfiable(
@@ -123,10 +143,10 @@ class SuppressPersons(ShapedStep):
 
     def apply(self, people: Any, plan: PersonsPlan) -> Any:
         """Leave them out."""
-        return people if plan.kept.all() else people.keep(plan.kept)
+        return people if plan.kept.all() else people.keep_people(plan.kept)
 
 
-def _who_goes(models: list[PersonsModel], shown: Shown, goal: Goal) -> NDArray[np.bool_]:
+def _falling(models: list[PersonsModel], shown: Shown, goal: Goal) -> NDArray[np.bool_]:
     """Persons who go now: some of those with values that are too frequent in a group, or else everyone of whom a promise does not surely hold."""
     gone = np.zeros(shown.persons, dtype=np.bool_)
     for model in models:
@@ -172,9 +192,9 @@ def thinned(model: PersonsLDiversity, shown: Shown, goal: Goal) -> NDArray[np.bo
 
 @dataclasses.dataclass(frozen=True, eq=False, repr=False)
 class RowsPlan(Plan):
-    """Which rows of which table stay, one after the other; for the owner only. ``told`` are counts."""
+    """Which rows of the tables stay, round by round; for the owner only. ``told`` are counts."""
 
-    kept: tuple[tuple[str, NDArray[np.bool_]], ...]
+    kept: tuple[Mapping[str, NDArray[np.bool_]], ...]
     told: Mapping[str, Any]
     warned: tuple[str, ...] = ()
 
@@ -208,30 +228,30 @@ class TrimRows(ShapedStep):
 
     def plan(self, people: Any, goal: Goal) -> RowsPlan:
         """Choose the rows that go; rows below rows that go, go with them, so it is looked at again until nothing is left to do."""
-        models = [model for model in aims(self.name, goal) if model.rows_to_trim is not None]
+        promises = [model for model in aims(self.name, goal) if isinstance(model, PersonsModel)]
+        models = [model for model in promises if model.rows_to_trim is not None]
         if not models:
             raise ParameterError(f"{self.name} is a means for persons_k_anonymity with knows: any; the recipe has none")
         before, left = _rows_in(people.shown()), people
-        kept: list[tuple[str, NDArray[np.bool_]]] = []
+        kept: list[Mapping[str, NDArray[np.bool_]]] = []
         stream = goal.stream("trim_rows: which of equal rows goes")
-        while masks := _trimmed(models, left.shown(), stream):
-            for table, mask in masks:
-                kept.append((table, mask))
-                left = left.keep_rows(table, mask)
+        while stays := _trimmed(models, left.shown(), stream):
+            kept.append(stays)
+            left = left.kept(stays)
         shown = left.shown()
         gone = sum(before.values()) - sum(_rows_in(shown).values())
         if gone > self.budget * sum(before.values()) + 1e-9:
             raise Unsatisfiable(
                 f"{self.name}: {gone:,} of {sum(before.values()):,} rows would be left out, more than the budget of {self.budget:g} allows; "
                 "recode their columns first, or ask for less",
-                closest={"rows_left_out": gone, "share": gone / max(sum(before.values()), 1)},
+                closest={"rows": gone, "budget": gone / max(sum(before.values()), 1)},
             )
         return RowsPlan(tuple(kept), _told(before, _rows_in(shown)), _warned(models, shown))
 
     def apply(self, people: Any, plan: RowsPlan) -> Any:
-        """Leave them out, table by table."""
-        for table, mask in plan.kept:
-            people = people.keep_rows(table, mask)
+        """Leave them out, round by round."""
+        for stays in plan.kept:
+            people = people.kept(stays)
         return people
 
 
@@ -242,7 +262,7 @@ def _rows_in(shown: Shown) -> dict[str, int]:
 def _told(before: Mapping[str, int], after: Mapping[str, int]) -> dict[str, Any]:
     gone = {table: count - after[table] for table, count in before.items()}
     share = sum(gone.values()) / max(sum(before.values()), 1)
-    return {"rows_left_out": gone, "share_left_out": round(share, 6)}
+    return {"rows_dropped": gone, "share_dropped": round(share, 6)}
 
 
 def _warned(models: list[PersonsModel], shown: Shown) -> tuple[str, ...]:
@@ -258,10 +278,8 @@ def _warned(models: list[PersonsModel], shown: Shown) -> tuple[str, ...]:
     )
 
 
-def _trimmed(
-    models: list[PersonsModel], shown: Shown, stream: np.random.Generator
-) -> list[tuple[str, NDArray[np.bool_]]]:
-    """Per table the rows that stay, for the first promise that asks for any to go; tables further down first. Empty: nothing is left to do."""
+def _trimmed(models: list[PersonsModel], shown: Shown, stream: np.random.Generator) -> dict[str, NDArray[np.bool_]]:
+    """Per table the rows that stay, for the first promise that asks for any to go. Empty: nothing is left to do."""
     for model in models:
         k, m = model.rows_to_trim or (1, 0)
         people = People.of(shown, own=model.own, stream=stream)
@@ -270,9 +288,8 @@ def _trimmed(
             row_gone = np.zeros(len(gone), dtype=np.bool_)
             row_gone[people.of_row] = gone
             parts = np.split(~row_gone, people.tables[1:-1])
-            masks = [(rows.table, part) for rows, part in zip(shown.rows, parts, strict=True) if not part.all()]
-            return masks[::-1][:1]  # one table at a time: rows below those that go may be in another one
-    return []
+            return {rows.table: part for rows, part in zip(shown.rows, parts, strict=True) if not part.all()}
+    return {}
 
 
 def _rows_to_go(people: People, k: int, m: int, stream: np.random.Generator) -> NDArray[np.bool_]:

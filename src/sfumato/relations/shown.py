@@ -8,10 +8,17 @@ visit) is a row of the person at the top with its own quasi-identifiers, and wha
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
+import polars as pl
 from numpy.typing import NDArray
+
+from sfumato import kernels
+
+if TYPE_CHECKING:
+    from sfumato.relations.rows import Rows
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -48,3 +55,71 @@ class Shown:
     """Per person the code of the own quasi-identifiers."""
     rows: tuple[ShownRows, ...] = ()
     sensitive: Mapping[str, ShownSensitive] = dataclasses.field(default_factory=dict)
+
+
+def shown_of(parts: Sequence[Rows], *, split: bool = False) -> Shown:
+    """What tables show, the people first.
+
+    Tables that do not join with the people (``split``) are judged each by itself, as whoever has them can look at them: the persons of
+    every branch below the people count as other persons than the people, with an own code of the branch, and the people have no rows.
+    """
+    people, below = parts[0], parts[1:]
+    own = codes_of(people.frame, people.described.quasi, len(people))
+    persons, owners = len(people), {rows.name: rows.owner for rows in below}
+    if split:
+        own, persons, owners = _apart(own, below)
+    shown = tuple(
+        ShownRows(rows.name, owners[rows.name], codes_of(rows.frame, rows.described.quasi, len(rows))) for rows in below
+    )
+    everyone = np.arange(len(people), dtype=np.int64)
+    sensitive = {
+        f"{rows.name}.{column}": _sensitive(rows.frame[column], owners.get(rows.name, everyone))
+        for rows in parts
+        for column in rows.described.sensitive
+    }
+    return Shown(persons, own, shown, sensitive)
+
+
+def _apart(
+    own: NDArray[np.int64], below: Sequence[Rows]
+) -> tuple[NDArray[np.int64], int, dict[str, NDArray[np.int64]]]:
+    """Own codes of the people and of the persons of every branch, how many these are, and whose every row then is."""
+    branch: dict[str, str] = {}
+    for rows in below:
+        branch[rows.name] = rows.name if rows.link.parent is None else branch[rows.link.parent]
+    codes, owners, size = [own], dict[str, NDArray[np.int64]](), len(own)
+    fresh = int(own.max(initial=-1)) + 1
+    for top in dict.fromkeys(branch.values()):
+        members = [rows for rows in below if branch[rows.name] == top]
+        persons = np.unique(np.concatenate([rows.owner for rows in members]))
+        for rows in members:
+            owners[rows.name] = size + np.searchsorted(persons, rows.owner)
+        codes.append(np.full(len(persons), fresh, dtype=np.int64))
+        size, fresh = size + len(persons), fresh + 1
+    return np.concatenate(codes), size, owners
+
+
+def codes_of(frame: pl.DataFrame, columns: Sequence[str], rows: int) -> NDArray[np.int64]:
+    """Per row a code of what some columns show, equal where all are equal; 0 for all without columns.
+
+    >>> codes_of(pl.DataFrame({"a": ["x", None, "x", None], "b": [1, 1, 1, 2]}), ["a", "b"], 4).tolist()
+    [0, 1, 0, 2]
+    """
+    if not columns or not rows:
+        return np.zeros(rows, dtype=np.int64)
+    words = np.stack([_codes(frame[name])[0] for name in columns], axis=1).astype(np.uint64)
+    found: NDArray[np.int64] = kernels.keys.group(words)[0]
+    return found
+
+
+def _codes(values: pl.Series) -> tuple[NDArray[np.int64], pl.Series]:
+    """Per value the number of its kind, in order of their values, and the kinds; missing, which NaN is too, comes last."""
+    values = values.fill_nan(None) if values.dtype.is_float() else values
+    kinds = values.drop_nulls().unique().sort()
+    codes: NDArray[np.int64] = (values.rank("dense").cast(pl.Int64) - 1).fill_null(len(kinds)).to_numpy()
+    return codes, kinds
+
+
+def _sensitive(values: pl.Series, person: NDArray[np.int64]) -> ShownSensitive:
+    codes, kinds = _codes(values)
+    return ShownSensitive(person, codes, (*kinds.cast(pl.String).to_list(), *([None] if values.null_count() else [])))

@@ -80,6 +80,13 @@ SHAPED: dict[str, Any] = {
 }
 """What the certificate of people holds who are described by more than a row."""
 
+SEVERAL: dict[str, Any] = {
+    **{key: SHAPED[key] for key in SHAPED if key != "data"},
+    "tables": {"*": WRITTEN},
+    "recipe": {"tables": {"*": {"columns": COLUMNS}}, "meet": [ANYTHING], "steps": [ANYTHING]},
+}
+"""The same of several tables: what is written, and what was said of each."""
+
 AGGREGATES = "aggregates"
 """What the certificate of a table of results says in place of the shape of records."""
 PUBLISHED: dict[str, Any] = {
@@ -185,7 +192,7 @@ def _shape_for(document: Mapping[str, Any], name: str) -> dict[str, Any]:
     if not isinstance(said, str) or said not in set(Shape):
         raise UnreadableInput(f"{name} is about data of a shape that this sfumato does not know: install a newer one")
     if said != Shape.TABLE:
-        return SHAPED | LATER | _beside(document)
+        return (SEVERAL if said == Shape.TABLES else SHAPED | _beside(document)) | LATER
     return SHAPE if document["sfumato_certificate"] == OLDEST else SHAPE | LATER
 
 

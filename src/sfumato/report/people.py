@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from sfumato.core.shape import Shape
+from sfumato.core.shape import DATA, PEOPLE, Shape, columns_said
 from sfumato.report import wording
 from sfumato.report.attacks import MOST_AT_ONCE, attack_picture, conclusion, ranked, strongest, unknown
 from sfumato.report.curves import curve_pictures
@@ -13,8 +13,6 @@ from sfumato.report.headline import headline
 from sfumato.report.measures import best_of, meaning_of, plain_words, title_of
 from sfumato.report.pages import as_shown, as_yaml, rendered
 from sfumato.report.pictures import Picture
-
-TABLES = ("data", "people")
 
 
 def public_page(certificate: Mapping[str, Any]) -> str:
@@ -96,8 +94,8 @@ def _shared(certificate: Mapping[str, Any], record: Mapping[str, Any] | None = N
         "attacks_conclusion": conclusion(attacks) if attacks else "",
         "certificate": certificate,
         "headline": headline(certificate),
-        "files": [certificate[name] for name in TABLES if name in certificate],
-        "formulas": [told for name in TABLES if (told := wording.formulas(certificate.get(name, {})))],
+        "files": list(_written(certificate).values()),
+        "formulas": [told for one in _written(certificate).values() if (told := wording.formulas(one))],
         "reading": wording.reading(certificate),
         "steps": wording.steps_taken(certificate),
         "recipe": recipe,
@@ -107,15 +105,20 @@ def _shared(certificate: Mapping[str, Any], record: Mapping[str, Any] | None = N
 
 def _columns(certificate: Mapping[str, Any]) -> list[tuple[str, str, str]]:
     """Every column of the original: its name, its role, and whether it is released."""
-    recipe = certificate["recipe"]
-    described = {"data": recipe["columns"], "people": (recipe.get("people") or {}).get("columns", {})}
-    rows = []
+    described, written, rows = columns_said(certificate["recipe"]), _written(certificate), list[tuple[str, str, str]]()
     for table, columns in described.items():
-        released = certificate.get(table, {}).get("columns", {})
+        released = written.get(table, {}).get("columns", {})
         for name, spec in columns.items():
             roles = [spec["role"]] if isinstance(spec["role"], str) else spec["role"]
-            rows.append((name, wording.role_names(roles), _fate(name, roles, released, certificate)))
+            full = f"{table}.{name}" if "tables" in certificate else name
+            rows.append((full, wording.role_names(roles), _fate(name, roles, released, certificate)))
     return list(dict.fromkeys(rows))
+
+
+def _written(certificate: Mapping[str, Any]) -> Mapping[str, Any]:
+    """What a certificate says of each table that was written."""
+    several: Mapping[str, Any] | None = certificate.get("tables")
+    return {name: certificate[name] for name in (DATA, PEOPLE) if name in certificate} if several is None else several
 
 
 def _fate(name: str, roles: list[str], released: Mapping[str, Any], certificate: Mapping[str, Any]) -> str:
@@ -125,6 +128,8 @@ def _fate(name: str, roles: list[str], released: Mapping[str, Any], certificate:
         return "not released"
     if "unit" in roles:
         return "people have new numbers"
+    if "key" in roles:
+        return "replaced by pseudonyms"
     place = wording.levels_of(certificate["plan"]).get(name)
     return "released" if place is None else wording.level_words(*place)
 

@@ -17,7 +17,7 @@ from sfumato.release.documents import (
     plain_json,
     versions,
 )
-from sfumato.release.shaped.reading import DATA, digest_of_people, direct_in, sections
+from sfumato.release.shaped.reading import as_sections, digest_of_people, direct_in, sections
 
 if TYPE_CHECKING:
     from sfumato.core.shape import ShapedRecipe
@@ -37,7 +37,7 @@ def certificate(release: ShapedRelease, *, tables: Mapping[str, Mapping[str, Any
         "sfumato_certificate": CERTIFICATE_VERSION,
         "created": release.created.isoformat(timespec="seconds"),
         "shape": str(release.shape),
-        **tables,
+        **as_sections(tables, release.shape),
         "counts": release.released.counted(),
         "input_commitment": {"value": commitment(digest_of_people(release.original), salt), "scheme": COMMITMENT},
         "recipe": recipes.public_dict(release.recipe),
@@ -92,6 +92,7 @@ def _kept_attacks(release: ShapedRelease) -> dict[str, Any]:
 def lock(release: ShapedRelease, *, salt: str, certificate: Mapping[str, Any]) -> dict[str, Any]:
     """What replays a release bit by bit: the full recipe, seed, salt and versions. It stays with the owner."""
     written = sections(certificate)
+    first = next(iter(written.values()))
     return {
         "sfumato_lock": LOCK_VERSION,
         "recipe": recipes.to_dict(_locked(release), base=Path()),
@@ -100,7 +101,7 @@ def lock(release: ShapedRelease, *, salt: str, certificate: Mapping[str, Any]) -
         "input_sha256": digest_of_people(release.original),
         "output_sha256": {name: section["sha256"] for name, section in written.items()},
         "made_for": release.made_for,
-        "output_form": {"format": written[DATA]["format"], **written[DATA]["form"]},
+        "output_form": {"format": first["format"], **first["form"]},
         "versions": certificate["versions"],
     }
 

@@ -48,6 +48,7 @@ def make_shaped(
         raise ReleaseRefused("the steps left nobody, so there is nothing to release; allow more, or promise less")
     if shuffle:
         shared = shared.shuffled(seed.stream("shuffle"))
+    shared = shared.sealed(seed)
     require_alignment(people, shared)
     release = ShapedRelease(
         released=shared,

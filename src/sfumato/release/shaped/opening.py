@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from sfumato import recipe_files as recipes
 from sfumato.core.schema import Schema
-from sfumato.core.shape import Shape
+from sfumato.core.shape import DATA, PEOPLE, Shape, ShapedRecipe
 from sfumato.core.source import Intake
 from sfumato.errors import ParameterError, SchemaError, did_you_mean
-from sfumato.release.shaped.reading import DATA, PEOPLE, described, tables_of
+from sfumato.release.shaped.reading import described, people_of, tables_of
 
 if TYPE_CHECKING:
     from sfumato.core.hierarchy import Hierarchy
@@ -48,7 +50,9 @@ def shaped(
 
 
 def _shape(word: str) -> Shape:
-    known = [str(shape) for shape in Shape if shape is not Shape.TABLE]
+    if str(word) == Shape.TABLES:
+        raise ParameterError("several tables are read by sf.read_tables({'people': …, 'visits': …}, relations)")
+    known = [str(shape) for shape in Shape if shape not in (Shape.TABLE, Shape.TABLES)]
     if str(word) not in known:
         raise ParameterError(
             f"shape {str(word)!r} is not known here.{did_you_mean(str(word), known)} A table is read by sf.read"
@@ -79,6 +83,50 @@ def read_paths(data: Any, roles: Roles, **options: Any) -> Shaped:
 def read_graph(data: Any, roles: Roles, **options: Any) -> Shaped:
     """Ties between people: rows of two persons each; see :func:`shaped`."""
     return shaped(data, "graph", roles, **options)
+
+
+def read_tables(
+    data: Any,
+    relations: Any,
+    *,
+    format: str | None = None,  # noqa: A002 - the word users know
+    **options: Any,
+) -> Shaped:
+    """Several tables that belong together: paths or frames by name, the folder they are in, or a database (``sqlite:///clinic.db``).
+
+    ``relations`` is a recipe, the path of one, or its section ``tables`` as plain data: the key of each table, to which other table its rows
+    belong, and what its columns are. ``data=None`` reads the files that it names. Options say how files are read (see :func:`sfumato.read`).
+
+    >>> import polars as pl
+    >>> people = pl.DataFrame({"id": [7, 8], "age": [31, 44]})
+    >>> visits = pl.DataFrame({"id": [8, 8, 7], "ward": ["eye", "skin", "eye"]})
+    >>> both = read_tables(
+    ...     {"people": people, "visits": visits},
+    ...     {
+    ...         "people": {"key": "id", "columns": {"age": "quasi"}},
+    ...         "visits": {"belongs_to": {"people": "id"}, "columns": {"ward": "quasi"}},
+    ...     },
+    ... )
+    >>> both.counted()
+    {'people': 2, 'rows_of_visits': 3}
+    """
+    recipe = _relations(relations)
+    return people_of(data, recipe, said=Intake.of(options), format=format)
+
+
+def _relations(given: Any) -> ShapedRecipe:
+    """What is said of several tables, as a recipe."""
+    if isinstance(given, str | Path):
+        recipe = recipes.load_any(given)
+    elif isinstance(given, Mapping):
+        recipe = recipes.any_from_dict({"tables": given}, name="relations")
+    else:
+        recipe = given
+    if not isinstance(recipe, ShapedRecipe) or recipe.shape is not Shape.TABLES:
+        raise ParameterError(
+            "relations is a recipe with a section 'tables', its path, or that section: {'people': {'key': 'id', 'columns': {…}}, …}"
+        )
+    return recipe
 
 
 def _schema_of(roles: Roles, hierarchies: Mapping[str, Hierarchy] | None, kinds: Mapping[str, str] | None) -> Schema:

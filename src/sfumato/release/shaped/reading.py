@@ -12,10 +12,10 @@ import polars as pl
 
 from sfumato import registry
 from sfumato.core.dataset import Dataset
-from sfumato.core.files import MEGABYTE, require_plain
+from sfumato.core.files import require_plain
 from sfumato.core.free_text import refuse_free_text
 from sfumato.core.schema import SHAPED, Attribute, Role, Schema
-from sfumato.core.shape import Shaped, is_shaped
+from sfumato.core.shape import DATA, PEOPLE, Shape, Shaped, is_shaped
 from sfumato.core.source import Intake, Source
 from sfumato.core.step import accounts
 from sfumato.errors import ParameterError, SchemaError, UnreadableInput
@@ -24,17 +24,14 @@ from sfumato.io.frames import take_frame
 from sfumato.io.indistinct import made_one, refuse_unwritable
 from sfumato.io.read import read_table
 from sfumato.release.manifest import own_file, require_plain_file, sha256_of
+from sfumato.release.shaped.places import MOST_BYTES, InDatabase, places_of
 from sfumato.release.written import read_described
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from sfumato.core.shape import Shape, ShapedRecipe
-
-DATA, PEOPLE = "data", "people"
-"""The tables of a file: what describes the people, and the people's own columns where they stand apart."""
-MOST_BYTES = 16 * 1024 * MEGABYTE
+    from sfumato.core.shape import ShapedRecipe
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -55,15 +52,30 @@ def people_of(
 ) -> Shaped:
     """The people of a file or frame, described as a recipe says; ``people`` is the second table, else the file the recipe names.
 
-    ``said`` goes before what the recipe says about reading. ``format`` is the one a release will be written in: values that it
+    Several tables are given by name, as their folder or as a database; None: the files that the recipe names. ``said`` goes before what the recipe says about reading. ``format`` is the one a release will be written in: values that it
     cannot tell apart are one value from the start. People who are read already are taken as they are.
     """
     if is_shaped(data):
         return data
-    beside = people if people is not None or recipe.people_file is None else recipe.base / recipe.people_file
-    text = accounts(recipe.steps, recipe.schema)
-    tables = tables_of(data, recipe.shape, people=beside, intake=recipe.intake, said=said, text=text)
-    return described(tables, recipe.shape, recipe.schemas, format=format)
+    return described(tables_for(data, recipe, people=people, said=said), recipe.shape, recipe.schemas, format=format)
+
+
+def tables_for(
+    data: Any, recipe: ShapedRecipe, *, people: Any = None, said: Intake | None = None, intake: Intake | None = None
+) -> dict[str, TableRead]:
+    """The tables that a recipe is about, as they are; ``intake`` is how they are read where that is not as the recipe says."""
+    intake, text = intake or recipe.intake, accounts(recipe.steps, recipe.schema)
+    if recipe.shape is Shape.TABLES:
+        if people is not None:
+            raise ParameterError(
+                "the people are one of the tables; give all of them by name, or the folder they are in"
+            )
+        places = places_of(data, {name: table.file for name, table in recipe.tables.items()}, recipe.base)
+        return {name: _one(place, intake, said or Intake(), text=text) for name, place in places.items()}
+    beside = recipe.others.get(PEOPLE)
+    if people is None and beside is not None and beside.file is not None:
+        people = recipe.base / beside.file
+    return tables_of(data, recipe.shape, people=people, intake=intake, said=said, text=text)
 
 
 def tables_of(
@@ -110,6 +122,9 @@ def _one(data: Any, intake: Intake, said: Intake, *, text: bool) -> TableRead:
         return TableRead(frame, source)
     if isinstance(data, Dataset):
         return TableRead(data.to_polars(), data.source)
+    if isinstance(data, InDatabase):
+        taken = data.read(intake.about_values.said() | said.said())
+        return TableRead(taken.to_polars(), taken.source)
     taken = take_frame(data, intake, said.said())
     return TableRead(taken.to_polars(), taken.source)
 
@@ -127,14 +142,15 @@ def described(
     """
     require_roles(tables, shape, schemas)
     kept, notes = {}, list[str]()
+    first = next(iter(tables.values())).source
     for name, table in tables.items():
-        schema, chosen = schemas[name], format or _format(tables[DATA].source)
+        schema, chosen = schemas[name], format or _format(first)
         refuse_free_text(_watched(table, schema))
         frame, more = _distinct(table, schema, chosen)
         kept[name] = frame
         notes += [*table.source.notes, *more]
     said = {name: schemas[name] for name in tables}
-    source = dataclasses.replace(tables[DATA].source, digest=digest_of(tables), schemas=said)
+    source = dataclasses.replace(first, digest=digest_of(tables), schemas=said)
     source = dataclasses.replace(source, notes=tuple(dict.fromkeys(notes)))
     bare = {name: schemas[name].without(schemas[name].direct) for name in tables}
     return registry.shaped(shape).of(kept, bare, source)
@@ -142,12 +158,17 @@ def described(
 
 def require_roles(tables: Mapping[str, TableRead], shape: Shape, schemas: Mapping[str, Schema]) -> None:
     """Raise one :class:`SchemaError` with everything that does not fit between tables and what is said of their columns."""
-    problems = [
-        f"the recipe describes the {name}'s own columns, but there is no file with them; give it (--people, people=), or "
-        "name it in the recipe: 'people: {file: people.csv, columns: {…}}'"
-        for name in schemas
-        if name not in tables
-    ]
+    problems = [f"the recipe has a table {name!r}, and it was not given" for name in schemas if name not in tables]
+    problems = (
+        problems
+        if shape is Shape.TABLES
+        else [
+            f"the recipe describes the {name}'s own columns, but there is no file with them; give it (--people, people=), or "
+            "name it in the recipe: 'people: {file: people.csv, columns: {…}}'"
+            for name in schemas
+            if name not in tables
+        ]
+    )
     for name, table in tables.items():
         if name in schemas:
             problems += schemas[name].problems(table.frame.columns, table.source, str(shape))
@@ -171,12 +192,13 @@ def _is_nested(table: TableRead, column: str) -> bool:
 
 def _distinct(table: TableRead, schema: Schema, format: str) -> tuple[pl.DataFrame, list[str]]:  # noqa: A002
     """The table without direct identifiers, with values that the format tells apart, and what was made one."""
-    frame = table.frame.drop(schema.direct)
+    keys = table.frame.select(schema.columns(Role.KEY))  # never written as they are, so they stay what they are
+    frame = table.frame.drop([*schema.direct, *keys.columns])
     plain = Schema.from_roles({"plain": frame.columns})
     shared = Dataset(frame, source=table.source).with_schema(plain)  # type: ignore[arg-type]
     refuse_unwritable(shared, format, header=Form.of(format, table.source).header)
     made, notes = made_one(shared, format)
-    return (frame if made is shared else made.to_polars()), notes
+    return keys.hstack(frame if made is shared else made.to_polars()), notes
 
 
 def _format(source: Source) -> str:
@@ -217,8 +239,13 @@ def as_released(schema: Schema) -> Schema:
 
 
 def sections(said: Mapping[str, Any]) -> dict[str, Mapping[str, Any]]:
-    """What a certificate says of each table of a release."""
-    return {name: said[name] for name in (DATA, PEOPLE) if name in said}
+    """What a certificate says of each table of a release; of several tables together, else of one or two by themselves."""
+    return dict(said["tables"]) if "tables" in said else {name: said[name] for name in (DATA, PEOPLE) if name in said}
+
+
+def as_sections(tables: Mapping[str, Mapping[str, Any]], shape: Shape) -> dict[str, Any]:
+    """The same as a certificate writes it; :func:`sections` reads it."""
+    return {"tables": dict(tables)} if shape is Shape.TABLES else dict(tables)
 
 
 def read_released(share: Path, said: Mapping[str, Any], shape: Shape) -> Shaped:
@@ -230,11 +257,11 @@ def read_released(share: Path, said: Mapping[str, Any], shape: Shape) -> Shaped:
         tables[name], schemas[name] = TableRead(frame, source), schema_told(section["columns"])
     require_roles(tables, shape, schemas)
     frames = {name: table.frame for name, table in tables.items()}
-    source = dataclasses.replace(tables[DATA].source, digest=digest_of(tables))
+    source = dataclasses.replace(next(iter(tables.values())).source, digest=digest_of(tables))
     return registry.shaped(shape).of(frames, schemas, source)
 
 
-TOLD = ("kind", "missing", "unit", "free_text")
+TOLD = ("kind", "missing", "unit", "free_text", "of")
 """What a certificate says of a column besides its roles; orders and hierarchies list values."""
 
 
@@ -261,7 +288,8 @@ def columns_told(released: Shaped, recipe: ShapedRecipe) -> dict[str, dict[str, 
     """What a certificate says of the columns of each table: their roles and kinds, nothing that lists values."""
     told: dict[str, dict[str, Any]] = {}
     for name, frame in released.written().items():
-        known = {**recipe.schemas.get(name, recipe.schema).attributes, **_own(released, name)}
+        own = released.schemas.get(name)
+        known = {**recipe.schemas.get(name, recipe.schema).attributes, **({} if own is None else own.attributes)}
         lost = [column for column in frame.columns if column not in known]
         if lost:
             raise SchemaError(f"{len(lost)} column(s) of the release have no role: {', '.join(lost[:5])}")
@@ -269,16 +297,9 @@ def columns_told(released: Shaped, recipe: ShapedRecipe) -> dict[str, dict[str, 
     return told
 
 
-def _own(released: Shaped, table: str) -> Mapping[str, Attribute]:
-    schema = released.schema if table == DATA else released.beside
-    return {} if schema is None else schema.attributes
-
-
 def schemas_of(people: Shaped) -> dict[str, Schema]:
     """What was said of the columns of each table when people were read; of such as came otherwise, what they say themselves."""
-    if people.source.schemas:
-        return dict(people.source.schemas)
-    return {DATA: people.schema} if people.beside is None else {DATA: people.schema, PEOPLE: people.beside}
+    return dict(people.source.schemas or people.schemas)
 
 
 def _told(attribute: Attribute) -> dict[str, Any]:

@@ -11,7 +11,6 @@ from sfumato.core.notebook import html_headline, html_list, html_table, html_ver
 from sfumato.core.step import accounts
 from sfumato.release import VERBS
 from sfumato.release.certified import Certified, certified
-from sfumato.release.shaped.reading import DATA
 from sfumato.release.shaped.trying import against_itself, attack_people, counted_told, evaluate_people
 from sfumato.report.curves import curves_on_white
 from sfumato.report.headline import headline
@@ -82,7 +81,8 @@ class ShapedRelease:
     @property
     def certified(self) -> Certified | None:
         """Whether the recipe certifies an ε; None where no step accounts for one."""
-        columns = self.released.written()[DATA].columns if accounts(self.recipe.steps, self.recipe.schema) else ()
+        accounted = accounts(self.recipe.steps, self.recipe.schema)
+        columns = self.released.written()[self.recipe.first].columns if accounted else ()
         found, rehearsal = self.original.source.types_found, self.seed.rehearsal
         return certified(self.recipe, columns, self.released.schema, rehearsal=rehearsal, types_found=found)
 

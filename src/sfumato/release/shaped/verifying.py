@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from sfumato import recipe_files as recipes
 from sfumato import registry
 from sfumato.core.randomness import Seed
-from sfumato.core.shape import Shaped, ShapedRecipe, is_shaped
+from sfumato.core.shape import DATA, PEOPLE, Shaped, ShapedRecipe, columns_said, is_shaped
 from sfumato.errors import ParameterError, ReleaseRefused, SfumatoError, UnreadableInput
 from sfumato.io.form import runnable_cells
 from sfumato.release.certificates import read_any_certificate, shape_of
@@ -20,8 +20,6 @@ from sfumato.release.manifest import Claim, folder_claim, own_file, require_plai
 from sfumato.release.replay import AGAINST_ORIGINAL, committed, kept_again, read_lock, unseeded
 from sfumato.release.shaped.making import make_shaped
 from sfumato.release.shaped.reading import (
-    DATA,
-    PEOPLE,
     TableRead,
     as_released,
     digest_of_people,
@@ -30,11 +28,11 @@ from sfumato.release.shaped.reading import (
     require_roles,
     schema_told,
     sections,
-    tables_of,
+    tables_for,
     with_origin,
 )
 from sfumato.release.shaped.trying import counted_told, judge_people
-from sfumato.release.shaped.writing import ALIGNMENT, PERSON, write_tables
+from sfumato.release.shaped.writing import ALIGNMENT, PERSON, read_alignments, write_tables
 from sfumato.release.verify import (
     Verification,
     edited,
@@ -68,7 +66,8 @@ def verify_people(
         )
     files = {name: require_plain_file(folder, own_file(section)) for name, section in sections(certificate).items()}
     claims = [edited(certificate), signature(certificate, trusted_key), folder_claim(certificate, folder)]
-    claims += [unchanged(certificate[name], file, f"{name} file unedited") for name, file in files.items()]
+    said = sections(certificate)
+    claims += [unchanged(said[name], file, f"{name} file unedited") for name, file in files.items()]
     signed = "signature" in certificate
     try:
         released = read_released(folder, certificate, shape)
@@ -77,6 +76,7 @@ def verify_people(
         return Verification(str(folder), tuple(c for c in claims if c), signed)
     claims += [_counts(certificate, released), *_tables(certificate, files)]
     claims += [_roles(certificate, released), _direct(certificate)]
+    claims += [Claim(name, "holds", words) for name, words in released.proven().items()]
     promises = promises_of(certificate, lambda spec, said: _promised(spec, said, released, original, shape))
     again = _from_original(certificate, released, original, owner)
     replayed = {claim.name.removesuffix(AGAINST_ORIGINAL) for claim in again}
@@ -113,7 +113,7 @@ def _tables(certificate: Mapping[str, Any], files: Mapping[str, Path]) -> list[C
     """Rows, columns and cells that a spreadsheet would run, of every table."""
     claims = []
     for name, file in files.items():
-        section = certificate[name]
+        section = sections(certificate)[name]
         frame, _ = read_described(file, section, lists=True)
         fits = frame.height == section["rows"] and frame.columns == list(section["columns"])
         told = f"{frame.height:,} rows, {frame.width} columns" + (" as said" if fits else " are not what is certified")
@@ -123,16 +123,10 @@ def _tables(certificate: Mapping[str, Any], files: Mapping[str, Path]) -> list[C
     return claims
 
 
-def _described(certificate: Mapping[str, Any]) -> dict[str, Mapping[str, Any]]:
-    """What the recipe of a certificate says of the columns of each table."""
-    recipe = certificate["recipe"]
-    return {DATA: recipe["columns"], PEOPLE: (recipe.get(PEOPLE) or {}).get("columns", {})}
-
-
 def _roles(certificate: Mapping[str, Any], released: Shaped) -> Claim:
     """What is judged is what the recipe describes: all of its tables, and every column as what it says."""
     name, written = "columns are what the recipe says", sections(certificate)
-    described = {table: schema_told(columns) for table, columns in _described(certificate).items() if columns}
+    described = {table: schema_told(columns) for table, columns in columns_said(certificate["recipe"]).items()}
     expected = registry.shaped(released.shape).released_schemas(released.written(), described)
     missing = [table for table in expected if table not in written]
     listed = [Path(file).stem for file in certificate["files"]]
@@ -146,7 +140,7 @@ def _roles(certificate: Mapping[str, Any], released: Shaped) -> Claim:
         for table, section in written.items()
         for column, attribute in schema_told(section["columns"]).attributes.items()
         if table in expected and column in expected[table].attributes
-        if set(attribute.roles) != set(expected[table][column].roles)
+        if set(attribute.roles) != set(expected[table][column].roles) or attribute.of != expected[table][column].of
     ]
     if other:
         return Claim(
@@ -160,9 +154,9 @@ def _direct(certificate: Mapping[str, Any]) -> Claim:
     name = "direct identifiers gone"
     gone = {
         table: [c for c, spec in columns.items() if "direct" in spec["role"]]
-        for table, columns in _described(certificate).items()
+        for table, columns in columns_said(certificate["recipe"]).items()
     }
-    left = [c for table, section in sections(certificate).items() for c in gone[table] if c in section["columns"]]
+    left = [c for t, section in sections(certificate).items() for c in gone.get(t, ()) if c in section["columns"]]
     if left:
         return Claim(name, "fails", f"still there: {', '.join(left)}")
     dropped = sum(map(len, gone.values()))
@@ -236,8 +230,9 @@ def _same_files(again: ShapedRelease, certificate: Mapping[str, Any]) -> tuple[b
     """Whether a release gives the files that stand; another version may write the same values in other bytes."""
     said = sections(certificate)
     with tempfile.TemporaryDirectory() as place:
-        defused = bool(certificate[DATA].get("form", {}).get("defused"))
-        written = write_tables(again, Path(place), certificate[DATA]["format"], defuse=defused)
+        first = next(iter(said.values()))
+        defused = bool(first.get("form", {}).get("defused"))
+        written = write_tables(again, Path(place), first["format"], defuse=defused)
         if {name: one["sha256"] for name, one in written.items()} == {
             name: one["sha256"] for name, one in said.items()
         }:
@@ -261,7 +256,8 @@ class PeopleFolder(Folder):
         file = self.folder / "owner" / ALIGNMENT
         origin = read_alignment(file, self.released.people, original.people, PERSON)
         self.require_committed(original.source.name, [digest_of_people(original)])
-        return with_origin(self.released, origin)
+        kept = read_alignments(self.folder / "owner", self.released.schemas)
+        return with_origin(self.released, origin).aligned(kept)
 
 
 def original_of(
@@ -269,7 +265,7 @@ def original_of(
 ) -> Shaped:
     """The original of a release, read as the owner's lock says, or its certificate where there is none."""
     recipe, lock = locked_recipe(owner) or public_recipe(certificate), read_lock(owner) or {}
-    made_for = lock.get("made_for", certificate[DATA]["format"])
+    made_for = lock.get("made_for", next(iter(sections(certificate).values()))["format"])
     return people_of(data, recipe, people=people, said=said, format=made_for)
 
 
@@ -299,17 +295,9 @@ def locked_recipe(owner: Path | None) -> ShapedRecipe | None:
 def public_recipe(certificate: Mapping[str, Any]) -> ShapedRecipe:
     """What a certificate says of the columns of the original, without what its owner keeps; no promises and no steps."""
     said = certificate["recipe"]
-    people = said.get(PEOPLE)
-    plain: dict[str, Any] = {
-        **said,
-        "meet": [],
-        "steps": [],
-        "limits": {},
-        "contract": [],
-        "columns": _shown(said["columns"]),
-    }
-    if people is not None:
-        plain[PEOPLE] = {"columns": _shown(people["columns"])}
+    plain: dict[str, Any] = {**_shown_columns(said), "meet": [], "steps": [], "limits": {}, "contract": []}
+    plain |= {PEOPLE: _shown_columns(said[PEOPLE])} if said.get(PEOPLE) is not None else {}
+    plain |= {"tables": {n: _shown_columns(one) for n, one in said["tables"].items()}} if "tables" in said else {}
     try:
         recipe = recipes.any_from_dict(plain)
     except SfumatoError:
@@ -319,11 +307,15 @@ def public_recipe(certificate: Mapping[str, Any]) -> ShapedRecipe:
     return recipe
 
 
-def _shown(columns: Mapping[str, Any]) -> dict[str, Any]:
-    return {
+def _shown_columns(said: Mapping[str, Any]) -> dict[str, Any]:
+    """What is said of a table, but for what lists values of its columns."""
+    if "columns" not in said:
+        return dict(said)
+    columns = {
         name: {key: value for key, value in spec.items() if key not in ("hierarchy", "order")}
-        for name, spec in columns.items()
+        for name, spec in said["columns"].items()
     }
+    return {**said, "columns": columns}
 
 
 # Judging a released file by a recipe: the gate of a pipeline.
@@ -348,7 +340,7 @@ def check_people(
         left = [c for c in recipe.schemas.get(name, recipe.schema).direct if c in table.frame.columns]
         if left:
             raise ReleaseRefused(f"{table.source.name} still holds direct identifiers: {', '.join(left)}")
-    frames, source = {name: table.frame for name, table in tables.items()}, tables[DATA].source
+    frames, source = {name: table.frame for name, table in tables.items()}, next(iter(tables.values())).source
     noun = registry.shaped(recipe.shape)
     schemas = noun.released_schemas(frames, {name: as_released(schema) for name, schema in recipe.schemas.items()})
     require_roles(tables, recipe.shape, schemas)
@@ -362,23 +354,22 @@ def check_people(
 
 
 def _plain_tables(data: Any, recipe: ShapedRecipe, people: Any, said: Intake | None) -> dict[str, TableRead]:
-    named = None if recipe.people_file is None else recipe.base / recipe.people_file
-    beside = people if people is not None else named
-    return tables_of(data, recipe.shape, people=beside, intake=recipe.intake.layout, said=said)
+    return tables_for(data, recipe, people=people, said=said, intake=recipe.intake.layout)
 
 
 def _certified_tables(data: Any, people: Any, said: Intake | None) -> dict[str, TableRead] | None:
-    """The tables of a file beside the certificate that names it, read as it says; None for any other file."""
+    """The tables of a file beside the certificate that names it, or of its folder, read as it says; None for any other file."""
     if not isinstance(data, str | Path) or str(data) == "-" or people is not None or (said is not None and said.said()):
         return None
+    folder = Path(data) if Path(data).is_dir() else Path(data).parent
     try:
-        certificate = read_any_certificate(Path(data).parent)
+        certificate = read_any_certificate(folder)
     except UnreadableInput:
         return None
     named = sections(certificate)
-    if certificate[DATA]["file"] != Path(data).name or "parts" in certificate[DATA]:
+    first = next(iter(named.values()), {"parts": []})
+    if "parts" in first or (folder != Path(data) and first["file"] != Path(data).name):
         return None
-    folder = Path(data).parent
     return {
         name: TableRead(*read_described(require_plain_file(folder, own_file(section)), section, lists=True))
         for name, section in named.items()

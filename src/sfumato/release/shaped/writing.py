@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import secrets
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -13,7 +13,7 @@ import polars as pl
 
 from sfumato import registry
 from sfumato.core.portable import PRIVATE_FOLDER
-from sfumato.errors import OutputError, ReleaseRefused, SfumatoError
+from sfumato.errors import OutputError, ReleaseRefused, SfumatoError, UnreadableInput
 from sfumato.io.form import runnable_cells
 from sfumato.io.indistinct import guessed
 from sfumato.io.write import suffix_of, write_table
@@ -55,7 +55,7 @@ def publish(
         salt = secrets.token_hex(SALT_BYTES)
         body = certificate(release, tables=tables, salt=salt)
         write_json(owner / "lock.json", lock(release, salt=salt, certificate=body))
-        _write_alignment(release, owner / ALIGNMENT)
+        _write_alignment(release, owner)
         seal(made, body, owner_record(release), sign=sign, pictures=pictures)
         keep_pseudonyms(release)
     return folder
@@ -108,7 +108,8 @@ def as_written(release: ShapedRelease, share: Path, tables: Mapping[str, Mapping
             "nothing (--format)"
         )
     found = with_origin(read, release.released.origin)
-    again = _judged(release, found, "the files say something else than was made", bounds=not _alike(release, found))
+    alike = release.released.same(found)
+    again = _judged(release, found, "the files say something else than was made", bounds=not alike)
     if (guess := _as_guessed(release, found, tables)) is not None:
         _judged(release, guess, "whoever reads codes as numbers finds fewer values", bounds=False)
     return dataclasses.replace(again, released=release.released)
@@ -119,12 +120,6 @@ def _judged(release: ShapedRelease, found: Shaped, reason: str, *, bounds: bool)
         return judged_again(release, found, bounds=bounds)
     except SfumatoError as error:
         raise ReleaseRefused(f"{reason}: {error}; write another format (format=, --format)") from None
-
-
-def _alike(release: ShapedRelease, found: Shaped) -> bool:
-    """Whether what was read is what was made, value for value."""
-    made, read = release.released.written(), found.written()
-    return list(made) == list(read) and all(made[name].equals(read[name], null_equal=True) for name in made)
 
 
 def _as_guessed(release: ShapedRelease, found: Shaped, tables: Mapping[str, Mapping[str, Any]]) -> Shaped | None:
@@ -138,8 +133,24 @@ def _as_guessed(release: ShapedRelease, found: Shaped, tables: Mapping[str, Mapp
     return registry.shaped(release.shape).of(taken, schemas, found.source)
 
 
-def _write_alignment(release: ShapedRelease, file: Path) -> None:
-    """Number of the original person for every released one, in released order."""
+def _write_alignment(release: ShapedRelease, owner: Path) -> None:
+    """Number of the original person for every released one, in released order, and what else is known of who is who."""
+    for name, table in release.released.alignment().items():
+        table.write_parquet(alignment_file(owner, name), compression="lz4")
     origin = release.released.origin
     people = np.arange(release.released.people, dtype=np.int64) if origin is None else origin
-    pl.DataFrame({PERSON: people}).write_parquet(file, compression="lz4")
+    pl.DataFrame({PERSON: people}).write_parquet(owner / ALIGNMENT, compression="lz4")
+
+
+def alignment_file(owner: Path, table: str) -> Path:
+    """Where the owner keeps what is known of the rows of a table."""
+    return owner / f"alignment of {table}.parquet"
+
+
+def read_alignments(owner: Path, tables: Iterable[str]) -> dict[str, pl.DataFrame]:
+    """What the owner kept of the rows of tables; those of which nothing was kept are left out."""
+    files = {name: alignment_file(owner, name) for name in tables}
+    try:
+        return {name: pl.read_parquet(file) for name, file in files.items() if file.is_file()}
+    except (OSError, pl.exceptions.PolarsError):
+        raise UnreadableInput(f"what {owner} keeps of who is who cannot be read") from None

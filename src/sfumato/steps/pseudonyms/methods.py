@@ -9,13 +9,12 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, Literal
 
 from sfumato.core.encoding import SEPARATOR
-from sfumato.core.keys import derived
+from sfumato.core.keys import derived, digests
 from sfumato.errors import ParameterError, require
 from sfumato.steps.pseudonyms.format_preserving import (
     BITS,
     Asked,
     Encoding,
-    digests,
     format_preserving,
     refuse_shared,
     written,

@@ -1,0 +1,163 @@
+"""How several tables belong together: which column is the key of each, and to which other table its rows belong."""
+
+from __future__ import annotations
+
+import dataclasses
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from sfumato.core.schema import Attribute, Role, Schema
+from sfumato.errors import SchemaError, did_you_mean
+
+ORPHANS = ("refuse", "drop")
+NAME = re.compile(r"[^\W\d]\w*(?:-\w+)*")
+"""What a table may be called: its name becomes that of a file."""
+LISTED_AS = frozenset({Role.DIRECT, Role.UNIT, Role.KEY})
+"""What a key may be called under ``columns`` besides: it is never released as it is, whatever stands there."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Link:
+    """What ties one table to the others: its ``key``, and the column ``foreign`` that names rows of ``parent``.
+
+    ``foreign`` without ``parent``: its values tell which rows belong to one person, but that person is in no other table.
+    """
+
+    table: str
+    key: str | None = None
+    foreign: str | None = None
+    parent: str | None = None
+    orphans: str = "refuse"
+
+    @classmethod
+    def of(cls, table: str, schema: Schema) -> Link:
+        """The keys of a table, as its schema says."""
+        keys = {name: schema[name] for name in schema.columns(Role.KEY)}
+        own = next((name for name, key in keys.items() if key.of == table), None)
+        foreign = next((name for name in keys if name != own), None)
+        parent = None if foreign is None else keys[foreign].of
+        return cls(table, own, foreign, parent, "refuse" if foreign is None else keys[foreign].orphans)
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The columns that are keys."""
+        return tuple(name for name in (self.key, self.foreign) if name is not None)
+
+
+def links_of(schemas: Mapping[str, Schema]) -> tuple[Link, ...]:
+    """The ties between tables, the people first and every table behind the one it belongs to.
+
+    Exactly one table is the people's; the rest is a tree below it. Everything that is not so is one :class:`SchemaError`.
+    """
+    links = {name: Link.of(name, schema) for name, schema in schemas.items()}
+    problems = [*_people_problems(links.values()), *_parent_problems(links)]
+    if not problems:
+        problems = _cycle_problems(links)
+    if problems:
+        raise SchemaError(problems)
+    return tuple(_in_order(links))
+
+
+def _people_problems(links: Iterable[Link]) -> list[str]:
+    tops = [link.table for link in links if link.foreign is None]
+    if len(tops) == 1:
+        return []
+    if not tops:
+        return [
+            "every table belongs to another one, so none is the people's; leave belongs_to out of that of the people"
+        ]
+    problem = f"{' and '.join(tops)} belong to no other table, but exactly one table is the people's"
+    return [f"{problem}; say of the others whose rows they hold (belongs_to: {{people: person_id}})"]
+
+
+def _parent_problems(links: Mapping[str, Link]) -> list[str]:
+    problems = []
+    for link in links.values():
+        if link.parent is None:
+            continue
+        if link.parent == link.table:
+            problems.append(f"table {link.table!r} belongs to itself")
+        elif link.parent not in links:
+            problems.append(
+                f"table {link.table!r} belongs to {link.parent!r}, and there is no such table.{did_you_mean(link.parent, links)}"
+            )
+        elif links[link.parent].key is None:
+            problems.append(
+                f"table {link.table!r} belongs to {link.parent!r}, which has no key; name the column that tells its rows apart (key: …)"
+            )
+    return problems
+
+
+def _cycle_problems(links: Mapping[str, Link]) -> list[str]:
+    reached = {link.table for link in links.values() if link.parent is None}
+    while more := {t for t, link in links.items() if t not in reached and link.parent in reached}:
+        reached |= more
+    circle = [name for name in links if name not in reached]
+    return [f"tables {', '.join(circle)} belong to each other in a circle, and to nobody's"] if circle else []
+
+
+def _in_order(links: Mapping[str, Link]) -> list[Link]:
+    top = next(link for link in links.values() if link.foreign is None)
+    order, left = [top], [link for link in links.values() if link is not top]
+    while left:
+        placed = {link.table for link in order}
+        ready = [link for link in left if link.parent is None or link.parent in placed]
+        order += ready
+        left = [link for link in left if link not in ready]
+    return order
+
+
+def with_keys(
+    table: str,
+    schema: Schema,
+    *,
+    key: str | None = None,
+    belongs_to: Mapping[str, str] | None = None,
+    orphans: str = "refuse",
+) -> Schema:
+    """The schema of a table with its keys; columns that are keys and play another part are refused.
+
+    >>> schema = Schema.from_roles({"direct": ["who"], "quasi": ["day"]})
+    >>> Link.of("visits", with_keys("visits", schema, belongs_to={"people": "who"}))
+    Link(table='visits', key=None, foreign='who', parent='people', orphans='refuse')
+    """
+    parents = dict(belongs_to or {})
+    if problems := _said_problems(table, schema, key, parents, orphans):
+        raise SchemaError(problems)
+    keys = {} if key is None else {key: Attribute((Role.KEY,), of=table)}
+    keys |= {
+        column: Attribute((Role.KEY,), of=other, orphans=orphans)  # type: ignore[arg-type]
+        for other, column in parents.items()
+    }
+    return Schema({**keys, **schema.without(keys).attributes})
+
+
+def _said_problems(table: str, schema: Schema, key: str | None, parents: Mapping[str, Any], orphans: Any) -> list[str]:
+    columns: Sequence[Any] = [*([] if key is None else [key]), *parents.values()]
+    where, problems = f"table {table!r}", list[str]()
+    if not NAME.fullmatch(table):
+        problems.append(f"{where}: a table is called by letters, digits, _ and -, since its file is called so too")
+    if len(parents) > 1:
+        problems.append(
+            f"{where} belongs to {' and '.join(parents)}; it can belong to one table only, so choose the nearest"
+        )
+    if orphans not in ORPHANS:
+        problems.append(f"{where}: orphans is 'refuse' or 'drop', not {str(orphans)!r}")
+    if not all(isinstance(column, str) and column for column in columns):
+        problems.append(
+            f"{where}: key and belongs_to name columns, like 'key: visit_id, belongs_to: {{people: person_id}}'"
+        )
+        return problems
+    if len(set(columns)) < len(columns):
+        problems.append(
+            f"{where}: key and belongs_to name the same column; leave 'key' out, its rows are those of the other table"
+        )
+    for column in columns:
+        roles = set(schema[column].roles) if column in schema.attributes else set()
+        if roles - LISTED_AS:
+            told = " and ".join(str(role) for role in schema[column].roles)
+            problems.append(
+                f"{where}: column {column!r} is a key and has role {told}; a key is replaced by a pseudonym, so it cannot be that too"
+            )
+    return problems

@@ -1,0 +1,103 @@
+"""YAML as recipes use it: names stay as they are written, and what is written is read back the same."""
+
+from __future__ import annotations
+
+import io
+import re
+from typing import Any
+
+from sfumato.errors import RecipeError
+
+WORDS = re.compile(r"[^\W\d](?:[\w ./-]*[\w./-])?")
+"""Text that YAML reads as itself without quotes."""
+MAX_NODES = 2_000_000
+"""Values in a document, aliases followed."""
+
+
+def read_yaml(text: str, name: str) -> Any:
+    """Plain data from YAML text; what is not YAML, or grows without end, is a :class:`RecipeError` that names the line.
+
+    >>> read_yaml("{no: [007, 7, 0.5, true]}", "the text")
+    {'no': ['007', 7, 0.5, True]}
+    """
+    from ruamel.yaml.error import MarkedYAMLError, YAMLError
+
+    try:
+        document = _reader().load(text)
+        size = _size(document, {})
+    except MarkedYAMLError as error:
+        line = error.problem_mark.line + 1 if error.problem_mark else 1
+        problem = str(error.problem).split(" with value ")[0]  # the value may be anyone's
+        raise RecipeError(f"{name}, line {line}: this is not valid YAML ({problem})") from None
+    except (YAMLError, ValueError, LookupError, TypeError, AttributeError, RecursionError):
+        raise RecipeError(f"{name} is not valid YAML") from None
+    if size > MAX_NODES:
+        raise RecipeError(f"{name} repeats itself through aliases until it is too large; write it out")
+    return document
+
+
+def _reader() -> Any:
+    """A reader for which keys are text, and so are whole numbers with leading zeros."""
+    from ruamel.yaml import YAML
+    from ruamel.yaml.constructor import SafeConstructor
+    from ruamel.yaml.nodes import ScalarNode
+
+    class AsWritten(SafeConstructor):
+        def construct_mapping(self, node: Any, deep: bool = False) -> Any:
+            self.flatten_mapping(node)
+            for key, _ in node.value:
+                if isinstance(key, ScalarNode):
+                    key.tag = "tag:yaml.org,2002:str"
+            return super().construct_mapping(node, deep)
+
+        def construct_yaml_int(self, node: Any) -> Any:
+            digits = self.construct_scalar(node)
+            padded = len(digits) > 1 and digits[0] == "0" and digits.isdecimal()
+            return digits if padded else super().construct_yaml_int(node)
+
+    AsWritten.add_constructor("tag:yaml.org,2002:int", AsWritten.construct_yaml_int)
+    yaml = YAML(typ="safe", pure=True)
+    yaml.Constructor = AsWritten
+    return yaml
+
+
+def _size(node: Any, known: dict[int, int]) -> int:
+    """Values in a document when its aliases are followed; what contains itself is endless."""
+    if not isinstance(node, list | dict):
+        return 1
+    if id(node) not in known:
+        known[id(node)] = MAX_NODES
+        known[id(node)] = 1 + sum(_size(part, known) for part in (node.values() if isinstance(node, dict) else node))
+    return known[id(node)]
+
+
+def write_yaml(document: Any) -> str:
+    """Plain data as YAML text.
+
+    >>> print(write_yaml({"a": {"no": ["x", "*", "007"]}}), end="")
+    a:
+      no: [x, "*", "007"]
+    """
+    from ruamel.yaml import YAML
+
+    yaml = YAML()
+    yaml.default_flow_style = None
+    yaml.width = 120
+    buffer = io.StringIO()
+    yaml.dump(_quoted(document), buffer)
+    return buffer.getvalue()
+
+
+def _quoted(value: Any) -> Any:
+    """The same data with all text but plain words in double quotes, which nothing in YAML reads otherwise."""
+    from ruamel.yaml.comments import CommentedSeq
+    from ruamel.yaml.scalarstring import DoubleQuotedScalarString
+
+    if isinstance(value, dict):
+        return {_quoted(key): _quoted(below) for key, below in value.items()}
+    if isinstance(value, list):
+        parts = CommentedSeq(_quoted(part) for part in value)
+        if not any(isinstance(part, list | dict) for part in value):
+            parts.fa.set_flow_style()
+        return parts
+    return DoubleQuotedScalarString(value) if isinstance(value, str) and not WORDS.fullmatch(value) else value

@@ -1,0 +1,29 @@
+"""What promises about several tables have in common: for whom they are broken."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
+
+from sfumato.core.shape import ShapedModel
+from sfumato.errors import ParameterError
+from sfumato.relations.tables import Tables
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+
+@runtime_checkable
+class PersonsPromise(ShapedModel, Protocol):
+    """A promise that can say for which persons it is broken, so that these can be left out."""
+
+    def broken(self, people: Tables) -> NDArray[np.bool_]:
+        """Per person whether it is broken for them."""
+        ...
+
+
+def require_tables(people: Any, what: str) -> Tables:
+    """The tables; people of any other shape are refused."""
+    if not isinstance(people, Tables):
+        raise ParameterError(f"{what} is about several tables")
+    return people

@@ -1,0 +1,87 @@
+"""Pseudonyms for keys: one a key, the same in every table, and no number of the input in them."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+import polars as pl
+
+from sfumato.core.keys import derived, digests
+from sfumato.relations.reading import canonical
+from sfumato.relations.rows import Rows
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from sfumato.core.randomness import Seed
+
+LETTERS = np.frombuffer(b"bcdfghjkmnpqrstv", dtype=np.uint8)
+"""One for every four bits; no digits, so that nothing takes a pseudonym for a number, and no vowels, so that it is no word."""
+PURPOSE = "pseudonym of rows"
+
+
+def given(parts: Sequence[Rows], seed: Seed) -> tuple[Rows, ...]:
+    """The tables with a random pseudonym for every key, and for every person of a table that joins with nobody, that has none yet.
+
+    Random pseudonyms are what a keyed code under a key that nobody keeps would be: they say nothing, and no other release has them.
+    """
+    made = []
+    for rows in parts:
+        if rows.link.key is not None and rows.labels is None:
+            drawn = _distinct(seed.stream(f"pseudonyms of {rows.name}"), len(rows))
+            rows = dataclasses.replace(rows, labels=letters(drawn))
+        if rows.link.foreign is not None and rows.link.parent is None and rows.groups is None:
+            persons, place = np.unique(rows.owner, return_inverse=True)
+            drawn = _distinct(seed.stream(f"pseudonyms of people in {rows.name}"), len(persons))
+            rows = dataclasses.replace(rows, groups=letters(drawn).gather(place))
+        made.append(rows)
+    return tuple(made)
+
+
+def keyed(parts: Sequence[Rows], key: bytes) -> tuple[Rows, ...]:
+    """The tables with the pseudonyms that a secret key gives: HMAC-SHA-256 of the key as text, in the domain of its table.
+
+    The first 64 bits are written, more where two of them would be the same.
+    """
+    people = parts[0]
+    made = []
+    for rows in parts:
+        if rows.link.key is not None and rows.names is not None:
+            rows = dataclasses.replace(rows, labels=_coded(rows.names, derived(key, PURPOSE, rows.name)))
+        if rows.link.foreign is not None and rows.link.parent is None and people.names is not None:
+            codes = _coded(people.names, derived(key, PURPOSE, f"{people.name} in {rows.name}"))
+            rows = dataclasses.replace(rows, groups=codes.gather(rows.owner))
+        made.append(rows)
+    return tuple(made)
+
+
+def _coded(names: pl.Series, secret: bytes) -> pl.Series:
+    found = digests(secret, canonical(names).cast(pl.String).to_list())
+    for words in range(1, 5):
+        codes = letters(found[:, : 8 * words].copy().view(np.uint64).byteswap())
+        if codes.n_unique() == len(codes):
+            break
+    return codes
+
+
+def _distinct(stream: np.random.Generator, count: int) -> NDArray[np.uint64]:
+    """Different random numbers of 64 bits."""
+    while True:
+        drawn = stream.integers(0, 1 << 64, size=count, dtype=np.uint64)
+        if len(np.unique(drawn)) == count:
+            return drawn
+
+
+def letters(words: NDArray[np.uint64]) -> pl.Series:
+    """Numbers of 64 bits, one or several a row, as 16 letters each.
+
+    >>> letters(np.array([0, 0x0123456789ABCDEF], dtype=np.uint64)).to_list()
+    ['bbbbbbbbbbbbbbbb', 'bcdfghjkmnpqrstv']
+    """
+    rows = np.ascontiguousarray(words.astype(">u8").reshape(len(words), -1)).view(np.uint8)
+    spelled = np.empty((rows.shape[0], 2 * rows.shape[1]), dtype=np.uint8)
+    spelled[:, 0::2], spelled[:, 1::2] = LETTERS[rows >> 4], LETTERS[rows & 15]
+    return pl.Series(spelled.view(f"S{spelled.shape[1]}").reshape(-1).astype(str).tolist(), dtype=pl.String)

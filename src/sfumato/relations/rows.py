@@ -1,0 +1,107 @@
+"""One table of several: its rows without their keys, and whose each of them is."""
+
+from __future__ import annotations
+
+import dataclasses
+from functools import cached_property
+from typing import TYPE_CHECKING, Self
+
+import numpy as np
+import polars as pl
+
+from sfumato.core.dataset import Dataset
+from sfumato.core.relations import Link
+from sfumato.core.schema import Attribute, Role, Schema
+from sfumato.core.source import Source
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Rows:
+    """The rows of one table. Keys are numbers here: ``above`` is the row of the table above, ``owner`` the person at the top.
+
+    ``frame`` has the columns that are no keys; ``schema`` describes all. ``names`` are the keys as they were read, which are never written;
+    ``labels`` what is written for them, ``groups`` what is written for the person where the table does not join with the people. ``origin`` is per row
+    the number of the row it was; None: all of them in their order.
+    """
+
+    link: Link
+    schema: Schema
+    frame: pl.DataFrame
+    above: NDArray[np.int64]
+    owner: NDArray[np.int64]
+    names: pl.Series | None = dataclasses.field(default=None, repr=False)
+    labels: pl.Series | None = dataclasses.field(default=None, repr=False)
+    groups: pl.Series | None = dataclasses.field(default=None, repr=False)
+    origin: NDArray[np.int64] | None = None
+
+    def __len__(self) -> int:
+        return len(self.owner)
+
+    @property
+    def name(self) -> str:
+        """What the table is called."""
+        return self.link.table
+
+    @property
+    def is_people(self) -> bool:
+        """Whether every row is a person."""
+        return self.link.foreign is None
+
+    @property
+    def described(self) -> Schema:
+        """What the columns are that are no keys."""
+        return self.schema.without(self.link.columns)
+
+    def taken(self, rows: NDArray[np.int64], above: NDArray[np.int64], owner: NDArray[np.int64]) -> Self:
+        """Some of the rows in the order given, under the new numbers of the rows above and of the persons."""
+        return dataclasses.replace(
+            self,
+            frame=gathered(self.frame, rows),
+            above=above,
+            owner=owner,
+            names=_gathered(self.names, rows),
+            labels=_gathered(self.labels, rows),
+            groups=_gathered(self.groups, rows),
+            origin=rows if self.origin is None else self.origin[rows],
+        )
+
+    @cached_property
+    def dataset(self) -> Dataset:
+        """The table by itself; below the people every row has the number of its person, so that persons are counted and not rows."""
+        source = Source(name=self.name)
+        if self.is_people or self.link.foreign is None:
+            return Dataset(self.frame, source=source).with_schema(self.described).with_text_coded()  # type: ignore[arg-type]
+        unit = self.link.foreign
+        frame = (
+            self.frame.with_columns(pl.Series(unit, self.owner))
+            if self.frame.width
+            else pl.DataFrame({unit: self.owner})
+        )
+        schema = Schema({**self.described.attributes, unit: Attribute((Role.UNIT,))})
+        return Dataset(frame, source=source).with_schema(schema).with_text_coded()  # type: ignore[arg-type]
+
+    def with_dataset(self, changed: Dataset) -> Self:
+        """The same rows with what a step made of them; ``changed`` must hold all of them in their order."""
+        keys = {name: self.schema[name] for name in self.link.columns}
+        unit = () if self.is_people or self.link.foreign is None else (self.link.foreign,)
+        frame = plain(changed.drop(unit).to_polars())
+        schema = Schema({**keys, **changed.schema.without(unit).attributes})
+        return dataclasses.replace(self, frame=frame, schema=schema)
+
+
+def plain(frame: pl.DataFrame) -> pl.DataFrame:
+    """A frame whose categories are text: a list of all of them would go along with every row."""
+    listed = [name for name, dtype in frame.schema.items() if isinstance(dtype, pl.Categorical | pl.Enum)]
+    return frame.with_columns(frame[name].cast(pl.String) for name in listed) if listed else frame
+
+
+def gathered(frame: pl.DataFrame, rows: NDArray[np.int64]) -> pl.DataFrame:
+    """Some rows of a frame in the order given; one without columns has no rows to give."""
+    return frame[rows] if frame.width else frame
+
+
+def _gathered(series: pl.Series | None, rows: NDArray[np.int64]) -> pl.Series | None:
+    return None if series is None else series.gather(rows)

@@ -1,0 +1,97 @@
+"""Where several tables are: given by name, in a folder, in a database, or in the files that a recipe names."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from sfumato.core.dataset import Dataset
+from sfumato.core.files import MEGABYTE, require_plain
+from sfumato.engines.databases import is_address
+from sfumato.engines.opening import MEMORY, from_database
+from sfumato.engines.table import LazyTable
+from sfumato.errors import InternalError, ParameterError, UnreadableInput, did_you_mean
+from sfumato.io.formats import FORMAT_OF_SUFFIX
+
+MOST_BYTES = 16 * 1024 * MEGABYTE
+
+
+@dataclasses.dataclass(frozen=True)
+class InDatabase:
+    """One table of a database."""
+
+    address: str = dataclasses.field(repr=False)
+    table: str
+
+    def read(self, options: Mapping[str, Any]) -> Dataset:
+        """The whole table in memory."""
+        found = from_database(self.address, self.table, MEMORY, options)
+        if isinstance(found, LazyTable):
+            raise InternalError("a table that is to be read into memory is not")
+        return found
+
+
+def places_of(data: Any, files: Mapping[str, str | None], base: Path) -> dict[str, Any]:
+    """Table → the path, frame or table of a database that holds it; ``files`` are those a recipe names, found from ``base``.
+
+    ``data`` gives the tables by name, or is the folder they are in, or the address of a database; None: where the recipe says.
+    """
+    if isinstance(data, Mapping):
+        return _given(data, list(files))
+    if is_address(data):
+        return {name: InDatabase(data, name) for name in files}
+    if data is None:
+        unnamed = [name for name, file in files.items() if file is None]
+        if unnamed:
+            raise ParameterError(
+                f"the recipe names no file for {' and '.join(unnamed)}; give the folder the tables are in"
+            )
+        return {name: _plain(base / str(file)) for name, file in files.items()}
+    if not isinstance(data, str | Path) or str(data) == "-":
+        raise ParameterError("several tables are given by name, as the folder they are in, or as a database")
+    return {name: _in_folder(Path(data), name, file, base) for name, file in files.items()}
+
+
+def _given(data: Mapping[Any, Any], wanted: list[str]) -> dict[str, Any]:
+    strange = [str(name) for name in data if name not in wanted]
+    if strange:
+        raise ParameterError(f"there is no table {strange[0]!r} in the recipe.{did_you_mean(strange[0], wanted)}")
+    lacking = [name for name in wanted if name not in data]
+    if lacking:
+        raise ParameterError(f"the recipe has a table {lacking[0]!r}, and it was not given")
+    return {name: data[name] for name in wanted}
+
+
+def _in_folder(folder: Path, name: str, file: str | None, base: Path) -> Path:
+    """The file of a table: the one that the recipe names, in the folder or from the recipe, else the one called as the table is."""
+    if not folder.is_dir():
+        raise UnreadableInput(f"{folder} is no folder; several tables are given as the folder they are in")
+    if file is not None:
+        here = folder / file
+        return _plain(here if here.exists() else base / file if (base / file).exists() else here)
+    named = tables_in(folder).get(name, [])
+    if not named:
+        raise UnreadableInput(
+            f"{folder} holds no table {name!r} ({name}.csv, {name}.parquet …); name its file in the recipe"
+        )
+    if len(named) > 1:
+        raise UnreadableInput(
+            f"{folder} holds {len(named)} files called {name}; name the one that is meant in the recipe (file: …)"
+        )
+    return _plain(named[0])
+
+
+def tables_in(folder: Path) -> dict[str, list[Path]]:
+    """The files of a folder that are tables, by their name without its end."""
+    found: dict[str, list[Path]] = {}
+    for file in sorted(folder.iterdir()):
+        if file.is_file() and file.suffix.lower() in FORMAT_OF_SUFFIX and not file.name.startswith("."):
+            found.setdefault(file.stem, []).append(file)
+    return found
+
+
+def _plain(file: Path) -> Path:
+    require_plain(file, most=MOST_BYTES, what="a table")
+    return file
