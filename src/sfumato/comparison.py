@@ -31,7 +31,7 @@ from sfumato.core.source import Source
 from sfumato.errors import OutputError, ParameterError, RecipeError, SchemaError, Unsatisfiable, did_you_mean
 from sfumato.evaluation import evaluate, quick_metrics
 from sfumato.intruders import attack_release
-from sfumato.recipe_files import read_yaml
+from sfumato.core.yaml_text import read_yaml
 from sfumato.release.documents import canonical, digest_of_input
 from sfumato.release.make import make_release
 from sfumato.release.written import described

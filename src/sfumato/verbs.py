@@ -282,8 +282,8 @@ def anonymize(
     ``seconds`` of computing at most (0: not at all), and give a :class:`ShapedRelease`.
     """
     if is_shaped(dataset):
-        parts = (_several(meet), _several(steps), dict(limits or {}), _several(contract))
-        people_recipe = ShapedRecipe.about(dataset.shape, schemas_of(dataset), *parts)
+        parts: dict[str, Any] = {"meet": _several(meet), "steps": _several(steps), "contract": _several(contract)}
+        people_recipe = ShapedRecipe.about(dataset.shape, schemas_of(dataset), limits=dict(limits or {}), **parts)
         told: dict[str, Any] = {"shuffle": shuffle, "progress": progress, "format": format, "seconds": seconds}
         return make_and_try(dataset, people_recipe, seed=Seed.of(seed), **told)
     table = _described(dataset, roles, "anonymize")

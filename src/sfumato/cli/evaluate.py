@@ -57,7 +57,7 @@ def evaluate(
 
 
 def _spec(text: str) -> Any:
-    from sfumato.recipe_files import read_yaml
+    from sfumato.core.yaml_text import read_yaml
 
     return read_yaml(text, "--metric")
 

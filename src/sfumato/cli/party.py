@@ -103,7 +103,7 @@ def draft(
 ) -> None:
     """Put the parties' entries and a question together into a study, to be completed, passed round and signed."""
     from sfumato.parties.study import drafted
-    from sfumato.recipe_files import read_yaml, write_yaml
+    from sfumato.core.yaml_text import read_yaml, write_yaml
 
     if output.exists():
         raise OutputError(f"{output} is there already; a study is not overwritten")

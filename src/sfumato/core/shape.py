@@ -336,10 +336,10 @@ class ShapedRecipe:
         return {name: table.schema for name, table in self.tables.items()}
 
     @classmethod
-    def about(cls, shape: Shape, schemas: Mapping[str, Schema], *parts: Any) -> ShapedRecipe:
+    def about(cls, shape: Shape, schemas: Mapping[str, Schema], **parts: Any) -> ShapedRecipe:
         """A recipe for tables whose columns are known; ``parts`` are promises, steps, limits and contract."""
         (first, schema), *others = schemas.items()
-        return cls(shape, schema, *parts, others={name: TableSaid(one) for name, one in others}, first=first)
+        return cls(shape, schema, others={name: TableSaid(one) for name, one in others}, first=first, **parts)
 
 
 def columns_said(recipe: Mapping[str, Any]) -> dict[str, Mapping[str, Any]]:

@@ -2,7 +2,8 @@
 
 Every function returns a :class:`~sfumato.core.dataset.Dataset` with roles, kinds and hierarchies, and its
 docstring says who published the table and which numbers it is known for. :func:`names` lists them,
-:func:`load` gets one by name. :func:`baskets` and :func:`purchases` return people who are sets of items. Nothing heavy is imported before a table is asked for.
+:func:`load` gets one by name. :func:`baskets` and :func:`purchases` return people who are sets of items, :func:`clinic`
+people in three tables. Nothing heavy is imported before a table is asked for.
 
 >>> from sfumato import examples
 >>> len(examples.faggioli())
@@ -16,6 +17,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from sfumato.errors import ParameterError, did_you_mean
+from sfumato.examples.clinic import clinic, clinic_schemas, clinic_tables
 from sfumato.examples.closeness_tables import (
     ancona,
     conditions,
@@ -47,6 +49,9 @@ if TYPE_CHECKING:
 __all__ = [
     "ancona",
     "baskets",
+    "clinic",
+    "clinic_schemas",
+    "clinic_tables",
     "conditions",
     "disclosure_counterexample",
     "disease_tree",

@@ -221,7 +221,7 @@ class StepInTable(ShapedStep):
 
     def locked(self, plan: Any) -> ShapedStep:
         """The same with what time or a file decided written down."""
-        return dataclasses.replace(self, step=self.step.locked(plan.inner))  # type: ignore[type-var]
+        return dataclasses.replace(self, step=self.step.locked(plan.inner))
 
 
 @parameters

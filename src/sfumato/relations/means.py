@@ -234,7 +234,7 @@ class KeyPseudonyms(ShapedStep):
         """The step as the owner's lock writes it: the key file is found from any folder."""
         if not self.key or "file" not in self.key:
             return self
-        return dataclasses.replace(self, key={"file": str(Path(self.key["file"]).absolute())})  # type: ignore[type-var]
+        return dataclasses.replace(self, key={"file": str(Path(self.key["file"]).absolute())})
 
 
 def _cut(rows: Rows, people: str) -> Rows:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import polars as pl
@@ -28,17 +28,18 @@ def given(parts: Sequence[Rows], seed: Seed) -> tuple[Rows, ...]:
 
     Random pseudonyms are what a keyed code under a key that nobody keeps would be: they say nothing, and no other release has them.
     """
-    made = []
-    for rows in parts:
-        if rows.link.key is not None and rows.labels is None:
-            drawn = _distinct(seed.stream(f"pseudonyms of {rows.name}"), len(rows))
-            rows = dataclasses.replace(rows, labels=letters(drawn))
-        if rows.link.foreign is not None and rows.link.parent is None and rows.groups is None:
-            persons, place = np.unique(rows.owner, return_inverse=True)
-            drawn = _distinct(seed.stream(f"pseudonyms of people in {rows.name}"), len(persons))
-            rows = dataclasses.replace(rows, groups=letters(drawn).gather(place))
-        made.append(rows)
-    return tuple(made)
+    return tuple(_given(rows, seed) for rows in parts)
+
+
+def _given(rows: Rows, seed: Seed) -> Rows:
+    fresh: dict[str, Any] = {}
+    if rows.link.key is not None and rows.labels is None:
+        fresh["labels"] = letters(_distinct(seed.stream(f"pseudonyms of {rows.name}"), len(rows)))
+    if rows.apart and rows.groups is None:
+        persons, place = np.unique(rows.owner, return_inverse=True)
+        drawn = _distinct(seed.stream(f"pseudonyms of people in {rows.name}"), len(persons))
+        fresh["groups"] = letters(drawn).gather(place)
+    return dataclasses.replace(rows, **fresh) if fresh else rows
 
 
 def keyed(parts: Sequence[Rows], key: bytes) -> tuple[Rows, ...]:
@@ -46,16 +47,17 @@ def keyed(parts: Sequence[Rows], key: bytes) -> tuple[Rows, ...]:
 
     The first 64 bits are written, more where two of them would be the same.
     """
-    people = parts[0]
-    made = []
-    for rows in parts:
-        if rows.link.key is not None and rows.names is not None:
-            rows = dataclasses.replace(rows, labels=_coded(rows.names, derived(key, PURPOSE, rows.name)))
-        if rows.link.foreign is not None and rows.link.parent is None and people.names is not None:
-            codes = _coded(people.names, derived(key, PURPOSE, f"{people.name} in {rows.name}"))
-            rows = dataclasses.replace(rows, groups=codes.gather(rows.owner))
-        made.append(rows)
-    return tuple(made)
+    return tuple(_keyed(rows, parts[0], key) for rows in parts)
+
+
+def _keyed(rows: Rows, people: Rows, key: bytes) -> Rows:
+    fresh: dict[str, Any] = {}
+    if rows.names is not None:
+        fresh["labels"] = _coded(rows.names, derived(key, PURPOSE, rows.name))
+    if rows.apart and people.names is not None:
+        codes = _coded(people.names, derived(key, PURPOSE, f"{people.name} in {rows.name}"))
+        fresh["groups"] = codes.gather(rows.owner)
+    return dataclasses.replace(rows, **fresh) if fresh else rows
 
 
 def _coded(names: pl.Series, secret: bytes) -> pl.Series:

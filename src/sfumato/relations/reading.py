@@ -173,7 +173,7 @@ def _rows(link: Link, frame: pl.DataFrame, schema: Schema, found: Mapping[str, _
     if link.parent is not None:
         above = (np.cumsum(people.stays) - 1)[above]
     others = frame.select(name for name in frame.columns if name not in link.columns)
-    rows = Rows(
+    return Rows(
         link,
         Schema({**{n: schema[n] for n in link.columns}, **{n: schema[n] for n in others.columns}}),
         plain(others if len(kept) == frame.height else others.filter(pl.Series(here.stays))),
@@ -182,4 +182,3 @@ def _rows(link: Link, frame: pl.DataFrame, schema: Schema, found: Mapping[str, _
         names=None if link.key is None else frame[link.key].gather(kept),
         groups=None if here.groups is None else here.groups.gather(kept),
     )
-    return rows

@@ -51,6 +51,11 @@ class Rows:
         return self.link.foreign is None
 
     @property
+    def apart(self) -> bool:
+        """Whether rows tell which of them are one person's, but not who of the people that is."""
+        return self.link.foreign is not None and self.link.parent is None
+
+    @property
     def described(self) -> Schema:
         """What the columns are that are no keys."""
         return self.schema.without(self.link.columns)

@@ -112,7 +112,7 @@ class Tables(Shaped):
     @property
     def split(self) -> bool:
         """Whether the tables below the people have pseudonyms of their own, and join with the people no more."""
-        return any(rows.link.foreign is not None and rows.link.parent is None for rows in self.parts)
+        return any(rows.apart for rows in self.parts)
 
     def counted(self) -> dict[str, int]:
         """How many people there are, and how many rows of every other table."""

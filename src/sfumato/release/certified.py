@@ -147,7 +147,8 @@ def certified(
     if all(account.effect is not Effect.ACCOUNTED for account in accounts):
         return None
     walk = _Walk([name for name in recipe.schema.attributes if name not in recipe.schema.direct])
-    parts = tuple(walk.step(step.name, account) for step, account in zip(recipe.steps, accounts, strict=True))
+    steps: Sequence[Any] = recipe.steps
+    parts = tuple(walk.step(step.name, account) for step, account in zip(steps, accounts, strict=True))
     reasons = [*walk.reasons, *walk.left(columns), *_fitted(recipe.schema), *_compared(recipe, released)]
     if types_found:
         reasons.append(TYPES_FOUND)

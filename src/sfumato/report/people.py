@@ -111,7 +111,8 @@ def _columns(certificate: Mapping[str, Any]) -> list[tuple[str, str, str]]:
         for name, spec in columns.items():
             roles = [spec["role"]] if isinstance(spec["role"], str) else spec["role"]
             full = f"{table}.{name}" if "tables" in certificate else name
-            rows.append((full, wording.role_names(roles), _fate(name, roles, released, certificate)))
+            plan = [step for step in certificate["plan"] if step.get("table", table) == table]
+            rows.append((full, wording.role_names(roles), _fate(name, roles, released, plan)))
     return list(dict.fromkeys(rows))
 
 
@@ -121,7 +122,7 @@ def _written(certificate: Mapping[str, Any]) -> Mapping[str, Any]:
     return {name: certificate[name] for name in (DATA, PEOPLE) if name in certificate} if several is None else several
 
 
-def _fate(name: str, roles: list[str], released: Mapping[str, Any], certificate: Mapping[str, Any]) -> str:
+def _fate(name: str, roles: list[str], released: Mapping[str, Any], plan: list[Mapping[str, Any]]) -> str:
     if "direct" in roles:
         return "dropped: it names people by itself"
     if name not in released:
@@ -130,7 +131,7 @@ def _fate(name: str, roles: list[str], released: Mapping[str, Any], certificate:
         return "people have new numbers"
     if "key" in roles:
         return "replaced by pseudonyms"
-    place = wording.levels_of(certificate["plan"]).get(name)
+    place = wording.levels_of(plan).get(name)
     return "released" if place is None else wording.level_words(*place)
 
 

@@ -7,6 +7,7 @@ import datetime
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Literal, TypeVar
 
+from sfumato.core.shape import columns_said
 from sfumato.core.source import Intake
 
 T = TypeVar("T")
@@ -27,6 +28,7 @@ ROLES = {
     "unit": "unit",
     "stratum": "stratum",
     "plain": "plain",
+    "key": "key",
 }
 REASONS = {
     "direct": "It names people by itself.",
@@ -212,7 +214,8 @@ def missing_rules(certificate: Mapping[str, Any]) -> list[tuple[str, list[str]]]
 def reading(certificate: Mapping[str, Any]) -> list[str]:
     """How the values of the original were read, where its recipe says so: codes for missing values, spelling of text."""
     recipe = certificate["recipe"]
-    single = {name: spec["missing_values"] for name, spec in recipe["columns"].items() if "missing_values" in spec}
+    every = {name: spec for columns in columns_said(recipe).values() for name, spec in columns.items()}
+    single = {name: spec["missing_values"] for name, spec in every.items() if "missing_values" in spec}
     return Intake.from_recipe(recipe, single).sentences()
 
 

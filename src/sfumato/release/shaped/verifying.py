@@ -367,7 +367,7 @@ def _certified_tables(data: Any, people: Any, said: Intake | None) -> dict[str, 
     except UnreadableInput:
         return None
     named = sections(certificate)
-    first = next(iter(named.values()), {"parts": []})
+    first: Mapping[str, Any] = next(iter(named.values()), {"parts": []})
     if "parts" in first or (folder != Path(data) and first["file"] != Path(data).name):
         return None
     return {

@@ -22,7 +22,7 @@ from sfumato.release.manifest import sha256_of
 from sfumato.release.publish import SALT_BYTES, keep_pseudonyms, seal, write_json
 from sfumato.release.shaped.documents import certificate, lock, owner_record
 from sfumato.release.shaped.making import format_for, judged_again
-from sfumato.release.shaped.reading import columns_told, read_released, schema_told, with_origin
+from sfumato.release.shaped.reading import as_sections, columns_told, read_released, schema_told, with_origin
 from sfumato.release.written import require_kept
 
 if TYPE_CHECKING:
@@ -99,7 +99,7 @@ def as_written(release: ShapedRelease, share: Path, tables: Mapping[str, Mapping
     CSV without its form may take text for numbers: where that makes values one, the promises must hold for such a reader too.
     """
     try:
-        read = read_released(share, tables, release.shape)
+        read = read_released(share, as_sections(tables, release.shape), release.shape)
     except SfumatoError as error:
         raise OutputError(f"what was written could not be read again, so it is not released: {error}") from None
     if read.counted() != release.released.counted():
@@ -144,7 +144,7 @@ def _write_alignment(release: ShapedRelease, owner: Path) -> None:
 
 def alignment_file(owner: Path, table: str) -> Path:
     """Where the owner keeps what is known of the rows of a table."""
-    return owner / f"alignment of {table}.parquet"
+    return owner / f"alignment_{table}.parquet"
 
 
 def read_alignments(owner: Path, tables: Iterable[str]) -> dict[str, pl.DataFrame]:
