@@ -480,3 +480,33 @@ def rare_sets(rows, size, k, members):
                 _forget(walk, found)
             depth, first, last = _next(walk, depth)
     return count
+
+
+@njit(cache=True, nogil=True)
+def fitting(pointers, codes, members, mine, true):
+    """Of some people, who has no row beyond ``mine`` (ascending codes, copies repeated), and of these most rows.
+
+    Returns how many such people there are, how many rows each has (−1: there are none), and whether ``true`` is one of them.
+    """
+    most, count, found = -1, 0, False
+    for at in range(members.size):
+        person = members[at]
+        first, last = pointers[person], pointers[person + 1]
+        if last - first < most or last - first > mine.size:
+            continue
+        j = 0
+        fits = True
+        for place in range(first, last):
+            while j < mine.size and mine[j] < codes[place]:
+                j += 1
+            if j == mine.size or mine[j] != codes[place]:
+                fits = False
+                break
+            j += 1
+        if fits:
+            if last - first > most:
+                most, count, found = last - first, 0, False
+            count += 1
+            if person == true:
+                found = True
+    return count, most, found
