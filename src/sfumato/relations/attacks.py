@@ -250,7 +250,7 @@ class HomogeneityOfJoin(ShapedAttack):
         return Finding(
             self.name,
             float(surely.mean()),
-            f"whoever {against(intruder).removeprefix('who ')} is certain of a value of {worst} for {share_of(int(surely.sum()), shown.persons)}",
+            f"{against(intruder)} is certain of a value of {worst} for {share_of(int(surely.sum()), shown.persons)}",
             interval=_interval(surely, maybe),
             baseline=float(_of_all(shown, worst)),
             victims=victims_of(scene, surely),

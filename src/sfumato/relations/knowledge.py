@@ -7,9 +7,10 @@ r"""What an intruder may know of a person in several tables, and among how many 
 ``any``     these, and any ``facts`` rows of the person, from any of the tables together
 ==========  =================================================================================================
 
-A fact is a row with all its quasi-identifiers; who has two equal rows has the fact twice, and who knows both knows two facts. What is known
+A fact is a row with all its quasi-identifiers, and those of the rows above it: who knows a prescription knows what the visit shows. Who has two equal rows has the fact twice, and who knows both knows two facts. What is known
 is true and positive: that somebody has a row, not that there is no other (``counts`` and ``rows`` are about that). Persons are counted, never rows: the
-rows of one person make no crowd.
+rows of one person make no crowd. Which rows of the same table above two known rows belong to, where these show the same, is known to ``rows`` alone: there
+persons are alike only if all their rows hang together in the same way.
 
 With ``own: false`` the own columns are not known. An intruder who knows *p* facts from any of the tables, where the own columns together or one by one
 count among the *p*, knows less than one who knows all own columns and *p* rows besides; so ``any`` with ``facts: p`` covers that intruder as well.
@@ -33,6 +34,8 @@ from sfumato.relations.shown import Shown, ShownSensitive
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
+
+    Listed = tuple[NDArray[np.int64], NDArray[np.int64]]
 
 Knows = Literal["own", "counts", "rows", "any"]
 EFFORT = 1_000_000_000
@@ -62,6 +65,49 @@ def together(columns: Sequence[NDArray[np.int64]]) -> NDArray[np.int64]:
     return joint
 
 
+def paths(shown: Shown) -> list[NDArray[np.int64]]:
+    """Per table below the people and row a code of what it shows together with the rows above it."""
+    found: dict[str, NDArray[np.int64]] = {}
+    for rows in shown.rows:
+        own = (
+            rows.shows
+            if rows.parent is None or rows.above is None
+            else together([rows.shows, found[rows.parent][rows.above]])
+        )
+        found[rows.table] = numbered(own)[0]
+    return list(found.values())
+
+
+def hanging(shown: Shown) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Rows right below the people: whose they are, and a code of what each shows with all that hangs below it, from all tables.
+
+    Two rows have the same code when they show the same and for each table below have rows with the same codes, as often.
+    """
+    below: dict[str, list[tuple[NDArray[np.int64], NDArray[np.int64]]]] = {}
+    owners, codes, kinds = [np.zeros(0, np.int64)], [np.zeros(0, np.int64)], 0
+    for rows in reversed(shown.rows):
+        whole = together([rows.shows])
+        for above, theirs in below.get(rows.table, ()):
+            whole = kernels.facts.alike(whole, *listed(above, theirs, len(whole)))
+        if rows.parent is None or rows.above is None:
+            owners.append(rows.person)
+            codes.append(whole + kinds)
+            kinds += int(whole.max(initial=-1)) + 1
+        else:
+            below.setdefault(rows.parent, []).append((rows.above, whole))
+    return np.concatenate(owners), np.concatenate(codes)
+
+
+def listed(owners: NDArray[np.int64], codes: NDArray[np.int64], size: int) -> Listed:
+    """The codes of every owner behind one another, ascending: where those of each begin, and all.
+
+    >>> [part.tolist() for part in listed(np.array([1, 0, 1]), np.array([5, 7, 3]), 2)]
+    [[0, 1, 3], [7, 3, 5]]
+    """
+    order = np.lexsort((codes, owners))
+    return np.searchsorted(owners[order], np.arange(size + 1)).astype(np.int64), codes[order]
+
+
 @dataclasses.dataclass(frozen=True, eq=False)
 class People:
     """Persons as an intruder sees them: a class of own columns, and a multiset of rows from all tables.
@@ -76,6 +122,7 @@ class People:
     of_row: NDArray[np.int64]
     tables: NDArray[np.int64]
     kinds: int
+    shown: Shown
 
     @classmethod
     def of(cls, shown: Shown, *, own: bool = True, stream: np.random.Generator | None = None) -> People:
@@ -83,15 +130,14 @@ class People:
         classes = together([shown.own]) if own else np.zeros(shown.persons, dtype=np.int64)
         ends = np.cumsum([0, *(len(rows.person) for rows in shown.rows)], dtype=np.int64)
         codes, kinds = np.zeros(int(ends[-1]), dtype=np.int64), 0
-        for rows, begin, end in zip(shown.rows, ends[:-1], ends[1:], strict=True):
-            numbers, more = numbered(rows.shows)
+        for numbers, begin, end in zip(paths(shown), ends[:-1], ends[1:], strict=True):
             codes[begin:end] = numbers + kinds
-            kinds += more
+            kinds += int(numbers.max(initial=-1)) + 1
         owners = np.concatenate([np.zeros(0, np.int64), *(rows.person for rows in shown.rows)])
         keys = owners * max(kinds, 1) + codes
         order = np.argsort(keys, kind="stable") if stream is None else np.lexsort((stream.random(len(keys)), keys))
         pointers = np.searchsorted(owners[order], np.arange(shown.persons + 1)).astype(np.int64)
-        return cls(classes, pointers, codes[order], order.astype(np.int64), ends, kinds)
+        return cls(classes, pointers, codes[order], order.astype(np.int64), ends, kinds, shown)
 
     def __len__(self) -> int:
         return len(self.classes)
@@ -125,7 +171,9 @@ class People:
         if knows == "counts":
             return together([self.classes, *self.in_tables])
         if knows == "rows":
-            groups: NDArray[np.int64] = kernels.facts.alike(self.classes, self.pointers, self.codes)
+            flat = all(rows.parent is None for rows in self.shown.rows)
+            mine = (self.pointers, self.codes) if flat else listed(*hanging(self.shown), len(self))
+            groups: NDArray[np.int64] = kernels.facts.alike(self.classes, *mine)
             return groups
         return self.classes
 

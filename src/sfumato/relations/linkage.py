@@ -14,8 +14,7 @@ from sfumato import kernels
 from sfumato.core.attack import AT_LEAST, Finding, NothingToAttack
 from sfumato.core.parameters import parameters
 from sfumato.core.shape import ShapedAttack
-from sfumato.relations.knowledge import People, numbered
-from sfumato.relations.shown import Shown, ShownRows
+from sfumato.relations.knowledge import listed, numbered, paths
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -23,7 +22,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from sfumato.core.shape import ShapedScene
-    from sfumato.relations.rows import Rows
+    from sfumato.relations.knowledge import Listed
     from sfumato.relations.tables import Tables
 
 NOT_SEEN = -1
@@ -125,81 +124,64 @@ def wilson(share: float, trials: int) -> tuple[float, float]:
 class Sight:
     """The people of the original as they would look in the release, and those of the release.
 
-    ``own`` and ``theirs`` are codes of the release; ``where`` is the released person of every original one, −1 if there is none.
+    ``own`` are codes of the release, ``rows`` and ``theirs`` lists of codes by person, of the original and of the release, and ``members`` the
+    released people by their own code. ``where`` is the released person of every original one, −1 if there is none.
     """
 
     own: NDArray[np.int64]
-    theirs: People
-    members: tuple[NDArray[np.int64], NDArray[np.int64]]
-    released: People
+    rows: Listed
+    theirs: Listed
+    members: Listed
     where: NDArray[np.int64]
     same_key: NDArray[np.bool_]
 
     @classmethod
     def of(cls, original: Tables, released: Tables, known: tuple[str, ...], truth: NDArray[np.int64]) -> Sight:
         """What the tables that are known show."""
-        with_own = released.parts[0].name in known
-        there, here = released.shown(), original.shown()
+        here, there = original.shown(), released.shown()
         where = np.full(original.people, -1, dtype=np.int64)
         where[truth] = np.arange(released.people)
-        own_there = there.own if with_own else np.zeros(there.persons, dtype=np.int64)
-        own_here = here.own if with_own else np.zeros(here.persons, dtype=np.int64)
-        own, kinds = numbered(own_there)
-        seen = {rows.table: rows for rows in there.rows if rows.table in known}
-        mine = tuple(
-            ShownRows(
-                rows.table, rows.person, as_released(rows.shows, original[rows.table], released[rows.table], seen)
-            )
-            for rows in here.rows
-            if rows.table in seen
-        )
-        order = np.argsort(own, kind="stable").astype(np.int64)
-        starts = np.searchsorted(own[order], np.arange(kinds + 1)).astype(np.int64)
-        both = _alike_numbered(
-            Shown(there.persons, own_there, tuple(seen.values())), Shown(here.persons, own_here, mine)
-        )
-        codes = looked_like(own_here, own, truth)
-        return cls(codes, both[1], (starts, order), both[0], where, _same_key(original, released, where))
+        own, kinds = numbered(there.own)
+        mine = looked_like(here.own, own, truth)
+        if released.parts[0].name not in known:
+            own, mine, kinds = np.zeros_like(own), np.zeros_like(mine), 1
+        rows, theirs = _rows_of(original, released, known)
+        members = listed(own, np.arange(len(own), dtype=np.int64), kinds)
+        return cls(mine, rows, theirs, members, where, _same_key(original, released, where))
 
     def looked_up(self, person: int) -> tuple[int, bool]:
         """How many people of the release fit best, and whether the right one is among them."""
-        starts, order = self.members
-        code = self.own[person]
-        if code == NOT_SEEN:
+        if self.own[person] == NOT_SEEN:
             return 0, False
-        members = order[starts[code] : starts[code + 1]]
-        rows = self.theirs.codes[self.theirs.pointers[person] : self.theirs.pointers[person + 1]]
-        count, _, right = kernels.facts.fitting(
-            self.released.pointers, self.released.codes, members, rows[rows != NOT_SEEN], int(self.where[person])
-        )
+        members, rows = _of(self.members, int(self.own[person])), _of(self.rows, person)
+        count, _, right = kernels.facts.fitting(*self.theirs, members, rows[rows != NOT_SEEN], int(self.where[person]))
         return int(count), bool(right)
 
 
-def _alike_numbered(there: Shown, here: Shown) -> tuple[People, People]:
-    """People of both, with the same numbers for the same rows."""
-    tables, shift = [], 0
-    for one, other in zip(there.rows, here.rows, strict=True):
-        size = int(one.shows.max(initial=-1)) + 1
-        tables.append(
-            (one.person, one.shows + shift, other.person, np.where(other.shows < 0, NOT_SEEN, other.shows + shift))
-        )
-        shift += size
-    none = np.zeros(0, dtype=np.int64)
-    joined = [np.concatenate([none, *(table[part] for table in tables)]) for part in range(4)]
-    return _people(there.persons, joined[0], joined[1]), _people(here.persons, joined[2], joined[3])
+def _of(lists: Listed, number: int) -> NDArray[np.int64]:
+    pointers, codes = lists
+    return codes[pointers[number] : pointers[number + 1]]
 
 
-def _people(persons: int, owners: NDArray[np.int64], codes: NDArray[np.int64]) -> People:
-    order = np.lexsort((codes, owners)).astype(np.int64)
-    pointers = np.searchsorted(owners[order], np.arange(persons + 1)).astype(np.int64)
-    classes, ends = np.zeros(persons, dtype=np.int64), np.array([0, len(codes)])
-    return People(classes, pointers, codes[order], order, ends, int(codes.max(initial=-1)) + 1)
-
-
-def as_released(shows: NDArray[np.int64], before: Rows, after: Rows, seen: dict[str, ShownRows]) -> NDArray[np.int64]:
-    """Per row of the original the code that it has in the release, or would have."""
-    origin = np.arange(len(after), dtype=np.int64) if after.origin is None else after.origin
-    return looked_like(shows, seen[before.name].shows, origin)
+def _rows_of(original: Tables, released: Tables, known: tuple[str, ...]) -> tuple[Listed, Listed]:
+    """The rows of everybody in the tables that are known, with the same codes in both: those of the release."""
+    here, there = original.shown(), released.shown()
+    before = {rows.table: (rows.person, codes) for rows, codes in zip(here.rows, paths(here), strict=True)}
+    shift, none = 0, np.zeros(0, dtype=np.int64)
+    whose, mine, owners, theirs = [none], [none], [none], [none]
+    for rows, codes in zip(there.rows, paths(there), strict=True):
+        if rows.table in known:
+            after = released[rows.table].origin
+            origin = np.arange(len(codes), dtype=np.int64) if after is None else after
+            person, shows = before[rows.table]
+            seen = looked_like(shows, codes, origin)
+            whose, mine = [*whose, person], [*mine, np.where(seen == NOT_SEEN, NOT_SEEN, seen + shift)]
+            owners, theirs = [*owners, rows.person], [*theirs, codes + shift]
+            shift += int(codes.max(initial=-1)) + 1
+    return (
+        listed(np.concatenate(whose), np.concatenate(mine), original.people),
+        listed(np.concatenate(owners), np.concatenate(theirs), released.people),
+    )
 
 
 def looked_like(before: NDArray[np.int64], after: NDArray[np.int64], origin: NDArray[np.int64]) -> NDArray[np.int64]:

@@ -109,11 +109,11 @@ def against(intruder: Intruder) -> str:
     """What an intruder knows, in words.
 
     >>> against(Intruder("any", 2)), against(Intruder("rows", own=False))
-    ('who knows the own columns and any 2 rows', 'who knows all rows')
+    ('whoever knows the own columns and any 2 rows', 'whoever knows all rows')
     """
     more = {"own": "", "counts": "the numbers of rows", "rows": "all rows", "any": few_rows(intruder.facts)}
     parts = (["the own columns"] if intruder.own else []) + ([more[intruder.knows]] if more[intruder.knows] else [])
-    return f"who knows {' and '.join(parts)}"
+    return f"whoever knows {' and '.join(parts)}"
 
 
 def intruder_of(knows: Knows, facts: int | None, own: bool, effort: int) -> Intruder:
@@ -194,8 +194,10 @@ class PersonsKAnonymity(PersonsModel):
         least, most = int(found.low.min()), int(found.high.min())
         if surely:
             alone = int((found.high == 1).sum())
-            sentence = f"{share_of(surely, shown.persons)} share what is known with fewer than {self.k - 1:,} others; the smallest crowd has {most:,}"
-            sentence += f", and {alone:,} stand alone" if alone else ""
+            told = f"{alone:,} of them stand{'s' * (alone == 1)} alone" if alone else f"the smallest has {most:,}"
+            sentence = (
+                f"what is known leaves {share_of(surely, shown.persons)} in a crowd of fewer than {self.k:,}; {told}"
+            )
         elif maybe:
             sentence = not_known(found, self.intruder.facts, surely, maybe, shown.persons)
         else:
@@ -225,7 +227,7 @@ class AboutSecrets(PersonsModel):
         """Per person the most that a crowd gives away."""
         if self.sensitive not in shown.sensitive:
             raise SchemaError(
-                f"{self.name}: there is no sensitive column {self.sensitive!r}; columns are named table.column"
+                f"{self.name}: there is no sensitive column {self.sensitive!r}; write table.column."
                 f"{did_you_mean(self.sensitive, list(shown.sensitive))}"
             )
         ceiling = self.limit + 2 * TOLERANCE if roughly else 1.0

@@ -48,18 +48,18 @@ def without(shown: Shown, gone: NDArray[np.bool_]) -> Shown:
     kept = ~gone
     number = np.cumsum(kept) - 1
 
-    def owners(person: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
-        there = kept[person]
-        return number[person[there]], there
-
-    rows = []
+    rows, there = [], {table.table: kept[table.person] for table in shown.rows}
     for table in shown.rows:
-        person, there = owners(table.person)
-        rows.append(ShownRows(table.table, person, table.shows[there]))
-    secrets = {}
-    for name, column in shown.sensitive.items():
-        person, there = owners(column.person)
-        secrets[name] = ShownSensitive(person, column.code[there], column.labels)
+        stays, above = there[table.table], table.above
+        if table.parent is not None and above is not None:
+            above = (np.cumsum(there[table.parent]) - 1)[above[stays]]
+        rows.append(ShownRows(table.table, number[table.person[stays]], table.shows[stays], table.parent, above))
+    secrets = {
+        name: ShownSensitive(
+            number[column.person[kept[column.person]]], column.code[kept[column.person]], column.labels
+        )
+        for name, column in shown.sensitive.items()
+    }
     return Shown(int(kept.sum()), shown.own[kept], tuple(rows), secrets)
 
 
