@@ -8,6 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sfumato.relations.knowledge import Intruder, Measure
+from sfumato.relations.shown import Shown, ShownRows
 from tests.oracles import persons as oracle
 from tests.relations.persons import PEOPLE, few, six
 
@@ -60,7 +61,7 @@ def test_a_floor_leaves_open_only_what_is_below_it(people, m, floor):
     assert np.array_equal(exact.low[exact.low > floor], rough.low[exact.low > floor])
 
 
-@settings(max_examples=200)
+@settings(max_examples=120)
 @given(PEOPLE, st.integers(1, 4), st.integers(1, 60), st.booleans())
 def test_beyond_the_effort_there_are_bounds(people, m, effort, own):
     found = Intruder("any", m, own, effort).crowds(few(people).shown())
@@ -94,7 +95,7 @@ def _distinct_persons(people):
     return [(own, dict(by)) for own, by in people]
 
 
-@settings(max_examples=300)
+@settings(max_examples=150)
 @given(PEOPLE, st.data(), KNOWS)
 def test_how_often_a_crowd_has_a_value(people, data, known):
     knows, m = known
@@ -105,7 +106,7 @@ def test_how_often_a_crowd_has_a_value(people, data, known):
     assert found.exact
 
 
-@settings(max_examples=300)
+@settings(max_examples=150)
 @given(PEOPLE, st.data(), KNOWS)
 def test_persons_who_share_no_value(people, data, known):
     knows, m = known
@@ -118,7 +119,7 @@ def test_persons_who_share_no_value(people, data, known):
         assert found.low == pytest.approx(naive)  # and as many, where everybody has one value: distinct l-diversity
 
 
-@settings(max_examples=200)
+@settings(max_examples=120)
 @given(PEOPLE, st.data(), KNOWS)
 def test_entropy_of_crowds(people, data, known):
     knows, m = known
@@ -130,7 +131,7 @@ def test_entropy_of_crowds(people, data, known):
     assert found.low == pytest.approx(_told(people, values, knows, m, True, of))
 
 
-@settings(max_examples=300)
+@settings(max_examples=150)
 @given(PEOPLE, st.data(), KNOWS, st.booleans())
 def test_distance_of_crowds(people, data, known, several):
     knows, m = known
@@ -144,7 +145,7 @@ def test_distance_of_crowds(people, data, known, several):
     assert found.low == pytest.approx(_told(people, values, knows, m, True, of))
 
 
-@settings(max_examples=200)
+@settings(max_examples=120)
 @given(PEOPLE, st.data(), st.integers(1, 3), st.integers(1, 40), st.sampled_from(list(Measure)))
 def test_bounds_of_what_is_told(people, data, m, effort, measure):
     kind = st.frozensets(st.integers(0, 3), min_size=1, max_size=1) if measure in (2, 3) else VALUES
@@ -171,3 +172,61 @@ def test_nobody():
     shown = few([]).shown()
     for knows, m in (("own", 0), ("counts", 0), ("rows", 0), ("any", 2)):
         assert not len(Intruder(knows, m).crowds(shown).low)
+
+
+# Rows below rows: a visit is (ward, drugs); a drug is known with the ward, and who knows all knows which drugs were given together.
+
+VISIT = st.tuples(st.integers(0, 1), st.lists(st.integers(0, 1), max_size=2).map(tuple))
+TREES = st.lists(st.tuples(st.integers(0, 1), st.lists(VISIT, max_size=3).map(tuple)), min_size=1, max_size=6)
+
+
+def _trees(people) -> Shown:
+    visits = [(p, ward, drugs) for p, (_, several) in enumerate(people) for ward, drugs in several]
+    drugs = [(p, drug, above) for above, (p, _, several) in enumerate(visits) for drug in several]
+    person = np.array([p for p, _, _ in visits], dtype=np.int64)
+    below = np.array(drugs, dtype=np.int64).reshape(-1, 3)
+    rows = (
+        ShownRows("visits", person, np.array([ward for _, ward, _ in visits], dtype=np.int64)),
+        ShownRows("drugs", below[:, 0], below[:, 1], "visits", below[:, 2]),
+    )
+    return Shown(len(people), np.array([own for own, _ in people], dtype=np.int64), rows)
+
+
+@settings(max_examples=120)
+@given(TREES)
+def test_persons_are_alike_when_their_rows_hang_together_alike(people):
+    whole = [(own, sorted((ward, sorted(drugs)) for ward, drugs in visits)) for own, visits in people]
+    found = Intruder("rows").crowds(_trees(people))
+    assert found.low.tolist() == [whole.count(one) for one in whole]
+
+
+@settings(max_examples=120)
+@given(TREES, st.integers(1, 3), st.integers(1, 40))
+def test_a_row_below_a_row_is_known_with_it(people, m, effort):
+    flat = [
+        (
+            own,
+            {
+                "visits": tuple(ward for ward, _ in visits),
+                "drugs": tuple((ward, drug) for ward, several in visits for drug in several),
+            },
+        )
+        for own, visits in people
+    ]
+    naive = np.array([oracle.smallest_crowd(flat, person, "any", m) for person in flat])
+    assert Intruder("any", m).crowds(_trees(people)).low.tolist() == naive.tolist()
+    bounds = Intruder("any", m, effort=effort).crowds(_trees(people))
+    assert (bounds.low <= naive).all()
+    assert (naive <= bounds.high).all()
+
+
+def test_drugs_that_change_places_tell_people_apart():
+    # the same visits and the same drugs, given at other visits: one table at a time shows no difference
+    shown = _trees([(0, ((0, (0,)), (1, (1,)))), (0, ((0, (1,)), (1, (0,))))])
+    assert Intruder("counts").crowds(shown).low.tolist() == [2, 2]
+    assert Intruder("rows").crowds(shown).low.tolist() == [1, 1]
+    assert Intruder("any", 1).crowds(shown).low.tolist() == [1, 1]
+    # who knows any rows does not know which of two equal visits each belongs to; who knows all does
+    shown = _trees([(0, ((0, (0, 1)), (0, ()))), (0, ((0, (0,)), (0, (1,))))])
+    assert Intruder("any", 4).crowds(shown).low.tolist() == [2, 2]
+    assert Intruder("rows").crowds(shown).low.tolist() == [1, 1]

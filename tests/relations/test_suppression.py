@@ -115,7 +115,7 @@ def test_without_a_promise_about_persons():
         TrimRows().plan(six(), goal_of(PersonsKAnonymity(2, "rows")))
 
 
-@settings(max_examples=250)
+@settings(max_examples=150)
 @given(PEOPLE, st.integers(1, 3), st.integers(1, 3), st.booleans(), st.integers(1, 3))
 def test_trimmed_rows(people, k, m, own, seed):
     model, tables = PersonsKAnonymity(k, "any", m, own), few(people)
