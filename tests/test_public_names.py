@@ -34,7 +34,7 @@ NAMES = [
     "choose_k", "classification", "combine", "compare", "dates", "dp", "errors", "estimate_frequencies", "evaluate",
     "examples", "frequency", "grouped", "hierarchy_file", "integral_privacy", "intervals", "judge", "like",
     "mask_left", "mask_right", "order", "profile", "read", "read_baskets", "read_graph", "read_hierarchy",
-    "read_paths", "recommend", "run", "shaped", "suppress", "tabulate", "together", "tree", "vault", "verify",
+    "read_paths", "read_tables", "recommend", "run", "shaped", "suppress", "tabulate", "together", "tree", "vault", "verify",
     "why_alone", "write_hierarchy",
 ]  # fmt: skip
 

@@ -28,10 +28,10 @@ from sfumato.core.progress import Progress, silent
 from sfumato.core.randomness import Seed
 from sfumato.core.recipe import Recipe
 from sfumato.core.source import Source
+from sfumato.core.yaml_text import read_yaml
 from sfumato.errors import OutputError, ParameterError, RecipeError, SchemaError, Unsatisfiable, did_you_mean
 from sfumato.evaluation import evaluate, quick_metrics
 from sfumato.intruders import attack_release
-from sfumato.core.yaml_text import read_yaml
 from sfumato.release.documents import canonical, digest_of_input
 from sfumato.release.make import make_release
 from sfumato.release.written import described

@@ -102,8 +102,8 @@ def draft(
     quiet: Quiet = False,
 ) -> None:
     """Put the parties' entries and a question together into a study, to be completed, passed round and signed."""
-    from sfumato.parties.study import drafted
     from sfumato.core.yaml_text import read_yaml, write_yaml
+    from sfumato.parties.study import drafted
 
     if output.exists():
         raise OutputError(f"{output} is there already; a study is not overwritten")

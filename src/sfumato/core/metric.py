@@ -89,6 +89,11 @@ class Metric(abc.ABC):
             cls.title = own.get("title") or cls.name.replace("_", " ").capitalize()
             cls.line = own.get("line") or (cls.__doc__ or "").strip().split("\n")[0].rstrip(".")
 
+    @property
+    def words(self) -> str:
+        """What it is called in a sentence."""
+        return self.name.replace("_", " ")
+
 
 class Risk(Metric):
     """What a file risks as it is, told by its classes."""

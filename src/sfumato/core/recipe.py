@@ -67,7 +67,7 @@ class MetricBound:
     @property
     def promise(self) -> str:
         """The agreement in a few words."""
-        words = self.metric.name.replace("_", " ")
+        words = self.metric.words
         of = self.metric.about
         bound = f"at most {self.at_most:g}" if self.at_most is not None else f"at least {self.at_least:g}"
         return f"{words}{' of ' + ', '.join(of) if of else ''} {bound}"

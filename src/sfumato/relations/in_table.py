@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from sfumato.core.dataset import Dataset
     from sfumato.core.model import Evidence, Verdict
     from sfumato.core.step import Goal
-    from sfumato.relations.rows import Rows
+    from sfumato.relations.rows import TableRows
     from sfumato.relations.tables import Tables
 
 TABLE = Field(description="the table, by its name in the recipe")
@@ -136,7 +136,7 @@ class StepInTable(ShapedStep):
     """A step of ordinary tables, any that keeps rows as somebody's, carried out in one table.
 
     It is planned on that table alone, with the promises that are about it (``in_table`` under ``meet``) and those of ``aim``, which it should
-    reach without their being promised. Below the people every row has its person as unit. Rows that it drops go with all that belongs to
+    reach without their being promised. Below the people every row has its person as unit. TableRows that it drops go with all that belongs to
     them; ``drop: people`` leaves out, everywhere, whoever loses a row. Direct identifiers were dropped when the tables were read.
     """
 
@@ -186,7 +186,7 @@ class StepInTable(ShapedStep):
         changed = self.step.apply(rows.dataset, plan)
         return self._kept(rows, plan, changed)
 
-    def _kept(self, rows: Rows, plan: Plan, changed: Dataset) -> PlanInTable:
+    def _kept(self, rows: TableRows, plan: Plan, changed: Dataset) -> PlanInTable:
         """The plan with the rows that stay, in the order they have."""
         kept = np.arange(len(rows), dtype=np.int64) if changed.origin is None else changed.origin
         if len(kept) and (kept.min() < 0 or len(np.unique(kept)) < len(kept)):
@@ -238,6 +238,12 @@ class MetricInTable(ShapedUtility):
 
     def __post_init__(self) -> None:
         _require(self.metric, Utility, "metric must be one of ordinary tables, like loss")
+
+    @property
+    def words(self) -> str:
+        """The metric, its columns and the table in a sentence."""
+        of = f" of {', '.join(self.metric.about)}" if self.metric.about else ""
+        return f"{self.metric.words}{of} in {self.table}"
 
     def applies(self, original: Any, released: Any) -> str | None:
         """Where the metric applies to the table."""

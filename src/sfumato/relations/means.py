@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from sfumato.core.step import Goal
-    from sfumato.relations.rows import Rows
+    from sfumato.relations.rows import TableRows
     from sfumato.relations.tables import Tables
 
 TABLE = Field(description="the table, by its name in the recipe")
@@ -54,7 +54,7 @@ class RowsStep(ShapedStep):
         return require_tables(people, self.name).kept(plan.stays)
 
 
-def _below(tables: Tables, name: str, step: str) -> Rows:
+def _below(tables: Tables, name: str, step: str) -> TableRows:
     """A table below the people; that of the people themselves is refused."""
     rows = tables[name]
     if rows.is_people:
@@ -84,7 +84,7 @@ def chosen(owner: NDArray[np.int64], most: NDArray[np.int64], stream: np.random.
 class CapRows(RowsStep):
     """Nobody keeps more than so many rows of a table, chosen at random; the cap is published.
 
-    The number of rows somebody has is known to many, and the few with very many are found by it. Rows of tables below go with theirs. Rows are
+    The number of rows somebody has is known to many, and the few with very many are found by it. TableRows of tables below go with theirs. TableRows are
     drawn for each person alike, whatever they hold: a mean over rows weighs people with many rows less than before.
     """
 
@@ -237,7 +237,7 @@ class KeyPseudonyms(ShapedStep):
         return dataclasses.replace(self, key={"file": str(Path(self.key["file"]).absolute())})
 
 
-def _cut(rows: Rows, people: str) -> Rows:
+def _cut(rows: TableRows, people: str) -> TableRows:
     """A table that names nobody of the people any more, where it did."""
     if rows.link.parent != people or rows.link.foreign is None:
         return rows

@@ -11,7 +11,7 @@ import polars as pl
 
 from sfumato.core.keys import derived, digests
 from sfumato.relations.reading import canonical
-from sfumato.relations.rows import Rows
+from sfumato.relations.rows import TableRows
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -23,7 +23,7 @@ LETTERS = np.frombuffer(b"bcdfghjkmnpqrstv", dtype=np.uint8)
 PURPOSE = "pseudonym of rows"
 
 
-def given(parts: Sequence[Rows], seed: Seed) -> tuple[Rows, ...]:
+def given(parts: Sequence[TableRows], seed: Seed) -> tuple[TableRows, ...]:
     """The tables with a random pseudonym for every key, and for every person of a table that joins with nobody, that has none yet.
 
     Random pseudonyms are what a keyed code under a key that nobody keeps would be: they say nothing, and no other release has them.
@@ -31,7 +31,7 @@ def given(parts: Sequence[Rows], seed: Seed) -> tuple[Rows, ...]:
     return tuple(_given(rows, seed) for rows in parts)
 
 
-def _given(rows: Rows, seed: Seed) -> Rows:
+def _given(rows: TableRows, seed: Seed) -> TableRows:
     fresh: dict[str, Any] = {}
     if rows.link.key is not None and rows.labels is None:
         fresh["labels"] = letters(_distinct(seed.stream(f"pseudonyms of {rows.name}"), len(rows)))
@@ -42,7 +42,7 @@ def _given(rows: Rows, seed: Seed) -> Rows:
     return dataclasses.replace(rows, **fresh) if fresh else rows
 
 
-def keyed(parts: Sequence[Rows], key: bytes) -> tuple[Rows, ...]:
+def keyed(parts: Sequence[TableRows], key: bytes) -> tuple[TableRows, ...]:
     """The tables with the pseudonyms that a secret key gives: HMAC-SHA-256 of the key as text, in the domain of its table.
 
     The first 64 bits are written, more where two of them would be the same.
@@ -50,7 +50,7 @@ def keyed(parts: Sequence[Rows], key: bytes) -> tuple[Rows, ...]:
     return tuple(_keyed(rows, parts[0], key) for rows in parts)
 
 
-def _keyed(rows: Rows, people: Rows, key: bytes) -> Rows:
+def _keyed(rows: TableRows, people: TableRows, key: bytes) -> TableRows:
     fresh: dict[str, Any] = {}
     if rows.names is not None:
         fresh["labels"] = _coded(rows.names, derived(key, PURPOSE, rows.name))

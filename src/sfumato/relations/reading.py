@@ -12,7 +12,7 @@ import polars as pl
 from sfumato.core.relations import Link, links_of
 from sfumato.core.schema import Schema
 from sfumato.errors import SchemaError
-from sfumato.relations.rows import Rows, plain
+from sfumato.relations.rows import TableRows, plain
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -33,7 +33,7 @@ class _Found:
 
 def parts(
     tables: Mapping[str, pl.DataFrame], schemas: Mapping[str, Schema]
-) -> tuple[tuple[Rows, ...], tuple[str, ...]]:
+) -> tuple[tuple[TableRows, ...], tuple[str, ...]]:
     """The tables with their keys looked up, the people first, and notes about rows that were dropped."""
     links = links_of({name: schemas[name] for name in tables})
     _require_rows(tables, links)
@@ -164,7 +164,7 @@ def _require_apart(tables: Mapping[str, pl.DataFrame], links: Sequence[Link]) ->
         raise SchemaError("tables that are said not to join share keys, so they can be joined")
 
 
-def _rows(link: Link, frame: pl.DataFrame, schema: Schema, found: Mapping[str, _Found]) -> Rows:
+def _rows(link: Link, frame: pl.DataFrame, schema: Schema, found: Mapping[str, _Found]) -> TableRows:
     """One table without the rows that were dropped; rows above have the numbers that they have once the same is done to them."""
     here = found[link.table]
     kept = np.flatnonzero(here.stays)
@@ -173,7 +173,7 @@ def _rows(link: Link, frame: pl.DataFrame, schema: Schema, found: Mapping[str, _
     if link.parent is not None:
         above = (np.cumsum(people.stays) - 1)[above]
     others = frame.select(name for name in frame.columns if name not in link.columns)
-    return Rows(
+    return TableRows(
         link,
         Schema({**{n: schema[n] for n in link.columns}, **{n: schema[n] for n in others.columns}}),
         plain(others if len(kept) == frame.height else others.filter(pl.Series(here.stays))),

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
-class Rows:
+class TableRows:
     """The rows of one table. Keys are numbers here: ``above`` is the row of the table above, ``owner`` the person at the top.
 
     ``frame`` has the columns that are no keys; ``schema`` describes all. ``names`` are the keys as they were read, which are never written;

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from sfumato import kernels
 
 if TYPE_CHECKING:
-    from sfumato.relations.rows import Rows
+    from sfumato.relations.rows import TableRows
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -61,7 +61,7 @@ class Shown:
     sensitive: Mapping[str, ShownSensitive] = dataclasses.field(default_factory=dict)
 
 
-def shown_of(parts: Sequence[Rows], *, split: bool = False) -> Shown:
+def shown_of(parts: Sequence[TableRows], *, split: bool = False) -> Shown:
     """What tables show, the people first.
 
     Tables that do not join with the people (``split``) are judged each by itself, as whoever has them can look at them: the persons of
@@ -93,7 +93,7 @@ def shown_of(parts: Sequence[Rows], *, split: bool = False) -> Shown:
 
 
 def _apart(
-    own: NDArray[np.int64], below: Sequence[Rows]
+    own: NDArray[np.int64], below: Sequence[TableRows]
 ) -> tuple[NDArray[np.int64], int, dict[str, NDArray[np.int64]]]:
     """Own codes of the people and of the persons of every branch, how many these are, and whose every row then is."""
     branch: dict[str, str] = {}

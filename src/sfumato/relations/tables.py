@@ -16,7 +16,7 @@ from sfumato.core.shape import Shape, Shaped
 from sfumato.core.source import Source
 from sfumato.errors import ParameterError, ReleaseRefused, SchemaError, did_you_mean
 from sfumato.relations import pseudonyms, reading
-from sfumato.relations.rows import Rows
+from sfumato.relations.rows import TableRows
 from sfumato.relations.shown import Shown, shown_of
 
 if TYPE_CHECKING:
@@ -49,7 +49,7 @@ class Tables(Shaped):
 
     schema: Schema
     source: Source
-    parts: tuple[Rows, ...]
+    parts: tuple[TableRows, ...]
     beside: Schema | None = None
     origin: NDArray[np.int64] | None = None
     notes: tuple[str, ...] = ()
@@ -87,7 +87,7 @@ class Tables(Shaped):
     def __repr__(self) -> str:
         return "Tables(" + ", ".join(f"{n:,} {what.replace('_', ' ')}" for what, n in self.counted().items()) + ")"
 
-    def __getitem__(self, name: str) -> Rows:
+    def __getitem__(self, name: str) -> TableRows:
         for rows in self.parts:
             if rows.name == name:
                 return rows
@@ -100,7 +100,7 @@ class Tables(Shaped):
         return len(self.parts[0])
 
     @property
-    def below(self) -> tuple[Rows, ...]:
+    def below(self) -> tuple[TableRows, ...]:
         """The tables below the people."""
         return self.parts[1:]
 
@@ -138,7 +138,7 @@ class Tables(Shaped):
 
     # Changes: rows go, and whatever belongs to them goes too.
 
-    def with_rows(self, changed: Rows) -> Self:
+    def with_rows(self, changed: TableRows) -> Self:
         """The same tables with other values in one of them."""
         parts = tuple(changed if rows.name == changed.name else rows for rows in self.parts)
         return dataclasses.replace(self, parts=parts, schema=parts[0].schema)
@@ -152,7 +152,7 @@ class Tables(Shaped):
             masks[rows.name] = mask if above is None else mask & above
         return self._in_order({name: np.flatnonzero(mask) for name, mask in masks.items()})
 
-    def _above(self, rows: Rows, masks: Mapping[str, NDArray[np.bool_]]) -> NDArray[np.bool_] | None:
+    def _above(self, rows: TableRows, masks: Mapping[str, NDArray[np.bool_]]) -> NDArray[np.bool_] | None:
         """Whether the row above each row stays; a table that is written without a link to the people still belongs to them."""
         if rows.is_people:
             return None
@@ -202,10 +202,10 @@ class Tables(Shaped):
             tables[rows.name] = pl.DataFrame(keys).hstack(rows.frame) if keys else rows.frame
         return tables
 
-    def _labels(self, rows: Rows) -> pl.Series:
+    def _labels(self, rows: TableRows) -> pl.Series:
         return pl.Series(np.arange(1, len(rows) + 1)) if rows.labels is None else rows.labels
 
-    def _foreign(self, rows: Rows) -> pl.Series:
+    def _foreign(self, rows: TableRows) -> pl.Series:
         if rows.link.parent is not None:
             return self._labels(self[rows.link.parent]).gather(rows.above)
         return rows.groups if rows.groups is not None else pl.Series(rows.owner).cast(pl.String) + f" of {rows.name}"
@@ -255,7 +255,7 @@ def _places(order: NDArray[np.int64], size: int) -> NDArray[np.int64]:
     return places
 
 
-def _same(mine: Rows, theirs: Rows) -> bool:
+def _same(mine: TableRows, theirs: TableRows) -> bool:
     if (
         mine.link.parent is None and not mine.is_people
     ):  # persons of a table that joins with nobody have numbers of their own

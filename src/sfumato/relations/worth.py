@@ -15,7 +15,7 @@ from sfumato.relations.promises import require_tables
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from sfumato.relations.rows import Rows
+    from sfumato.relations.rows import TableRows
     from sfumato.relations.tables import Tables
 
 
@@ -99,7 +99,7 @@ class CellsUnchanged(ShapedUtility):
         )
 
 
-def _unchanged(before: Rows, after: Rows) -> float:
+def _unchanged(before: TableRows, after: TableRows) -> float:
     """The share of cells; values are compared as they are written."""
     origin = np.arange(len(after), dtype=np.int64) if after.origin is None else after.origin
     same = 0

@@ -16,7 +16,7 @@ from sfumato.core.files import require_plain
 from sfumato.core.free_text import refuse_free_text
 from sfumato.core.schema import SHAPED, Attribute, Role, Schema
 from sfumato.core.shape import DATA, PEOPLE, Shape, Shaped, is_shaped
-from sfumato.core.source import Intake, Source
+from sfumato.core.source import Intake, Source, and_more
 from sfumato.core.step import accounts
 from sfumato.errors import ParameterError, SchemaError, UnreadableInput
 from sfumato.io.form import Form
@@ -148,9 +148,12 @@ def described(
         refuse_free_text(_watched(table, schema))
         frame, more = _distinct(table, schema, chosen)
         kept[name] = frame
-        notes += [*table.source.notes, *more]
+        notes += [
+            f"{table.source.name}: {note}" if shape is Shape.TABLES else note for note in (*table.source.notes, *more)
+        ]
     said = {name: schemas[name] for name in tables}
-    source = dataclasses.replace(first, digest=digest_of(tables), schemas=said)
+    names = first.name if shape is not Shape.TABLES else and_more([table.source.name for table in tables.values()], 3)
+    source = dataclasses.replace(first, name=names, digest=digest_of(tables), schemas=said)
     source = dataclasses.replace(source, notes=tuple(dict.fromkeys(notes)))
     bare = {name: schemas[name].without(schemas[name].direct) for name in tables}
     return registry.shaped(shape).of(kept, bare, source)
@@ -198,7 +201,8 @@ def _distinct(table: TableRead, schema: Schema, format: str) -> tuple[pl.DataFra
     shared = Dataset(frame, source=table.source).with_schema(plain)  # type: ignore[arg-type]
     refuse_unwritable(shared, format, header=Form.of(format, table.source).header)
     made, notes = made_one(shared, format)
-    return keys.hstack(frame if made is shared else made.to_polars()), notes
+    told = frame if made is shared else made.to_polars()
+    return (keys.hstack(told) if keys.width and told.width else keys if keys.width else told), notes
 
 
 def _format(source: Source) -> str:
