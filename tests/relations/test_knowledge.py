@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sfumato.relations.knowledge import Intruder, Measure
+from sfumato.relations.knowledge import Acquaintance, Disclosure
 from sfumato.relations.shown import Shown, ShownRows
 from tests.oracles import persons as oracle
 from tests.relations.persons import PEOPLE, few, six
@@ -22,12 +22,12 @@ VALUES = st.frozensets(st.integers(0, 3), max_size=3)
 @pytest.mark.parametrize(
     ("intruder", "crowds"),
     [
-        (Intruder("own"), [3, 3, 3, 3, 3, 3]),
-        (Intruder("counts"), [2, 2, 1, 3, 3, 3]),  # p3 alone has four visits
-        (Intruder("rows"), [2, 2, 1, 2, 2, 1]),  # p3 and p6
-        (Intruder("any", 1), [3, 3, 1, 2, 2, 3]),
-        (Intruder("any", 2), [3, 3, 1, 2, 2, 1]),  # of class B, p6 alone was in dermatology twice
-        (Intruder("any", 1, own=False), [3, 3, 3, 3, 3, 4]),  # onco: p3, p4, p5; derm: p3, p4, p5, p6
+        (Acquaintance("own"), [3, 3, 3, 3, 3, 3]),
+        (Acquaintance("counts"), [2, 2, 1, 3, 3, 3]),  # p3 alone has four visits
+        (Acquaintance("rows"), [2, 2, 1, 2, 2, 1]),  # p3 and p6
+        (Acquaintance("any", 1), [3, 3, 1, 2, 2, 3]),
+        (Acquaintance("any", 2), [3, 3, 1, 2, 2, 1]),  # of class B, p6 alone was in dermatology twice
+        (Acquaintance("any", 1, own=False), [3, 3, 3, 3, 3, 4]),  # onco: p3, p4, p5; derm: p3, p4, p5, p6
     ],
 )
 def test_worked_example(intruder, crowds):
@@ -41,14 +41,14 @@ def test_rows_of_one_person_make_no_crowd():
     cardio = (shown.own[rows.person] == 0) & (rows.shows == 3)
     assert cardio.sum() == 4
     assert len(np.unique(rows.person[cardio])) == 3
-    assert Intruder("any", 1).crowds(shown).low[:2].tolist() == [3, 3]
+    assert Acquaintance("any", 1).crowds(shown).low[:2].tolist() == [3, 3]
 
 
 @settings(max_examples=400)
 @given(PEOPLE, KNOWS, st.booleans(), st.integers(1, 3))
 def test_crowds_in_three_tables(people, known, own, order):
     knows, m = known
-    found = Intruder(knows, m, own or knows == "own").crowds(few(people, shuffled=order).shown())
+    found = Acquaintance(knows, m, own or knows == "own").crowds(few(people, shuffled=order).shown())
     naive = [oracle.smallest_crowd(people, person, knows, m, own or knows == "own") for person in people]
     assert found.low.tolist() == found.high.tolist() == naive
 
@@ -56,7 +56,7 @@ def test_crowds_in_three_tables(people, known, own, order):
 @given(PEOPLE, st.integers(1, 4), st.integers(1, 3))
 def test_a_floor_leaves_open_only_what_is_below_it(people, m, floor):
     shown = few(people).shown()
-    exact, rough = Intruder("any", m).crowds(shown), Intruder("any", m).crowds(shown, floor=floor)
+    exact, rough = Acquaintance("any", m).crowds(shown), Acquaintance("any", m).crowds(shown, floor=floor)
     assert np.array_equal(exact.low <= floor, rough.low <= floor)
     assert np.array_equal(exact.low[exact.low > floor], rough.low[exact.low > floor])
 
@@ -64,7 +64,7 @@ def test_a_floor_leaves_open_only_what_is_below_it(people, m, floor):
 @settings(max_examples=120)
 @given(PEOPLE, st.integers(1, 4), st.integers(1, 60), st.booleans())
 def test_beyond_the_effort_there_are_bounds(people, m, effort, own):
-    found = Intruder("any", m, own, effort).crowds(few(people).shown())
+    found = Acquaintance("any", m, own, effort).crowds(few(people).shown())
     naive = np.array([oracle.smallest_crowd(people, person, "any", m, own) for person in people])
     assert (found.low <= naive).all()
     assert (naive <= found.high).all()
@@ -75,13 +75,13 @@ def test_beyond_the_effort_there_are_bounds(people, m, effort, own):
 def test_how_many_sets_there_are_is_counted_before():
     # of one row 1 + 1 + 3 + 2 + 2 + 1 = 10 sets; of two p3 has cc, co, cd and od, p4 and p5 do, p6 dd: 7
     shown = six().shown()
-    assert Intruder("any", 2, effort=16).crowds(shown).reach == 1
-    assert Intruder("any", 2, effort=17).crowds(shown).reach == 2
+    assert Acquaintance("any", 2, effort=16).crowds(shown).reach == 1
+    assert Acquaintance("any", 2, effort=17).crowds(shown).reach == 2
 
 
 ORACLES = {
-    Measure.FREQUENCY: oracle.most_frequent,
-    Measure.DISTINCT: lambda crowd, values: 1 / n if (n := oracle.apart(crowd, values)) else 0.0,
+    Disclosure.FREQUENCY: oracle.most_frequent,
+    Disclosure.DISTINCT: lambda crowd, values: 1 / n if (n := oracle.apart(crowd, values)) else 0.0,
 }
 
 
@@ -101,7 +101,7 @@ def test_how_often_a_crowd_has_a_value(people, data, known):
     knows, m = known
     people = _distinct_persons(people)
     values = data.draw(st.lists(VALUES, min_size=len(people), max_size=len(people)))
-    found = Intruder(knows, m).told(few(people, values).shown(), "people.diagnosis", Measure.FREQUENCY)
+    found = Acquaintance(knows, m).told(few(people, values).shown(), "people.diagnosis", Disclosure.FREQUENCY)
     assert found.low == pytest.approx(_told(people, values, knows, m, True, oracle.most_frequent))
     assert found.exact
 
@@ -112,8 +112,8 @@ def test_persons_who_share_no_value(people, data, known):
     knows, m = known
     people = _distinct_persons(people)
     values = data.draw(st.lists(VALUES, min_size=len(people), max_size=len(people)))
-    found = Intruder(knows, m).told(few(people, values).shown(), "people.diagnosis", Measure.DISTINCT)
-    naive = np.array(_told(people, values, knows, m, True, ORACLES[Measure.DISTINCT]))
+    found = Acquaintance(knows, m).told(few(people, values).shown(), "people.diagnosis", Disclosure.DISTINCT)
+    naive = np.array(_told(people, values, knows, m, True, ORACLES[Disclosure.DISTINCT]))
     assert (found.low >= naive - 1e-12).all()  # no more of them are claimed than there are
     if all(len(one) <= 1 for one in values):
         assert found.low == pytest.approx(naive)  # and as many, where everybody has one value: distinct l-diversity
@@ -126,7 +126,7 @@ def test_entropy_of_crowds(people, data, known):
     people = _distinct_persons(people)
     single = st.frozensets(st.integers(0, 2), min_size=1, max_size=1)
     values = data.draw(st.lists(single, min_size=len(people), max_size=len(people)))
-    found = Intruder(knows, m).told(few(people, values).shown(), "people.diagnosis", Measure.ENTROPY)
+    found = Acquaintance(knows, m).told(few(people, values).shown(), "people.diagnosis", Disclosure.ENTROPY)
     of = lambda crowd, held: 1 / oracle.diversity_of_entropy(crowd, held)  # noqa: E731
     assert found.low == pytest.approx(_told(people, values, knows, m, True, of))
 
@@ -139,22 +139,22 @@ def test_distance_of_crowds(people, data, known, several):
     kind = VALUES if several else st.frozensets(st.integers(0, 3), max_size=1)
     values = data.draw(st.lists(kind, min_size=len(people), max_size=len(people)))
     single = all(len(one) <= 1 for one in values)
-    measure = Measure.EQUAL if single else Measure.EACH
-    found = Intruder(knows, m).told(few(people, values).shown(), "people.diagnosis", measure)
+    measure = Disclosure.EQUAL if single else Disclosure.EACH
+    found = Acquaintance(knows, m).told(few(people, values).shown(), "people.diagnosis", measure)
     of = lambda crowd, held: oracle.distance(people, crowd, held)  # noqa: E731
     assert found.low == pytest.approx(_told(people, values, knows, m, True, of))
 
 
 @settings(max_examples=120)
-@given(PEOPLE, st.data(), st.integers(1, 3), st.integers(1, 40), st.sampled_from(list(Measure)))
+@given(PEOPLE, st.data(), st.integers(1, 3), st.integers(1, 40), st.sampled_from(list(Disclosure)))
 def test_bounds_of_what_is_told(people, data, m, effort, measure):
     kind = st.frozensets(st.integers(0, 3), min_size=1, max_size=1) if measure in (2, 3) else VALUES
     values = data.draw(st.lists(kind, min_size=len(people), max_size=len(people)))
     shown = few(people, values).shown()
-    exact = Intruder("any", m).told(shown, "people.diagnosis", measure)
-    found = Intruder("any", m, effort=effort).told(shown, "people.diagnosis", measure)
+    exact = Acquaintance("any", m).told(shown, "people.diagnosis", measure)
+    found = Acquaintance("any", m, effort=effort).told(shown, "people.diagnosis", measure)
     assert (found.low <= exact.low + 1e-12).all()
-    if measure is not Measure.DISTINCT:  # that one is itself a bound
+    if measure is not Disclosure.DISTINCT:  # that one is itself a bound
         assert (exact.low <= found.high + 1e-12).all()
 
 
@@ -162,8 +162,8 @@ def test_bounds_of_what_is_told(people, data, m, effort, measure):
 def test_a_ceiling_leaves_open_only_what_is_above_it(people, data, m, ceiling):
     values = data.draw(st.lists(VALUES, min_size=len(people), max_size=len(people)))
     shown = few(people, values).shown()
-    exact = Intruder("any", m).told(shown, "people.diagnosis", Measure.FREQUENCY)
-    rough = Intruder("any", m).told(shown, "people.diagnosis", Measure.FREQUENCY, ceiling=ceiling)
+    exact = Acquaintance("any", m).told(shown, "people.diagnosis", Disclosure.FREQUENCY)
+    rough = Acquaintance("any", m).told(shown, "people.diagnosis", Disclosure.FREQUENCY, ceiling=ceiling)
     assert np.array_equal(exact.low >= ceiling, rough.low >= ceiling)
     assert np.array_equal(exact.low[exact.low < ceiling], rough.low[exact.low < ceiling])
 
@@ -171,7 +171,7 @@ def test_a_ceiling_leaves_open_only_what_is_above_it(people, data, m, ceiling):
 def test_nobody():
     shown = few([]).shown()
     for knows, m in (("own", 0), ("counts", 0), ("rows", 0), ("any", 2)):
-        assert not len(Intruder(knows, m).crowds(shown).low)
+        assert not len(Acquaintance(knows, m).crowds(shown).low)
 
 
 # Rows below rows: a visit is (ward, drugs); a drug is known with the ward, and who knows all knows which drugs were given together.
@@ -196,7 +196,7 @@ def _trees(people) -> Shown:
 @given(TREES)
 def test_persons_are_alike_when_their_rows_hang_together_alike(people):
     whole = [(own, sorted((ward, sorted(drugs)) for ward, drugs in visits)) for own, visits in people]
-    found = Intruder("rows").crowds(_trees(people))
+    found = Acquaintance("rows").crowds(_trees(people))
     assert found.low.tolist() == [whole.count(one) for one in whole]
 
 
@@ -214,8 +214,8 @@ def test_a_row_below_a_row_is_known_with_it(people, m, effort):
         for own, visits in people
     ]
     naive = np.array([oracle.smallest_crowd(flat, person, "any", m) for person in flat])
-    assert Intruder("any", m).crowds(_trees(people)).low.tolist() == naive.tolist()
-    bounds = Intruder("any", m, effort=effort).crowds(_trees(people))
+    assert Acquaintance("any", m).crowds(_trees(people)).low.tolist() == naive.tolist()
+    bounds = Acquaintance("any", m, effort=effort).crowds(_trees(people))
     assert (bounds.low <= naive).all()
     assert (naive <= bounds.high).all()
 
@@ -223,10 +223,10 @@ def test_a_row_below_a_row_is_known_with_it(people, m, effort):
 def test_drugs_that_change_places_tell_people_apart():
     # the same visits and the same drugs, given at other visits: one table at a time shows no difference
     shown = _trees([(0, ((0, (0,)), (1, (1,)))), (0, ((0, (1,)), (1, (0,))))])
-    assert Intruder("counts").crowds(shown).low.tolist() == [2, 2]
-    assert Intruder("rows").crowds(shown).low.tolist() == [1, 1]
-    assert Intruder("any", 1).crowds(shown).low.tolist() == [1, 1]
+    assert Acquaintance("counts").crowds(shown).low.tolist() == [2, 2]
+    assert Acquaintance("rows").crowds(shown).low.tolist() == [1, 1]
+    assert Acquaintance("any", 1).crowds(shown).low.tolist() == [1, 1]
     # who knows any rows does not know which of two equal visits each belongs to; who knows all does
     shown = _trees([(0, ((0, (0, 1)), (0, ()))), (0, ((0, (0,)), (0, (1,))))])
-    assert Intruder("any", 4).crowds(shown).low.tolist() == [2, 2]
-    assert Intruder("rows").crowds(shown).low.tolist() == [1, 1]
+    assert Acquaintance("any", 4).crowds(shown).low.tolist() == [2, 2]
+    assert Acquaintance("rows").crowds(shown).low.tolist() == [1, 1]

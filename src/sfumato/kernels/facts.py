@@ -16,7 +16,7 @@ import numpy as np
 from numba import njit
 
 
-class Rows(NamedTuple):
+class FactLists(NamedTuple):
     """People as multisets of rows, and per number who has it and where (see :func:`sfumato.kernels.baskets.transposed`).
 
     ``roots`` marks numbers of first copies.
@@ -31,7 +31,7 @@ class Rows(NamedTuple):
     places: Any
 
 
-class Walk(NamedTuple):
+class FactWalk(NamedTuple):
     """Where a walk stands. Lists of people lie behind one another, those of larger sets further on.
 
     ``spans[depth]`` is (next child, number of children, where the next child's list begins, where the lists end).
@@ -70,7 +70,7 @@ def _walk(rows, m):
     spans = np.zeros((m + 1, 4), np.int64)
     spans[0, 3] = base
     children = min(size, wide) + 1
-    return Walk(
+    return FactWalk(
         people,
         places,
         np.zeros(size, np.int64),
@@ -199,7 +199,7 @@ def rarest(rows, m, floor, least):
             depth, first, last = _next(walk, depth)
 
 
-class Secrets(NamedTuple):
+class ValueSets(NamedTuple):
     """The sensitive values of people: those of person *t* are ``codes[pointers[t]:pointers[t + 1]]``, ascending, no repeats.
 
     ``kind`` numbers the people's sets of values, smaller sets first; those of set *s* are ``set_codes[set_pointers[s]:set_pointers[s + 1]]``. ``shares`` says what

@@ -10,7 +10,7 @@ from pydantic import Field
 from sfumato.core.attack import Finding, NothingToAttack
 from sfumato.core.parameters import parameters
 from sfumato.core.shape import ShapedAttack
-from sfumato.relations.knowledge import EFFORT, Intruder, Measure, People, Range, Secrets, of_groups, together
+from sfumato.relations.knowledge import EFFORT, Acquaintance, Bounded, Disclosure, Persons, Secrets, of_groups, together
 from sfumato.relations.models import Few, Known, Own, PersonsKAnonymity, against, intruder_of, share_of
 
 if TYPE_CHECKING:
@@ -33,7 +33,7 @@ def without_rows(scene: ShapedScene) -> str | None:
     return None if any(len(rows.person) for rows in shown.rows) else NO_ROWS
 
 
-def alone(found: Range) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+def alone(found: Bounded) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
     """Who surely is in a crowd of one, and who may be."""
     return found.high == 1, found.low == 1
 
@@ -98,11 +98,11 @@ class JoinUniqueness(ShapedAttack):
             },
         )
 
-    def _known(self, shown: Shown, size: int) -> Range:
+    def _known(self, shown: Shown, size: int) -> Bounded:
         if size:
-            return Intruder("any", size, self.own, self.effort).crowds(shown)
-        sizes = np.full(shown.persons, shown.persons) if not self.own else Intruder("own").crowds(shown).low
-        return Range(sizes, sizes)
+            return Acquaintance("any", size, self.own, self.effort).crowds(shown)
+        sizes = np.full(shown.persons, shown.persons) if not self.own else Acquaintance("own").crowds(shown).low
+        return Bounded(sizes, sizes)
 
 
 @parameters
@@ -127,7 +127,7 @@ class RowCounts(ShapedAttack):
     def attack(self, scene: ShapedScene) -> Finding:
         """Count who has how many rows."""
         shown: Shown = scene.released.shown()
-        people = People.of(shown, own=self.own)
+        people = Persons.of(shown, own=self.own)
         hit = _alone_in(people.alike("counts"))
         each = {
             rows.table: int(_alone_in(together([people.classes, counts])).sum())
@@ -244,7 +244,7 @@ class HomogeneityOfJoin(ShapedAttack):
         """Look for crowds that share a value, column by column."""
         shown: Shown = scene.released.shown()
         intruder = intruder_of(self.knows, self.m, self.own, self.effort)
-        found = {name: _certain(intruder.told(shown, name, Measure.FREQUENCY)) for name in shown.sensitive}
+        found = {name: _certain(intruder.told(shown, name, Disclosure.FREQUENCY)) for name in shown.sensitive}
         worst = max(found, key=lambda name: (int(found[name][0].sum()), int(found[name][1].sum())))
         surely, maybe = found[worst]
         return Finding(
@@ -258,12 +258,12 @@ class HomogeneityOfJoin(ShapedAttack):
         )
 
 
-def _certain(told: Range) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+def _certain(told: Bounded) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
     return told.low >= 1 - 1e-12, told.high >= 1 - 1e-12
 
 
 def _of_all(shown: Shown, column: str) -> bool:
     """Whether everybody has one value."""
     secrets = Secrets.of(shown.sensitive[column], shown.persons).kernel
-    told = of_groups(secrets, Measure.FREQUENCY, np.zeros(shown.persons, dtype=np.int64))
+    told = of_groups(secrets, Disclosure.FREQUENCY, np.zeros(shown.persons, dtype=np.int64))
     return bool(told[0] >= 1 - 1e-12)

@@ -109,7 +109,7 @@ def listed(owners: NDArray[np.int64], codes: NDArray[np.int64], size: int) -> Li
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
-class People:
+class Persons:
     """Persons as an intruder sees them: a class of own columns, and a multiset of rows from all tables.
 
     ``codes[pointers[t]:pointers[t + 1]]`` are the rows of person *t*, ascending, each as often as it occurs; ``of_row`` says which row of all
@@ -125,7 +125,7 @@ class People:
     shown: Shown
 
     @classmethod
-    def of(cls, shown: Shown, *, own: bool = True, stream: np.random.Generator | None = None) -> People:
+    def of(cls, shown: Shown, *, own: bool = True, stream: np.random.Generator | None = None) -> Persons:
         """Everybody in what tables show; without ``own`` everybody is in one class. Equal rows of a person come in the order of their table, or at random."""
         classes = together([shown.own]) if own else np.zeros(shown.persons, dtype=np.int64)
         ends = np.cumsum([0, *(len(rows.person) for rows in shown.rows)], dtype=np.int64)
@@ -213,7 +213,7 @@ class FactRows:
         """What the loops take."""
         items = self.items.astype(np.int32)
         posted = kernels.baskets.transposed(self.pointers, items, len(self.roots))
-        return kernels.facts.Rows(self.pointers, items, self.deeper, self.roots, *posted)
+        return kernels.facts.FactLists(self.pointers, items, self.deeper, self.roots, *posted)
 
     def reach(self, m: int, effort: int) -> int:
         """The most facts, at most ``m``, of which all sets can be looked at with this effort."""
@@ -222,7 +222,7 @@ class FactRows:
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
-class Range:
+class Bounded:
     """Per person a number that lies between ``low`` and ``high``; ``reach`` is the number of facts of which all sets were looked at."""
 
     low: NDArray[Any]
@@ -235,7 +235,7 @@ class Range:
         return bool((self.low == self.high).all())
 
 
-class Measure(IntEnum):
+class Disclosure(IntEnum):
     """How what a crowd gives away about its members is measured; as the loops number it."""
 
     DISTINCT = 0
@@ -282,14 +282,14 @@ class Secrets:
         counts = np.append(np.bincount(self.codes, minlength=self.values), (lengths == 0).sum())
         common = np.argsort(-counts[:-1], kind="stable").astype(np.int64)
         zeros, room = np.zeros(self.values + 1, np.int64), np.zeros(max(len(order), 1), np.int64)
-        return kernels.facts.Secrets(
+        return kernels.facts.ValueSets(
             self.pointers, self.codes, rank[met], set_pointers, set_codes, counts / max(persons, 1), common,
             zeros, zeros.copy(), room.astype(np.bool_), room,
         )  # fmt: skip
 
 
 @dataclasses.dataclass(frozen=True)
-class Intruder:
+class Acquaintance:
     """Somebody who knows something of a person, see above; ``facts`` only where ``knows`` is ``any``."""
 
     knows: Knows
@@ -297,7 +297,7 @@ class Intruder:
     own: bool = True
     effort: int = EFFORT
 
-    def crowds(self, shown: Shown, *, floor: int = 1) -> Range:
+    def crowds(self, shown: Shown, *, floor: int = 1) -> Bounded:
         r"""Per person the fewest persons who share what the intruder knows, whatever of it that is.
 
         .. math:: k_i = \min_{Q \subseteq R_i,\ |Q| = \min(m, |R_i|)} \bigl|\{j : c_j = c_i,\ Q \subseteq R_j\}\bigr|
@@ -305,48 +305,48 @@ class Intruder:
         for ``any`` *m* facts, with :math:`R_i` the multiset of rows of person *i* and :math:`c_i` the class of the own columns; else the size of the
         group of those who are alike. Values at or below ``floor`` need not be exact: they may be smaller still.
         """
-        people = People.of(shown, own=self.own)
+        people = Persons.of(shown, own=self.own)
         if self.knows != "any":
             groups = people.alike(self.knows)
             sizes = np.bincount(groups)[groups] if len(groups) else groups
-            return Range(sizes, sizes)
+            return Bounded(sizes, sizes)
         least = np.bincount(people.classes)[people.classes].astype(np.int64) if len(people) else people.classes
         rows = people.facts(self.facts)
         reach = rows.reach(self.facts, self.effort)
         if reach:
             kernels.facts.rarest(rows.kernel, reach, floor, least)
         if reach == self.facts:
-            return Range(least, least, reach)
+            return Bounded(least, least, reach)
         everything = people.alike("rows")
         whole = np.diff(people.pointers) <= reach
         low = np.where(whole, least, np.minimum(least, np.bincount(everything)[everything]))
-        return Range(low, least, reach)
+        return Bounded(low, least, reach)
 
-    def told(self, shown: Shown, column: str, measure: Measure, *, ceiling: float = 1.0) -> Range:
+    def told(self, shown: Shown, column: str, measure: Disclosure, *, ceiling: float = 1.0) -> Bounded:
         """Per person the most that a crowd the intruder can find gives away about a sensitive column, whatever is known.
 
         ``any``: of all crowds of those who share at most so many rows, none at all included: more knowledge may give away less, so all sizes
         are looked at. Beyond the effort: a crowd is made of groups that are alike in everything, and gives away no more than the worst of
         these does. Values at or above ``ceiling`` need not be exact: they may be larger still.
         """
-        people = People.of(shown, own=self.own)
+        people = Persons.of(shown, own=self.own)
         secrets = Secrets.of(shown.sensitive[column], shown.persons).kernel
         worst = of_groups(secrets, measure, people.alike(self.knows))
         if self.knows != "any" or not len(people):
-            return Range(worst, worst)
+            return Bounded(worst, worst)
         rows = people.facts(self.facts)
         reach = rows.reach(self.facts, self.effort)
         if reach:
             kernels.facts.told_by_facts(rows.kernel, secrets, reach, int(measure), ceiling, worst)
         if reach == self.facts:
-            return Range(worst, worst, reach)
+            return Bounded(worst, worst, reach)
         most = np.zeros(int(people.classes.max()) + 1)
         np.maximum.at(most, people.classes, of_groups(secrets, measure, people.alike("rows")))
         whole = np.diff(people.pointers) <= reach
-        return Range(worst, np.where(whole, worst, np.maximum(worst, most[people.classes])), reach)
+        return Bounded(worst, np.where(whole, worst, np.maximum(worst, most[people.classes])), reach)
 
 
-def of_groups(secrets: Any, measure: Measure, groups: NDArray[np.int64]) -> NDArray[np.float64]:
+def of_groups(secrets: Any, measure: Disclosure, groups: NDArray[np.int64]) -> NDArray[np.float64]:
     """Per person what the group of the person gives away."""
     order = np.argsort(groups, kind="stable").astype(np.int64)
     starts = np.searchsorted(groups[order], np.arange(int(groups.max(initial=-1)) + 2)).astype(np.int64)

@@ -69,7 +69,7 @@ class JoinLinkage(ShapedAttack):
 
     def attack(self, scene: ShapedScene) -> Finding:
         """Look people up one by one."""
-        sight = Sight.of(scene.original, scene.released, self._known(scene), scene.truth)
+        sight = LookedLike.of(scene.original, scene.released, self._known(scene), scene.truth)
         people, chances, claimed = [], [], 0
         for person in _sampled(scene, self.people):
             count, right = sight.looked_up(person)
@@ -121,7 +121,7 @@ def wilson(share: float, trials: int) -> tuple[float, float]:
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
-class Sight:
+class LookedLike:
     """The people of the original as they would look in the release, and those of the release.
 
     ``own`` are codes of the release, ``rows`` and ``theirs`` lists of codes by person, of the original and of the release, and ``members`` the
@@ -136,7 +136,7 @@ class Sight:
     same_key: NDArray[np.bool_]
 
     @classmethod
-    def of(cls, original: Tables, released: Tables, known: tuple[str, ...], truth: NDArray[np.int64]) -> Sight:
+    def of(cls, original: Tables, released: Tables, known: tuple[str, ...], truth: NDArray[np.int64]) -> LookedLike:
         """What the tables that are known show."""
         here, there = original.shown(), released.shown()
         where = np.full(original.people, -1, dtype=np.int64)

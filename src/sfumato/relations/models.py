@@ -15,7 +15,7 @@ from sfumato.core.model import TOLERANCE, Facts
 from sfumato.core.parameters import parameters
 from sfumato.core.shape import verdict
 from sfumato.errors import InternalError, ParameterError, SchemaError, did_you_mean
-from sfumato.relations.knowledge import EFFORT, Intruder, Knows, Measure, Range, Secrets
+from sfumato.relations.knowledge import EFFORT, Acquaintance, Bounded, Disclosure, Knows, Secrets
 from sfumato.relations.promises import PersonsPromise
 from sfumato.relations.shown import Shown
 
@@ -61,7 +61,7 @@ class PersonsModel(PersonsPromise):
         intruder_of(self.knows, self.m, self.own, self.effort)
 
     @property
-    def intruder(self) -> Intruder:
+    def intruder(self) -> Acquaintance:
         """Whom it is made against."""
         return intruder_of(self.knows, self.m, self.own, self.effort)
 
@@ -70,15 +70,15 @@ class PersonsModel(PersonsPromise):
         """(k, m) where it asks that any m rows of a person are shared by k persons: then rows can be trimmed; None: it asks otherwise."""
         return None
 
-    def found(self, shown: Shown, *, roughly: bool = False) -> Range:
+    def found(self, shown: Shown, *, roughly: bool = False) -> Bounded:
         """What is found of every person; ``roughly``: no more exactly than is needed to tell who falls short."""
         raise InternalError(f"{self.name} finds nothing")
 
-    def short(self, found: Range) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+    def short(self, found: Bounded) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
         """Of whom it surely does not hold, and of whom it does not surely hold."""
         raise InternalError(f"{self.name} asks for nothing")
 
-    def judged(self, shown: Shown, found: Range) -> Verdict:
+    def judged(self, shown: Shown, found: Bounded) -> Verdict:
         """What it says about persons of whom there is at least one."""
         raise InternalError(f"{self.name} judges nothing")
 
@@ -105,10 +105,10 @@ class PersonsModel(PersonsPromise):
         return found
 
 
-def against(intruder: Intruder) -> str:
+def against(intruder: Acquaintance) -> str:
     """What an intruder knows, in words.
 
-    >>> against(Intruder("any", 2)), against(Intruder("rows", own=False))
+    >>> against(Acquaintance("any", 2)), against(Acquaintance("rows", own=False))
     ('whoever knows the own columns and any 2 rows', 'whoever knows all rows')
     """
     more = {"own": "", "counts": "the numbers of rows", "rows": "all rows", "any": few_rows(intruder.facts)}
@@ -116,13 +116,13 @@ def against(intruder: Intruder) -> str:
     return f"whoever knows {' and '.join(parts)}"
 
 
-def intruder_of(knows: Knows, facts: int | None, own: bool, effort: int) -> Intruder:
+def intruder_of(knows: Knows, facts: int | None, own: bool, effort: int) -> Acquaintance:
     """The intruder that the fields of a promise or an attack describe; what does not go together is refused."""
     if (knows == "any") != (facts is not None):
         raise ParameterError("facts, the number of rows that are known, must be given for knows: any, and only there")
     if knows == "own" and not own:
         raise ParameterError("knows: own with own: false is somebody who knows nothing; use counts, rows or any")
-    return Intruder(knows, facts or 0, own, effort)
+    return Acquaintance(knows, facts or 0, own, effort)
 
 
 def share_of(some: int, persons: int) -> str:
@@ -134,7 +134,7 @@ def share_of(some: int, persons: int) -> str:
     return f"{some:,} of {persons:,} persons"
 
 
-def not_known(found: Range, most: int, surely: int, maybe: int, persons: int) -> str:
+def not_known(found: Bounded, most: int, surely: int, maybe: int, persons: int) -> str:
     """What a verdict says where not all sets of facts could be looked at and the promise is neither kept nor broken for sure."""
     return (
         f"not known: there are too many sets of {most} rows to look at all of them (of {found.reach} all were), and of "
@@ -180,15 +180,15 @@ class PersonsKAnonymity(PersonsModel):
         """The k and the m where any m rows are known."""
         return None if self.m is None else (self.k, self.m)
 
-    def found(self, shown: Shown, *, roughly: bool = False) -> Range:
+    def found(self, shown: Shown, *, roughly: bool = False) -> Bounded:
         """Per person the smallest crowd."""
         return self.intruder.crowds(shown, floor=self.k - 1 if roughly else 1)
 
-    def short(self, found: Range) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+    def short(self, found: Bounded) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
         """Persons in crowds of fewer than k."""
         return found.high < self.k, found.low < self.k
 
-    def judged(self, shown: Shown, found: Range) -> Verdict:
+    def judged(self, shown: Shown, found: Bounded) -> Verdict:
         """The smallest crowd of all."""
         surely, maybe = (int(short.sum()) for short in self.short(found))
         least, most = int(found.low.min()), int(found.high.min())
@@ -219,11 +219,11 @@ class AboutSecrets(PersonsModel):
         """The most that a crowd may give away."""
         raise InternalError(f"{self.name} has no limit")
 
-    def measure(self, shown: Shown) -> Measure:
+    def measure(self, shown: Shown) -> Disclosure:
         """How it is measured what a crowd gives away."""
         raise InternalError(f"{self.name} measures nothing")
 
-    def found(self, shown: Shown, *, roughly: bool = False) -> Range:
+    def found(self, shown: Shown, *, roughly: bool = False) -> Bounded:
         """Per person the most that a crowd gives away."""
         if self.sensitive not in shown.sensitive:
             raise SchemaError(
@@ -233,7 +233,7 @@ class AboutSecrets(PersonsModel):
         ceiling = self.limit + 2 * TOLERANCE if roughly else 1.0
         return self.intruder.told(shown, self.sensitive, self.measure(shown), ceiling=ceiling)
 
-    def short(self, found: Range) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+    def short(self, found: Bounded) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
         """Persons of whom a crowd gives away too much."""
         return found.low > self.limit + TOLERANCE, found.high > self.limit + TOLERANCE
 
@@ -297,15 +297,15 @@ class PersonsLDiversity(AboutSecrets):
         """One l-th."""
         return 1.0 / self.l
 
-    def measure(self, shown: Shown) -> Measure:
+    def measure(self, shown: Shown) -> Disclosure:
         """By its kind; entropy only where nobody has several values."""
         if self.kind == "entropy" and self.several(shown):
             raise SchemaError(
                 f"{self.name}: some persons have several values of {self.sensitive!r}, which have no entropy; use kind frequency or distinct"
             )
-        return Measure[self.kind.upper()]
+        return Disclosure[self.kind.upper()]
 
-    def judged(self, shown: Shown, found: Range) -> Verdict:
+    def judged(self, shown: Shown, found: Bounded) -> Verdict:
         """The least diverse crowd."""
         surely, maybe = (int(short.sum()) for short in self.short(found))
         worst = float((found.low if surely else found.high).max())
@@ -365,11 +365,11 @@ class PersonsTCloseness(AboutSecrets):
         """The t."""
         return self.t
 
-    def measure(self, shown: Shown) -> Measure:
+    def measure(self, shown: Shown) -> Disclosure:
         """Equal distances, or the largest change of one value where somebody has several."""
-        return Measure.EACH if self.several(shown) else Measure.EQUAL
+        return Disclosure.EACH if self.several(shown) else Disclosure.EQUAL
 
-    def judged(self, shown: Shown, found: Range) -> Verdict:
+    def judged(self, shown: Shown, found: Bounded) -> Verdict:
         """The crowd that is farthest from all."""
         surely, maybe = (int(short.sum()) for short in self.short(found))
         worst = float((found.low if surely else found.high).max())
@@ -378,7 +378,7 @@ class PersonsTCloseness(AboutSecrets):
         elif maybe:
             sentence = not_known(found, self.intruder.facts, surely, maybe, shown.persons)
         else:
-            what = "the share of any value" if self.measure(shown) is Measure.EACH else "what is believed"
+            what = "the share of any value" if self.measure(shown) is Disclosure.EACH else "what is believed"
             sentence = f"no crowd changes {what} of {self.sensitive} by more than {worst:.3g}"
         attained = None if maybe and not surely else worst
         return verdict(

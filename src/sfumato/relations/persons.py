@@ -15,7 +15,7 @@ from sfumato.core.parameters import parameters
 from sfumato.core.shape import ShapedStep
 from sfumato.core.step import Plan
 from sfumato.errors import ParameterError, Unsatisfiable
-from sfumato.relations.knowledge import People, Secrets
+from sfumato.relations.knowledge import Persons, Secrets
 from sfumato.relations.models import PersonsLDiversity, PersonsModel
 from sfumato.relations.promises import PersonsPromise
 from sfumato.relations.shown import Shown, ShownRows, ShownSensitive
@@ -164,7 +164,7 @@ def thinned(model: PersonsLDiversity, shown: Shown, goal: Goal) -> NDArray[np.bo
     gone = np.zeros(shown.persons, dtype=np.bool_)
     if model.sensitive not in shown.sensitive or not shown.persons:
         return gone
-    groups = People.of(shown, own=model.own).alike(model.knows)
+    groups = Persons.of(shown, own=model.own).alike(model.knows)
     secrets = Secrets.of(shown.sensitive[model.sensitive], shown.persons)
     owners = np.repeat(np.arange(shown.persons), np.diff(secrets.pointers))
     cells, of_entry, counts = np.unique(
@@ -269,7 +269,7 @@ def _warned(models: list[PersonsModel], shown: Shown) -> tuple[str, ...]:
     """That some persons are in crowds that no trimming of rows makes larger."""
     short = np.zeros(shown.persons, dtype=np.bool_)
     for model in models:
-        classes = People.of(shown, own=model.own).classes
+        classes = Persons.of(shown, own=model.own).classes
         short |= np.bincount(classes)[classes] < (model.rows_to_trim or (1, 0))[0]
     if not short.any():
         return ()
@@ -282,7 +282,7 @@ def _trimmed(models: list[PersonsModel], shown: Shown, stream: np.random.Generat
     """Per table the rows that stay, for the first promise that asks for any to go. Empty: nothing is left to do."""
     for model in models:
         k, m = model.rows_to_trim or (1, 0)
-        people = People.of(shown, own=model.own, stream=stream)
+        people = Persons.of(shown, own=model.own, stream=stream)
         gone = _rows_to_go(people, k, m, stream)
         if gone.any():
             row_gone = np.zeros(len(gone), dtype=np.bool_)
@@ -292,7 +292,7 @@ def _trimmed(models: list[PersonsModel], shown: Shown, stream: np.random.Generat
     return {}
 
 
-def _rows_to_go(people: People, k: int, m: int, stream: np.random.Generator) -> NDArray[np.bool_]:
+def _rows_to_go(people: Persons, k: int, m: int, stream: np.random.Generator) -> NDArray[np.bool_]:
     """Which of the ``codes`` of people go, so that any ``m`` rows that are left are shared by k persons of a class, where it has so many."""
     gone = np.zeros(len(people.codes), dtype=np.bool_)
     large = np.bincount(people.classes, minlength=1)[people.classes] >= k
@@ -309,7 +309,7 @@ def _rows_to_go(people: People, k: int, m: int, stream: np.random.Generator) -> 
     return gone
 
 
-def _left(people: People, gone: NDArray[np.bool_]) -> tuple[People, NDArray[np.int64]]:
+def _left(people: Persons, gone: NDArray[np.bool_]) -> tuple[Persons, NDArray[np.int64]]:
     """The people without the rows that go, and where each row that is left stands among all."""
     places = np.flatnonzero(~gone)
     pointers = np.searchsorted(places, people.pointers).astype(np.int64)
@@ -319,7 +319,7 @@ def _left(people: People, gone: NDArray[np.bool_]) -> tuple[People, NDArray[np.i
 
 
 def _mark(
-    rows: Any, left: People, places: NDArray[np.int64], marked: NDArray[np.bool_], gone: NDArray[np.bool_]
+    rows: Any, left: Persons, places: NDArray[np.int64], marked: NDArray[np.bool_], gone: NDArray[np.bool_]
 ) -> None:
     """Let the copies of marked rows go, and all later copies of the same row of the same person."""
     entries = rows.places[marked[rows.items]]
