@@ -10,7 +10,7 @@ from pydantic import Field
 from sfumato.core.attack import Finding, NothingToAttack
 from sfumato.core.parameters import parameters
 from sfumato.core.shape import ShapedAttack
-from sfumato.relations.knowledge import EFFORT, Acquaintance, Bounded, Disclosure, Persons, Secrets, of_groups, together
+from sfumato.relations.knowledge import EFFORT, Acquaintance, Disclosure, LowHigh, Persons, Secrets, of_groups, together
 from sfumato.relations.models import Few, Known, Own, PersonsKAnonymity, against, intruder_of, share_of
 
 if TYPE_CHECKING:
@@ -33,7 +33,7 @@ def without_rows(scene: ShapedScene) -> str | None:
     return None if any(len(rows.person) for rows in shown.rows) else NO_ROWS
 
 
-def alone(found: Bounded) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+def alone(found: LowHigh) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
     """Who surely is in a crowd of one, and who may be."""
     return found.high == 1, found.low == 1
 
@@ -98,11 +98,11 @@ class JoinUniqueness(ShapedAttack):
             },
         )
 
-    def _known(self, shown: Shown, size: int) -> Bounded:
+    def _known(self, shown: Shown, size: int) -> LowHigh:
         if size:
             return Acquaintance("any", size, self.own, self.effort).crowds(shown)
         sizes = np.full(shown.persons, shown.persons) if not self.own else Acquaintance("own").crowds(shown).low
-        return Bounded(sizes, sizes)
+        return LowHigh(sizes, sizes)
 
 
 @parameters
@@ -258,7 +258,7 @@ class HomogeneityOfJoin(ShapedAttack):
         )
 
 
-def _certain(told: Bounded) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+def _certain(told: LowHigh) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
     return told.low >= 1 - 1e-12, told.high >= 1 - 1e-12
 
 

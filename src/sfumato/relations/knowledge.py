@@ -222,7 +222,7 @@ class FactRows:
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
-class Bounded:
+class LowHigh:
     """Per person a number that lies between ``low`` and ``high``; ``reach`` is the number of facts of which all sets were looked at."""
 
     low: NDArray[Any]
@@ -297,7 +297,7 @@ class Acquaintance:
     own: bool = True
     effort: int = EFFORT
 
-    def crowds(self, shown: Shown, *, floor: int = 1) -> Bounded:
+    def crowds(self, shown: Shown, *, floor: int = 1) -> LowHigh:
         r"""Per person the fewest persons who share what the intruder knows, whatever of it that is.
 
         .. math:: k_i = \min_{Q \subseteq R_i,\ |Q| = \min(m, |R_i|)} \bigl|\{j : c_j = c_i,\ Q \subseteq R_j\}\bigr|
@@ -309,20 +309,20 @@ class Acquaintance:
         if self.knows != "any":
             groups = people.alike(self.knows)
             sizes = np.bincount(groups)[groups] if len(groups) else groups
-            return Bounded(sizes, sizes)
+            return LowHigh(sizes, sizes)
         least = np.bincount(people.classes)[people.classes].astype(np.int64) if len(people) else people.classes
         rows = people.facts(self.facts)
         reach = rows.reach(self.facts, self.effort)
         if reach:
             kernels.facts.rarest(rows.kernel, reach, floor, least)
         if reach == self.facts:
-            return Bounded(least, least, reach)
+            return LowHigh(least, least, reach)
         everything = people.alike("rows")
         whole = np.diff(people.pointers) <= reach
         low = np.where(whole, least, np.minimum(least, np.bincount(everything)[everything]))
-        return Bounded(low, least, reach)
+        return LowHigh(low, least, reach)
 
-    def told(self, shown: Shown, column: str, measure: Disclosure, *, ceiling: float = 1.0) -> Bounded:
+    def told(self, shown: Shown, column: str, measure: Disclosure, *, ceiling: float = 1.0) -> LowHigh:
         """Per person the most that a crowd the intruder can find gives away about a sensitive column, whatever is known.
 
         ``any``: of all crowds of those who share at most so many rows, none at all included: more knowledge may give away less, so all sizes
@@ -333,17 +333,17 @@ class Acquaintance:
         secrets = Secrets.of(shown.sensitive[column], shown.persons).kernel
         worst = of_groups(secrets, measure, people.alike(self.knows))
         if self.knows != "any" or not len(people):
-            return Bounded(worst, worst)
+            return LowHigh(worst, worst)
         rows = people.facts(self.facts)
         reach = rows.reach(self.facts, self.effort)
         if reach:
             kernels.facts.told_by_facts(rows.kernel, secrets, reach, int(measure), ceiling, worst)
         if reach == self.facts:
-            return Bounded(worst, worst, reach)
+            return LowHigh(worst, worst, reach)
         most = np.zeros(int(people.classes.max()) + 1)
         np.maximum.at(most, people.classes, of_groups(secrets, measure, people.alike("rows")))
         whole = np.diff(people.pointers) <= reach
-        return Bounded(worst, np.where(whole, worst, np.maximum(worst, most[people.classes])), reach)
+        return LowHigh(worst, np.where(whole, worst, np.maximum(worst, most[people.classes])), reach)
 
 
 def of_groups(secrets: Any, measure: Disclosure, groups: NDArray[np.int64]) -> NDArray[np.float64]:

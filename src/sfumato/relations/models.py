@@ -15,7 +15,7 @@ from sfumato.core.model import TOLERANCE, Facts
 from sfumato.core.parameters import parameters
 from sfumato.core.shape import verdict
 from sfumato.errors import InternalError, ParameterError, SchemaError, did_you_mean
-from sfumato.relations.knowledge import EFFORT, Acquaintance, Bounded, Disclosure, Knows, Secrets
+from sfumato.relations.knowledge import EFFORT, Acquaintance, Disclosure, Knows, LowHigh, Secrets
 from sfumato.relations.promises import PersonsPromise
 from sfumato.relations.shown import Shown
 
@@ -70,15 +70,15 @@ class PersonsModel(PersonsPromise):
         """(k, m) where it asks that any m rows of a person are shared by k persons: then rows can be trimmed; None: it asks otherwise."""
         return None
 
-    def found(self, shown: Shown, *, roughly: bool = False) -> Bounded:
+    def found(self, shown: Shown, *, roughly: bool = False) -> LowHigh:
         """What is found of every person; ``roughly``: no more exactly than is needed to tell who falls short."""
         raise InternalError(f"{self.name} finds nothing")
 
-    def short(self, found: Bounded) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+    def short(self, found: LowHigh) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
         """Of whom it surely does not hold, and of whom it does not surely hold."""
         raise InternalError(f"{self.name} asks for nothing")
 
-    def judged(self, shown: Shown, found: Bounded) -> Verdict:
+    def judged(self, shown: Shown, found: LowHigh) -> Verdict:
         """What it says about persons of whom there is at least one."""
         raise InternalError(f"{self.name} judges nothing")
 
@@ -134,7 +134,7 @@ def share_of(some: int, persons: int) -> str:
     return f"{some:,} of {persons:,} persons"
 
 
-def not_known(found: Bounded, most: int, surely: int, maybe: int, persons: int) -> str:
+def not_known(found: LowHigh, most: int, surely: int, maybe: int, persons: int) -> str:
     """What a verdict says where not all sets of facts could be looked at and the promise is neither kept nor broken for sure."""
     return (
         f"not known: there are too many sets of {most} rows to look at all of them (of {found.reach} all were), and of "
@@ -180,15 +180,15 @@ class PersonsKAnonymity(PersonsModel):
         """The k and the m where any m rows are known."""
         return None if self.m is None else (self.k, self.m)
 
-    def found(self, shown: Shown, *, roughly: bool = False) -> Bounded:
+    def found(self, shown: Shown, *, roughly: bool = False) -> LowHigh:
         """Per person the smallest crowd."""
         return self.intruder.crowds(shown, floor=self.k - 1 if roughly else 1)
 
-    def short(self, found: Bounded) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+    def short(self, found: LowHigh) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
         """Persons in crowds of fewer than k."""
         return found.high < self.k, found.low < self.k
 
-    def judged(self, shown: Shown, found: Bounded) -> Verdict:
+    def judged(self, shown: Shown, found: LowHigh) -> Verdict:
         """The smallest crowd of all."""
         surely, maybe = (int(short.sum()) for short in self.short(found))
         least, most = int(found.low.min()), int(found.high.min())
@@ -223,7 +223,7 @@ class AboutSecrets(PersonsModel):
         """How it is measured what a crowd gives away."""
         raise InternalError(f"{self.name} measures nothing")
 
-    def found(self, shown: Shown, *, roughly: bool = False) -> Bounded:
+    def found(self, shown: Shown, *, roughly: bool = False) -> LowHigh:
         """Per person the most that a crowd gives away."""
         if self.sensitive not in shown.sensitive:
             raise SchemaError(
@@ -233,7 +233,7 @@ class AboutSecrets(PersonsModel):
         ceiling = self.limit + 2 * TOLERANCE if roughly else 1.0
         return self.intruder.told(shown, self.sensitive, self.measure(shown), ceiling=ceiling)
 
-    def short(self, found: Bounded) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+    def short(self, found: LowHigh) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
         """Persons of whom a crowd gives away too much."""
         return found.low > self.limit + TOLERANCE, found.high > self.limit + TOLERANCE
 
@@ -305,7 +305,7 @@ class PersonsLDiversity(AboutSecrets):
             )
         return Disclosure[self.kind.upper()]
 
-    def judged(self, shown: Shown, found: Bounded) -> Verdict:
+    def judged(self, shown: Shown, found: LowHigh) -> Verdict:
         """The least diverse crowd."""
         surely, maybe = (int(short.sum()) for short in self.short(found))
         worst = float((found.low if surely else found.high).max())
@@ -369,7 +369,7 @@ class PersonsTCloseness(AboutSecrets):
         """Equal distances, or the largest change of one value where somebody has several."""
         return Disclosure.EACH if self.several(shown) else Disclosure.EQUAL
 
-    def judged(self, shown: Shown, found: Bounded) -> Verdict:
+    def judged(self, shown: Shown, found: LowHigh) -> Verdict:
         """The crowd that is farthest from all."""
         surely, maybe = (int(short.sum()) for short in self.short(found))
         worst = float((found.low if surely else found.high).max())
