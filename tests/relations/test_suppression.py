@@ -14,7 +14,8 @@ from sfumato.core.randomness import Seed
 from sfumato.core.step import Goal
 from sfumato.errors import ParameterError, Unsatisfiable
 from sfumato.relations.models import PersonsKAnonymity, PersonsLDiversity, PersonsTCloseness
-from sfumato.relations.persons import SuppressPersons, TrimRows, thinned
+from sfumato.relations.persons import SuppressPersons, thinned
+from sfumato.relations.trimming import TrimRows
 from tests.oracles import persons as oracle
 from tests.relations.persons import PEOPLE, TABLES, few, six
 

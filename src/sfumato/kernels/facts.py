@@ -453,10 +453,31 @@ def alike(classes, pointers, codes):
 
 
 @njit(cache=True, nogil=True)
-def rare_sets(rows, size, k, members):
-    """Write sets of exactly ``size`` rows that fewer than ``k`` people share, as long as there is room. Returns how many there are.
+def _rare_last(rows, walk, first, last, k, prefix, members, people, count):
+    """Write the extensions of a set by a last row that fewer than ``k`` people share, once for everybody who has one. Returns how many there are then."""
+    size = members.shape[1]
+    found = _count_next(rows, walk, first, last)
+    for at in range(first, last):
+        person = walk.people[at]
+        behind = walk.places[at] + 1
+        for place in range(behind, rows.pointers[person + 1]):
+            if rows.deeper[place] and place != behind:
+                continue
+            if walk.counts[rows.items[place]] < k:
+                if count < people.size:
+                    members[count, : size - 1] = prefix[: size - 1]
+                    members[count, size - 1] = rows.items[place]
+                    people[count] = person
+                count += 1
+    _forget(walk, found)
+    return count
 
-    None that begins with a rarer set is looked at: those were dealt with before.
+
+@njit(cache=True, nogil=True)
+def rare_sets(rows, size, k, members, people):
+    """Write sets of exactly ``size`` rows that fewer than ``k`` people share, with each of these people, as long as there is room.
+
+    None that begins with a rarer set is looked at: those were dealt with before. Returns how many there are, in all.
     """
     walk = _walk(rows, size)
     prefix = np.empty(size, np.int64)
@@ -470,14 +491,7 @@ def rare_sets(rows, size, k, members):
             if last - first >= k and depth + 2 < size:
                 depth = _deepen(rows, walk, depth, first, last)
             elif last - first >= k and depth + 2 == size:
-                found = _count_next(rows, walk, first, last)
-                for j in range(found):
-                    if walk.counts[walk.touched[j]] < k:
-                        if count < members.shape[0]:
-                            members[count, : size - 1] = prefix[: size - 1]
-                            members[count, size - 1] = walk.touched[j]
-                        count += 1
-                _forget(walk, found)
+                count = _rare_last(rows, walk, first, last, k, prefix, members, people, count)
             depth, first, last = _next(walk, depth)
     return count
 

@@ -25,7 +25,7 @@ FAMILIES = {
             "coarsen_counts": "means:CoarsenCounts",
             "drop_people": "means:DropPeople",
             "suppress_persons": "persons:SuppressPersons",
-            "trim_rows": "persons:TrimRows",
+            "trim_rows": "trimming:TrimRows",
             "key_pseudonyms": "means:KeyPseudonyms",
         },
     ),
