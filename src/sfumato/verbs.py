@@ -171,13 +171,18 @@ def _members(given: Any, what: str, example: str) -> tuple[Any, ...]:
     return several
 
 
-def profile(dataset: Table) -> Proposal:
+def profile(dataset: Table | Mapping[str, Table]) -> Proposal | Any:
     """Propose roles, kinds, hierarchies and the means that lose least; every guess carries its reason.
 
-    Means are tried on 10,000 rows at most.
+    Means are tried on 10,000 rows at most. Several tables are given by name: then keys are proposed too, and which table belongs to
+    which (:class:`~sfumato.profiling.related.RelationsProposal`).
     """
     from sfumato.profiling.proposal import propose_recipe
+    from sfumato.profiling.related import propose_relations
 
+    if isinstance(dataset, Mapping):
+        several = {name: in_memory(read(one), "profile") for name, one in dataset.items()}
+        return propose_relations({name: (table.to_polars(), table.source) for name, table in several.items()})
     table = in_memory(read(dataset), "profile")
     return propose_recipe(table.to_polars(), table.source)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -18,6 +18,7 @@ from sfumato.cli.options import (
     Json,
     People,
     Quiet,
+    Several,
     TableName,
     open_data,
     read_data,
@@ -44,19 +45,24 @@ if TYPE_CHECKING:
 
 @reading
 def profile(
-    data: Data,
+    data: Several,
     json: Json = False,
     quiet: Quiet = False,
     intake: Intake = NOTHING_SAID,
 ) -> None:
     """Look at a table and propose a recipe: roles, kinds and hierarchies, every guess marked with its reason.
 
-    The recipe goes to stdout: [bold]sfumato profile visits.csv > visits.yaml[/]. No value of a person is printed.
+    The recipe goes to stdout: [bold]sfumato profile visits.csv > visits.yaml[/]. No value of a person is printed. Several files, or a folder of
+    them, are several tables: then keys are found too, and which table belongs to which.
     """
     from sfumato.profiling.yaml_text import recipe_text
+    from sfumato.release.shaped.places import several_files
     from sfumato.verbs import profile as propose
 
-    dataset = read_data(data, quiet=quiet, intake=intake)
+    if (files := several_files(data)) is not None:
+        _profile_several(files, intake, json=json, quiet=quiet)
+        return
+    dataset = read_data(data[0], quiet=quiet, intake=intake)
     with progress("trying means", quiet=quiet):
         proposal = propose(dataset)
     if json:
@@ -70,6 +76,24 @@ def profile(
         f"{len(dataset):,} rows, {width} column{'' if width == 1 else 's'} looked at; {first}check every line marked 'guess'",
         quiet=quiet,
     )
+
+
+def _profile_several(files: Mapping[str, Path], intake: Intake, *, json: bool, quiet: bool) -> None:
+    """Propose a recipe for several tables."""
+    from sfumato.profiling.related_text import relations_text
+    from sfumato.verbs import profile as propose
+
+    tables = {name: read_data(str(file), quiet=quiet, intake=intake) for name, file in files.items()}
+    with progress("looking for keys", quiet=quiet):
+        proposal: Any = propose(tables)
+    if json:
+        give_json(dataclasses.asdict(proposal))
+        return
+    sys.stdout.write(relations_text(proposal, {name: file.name for name, file in files.items()}))
+    told = f"{len(proposal.tables)} tables belong together" + (
+        f", {len(proposal.apart)} do not" if proposal.apart else ""
+    )
+    tell(f"{told}; check every line marked 'guess'", quiet=quiet)
 
 
 Told = dict[str, Any]

@@ -25,7 +25,13 @@ Data = Annotated[
     str,
     typer.Argument(
         help="the table: CSV, Parquet, Arrow, JSON lines, Excel, SPSS, Stata, SAS; '-' for stdin; a database with --table, such as "
-        "postgresql://host/db, sqlite:///file.db, duckdb:///file.db"
+        "postgresql://host/db, sqlite:///file.db, duckdb:///file.db; of several tables their folder, or the database"
+    ),
+]
+Several = Annotated[
+    list[str],
+    typer.Argument(
+        help="the table, as for other commands; several files or a folder of them: several tables that belong together"
     ),
 ]
 RecipeFile = Annotated[Path, typer.Option("--recipe", "-r", help="the recipe (YAML)")]

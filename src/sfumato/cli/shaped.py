@@ -126,7 +126,8 @@ def show(release: ShapedRelease) -> None:
     console.print(_counted(release.original.counted(), release.released.counted()))
     if release.attacks is not None:
         console.print()
-        console.print(_before_and_after(release))
+        if (both := _before_and_after(release)).row_count:
+            console.print(both)
         for skipped in release.attacks.unknown:
             name = skipped.attack.replace("_", " ")
             console.print(f"[yellow]? {name} is unknown:[/] {escape(str(skipped.reason))}", soft_wrap=True)

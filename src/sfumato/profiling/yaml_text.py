@@ -35,14 +35,14 @@ def recipe_text(proposal: Proposal) -> str:
     >>> text.split("columns:")[-1].split("#")[0].strip()
     'sex: {role: quasi, hierarchy: {suppress: {}}}'
     """
-    lines = [*_header(proposal), "sfumato: 1", *_reading(proposal.source, proposal.missing_codes)]
+    lines = [*_header(proposal), "sfumato: 1", *reading_lines(proposal.source, proposal.missing_codes)]
     lines.append("columns:" if proposal.columns else "columns: {}")
-    lines += [line for column in proposal.columns for line in _column(column)]
+    lines += [line for column in proposal.columns for line in column_lines(column)]
     lines += ["meet:", f"  - {flow(PROMISE)[1:-1]}", "steps:", _step(proposal)]
     return "\n".join(lines) + "\n"
 
 
-def _reading(source: Source, codes: Mapping[str, tuple[Code, ...]]) -> Iterator[str]:
+def reading_lines(source: Source, codes: Mapping[str, tuple[Code, ...]]) -> Iterator[str]:
     """The lines of a recipe about reading: what was said or found, and the codes that may be missing values."""
     said = source.intake.to_recipe()
     if source.format in ("csv", "excel") and not source.header:
@@ -122,7 +122,8 @@ def _cut(name: str) -> str:
     return name if len(name) <= 60 else name[:59] + "…"
 
 
-def _column(column: ColumnProposal) -> Iterator[str]:
+def column_lines(column: ColumnProposal) -> Iterator[str]:
+    """The lines of a recipe about one column."""
     described = flow(_fields(column))
     comment = f"  # guess: {'; '.join(column.reasons)}{'; unsure' if column.confidence < _UNSURE else ''}"
     key = scalar(column.name)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 
 import numpy as np
@@ -12,19 +12,20 @@ from pydantic import Field
 from sfumato.core.classes import count_rows
 from sfumato.core.evidence import gather, judge_all, needed
 from sfumato.core.metric import Measure, Utility
-from sfumato.core.model import Facts, Model
+from sfumato.core.model import Facts, Model, Needs, Verdict
 from sfumato.core.pair import Pair
 from sfumato.core.parameters import parameters
 from sfumato.core.shape import ShapedStep, ShapedUtility
 from sfumato.core.step import Plan, Preserved, Step
-from sfumato.errors import ParameterError, SchemaError
+from sfumato.errors import ParameterError, SchemaError, SfumatoError, Unsatisfiable
 from sfumato.relations.promises import PersonsPromise, require_tables
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from sfumato.core.dataset import Dataset
-    from sfumato.core.model import Evidence, Verdict
+    from sfumato.core.model import Evidence
+    from sfumato.core.schema import Schema
     from sfumato.core.step import Goal
     from sfumato.relations.rows import TableRows
     from sfumato.relations.tables import Tables
@@ -89,6 +90,53 @@ class PromiseInTable(PersonsPromise):
                 f"{self.promise} compares with a second table or with the original records, which is not done for one of several tables"
             )
         return gather(dataset, [self.promised])
+
+
+@dataclasses.dataclass(frozen=True)
+class OwnCrowd(Model):
+    """What a promise about persons asks of the people's table by itself: k persons to every combination. A step aims at it; nothing is judged by it."""
+
+    k: int
+    name: ClassVar[str] = "own_crowd"
+    facts: ClassVar[Facts] = Facts(against="identity")
+    monotone: ClassVar[bool] = True
+    shrinking: ClassVar[bool] = True
+    scope: ClassVar[Literal["class", "table"]] = "class"
+
+    @property
+    def promise(self) -> str:
+        """The promise in a few words."""
+        return f"{self.k} persons to every combination"
+
+    def needs(self, schema: Schema) -> Needs:
+        """Nothing but the classes."""
+        if not schema.quasi:
+            raise SchemaError("the people's table has no column with role quasi, so that nothing is left to generalise")
+        return Needs()
+
+    def failing(self, evidence: Evidence) -> NDArray[np.bool_]:
+        """Classes smaller than k."""
+        return evidence.frequencies < self.k
+
+    def judge(self, evidence: Evidence) -> Verdict:
+        """The smallest class."""
+        sizes = evidence.frequencies
+        failing = np.flatnonzero(sizes < self.k)
+        least = int(sizes.min(initial=self.k))
+        told = f"the smallest class holds {least:,} persons"
+        gone = evidence.classes.sizes[failing]
+        return Verdict(
+            self.name, self.promise, not len(failing), least, self.k, told, sizes, failing, gone, int(gone.sum())
+        )
+
+    def implies(self, other: Model) -> bool:
+        """Whether another one of its kind asks for no more."""
+        return other.crowd is not None and other.crowd <= self.k
+
+    @property
+    def crowd(self) -> int | None:
+        """The k."""
+        return self.k
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -177,14 +225,35 @@ class StepInTable(ShapedStep):
         """Let the step plan on the table by itself."""
         tables = require_tables(people, self.name)
         rows = tables[self.table]
-        meant: tuple[Any, ...] = goal.models
-        models = (
-            *(one.promised for one in meant if isinstance(one, PromiseInTable) and one.table == self.table),
-            *self.aim,
-        )
-        plan = self.step.plan(rows.dataset, dataclasses.replace(goal, models=tuple(dict.fromkeys(models))))
-        changed = self.step.apply(rows.dataset, plan)
+        models = self._aims(rows, goal)
+        try:
+            plan = self.step.plan(rows.dataset, dataclasses.replace(goal, models=models))
+            changed = self.step.apply(rows.dataset, plan)
+        except SfumatoError as error:
+            raise self._here(error, models) from None
         return self._kept(rows, plan, changed)
+
+    def _aims(self, rows: TableRows, goal: Goal) -> tuple[Model, ...]:
+        """The promises about the table by itself, what promises about persons ask of the people's, and what the step should reach besides."""
+        meant: tuple[Any, ...] = goal.models
+        about = [one.promised for one in meant if isinstance(one, PromiseInTable) and one.table == self.table]
+        persons = [one.crowd for one in meant if rows.is_people and isinstance(one, PersonsPromise)]
+        crowds = [OwnCrowd(k) for k in persons if k is not None]
+        return tuple(dict.fromkeys((*about, *crowds, *self.aim)))
+
+    def _here(self, error: SfumatoError, models: Sequence[Model]) -> SfumatoError:
+        """The same error, with the table it is about."""
+        where = f"in_table, table {self.table!r}"
+        if isinstance(error, Unsatisfiable):
+            return Unsatisfiable(f"{where}: {error}", closest=error.closest)
+        if isinstance(error, SchemaError):
+            return SchemaError([f"{where}: {problem}" for problem in error.problems])
+        if isinstance(error, ParameterError):
+            hint = (
+                f" (in_table: {{table: {self.table}, promise: …}}), or under 'aim' of this step" if not models else ""
+            )
+            return ParameterError(f"{where}: {error}{hint}")
+        return error
 
     def _kept(self, rows: TableRows, plan: Plan, changed: Dataset) -> PlanInTable:
         """The plan with the rows that stay, in the order they have."""

@@ -21,6 +21,14 @@ class PersonsPromise(ShapedModel, Protocol):
         """Per person whether it is broken for them."""
         ...
 
+    @property
+    def crowd(self) -> int | None:
+        """How many persons must at least share every combination of the people's own quasi-identifiers; None: it asks for nothing so simple.
+
+        A step in the people's table aims at it (see ``in_table``).
+        """
+        return None
+
 
 def require_tables(people: Any, what: str) -> Tables:
     """The tables; people of any other shape are refused."""

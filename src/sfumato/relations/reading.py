@@ -41,8 +41,9 @@ def parts(
     found: dict[str, _Found] = {}
     notes, problems = list[str](), list[str]()
     for link in links:
-        found[link.table], told = _looked_up(link, tables, found, {one.table: one for one in links})
+        found[link.table], told, along = _looked_up(link, tables, found, {one.table: one for one in links})
         (problems if link.orphans == "refuse" else notes).extend(told)
+        notes += along
     if problems:
         raise SchemaError(problems)
     _require_apart(tables, links)
@@ -81,24 +82,35 @@ def _require_keys(tables: Mapping[str, pl.DataFrame], links: Sequence[Link]) -> 
 
 def _looked_up(
     link: Link, tables: Mapping[str, pl.DataFrame], found: Mapping[str, _Found], links: Mapping[str, Link]
-) -> tuple[_Found, list[str]]:
-    """The rows above those of a table, and a sentence about rows whose key names none."""
+) -> tuple[_Found, list[str], list[str]]:
+    """The rows above those of a table, a sentence about rows whose key names none, and one about rows that go with those above."""
     frame, size = tables[link.table], tables[link.table].height
     everyone = np.arange(size, dtype=np.int64)
     if link.foreign is None:
-        return _Found(everyone, everyone, np.ones(size, dtype=bool)), []
+        return _Found(everyone, everyone, np.ones(size, dtype=bool)), [], []
     if link.parent is None:
         groups = frame[link.foreign]
         owner = ranked(canonical(groups))
         there = groups.is_not_null().to_numpy()
-        return _Found(owner, owner, there, groups), _lost_told(link, frame, None, int((~there).sum()))
+        return _Found(owner, owner, there, groups), _lost_told(link, frame, None, int((~there).sum())), []
     other, over = found[link.parent], links[link.parent]
     above = resolved(frame[link.foreign], tables[link.parent][over.key or ""])
     missing = above == NOBODY
     stays = ~missing & other.stays[np.where(missing, 0, above)]
     owner = np.where(stays, other.owner[np.where(missing, 0, above)], NOBODY)
-    lost = int(missing.sum())
-    return _Found(above, owner, stays), _lost_told(link, frame, tables[link.parent][over.key or ""], lost)
+    lost, along = int(missing.sum()), int((~stays & ~missing).sum())
+    told = _lost_told(link, frame, tables[link.parent][over.key or ""], lost)
+    return _Found(above, owner, stays), told, _along_told(link, along)
+
+
+def _along_told(link: Link, rows: int) -> list[str]:
+    return (
+        [
+            f"table {link.table!r}: {rows:,} row(s) belong to rows of {link.parent!r} that were dropped, and went with them"
+        ]
+        if rows
+        else []
+    )
 
 
 def _lost_told(link: Link, frame: pl.DataFrame, keys: pl.Series | None, lost: int) -> list[str]:

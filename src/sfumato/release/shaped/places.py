@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
+
+import polars as pl
 
 from sfumato.core.dataset import Dataset
 from sfumato.core.files import MEGABYTE, require_plain
@@ -90,6 +92,37 @@ def tables_in(folder: Path) -> dict[str, list[Path]]:
         if file.is_file() and file.suffix.lower() in FORMAT_OF_SUFFIX and not file.name.startswith("."):
             found.setdefault(file.stem, []).append(file)
     return found
+
+
+def several_files(given: Sequence[str]) -> dict[str, Path] | None:
+    """The files of several tables by the name of each: those given, or those of a folder; None where one table is meant.
+
+    A folder of Parquet files with the same columns is one table in parts.
+    """
+    if len(given) > 1:
+        files = {Path(one).stem: Path(one) for one in given}
+        if len(files) < len(given):
+            raise ParameterError("two of the files have the same name but for the folder or the end; rename one")
+        return files
+    folder = Path(given[0])
+    if is_address(given[0]) or not folder.is_dir():
+        return None
+    found = tables_in(folder)
+    twice = [name for name, several in found.items() if len(several) > 1]
+    if twice:
+        raise UnreadableInput(f"{folder} holds several files called {twice[0]}; leave one of them")
+    files = {name: one for name, (one,) in found.items()}
+    return None if len(files) < 2 or _parts(list(files.values())) else files
+
+
+def _parts(files: Sequence[Path]) -> bool:
+    """Whether files are Parquet with the same columns: then they are one table."""
+    if any(FORMAT_OF_SUFFIX[file.suffix.lower()] != "parquet" for file in files):
+        return False
+    try:
+        return len({tuple(pl.read_parquet_schema(file)) for file in files}) == 1
+    except (OSError, pl.exceptions.PolarsError):
+        return True  # whoever reads them says what is wrong
 
 
 def _plain(file: Path) -> Path:

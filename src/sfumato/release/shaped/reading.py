@@ -71,11 +71,18 @@ def tables_for(
                 "the people are one of the tables; give all of them by name, or the folder they are in"
             )
         places = places_of(data, {name: table.file for name, table in recipe.tables.items()}, recipe.base)
-        return {name: _one(place, intake, said or Intake(), text=text) for name, place in places.items()}
+        read = {name: _one(place, intake, said or Intake(), text=text) for name, place in places.items()}
+        return {name: _called(name, table) for name, table in read.items()}
     beside = recipe.others.get(PEOPLE)
     if people is None and beside is not None and beside.file is not None:
         people = recipe.base / beside.file
     return tables_of(data, recipe.shape, people=people, intake=intake, said=said, text=text)
+
+
+def _called(name: str, table: TableRead) -> TableRead:
+    """A table that came as a frame has no name of its own: messages call it as the recipe does."""
+    named = dataclasses.replace(table.source, name=f"table {name!r}")
+    return TableRead(table.frame, named) if table.source.format == "frame" and table.source.identity is None else table
 
 
 def tables_of(

@@ -1,0 +1,294 @@
+"""Several tables: which column is the key of each, and to which other table its rows belong, each guess with its reason."""
+
+from __future__ import annotations
+
+import dataclasses
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from sfumato.core.schema import Role
+from sfumato.core.source import Source
+from sfumato.errors import SchemaError
+from sfumato.profiling.lexicon_direct import PERSON_WORDS
+from sfumato.profiling.proposal import ColumnProposal, Proposal, propose
+
+KEY_WORDS = frozenset({"id", "key", "no", "nr", "num", "number", "code", "nummer", "ref", "uid", "guid", "uuid"})
+ENOUGH = 0.9
+"""Share of the values of a column that must be keys of another table for its rows to be taken as belonging there."""
+USUAL = 0.95
+"""Share of the people who must have no more rows than the cap that is proposed."""
+
+
+@dataclasses.dataclass(frozen=True)
+class KeyGuess:
+    """A column that tells the rows of its table apart, and why it is taken for the key."""
+
+    column: str
+    reason: str
+
+
+@dataclasses.dataclass(frozen=True)
+class ParentGuess:
+    """A column whose values are keys of another table, the share of rows of which that is so, and why."""
+
+    column: str
+    table: str
+    share: float
+    reason: str
+
+
+@dataclasses.dataclass(frozen=True)
+class TableGuess:
+    """One table of several: what is proposed for its columns, its key, and the table it belongs to.
+
+    ``others`` are keys of further tables in it, which are dropped; ``usual_rows`` is how many rows of it nearly all people have at most.
+    """
+
+    name: str
+    proposal: Proposal
+    key: KeyGuess | None
+    parent: ParentGuess | None
+    others: tuple[ParentGuess, ...] = ()
+    usual_rows: int | None = None
+
+    @property
+    def columns(self) -> tuple[ColumnProposal, ...]:
+        """The proposals for columns that are no keys; keys of further tables are direct identifiers, and so are units."""
+        keys = {one.column for one in (self.key, self.parent) if one is not None}
+        further = {one.column: one.table for one in self.others}
+        found = [column for column in self.proposal.columns if column.name not in keys]
+        return tuple(_dropped(column, further.get(column.name)) for column in found)
+
+
+@dataclasses.dataclass(frozen=True)
+class RelationsProposal:
+    """Several tables that belong together, the people first; ``apart`` are those that belong to nobody of them."""
+
+    tables: tuple[TableGuess, ...]
+    apart: tuple[str, ...] = ()
+
+
+def _dropped(column: ColumnProposal, further: str | None) -> ColumnProposal:
+    """What is proposed for a column besides the keys; one that names people or rows of further tables is dropped."""
+    if further is not None:
+        why = f"its values are keys of {further}, to which these rows belong only through another table"
+        return dataclasses.replace(column, roles=(Role.DIRECT,), hierarchy=None, unit=None, reasons=(why,))
+    if Role.UNIT in column.roles:
+        why = "it numbers rows or people, and the keys say who belongs together"
+        return dataclasses.replace(column, roles=(Role.DIRECT,), hierarchy=None, unit=None, reasons=(why,))
+    return column
+
+
+def propose_relations(tables: Mapping[str, tuple[pl.DataFrame, Source]]) -> RelationsProposal:
+    """Look at several tables: keys are columns of different values without a gap, and a table belongs to the one whose keys it holds.
+
+    Names decide between several that fit: a key is called as its table is, or ends in a word like *id*. Nothing in the result is a value.
+    """
+    frames = {name: frame for name, (frame, _) in tables.items()}
+    named = _candidates(frames)
+    above = {name: _parents(name, frames, named) for name in frames}
+    top = _top(frames, above, named)
+    chosen = _tree(top, above)
+    order = [top, *(name for name in _by_depth(chosen) if name != top)]
+    needed = {guess.table for guess in chosen.values()}
+    keys = {name: _key_for(name, chosen, named) for name in order}
+    owners = _owners(order, frames, chosen, keys)
+    found = []
+    for name in order:
+        parent = chosen.get(name)
+        key = keys[name]
+        if (
+            key is not None
+            and parent is not None
+            and (key.column == parent.column or (name not in needed and not _said(key)))
+        ):
+            key = None
+        others = tuple(g for g in above[name] if parent is None or g.column != parent.column)
+        others = tuple(g for g in others if g.table in order and (key is None or g.column != key.column))
+        counts = np.bincount(owners[name], minlength=frames[top].height) if name != top else None
+        usual = None if counts is None else max(1, int(np.quantile(counts, USUAL)))
+        found.append(TableGuess(name, propose(*tables[name]), key, parent, others, usual))
+    return RelationsProposal(tuple(found), tuple(name for name in frames if name not in order))
+
+
+# Names in words, and what they say.
+
+
+def _words(name: str) -> list[str]:
+    parts = re.findall(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])|\d+", name)
+    return [part.lower() for part in parts]
+
+
+def _stem(word: str) -> str:
+    """A word without the end that makes several of one: ``visits`` and ``visit`` are one, and so are ``people`` and ``person``."""
+    if word in ("people", "persons"):
+        return "person"
+    return re.sub(r"(ies)$", "y", word) if word.endswith("ies") else word.rstrip("s")
+
+
+def _stems(name: str) -> set[str]:
+    return {_stem(word) for word in _words(name)}
+
+
+def _said(key: KeyGuess) -> bool:
+    """Whether a column is called like a key."""
+    words = _words(key.column)
+    return bool(words) and (words[-1] in KEY_WORDS or words[0] in KEY_WORDS or key.column.lower().endswith("id"))
+
+
+# Keys, and what refers to them.
+
+
+def _candidates(frames: Mapping[str, pl.DataFrame]) -> dict[str, list[KeyGuess]]:
+    """Per table the columns that could be its key, the likeliest first."""
+    return {
+        name: sorted(_unique(name, frame), key=lambda g: _likely(name, g), reverse=True)
+        for name, frame in frames.items()
+    }
+
+
+def _unique(table: str, frame: pl.DataFrame) -> list[KeyGuess]:
+    found = []
+    for column in frame.iter_columns():
+        fits = column.dtype.is_integer() or column.dtype == pl.String
+        if fits and frame.height and not column.null_count() and column.n_unique() == frame.height:
+            found.append(
+                KeyGuess(column.name, f"{frame.height:,} different values in {frame.height:,} rows, none missing")
+            )
+    return found
+
+
+def _likely(table: str, key: KeyGuess) -> tuple[bool, bool, bool]:
+    return bool(_stems(key.column) & _stems(table)) and _said(key), _said(key), bool(_stems(key.column) & _stems(table))
+
+
+def _parents(name: str, frames: Mapping[str, pl.DataFrame], named: Mapping[str, list[KeyGuess]]) -> list[ParentGuess]:
+    """The columns of a table that hold keys of others."""
+    found = []
+    for other in frames:
+        for key in named[other] if other != name else []:
+            for column in frames[name].columns:
+                share = _included(frames[name][column], frames[other][key.column])
+                words = _why(column, key.column, other)
+                if share >= ENOUGH and words is not None:
+                    told = f"{share:.1%} of its values are a {key.column} of {other}, {words}"
+                    found.append(ParentGuess(column, other, share, told))
+    return _nearest(found)
+
+
+def _nearest(found: Sequence[ParentGuess]) -> list[ParentGuess]:
+    """Each table once: the column that fits best."""
+    best: dict[str, ParentGuess] = {}
+    for guess in sorted(found, key=lambda g: g.share, reverse=True):
+        best.setdefault(guess.table, guess)
+    return list(best.values())
+
+
+def _why(column: str, key: str, table: str) -> str | None:
+    """What the names say for a column holding keys of a table; None: nothing, and numbers alone agree by chance."""
+    if column.lower() == key.lower():
+        return None if not _said(KeyGuess(column, "")) else "and it has the same name"
+    if _stems(column) & _stems(table):
+        return "and it is called after it"
+    same = _stems(column) & _stems(key) - KEY_WORDS
+    return "and the names agree" if same else None
+
+
+def _included(values: pl.Series, keys: pl.Series) -> float:
+    """The share of the values of a column that are keys, compared as text; 0 for columns that are no keys."""
+    fits = [one.dtype.is_integer() or one.dtype == pl.String for one in (values, keys)]
+    there = values.drop_nulls()
+    if not all(fits) or not len(there):
+        return 0.0
+    alike = values.dtype == keys.dtype
+    within = there.is_in(keys.implode()) if alike else there.cast(pl.String).is_in(keys.cast(pl.String).implode())
+    return float(within.sum()) / len(values)
+
+
+# The tree below the people.
+
+
+def _top(
+    frames: Mapping[str, pl.DataFrame], above: Mapping[str, list[ParentGuess]], named: Mapping[str, list[KeyGuess]]
+) -> str:
+    """The table of the people: nothing is above it, people are meant by its name or key, and most tables are below."""
+
+    def below(name: str) -> int:
+        reached, more = {name}, {name}
+        while more := {t for t in frames if t not in reached and any(g.table in more for g in above[t])}:
+            reached |= more
+        return len(reached)
+
+    def people(name: str) -> bool:
+        keys = named[name][:1]
+        return any(
+            w in PERSON_WORDS or w in ("person", "people")
+            for w in [*_stems(name), *(s for k in keys for s in _stems(k.column))]
+        )
+
+    keyed = [name for name in frames if named[name]]
+    if not keyed:
+        raise SchemaError(
+            "no table has a column of different values without a gap, so none can be the people's; name the keys in a recipe"
+        )
+    return max(keyed, key=lambda name: (not above[name], people(name), below(name)))
+
+
+def _tree(top: str, above: Mapping[str, list[ParentGuess]]) -> dict[str, ParentGuess]:
+    """The table that each belongs to: the farthest from the people of those whose keys it holds, since that one leads to them too."""
+    depth, chosen = {top: 0}, dict[str, ParentGuess]()
+    for _ in above:
+        for name, guesses in above.items():
+            fits = [g for g in guesses if g.table in depth and g.table != name and not _leads(chosen, g.table, name)]
+            if name == top or not fits:
+                continue
+            best = max(fits, key=lambda g: (depth[g.table], g.share))
+            chosen[name], depth[name] = best, depth[best.table] + 1
+    return chosen
+
+
+def _leads(chosen: Mapping[str, ParentGuess], start: str, name: str) -> bool:
+    """Whether a table belongs to another one, perhaps through others."""
+    at: str | None = start
+    while at is not None:
+        if at == name:
+            return True
+        at = chosen[at].table if at in chosen else None
+    return False
+
+
+def _by_depth(chosen: Mapping[str, ParentGuess]) -> list[str]:
+    def depth(name: str) -> int:
+        return 1 + depth(chosen[name].table) if name in chosen else 0
+
+    return sorted(chosen, key=depth)
+
+
+def _key_for(name: str, chosen: Mapping[str, ParentGuess], named: Mapping[str, list[KeyGuess]]) -> KeyGuess | None:
+    """The key of a table: the one that others refer to by name, else the likeliest."""
+    guesses = named[name]
+    referred = [g.column.lower() for g in chosen.values() if g.table == name]
+    return next((k for k in guesses if k.column.lower() in referred), guesses[0] if guesses else None)
+
+
+def _owners(
+    order: Sequence[str],
+    frames: Mapping[str, pl.DataFrame],
+    chosen: Mapping[str, ParentGuess],
+    keys: Mapping[str, KeyGuess | None],
+) -> dict[str, Any]:
+    """Per table the person of every row that belongs to one."""
+    top = order[0]
+    owners: dict[str, Any] = {top: pl.Series(np.arange(frames[top].height))}
+    for name in order[1:]:
+        guess, key = chosen[name], keys[chosen[name].table]
+        if key is None:
+            raise SchemaError(f"table {guess.table!r} has no key")
+        over = pl.DataFrame({"key": frames[guess.table][key.column].cast(pl.String), "owner": owners[guess.table]})
+        here = pl.DataFrame({"key": frames[name][guess.column].cast(pl.String)})
+        owners[name] = here.join(over, on="key", how="left", maintain_order="left")["owner"]
+    return {name: found.drop_nulls().to_numpy() for name, found in owners.items()}

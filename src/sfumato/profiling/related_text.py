@@ -1,0 +1,65 @@
+"""A proposal for several tables as a commented recipe."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+from sfumato.core.schema import Role
+from sfumato.profiling.means import PROMISE
+from sfumato.profiling.related import RelationsProposal, TableGuess
+from sfumato.profiling.yaml_text import column_lines, flow, reading_lines, scalar
+
+MEANS = {"global_recoding": {"suppress": "tuple", "budget": 0.05}}
+
+
+def relations_text(proposal: RelationsProposal, files: Mapping[str, str]) -> str:
+    """The recipe that a proposal for several tables amounts to; ``files`` are the names of their files."""
+    first = proposal.tables[0]
+    codes = {name: several for table in proposal.tables for name, several in table.proposal.missing_codes.items()}
+    lines = [*_header(proposal), "sfumato: 1", *reading_lines(first.proposal.source, codes), "tables:"]
+    for table in proposal.tables:
+        lines += _table(table, files.get(table.name))
+    known = [table for table in proposal.tables if any(Role.QUASI in column.roles for column in table.columns)]
+    promised = [flow({"in_table": {"table": table.name, "promise": PROMISE}})[1:-1] for table in known]
+    lines += ["meet:", *(f"  - {line}" for line in promised)] if promised else ["meet: []"]
+    lines += ["steps:", *_caps(proposal)]
+    lines += [f"  - {flow({'in_table': {'table': table.name, 'step': MEANS}})[1:-1]}" for table in known]
+    return "\n".join([*lines, "  - key_pseudonyms: {split: false}"]) + "\n"
+
+
+def _header(proposal: RelationsProposal) -> Iterator[str]:
+    told = ", ".join(f"{scalar(table.name)} ({table.proposal.rows:,} rows)" for table in proposal.tables)
+    yield f"# Proposed by sfumato profile for several tables: {told}."
+    yield "# Every line marked 'guess' is one. Before you use this recipe, check that"
+    yield f"#   1. {scalar(proposal.tables[0].name)} is the table of the people, and every other table belongs to the right one,"
+    yield "#   2. every column that names a person by itself has role direct (it will be dropped),"
+    yield "#   3. every column an outsider could know has role quasi, and how often somebody comes is capped low enough,"
+    yield "#   4. every column that must not be learned has role sensitive, with a promise under 'meet' if you need one,"
+    yield "#   5. the hierarchies make sense to the readers of the data."
+    asked = [f"{table.name}.{c.name}" for table in proposal.tables for c in table.columns if Role.ASK in c.roles]
+    if asked:
+        yield f"# {len(asked)} column(s) wait for your decision (role: ask), and nothing runs before: {', '.join(map(scalar, asked[:10]))}."
+    for name in proposal.apart:
+        yield f"# {scalar(name)} is left out: no column of it holds keys of the others; join it first, or say what it belongs to."
+
+
+def _table(table: TableGuess, file: str | None) -> Iterator[str]:
+    yield f"  {scalar(table.name)}:"
+    if file is not None:
+        yield f"    file: {scalar(file)}"
+    if table.key is not None:
+        yield f"    key: {scalar(table.key.column)}  # guess: {table.key.reason}"
+    if table.parent is not None:
+        yield f"    belongs_to: {flow({table.parent.table: table.parent.column})}  # guess: {table.parent.reason}"
+        if table.parent.share < 1:
+            yield f"    orphans: drop  # guess: {1 - table.parent.share:.1%} of the rows belong to nobody, and are dropped"
+    yield "    columns:" if table.columns else "    columns: {}"
+    for column in table.columns:
+        yield from (f"    {line}" for line in column_lines(column))
+
+
+def _caps(proposal: RelationsProposal) -> Iterator[str]:
+    below = [table for table in proposal.tables[1:] if table.parent and table.parent.table == proposal.tables[0].name]
+    for table in below:
+        step = flow({"cap_rows": {"table": table.name, "at_most": table.usual_rows}})[1:-1]
+        yield f"  - {step}  # guess: 95 % of the people have no more; the others are found by how many they have"
