@@ -165,3 +165,9 @@ def test_columns_that_are_not_there():
         PersonsLDiversity("diagnosis", 2).judge(CLINIC)
     with pytest.raises(SchemaError, match="several values"):
         PersonsLDiversity("prescriptions.drug", 2, "entropy").judge(CLINIC)
+
+
+def test_a_step_in_the_table_of_the_people_aims_at_k():
+    assert PersonsKAnonymity(4).crowd == 4
+    assert PersonsKAnonymity(4, own=False).crowd is None
+    assert PersonsLDiversity("people.diagnosis", 3).crowd is None

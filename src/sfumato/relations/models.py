@@ -176,6 +176,11 @@ class PersonsKAnonymity(PersonsModel):
         return f"{self.k}-anonymity of persons against {against(self.intruder)}"
 
     @property
+    def crowd(self) -> int | None:
+        """The k, where the own columns are known: no class of them may be smaller."""
+        return self.k if self.own else None
+
+    @property
     def rows_to_trim(self) -> tuple[int, int] | None:
         """The k and the m where any m rows are known."""
         return None if self.m is None else (self.k, self.m)
