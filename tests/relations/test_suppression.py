@@ -10,7 +10,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from sfumato import examples, registry
 from sfumato.core.randomness import Seed
+from sfumato.core.shape import Shape
 from sfumato.core.step import Goal
 from sfumato.errors import ParameterError, Unsatisfiable
 from sfumato.relations.models import PersonsKAnonymity, PersonsLDiversity, PersonsTCloseness
@@ -172,3 +174,42 @@ def test_trimming_keeps_more_than_nothing(people, k):
     """Whoever is like k − 1 others in everything loses nothing."""
     plan = TrimRows().plan(few(people[:4] * k), goal_of(PersonsKAnonymity(k, "any", 2)))
     assert not plan.kept
+
+
+CLINIC = examples.clinic(120)
+
+
+@pytest.mark.parametrize("split", [False, True])
+def test_real_tables(split):
+    """Everything together on tables that are read, changed and judged as such, also when they join no more."""
+    models = (PersonsKAnonymity(2, "any", 2, own=False), PersonsKAnonymity(2, "counts", own=False))
+    tables = CLINIC
+    if split:
+        step = registry.build("steps", {"key_pseudonyms": {"split": True}}, shape=Shape.TABLES)
+        tables = step.apply(tables, step.plan(tables, goal_of(*models)))
+    assert not all(model.judge(tables).holds for model in models)
+    for step in (TrimRows(), SuppressPersons(0.9)):
+        plan = step.plan(tables, goal_of(*models))
+        tables = step.apply(tables, plan)
+    assert all(model.judge(tables).holds for model in models)
+    assert tables.people == CLINIC.people - plan.describe()["people_dropped"]
+    assert plan.describe()["people_dropped"] > 0
+
+
+def test_promises_about_single_tables_are_kept_too():
+    one = registry.build(
+        "models", {"in_table": {"table": "visits", "promise": {"k_anonymity": {"k": 2}}}}, shape=Shape.TABLES
+    )
+    models = (PersonsKAnonymity(2, "counts", own=False), one)
+    plan = SuppressPersons(0.9).plan(CLINIC, goal_of(*models))
+    left = SuppressPersons(0.9).apply(CLINIC, plan)
+    assert all(model.judge(left).holds for model in models)
+    assert not one.judge(CLINIC).holds
+
+
+def test_the_same_seed_makes_the_same_plan():
+    goal = goal_of(PersonsKAnonymity(2, "any", 2, own=False), seed=5)
+    first, again = TrimRows().plan(CLINIC, goal), TrimRows().plan(CLINIC, goal)
+    assert len(first.kept) == len(again.kept) > 0
+    for one, other in zip(first.kept, again.kept, strict=True):
+        assert all(np.array_equal(one[table], other[table]) for table in one)

@@ -62,6 +62,12 @@ class JoinUniqueness(ShapedAttack):
     and that for somebody who knows them all, which the interval says.
 
     Reference: de Montjoye et al. 2013, doi:10.1038/srep01376, for the curve.
+
+    >>> from sfumato import examples
+    >>> from sfumato.core.shape import ShapedScene
+    >>> people = examples.clinic()
+    >>> JoinUniqueness(2, own=False).attack(ShapedScene(people, people)).sentence
+    '38 of 60 persons are alone with some 2 rows of their own'
     """
 
     m: Annotated[int, Field(alias="facts", ge=1, le=20, description="rows known at most, from any of the tables")] = 3

@@ -159,6 +159,10 @@ class PersonsKAnonymity(PersonsModel):
 
     Reference: Samarati 2001, doi:10.1109/69.971193, for one table; Terrovitis, Mamoulis & Kalnis 2008, doi:10.14778/1453856.1453874, for any few facts;
     Nergiz, Clifton & Nergiz 2009, doi:10.1109/TKDE.2008.210, for persons in several tables.
+
+    >>> from sfumato import examples
+    >>> PersonsKAnonymity(2, "any", facts=1, own=False).judge(examples.clinic())
+    ✗ 2-anonymity of persons against whoever knows any 1 row: with what is known 12 of 60 persons stand alone
     """
 
     k: K
@@ -203,6 +207,8 @@ class PersonsKAnonymity(PersonsModel):
             sentence = (
                 f"what is known leaves {share_of(surely, shown.persons)} in a crowd of fewer than {self.k:,}; {told}"
             )
+            if self.k == 2:
+                sentence = f"with what is known {share_of(surely, shown.persons)} stand alone"
         elif maybe:
             sentence = not_known(found, self.intruder.facts, surely, maybe, shown.persons)
         else:
@@ -272,6 +278,10 @@ class PersonsLDiversity(AboutSecrets):
 
     Reference: Machanavajjhala, Kifer, Gehrke & Venkitasubramaniam 2007, doi:10.1145/1217299.1217302; Wong, Li, Fu & Wang 2006,
     doi:10.1145/1150402.1150499, for the frequency.
+
+    >>> from sfumato import examples
+    >>> PersonsLDiversity("prescriptions.drug", 2, knows="any", facts=1, own=False).judge(examples.clinic()).records
+    46
     """
 
     sensitive: Column
@@ -348,6 +358,10 @@ class PersonsTCloseness(AboutSecrets):
     so many rows are looked at.
 
     Reference: Li, Li & Venkatasubramanian 2007, doi:10.1109/ICDE.2007.367856.
+
+    >>> from sfumato import examples
+    >>> PersonsTCloseness("people.diagnosis", 0.9, knows="counts", own=False).judge(examples.clinic()).holds
+    True
     """
 
     sensitive: Column

@@ -83,6 +83,14 @@ class SuppressPersons(ShapedStep):
     promises about secrets lose whole crowds, which may be more than needed. It comes last, after what makes people alike.
 
     Beyond ``budget`` the recipe is unsatisfiable, and what it would have taken is told; so it is where nobody would be left.
+
+    >>> from sfumato import examples
+    >>> from sfumato.core.randomness import Seed
+    >>> from sfumato.core.step import Goal
+    >>> from sfumato.relations.models import PersonsKAnonymity
+    >>> goal = Goal(models=(PersonsKAnonymity(2, "counts", own=False),), seed=Seed(1))
+    >>> SuppressPersons(0.5).plan(examples.clinic(), goal).describe()
+    {'people_dropped': 14, 'share_dropped': 0.233333}
     """
 
     budget: Budget = 0.05
