@@ -303,7 +303,7 @@ def test_orphans_are_dropped_and_counted_where_the_recipe_says_so():
 def test_a_table_that_is_not_given_or_not_known():
     with pytest.raises(ParameterError, match="table 'visits', and it was not given"):
         sf.read_tables({name: TABLES[name] for name in ("people", "prescriptions")}, CLINIC)
-    with pytest.raises(ParameterError, match="no table 'visit' in the recipe. Did you mean 'visits'"):
+    with pytest.raises(ParameterError, match=r"no table 'visit' in the recipe\. Did you mean 'visits'"):
         sf.read_tables({**TABLES, "visit": TABLES["visits"]}, CLINIC)
     with pytest.raises(ParameterError, match="read_tables"):
         sf.shaped(TABLES["people"], "tables", {"quasi": "age"})

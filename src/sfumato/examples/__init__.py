@@ -17,7 +17,6 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from sfumato.errors import ParameterError, did_you_mean
-from sfumato.examples.clinic import clinic, clinic_schemas, clinic_tables
 from sfumato.examples.closeness_tables import (
     ancona,
     conditions,
@@ -38,6 +37,7 @@ from sfumato.examples.closeness_tables import (
 )
 from sfumato.examples.generated import hospital, large, survey, visits
 from sfumato.examples.graphs import karate, social_network
+from sfumato.examples.joined import clinic, clinic_schemas, clinic_tables
 from sfumato.examples.journeys import mobility, small_paths
 from sfumato.examples.linkage import linkage_scene
 from sfumato.examples.literature import faggioli, patients, regions, sandhu, special_uniques, torra, weighted_keys

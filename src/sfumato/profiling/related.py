@@ -134,6 +134,10 @@ def _stems(name: str) -> set[str]:
     return {_stem(word) for word in _words(name)}
 
 
+def _means_people(name: str) -> bool:
+    return any(word in PERSON_WORDS or word == "person" for word in _stems(name))
+
+
 def _said(key: KeyGuess) -> bool:
     """Whether a column is called like a key."""
     words = _words(key.column)
@@ -215,7 +219,7 @@ def _included(values: pl.Series, keys: pl.Series) -> float:
 def _top(
     frames: Mapping[str, pl.DataFrame], above: Mapping[str, list[ParentGuess]], named: Mapping[str, list[KeyGuess]]
 ) -> str:
-    """The table of the people: nothing is above it, people are meant by its name or key, and most tables are below."""
+    """The table of the people: they are meant by its name, or else its key; most tables are below, and none above it."""
 
     def below(name: str) -> int:
         reached, more = {name}, {name}
@@ -223,19 +227,16 @@ def _top(
             reached |= more
         return len(reached)
 
-    def people(name: str) -> bool:
+    def people(name: str) -> int:
         keys = named[name][:1]
-        return any(
-            w in PERSON_WORDS or w in ("person", "people")
-            for w in [*_stems(name), *(s for k in keys for s in _stems(k.column))]
-        )
+        return 2 * _means_people(name) or int(any(_means_people(key.column) for key in keys))
 
     keyed = [name for name in frames if named[name]]
     if not keyed:
         raise SchemaError(
             "no table has a column of different values without a gap, so none can be the people's; name the keys in a recipe"
         )
-    return max(keyed, key=lambda name: (not above[name], people(name), below(name)))
+    return max(keyed, key=lambda name: (people(name), below(name), not above[name]))
 
 
 def _tree(top: str, above: Mapping[str, list[ParentGuess]]) -> dict[str, ParentGuess]:

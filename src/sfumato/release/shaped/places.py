@@ -71,8 +71,8 @@ def _in_folder(folder: Path, name: str, file: str | None, base: Path) -> Path:
     if not folder.is_dir():
         raise UnreadableInput(f"{folder} is no folder; several tables are given as the folder they are in")
     if file is not None:
-        here = folder / file
-        return _plain(here if here.exists() else base / file if (base / file).exists() else here)
+        places = (folder / file, folder / Path(file).name, base / file)
+        return _plain(next((place for place in places if place.is_file()), places[0]))
     named = tables_in(folder).get(name, [])
     if not named:
         raise UnreadableInput(
