@@ -91,7 +91,7 @@ def from_dict(document: Any, *, base: Path | str = ".", name: str = "the recipe"
     """Make the recipe of a table from plain data; one about data of another shape is refused."""
     recipe = any_from_dict(document, base=base, name=name)
     if isinstance(recipe, ShapedRecipe):
-        raise RecipeError(f"{name} is about data of shape {recipe.shape}; this takes recipes of tables only")
+        raise RecipeError(f"{name} is about data of shape {recipe.shape}; this takes recipes of one table only")
     return recipe
 
 

@@ -80,7 +80,7 @@ def read(
     [30, None]
     """
     if is_shaped(data):
-        raise ParameterError(f"{data.source.name} is data of shape {data.shape}; this takes tables only")
+        raise ParameterError(f"{data.source.name} is data of shape {data.shape}; this takes one table only")
     loaded = None if recipe is None else _loaded(recipe)
     if is_address(data):
         return from_database(data, table, engine, _said(options, loaded))

@@ -309,6 +309,23 @@ def test_a_table_that_is_not_given_or_not_known():
         sf.shaped(TABLES["people"], "tables", {"quasi": "age"})
 
 
+def test_tables_of_nothing_but_keys_are_tables(tmp_path):
+    said_ties = {"people": {"key": "id", "columns": {}}, "ties": {"belongs_to": {"people": "who"}, "columns": {}}}
+    people = pl.DataFrame({"id": [1, 2, 3]})
+    tables = sf.read_tables({"people": people, "ties": pl.DataFrame({"who": [3, 3, 1]})}, said_ties)
+    mixed = tables.keep_people(np.array([True, False, True])).shuffled(np.random.default_rng(1)).sealed(Seed(1))
+    again = Tables.of(mixed.written(), mixed.schemas, mixed.source)
+    assert mixed.same(again)
+    assert sorted(again.per_person("ties")) == [1, 2]
+    assert again.shown().own.tolist() == [0, 0]
+
+
+def test_nobody_is_shown_by_printing():
+    people = six()
+    told = repr((people, people.parts, people.shown()))
+    assert not any(word in told for word in ("p1", "cardio", "onco"))
+
+
 def test_a_table_of_which_nothing_is_left_is_not_released():
     people = six().kept({"visits": np.zeros(12, dtype=bool)})
     with pytest.raises(ReleaseRefused, match="no row of visits"):

@@ -338,6 +338,7 @@ def test_what_is_written_joins_and_shows_no_key(tmp_path_factory, drawn, steps, 
             there = set(written[parent][drawn.said[parent]["key"]])
             joined = set(written[name][column]) & there
             assert joined == (set() if split and parent == "people" else set(written[name][column]))
+    assert not [c for frame in written.values() for c in frame.columns if drawn.keys & set(map(str, frame[c]))]
     told = b"".join(file.read_bytes() for file in (folder / "share").iterdir())
     assert not [key for key in drawn.keys if key.encode() in told]
     assert sf.verify(folder / "share").holds

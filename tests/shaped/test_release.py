@@ -486,9 +486,9 @@ def test_verbs_take_people_of_a_shape(data, recipe, release):
 
 def test_what_serves_another_shape_is_refused_by_name(data, release):
     found = people(data)
-    with pytest.raises(ParameterError, match="data of shape baskets; this takes tables only"):
+    with pytest.raises(ParameterError, match="data of shape baskets; this takes one table only"):
         sf.read(found)
-    with pytest.raises(ParameterError, match="this takes tables only"):
+    with pytest.raises(ParameterError, match="this takes one table only"):
         sf.compare(found, {})
     with pytest.raises(ParameterError, match="'k_anonymity' is not a known model for shape: baskets; it serves table"):
         sf.judge(found, "k_anonymity:2")

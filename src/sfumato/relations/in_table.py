@@ -258,7 +258,7 @@ class StepInTable(ShapedStep):
     def _kept(self, rows: TableRows, plan: Plan, changed: Dataset) -> PlanInTable:
         """The plan with the rows that stay, in the order they have."""
         kept = np.arange(len(rows), dtype=np.int64) if changed.origin is None else changed.origin
-        if len(kept) and (kept.min() < 0 or len(np.unique(kept)) < len(kept)):
+        if len(kept) and (kept.min() < 0 or np.bincount(kept).max() > 1):
             raise ParameterError(
                 f"in_table: {self.step.name} drew rows anew or twice, and the rows of other tables would belong to nobody"
             )
@@ -267,8 +267,8 @@ class StepInTable(ShapedStep):
             whole[np.delete(rows.owner, kept)] = False
             changed = changed.take(np.flatnonzero(whole[rows.owner[kept]]))
             kept = np.arange(len(rows), dtype=np.int64) if changed.origin is None else changed.origin
-        order = np.argsort(kept, kind="stable")
-        if (order != np.arange(len(order))).any():
+        if (kept[1:] < kept[:-1]).any():
+            order = np.argsort(kept, kind="stable")
             changed, kept = changed.take(order), kept[order]
         lost = {"rows_dropped": len(rows) - len(kept)} if len(kept) < len(rows) else {}
         return PlanInTable(self.table, self.step.name, plan, kept if lost else None, changed, lost)

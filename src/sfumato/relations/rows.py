@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 
-@dataclasses.dataclass(frozen=True, eq=False)
+@dataclasses.dataclass(frozen=True, eq=False, repr=False)
 class TableRows:
     """The rows of one table. Keys are numbers here: ``above`` is the row of the table above, ``owner`` the person at the top.
 
@@ -32,13 +32,16 @@ class TableRows:
     frame: pl.DataFrame
     above: NDArray[np.int64]
     owner: NDArray[np.int64]
-    names: pl.Series | None = dataclasses.field(default=None, repr=False)
-    labels: pl.Series | None = dataclasses.field(default=None, repr=False)
-    groups: pl.Series | None = dataclasses.field(default=None, repr=False)
+    names: pl.Series | None = None
+    labels: pl.Series | None = None
+    groups: pl.Series | None = None
     origin: NDArray[np.int64] | None = None
 
     def __len__(self) -> int:
         return len(self.owner)
+
+    def __repr__(self) -> str:
+        return f"TableRows({self.name!r}: {len(self):,} rows, {self.frame.width} columns besides keys)"
 
     @property
     def name(self) -> str:

@@ -120,7 +120,7 @@ def read_certificate(folder: Path) -> dict[str, Any]:
     """The certificate of a shared table; refused when it is not one, could be taken for two, or is about data of another shape."""
     certificate = read_any_certificate(folder)
     if (shape := shape_of(certificate)) is not Shape.TABLE:
-        raise ParameterError(f"{folder} holds a release of shape {shape}; this takes releases of tables only")
+        raise ParameterError(f"{folder} holds a release of shape {shape}; this takes releases of one table only")
     return certificate
 
 
