@@ -213,3 +213,19 @@ def test_the_same_seed_makes_the_same_plan():
     assert len(first.kept) == len(again.kept) > 0
     for one, other in zip(first.kept, again.kept, strict=True):
         assert all(np.array_equal(one[table], other[table]) for table in one)
+
+
+def test_more_sets_than_can_be_looked_at():
+    with pytest.raises(Unsatisfiable, match="too many sets of 2 rows"):
+        TrimRows().plan(six(), goal_of(PersonsKAnonymity(2, "any", 2, effort=10)))
+    assert TrimRows().plan(six(), goal_of(PersonsKAnonymity(2, "any", 1, effort=10))).kept
+
+
+def test_who_surely_falls_short_goes_before_who_may():
+    # somebody with forty different rows makes more pairs than can be looked at; without that person all pairs of the others are
+    people = [(0, {"visits": (1, 2)})] * 4 + [(0, {"visits": tuple(range(3, 43))})]
+    model = PersonsKAnonymity(3, "any", 2, effort=60)
+    assert model.judge(few(people)).records == 1
+    plan = SuppressPersons(0.2).plan(few(people), goal_of(model))
+    assert plan.kept.tolist() == [True] * 4 + [False]
+    assert model.judge(SuppressPersons().apply(few(people), plan)).holds

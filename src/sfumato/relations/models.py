@@ -90,11 +90,15 @@ class PersonsModel(PersonsPromise):
         return self.judged(shown, self.found(shown))
 
     def falling(self, shown: Shown) -> NDArray[np.bool_]:
-        """Persons of whom it does not surely hold."""
-        return self.short(self.found(shown, roughly=True))[1]
+        """Persons of whom it surely does not hold; where there is none, those of whom it does not surely hold.
+
+        Once the first are gone there may be few enough sets of rows to know more of the others.
+        """
+        surely, maybe = self.short(self.found(shown, roughly=True))
+        return surely if surely.any() else maybe
 
     def broken(self, people: Any) -> NDArray[np.bool_]:
-        """Per person whether it does not surely hold for them, or for them in a table that joins with nobody."""
+        """Per person whether it does not hold for them (see :meth:`falling`), or for them in a table that joins with nobody."""
         shown: Shown = people.shown()
         falling = self.falling(shown)
         if shown.persons == people.people:

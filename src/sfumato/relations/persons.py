@@ -77,10 +77,11 @@ class PersonsPlan(Plan):
 class SuppressPersons(ShapedStep):
     """Leave persons out of all tables, with all their rows, until every promise about persons holds.
 
-    For promises about persons, and for those about one table (``in_table``). In every round those go of whom a promise does not surely hold, until there are none. For k-anonymity, whatever is known, no choice is better: who is
-    in too small a crowd stays so when others go, so the persons who are left are the most that can be left. For frequency l-diversity a
-    group in which a value is too frequent first loses, at random, as many persons with that value as it must, x = ⌈(l·c − n)/(l − 1)⌉ of the c among n; other
-    promises about secrets lose whole crowds, which may be more than needed. It comes last, after what makes people alike.
+    For promises about persons, and for those about one table (``in_table``). In every round those go of whom a promise does not hold, until there are
+    none, and then those of whom that is not known. For k-anonymity, whatever is known, no choice is better: who is in too small a crowd stays so when others go,
+    so the persons who are left are the most that can be left. For frequency l-diversity a group in which a value is too frequent first loses, at
+    random, as many persons with that value as it must, x = ⌈(l·c − n)/(l − 1)⌉ of the c among n; other promises about secrets lose whole crowds, which may
+    be more than needed. It comes last, after what makes people alike.
 
     Beyond ``budget`` the recipe is unsatisfiable, and what it would have taken is told; so it is where nobody would be left.
 

@@ -57,7 +57,7 @@ class TrimRows(ShapedStep):
     who have it, until nothing is left to do. Which of several equal rows of a person goes is drawn at random too. Local suppression, greedy: there may
     be smaller ways.
 
-    Classes of fewer than k persons cannot be mended so: they are left alone, with a warning; let suppress_persons follow. Beyond ``budget`` the
+    Where there are more sets of rows than the ``effort`` of the promise, it is refused; let cap_rows come before. Classes of fewer than k persons cannot be mended so: they are left alone, with a warning; let suppress_persons follow. Beyond ``budget`` the
     recipe is unsatisfiable.
 
     >>> from sfumato import examples
@@ -132,7 +132,7 @@ def _trimmed(models: list[PersonsModel], shown: Shown, stream: np.random.Generat
     for model in models:
         k, m = model.rows_to_trim or (1, 0)
         people = Persons.of(shown, own=model.own, stream=stream)
-        gone = _rows_to_go(people, k, m, stream)
+        gone = _rows_to_go(people, k, m, stream, model.effort)
         if gone.any():
             row_gone = np.zeros(len(gone), dtype=np.bool_)
             row_gone[people.of_row] = gone
@@ -141,7 +141,7 @@ def _trimmed(models: list[PersonsModel], shown: Shown, stream: np.random.Generat
     return {}
 
 
-def _rows_to_go(people: Persons, k: int, m: int, stream: np.random.Generator) -> NDArray[np.bool_]:
+def _rows_to_go(people: Persons, k: int, m: int, stream: np.random.Generator, effort: int) -> NDArray[np.bool_]:
     """Which of the ``codes`` of people go, so that any ``m`` rows that are left are shared by k persons of a class, where it has so many."""
     gone = np.zeros(len(people.codes), dtype=np.bool_)
     large = np.bincount(people.classes, minlength=1)[people.classes] >= k
@@ -149,6 +149,12 @@ def _rows_to_go(people: Persons, k: int, m: int, stream: np.random.Generator) ->
     while size <= m:
         left, places = _left(people, gone)
         rows = left.facts(size)
+        if rows.reach(size, effort) < size:
+            raise Unsatisfiable(
+                f"trim_rows: there are too many sets of {size} rows to look at all of them; cap the rows of a person first, ask for fewer facts, "
+                "or give the promise more effort",
+                closest={"facts": size - 1},
+            )
         entries = _rare_rows(rows, k, large) if size == 1 else _of_rare_sets(rows, size, k, stream)
         gone[places[_and_later_copies(left, rows.places[entries])]] = True
         size = 1 if len(entries) and size > 1 else size + 1  # who loses a row is not among those any more who have it
