@@ -6,10 +6,12 @@ import dataclasses
 import json
 
 import numpy as np
+import polars as pl
 import pytest
 
 from sfumato import examples, registry
 from sfumato.core.randomness import Seed
+from sfumato.core.schema import Attribute, Schema
 from sfumato.core.shape import Shape, ShapedModel, ShapedStep, ShapedUtility
 from sfumato.core.step import Goal
 from sfumato.errors import ParameterError
@@ -33,6 +35,7 @@ EXAMPLES = {
         "key_pseudonyms": {"split": True},
         "suppress_persons": {"budget": 0.9},
         "trim_rows": {"budget": 0.5},
+        "shift_dates": {"columns": {"visits": ["day"]}, "days": 20},
     },
     "utility": {
         "rows_kept": {},
@@ -46,6 +49,15 @@ MEMBERS = [(family, name) for family, members in EXAMPLES.items() for name in me
 
 def made(family, name):
     return registry.build(family, {name: EXAMPLES[family][name]}, shape=Shape.TABLES)
+
+
+def dated():
+    """The clinic with a day for every visit."""
+    people = examples.clinic()
+    rows = people["visits"]
+    day = pl.Series("day", np.arange(len(rows)) + 19_000).cast(pl.Int32).cast(pl.Date)
+    schema = Schema({**rows.schema.attributes, "day": Attribute(("plain",), kind="date")})
+    return people.with_rows(dataclasses.replace(rows, frame=rows.frame.with_columns(day), schema=schema))
 
 
 GOAL = Goal(
@@ -81,7 +93,7 @@ def test_recipe_and_object_are_the_same(family, name):
 
 @pytest.mark.parametrize("name", EXAMPLES["steps"])
 def test_steps_keep_every_key_and_say_whose_rows_they_left(name):
-    people, step = examples.clinic(), made("steps", name)
+    people, step = dated(), made("steps", name)
     plan = step.plan(people, GOAL)
     left = step.apply(people, plan)
     again = step.apply(people, step.plan(people, GOAL))

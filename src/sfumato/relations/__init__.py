@@ -24,6 +24,7 @@ FAMILIES = {
             "cap_rows": "means:CapRows",
             "coarsen_counts": "means:CoarsenCounts",
             "drop_people": "means:DropPeople",
+            "shift_dates": "dates:ShiftPersonDates",
             "suppress_persons": "persons:SuppressPersons",
             "trim_rows": "trimming:TrimRows",
             "key_pseudonyms": "means:KeyPseudonyms",

@@ -6,9 +6,9 @@ import datetime
 from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
 
 import numpy as np
-import polars as pl
 from pydantic import Field
 
+from sfumato.core.calendar import FIRST, LAST, days_of, moved
 from sfumato.core.design import marks_by, units_of
 from sfumato.core.parameters import parameters
 from sfumato.core.schema import Role, Schema
@@ -20,57 +20,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from sfumato.core.dataset import Dataset
-
-
-# Columns of dates and times: their days, and the same moved by whole days.
-
-TICKS = {"ms": 86_400_000, "us": 86_400_000_000, "ns": 86_400_000_000_000}
-FIRST, LAST = -719_162, 2_932_896
-"""1 January 1 and 31 December 9999 as days since 1 January 1970."""
-
-
-def days_of(column: pl.Series, table: str) -> NDArray[np.float64]:
-    """The day of every value, counted from 1 January 1970; NaN where it is missing.
-
-    >>> import polars as pl
-    >>> days_of(pl.Series("at", ["1970-01-11", "1969-12-31T08:00", None]), "the table").tolist()
-    [10.0, -1.0, nan]
-    """
-    days = dates_of(column, table).cast(pl.Int32).cast(pl.Float64)
-    return days.fill_null(float("nan")).to_numpy()
-
-
-def dates_of(column: pl.Series, table: str) -> pl.Series:
-    """The date of every value of a column of dates, times or ISO text; its time of day is left out."""
-    name = column.name
-    if column.dtype in (pl.Date, pl.Null):
-        return column.cast(pl.Date)
-    if isinstance(column.dtype, pl.Datetime):
-        return column.dt.date()
-    if column.dtype != pl.String:
-        raise SchemaError(f"column {name!r} of {table} must hold dates, times or ISO text; it is {column.dtype}")
-    read = column.str.slice(0, 10).str.to_date("%Y-%m-%d", strict=False)
-    after = column.str.slice(10, 1)
-    read = read.set(~after.is_in(["", "T", " "]).fill_null(True), None)
-    lost = read.null_count() - column.null_count()
-    if lost:
-        raise SchemaError(
-            f"column {name!r} of {table} must hold dates as YYYY-MM-DD, with or without a time; "
-            f"{lost:,} value(s) are none"
-        )
-    return read
-
-
-def moved(column: pl.Series, table: str, shifts: NDArray[np.int64]) -> pl.Series:
-    """A column moved by whole days, row by row; the time of day and what text says behind the date stay."""
-    name, days = column.name, pl.Series(shifts)
-    if isinstance(column.dtype, pl.Datetime):
-        ticks = TICKS[column.dtype.time_unit]
-        return (column.to_physical() + days * ticks).cast(column.dtype).alias(name)
-    dates = (dates_of(column, table).cast(pl.Int32).cast(pl.Int64) + days).cast(pl.Int32).cast(pl.Date)
-    if column.dtype != pl.String:
-        return dates.alias(name)
-    return (dates.dt.strftime("%Y-%m-%d").str.zfill(10) + column.str.slice(10)).alias(name)
 
 
 if TYPE_CHECKING:

@@ -10,13 +10,13 @@ import numpy as np
 import polars as pl
 
 from sfumato import kernels
+from sfumato.core.calendar import dates_of
 from sfumato.core.encoding import Encoded, numbers_of
 from sfumato.core.hierarchy import Ladder, bind
 from sfumato.core.progress import Progress, silent
 from sfumato.core.schema import Kind
 from sfumato.errors import SchemaError
 from sfumato.steps.masking.block import ranks_of
-from sfumato.steps.masking.date_shift import dates_of
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
