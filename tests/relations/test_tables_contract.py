@@ -21,13 +21,20 @@ from sfumato.relations.tables import Tables
 K2 = {"k_anonymity": {"k": 2}}
 RECODE = {"global_recoding": {"suppress": "tuple", "budget": 0.5}}
 EXAMPLES = {
-    "models": {"in_table": {"table": "people", "promise": K2}},
+    "models": {
+        "in_table": {"table": "people", "promise": K2},
+        "persons_k_anonymity": {"k": 2, "knows": "any", "facts": 1, "own": False},
+        "persons_l_diversity": {"sensitive": "prescriptions.drug", "l": 2, "knows": "counts"},
+        "persons_t_closeness": {"sensitive": "people.diagnosis", "t": 0.5, "knows": "own"},
+    },
     "steps": {
         "in_table": {"table": "people", "step": RECODE, "aim": [K2]},
         "cap_rows": {"table": "visits", "at_most": 2},
         "coarsen_counts": {"table": "visits", "to": [1, 3]},
         "drop_people": {"table": "visits", "more_than": 5},
         "key_pseudonyms": {"split": True},
+        "suppress_persons": {"budget": 0.9},
+        "trim_rows": {"budget": 0.5},
         "shift_dates": {"columns": {"visits": ["day"]}, "days": 20},
     },
     "utility": {
@@ -53,7 +60,13 @@ def dated():
     return people.with_rows(dataclasses.replace(rows, frame=rows.frame.with_columns(day), schema=schema))
 
 
-GOAL = Goal(models=(made("models", "in_table"),), seed=Seed(7))  # type: ignore[arg-type]
+GOAL = Goal(
+    models=(
+        registry.build("models", {"in_table": {"table": "visits", "promise": K2}}, shape=Shape.TABLES),
+        made("models", "persons_k_anonymity"),
+    ),
+    seed=Seed(7),
+)
 
 
 def test_what_is_tried_here_is_there():

@@ -37,7 +37,8 @@ def parameters(cls: type[T]) -> type[T]:
         frozen=True, config=ConfigDict(extra="forbid", hide_input_in_errors=True, populate_by_name=True)
     )(cls)
     validated = checked.__init__
-    names = list(spelled(checked).values())
+    fields = {word: name for name, word in spelled(checked).items()}
+    names = list(fields)
 
     @functools.wraps(validated)
     def init(self: Any, *args: Any, **kwargs: Any) -> None:
@@ -51,7 +52,8 @@ def parameters(cls: type[T]) -> type[T]:
                 problem.removeprefix(f"{cls.__name__}: ") for problem in problems_of(error, names)
             ]  # said once is enough
             raise ParameterError(f"{cls.__name__}: {'; '.join(problems)}") from None
-        taken = [name for name, value in {**given, **kwargs}.items() if _taken_for_number(value, getattr(self, name))]
+        made = {name: getattr(self, fields.get(name, name)) for name in {**given, **kwargs}}
+        taken = [name for name, value in {**given, **kwargs}.items() if _taken_for_number(value, made[name])]
         if taken:
             raise ParameterError(f"{cls.__name__}: {taken[0]} should be a number, not true or false")
 

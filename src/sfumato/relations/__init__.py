@@ -8,7 +8,15 @@ from typing import Any
 from sfumato.core.parameters import Members, called_in
 
 FAMILIES = {
-    "models": Members(__name__, {"in_table": "in_table:PromiseInTable"}),
+    "models": Members(
+        __name__,
+        {
+            "in_table": "in_table:PromiseInTable",
+            "persons_k_anonymity": "models:PersonsKAnonymity",
+            "persons_l_diversity": "models:PersonsLDiversity",
+            "persons_t_closeness": "models:PersonsTCloseness",
+        },
+    ),
     "steps": Members(
         __name__,
         {
@@ -17,11 +25,21 @@ FAMILIES = {
             "coarsen_counts": "means:CoarsenCounts",
             "drop_people": "means:DropPeople",
             "shift_dates": "dates:ShiftPersonDates",
-            "suppress_persons": "means:SuppressPersons",
+            "suppress_persons": "persons:SuppressPersons",
+            "trim_rows": "trimming:TrimRows",
             "key_pseudonyms": "means:KeyPseudonyms",
         },
     ),
-    "risk": Members(__name__, {}),
+    "risk": Members(
+        __name__,
+        {
+            "join_uniqueness": "attacks:JoinUniqueness",
+            "row_counts": "attacks:RowCounts",
+            "join_inflation": "attacks:JoinInflation",
+            "homogeneity_of_join": "attacks:HomogeneityOfJoin",
+            "join_linkage": "linkage:JoinLinkage",
+        },
+    ),
     "utility": Members(
         __name__,
         {

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
@@ -14,9 +14,9 @@ from sfumato.core.keys import KeyReference, reference_form
 from sfumato.core.parameters import parameters
 from sfumato.core.shape import ShapedStep
 from sfumato.core.step import Plan
-from sfumato.errors import ParameterError, Unsatisfiable
+from sfumato.errors import ParameterError
 from sfumato.relations import pseudonyms
-from sfumato.relations.promises import PersonsPromise, require_tables
+from sfumato.relations.promises import require_tables
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -164,48 +164,6 @@ class DropPeople(RowsStep):
         goes |= counts > self.more_than if self.more_than is not None else False
         goes |= counts < self.fewer_than if self.fewer_than is not None else False
         return KeptPlan({tables.parts[0].name: ~goes}, {"table": self.table, "people_dropped": int(goes.sum())})
-
-
-@parameters
-class SuppressPersons(RowsStep):
-    """Leaves people out, everywhere, until the promises over persons hold: each time all for whom one of them is broken.
-
-    Who goes may take the company of others away, so it is judged again until nobody is left for whom a promise is broken. At most
-    ``floor(budget · people)`` go; where more would have to, nothing is released. It comes last, after what makes people alike.
-    """
-
-    name: ClassVar[str] = "suppress_persons"
-
-    budget: Annotated[float, Field(ge=0, le=1, description="share of the people who may be left out")] = 0.05
-
-    def plan(self, people: Any, goal: Goal) -> KeptPlan:
-        """Find who goes."""
-        tables = require_tables(people, self.name)
-        meant: Sequence[Any] = goal.models
-        models = [model for model in meant if isinstance(model, PersonsPromise)]
-        if not models:
-            raise ParameterError(
-                f"{self.name} is a means for promises about persons or about single tables; the recipe makes none"
-            )
-        stays, left, most = np.ones(tables.people, dtype=bool), tables, int(self.budget * tables.people + 1e-9)
-        while left.people and (broken := _broken(models, left)).any():
-            stays[np.flatnonzero(stays)[broken]] = False
-            gone = int((~stays).sum())
-            if gone > most:
-                raise Unsatisfiable(
-                    f"{self.name}: {gone:,} of {tables.people:,} people would have to go, and the budget allows {most:,}; make people more "
-                    "alike before (in_table, cap_rows), or allow more",
-                    closest={"people": gone, "budget": gone / tables.people},
-                )
-            left = tables.keep_people(stays)
-        return KeptPlan({tables.parts[0].name: stays}, {"people_dropped": int((~stays).sum()), "budget": self.budget})
-
-
-def _broken(models: Sequence[PersonsPromise], tables: Tables) -> NDArray[np.bool_]:
-    found = np.zeros(tables.people, dtype=bool)
-    for model in models:
-        found |= model.broken(tables)
-    return found
 
 
 # What stands for keys.

@@ -2,7 +2,7 @@
 
 Rules, the same for every promise. A missing value is a category of its own. A cell that *we* suppressed is judged as a value of its own
 too, never as a wildcard: verdicts say so. A row below the people shows its own quasi-identifiers; a row below such a row (a prescription of a
-visit) is a row of the person at the top with its own quasi-identifiers, and what its visit shows counts in the table of visits.
+visit) is a row of the person at the top, and whoever knows it knows what its visit shows as well (see :mod:`sfumato.relations.knowledge`).
 """
 
 from __future__ import annotations
@@ -30,6 +30,10 @@ class ShownRows:
     """Per row the number of the person it belongs to, 0 … persons − 1."""
     shows: NDArray[np.int64]
     """Per row a code of what its quasi-identifiers show; equal codes are equal to an intruder."""
+    parent: str | None = None
+    """The table that its rows belong to, where that is not the people's."""
+    above: NDArray[np.int64] | None = None
+    """Per row the number of the row of that table it belongs to."""
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -68,8 +72,16 @@ def shown_of(parts: Sequence[TableRows], *, split: bool = False) -> Shown:
     persons, owners = len(people), {rows.name: rows.owner for rows in below}
     if split:
         own, persons, owners = _apart(own, below)
+    top = {people.name, None}
     shown = tuple(
-        ShownRows(rows.name, owners[rows.name], codes_of(rows.frame, rows.described.quasi, len(rows))) for rows in below
+        ShownRows(
+            rows.name,
+            owners[rows.name],
+            codes_of(rows.frame, rows.described.quasi, len(rows)),
+            None if rows.link.parent in top else rows.link.parent,
+            None if rows.link.parent in top else rows.above,
+        )
+        for rows in below
     )
     everyone = np.arange(len(people), dtype=np.int64)
     sensitive = {

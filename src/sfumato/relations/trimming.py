@@ -1,0 +1,226 @@
+"""Trimming rows: those that single people out are left out of their tables, and everybody stays."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar
+
+import numpy as np
+from pydantic import Field
+
+from sfumato import kernels
+from sfumato.core.parameters import parameters
+from sfumato.core.shape import ShapedStep
+from sfumato.core.step import Plan
+from sfumato.errors import ParameterError, Unsatisfiable
+from sfumato.relations.knowledge import FactRows, Persons
+from sfumato.relations.models import PersonsModel
+from sfumato.relations.persons import aims
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from sfumato.core.step import Goal
+    from sfumato.relations.shown import Shown
+
+MOST_LISTED = 3_000_000
+"""Sets of rows that are listed at a time; what is beyond is found when these are dealt with."""
+
+
+@dataclasses.dataclass(frozen=True, eq=False, repr=False)
+class RowsPlan(Plan):
+    """Which rows of the tables stay, round by round; for the owner only. ``told`` are counts."""
+
+    kept: tuple[Mapping[str, NDArray[np.bool_]], ...]
+    told: Mapping[str, Any]
+    warned: tuple[str, ...] = ()
+
+    def describe(self) -> dict[str, Any]:
+        """How many rows go; not which."""
+        return dict(self.told)
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """What whoever runs the recipe should know."""
+        return self.warned
+
+
+@parameters
+class TrimRows(ShapedStep):
+    """Leave rows out of the tables below the people where few rows of a person are shared by too few persons; everybody stays.
+
+    A means for persons_k_anonymity with ``knows: any``. Within the persons who are alike in their own columns, a row that fewer than k of them have is
+    left out of the tables of all who have it; a second or third copy of a row counts as a row of its own that only those have who have it so often. Then whoever
+    has a set of two rows that too few share loses one of them: the row that is in most such sets of theirs for each copy that is lost, ties to
+    the one that fewer share, then at random. And so on up to sets of ``facts`` rows, and again from the beginning, since who loses a row is missing among those
+    who have it, until nothing is left to do. Which of several equal rows of a person goes is drawn at random too. Local suppression, greedy: there may
+    be smaller ways.
+
+    Where there are more sets of rows than the ``effort`` of the promise, it is refused; let cap_rows come before. Classes of fewer than k persons cannot be mended so: they are left alone, with a warning; let suppress_persons follow. Beyond ``budget`` the
+    recipe is unsatisfiable.
+
+    >>> from sfumato import examples
+    >>> from sfumato.core.randomness import Seed
+    >>> from sfumato.core.step import Goal
+    >>> from sfumato.relations.models import PersonsKAnonymity
+    >>> goal = Goal(models=(PersonsKAnonymity(2, "any", facts=1, own=False),), seed=Seed(1))
+    >>> TrimRows().plan(examples.clinic(), goal).describe()
+    {'rows_dropped': {'visits': 15, 'prescriptions': 17}, 'share_dropped': 0.090395}
+    """
+
+    budget: Annotated[
+        float, Field(ge=0, le=1, description="share of the rows below the people that may be left out")
+    ] = 1.0
+
+    name: ClassVar[str] = "trim_rows"
+
+    def plan(self, people: Any, goal: Goal) -> RowsPlan:
+        """Choose the rows that go; rows below rows that go, go with them, so it is looked at again until nothing is left to do."""
+        promises = [model for model in aims(self.name, goal) if isinstance(model, PersonsModel)]
+        models = [model for model in promises if model.rows_to_trim is not None]
+        if not models:
+            raise ParameterError(f"{self.name} is a means for persons_k_anonymity with knows: any; the recipe has none")
+        before, left = _rows_in(people.shown()), people
+        kept: list[Mapping[str, NDArray[np.bool_]]] = []
+        stream = goal.stream("trim_rows: which of equal rows goes")
+        while stays := _trimmed(models, left.shown(), stream):
+            kept.append(stays)
+            left = left.kept(stays)
+        shown = left.shown()
+        gone = sum(before.values()) - sum(_rows_in(shown).values())
+        if gone > self.budget * sum(before.values()) + 1e-9:
+            raise Unsatisfiable(
+                f"{self.name}: {gone:,} of {sum(before.values()):,} rows would be left out, more than the budget of {self.budget:g} allows; "
+                "recode their columns first, or ask for less",
+                closest={"rows": gone, "budget": gone / max(sum(before.values()), 1)},
+            )
+        return RowsPlan(tuple(kept), _told(before, _rows_in(shown)), _warned(models, shown))
+
+    def apply(self, people: Any, plan: RowsPlan) -> Any:
+        """Leave them out, round by round."""
+        for stays in plan.kept:
+            people = people.kept(stays)
+        return people
+
+
+def _rows_in(shown: Shown) -> dict[str, int]:
+    return {rows.table: len(rows.person) for rows in shown.rows}
+
+
+def _told(before: Mapping[str, int], after: Mapping[str, int]) -> dict[str, Any]:
+    gone = {table: count - after[table] for table, count in before.items()}
+    share = sum(gone.values()) / max(sum(before.values()), 1)
+    return {"rows_dropped": gone, "share_dropped": round(share, 6)}
+
+
+def _warned(models: list[PersonsModel], shown: Shown) -> tuple[str, ...]:
+    """That some persons are in crowds that no trimming of rows makes larger."""
+    short = np.zeros(shown.persons, dtype=np.bool_)
+    for model in models:
+        classes = Persons.of(shown, own=model.own).classes
+        short |= np.bincount(classes)[classes] < (model.rows_to_trim or (1, 0))[0]
+    if not short.any():
+        return ()
+    return (
+        f"trim_rows leaves {int(short.sum()):,} persons alone whose own columns too few share; let suppress_persons follow, or recode",
+    )
+
+
+def _trimmed(models: list[PersonsModel], shown: Shown, stream: np.random.Generator) -> dict[str, NDArray[np.bool_]]:
+    """Per table the rows that stay, for the first promise that asks for any to go. Empty: nothing is left to do."""
+    for model in models:
+        k, m = model.rows_to_trim or (1, 0)
+        people = Persons.of(shown, own=model.own, stream=stream)
+        gone = _rows_to_go(people, k, m, stream, model.effort)
+        if gone.any():
+            row_gone = np.zeros(len(gone), dtype=np.bool_)
+            row_gone[people.of_row] = gone
+            parts = np.split(~row_gone, people.tables[1:-1])
+            return {rows.table: part for rows, part in zip(shown.rows, parts, strict=True) if not part.all()}
+    return {}
+
+
+def _rows_to_go(people: Persons, k: int, m: int, stream: np.random.Generator, effort: int) -> NDArray[np.bool_]:
+    """Which of the ``codes`` of people go, so that any ``m`` rows that are left are shared by k persons of a class, where it has so many."""
+    gone = np.zeros(len(people.codes), dtype=np.bool_)
+    large = np.bincount(people.classes, minlength=1)[people.classes] >= k
+    size = 1
+    while size <= m:
+        left, places = _left(people, gone)
+        rows = left.facts(size)
+        if rows.reach(size, effort) < size:
+            raise Unsatisfiable(
+                f"trim_rows: there are too many sets of {size} rows to look at all of them; cap the rows of a person first, ask for fewer facts, "
+                "or give the promise more effort",
+                closest={"facts": size - 1},
+            )
+        entries = _rare_rows(rows, k, large) if size == 1 else _of_rare_sets(rows, size, k, stream)
+        gone[places[_and_later_copies(left, rows.places[entries])]] = True
+        size = 1 if len(entries) and size > 1 else size + 1  # who loses a row is not among those any more who have it
+    return gone
+
+
+def _left(people: Persons, gone: NDArray[np.bool_]) -> tuple[Persons, NDArray[np.int64]]:
+    """The people without the rows that go, and where each row that is left stands among all."""
+    places = np.flatnonzero(~gone)
+    pointers = np.searchsorted(places, people.pointers).astype(np.int64)
+    fewer = dataclasses.replace(people, pointers=pointers, codes=people.codes[places], of_row=people.of_row[places])
+    return fewer, places
+
+
+def _and_later_copies(left: Persons, entries: NDArray[np.int64]) -> NDArray[np.bool_]:
+    """Some rows, and all later copies of the same row of the same person: who has two has no third."""
+    start = np.arange(len(left.codes)) - left.copies
+    least = np.full(len(left.codes), np.iinfo(np.int64).max)
+    np.minimum.at(least, start[entries], left.copies[entries])
+    marked: NDArray[np.bool_] = left.copies >= least[start]
+    return marked
+
+
+def _owners(rows: FactRows) -> NDArray[np.int64]:
+    return np.repeat(np.arange(len(rows.pointers) - 1, dtype=np.int64), np.diff(rows.pointers))
+
+
+def _rare_rows(rows: FactRows, k: int, large: NDArray[np.bool_]) -> NDArray[np.int64]:
+    """Rows that fewer than k persons of a class that has so many share: all of them go."""
+    carriers = np.bincount(rows.items, minlength=len(rows.roots))
+    return np.flatnonzero((carriers[rows.items] < k) & large[_owners(rows)])
+
+
+def _of_rare_sets(rows: FactRows, size: int, k: int, stream: np.random.Generator) -> NDArray[np.int64]:
+    """One row of every set of ``size`` rows that too few share, for everybody who has it; by the places of the rows."""
+    members, people = np.empty((MOST_LISTED, size), dtype=np.int64), np.empty(MOST_LISTED, dtype=np.int64)
+    count = min(kernels.facts.rare_sets(rows.kernel, size, k, members, people), MOST_LISTED)
+    wide = max(len(rows.roots), 1)
+    keys = _owners(rows) * wide + rows.items
+    sets = np.searchsorted(keys, people[:count, None] * wide + members[:count])
+    return _hitting(sets, people[:count], rows, stream)
+
+
+def _hitting(
+    sets: NDArray[np.int64], people: NDArray[np.int64], rows: FactRows, stream: np.random.Generator
+) -> NDArray[np.int64]:
+    """Rows of which every set holds one. Everybody loses, again and again, the row that is in most of the sets left for each copy lost with it.
+
+    Ties go to the row that the fewest share, so that what is left is common, then at random.
+    """
+    chosen, draws = np.zeros(len(rows.items), dtype=np.bool_), stream.random(len(rows.items))
+    shared = np.bincount(rows.items, minlength=len(rows.roots))[rows.items]
+    owners, lost = _owners(rows), _copies_from_here(rows)
+    while len(sets):
+        counts = np.bincount(sets.reshape(-1), minlength=len(rows.items))
+        there = np.flatnonzero(counts)
+        order = there[np.lexsort((draws[there], shared[there], -counts[there] / lost[there], owners[there]))]
+        chosen[order[np.diff(owners[order], prepend=-1) > 0]] = True
+        open_sets = ~chosen[sets].any(axis=1)
+        sets, people = sets[open_sets], people[open_sets]
+    return np.flatnonzero(chosen)
+
+
+def _copies_from_here(rows: FactRows) -> NDArray[np.int64]:
+    """Per place how many copies of the same row of the same person there are from it on."""
+    first = np.flatnonzero(~rows.deeper)
+    lengths = np.diff(np.append(first, len(rows.items)))
+    ends: NDArray[np.int64] = np.repeat(first + lengths, lengths)
+    return ends - np.arange(len(rows.items))
