@@ -80,6 +80,8 @@ _HOMES = {
     "sfumato.outputs.rules": ("AllEqual", "Dominance", "GroupDisclosure", "PPercent", "PQ", "Threshold"),
     "sfumato.outputs.table": ("MagnitudeTable", "tabulate"),
     "sfumato.outputs.protected": ("ProtectedTable",),
+    "sfumato.outputs.checking.check": ("check_output",),
+    "sfumato.outputs.checking.verdict": ("OutputRules", "OutputVerdict"),
     "sfumato.parties.together": ("JointAnswer", "together"),
     "sfumato.parties.noise": ("JointNoise",),
     "sfumato": ("dp", "errors", "examples", "vault"),

@@ -1,0 +1,624 @@
+"""Tables that somebody grouped: counts, means, sums, shares, percentiles and extremes, judged cell by cell."""
+
+from __future__ import annotations
+
+import dataclasses
+import re
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import polars as pl
+
+from sfumato.errors import ParameterError, SchemaError, did_you_mean
+from sfumato.outputs.checking.behind import TOTALS, Behind, Membership, membership
+from sfumato.outputs.checking.telling import (
+    AMOUNTS,
+    EXTREMES,
+    QUANTILES,
+    CellStatistic,
+    fits,
+    found_by_computing,
+    named,
+    step_of,
+    whole_of,
+)
+from sfumato.outputs.checking.verdict import OutputReason, OutputRules, OutputVerdict, broken, open_question, passed
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+PER_RECORD = re.compile(
+    r"(std_|standard_|student(ized)?_)?(resid(ual)?s?|fitted(_?values?)?|leverage|hat(_diag)?|cooks?_?d(istance)?|dffits.*|dfb.*|influence)",
+    re.IGNORECASE,
+)
+COARSER = "make the groups coarser, or leave the cells out (verdict.suggestion)"
+PROTECT = "sf.tabulate(data, by, ...).protect() publishes such a table with margins so that nothing can be computed"
+GIVE_DATA = "give the records behind it (data=...), so that every cell can be judged"
+SAY_WHAT = "say what it tells: tells={'column': 'mean(cost)'}"
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class GroupedTable:
+    """A table as it will be judged: the columns that make its cells, and those that tell something of them."""
+
+    frame: pl.DataFrame
+    by: tuple[str, ...]
+    told: tuple[str, ...]
+
+    def values(self, name: str) -> NDArray[np.float64]:
+        """A column of results; NaN where nothing is told."""
+        column = self.frame[name]
+        if column.dtype == pl.Boolean or not column.dtype.is_numeric():
+            raise SchemaError(f"column {name!r} of the output holds no numbers")
+        found: NDArray[np.float64] = column.cast(pl.Float64).fill_null(float("nan")).to_numpy().copy()
+        return found
+
+    def numeric(self, name: str) -> bool:
+        """Whether a column holds numbers."""
+        return self.frame[name].dtype.is_numeric()
+
+
+def long_form(frame: pl.DataFrame, across: str | None, by: Sequence[str] | None, behind: Behind | None) -> pl.DataFrame:
+    """A cross table with one row a cell; others as they are. Its columns are values of the column ``across``."""
+    if across is None or (behind is not None and across not in behind.dataset.columns):
+        return frame
+    kept = list(by or [name for name in frame.columns if not frame[name].dtype.is_numeric()])
+    kept = [name for name in kept if name != across]
+    rest = [name for name in frame.columns if name not in kept]
+    if not rest or not all(frame[name].dtype.is_numeric() for name in rest):
+        return frame
+    return frame.unpivot(rest, index=kept, variable_name=across, value_name="value")
+
+
+DESCRIBED = {
+    "count": "count",
+    "null_count": "missing",
+    "mean": "mean",
+    "std": "sd",
+    "min": "min",
+    "max": "max",
+    "top": "mode",
+}
+
+
+def described(frame: pl.DataFrame) -> tuple[pl.DataFrame, dict[str, str]] | None:
+    """What ``describe()`` gives, a statistic a row, as one row with what each column tells; None for other tables.
+
+    Rows that count what is missing are left as they are: nobody knows by name who is behind them.
+    """
+    texts = [name for name in frame.columns if frame[name].dtype == pl.String]
+    if not texts or frame.height < 2:
+        return None
+    rows = [str(one).lower() for one in frame[texts[0]].to_list()]
+    if not all(one in DESCRIBED or re.fullmatch(r"\d{1,2}(\.\d+)?%", one) for one in rows) or len(set(rows)) < len(
+        rows
+    ):
+        return None
+    values: dict[str, list[Any]] = {}
+    tells: dict[str, str] = {}
+    for column in (name for name in frame.columns if frame[name].dtype.is_numeric()):
+        for row, value in zip(rows, frame[column].to_list(), strict=True):
+            name = f"{column}: {row}"
+            values[name] = [value]
+            level = f"quantile({column}, {float(row[:-1]) / 100:g})" if row.endswith("%") else ""
+            if DESCRIBED.get(row) != "missing":
+                tells[name] = level or f"{DESCRIBED[row]}({column})"
+    return pl.DataFrame(values), tells
+
+
+def columns_of(
+    frame: pl.DataFrame,
+    by: Sequence[str] | None,
+    apart: Sequence[str],
+    behind: Behind | None,
+    tells: Mapping[str, str] | str | None,
+) -> GroupedTable:
+    """Which columns make the cells: those named, else those of the data that hold no results."""
+    if by is not None:
+        for name in (*by, *apart):
+            if name not in frame.columns:
+                raise SchemaError(f"the output has no column {name!r}.{did_you_mean(name, frame.columns)}")
+        lacking = [name for name in by if behind is not None and name not in behind.dataset.columns]
+        if lacking and behind is not None:
+            behind.dataset.require(lacking)
+        return GroupedTable(frame, tuple(by), tuple(name for name in frame.columns if name not in by))
+    said = set(tells) if isinstance(tells, Mapping) else set()
+    free = [name for name in frame.columns if name not in said and name not in apart]
+    texts = [name for name in free if not frame[name].dtype.is_numeric()]
+    if behind is None:
+        return GroupedTable(frame, tuple(texts), tuple(name for name in frame.columns if name not in texts))
+    made = [name for name in texts if name in behind.dataset.columns]
+    for name in free:
+        if name in behind.dataset.columns and frame[name].dtype.is_integer() and _is_key(frame, name, made, behind):
+            made.append(name)
+    ordered = tuple(name for name in frame.columns if name in made)
+    return GroupedTable(frame, ordered, tuple(name for name in frame.columns if name not in made))
+
+
+def _is_key(frame: pl.DataFrame, name: str, made: Sequence[str], behind: Behind) -> bool:
+    """Whether a column of whole numbers makes cells (a year), rather than tells something of them (the highest age)."""
+    known = behind.labels(name) | set(TOTALS)
+    if not set(frame[name].cast(pl.String).fill_null("(missing)").to_list()) <= known:
+        return False
+    try:
+        belongs = membership(frame, made, behind)
+        told = frame[name].cast(pl.Float64).fill_null(float("nan")).to_numpy()
+        return found_by_computing(name, told, belongs, behind, made) is None
+    except SchemaError:  # rows are not told apart without it
+        return True
+
+
+def judge_with_records(
+    table: GroupedTable, behind: Behind, rules: OutputRules, tells: Mapping[str, str] | str | None
+) -> OutputVerdict:
+    """Judge a table by the records behind it."""
+    belongs = membership(table.frame, table.by, behind)
+    reasons = _unknown_cells(table, belongs)
+    found, more = _statistics(table, belongs, behind, tells)
+    reasons += more
+    told = np.zeros(belongs.size, dtype=bool)
+    for name in found:
+        told |= ~np.isnan(table.values(name))
+    told &= belongs.known
+    unsafe = np.zeros(belongs.size, dtype=bool)
+    for name, statistic in found.items():
+        for rule, where in _offences(table, name, statistic, belongs, behind, rules).items():
+            here = where & told & ~np.isnan(table.values(name))
+            unsafe |= here
+            if here.any():
+                reasons.append(_sentence(rule, name, int(here.sum()), int(told.sum()), rules))
+    for column, names in _by_column(found).items():
+        for rule, where in _percentiles(table, names, column, belongs, behind, rules).items():
+            here = where & told
+            unsafe |= here
+            if here.any():
+                reasons.append(_sentence(rule, ", ".join(n for n, _ in names), int(here.sum()), int(told.sum()), rules))
+    reasons += _left_out(table, found, belongs, rules, told)
+    if found and not any(one.status == "fail" for one in reasons):
+        reasons.append(_fine(belongs.persons(behind)[told], behind, rules))
+    kinds = tuple(str(one) for one in found.values())
+    hidden = int((~told & belongs.known).sum())
+    return OutputVerdict(
+        _kind_of(found),
+        tuple(reasons),
+        behind.persons,
+        table.frame,
+        _suggestion(table, unsafe, belongs),
+        table.by,
+        kinds,
+        hidden,
+    )
+
+
+def _fine(persons: NDArray[np.int64], behind: Behind, rules: OutputRules) -> OutputReason:
+    if not len(persons):
+        return passed("table", "no cell is told")
+    cells = "1 cell holds" if len(persons) == 1 else f"{len(persons):,} cells hold"
+    return passed("table", f"{cells} at least {rules.threshold} of {behind.persons:,} persons, and no rule is broken")
+
+
+def _kind_of(found: Mapping[str, CellStatistic]) -> str:
+    kinds = list(dict.fromkeys(one.kind for one in found.values()))
+    return f"table: {', '.join(kinds)}" if kinds else "table"
+
+
+def _unknown_cells(table: GroupedTable, belongs: Membership) -> list[OutputReason]:
+    strange = int((~belongs.known).sum())
+    if not strange:
+        return []
+    return [
+        open_question(
+            "labels",
+            f"{strange:,} rows have values of {', '.join(table.by)} that the data do not have",
+            "give the data with the columns as they were grouped",
+        )
+    ]
+
+
+def _statistics(
+    table: GroupedTable, belongs: Membership, behind: Behind, tells: Mapping[str, str] | str | None
+) -> tuple[dict[str, CellStatistic], list[OutputReason]]:
+    """What every column tells; what does not fit the records, or nobody knows, is a question."""
+    found: dict[str, CellStatistic] = {}
+    reasons: list[OutputReason] = []
+    if not table.told:
+        reasons.append(
+            open_question("columns", "no column tells anything", "name the columns that make cells: by=[...]")
+        )
+    for name in table.told:
+        if PER_RECORD.fullmatch(name):
+            reasons.append(
+                broken(
+                    "per record", f"{name!r} looks like a figure per record, which is never given out", "leave it out"
+                )
+            )
+        elif not table.numeric(name):
+            reasons.append(
+                open_question(
+                    "columns",
+                    f"column {name!r} holds no numbers, and is no column of the data",
+                    f"leave it out, or {GIVE_DATA}",
+                )
+            )
+        else:
+            statistic, fitting = _what(name, table, belongs, behind, tells)
+            if statistic is None:
+                reasons.append(open_question("columns", f"what column {name!r} tells is not known", SAY_WHAT))
+                continue
+            found[name] = statistic
+            if not fitting:
+                reasons.append(
+                    open_question(
+                        "recomputed",
+                        f"column {name!r} is not {statistic} of these records",
+                        "give the records it was computed from (data=..., where=..., weight=...), or say what it tells",
+                    )
+                )
+    return found, reasons
+
+
+def _what(
+    name: str, table: GroupedTable, belongs: Membership, behind: Behind, tells: Mapping[str, str] | str | None
+) -> tuple[CellStatistic | None, bool]:
+    said = tells.get(name) if isinstance(tells, Mapping) else tells
+    told = table.values(name)
+    if said is None:
+        found = found_by_computing(name, told, belongs, behind, table.by)
+        return found, found is not None
+    statistic = declared(said, name)
+    behind.dataset.require(statistic.columns if statistic.kind != "percent" else [])
+    return statistic, fits(statistic, told, belongs, behind, table.by)
+
+
+def declared(said: str, name: str) -> CellStatistic:
+    """What somebody says a column tells; ``mean`` alone is the mean of the column of that name."""
+    try:
+        return CellStatistic.of(said)
+    except ParameterError:
+        if "(" in said:
+            raise
+        return CellStatistic.of(f"{said}({name})")
+
+
+def _by_column(found: Mapping[str, CellStatistic]) -> dict[str, list[tuple[str, CellStatistic]]]:
+    """Percentiles of one column belong together: between any two of them enough persons must stand."""
+    together: dict[str, list[tuple[str, CellStatistic]]] = {}
+    for name, one in found.items():
+        if one.kind in QUANTILES:
+            together.setdefault(str(one.column), []).append((name, one))
+    return together
+
+
+def _offences(
+    table: GroupedTable,
+    name: str,
+    statistic: CellStatistic,
+    belongs: Membership,
+    behind: Behind,
+    rules: OutputRules,
+) -> dict[str, NDArray[np.bool_]]:
+    """Per rule the cells of one column that break it."""
+    cells = _as_cells(statistic, belongs, behind, rules)
+    offences = {rule.name: np.logical_or.reduce([rule.unsafe(one) for one in cells]) for rule in rules.of_counts}
+    if statistic.kind in AMOUNTS:
+        for rule in rules.of_amounts:
+            offences[rule.name] = np.logical_or.reduce([rule.unsafe(one) for one in cells]) & (cells[0].n > 0)
+        if (sides := _sides(statistic, belongs, behind)) is not None:
+            offences["share"] = _small_part(*sides, rules)
+    if statistic.kind == "percent":
+        part = belongs.persons(behind).astype(np.float64)
+        offences["share"] = _small_part(part, whole_of(statistic, belongs, behind, table.by) - part, rules)
+    if statistic.kind in EXTREMES:
+        offences["extreme"] = _shared_by_few(statistic, belongs, behind, rules)
+    return offences
+
+
+def _as_cells(statistic: CellStatistic, belongs: Membership, behind: Behind, rules: OutputRules) -> list[Any]:
+    """The cells with what persons contribute to a statistic; of a ratio to both of its columns."""
+    depth = max(2, *(rule.depth for rule in rules.of_amounts))
+    if statistic.column is None:
+        return [belongs.contributions(behind, np.ones(len(behind)), depth)]
+    if statistic.kind == "count":
+        missing = behind.dataset.column(statistic.column).is_null().to_numpy()
+        return [belongs.contributions(behind, np.where(missing, np.nan, 1.0), depth)]
+    return [belongs.contributions(behind, behind.numbers(name) * behind.weights, depth) for name in statistic.columns]
+
+
+def _sides(
+    statistic: CellStatistic, belongs: Membership, behind: Behind
+) -> tuple[NDArray[np.float64], NDArray[np.float64]] | None:
+    """The persons on both sides of a mean of zeros and ones, which is a share; None for other columns."""
+    values = behind.numbers(str(statistic.column))
+    known = values[~np.isnan(values)]
+    if statistic.kind not in ("share", "mean", "sum") or not np.isin(known, (0.0, 1.0)).all():
+        return None
+    return belongs.persons(behind, values == 1).astype(float), belongs.persons(behind, values == 0).astype(float)
+
+
+def _small_part(part: NDArray[np.float64], rest: NDArray[np.float64], rules: OutputRules) -> NDArray[np.bool_]:
+    """Shares with too few persons on one side; nobody on a side tells something of all, where zeros do."""
+    least = 0 if rules.zeros else 1
+    small: NDArray[np.bool_] = ((part < rules.threshold) & (part >= least)) | (
+        (rest < rules.threshold) & (rest >= least)
+    )
+    return small
+
+
+def _shared_by_few(
+    statistic: CellStatistic, belongs: Membership, behind: Behind, rules: OutputRules
+) -> NDArray[np.bool_]:
+    """Cells whose least, largest or commonest value is that of fewer than t persons."""
+    values = behind.numbers(str(statistic.column))
+    known = ~np.isnan(values[belongs.row])
+    frame = pl.DataFrame(
+        {"cell": belongs.cell[known], "x": values[belongs.row[known]], "who": behind.who[belongs.row[known]]}
+    )
+    shared = frame.group_by("cell", "x").agg(pl.col("who").n_unique().alias("n"))
+    x, n = pl.col("x"), pl.col("n")
+    least, most, common = n.sort_by(x).first(), n.sort_by(x).last(), n.max()
+    fewest = {"min": least, "max": most, "range": pl.min_horizontal(least, most), "mode": common}[statistic.kind]
+    found = shared.group_by("cell").agg(fewest.alias("n"))
+    few = np.zeros(belongs.size, dtype=bool)
+    few[found["cell"].to_numpy()] = found["n"].to_numpy() < rules.threshold
+    return few
+
+
+def _percentiles(
+    table: GroupedTable,
+    names: Sequence[tuple[str, CellStatistic]],
+    column: str,
+    belongs: Membership,
+    behind: Behind,
+    rules: OutputRules,
+) -> dict[str, NDArray[np.bool_]]:
+    """Cells with too few persons between percentiles, or whose percentiles are told too exactly."""
+    values = behind.numbers(column)
+    bands, exact = np.zeros(belongs.size, dtype=bool), np.zeros(belongs.size, dtype=bool)
+    steps = {name: step_of(table.values(name)) for name, _ in names}
+    order = np.argsort(belongs.cell, kind="stable")
+    ends = np.searchsorted(belongs.cell[order], np.arange(belongs.size + 1))
+    for cell in np.flatnonzero(belongs.known):
+        rows = belongs.row[order[ends[cell] : ends[cell + 1]]]
+        rows = rows[~np.isnan(values[rows])]
+        told = {name: table.values(name)[cell] for name, _ in names}
+        points = np.array([one for one in told.values() if not np.isnan(one)])
+        if len(points):
+            bands[cell] = min(band_counts(values[rows], behind.who[rows], points)) < rules.threshold
+            near = [
+                _near(values[rows], behind.who[rows], told[name], steps[name])
+                for name, _ in names
+                if not np.isnan(told[name])
+            ]
+            exact[cell] = min(near) < rules.threshold
+    return {"bands": bands, "exact": exact & ~bands}
+
+
+def band_counts(values: NDArray[np.float64], who: NDArray[np.int64], points: NDArray[np.float64]) -> list[int]:
+    r"""Persons in every band that percentiles cut: :math:`(-\infty, v_1], (v_1, v_2], \dots, (v_m, \infty)`; equal percentiles are one.
+
+    >>> band_counts(np.arange(1.0, 11.0), np.arange(10), np.array([5.0]))
+    [5, 5]
+    """
+    cuts = np.unique(points)
+    band = np.searchsorted(cuts, values, side="left")
+    return [len(np.unique(who[band == number])) for number in range(len(cuts) + 1)]
+
+
+def _near(values: NDArray[np.float64], who: NDArray[np.int64], told: float, step: float) -> int:
+    """Persons whose value is rounded to what is told."""
+    slack = step / 2 + 1e-9 * abs(told)
+    return len(np.unique(who[np.abs(values - told) <= slack]))
+
+
+def _left_out(
+    table: GroupedTable,
+    found: Mapping[str, CellStatistic],
+    belongs: Membership,
+    rules: OutputRules,
+    told: NDArray[np.bool_],
+) -> list[OutputReason]:
+    """What a table tells by what it does not show: combinations without anybody, and cells that follow from margins."""
+    reasons = []
+    empty, held = belongs.absent
+    if rules.zeros and empty and not held and told.any():
+        reasons.append(
+            broken(
+                "zeros",
+                f"{empty:,} combinations of {' and '.join(table.by)} are left out because nobody has them, which tells that",
+                "leave out a column, make it coarser, or allow zeros: rules=sf.OutputRules(zeros=False)",
+            )
+        )
+    hidden = ~told & belongs.known
+    additive = any(one.kind in ("count", "rows", "sum", "mean", "percent") for one in found.values())
+    if additive and belongs.total.any() and (hidden.any() or held):
+        alone = any(_alone(table, name, belongs) for name in table.by)
+        words = "cells are left out, and margins are told"
+        if alone:
+            reasons.append(
+                broken("margins", f"{words}: one that is alone in its row or column follows from them", PROTECT)
+            )
+        else:
+            reasons.append(
+                open_question("margins", f"{words}: whether they can be computed was not looked at", PROTECT)
+            )
+    return reasons
+
+
+def _alone(table: GroupedTable, name: str, belongs: Membership) -> bool:
+    """Whether a line of the table along a column lacks exactly one cell while its sum is told."""
+    others = [one for one in table.by if one != name]
+    told = pl.any_horizontal(
+        [pl.col(one).is_not_null() for one in table.told if table.numeric(one)] or [pl.lit(value=True)]
+    )
+    frame = table.frame.with_columns(
+        told.alias("\x00told"), pl.col(name).cast(pl.String).is_in(list(TOTALS)).alias("\x00sum")
+    )
+    lines = frame.group_by(others) if others else frame.group_by(pl.lit(1).alias("\x00all"))
+    summed = lines.agg(
+        (pl.col("\x00told") & pl.col("\x00sum")).any().alias("sum"),
+        (~pl.col("\x00told") & ~pl.col("\x00sum")).sum().alias("hidden"),
+        (pl.col(name).n_unique()).alias("labels"),
+    )
+    shown = table.frame[name].n_unique()
+    lacking = pl.col("hidden") + shown - pl.col("labels")
+    return bool(summed.select((pl.col("sum") & (lacking == 1)).any()).item())
+
+
+def _suggestion(table: GroupedTable, unsafe: NDArray[np.bool_], belongs: Membership) -> pl.DataFrame | None:
+    """The table without its unsafe cells, where no margin would give them away."""
+    if not unsafe.any() or unsafe.all() or belongs.total.any() or not table.by:
+        return None
+    hide = pl.Series("hide", unsafe | ~belongs.known)
+    left = [pl.when(hide).then(None).otherwise(pl.col(name)).alias(name) for name in table.told if table.numeric(name)]
+    return table.frame.with_columns(left)
+
+
+SENTENCES = {
+    "threshold": ("{k} of {m} cells of {name!r} hold fewer than {t} persons{zeros}", COARSER),
+    "dominance": ("{k} of {m} cells of {name!r} are dominated by few contributions", COARSER),
+    "p_percent": ("{k} of {m} cells of {name!r} let somebody estimate the largest contribution too closely", COARSER),
+    "all_equal": ("{k} of {m} cells of {name!r} hold equal contributions only", COARSER),
+    "share": ("{k} of {m} cells of {name!r} have fewer than {t} persons{zeros} on one side of the share", COARSER),
+    "extreme": ("{k} of {m} cells of {name!r} tell a value that fewer than {t} persons have", "tell a percentile instead, rounded: the 5th and the 95th, say"),
+    "bands": ("{k} of {m} cells of {name!r} leave fewer than {t} persons below, between or above percentiles", "tell fewer percentiles, or make the groups coarser"),
+    "exact": ("{k} of {m} cells of {name!r} tell percentiles so exactly that fewer than {t} persons are near", "round them: as far as ten persons share the rounded value"),
+}  # fmt: skip
+
+
+def _sentence(rule: str, name: str, found: int, cells: int, rules: OutputRules) -> OutputReason:
+    sentence, advice = SENTENCES[rule]
+    zeros = " (nobody counts too)" if rules.zeros and rule in ("threshold", "share") else ""
+    return broken(
+        rule, sentence.format(k=f"{found:,}", m=f"{cells:,}", name=name, t=rules.threshold, zeros=zeros), advice
+    )
+
+
+# Without records: only counts.
+
+
+def counts_of(counts: Any, table: GroupedTable) -> NDArray[np.float64] | None:
+    """Persons per row of the output: a column of it, one number, or a list; None where nothing is said."""
+    if counts is None:
+        return None
+    if isinstance(counts, str):
+        if counts not in table.frame.columns:
+            raise SchemaError(f"the output has no column {counts!r}.{did_you_mean(counts, table.frame.columns)}")
+        found = table.values(counts)
+    else:
+        try:
+            series = counts.to_numpy() if hasattr(counts, "to_numpy") else np.asarray(counts)
+            found = np.asarray(series, dtype=np.float64).reshape(-1)
+        except Exception:  # noqa: BLE001 - of whatever class they are
+            raise ParameterError("counts are the name of a column, a number, or a number of persons per row") from None
+        found = np.repeat(found, table.frame.height) if len(found) == 1 else found
+    if len(found) != table.frame.height:
+        raise ParameterError(f"there are {len(found):,} counts and {table.frame.height:,} rows; give one per row")
+    if (found < 0).any():
+        raise ParameterError("counts are numbers of persons; some are negative")
+    return found
+
+
+def judge_with_counts(
+    table: GroupedTable, counts: NDArray[np.float64] | None, rules: OutputRules, tells: Mapping[str, str] | str | None
+) -> OutputVerdict:
+    """Judge a table by counts alone: too few fails, what only records could show is a question."""
+    reasons: list[OutputReason] = []
+    statistics: dict[str, CellStatistic | None] = {}
+    for name in table.told:
+        if PER_RECORD.fullmatch(name):
+            reasons.append(
+                broken(
+                    "per record", f"{name!r} looks like a figure per record, which is never given out", "leave it out"
+                )
+            )
+        elif not table.numeric(name):
+            reasons.append(
+                open_question(
+                    "columns", f"column {name!r} holds no numbers", "name the columns that make cells: by=[...]"
+                )
+            )
+        else:
+            said = tells.get(name) if isinstance(tells, Mapping) else tells
+            statistics[name] = declared(said, name) if said else next(named(name, ()), None)
+    for name, statistic in statistics.items():
+        reasons += _by_counts(table, name, statistic, counts, rules)
+    if not statistics:
+        reasons.append(open_question("columns", "no column tells anything that could be judged", SAY_WHAT))
+    persons = None if counts is None or np.isnan(counts).any() or table.by == () else int(counts.sum())
+    told = tuple("unknown" if one is None else str(one) for one in statistics.values())
+    kinds = {name: one for name, one in statistics.items() if one is not None}
+    return OutputVerdict(_kind_of(kinds), tuple(reasons), persons, table.frame, by=table.by, tells=told)
+
+
+def _by_counts(
+    table: GroupedTable,
+    name: str,
+    statistic: CellStatistic | None,
+    counts: NDArray[np.float64] | None,
+    rules: OutputRules,
+) -> list[OutputReason]:
+    counting = statistic is not None and statistic.kind in ("count", "rows")
+    told = table.values(name)
+    held = told if counting else counts
+    if held is None:
+        return [
+            open_question(
+                "counts",
+                f"how many persons are behind {name!r} is not known",
+                f"give counts=..., or better {GIVE_DATA}",
+            )
+        ]
+    if (held < 0).any():
+        raise ParameterError(f"column {name!r} counts persons, and some counts are negative")
+    shown = ~np.isnan(told)
+    least = 0 if rules.zeros else 1
+    few = shown & (held < rules.threshold) & (held >= least)
+    reasons = [_sentence("threshold", name, int(few.sum()), int(shown.sum()), rules)] if few.any() else []
+    if (shown & np.isnan(held)).any():
+        reasons.append(open_question("counts", f"counts of {name!r} are missing in some rows", GIVE_DATA))
+    if (held[shown & ~np.isnan(held)] % 1 != 0).any():
+        reasons.append(
+            open_question("counts", f"counts of {name!r} are no whole numbers: weights do not count persons", GIVE_DATA)
+        )
+    return reasons + _beyond_counts(name, statistic, told, held, rules, fine=not reasons)
+
+
+def _beyond_counts(
+    name: str,
+    statistic: CellStatistic | None,
+    told: NDArray[np.float64],
+    held: NDArray[np.float64],
+    rules: OutputRules,
+    *,
+    fine: bool,
+) -> list[OutputReason]:
+    """What a statistic needs besides enough persons, and counts cannot show."""
+    if statistic is None:
+        return [open_question("columns", f"what column {name!r} tells is not known", SAY_WHAT)]
+    if statistic.kind in EXTREMES:
+        return [
+            broken(
+                "extreme", f"{name!r} tells single values; whether enough persons share them is not known", GIVE_DATA
+            )
+        ]
+    if statistic.kind == "sd" and (told == 0).any():
+        return [_sentence("all_equal", name, int((told == 0).sum()), int((~np.isnan(told)).sum()), rules)]
+    if statistic.kind in QUANTILES:
+        outside = held * min(statistic.level, 1 - statistic.level)
+        if (outside[~np.isnan(told)] < rules.threshold).any():
+            return [_sentence("bands", name, int((outside < rules.threshold).sum()), len(held), rules)]
+    if statistic.kind == "rows" and fine:
+        return [open_question("records", f"{name!r} counts rows; whether a person has several is not known", GIVE_DATA)]
+    if statistic.kind in ("count", "rows"):
+        return (
+            [
+                passed(
+                    "threshold",
+                    f"every cell of {name!r} that is told holds at least {rules.threshold:,} persons, if it counts persons",
+                )
+            ]
+            if fine
+            else []
+        )
+    return [open_question("records", f"what persons contribute to {name!r} cannot be seen from counts", GIVE_DATA)]
