@@ -81,6 +81,7 @@ _HOMES = {
     "sfumato.outputs.table": ("MagnitudeTable", "tabulate"),
     "sfumato.outputs.protected": ("ProtectedTable",),
     "sfumato.outputs.checking.check": ("check_output",),
+    "sfumato.outputs.checking.session": ("OutputSession", "output_session"),
     "sfumato.outputs.checking.verdict": ("OutputRules", "OutputVerdict"),
     "sfumato.parties.together": ("JointAnswer", "together"),
     "sfumato.parties.noise": ("JointNoise",),

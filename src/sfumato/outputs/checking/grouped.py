@@ -384,7 +384,10 @@ def _percentiles(
         told = {name: table.values(name)[cell] for name, _ in names}
         points = np.array([one for one in told.values() if not np.isnan(one)])
         if len(points):
-            bands[cell] = min(band_counts(values[rows], behind.who[rows], points)) < rules.threshold
+            counts = band_counts(values[rows], behind.who[rows], points)
+            if counts[-1] == 0 and _near(values[rows], behind.who[rows], points.max(), 0.0) >= rules.threshold:
+                counts.pop()  # the largest value, and enough persons have it
+            bands[cell] = min(counts) < rules.threshold
             near = [
                 _near(values[rows], behind.who[rows], told[name], steps[name])
                 for name, _ in names
