@@ -375,7 +375,7 @@ def _percentiles(
     """Cells with too few persons between percentiles, or whose percentiles are told too exactly."""
     values = behind.numbers(column)
     bands, exact = np.zeros(belongs.size, dtype=bool), np.zeros(belongs.size, dtype=bool)
-    steps = {name: step_of(table.values(name)) for name, _ in names}
+    step = step_of(np.concatenate([table.values(name) for name, _ in names]))
     order = np.argsort(belongs.cell, kind="stable")
     ends = np.searchsorted(belongs.cell[order], np.arange(belongs.size + 1))
     for cell in np.flatnonzero(belongs.known):
@@ -389,9 +389,7 @@ def _percentiles(
                 counts.pop()  # the largest value, and enough persons have it
             bands[cell] = min(counts) < rules.threshold
             near = [
-                _near(values[rows], behind.who[rows], told[name], steps[name])
-                for name, _ in names
-                if not np.isnan(told[name])
+                _near(values[rows], behind.who[rows], told[name], step) for name, _ in names if not np.isnan(told[name])
             ]
             exact[cell] = min(near) < rules.threshold
     return {"bands": bands, "exact": exact & ~bands}

@@ -132,7 +132,7 @@ def step_of(values: NDArray[np.float64]) -> float:
     told = values[np.isfinite(values) & (values != 0)]
     for power in range(12, -10, -1):
         scaled = told * 10.0**-power if power <= 0 else told / 10.0**power
-        if len(told) and np.all(np.abs(scaled - np.round(scaled)) <= 1e-9 * np.maximum(1.0, np.abs(scaled))):
+        if len(told) and np.all(np.abs(scaled - np.round(scaled)) <= 1e-13 * np.abs(scaled)):
             return float(10.0**power)
     return 0.0
 
