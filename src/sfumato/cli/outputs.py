@@ -143,7 +143,7 @@ def _list(log: OutputLog) -> None:
 
 def _row(one: ReviewedOutput) -> tuple[str, ...]:
     verdict, status = one.logged.verdict, one.logged.status
-    grave = [reason["sentence"] for reason in verdict["reasons"] if reason["status"] == status]
+    grave = [reason["sentence"] for reason in verdict["reasons"] if reason["status"] == status != "pass"]
     more = f" (+{len(grave) - MOST_REASONS})" if len(grave) > MOST_REASONS else ""
     persons = "–" if verdict["persons"] is None else f"{verdict['persons']:,}"
     state = f"[{COLOURS.get(one.state, 'yellow')}]{one.state}[/]"

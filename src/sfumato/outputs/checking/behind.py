@@ -56,10 +56,15 @@ class Behind:
             raise SchemaError(f"column {self.unit!r} tells persons apart and is missing in some rows; fill it in first")
         return codes
 
+    @property
+    def people(self) -> int:
+        """One more than the largest number of a person; at least one."""
+        return int(self.who.max(initial=0)) + 1
+
     @cached_property
     def persons(self) -> int:
         """How many persons there are."""
-        return len(np.unique(self.who))
+        return how_many(self.who)
 
     def numbers(self, name: str) -> NDArray[np.float64]:
         """A column of numbers, or of true and false; NaN where it is missing."""
@@ -91,6 +96,25 @@ class Behind:
     def labels(self, name: str) -> set[str]:
         """The labels of a column, as tables show them."""
         return {MISSING if one is None else one for one in self.dataset.encoded(name).labels}
+
+
+def how_many(who: NDArray[np.int64]) -> int:
+    """How many different persons some numbers stand for; marking them is faster than sorting.
+
+    >>> how_many(np.array([3, 0, 3]))
+    2
+    """
+    there = np.zeros(int(who.max(initial=-1)) + 1, dtype=bool)
+    there[who] = True
+    return int(there.sum())
+
+
+def distinct(keys: NDArray[np.int64]) -> NDArray[np.int64]:
+    """The different numbers among some, rising."""
+    ordered = np.sort(keys)
+    first: NDArray[np.bool_] = np.r_[True, ordered[1:] != ordered[:-1]][: len(ordered)]
+    found: NDArray[np.int64] = ordered[first]
+    return found
 
 
 def chosen(dataset: Dataset, where: Any) -> pl.Series:
@@ -130,8 +154,7 @@ class Membership:
         if having is not None:
             cell, who = cell[having[self.row]], who[having[self.row]]
         if behind.unit is not None:
-            pairs = np.unique(np.stack([cell, who]), axis=1) if len(cell) else np.zeros((2, 0), dtype=np.int64)
-            cell = pairs[0]
+            cell = distinct(cell * behind.people + who) // behind.people
         return np.bincount(cell, minlength=self.size)
 
     def contributions(self, behind: Behind, amount: NDArray[np.float64], depth: int) -> TableCells:

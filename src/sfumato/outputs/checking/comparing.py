@@ -13,7 +13,7 @@ import numpy as np
 import polars as pl
 
 from sfumato.core.dataset import Dataset
-from sfumato.outputs.checking.behind import Behind, chosen
+from sfumato.outputs.checking.behind import Behind, chosen, how_many
 from sfumato.outputs.checking.verdict import OutputReason, OutputRules, OutputVerdict, broken, open_question
 
 if TYPE_CHECKING:
@@ -47,7 +47,7 @@ class Universe:
 
     def persons(self, sample: NDArray[np.bool_]) -> int:
         """How many persons some records are of."""
-        return len(np.unique(self.behind.who[sample]))
+        return how_many(self.behind.who[sample])
 
     def has_unit(self, data: Any) -> bool:
         """Whether a frame has the column that tells persons apart."""

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import polars as pl
 
-from sfumato.outputs.checking.behind import Behind, Membership
+from sfumato.outputs.checking.behind import Behind, Membership, how_many
 from sfumato.outputs.checking.peeking import array_of, names_of, number_of, peek, vector_of
 from sfumato.outputs.checking.verdict import OutputReason, OutputRules, OutputVerdict, broken, open_question, passed
 
@@ -36,7 +36,7 @@ def judge_model(
     reasons: list[OutputReason] = [] if question is None else [question]
     who, more = _who(design, behind)
     reasons += more
-    seen = len(np.unique(who)) if who is not None else None
+    seen = how_many(who) if who is not None else None
     known = min((one for one in (seen, claimed) if one is not None), default=None)
     reasons += _freedom(known, count, number_of(peek(output, "df_resid")), rules)
     if design is not None and who is not None and len(who) == len(design):
@@ -205,9 +205,10 @@ def judge_design(
                 "join rare levels before fitting",
             )
         )
-    cell, cells = cells_of_design(design)
-    if cells == np.linalg.matrix_rank(design):
-        reasons += _saturated(cell, cells, answer, who, rules)
+    if (cell := cells_of_design(design, design.shape[1])) is not None:
+        cells = int(cell.max(initial=-1)) + 1
+        if cells == np.linalg.matrix_rank(design):
+            reasons += _saturated(cell, cells, answer, who, rules)
     alone = deciding(design)
     if alone is None:
         reasons.append(
@@ -245,7 +246,7 @@ def rare_columns(design: NDArray[np.float64], who: NDArray[np.int64], least: int
             continue
         others = column != values[np.argmax(counts)]
         sides = [others] if len(values) > 2 else [others, ~others]
-        if any(len(np.unique(who[side])) < least for side in sides):
+        if any(how_many(who[side]) < least for side in sides):
             rare.append(place)
     return rare
 
@@ -263,15 +264,25 @@ def rare_bases(design: NDArray[np.float64], who: NDArray[np.int64], least: int, 
         if ":" not in name and (found := LEVEL.fullmatch(name)) and np.isin(design[:, place], (0.0, 1.0)).all():
             groups.setdefault(found["column"], []).append(place)
     sums = [design[:, places].sum(axis=1) for places in groups.values()]
-    bases = [len(np.unique(who[one == 0])) for one in sums if one.max(initial=0) <= 1]
+    bases = [how_many(who[one == 0]) for one in sums if one.max(initial=0) <= 1]
     return sum(0 < one < least for one in bases)
 
 
-def cells_of_design(design: NDArray[np.float64]) -> tuple[NDArray[np.int64], int]:
-    """Per row the number of its combination of values, and how many combinations there are."""
-    _, cell = np.unique(design, axis=0, return_inverse=True)
-    numbers: NDArray[np.int64] = cell.reshape(-1).astype(np.int64)
-    return numbers, int(numbers.max(initial=-1)) + 1
+def cells_of_design(design: NDArray[np.float64], most: int) -> NDArray[np.int64] | None:
+    """Per row the number of its combination of values; None where there are more than ``most`` combinations.
+
+    >>> cells_of_design(np.array([[1.0, 0.0], [1.0, 2.0], [1.0, 0.0]]), 2)
+    array([0, 1, 0])
+    """
+    cell = np.zeros(len(design), dtype=np.int64)
+    for column in design.T:
+        values, place = np.unique(column, return_inverse=True)
+        if len(values) > most:
+            return None
+        _, cell = np.unique(cell * len(values) + place.reshape(-1), return_inverse=True)
+        if int(cell.max(initial=-1)) >= most:
+            return None
+    return cell.astype(np.int64)
 
 
 def _saturated(
@@ -431,7 +442,7 @@ def judge_correlation(
     if behind is not None and all(name in behind.dataset.columns for name in names):
         columns = np.column_stack([behind.numbers(name) for name in names])
         complete = ~np.isnan(columns).any(axis=1)
-        persons = float(len(np.unique(behind.who[complete])))
+        persons = float(how_many(behind.who[complete]))
         if rare_columns(columns[complete], behind.who[complete], rules.threshold):
             reasons.append(
                 broken("levels", f"some columns are about fewer than {rules.threshold} persons", "join rare levels")

@@ -11,7 +11,7 @@ import numpy as np
 import polars as pl
 
 from sfumato.errors import ParameterError, SchemaError, did_you_mean
-from sfumato.outputs.checking.behind import TOTALS, Behind, Membership, membership
+from sfumato.outputs.checking.behind import TOTALS, Behind, Membership, how_many, membership
 from sfumato.outputs.checking.telling import (
     AMOUNTS,
     EXTREMES,
@@ -403,13 +403,13 @@ def band_counts(values: NDArray[np.float64], who: NDArray[np.int64], points: NDA
     """
     cuts = np.unique(points)
     band = np.searchsorted(cuts, values, side="left")
-    return [len(np.unique(who[band == number])) for number in range(len(cuts) + 1)]
+    return [how_many(who[band == number]) for number in range(len(cuts) + 1)]
 
 
 def _near(values: NDArray[np.float64], who: NDArray[np.int64], told: float, step: float) -> int:
     """Persons whose value is rounded to what is told."""
     slack = step / 2 + 1e-9 * abs(told)
-    return len(np.unique(who[np.abs(values - told) <= slack]))
+    return how_many(who[np.abs(values - told) <= slack])
 
 
 def _left_out(

@@ -13,6 +13,7 @@ import numpy as np
 import polars as pl
 
 from sfumato.errors import ParameterError, SchemaError
+from sfumato.outputs.checking.behind import how_many
 from sfumato.outputs.checking.peeking import frame_of, peek, vector_of
 from sfumato.outputs.checking.verdict import OutputReason, OutputRules, OutputVerdict, broken, open_question, passed
 
@@ -343,7 +344,7 @@ def _in_bars(values: NDArray[np.float64], who: NDArray[np.int64], edges: NDArray
     """Persons per bar; the last bar holds its right edge too."""
     bar = np.searchsorted(edges, values, side="right") - 1
     bar[values == edges[-1]] = len(edges) - 2
-    return [len(np.unique(who[bar == one])) for one in range(len(edges) - 1)]
+    return [how_many(who[bar == one]) for one in range(len(edges) - 1)]
 
 
 # Scatter plots and other dots

@@ -28,6 +28,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 Levels = Sequence[float]
+Judged = tuple[OutputVerdict, "NDArray[np.bool_] | None"]
+"""What was found of an output, and whose records it is about."""
 QUARTERS: Levels = (0.25, 0.5, 0.75)
 
 
@@ -123,17 +125,20 @@ class OutputSession:
         """
         if not title.strip():
             raise ParameterError("an output has a title that says what it shows")
-        verdict, sample = self._judged(output, data, where, said)
+        judged = self._judged(output, data, where, said)
+        self._log(output, title, judged, comment, exception)
+        return judged[0]
+
+    def _log(self, output: Any, title: str, judged: Judged, comment: str = "", exception: str = "") -> None:
+        """Write an output that was judged."""
+        verdict, sample = judged
         content, suffix = _written(output, verdict)
         kept = None if sample is None else packed(sample)
         self.log.add(
             title.strip(), content, suffix, verdict.to_dict(), comment=comment, exception=exception, sample=kept
         )
-        return verdict
 
-    def _judged(
-        self, output: Any, data: Any, where: Any, said: Mapping[str, Any]
-    ) -> tuple[OutputVerdict, NDArray[np.bool_] | None]:
+    def _judged(self, output: Any, data: Any, where: Any, said: Mapping[str, Any]) -> Judged:
         if strange := {"rules", "unit"} & set(said):
             raise ParameterError(f"{' and '.join(sorted(strange))} belong to the session, not to an output of it")
         if data is None and self.universe is None and where is not None:
@@ -226,10 +231,15 @@ class OutputSession:
         Rows with a missing value are left out. Coefficients with their standard errors, statistics and p values are written.
         """
         model, rows = fit_line(self.behind, answer, on, where)
-        verdict = self.check(model, where=rows)
-        if verdict.status == "fail":
-            raise ReleaseRefused("; ".join(one.sentence for one in verdict.reasons if one.status == "fail"))
-        return self.add(model, title or f"Regression of {answer} on {', '.join(on)}", comment=comment, where=rows)
+        judged = self._judged(model, None, rows, {})
+        return self._kept(model, title or f"Regression of {answer} on {', '.join(on)}", judged, comment)
+
+    def _kept(self, output: Any, title: str, judged: Judged, comment: str) -> OutputVerdict:
+        """Log an output that was made here; one that breaks a rule is refused instead."""
+        if judged[0].status == "fail":
+            raise ReleaseRefused("; ".join(one.sentence for one in judged[0].reasons if one.status == "fail"))
+        self._log(output, title, judged, comment)
+        return judged[0]
 
     def _grouped(
         self, by: Sequence[str], where: Any, found: Sequence[pl.Expr], counting: str | None = None
@@ -256,13 +266,12 @@ class OutputSession:
     def _add_safe(
         self, frame: pl.DataFrame, title: str, by: Sequence[str], tells: Mapping[str, str], comment: str, where: Any
     ) -> OutputVerdict:
-        judged = self.check(frame, by=list(by), tells=tells, where=where)
-        if judged.suggestion is not None:
-            frame = judged.suggestion
-            judged = self.check(frame, by=list(by), tells=tells, where=where)
-        if judged.status == "fail":
-            raise ReleaseRefused("; ".join(one.sentence for one in judged.reasons if one.status == "fail"))
-        return self.add(frame, title, by=list(by), tells=tells, where=where, comment=comment)
+        said = {"by": list(by), "tells": tells}
+        judged = self._judged(frame, None, where, said)
+        if judged[0].suggestion is not None:
+            frame = judged[0].suggestion
+            judged = self._judged(frame, None, where, said)
+        return self._kept(frame, title, judged, comment)
 
     def to_dict(self) -> dict[str, Any]:
         """The outputs of the session, as plain data."""

@@ -11,6 +11,7 @@ import numpy as np
 import polars as pl
 
 from sfumato.errors import ParameterError, did_you_mean
+from sfumato.outputs.checking.behind import distinct
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -176,8 +177,8 @@ def whole_of(statistic: CellStatistic, belongs: Membership, behind: Behind, by: 
         raise ParameterError(f"percent takes columns of the table.{did_you_mean(unknown[0], by)}")
     frame = pl.DataFrame({name: behind.dataset.encoded(name).codes for name in statistic.words})
     group = frame.select(pl.struct(pl.all()).rank("dense").alias("g"))["g"].to_numpy().astype(np.int64) - 1
-    pairs = np.unique(np.stack([group, behind.who]), axis=1)
-    sizes = np.bincount(pairs[0], minlength=int(group.max(initial=0)) + 1)
+    pairs = distinct(group * behind.people + behind.who) // behind.people
+    sizes = np.bincount(pairs, minlength=int(group.max(initial=0)) + 1)
     whole = np.full(belongs.size, np.nan)
     whole[belongs.cell] = sizes[group[belongs.row]]
     return whole
