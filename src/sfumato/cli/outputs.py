@@ -58,10 +58,11 @@ def review(
     log = OutputLog.at(folder)
     deciding = approve is not None or refuse is not None
     _require_words(deciding, because, by)
+    if approve is not None and refuse is not None and set(_numbers(approve, log)) & set(_numbers(refuse, log)):
+        raise ParameterError("an output is approved or refused, not both")
     for said, word in ((approve, "approved"), (refuse, "refused")):
-        for number in _numbers(said, log) if said is not None else ():
-            made = log.decide(number, word, by=by or "", because=because or "")  # type: ignore[arg-type]
-            tell(f"output {number} is {made.decision}", quiet=quiet)
+        if said is not None:
+            _decide(log, _numbers(said, log), word, by or "", because or "", quiet=quiet)
     if html is not None:
         _write_page(log, html, quiet=quiet)
     if json:
@@ -74,6 +75,14 @@ def review(
             _ask(log, by)
     if not _settled(log):
         raise typer.Exit(1)
+
+
+def _decide(log: OutputLog, numbers: list[int], word: Any, by: str, because: str, *, quiet: bool) -> None:
+    from sfumato.outputs.checking.comparing import in_ranges
+
+    for number in numbers:
+        log.decide(number, word, by=by, because=because)
+    tell(f"{word}: {in_ranges(numbers) or 'none'}", quiet=quiet)
 
 
 def _told(log: OutputLog, show: int | None) -> dict[str, Any]:
@@ -215,6 +224,7 @@ def release(
 
     Exit code 1, and nothing written, when an output is undecided, or changed since it was decided (unless --partly).
     """
+    from sfumato.outputs.checking.comparing import in_ranges
     from sfumato.outputs.checking.log import OutputLog
     from sfumato.outputs.checking.reviewing import release_outputs
 
@@ -227,8 +237,7 @@ def release(
         out().print(f"{count:,} of {len(log.outputs):,} outputs released to {output}", markup=False, soft_wrap=True)
         excused = [one["number"] for one in manifest["outputs"] if one["checked"] != "pass"]
         if excused:
-            named = ", ".join(map(str, excused))
-            tell(f"released by decision, although they did not pass: {named}", quiet=quiet)
+            tell(f"released by decision, although they did not pass: {in_ranges(excused)}", quiet=quiet)
 
 
 def verify(

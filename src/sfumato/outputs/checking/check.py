@@ -11,15 +11,8 @@ import polars as pl
 from sfumato.errors import ParameterError, did_you_mean
 from sfumato.outputs.checking import fitted, marks
 from sfumato.outputs.checking.behind import Behind
-from sfumato.outputs.checking.grouped import (
-    GIVE_DATA,
-    columns_of,
-    counts_of,
-    described,
-    judge_with_counts,
-    judge_with_records,
-    long_form,
-)
+from sfumato.outputs.checking.counted import counts_of, judge_with_counts
+from sfumato.outputs.checking.grouped import GIVE_DATA, columns_of, described, judge_with_records, long_form
 from sfumato.outputs.checking.peeking import across_of, frame_of, number_of, peek, vector_of
 from sfumato.outputs.checking.verdict import OutputRules, OutputVerdict, broken, open_question, passed
 from sfumato.outputs.protected import ProtectedTable

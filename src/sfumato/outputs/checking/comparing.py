@@ -167,8 +167,24 @@ def _difference(
     return "cells" if common else "records"
 
 
+def in_ranges(numbers: Sequence[int]) -> str:
+    """Numbers in few words.
+
+    >>> in_ranges([1, 2, 3, 7, 9, 10])
+    '1–3, 7, 9, 10'
+    """
+    runs: list[list[int]] = []
+    for number in sorted(numbers):
+        if runs and number == runs[-1][-1] + 1:
+            runs[-1].append(number)
+        else:
+            runs.append([number])
+    told = [f"{run[0]}–{run[-1]}" if len(run) > 2 else ", ".join(map(str, run)) for run in runs]
+    return ", ".join(told)
+
+
 def _told(kind: str, numbers: Sequence[int], rules: OutputRules) -> OutputReason:
-    others = f"output{'s' if len(numbers) > 1 else ''} {', '.join(map(str, numbers))}"
+    others = f"output{'s' if len(numbers) > 1 else ''} {in_ranges(numbers)}"
     few = f"fewer than {rules.threshold} persons"
     if kind == "records":
         return broken("difference", f"its records differ by {few} from those of {others}", SAME_RECORDS)

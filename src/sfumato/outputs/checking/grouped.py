@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -19,7 +19,6 @@ from sfumato.outputs.checking.telling import (
     CellStatistic,
     fits,
     found_by_computing,
-    named,
     step_of,
     whole_of,
 )
@@ -162,25 +161,21 @@ def judge_with_records(
         told |= ~np.isnan(table.values(name))
     told &= belongs.known
     unsafe = np.zeros(belongs.size, dtype=bool)
-    for name, statistic in found.items():
-        for rule, where in _offences(table, name, statistic, belongs, behind, rules).items():
-            here = where & told & ~np.isnan(table.values(name))
-            unsafe |= here
-            if here.any():
-                reasons.append(_sentence(rule, name, int(here.sum()), int(told.sum()), rules))
-    for column, names in _by_column(found).items():
-        for rule, where in _percentiles(table, names, column, belongs, behind, rules).items():
-            here = where & told
-            unsafe |= here
-            if here.any():
-                reasons.append(_sentence(rule, ", ".join(n for n, _ in names), int(here.sum()), int(told.sum()), rules))
+    together: dict[tuple[str, bytes], list[str]] = {}
+    for rule, names, where in _all_offences(table, found, belongs, behind, rules):
+        here = where & told & np.any([~np.isnan(table.values(name)) for name in names], axis=0)
+        unsafe |= here
+        if here.any():
+            together.setdefault((rule, here.tobytes()), []).extend(names)
+    for (rule, cells), names in together.items():
+        reasons.append(offence(rule, names, int(np.frombuffer(cells, dtype=bool).sum()), int(told.sum()), rules))
     reasons += _left_out(table, found, belongs, rules, told)
     if found and not any(one.status == "fail" for one in reasons):
         reasons.append(_fine(belongs.persons(behind)[told], behind, rules))
     kinds = tuple(str(one) for one in found.values())
-    hidden = int((~told & belongs.known).sum())
+    hidden = int((~told & belongs.known).sum()) + belongs.absent[1]
     return OutputVerdict(
-        _kind_of(found),
+        kind_of_table(found),
         tuple(reasons),
         behind.persons,
         table.frame,
@@ -191,6 +186,23 @@ def judge_with_records(
     )
 
 
+def _all_offences(
+    table: GroupedTable,
+    found: Mapping[str, CellStatistic],
+    belongs: Membership,
+    behind: Behind,
+    rules: OutputRules,
+) -> Iterator[tuple[str, list[str], NDArray[np.bool_]]]:
+    """Every rule with the columns it is about and the cells that break it."""
+    for name, statistic in found.items():
+        for rule, where in _offences(table, name, statistic, belongs, behind, rules).items():
+            yield rule, [name], where
+    for column, quantiles in _by_column(found).items():
+        names = [name for name, _ in quantiles]
+        for rule, where in _percentiles(table, names, column, belongs, behind, rules).items():
+            yield rule, names, where
+
+
 def _fine(persons: NDArray[np.int64], behind: Behind, rules: OutputRules) -> OutputReason:
     if not len(persons):
         return passed("table", "no cell is told")
@@ -198,7 +210,8 @@ def _fine(persons: NDArray[np.int64], behind: Behind, rules: OutputRules) -> Out
     return passed("table", f"{cells} at least {rules.threshold} of {behind.persons:,} persons, and no rule is broken")
 
 
-def _kind_of(found: Mapping[str, CellStatistic]) -> str:
+def kind_of_table(found: Mapping[str, CellStatistic]) -> str:
+    """What a table is called: by what it tells."""
     kinds = list(dict.fromkeys(one.kind for one in found.values()))
     return f"table: {', '.join(kinds)}" if kinds else "table"
 
@@ -366,7 +379,7 @@ def _shared_by_few(
 
 def _percentiles(
     table: GroupedTable,
-    names: Sequence[tuple[str, CellStatistic]],
+    names: Sequence[str],
     column: str,
     belongs: Membership,
     behind: Behind,
@@ -375,13 +388,13 @@ def _percentiles(
     """Cells with too few persons between percentiles, or whose percentiles are told too exactly."""
     values = behind.numbers(column)
     bands, exact = np.zeros(belongs.size, dtype=bool), np.zeros(belongs.size, dtype=bool)
-    step = step_of(np.concatenate([table.values(name) for name, _ in names]))
+    step = step_of(np.concatenate([table.values(name) for name in names]))
     order = np.argsort(belongs.cell, kind="stable")
     ends = np.searchsorted(belongs.cell[order], np.arange(belongs.size + 1))
     for cell in np.flatnonzero(belongs.known):
         rows = belongs.row[order[ends[cell] : ends[cell + 1]]]
         rows = rows[~np.isnan(values[rows])]
-        told = {name: table.values(name)[cell] for name, _ in names}
+        told = {name: table.values(name)[cell] for name in names}
         points = np.array([one for one in told.values() if not np.isnan(one)])
         if len(points):
             counts = band_counts(values[rows], behind.who[rows], points)
@@ -476,150 +489,21 @@ def _suggestion(table: GroupedTable, unsafe: NDArray[np.bool_], belongs: Members
 
 
 SENTENCES = {
-    "threshold": ("{k} of {m} cells of {name!r} hold fewer than {t} persons{zeros}", COARSER),
-    "dominance": ("{k} of {m} cells of {name!r} are dominated by few contributions", COARSER),
-    "p_percent": ("{k} of {m} cells of {name!r} let somebody estimate the largest contribution too closely", COARSER),
-    "all_equal": ("{k} of {m} cells of {name!r} hold equal contributions only", COARSER),
-    "share": ("{k} of {m} cells of {name!r} have fewer than {t} persons{zeros} on one side of the share", COARSER),
-    "extreme": ("{k} of {m} cells of {name!r} tell a value that fewer than {t} persons have", "tell a percentile instead, rounded: the 5th and the 95th, say"),
-    "bands": ("{k} of {m} cells of {name!r} leave fewer than {t} persons below, between or above percentiles", "tell fewer percentiles, or make the groups coarser"),
-    "exact": ("{k} of {m} cells of {name!r} tell percentiles so exactly that fewer than {t} persons are near", "round them: as far as ten persons share the rounded value"),
+    "threshold": ("{of} hold fewer than {t} persons{nobody}", COARSER),
+    "dominance": ("{of} are dominated by few contributions", COARSER),
+    "p_percent": ("{of} let somebody estimate the largest contribution too closely", COARSER),
+    "all_equal": ("{of} hold equal contributions only", COARSER),
+    "share": ("{of} have fewer than {t} persons{nobody} on one side of the share", COARSER),
+    "extreme": ("{of} tell a value that fewer than {t} persons have", "tell a percentile instead, rounded: the 5th and the 95th, say"),
+    "bands": ("{of} leave fewer than {t} persons below, between or above percentiles", "tell fewer percentiles, or make the groups coarser"),
+    "exact": ("{of} tell percentiles so exactly that fewer than {t} persons are near", "round them until enough persons share the rounded value"),
 }  # fmt: skip
 
 
-def _sentence(rule: str, name: str, found: int, cells: int, rules: OutputRules) -> OutputReason:
+def offence(rule: str, names: Sequence[str], found: int, cells: int, rules: OutputRules) -> OutputReason:
+    """A broken rule in words: how many cells of which columns, and what to do."""
     sentence, advice = SENTENCES[rule]
-    zeros = " (nobody counts too)" if rules.zeros and rule in ("threshold", "share") else ""
-    return broken(
-        rule, sentence.format(k=f"{found:,}", m=f"{cells:,}", name=name, t=rules.threshold, zeros=zeros), advice
-    )
-
-
-# Without records: only counts.
-
-
-def counts_of(counts: Any, table: GroupedTable) -> NDArray[np.float64] | None:
-    """Persons per row of the output: a column of it, one number, or a list; None where nothing is said."""
-    if counts is None:
-        return None
-    if isinstance(counts, str):
-        if counts not in table.frame.columns:
-            raise SchemaError(f"the output has no column {counts!r}.{did_you_mean(counts, table.frame.columns)}")
-        found = table.values(counts)
-    else:
-        try:
-            series = counts.to_numpy() if hasattr(counts, "to_numpy") else np.asarray(counts)
-            found = np.asarray(series, dtype=np.float64).reshape(-1)
-        except Exception:  # noqa: BLE001 - of whatever class they are
-            raise ParameterError("counts are the name of a column, a number, or a number of persons per row") from None
-        found = np.repeat(found, table.frame.height) if len(found) == 1 else found
-    if len(found) != table.frame.height:
-        raise ParameterError(f"there are {len(found):,} counts and {table.frame.height:,} rows; give one per row")
-    if (found < 0).any():
-        raise ParameterError("counts are numbers of persons; some are negative")
-    return found
-
-
-def judge_with_counts(
-    table: GroupedTable, counts: NDArray[np.float64] | None, rules: OutputRules, tells: Mapping[str, str] | str | None
-) -> OutputVerdict:
-    """Judge a table by counts alone: too few fails, what only records could show is a question."""
-    reasons: list[OutputReason] = []
-    statistics: dict[str, CellStatistic | None] = {}
-    for name in table.told:
-        if PER_RECORD.fullmatch(name):
-            reasons.append(
-                broken(
-                    "per record", f"{name!r} looks like a figure per record, which is never given out", "leave it out"
-                )
-            )
-        elif not table.numeric(name):
-            reasons.append(
-                open_question(
-                    "columns", f"column {name!r} holds no numbers", "name the columns that make cells: by=[...]"
-                )
-            )
-        else:
-            said = tells.get(name) if isinstance(tells, Mapping) else tells
-            statistics[name] = declared(said, name) if said else next(named(name, ()), None)
-    for name, statistic in statistics.items():
-        reasons += _by_counts(table, name, statistic, counts, rules)
-    if not statistics:
-        reasons.append(open_question("columns", "no column tells anything that could be judged", SAY_WHAT))
-    persons = None if counts is None or np.isnan(counts).any() or table.by == () else int(counts.sum())
-    told = tuple("unknown" if one is None else str(one) for one in statistics.values())
-    kinds = {name: one for name, one in statistics.items() if one is not None}
-    return OutputVerdict(_kind_of(kinds), tuple(reasons), persons, table.frame, by=table.by, tells=told)
-
-
-def _by_counts(
-    table: GroupedTable,
-    name: str,
-    statistic: CellStatistic | None,
-    counts: NDArray[np.float64] | None,
-    rules: OutputRules,
-) -> list[OutputReason]:
-    counting = statistic is not None and statistic.kind in ("count", "rows")
-    told = table.values(name)
-    held = told if counting else counts
-    if held is None:
-        return [
-            open_question(
-                "counts",
-                f"how many persons are behind {name!r} is not known",
-                f"give counts=..., or better {GIVE_DATA}",
-            )
-        ]
-    if (held < 0).any():
-        raise ParameterError(f"column {name!r} counts persons, and some counts are negative")
-    shown = ~np.isnan(told)
-    least = 0 if rules.zeros else 1
-    few = shown & (held < rules.threshold) & (held >= least)
-    reasons = [_sentence("threshold", name, int(few.sum()), int(shown.sum()), rules)] if few.any() else []
-    if (shown & np.isnan(held)).any():
-        reasons.append(open_question("counts", f"counts of {name!r} are missing in some rows", GIVE_DATA))
-    if (held[shown & ~np.isnan(held)] % 1 != 0).any():
-        reasons.append(
-            open_question("counts", f"counts of {name!r} are no whole numbers: weights do not count persons", GIVE_DATA)
-        )
-    return reasons + _beyond_counts(name, statistic, told, held, rules, fine=not reasons)
-
-
-def _beyond_counts(
-    name: str,
-    statistic: CellStatistic | None,
-    told: NDArray[np.float64],
-    held: NDArray[np.float64],
-    rules: OutputRules,
-    *,
-    fine: bool,
-) -> list[OutputReason]:
-    """What a statistic needs besides enough persons, and counts cannot show."""
-    if statistic is None:
-        return [open_question("columns", f"what column {name!r} tells is not known", SAY_WHAT)]
-    if statistic.kind in EXTREMES:
-        return [
-            broken(
-                "extreme", f"{name!r} tells single values; whether enough persons share them is not known", GIVE_DATA
-            )
-        ]
-    if statistic.kind == "sd" and (told == 0).any():
-        return [_sentence("all_equal", name, int((told == 0).sum()), int((~np.isnan(told)).sum()), rules)]
-    if statistic.kind in QUANTILES:
-        outside = held * min(statistic.level, 1 - statistic.level)
-        if (outside[~np.isnan(told)] < rules.threshold).any():
-            return [_sentence("bands", name, int((outside < rules.threshold).sum()), len(held), rules)]
-    if statistic.kind == "rows" and fine:
-        return [open_question("records", f"{name!r} counts rows; whether a person has several is not known", GIVE_DATA)]
-    if statistic.kind in ("count", "rows"):
-        return (
-            [
-                passed(
-                    "threshold",
-                    f"every cell of {name!r} that is told holds at least {rules.threshold:,} persons, if it counts persons",
-                )
-            ]
-            if fine
-            else []
-        )
-    return [open_question("records", f"what persons contribute to {name!r} cannot be seen from counts", GIVE_DATA)]
+    nobody = ", or nobody," if rules.zeros and rule in ("threshold", "share") else ""
+    of = f"{found:,} of {cells:,} cells of {', '.join(map(repr, dict.fromkeys(names)))}"
+    told = sentence.format(of=of, t=rules.threshold, nobody=nobody).rstrip(",")
+    return broken(rule, told, advice)
