@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from sfumato.errors import ParameterError, did_you_mean
+from sfumato.errors import ParameterError, did_you_mean, nearest
 from sfumato.outputs.checking import fitted, marks
 from sfumato.outputs.checking.behind import Behind
 from sfumato.outputs.checking.counted import counts_of, judge_with_counts
@@ -182,7 +182,7 @@ def _table(
     frame = long_form(frame, across or across_of(output), by, behind)
     if isinstance(tells, Mapping) and (strange := [name for name in tells if name not in frame.columns]):
         raise ParameterError(
-            f"tells: the output has no column {strange[0]!r}.{did_you_mean(strange[0], frame.columns)}"
+            f"tells: the output has no column {strange[0]!r}.{nearest(strange[0], frame.columns)}"
         )
     apart = [counts] if isinstance(counts, str) else []
     table = columns_of(frame, by, apart, behind, tells)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from sfumato.errors import ParameterError, SchemaError, did_you_mean
+from sfumato.errors import ParameterError, SchemaError, nearest
 from sfumato.outputs.checking.grouped import (
     GIVE_DATA,
     PER_RECORD,
@@ -30,7 +30,7 @@ def counts_of(counts: Any, table: GroupedTable) -> NDArray[np.float64] | None:
         return None
     if isinstance(counts, str):
         if counts not in table.frame.columns:
-            raise SchemaError(f"the output has no column {counts!r}.{did_you_mean(counts, table.frame.columns)}")
+            raise SchemaError(f"the output has no column {counts!r}.{nearest(counts, table.frame.columns)}")
         found = table.values(counts)
     else:
         try:
@@ -56,13 +56,15 @@ def judge_with_counts(
         if PER_RECORD.fullmatch(name):
             reasons.append(
                 broken(
-                    "per record", f"{name!r} looks like a figure per record, which is never given out", "leave it out"
+                    "per record",
+                    f"{table.called(name)} looks like a figure per record, which is never given out",
+                    "leave it out",
                 )
             )
         elif not table.numeric(name):
             reasons.append(
                 open_question(
-                    "columns", f"column {name!r} holds no numbers", "name the columns that make cells: by=[...]"
+                    "columns", f"{table.called(name)} holds no numbers", "name the columns that make cells: by=[...]"
                 )
             )
         else:
@@ -85,6 +87,7 @@ def _by_counts(
     counts: NDArray[np.float64] | None,
     rules: OutputRules,
 ) -> list[OutputReason]:
+    called = table.called(name)
     counting = statistic is not None and statistic.kind in ("count", "rows")
     told = table.values(name)
     held = told if counting else counts
@@ -92,27 +95,27 @@ def _by_counts(
         return [
             open_question(
                 "counts",
-                f"how many persons are behind {name!r} is not known",
+                f"how many persons are behind {called} is not known",
                 f"give counts=..., or better {GIVE_DATA}",
             )
         ]
     if (held < 0).any():
-        raise ParameterError(f"column {name!r} counts persons, and some counts are negative")
+        raise ParameterError(f"{called} counts persons, and some counts are negative")
     shown = ~np.isnan(told)
     least = 0 if rules.zeros else 1
     few = shown & (held < rules.threshold) & (held >= least)
-    reasons = [offence("threshold", [name], int(few.sum()), int(shown.sum()), rules)] if few.any() else []
+    reasons = [offence("threshold", [called], int(few.sum()), int(shown.sum()), rules)] if few.any() else []
     if (shown & np.isnan(held)).any():
-        reasons.append(open_question("counts", f"counts of {name!r} are missing in some rows", GIVE_DATA))
+        reasons.append(open_question("counts", f"counts of {called} are missing in some rows", GIVE_DATA))
     if (held[shown & ~np.isnan(held)] % 1 != 0).any():
         reasons.append(
-            open_question("counts", f"counts of {name!r} are no whole numbers: weights do not count persons", GIVE_DATA)
+            open_question("counts", f"counts of {called} are no whole numbers: weights do not count persons", GIVE_DATA)
         )
-    return reasons + _beyond_counts(name, statistic, told, held, rules, fine=not reasons)
+    return reasons + _beyond_counts(called, statistic, told, held, rules, fine=not reasons)
 
 
 def _beyond_counts(
-    name: str,
+    called: str,
     statistic: CellStatistic | None,
     told: NDArray[np.float64],
     held: NDArray[np.float64],
@@ -122,30 +125,30 @@ def _beyond_counts(
 ) -> list[OutputReason]:
     """What a statistic needs besides enough persons, and counts cannot show."""
     if statistic is None:
-        return [open_question("columns", f"what column {name!r} tells is not known", SAY_WHAT)]
+        return [open_question("columns", f"what {called} tells is not known", SAY_WHAT)]
     if statistic.kind in EXTREMES:
         return [
             broken(
-                "extreme", f"{name!r} tells single values; whether enough persons share them is not known", GIVE_DATA
+                "extreme", f"{called} tells single values; whether enough persons share them is not known", GIVE_DATA
             )
         ]
     if statistic.kind == "sd" and (told == 0).any():
-        return [offence("all_equal", [name], int((told == 0).sum()), int((~np.isnan(told)).sum()), rules)]
+        return [offence("all_equal", [called], int((told == 0).sum()), int((~np.isnan(told)).sum()), rules)]
     if statistic.kind in QUANTILES:
         outside = held * min(statistic.level, 1 - statistic.level)
         if (outside[~np.isnan(told)] < rules.threshold).any():
-            return [offence("bands", [name], int((outside < rules.threshold).sum()), len(held), rules)]
+            return [offence("bands", [called], int((outside < rules.threshold).sum()), len(held), rules)]
     if statistic.kind == "rows" and fine:
-        return [open_question("records", f"{name!r} counts rows; whether a person has several is not known", GIVE_DATA)]
+        return [open_question("records", f"{called} counts rows; whether a person has several is not known", GIVE_DATA)]
     if statistic.kind in ("count", "rows"):
         return (
             [
                 passed(
                     "threshold",
-                    f"every cell of {name!r} that is told holds at least {rules.threshold:,} persons, if it counts persons",
+                    f"every cell of {called} that is told holds at least {rules.threshold:,} persons, if it counts persons",
                 )
             ]
             if fine
             else []
         )
-    return [open_question("records", f"what persons contribute to {name!r} cannot be seen from counts", GIVE_DATA)]
+    return [open_question("records", f"what persons contribute to {called} cannot be seen from counts", GIVE_DATA)]

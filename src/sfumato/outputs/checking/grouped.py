@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import polars as pl
 
-from sfumato.errors import ParameterError, SchemaError, did_you_mean
+from sfumato.errors import ParameterError, SchemaError, nearest
 from sfumato.outputs.checking.behind import TOTALS, Behind, Membership, how_many, membership
 from sfumato.outputs.checking.telling import (
     AMOUNTS,
@@ -19,6 +19,7 @@ from sfumato.outputs.checking.telling import (
     CellStatistic,
     fits,
     found_by_computing,
+    named,
     step_of,
     whole_of,
 )
@@ -44,12 +45,20 @@ class GroupedTable:
     frame: pl.DataFrame
     by: tuple[str, ...]
     told: tuple[str, ...]
+    columns: tuple[str, ...] = ()
+    """Those of the data, and those that the researcher says something of."""
+
+    def called(self, name: str) -> str:
+        """A column in a message: by its name where that is one of a column or a statistic, else by its place; the columns of a cross table are called by data values."""
+        if name in self.by or name in self.columns or next(named(name, self.columns), None) is not None:
+            return repr(name)
+        return f"column {self.frame.columns.index(name) + 1}"
 
     def values(self, name: str) -> NDArray[np.float64]:
         """A column of results; NaN where nothing is told."""
         column = self.frame[name]
         if column.dtype == pl.Boolean or not column.dtype.is_numeric():
-            raise SchemaError(f"column {name!r} of the output holds no numbers")
+            raise SchemaError(f"{self.called(name)} of the output holds no numbers")
         found: NDArray[np.float64] = column.cast(pl.Float64).fill_null(float("nan")).to_numpy().copy()
         return found
 
@@ -114,25 +123,26 @@ def columns_of(
     tells: Mapping[str, str] | str | None,
 ) -> GroupedTable:
     """Which columns make the cells: those named, else those of the data that hold no results."""
+    said = set(tells) if isinstance(tells, Mapping) else set()
+    columns = (*(behind.dataset.columns if behind is not None else ()), *said, *apart)
     if by is not None:
         for name in (*by, *apart):
             if name not in frame.columns:
-                raise SchemaError(f"the output has no column {name!r}.{did_you_mean(name, frame.columns)}")
+                raise SchemaError(f"the output has no column {name!r}.{nearest(name, frame.columns)}")
         lacking = [name for name in by if behind is not None and name not in behind.dataset.columns]
         if lacking and behind is not None:
             behind.dataset.require(lacking)
-        return GroupedTable(frame, tuple(by), tuple(name for name in frame.columns if name not in by))
-    said = set(tells) if isinstance(tells, Mapping) else set()
+        return GroupedTable(frame, tuple(by), tuple(name for name in frame.columns if name not in by), columns)
     free = [name for name in frame.columns if name not in said and name not in apart]
     texts = [name for name in free if not frame[name].dtype.is_numeric()]
     if behind is None:
-        return GroupedTable(frame, tuple(texts), tuple(name for name in frame.columns if name not in texts))
+        return GroupedTable(frame, tuple(texts), tuple(name for name in frame.columns if name not in texts), columns)
     made = [name for name in texts if name in behind.dataset.columns]
     for name in free:
         if name in behind.dataset.columns and frame[name].dtype.is_integer() and _is_key(frame, name, made, behind):
             made.append(name)
     ordered = tuple(name for name in frame.columns if name in made)
-    return GroupedTable(frame, ordered, tuple(name for name in frame.columns if name not in made))
+    return GroupedTable(frame, ordered, tuple(name for name in frame.columns if name not in made), columns)
 
 
 def _is_key(frame: pl.DataFrame, name: str, made: Sequence[str], behind: Behind) -> bool:
@@ -168,7 +178,8 @@ def judge_with_records(
         if here.any():
             together.setdefault((rule, here.tobytes()), []).extend(names)
     for (rule, cells), names in together.items():
-        reasons.append(offence(rule, names, int(np.frombuffer(cells, dtype=bool).sum()), int(told.sum()), rules))
+        told_names = [table.called(name) for name in dict.fromkeys(names)]
+        reasons.append(offence(rule, told_names, int(np.frombuffer(cells, dtype=bool).sum()), int(told.sum()), rules))
     reasons += _left_out(table, found, belongs, rules, told)
     if found and not any(one.status == "fail" for one in reasons):
         reasons.append(_fine(belongs.persons(behind)[told], behind, rules))
@@ -243,28 +254,30 @@ def _statistics(
         if PER_RECORD.fullmatch(name):
             reasons.append(
                 broken(
-                    "per record", f"{name!r} looks like a figure per record, which is never given out", "leave it out"
+                    "per record",
+                    f"{table.called(name)} looks like a figure per record, which is never given out",
+                    "leave it out",
                 )
             )
         elif not table.numeric(name):
             reasons.append(
                 open_question(
                     "columns",
-                    f"column {name!r} holds no numbers, and is no column of the data",
+                    f"{table.called(name)} holds no numbers, and is no column of the data",
                     f"leave it out, or {GIVE_DATA}",
                 )
             )
         else:
             statistic, fitting = _what(name, table, belongs, behind, tells)
             if statistic is None:
-                reasons.append(open_question("columns", f"what column {name!r} tells is not known", SAY_WHAT))
+                reasons.append(open_question("columns", f"what {table.called(name)} tells is not known", SAY_WHAT))
                 continue
             found[name] = statistic
             if not fitting:
                 reasons.append(
                     open_question(
                         "recomputed",
-                        f"column {name!r} is not {statistic} of these records",
+                        f"{table.called(name)} is not {statistic} of these records",
                         "give the records it was computed from (data=..., where=..., weight=...), or say what it tells",
                     )
                 )
@@ -402,7 +415,7 @@ def _percentiles(
                 counts.pop()  # the largest value, and enough persons have it
             bands[cell] = min(counts) < rules.threshold
             near = [
-                _near(values[rows], behind.who[rows], told[name], step) for name, _ in names if not np.isnan(told[name])
+                _near(values[rows], behind.who[rows], told[name], step) for name in names if not np.isnan(told[name])
             ]
             exact[cell] = min(near) < rules.threshold
     return {"bands": bands, "exact": exact & ~bands}
@@ -504,6 +517,6 @@ def offence(rule: str, names: Sequence[str], found: int, cells: int, rules: Outp
     """A broken rule in words: how many cells of which columns, and what to do."""
     sentence, advice = SENTENCES[rule]
     nobody = ", or nobody," if rules.zeros and rule in ("threshold", "share") else ""
-    of = f"{found:,} of {cells:,} cells of {', '.join(map(repr, dict.fromkeys(names)))}"
+    of = f"{found:,} of {cells:,} cells of {', '.join(names)}"
     told = sentence.format(of=of, t=rules.threshold, nobody=nobody).rstrip(",")
     return broken(rule, told, advice)

@@ -110,9 +110,9 @@ def named(name: str, columns: Sequence[str]) -> Iterator[CellStatistic]:
         yield said
     for column in sorted(columns, key=len, reverse=True):
         rest = (
-            name[len(column) :].strip("_ .").lower()
+            name[len(column) :].strip("_ .:").lower()
             if name.startswith(column)
-            else name[: -len(column)].strip("_ .").lower()
+            else name[: -len(column)].strip("_ .:").lower()
             if name.endswith(column)
             else ""
         )
