@@ -186,6 +186,8 @@ class Membership:
 def membership(frame: pl.DataFrame, by: Sequence[str], behind: Behind) -> Membership:
     """Find the records of every row of a table; without columns all records belong to its only rows."""
     size = frame.height
+    if not by and size > 1:
+        raise SchemaError(f"the output has {size:,} rows and no column that tells them apart; name it in by=")
     if not by:
         rows = np.arange(len(behind))
         cells = np.repeat(np.arange(size), len(rows))

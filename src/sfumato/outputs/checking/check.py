@@ -12,7 +12,7 @@ from sfumato.errors import ParameterError, did_you_mean, nearest
 from sfumato.outputs.checking import fitted, marks
 from sfumato.outputs.checking.behind import Behind
 from sfumato.outputs.checking.counted import counts_of, judge_with_counts
-from sfumato.outputs.checking.grouped import GIVE_DATA, columns_of, described, judge_with_records, long_form
+from sfumato.outputs.checking.grouped import GIVE_DATA, columns_of, described, judge_with_records, long_form, unlabelled
 from sfumato.outputs.checking.peeking import across_of, frame_of, number_of, peek, vector_of
 from sfumato.outputs.checking.verdict import OutputRules, OutputVerdict, broken, open_question, passed
 from sfumato.outputs.protected import ProtectedTable
@@ -181,11 +181,11 @@ def _table(
         frame, tells = summary
     frame = long_form(frame, across or across_of(output), by, behind)
     if isinstance(tells, Mapping) and (strange := [name for name in tells if name not in frame.columns]):
-        raise ParameterError(
-            f"tells: the output has no column {strange[0]!r}.{nearest(strange[0], frame.columns)}"
-        )
+        raise ParameterError(f"tells: the output has no column {strange[0]!r}.{nearest(strange[0], frame.columns)}")
     apart = [counts] if isinstance(counts, str) else []
     table = columns_of(frame, by, apart, behind, tells)
+    if behind is not None and by is None and (verdict := unlabelled(table, behind)) is not None:
+        return verdict
     if behind is not None:
         return judge_with_records(table, behind, rules, tells)
     if isinstance(counts, str):

@@ -76,7 +76,7 @@ def judge_with_counts(
         reasons.append(open_question("columns", "no column tells anything that could be judged", SAY_WHAT))
     persons = None if counts is None or np.isnan(counts).any() or table.by == () else int(counts.sum())
     told = tuple("unknown" if one is None else str(one) for one in statistics.values())
-    kinds = {name: one for name, one in statistics.items() if one is not None}
+    kinds = [(name, one) for name, one in statistics.items() if one is not None]
     return OutputVerdict(kind_of_table(kinds), tuple(reasons), persons, table.frame, by=table.by, tells=told)
 
 

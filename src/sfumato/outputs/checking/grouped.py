@@ -147,15 +147,34 @@ def columns_of(
 
 def _is_key(frame: pl.DataFrame, name: str, made: Sequence[str], behind: Behind) -> bool:
     """Whether a column of whole numbers makes cells (a year), rather than tells something of them (the highest age)."""
+    if not made and frame.height > 1:  # something must tell rows apart
+        return True
     known = behind.labels(name) | set(TOTALS)
     if not set(frame[name].cast(pl.String).fill_null("(missing)").to_list()) <= known:
         return False
     try:
         belongs = membership(frame, made, behind)
         told = frame[name].cast(pl.Float64).fill_null(float("nan")).to_numpy()
-        return found_by_computing(name, told, belongs, behind, made) is None
+        return not found_by_computing(name, told, belongs, behind, made)
     except SchemaError:  # rows are not told apart without it
         return True
+
+
+def unlabelled(table: GroupedTable, behind: Behind) -> OutputVerdict | None:
+    """The verdict on a table whose rows are not told apart by what makes its cells: perhaps they are records. None for others."""
+    if table.frame.height < 2 or (table.by and not table.frame.select(table.by).is_duplicated().any()):
+        return None
+    advice = "if it is a table, name the columns that make its cells: by=[...]"
+    figures = [name for name in table.told if PER_RECORD.fullmatch(name)]
+    if figures or table.by or table.frame.height in (len(behind), behind.persons):
+        reason = broken(
+            "per record", f"{table.frame.height:,} rows look like records, which are never given out", advice
+        )
+    else:
+        reason = open_question(
+            "columns", f"{table.frame.height:,} rows are not told apart by any column of the data", advice
+        )
+    return OutputVerdict("table", (reason,), behind.persons, table.frame)
 
 
 def judge_with_records(
@@ -167,7 +186,7 @@ def judge_with_records(
     found, more = _statistics(table, belongs, behind, tells)
     reasons += more
     told = np.zeros(belongs.size, dtype=bool)
-    for name in found:
+    for name, _ in found:
         told |= ~np.isnan(table.values(name))
     told &= belongs.known
     unsafe = np.zeros(belongs.size, dtype=bool)
@@ -183,7 +202,7 @@ def judge_with_records(
     reasons += _left_out(table, found, belongs, rules, told)
     if found and not any(one.status == "fail" for one in reasons):
         reasons.append(_fine(belongs.persons(behind)[told], behind, rules))
-    kinds = tuple(str(one) for one in found.values())
+    kinds = tuple(str(one) for _, one in found)
     hidden = int((~told & belongs.known).sum()) + belongs.absent[1]
     return OutputVerdict(
         kind_of_table(found),
@@ -199,13 +218,13 @@ def judge_with_records(
 
 def _all_offences(
     table: GroupedTable,
-    found: Mapping[str, CellStatistic],
+    found: Sequence[tuple[str, CellStatistic]],
     belongs: Membership,
     behind: Behind,
     rules: OutputRules,
 ) -> Iterator[tuple[str, list[str], NDArray[np.bool_]]]:
     """Every rule with the columns it is about and the cells that break it."""
-    for name, statistic in found.items():
+    for name, statistic in found:
         for rule, where in _offences(table, name, statistic, belongs, behind, rules).items():
             yield rule, [name], where
     for column, quantiles in _by_column(found).items():
@@ -221,9 +240,9 @@ def _fine(persons: NDArray[np.int64], behind: Behind, rules: OutputRules) -> Out
     return passed("table", f"{cells} at least {rules.threshold} of {behind.persons:,} persons, and no rule is broken")
 
 
-def kind_of_table(found: Mapping[str, CellStatistic]) -> str:
+def kind_of_table(found: Sequence[tuple[str, CellStatistic]]) -> str:
     """What a table is called: by what it tells."""
-    kinds = list(dict.fromkeys(one.kind for one in found.values()))
+    kinds = list(dict.fromkeys(one.kind for _, one in found))
     return f"table: {', '.join(kinds)}" if kinds else "table"
 
 
@@ -242,9 +261,9 @@ def _unknown_cells(table: GroupedTable, belongs: Membership) -> list[OutputReaso
 
 def _statistics(
     table: GroupedTable, belongs: Membership, behind: Behind, tells: Mapping[str, str] | str | None
-) -> tuple[dict[str, CellStatistic], list[OutputReason]]:
+) -> tuple[list[tuple[str, CellStatistic]], list[OutputReason]]:
     """What every column tells; what does not fit the records, or nobody knows, is a question."""
-    found: dict[str, CellStatistic] = {}
+    found: list[tuple[str, CellStatistic]] = []
     reasons: list[OutputReason] = []
     if not table.told:
         reasons.append(
@@ -268,16 +287,16 @@ def _statistics(
                 )
             )
         else:
-            statistic, fitting = _what(name, table, belongs, behind, tells)
-            if statistic is None:
+            statistics, fitting = _what(name, table, belongs, behind, tells)
+            if not statistics:
                 reasons.append(open_question("columns", f"what {table.called(name)} tells is not known", SAY_WHAT))
                 continue
-            found[name] = statistic
+            found += [(name, one) for one in statistics]
             if not fitting:
                 reasons.append(
                     open_question(
                         "recomputed",
-                        f"{table.called(name)} is not {statistic} of these records",
+                        f"{table.called(name)} is not {statistics[0]} of these records",
                         "give the records it was computed from (data=..., where=..., weight=...), or say what it tells",
                     )
                 )
@@ -286,15 +305,15 @@ def _statistics(
 
 def _what(
     name: str, table: GroupedTable, belongs: Membership, behind: Behind, tells: Mapping[str, str] | str | None
-) -> tuple[CellStatistic | None, bool]:
+) -> tuple[list[CellStatistic], bool]:
     said = tells.get(name) if isinstance(tells, Mapping) else tells
     told = table.values(name)
     if said is None:
         found = found_by_computing(name, told, belongs, behind, table.by)
-        return found, found is not None
+        return found, bool(found)
     statistic = declared(said, name)
     behind.dataset.require(statistic.columns if statistic.kind != "percent" else [])
-    return statistic, fits(statistic, told, belongs, behind, table.by)
+    return [statistic], fits(statistic, told, belongs, behind, table.by)
 
 
 def declared(said: str, name: str) -> CellStatistic:
@@ -307,10 +326,10 @@ def declared(said: str, name: str) -> CellStatistic:
         return CellStatistic.of(f"{said}({name})")
 
 
-def _by_column(found: Mapping[str, CellStatistic]) -> dict[str, list[tuple[str, CellStatistic]]]:
+def _by_column(found: Sequence[tuple[str, CellStatistic]]) -> dict[str, list[tuple[str, CellStatistic]]]:
     """Percentiles of one column belong together: between any two of them enough persons must stand."""
     together: dict[str, list[tuple[str, CellStatistic]]] = {}
-    for name, one in found.items():
+    for name, one in found:
         if one.kind in QUANTILES:
             together.setdefault(str(one.column), []).append((name, one))
     return together
@@ -440,7 +459,7 @@ def _near(values: NDArray[np.float64], who: NDArray[np.int64], told: float, step
 
 def _left_out(
     table: GroupedTable,
-    found: Mapping[str, CellStatistic],
+    found: Sequence[tuple[str, CellStatistic]],
     belongs: Membership,
     rules: OutputRules,
     told: NDArray[np.bool_],
@@ -457,7 +476,7 @@ def _left_out(
             )
         )
     hidden = ~told & belongs.known
-    additive = any(one.kind in ("count", "rows", "sum", "mean", "percent") for one in found.values())
+    additive = any(one.kind in ("count", "rows", "sum", "mean", "percent") for _, one in found)
     if additive and belongs.total.any() and (hidden.any() or held):
         alone = any(_alone(table, name, belongs) for name in table.by)
         words = "cells are left out, and margins are told"

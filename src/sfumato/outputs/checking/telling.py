@@ -32,8 +32,8 @@ TAKES = {
 QUANTILES = ("median", "quantile")
 EXTREMES = ("min", "max", "range", "mode")
 AMOUNTS = ("sum", "mean", "sd", "var", "se", "ratio", "share")
-RISKIEST_FIRST = ("max", "min", "range", "median", "mean", "sum", "sd", "var", "se")
-"""The order in which a column without a word is tried: where several fit, the one that tells most is judged."""
+TRIED = ("max", "min", "range", "median", "mean", "sum", "sd", "var", "se")
+"""What a column is tried for that is called like one of the data and nothing more is said of; where several fit, all are judged."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -227,19 +227,24 @@ def fits(
 
 def found_by_computing(
     name: str, told: NDArray[np.float64], belongs: Membership, behind: Behind, by: Sequence[str]
-) -> CellStatistic | None:
-    """What a column tells, from its name and confirmed by the records, or by trying; None where nothing fits."""
+) -> list[CellStatistic]:
+    """What a column tells, from its name and confirmed by the records, or by trying: all that fit, since nobody knows which is meant."""
     columns = behind.dataset.columns
-    candidates = list(named(name, columns))
-    if not candidates and name in columns and behind.is_numeric(name):
-        candidates = [CellStatistic(kind, (name,)) for kind in RISKIEST_FIRST]
-    candidates += [CellStatistic("count"), CellStatistic("rows"), CellStatistic("percent")]
-    candidates += [CellStatistic("percent", (one,)) for one in by] if len(by) > 1 else []
-    for one in candidates:
-        if all(
-            word in columns and (one.kind == "count" or behind.is_numeric(word))
-            for word in one.columns
-            if one.kind != "percent"
-        ) and fits(one, told, belongs, behind, by):
-            return one
-    return None
+    said = [one for one in named(name, columns) if _can_be(one, behind)]
+    fitting = [one for one in said if fits(one, told, belongs, behind, by)][:1]
+    if not fitting and name in columns and behind.is_numeric(name):
+        tried = [CellStatistic(kind, (name,)) for kind in TRIED]
+        fitting = [one for one in tried if fits(one, told, belongs, behind, by)]
+    if fitting:
+        return fitting
+    counting = [CellStatistic("count"), CellStatistic("rows"), CellStatistic("percent")]
+    counting += [CellStatistic("percent", (one,)) for one in by] if len(by) > 1 else []
+    return [one for one in counting if fits(one, told, belongs, behind, by)][:1]
+
+
+def _can_be(statistic: CellStatistic, behind: Behind) -> bool:
+    """Whether the data have the columns that a statistic takes."""
+    if statistic.kind == "percent":
+        return True
+    names = behind.dataset.columns
+    return all(word in names and (statistic.kind == "count" or behind.is_numeric(word)) for word in statistic.columns)
