@@ -78,11 +78,15 @@ def test_zeros_are_disclosive_also_when_they_are_left_out():
 
 def test_all_equal_and_nothing_at_all():
     people = pl.DataFrame({"g": ["a"] * 20 + ["b"] * 20 + ["c"] * 20, "x": [5.0] * 20 + [0.0] * 20 + [float(i) for i in range(20)]})
-    verdict = sf.check_output(people.group_by("g").agg(pl.col("x").mean()), people)
+    table = people.group_by("g").agg(pl.col("x").mean())
+    both = sf.check_output(table, people)  # here the mean is the median too, and nobody says which is meant
+    assert both.tells == ("median(x)", "mean(x)")
+    assert rules_of(both) >= {"all_equal", "exact"}
+    verdict = sf.check_output(table, people, tells="mean")
     assert rules_of(verdict) >= {"all_equal", "dominance"}
     assert verdict.suggestion is not None
     assert verdict.suggestion.filter(pl.col("x").is_not_null())["g"].to_list() == ["c"]
-    again = sf.check_output(verdict.suggestion, people)
+    again = sf.check_output(verdict.suggestion, people, tells="mean")
     assert again.passes
     assert again.hidden == 2
 
