@@ -16,7 +16,9 @@ from sfumato.outputs.checking.marks import joined, survival_frame
 
 # Remission of leukaemia, 6-mercaptopurine (Freireich et al. 1963, doi:10.1182/blood.V21.6.699.699): times, events and at risk of the 21 patients
 # as Kaplan–Meier tables of textbooks give them; S(6) = 0.857, S(10) = 0.753, S(23) = 0.448.
-REMISSION = pl.DataFrame({"time": [6, 7, 10, 13, 16, 22, 23], "events": [3, 1, 1, 1, 1, 1, 1], "at_risk": [21, 17, 15, 12, 11, 7, 6]})
+REMISSION = pl.DataFrame(
+    {"time": [6, 7, 10, 13, 16, 22, 23], "events": [3, 1, 1, 1, 1, 1, 1], "at_risk": [21, 17, 15, 12, 11, 7, 6]}
+)
 
 
 def rules_of(verdict, status="fail"):
@@ -40,7 +42,16 @@ def test_the_end_of_a_curve_is_not_told_of_few():
 
 
 def test_fitters_like_those_of_others():
-    table = pl.DataFrame({"event_at": [0.0, 6.0, 7.0], "removed": [0, 3, 1], "observed": [0, 3, 1], "censored": [0, 0, 12], "entrance": [21, 0, 0], "at_risk": [21, 21, 18]})
+    table = pl.DataFrame(
+        {
+            "event_at": [0.0, 6.0, 7.0],
+            "removed": [0, 3, 1],
+            "observed": [0, 3, 1],
+            "censored": [0, 0, 12],
+            "entrance": [21, 0, 0],
+            "at_risk": [21, 21, 18],
+        }
+    )
     verdict = sf.check_output(SimpleNamespace(event_table=table))
     assert verdict.kind == "survival curve"
     assert verdict.persons == 21
@@ -48,7 +59,9 @@ def test_fitters_like_those_of_others():
     result = SimpleNamespace(surv_times=[6, 7], n_events=[30, 20], n_risk=[90, 60], surv_prob=[0.67, 0.44])
     assert sf.check_output(result).passes
     assert sf.check_output(SimpleNamespace(event_table=3)).status == "review"
-    few = table.with_columns(observed=pl.Series([0, 12, 12]), censored=pl.Series([0, 0, 3]), at_risk=pl.Series([60, 60, 48]))
+    few = table.with_columns(
+        observed=pl.Series([0, 12, 12]), censored=pl.Series([0, 0, 3]), at_risk=pl.Series([60, 60, 48])
+    )
     assert rules_of(sf.check_output(SimpleNamespace(event_table=few))) == {"marks"}
 
 
@@ -64,7 +77,9 @@ def test_survival_tables_that_cannot_be():
         sf.check_output(REMISSION.with_columns(events=pl.lit(30)))
     with pytest.raises(ParameterError, match="numbers of persons"):
         sf.check_output(REMISSION.with_columns(events=pl.lit(-1)))
-    assert sf.check_output(REMISSION.with_columns(events=pl.lit(None, dtype=pl.Int64)), kind="survival").status == "review"
+    assert (
+        sf.check_output(REMISSION.with_columns(events=pl.lit(None, dtype=pl.Int64)), kind="survival").status == "review"
+    )
     assert sf.check_output(pl.DataFrame({"time": [1]}), kind="survival").status == "review"
     assert survival_frame(pl.DataFrame({"a": [1]})) is None
 
@@ -113,7 +128,11 @@ def test_bars_of_a_histogram():
     people = pl.DataFrame({"x": [5.0] * 100 + [15.0] * 3 + [25.0] * 80})
     verdict = sf.check_output(tail, people, kind="histogram", column="x")
     assert rules_of(verdict) == {"marks"}
-    assert verdict.suggestion.to_dict(as_series=False) == {"from": [0.0, 10.0], "to": [10.0, 30.0], "count": [100.0, 83.0]}
+    assert verdict.suggestion.to_dict(as_series=False) == {
+        "from": [0.0, 10.0],
+        "to": [10.0, 30.0],
+        "count": [100.0, 83.0],
+    }
     assert sf.check_output(tail, kind="histogram").status == "fail"
     assert sf.check_output((np.array([100, 80]), np.array([0.0, 1.0, 2.0])), kind="histogram").status == "review"
     for wrong in ((np.array([0.4, 0.6]), np.array([0.0, 1.0, 2.0])), (np.array([-1, 6]), np.array([0.0, 1.0, 2.0]))):
@@ -138,7 +157,9 @@ def test_dots_become_counts_on_a_grid():
     assert verdict.suggestion["count"].min() >= 10
     x, y, n = verdict.suggestion.row(0)
     steps = [float(np.diff(np.unique(verdict.suggestion[name].to_numpy())).min()) for name in ("x from", "y from")]
-    inside = dots.filter(pl.col("x").is_between(x, x + steps[0], closed="left") & pl.col("y").is_between(y, y + steps[1], closed="left"))
+    inside = dots.filter(
+        pl.col("x").is_between(x, x + steps[0], closed="left") & pl.col("y").is_between(y, y + steps[1], closed="left")
+    )
     assert inside.height == n
     assert sf.check_output(dots.head(5), kind="scatter").suggestion is None
     with pytest.raises(SchemaError, match="two columns of numbers"):

@@ -32,7 +32,9 @@ class Wrapped:
         self.nobs = float(len(endog)) if nobs is None else nobs
         self.df_resid = self.nobs - exog.shape[1]
         self.resid = endog - exog @ self.params
-        self.model = SimpleNamespace(exog=exog, endog=endog, exog_names=names or [f"x{i}" for i in range(exog.shape[1])])
+        self.model = SimpleNamespace(
+            exog=exog, endog=endog, exog_names=names or [f"x{i}" for i in range(exog.shape[1])]
+        )
 
 
 def drawn(n=200, seed=1):
@@ -79,7 +81,9 @@ def test_a_rare_level_and_a_rare_base():
     rare[:4] = 1
     assert "levels" in rules_of(sf.check_output(Wrapped(np.column_stack([exog, rare]), endog)))
     common = np.r_[np.ones(97), np.zeros(103)]
-    other = np.r_[np.zeros(97), np.ones(97), np.zeros(6)]  # six persons are left for the level that both are compared with
+    other = np.r_[
+        np.zeros(97), np.ones(97), np.zeros(6)
+    ]  # six persons are left for the level that both are compared with
     design, names = np.column_stack([exog[:, :2], common, other]), ["const", "age", "C(ward)[T.b]", "C(ward)[T.c]"]
     assert "levels" in rules_of(sf.check_output(Wrapped(design, endog, names)))
     assert sf.check_output(Wrapped(design, endog, ["const", "age", "pill", "shot"])).passes  # two columns of their own
@@ -134,7 +138,10 @@ def test_leverage_and_saturation_like_their_definitions(rows):
     assert cells_of_design(design, len(combinations) - 1) is None
 
 
-@given(st.lists(st.tuples(st.integers(0, 1), st.integers(0, 3), st.integers(0, 9)), min_size=1, max_size=40), st.integers(1, 6))
+@given(
+    st.lists(st.tuples(st.integers(0, 1), st.integers(0, 3), st.integers(0, 9)), min_size=1, max_size=40),
+    st.integers(1, 6),
+)
 def test_rare_columns_like_counting_by_hand(rows, least):
     design, who = np.array([row[:2] for row in rows], dtype=float), np.array([row[2] for row in rows])
     naive = []
@@ -232,7 +239,11 @@ class Half:
         raise ValueError("not fitted")
 
 
-HOSTILE = {"raising": Raising, "half": Half, "strange": lambda: SimpleNamespace(params="none", nobs="many", df_resid=object())}
+HOSTILE = {
+    "raising": Raising,
+    "half": Half,
+    "strange": lambda: SimpleNamespace(params="none", nobs="many", df_resid=object()),
+}
 
 
 @pytest.mark.parametrize("make", HOSTILE.values(), ids=HOSTILE.keys())
@@ -272,7 +283,14 @@ def test_dummies_beside_the_commonest_value_and_missing_rows():
 
 
 def test_lines_that_cannot_be_fitted(tmp_path):
-    people = pl.DataFrame({"x": [float(i) for i in range(30)], "z": [2.0 * i for i in range(30)], "y": [float(i % 7) for i in range(30)], "t": [str(i) for i in range(30)]})
+    people = pl.DataFrame(
+        {
+            "x": [float(i) for i in range(30)],
+            "z": [2.0 * i for i in range(30)],
+            "y": [float(i % 7) for i in range(30)],
+            "t": [str(i) for i in range(30)],
+        }
+    )
     behind = Behind.of(people)
     with pytest.raises(Unsatisfiable, match="follow from others"):
         fit_line(behind, "y", ["x", "z"])

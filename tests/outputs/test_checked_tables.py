@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+
 import numpy as np
 import polars as pl
 import pytest
@@ -58,7 +60,9 @@ def test_threshold_counts_persons_and_not_rows():
 
 
 def test_weights_do_not_count_persons():
-    people = pl.DataFrame({"ward": ["a"] * 4 + ["b"] * 20, "w": [100.0] * 4 + [1.0] * 20, "x": [float(i) for i in range(1, 25)]})
+    people = pl.DataFrame(
+        {"ward": ["a"] * 4 + ["b"] * 20, "w": [100.0] * 4 + [1.0] * 20, "x": [float(i) for i in range(1, 25)]}
+    )
     table = people.group_by("ward").agg((pl.col("x") * pl.col("w")).sum() / pl.col("w").sum())
     verdict = sf.check_output(table, people, weight="w", tells={"x": "mean(x)"})
     assert "threshold" in rules_of(verdict)
@@ -77,7 +81,9 @@ def test_zeros_are_disclosive_also_when_they_are_left_out():
 
 
 def test_all_equal_and_nothing_at_all():
-    people = pl.DataFrame({"g": ["a"] * 20 + ["b"] * 20 + ["c"] * 20, "x": [5.0] * 20 + [0.0] * 20 + [float(i) for i in range(20)]})
+    people = pl.DataFrame(
+        {"g": ["a"] * 20 + ["b"] * 20 + ["c"] * 20, "x": [5.0] * 20 + [0.0] * 20 + [float(i) for i in range(20)]}
+    )
     table = people.group_by("g").agg(pl.col("x").mean())
     both = sf.check_output(table, people)  # here the mean is the median too, and nobody says which is meant
     assert both.tells == ("median(x)", "mean(x)")
@@ -100,11 +106,18 @@ def test_shares_look_at_both_sides():
 
 def test_percentages_look_at_numerator_denominator_and_complement():
     people = pl.DataFrame({"g": ["a"] * 50 + ["b"] * 50, "d": ["u"] * 45 + ["v"] * 5 + ["u"] * 25 + ["v"] * 25})
-    table = people.group_by("g", "d").len("n").with_columns((100 * pl.col("n") / pl.col("n").sum().over("g")).alias("pct")).drop("n")
+    table = (
+        people.group_by("g", "d")
+        .len("n")
+        .with_columns((100 * pl.col("n") / pl.col("n").sum().over("g")).alias("pct"))
+        .drop("n")
+    )
     verdict = sf.check_output(table, people)
     assert verdict.tells == ("percent(g)",)
     assert rules_of(verdict) == {"threshold", "share"}
-    assert "2 of 4 cells" in next(one.sentence for one in verdict.reasons if one.rule == "share")  # 5 of 50, and its complement
+    assert "2 of 4 cells" in next(
+        one.sentence for one in verdict.reasons if one.rule == "share"
+    )  # 5 of 50, and its complement
 
 
 @pytest.mark.parametrize("statistic", ["min", "max"])
@@ -139,18 +152,26 @@ def test_band_counts_like_counting_by_hand(values, points, sharing):
     cuts = sorted({float(one) for one in points})
     edges = [-np.inf, *cuts, np.inf]
     naive = [
-        len({int(w) for v, w in zip(x, who, strict=True) if low < v <= high})
-        for low, high in zip(edges, edges[1:], strict=False)
+        len({int(w) for v, w in zip(x, who, strict=True) if low < v <= high}) for low, high in itertools.pairwise(edges)
     ]
     assert band_counts(x, who, np.array(points, dtype=float)) == naive
 
 
 @settings(max_examples=60)
-@given(st.lists(st.tuples(st.sampled_from("abc"), st.sampled_from("uv"), st.integers(0, 9), st.integers(0, 8)), min_size=1, max_size=60), st.integers(2, 6))
+@given(
+    st.lists(
+        st.tuples(st.sampled_from("abc"), st.sampled_from("uv"), st.integers(0, 9), st.integers(0, 8)),
+        min_size=1,
+        max_size=60,
+    ),
+    st.integers(2, 6),
+)
 def test_threshold_like_counting_by_hand(rows, t):
     people = pl.DataFrame(rows, schema=["a", "b", "who", "x"], orient="row")
     table = people.group_by("a", "b").agg(pl.len().alias("rows"))
-    verdict = sf.check_output(table, people, unit="who", by=["a", "b"], tells={"rows": "rows"}, rules=sf.OutputRules(threshold=t, zeros=False))
+    verdict = sf.check_output(
+        table, people, unit="who", by=["a", "b"], tells={"rows": "rows"}, rules=sf.OutputRules(threshold=t, zeros=False)
+    )
     held: dict[tuple[str, str], set[int]] = {}
     for a, b, who, _ in rows:
         held.setdefault((a, b), set()).add(who)
@@ -158,7 +179,10 @@ def test_threshold_like_counting_by_hand(rows, t):
 
 
 @settings(max_examples=40)
-@given(st.lists(st.tuples(st.sampled_from("abc"), st.integers(0, 9), st.integers(-5, 20)), min_size=1, max_size=50), st.sampled_from(["sum", "mean", "min", "max", "median", "sd"]))
+@given(
+    st.lists(st.tuples(st.sampled_from("abc"), st.integers(0, 9), st.integers(-5, 20)), min_size=1, max_size=50),
+    st.sampled_from(["sum", "mean", "min", "max", "median", "sd"]),
+)
 def test_statistics_are_those_of_numpy(rows, kind):
     people = pl.DataFrame(rows, schema=["g", "who", "x"], orient="row")
     behind = Behind.of(people, unit="who")
@@ -172,8 +196,11 @@ def test_statistics_are_those_of_numpy(rows, kind):
 
 
 @settings(max_examples=60)
-@given(st.lists(st.tuples(st.sampled_from("ab"), st.integers(0, 6), st.integers(0, 30)), min_size=1, max_size=40), st.integers(1, 3), st.integers(1, 40))
-def test_contributions_like_sorting_by_hand(rows, depth, _):
+@given(
+    st.lists(st.tuples(st.sampled_from("ab"), st.integers(0, 6), st.integers(0, 30)), min_size=1, max_size=40),
+    st.integers(1, 3),
+)
+def test_contributions_like_sorting_by_hand(rows, depth):
     people = pl.DataFrame(rows, schema=["g", "who", "x"], orient="row")
     behind = Behind.of(people, unit="who")
     table = people.select("g").unique(maintain_order=True)
@@ -246,7 +273,9 @@ def test_without_records_counts_decide_only_downwards():
     assert sf.check_output(enough.drop("mean").with_columns(pl.col("n") + 0.5)).status == "review"
     flat = pl.DataFrame({"g": ["a"], "sd": [0.0]})
     assert rules_of(sf.check_output(flat, counts=[30], tells={"sd": "sd(x)"})) == {"all_equal"}
-    assert rules_of(sf.check_output(pl.DataFrame({"g": ["a"], "q": [3.0]}), counts=[30], tells={"q": "quantile(x, 0.1)"})) == {"bands"}
+    assert rules_of(
+        sf.check_output(pl.DataFrame({"g": ["a"], "q": [3.0]}), counts=[30], tells={"q": "quantile(x, 0.1)"})
+    ) == {"bands"}
 
 
 def test_hostile_counts():
@@ -312,7 +341,9 @@ def test_per_record_figures_are_refused():
     assert sf.check_output([1.0, 2.0], kind="residuals").status == "fail"
 
 
-@pytest.mark.parametrize("output", [None, "a text", b"bytes", {"mean": 3}, (1, 2), [1.0, 2.0], 3.2, object(), np.eye(3), True])
+@pytest.mark.parametrize(
+    "output", [None, "a text", b"bytes", {"mean": 3}, (1, 2), [1.0, 2.0], 3.2, object(), np.eye(3), True]
+)
 def test_what_is_not_known_is_for_review(output):
     people = pl.DataFrame({"x": [float(i) for i in range(30)]})
     for data in (None, people):
@@ -330,9 +361,17 @@ def test_one_number_can_be_judged_when_it_is_said():
 def test_pandas_and_arrow_tables():
     pd = pytest.importorskip("pandas", reason="pandas is not installed")
     draw = np.random.default_rng(3)
-    people = pl.DataFrame({"g": draw.choice(["a", "b"], 400), "s": draw.choice(["u", "v"], 400), "x": draw.lognormal(1, 0.5, 400).round(3)})
+    people = pl.DataFrame(
+        {
+            "g": draw.choice(["a", "b"], 400),
+            "s": draw.choice(["u", "v"], 400),
+            "x": draw.lognormal(1, 0.5, 400).round(3),
+        }
+    )
     frame = people.to_pandas()
-    assert sf.check_output(frame.groupby(["g", "s"])["x"].agg(["mean", "count"]), frame, tells={"mean": "mean(x)"}).passes
+    assert sf.check_output(
+        frame.groupby(["g", "s"])["x"].agg(["mean", "count"]), frame, tells={"mean": "mean(x)"}
+    ).passes
     nested = sf.check_output(frame.groupby("g")[["x"]].agg(["mean", "sum"]), frame)
     assert nested.tells == ("mean(x)", "sum(x)")
     assert nested.passes
@@ -348,7 +387,9 @@ def test_pandas_and_arrow_tables():
 
 def test_our_own_tables():
     draw = np.random.default_rng(5)
-    people = pl.DataFrame({"g": draw.choice(["a", "b", "c"], 90, p=[0.6, 0.35, 0.05]), "s": draw.choice(["u", "v"], 90)})
+    people = pl.DataFrame(
+        {"g": draw.choice(["a", "b", "c"], 90, p=[0.6, 0.35, 0.05]), "s": draw.choice(["u", "v"], 90)}
+    )
     table = sf.tabulate(people, ["g", "s"])
     assert sf.check_output(table).status == "fail"
     assert sf.check_output(table.protect([sf.Threshold(10)])).passes
@@ -371,7 +412,14 @@ def test_a_huge_frame_is_no_result():
 
 @pytest.mark.parametrize(
     ("values", "step"),
-    [([1200.0, 300.0], 100.0), ([0.25, 1.5], 0.01), ([np.pi], 0.0), ([10.082], 0.001), ([], 0.0), ([np.nan, 30.0], 10.0)],
+    [
+        ([1200.0, 300.0], 100.0),
+        ([0.25, 1.5], 0.01),
+        ([np.pi], 0.0),
+        ([10.082], 0.001),
+        ([], 0.0),
+        ([np.nan, 30.0], 10.0),
+    ],
 )
 def test_how_far_numbers_were_rounded(values, step):
     assert step_of(np.array(values)) == pytest.approx(step)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from sfumato.errors import ParameterError, SchemaError, nearest
+from sfumato.outputs.checking.behind import TOTALS
 from sfumato.outputs.checking.grouped import (
     GIVE_DATA,
     PER_RECORD,
@@ -74,10 +75,22 @@ def judge_with_counts(
         reasons += _by_counts(table, name, statistic, counts, rules)
     if not statistics:
         reasons.append(open_question("columns", "no column tells anything that could be judged", SAY_WHAT))
-    persons = None if counts is None or np.isnan(counts).any() or table.by == () else int(counts.sum())
+    persons = _all_persons(table, statistics, counts)
     told = tuple("unknown" if one is None else str(one) for one in statistics.values())
     kinds = [(name, one) for name, one in statistics.items() if one is not None]
     return OutputVerdict(kind_of_table(kinds), tuple(reasons), persons, table.frame, by=table.by, tells=told)
+
+
+def _all_persons(
+    table: GroupedTable, statistics: Mapping[str, CellStatistic | None], counts: NDArray[np.float64] | None
+) -> int | None:
+    """The sum of all counts, where no row is a total and nothing is left out; None where it is not known."""
+    counting = [name for name, one in statistics.items() if one is not None and one.kind == "count"]
+    held = counts if counts is not None else table.values(counting[0]) if counting else None
+    labels = {str(one) for name in table.by for one in table.frame[name].to_list()}
+    if held is None or np.isnan(held).any() or labels & set(TOTALS):
+        return None
+    return int(held.sum())
 
 
 def _by_counts(

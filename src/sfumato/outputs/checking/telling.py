@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -138,15 +138,16 @@ def step_of(values: NDArray[np.float64]) -> float:
     return 0.0
 
 
-def agrees(told: NDArray[np.float64], computed: NDArray[np.float64]) -> NDArray[np.bool_]:
-    """Whether numbers are those computed again, but for rounding; where nothing is told there is nothing to compare."""
-    step = step_of(told)
-    slack = (0.5 * step if step < np.inf else 0.0) + 1e-7 * np.maximum(1e-9, np.abs(computed))
-    slack = np.where(step >= 1, np.minimum(slack, 0.05 * np.abs(computed) + 0.5), slack)
-    return np.isnan(told) | (np.abs(told - computed) <= slack)
+def agrees(told: NDArray[np.float64], again: NDArray[np.float64], *, guessed: bool = False) -> NDArray[np.bool_]:
+    """Whether numbers are those computed again, but for rounding; where nothing is told there is nothing to compare.
 
-
-Numbers = Callable[[str], "NDArray[np.float64]"]
+    What a column tells is not guessed from numbers that are rounded by more than a twentieth.
+    """
+    slack = 0.5 * step_of(told) * (1 + 1e-9) + 1e-7 * np.maximum(1e-9, np.abs(again))
+    if guessed:
+        slack = np.minimum(slack, 0.05 * np.abs(again) + 1e-7)
+    near: NDArray[np.bool_] = np.isnan(told) | (np.abs(told - again) <= slack)
+    return near
 
 
 def computed(statistic: CellStatistic, belongs: Membership, behind: Behind, by: Sequence[str]) -> NDArray[np.float64]:
@@ -215,14 +216,20 @@ def _of_values(statistic: CellStatistic, belongs: Membership, behind: Behind) ->
 
 
 def fits(
-    statistic: CellStatistic, told: NDArray[np.float64], belongs: Membership, behind: Behind, by: Sequence[str]
+    statistic: CellStatistic,
+    told: NDArray[np.float64],
+    belongs: Membership,
+    behind: Behind,
+    by: Sequence[str],
+    *,
+    guessed: bool = False,
 ) -> bool:
     """Whether a column holds this statistic of the records, up to rounding."""
     again = computed(statistic, belongs, behind, by)
     if statistic.kind in ("percent", "share") and not agrees(told, again)[belongs.known].all():
         again = again / 100 if statistic.kind == "percent" else again * 100
     told = np.where(np.isnan(again) & (told == 0), np.nan, told)  # nobody there: nothing, or zero
-    return bool(agrees(told, again)[belongs.known].all())
+    return bool(agrees(told, again, guessed=guessed)[belongs.known].all())
 
 
 def found_by_computing(
@@ -234,12 +241,12 @@ def found_by_computing(
     fitting = [one for one in said if fits(one, told, belongs, behind, by)][:1]
     if not fitting and name in columns and behind.is_numeric(name):
         tried = [CellStatistic(kind, (name,)) for kind in TRIED]
-        fitting = [one for one in tried if fits(one, told, belongs, behind, by)]
+        fitting = [one for one in tried if fits(one, told, belongs, behind, by, guessed=True)]
     if fitting:
         return fitting
     counting = [CellStatistic("count"), CellStatistic("rows"), CellStatistic("percent")]
     counting += [CellStatistic("percent", (one,)) for one in by] if len(by) > 1 else []
-    return [one for one in counting if fits(one, told, belongs, behind, by)][:1]
+    return [one for one in counting if fits(one, told, belongs, behind, by, guessed=True)][:1]
 
 
 def _can_be(statistic: CellStatistic, behind: Behind) -> bool:
