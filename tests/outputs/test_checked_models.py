@@ -15,7 +15,7 @@ import sfumato as sf
 from sfumato.errors import ParameterError, ReleaseRefused, SchemaError, Unsatisfiable
 from sfumato.outputs.checking.behind import Behind
 from sfumato.outputs.checking.fitted import cells_of_design, deciding, rare_bases, rare_columns
-from sfumato.outputs.checking.fitting import fit_line
+from sfumato.outputs.checking.least_squares import fit_line
 
 
 def rules_of(verdict, status="fail"):
@@ -110,6 +110,15 @@ def test_a_saturated_model_is_a_table_of_means():
     assert rules_of(sf.check_output(Wrapped(exog, equal))) == {"saturated"}
 
 
+def test_a_saturated_model_of_yes_and_no_looks_at_both_sides():
+    group = np.repeat([0, 1], 40)
+    exog = np.column_stack([np.ones(80), group == 1]).astype(float)
+    even = np.tile(np.r_[np.ones(20), np.zeros(20)], 2)
+    assert sf.check_output(Wrapped(exog, even)).passes
+    rare = np.r_[np.ones(3), np.zeros(37), np.ones(20), np.zeros(20)]
+    assert rules_of(sf.check_output(Wrapped(exog, rare))) == {"saturated"}
+
+
 def test_a_model_that_fits_without_error():
     exog, _ = drawn()
     result = Wrapped(exog, exog @ [1.0, 2.0, 3.0])
@@ -201,6 +210,11 @@ def test_tests_and_correlations():
     assert sf.check_output(test, counts=30).passes
     assert sf.check_output(test, counts=11).status == "fail"
     assert sf.check_output(SimpleNamespace(statistic=2.1, pvalue=0.03, df=8.0)).status == "fail"
+    from scipy import stats
+
+    real = stats.ttest_ind(np.arange(20.0), np.arange(20.0) ** 1.5)
+    assert sf.check_output(real).passes  # it says its degrees of freedom
+    assert sf.check_output(real).shown.columns == ["statistic", "pvalue", "df"]
     draw = np.random.default_rng(2)
     people = pl.DataFrame({"a": draw.normal(size=50), "b": draw.normal(size=50)})
     people = people.with_columns(c=2 * pl.col("a"), rare=pl.Series([1.0] * 2 + [0.0] * 48))
@@ -312,8 +326,9 @@ def test_results_of_statsmodels():
     exog, endog = drawn()
     assert sf.check_output(api.OLS(endog, exog).fit()).passes
     assert rules_of(sf.check_output(api.OLS(endog, exog).fit().get_influence())) == {"per record"}
+    assert sf.check_output(api.Logit((endog > 0).astype(float), exog).fit(disp=0)).passes
     rare = np.column_stack([exog, (np.arange(200) < 4).astype(float)])
-    assert "levels" in rules_of(sf.check_output(api.Logit((endog > 0).astype(float), rare).fit(disp=0)))
+    assert "levels" in rules_of(sf.check_output(api.OLS(endog, rare).fit()))
 
 
 def test_models_of_scikit_learn():

@@ -119,7 +119,7 @@ def test_records_that_differ_by_few_persons(people, tmp_path):
 
 
 def _line(frame):
-    from sfumato.outputs.checking.fitting import fit_line
+    from sfumato.outputs.checking.least_squares import fit_line
 
     return fit_line(Behind.of(frame), "cost", ["age"])[0]
 

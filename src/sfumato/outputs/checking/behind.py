@@ -135,7 +135,7 @@ def chosen(dataset: Dataset, where: Any) -> pl.Series:
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
-class Membership:
+class CellRows:
     """Which row of the data belongs to which cell of the output; with margins a row belongs to several.
 
     ``known`` is false for cells whose labels the data do not have. ``absent`` is the number of combinations that the output leaves out: without anybody in them, and with somebody.
@@ -183,7 +183,7 @@ class Membership:
         return TableCells((), n.astype(np.int64), value, sizes, top, least, owner, counted=False)
 
 
-def membership(frame: pl.DataFrame, by: Sequence[str], behind: Behind) -> Membership:
+def membership(frame: pl.DataFrame, by: Sequence[str], behind: Behind) -> CellRows:
     """Find the records of every row of a table; without columns all records belong to its only rows."""
     size = frame.height
     if not by and size > 1:
@@ -192,7 +192,7 @@ def membership(frame: pl.DataFrame, by: Sequence[str], behind: Behind) -> Member
         rows = np.arange(len(behind))
         cells = np.repeat(np.arange(size), len(rows))
         everything = np.ones(size, dtype=bool)
-        return Membership(np.tile(rows, size), cells, size, everything, np.zeros(size, dtype=bool))
+        return CellRows(np.tile(rows, size), cells, size, everything, np.zeros(size, dtype=bool))
     labels = [_codes(frame[name], behind, name) for name in by]
     places = np.stack([codes for codes, _, _ in labels])
     sizes = [count for _, count, _ in labels]
@@ -213,7 +213,7 @@ def membership(frame: pl.DataFrame, by: Sequence[str], behind: Behind) -> Member
     row = np.concatenate(rows_found) if rows_found else np.zeros(0, dtype=np.int64)
     cell = np.concatenate(cells_found) if cells_found else np.zeros(0, dtype=np.int64)
     absent = _absent(places[:, known & ~total], data, sizes)
-    return Membership(row, cell, size, known, total, absent)
+    return CellRows(row, cell, size, known, total, absent)
 
 
 EVERYTHING, UNKNOWN = -1, -2

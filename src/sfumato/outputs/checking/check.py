@@ -111,6 +111,8 @@ def kind_of(output: Any, tells: Any = None) -> str:
     """What an output seems to be; ``unknown`` where it cannot be told."""
     if isinstance(output, MagnitudeTable | SensitiveTable | ProtectedTable):
         return "ours"
+    if _has(output, "statistic", "pvalue"):  # results of scipy are tuples too
+        return "test"
     if isinstance(output, bool | str | bytes | Mapping | tuple | list | np.ndarray):
         return "unknown"
     if number_of(output) is not None:
@@ -126,11 +128,8 @@ def kind_of(output: Any, tells: Any = None) -> str:
     frame = frame_of(output)
     if frame is not None:
         return _kind_of_frame(frame)
-    if peek(output, "coef_") is not None or (
-        peek(output, "params") is not None and _has_one(output, "nobs", "df_resid", "model")
-    ):
-        return "regression"
-    return "test" if _has(output, "statistic", "pvalue") else "unknown"
+    fitted_line = peek(output, "params") is not None and _has_one(output, "nobs", "df_resid", "model")
+    return "regression" if fitted_line or peek(output, "coef_") is not None else "unknown"
 
 
 def _has(output: Any, *names: str) -> bool:

@@ -13,7 +13,7 @@ from sfumato.outputs.checking.grouped import (
     GIVE_DATA,
     PER_RECORD,
     SAY_WHAT,
-    GroupedTable,
+    OutputTable,
     declared,
     kind_of_table,
     offence,
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 
-def counts_of(counts: Any, table: GroupedTable) -> NDArray[np.float64] | None:
+def counts_of(counts: Any, table: OutputTable) -> NDArray[np.float64] | None:
     """Persons per row of the output: a column of it, one number, or a list; None where nothing is said."""
     if counts is None:
         return None
@@ -48,7 +48,7 @@ def counts_of(counts: Any, table: GroupedTable) -> NDArray[np.float64] | None:
 
 
 def judge_with_counts(
-    table: GroupedTable, counts: NDArray[np.float64] | None, rules: OutputRules, tells: Mapping[str, str] | str | None
+    table: OutputTable, counts: NDArray[np.float64] | None, rules: OutputRules, tells: Mapping[str, str] | str | None
 ) -> OutputVerdict:
     """Judge a table by counts alone: too few fails, what only records could show is a question."""
     reasons: list[OutputReason] = []
@@ -82,7 +82,7 @@ def judge_with_counts(
 
 
 def _all_persons(
-    table: GroupedTable, statistics: Mapping[str, CellStatistic | None], counts: NDArray[np.float64] | None
+    table: OutputTable, statistics: Mapping[str, CellStatistic | None], counts: NDArray[np.float64] | None
 ) -> int | None:
     """The sum of all counts, where no row is a total and nothing is left out; None where it is not known."""
     counting = [name for name, one in statistics.items() if one is not None and one.kind == "count"]
@@ -94,7 +94,7 @@ def _all_persons(
 
 
 def _by_counts(
-    table: GroupedTable,
+    table: OutputTable,
     name: str,
     statistic: CellStatistic | None,
     counts: NDArray[np.float64] | None,

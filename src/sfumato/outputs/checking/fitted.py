@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import polars as pl
 
-from sfumato.outputs.checking.behind import Behind, Membership, how_many
+from sfumato.outputs.checking.behind import Behind, CellRows, how_many
 from sfumato.outputs.checking.peeking import array_of, names_of, number_of, peek, vector_of
 from sfumato.outputs.checking.verdict import OutputReason, OutputRules, OutputVerdict, broken, open_question, passed
 
@@ -193,7 +193,7 @@ def judge_design(
         reasons.append(
             broken(
                 "levels",
-                f"the level that {bases:,} columns are compared with is that of fewer than {rules.threshold} persons",
+                f"the level that others are compared with is that of fewer than {rules.threshold} persons (columns: {bases:,})",
                 "compare with a common level",
             )
         )
@@ -201,7 +201,7 @@ def judge_design(
         reasons.append(
             broken(
                 "levels",
-                f"{len(rare):,} terms of the model are about fewer than {rules.threshold} persons",
+                f"{len(rare):,} of {design.shape[1]:,} terms of the model single out fewer than {rules.threshold} persons",
                 "join rare levels before fitting",
             )
         )
@@ -220,7 +220,11 @@ def judge_design(
         )
     elif alone and not rare:
         reasons.append(
-            broken("leverage", f"{alone:,} records decide a coefficient alone", "join rare levels, or leave terms out")
+            broken(
+                "leverage",
+                f"some records ({alone:,}) decide a coefficient alone",
+                "join rare levels, or leave terms out",
+            )
         )
     if not reasons:
         reasons.append(
@@ -289,12 +293,15 @@ def _saturated(
     cell: NDArray[np.int64], cells: int, answer: NDArray[np.float64] | None, who: NDArray[np.int64], rules: OutputRules
 ) -> list[OutputReason]:
     """A model with a coefficient for every combination of its values is a table of means, and judged as one."""
-    belongs = Membership(np.arange(len(cell)), cell, cells, np.ones(cells, dtype=bool), np.zeros(cells, dtype=bool))
+    belongs = CellRows(np.arange(len(cell)), cell, cells, np.ones(cells, dtype=bool), np.zeros(cells, dtype=bool))
     behind = _Rows(who)
     values = np.ones(len(cell)) if answer is None else answer
     table = belongs.contributions(behind, values, max(2, rules.dominant))  # type: ignore[arg-type]
     judged = rules.of_counts if answer is None else (*rules.of_counts, *rules.of_amounts)
     unsafe = np.logical_or.reduce([rule.unsafe(table) for rule in judged])
+    if answer is not None and np.isin(answer, (0.0, 1.0)).all():  # of yes and no, both sides count
+        sides = [belongs.persons(behind, answer == side) for side in (0.0, 1.0)]  # type: ignore[arg-type]
+        unsafe |= np.minimum(*sides) < rules.threshold
     if unsafe.any():
         return [
             broken(
@@ -313,6 +320,7 @@ class _Rows:
 
     def __init__(self, who: NDArray[np.int64]) -> None:
         self.who = who
+        self.people = int(who.max(initial=0)) + 1
 
 
 def deciding(design: NDArray[np.float64]) -> int | None:

@@ -11,7 +11,7 @@ import numpy as np
 import polars as pl
 
 from sfumato.errors import ParameterError, SchemaError, nearest
-from sfumato.outputs.checking.behind import TOTALS, Behind, Membership, how_many, membership
+from sfumato.outputs.checking.behind import TOTALS, Behind, CellRows, how_many, membership
 from sfumato.outputs.checking.telling import (
     AMOUNTS,
     EXTREMES,
@@ -39,7 +39,7 @@ SAY_WHAT = "say what it tells: tells={'column': 'mean(cost)'}"
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
-class GroupedTable:
+class OutputTable:
     """A table as it will be judged: the columns that make its cells, and those that tell something of them."""
 
     frame: pl.DataFrame
@@ -121,7 +121,7 @@ def columns_of(
     apart: Sequence[str],
     behind: Behind | None,
     tells: Mapping[str, str] | str | None,
-) -> GroupedTable:
+) -> OutputTable:
     """Which columns make the cells: those named, else those of the data that hold no results."""
     said = set(tells) if isinstance(tells, Mapping) else set()
     columns = (*(behind.dataset.columns if behind is not None else ()), *said, *apart)
@@ -132,17 +132,17 @@ def columns_of(
         lacking = [name for name in by if behind is not None and name not in behind.dataset.columns]
         if lacking and behind is not None:
             behind.dataset.require(lacking)
-        return GroupedTable(frame, tuple(by), tuple(name for name in frame.columns if name not in by), columns)
+        return OutputTable(frame, tuple(by), tuple(name for name in frame.columns if name not in by), columns)
     free = [name for name in frame.columns if name not in said and name not in apart]
     texts = [name for name in free if not frame[name].dtype.is_numeric()]
     if behind is None:
-        return GroupedTable(frame, tuple(texts), tuple(name for name in frame.columns if name not in texts), columns)
+        return OutputTable(frame, tuple(texts), tuple(name for name in frame.columns if name not in texts), columns)
     made = [name for name in texts if name in behind.dataset.columns]
     for name in free:
         if name in behind.dataset.columns and frame[name].dtype.is_integer() and _is_key(frame, name, made, behind):
             made.append(name)
     ordered = tuple(name for name in frame.columns if name in made)
-    return GroupedTable(frame, ordered, tuple(name for name in frame.columns if name not in made), columns)
+    return OutputTable(frame, ordered, tuple(name for name in frame.columns if name not in made), columns)
 
 
 def _is_key(frame: pl.DataFrame, name: str, made: Sequence[str], behind: Behind) -> bool:
@@ -160,7 +160,7 @@ def _is_key(frame: pl.DataFrame, name: str, made: Sequence[str], behind: Behind)
         return True
 
 
-def unlabelled(table: GroupedTable, behind: Behind) -> OutputVerdict | None:
+def unlabelled(table: OutputTable, behind: Behind) -> OutputVerdict | None:
     """The verdict on a table whose rows are not told apart by what makes its cells: perhaps they are records. None for others."""
     if table.frame.height < 2 or (table.by and not table.frame.select(table.by).is_duplicated().any()):
         return None
@@ -178,7 +178,7 @@ def unlabelled(table: GroupedTable, behind: Behind) -> OutputVerdict | None:
 
 
 def judge_with_records(
-    table: GroupedTable, behind: Behind, rules: OutputRules, tells: Mapping[str, str] | str | None
+    table: OutputTable, behind: Behind, rules: OutputRules, tells: Mapping[str, str] | str | None
 ) -> OutputVerdict:
     """Judge a table by the records behind it."""
     belongs = membership(table.frame, table.by, behind)
@@ -217,9 +217,9 @@ def judge_with_records(
 
 
 def _all_offences(
-    table: GroupedTable,
+    table: OutputTable,
     found: Sequence[tuple[str, CellStatistic]],
-    belongs: Membership,
+    belongs: CellRows,
     behind: Behind,
     rules: OutputRules,
 ) -> Iterator[tuple[str, list[str], NDArray[np.bool_]]]:
@@ -246,7 +246,7 @@ def kind_of_table(found: Sequence[tuple[str, CellStatistic]]) -> str:
     return f"table: {', '.join(kinds)}" if kinds else "table"
 
 
-def _unknown_cells(table: GroupedTable, belongs: Membership) -> list[OutputReason]:
+def _unknown_cells(table: OutputTable, belongs: CellRows) -> list[OutputReason]:
     strange = int((~belongs.known).sum())
     if not strange:
         return []
@@ -260,7 +260,7 @@ def _unknown_cells(table: GroupedTable, belongs: Membership) -> list[OutputReaso
 
 
 def _statistics(
-    table: GroupedTable, belongs: Membership, behind: Behind, tells: Mapping[str, str] | str | None
+    table: OutputTable, belongs: CellRows, behind: Behind, tells: Mapping[str, str] | str | None
 ) -> tuple[list[tuple[str, CellStatistic]], list[OutputReason]]:
     """What every column tells; what does not fit the records, or nobody knows, is a question."""
     found: list[tuple[str, CellStatistic]] = []
@@ -304,7 +304,7 @@ def _statistics(
 
 
 def _what(
-    name: str, table: GroupedTable, belongs: Membership, behind: Behind, tells: Mapping[str, str] | str | None
+    name: str, table: OutputTable, belongs: CellRows, behind: Behind, tells: Mapping[str, str] | str | None
 ) -> tuple[list[CellStatistic], bool]:
     said = tells.get(name) if isinstance(tells, Mapping) else tells
     told = table.values(name)
@@ -336,10 +336,10 @@ def _by_column(found: Sequence[tuple[str, CellStatistic]]) -> dict[str, list[tup
 
 
 def _offences(
-    table: GroupedTable,
+    table: OutputTable,
     name: str,
     statistic: CellStatistic,
-    belongs: Membership,
+    belongs: CellRows,
     behind: Behind,
     rules: OutputRules,
 ) -> dict[str, NDArray[np.bool_]]:
@@ -359,7 +359,7 @@ def _offences(
     return offences
 
 
-def _as_cells(statistic: CellStatistic, belongs: Membership, behind: Behind, rules: OutputRules) -> list[Any]:
+def _as_cells(statistic: CellStatistic, belongs: CellRows, behind: Behind, rules: OutputRules) -> list[Any]:
     """The cells with what persons contribute to a statistic; of a ratio to both of its columns."""
     depth = max(2, *(rule.depth for rule in rules.of_amounts))
     if statistic.column is None:
@@ -371,7 +371,7 @@ def _as_cells(statistic: CellStatistic, belongs: Membership, behind: Behind, rul
 
 
 def _sides(
-    statistic: CellStatistic, belongs: Membership, behind: Behind
+    statistic: CellStatistic, belongs: CellRows, behind: Behind
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]] | None:
     """The persons on both sides of a mean of zeros and ones, which is a share; None for other columns."""
     values = behind.numbers(str(statistic.column))
@@ -391,7 +391,7 @@ def _small_part(part: NDArray[np.float64], rest: NDArray[np.float64], rules: Out
 
 
 def _shared_by_few(
-    statistic: CellStatistic, belongs: Membership, behind: Behind, rules: OutputRules
+    statistic: CellStatistic, belongs: CellRows, behind: Behind, rules: OutputRules
 ) -> NDArray[np.bool_]:
     """Cells whose least, largest or commonest value is that of fewer than t persons."""
     values = behind.numbers(str(statistic.column))
@@ -410,10 +410,10 @@ def _shared_by_few(
 
 
 def _percentiles(
-    table: GroupedTable,
+    table: OutputTable,
     names: Sequence[str],
     column: str,
-    belongs: Membership,
+    belongs: CellRows,
     behind: Behind,
     rules: OutputRules,
 ) -> dict[str, NDArray[np.bool_]]:
@@ -458,9 +458,9 @@ def _near(values: NDArray[np.float64], who: NDArray[np.int64], told: float, step
 
 
 def _left_out(
-    table: GroupedTable,
+    table: OutputTable,
     found: Sequence[tuple[str, CellStatistic]],
-    belongs: Membership,
+    belongs: CellRows,
     rules: OutputRules,
     told: NDArray[np.bool_],
 ) -> list[OutputReason]:
@@ -491,7 +491,7 @@ def _left_out(
     return reasons
 
 
-def _alone(table: GroupedTable, name: str, belongs: Membership) -> bool:
+def _alone(table: OutputTable, name: str, belongs: CellRows) -> bool:
     """Whether a line of the table along a column lacks exactly one cell while its sum is told."""
     others = [one for one in table.by if one != name]
     told = pl.any_horizontal(
@@ -511,7 +511,7 @@ def _alone(table: GroupedTable, name: str, belongs: Membership) -> bool:
     return bool(summed.select((pl.col("sum") & (lacking == 1)).any()).item())
 
 
-def _suggestion(table: GroupedTable, unsafe: NDArray[np.bool_], belongs: Membership) -> pl.DataFrame | None:
+def _suggestion(table: OutputTable, unsafe: NDArray[np.bool_], belongs: CellRows) -> pl.DataFrame | None:
     """The table without its unsafe cells, where no margin would give them away."""
     if not unsafe.any() or unsafe.all() or belongs.total.any() or not table.by:
         return None

@@ -19,7 +19,7 @@ from sfumato.errors import ParameterError, ReleaseRefused, SchemaError
 from sfumato.outputs.checking.behind import Behind
 from sfumato.outputs.checking.check import check_output
 from sfumato.outputs.checking.comparing import Universe, beside_others, packed, unpacked
-from sfumato.outputs.checking.fitting import fit_line
+from sfumato.outputs.checking.least_squares import fit_line
 from sfumato.outputs.checking.log import LOG, LoggedOutput, OutputLog, now
 from sfumato.outputs.checking.verdict import OutputRules, OutputVerdict
 from sfumato.release.documents import versions

@@ -16,7 +16,7 @@ from sfumato.outputs.checking.behind import distinct
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from sfumato.outputs.checking.behind import Behind, Membership
+    from sfumato.outputs.checking.behind import Behind, CellRows
 
 FORM = re.compile(r"\s*([a-z_]+)\s*(?:\((.*)\))?\s*", re.DOTALL)
 ALIASES = {
@@ -150,7 +150,7 @@ def agrees(told: NDArray[np.float64], again: NDArray[np.float64], *, guessed: bo
     return near
 
 
-def computed(statistic: CellStatistic, belongs: Membership, behind: Behind, by: Sequence[str]) -> NDArray[np.float64]:
+def computed(statistic: CellStatistic, belongs: CellRows, behind: Behind, by: Sequence[str]) -> NDArray[np.float64]:
     """The statistic of every cell from the records; NaN where there are none. Means and sums are weighted, where there is a weight."""
     kind = statistic.kind
     if kind == "count":
@@ -169,7 +169,7 @@ def computed(statistic: CellStatistic, belongs: Membership, behind: Behind, by: 
     return _of_values(statistic, belongs, behind)
 
 
-def whole_of(statistic: CellStatistic, belongs: Membership, behind: Behind, by: Sequence[str]) -> NDArray[np.float64]:
+def whole_of(statistic: CellStatistic, belongs: CellRows, behind: Behind, by: Sequence[str]) -> NDArray[np.float64]:
     """What a percentage is of: all persons, or those with the same values of the columns it names."""
     if not statistic.words:
         return np.full(belongs.size, float(behind.persons))
@@ -185,19 +185,19 @@ def whole_of(statistic: CellStatistic, belongs: Membership, behind: Behind, by: 
     return whole
 
 
-def _sums(belongs: Membership, behind: Behind, values: NDArray[np.float64]) -> NDArray[np.float64]:
+def _sums(belongs: CellRows, behind: Behind, values: NDArray[np.float64]) -> NDArray[np.float64]:
     weighed = np.where(np.isnan(values), 0.0, values) * behind.weights
     return _summed(belongs, weighed)
 
 
-def _summed(belongs: Membership, values: NDArray[np.float64]) -> NDArray[np.float64]:
+def _summed(belongs: CellRows, values: NDArray[np.float64]) -> NDArray[np.float64]:
     summed: NDArray[np.float64] = np.bincount(belongs.cell, weights=values[belongs.row], minlength=belongs.size).astype(
         np.float64
     )
     return summed
 
 
-def _of_values(statistic: CellStatistic, belongs: Membership, behind: Behind) -> NDArray[np.float64]:
+def _of_values(statistic: CellStatistic, belongs: CellRows, behind: Behind) -> NDArray[np.float64]:
     values = behind.numbers(str(statistic.column))
     known = ~np.isnan(values[belongs.row])
     rows = belongs.row[known]
@@ -218,7 +218,7 @@ def _of_values(statistic: CellStatistic, belongs: Membership, behind: Behind) ->
 def fits(
     statistic: CellStatistic,
     told: NDArray[np.float64],
-    belongs: Membership,
+    belongs: CellRows,
     behind: Behind,
     by: Sequence[str],
     *,
@@ -233,7 +233,7 @@ def fits(
 
 
 def found_by_computing(
-    name: str, told: NDArray[np.float64], belongs: Membership, behind: Behind, by: Sequence[str]
+    name: str, told: NDArray[np.float64], belongs: CellRows, behind: Behind, by: Sequence[str]
 ) -> list[CellStatistic]:
     """What a column tells, from its name and confirmed by the records, or by trying: all that fit, since nobody knows which is meant."""
     columns = behind.dataset.columns
