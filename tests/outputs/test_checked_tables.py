@@ -227,7 +227,18 @@ def test_margins_and_cells_that_are_left_out():
     assert rules_of(verdict, "review") == {"margins"}
     assert sf.check_output(table.head(3), people).passes
     absent = sf.check_output(table.filter(pl.col("g") != "a"), people)  # a row that is not there is left out too
-    assert not rules_of(absent)
+    assert rules_of(absent) == {"margins"}
+    assert sf.check_output(table.filter(pl.col("g").is_in(["b", "c"])), people).hidden == 1
+    wide = people.with_columns(s=pl.Series(["u", "v", "u"] + ["u", "v"] * 30))
+    full = pl.DataFrame(
+        {
+            "g": ["b", "b", "b", "c", "c", "c", "All", "All", "All"],
+            "s": ["u", "v", "All"] * 3,
+            "n": [15, 15, 30, 15, 15, 30, 32, 31, 63],
+        }
+    )
+    assert rules_of(sf.check_output(full, wide)) == {"margins"}
+    assert rules_of(sf.check_output(full.head(6), wide)) == set()  # margins along s only, and no cell of s is left out
 
 
 def test_what_is_told_is_computed_again():
@@ -239,6 +250,24 @@ def test_what_is_told_is_computed_again():
     assert rules_of(verdict, "review") == {"recomputed"}
     assert sf.check_output(table.with_columns(pl.col("mean").round(0)), people, tells={"mean": "mean(x)"}).passes
     assert sf.check_output(table.rename({"mean": "score"}), people).status == "review"
+
+
+def test_what_people_mean_by_a_statistic():
+    people = pl.DataFrame(
+        {"g": ["a", "b"] * 20, "x": [float(i % 13) for i in range(40)], "yes": [i % 3 == 0 for i in range(40)]}
+    )
+    groups = people.group_by("g")
+    for how, tells in [
+        (pl.col("x").std(ddof=0), "sd(x)"),
+        (pl.col("x").var(ddof=0), "var(x)"),
+        (pl.col("x").quantile(0.3, "lower"), "quantile(x, 0.3)"),
+        (pl.col("x").quantile(0.3, "higher"), "quantile(x, 0.3)"),
+        (100 * pl.col("yes").mean(), "share(yes)"),
+    ]:
+        verdict = sf.check_output(groups.agg(how.alias("told")), people, tells={"told": tells})
+        assert "recomputed" not in rules_of(verdict, "review")
+        other = sf.check_output(groups.agg((1 + 2 * how).alias("told")), people, tells={"told": tells})
+        assert "recomputed" in rules_of(other, "review")
 
 
 def test_labels_that_the_data_do_not_have():

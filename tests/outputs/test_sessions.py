@@ -211,8 +211,7 @@ def test_changes_are_noticed(people, tmp_path):
         with pytest.raises(UnreadableInput, match="not as it was written"):
             OutputLog.at(folder)
     (folder / "session.jsonl").write_text("\n".join(lines) + "\n" + '{"output": {"numb')  # died while it wrote
-    with pytest.raises(UnreadableInput):
-        OutputLog.at(folder)
+    assert len(OutputLog.at(folder).outputs) == 2
 
 
 def test_a_line_that_was_cut_off_is_left_away_when_the_log_goes_on(people, tmp_path):

@@ -147,6 +147,8 @@ class CellRows:
     known: NDArray[np.bool_]
     total: NDArray[np.bool_]
     absent: tuple[int, int] = (0, 0)
+    unseen: tuple[int, ...] = ()
+    """Per column that makes cells, the labels of the data that the output does not show."""
 
     def persons(self, behind: Behind, having: NDArray[np.bool_] | None = None) -> NDArray[np.int64]:
         """Persons per cell, each once; ``having`` says which rows of the data count."""
@@ -213,7 +215,8 @@ def membership(frame: pl.DataFrame, by: Sequence[str], behind: Behind) -> CellRo
     row = np.concatenate(rows_found) if rows_found else np.zeros(0, dtype=np.int64)
     cell = np.concatenate(cells_found) if cells_found else np.zeros(0, dtype=np.int64)
     absent = _absent(places[:, known & ~total], data, sizes)
-    return CellRows(row, cell, size, known, total, absent)
+    unseen = tuple(len(np.setdiff1d(ours, theirs)) for ours, theirs in zip(data, places, strict=True))
+    return CellRows(row, cell, size, known, total, absent, unseen)
 
 
 EVERYTHING, UNKNOWN = -1, -2

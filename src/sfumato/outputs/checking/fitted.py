@@ -38,6 +38,14 @@ def judge_model(
     reasons += more
     seen = how_many(who) if who is not None else None
     known = min((one for one in (seen, claimed) if one is not None), default=None)
+    if claimed is None and design is not None:
+        reasons.append(
+            open_question(
+                "counts",
+                "the model does not say how many persons it was fitted to; all of the data were taken for them",
+                "say it: counts=...",
+            )
+        )
     reasons += _freedom(known, count, number_of(peek(output, "df_resid")), rules)
     if design is not None and who is not None and len(who) == len(design):
         reasons += judge_design(design, answer, who, rules, _terms(output, design.shape[1]))

@@ -203,7 +203,7 @@ def judge_with_records(
     if found and not any(one.status == "fail" for one in reasons):
         reasons.append(_fine(belongs.persons(behind)[told], behind, rules))
     kinds = tuple(str(one) for _, one in found)
-    hidden = int((~told & belongs.known).sum()) + belongs.absent[1]
+    hidden = int((~told & belongs.known).sum()) + belongs.absent[1] + sum(belongs.unseen)
     return OutputVerdict(
         kind_of_table(found),
         tuple(reasons),
@@ -475,40 +475,40 @@ def _left_out(
                 "leave out a column, make it coarser, or allow zeros: rules=sf.OutputRules(zeros=False)",
             )
         )
-    hidden = ~told & belongs.known
-    additive = any(one.kind in ("count", "rows", "sum", "mean", "percent") for _, one in found)
-    if additive and belongs.total.any() and (hidden.any() or held):
-        alone = any(_alone(table, name, belongs) for name in table.by)
-        words = "cells are left out, and margins are told"
-        if alone:
-            reasons.append(
-                broken("margins", f"{words}: one that is alone in its row or column follows from them", PROTECT)
-            )
-        else:
-            reasons.append(
-                open_question("margins", f"{words}: whether they can be computed was not looked at", PROTECT)
-            )
+    if not belongs.total.any():
+        return reasons
+    lacking = {
+        (name, column): _lacking(table, name, column, unseen)
+        for name, unseen in zip(table.by, belongs.unseen, strict=True)
+        for column, one in found
+        if one.kind in ADDITIVE
+    }
+    words = "cells are left out, and margins are told"
+    if any(1 in counts for counts in lacking.values()):
+        reasons.append(broken("margins", f"{words}: one that is alone in its row or column follows from them", PROTECT))
+    elif any(max(counts, default=0) for counts in lacking.values()):
+        reasons.append(open_question("margins", f"{words}: whether they can be computed was not looked at", PROTECT))
     return reasons
 
 
-def _alone(table: OutputTable, name: str, belongs: CellRows) -> bool:
-    """Whether a line of the table along a column lacks exactly one cell while its sum is told."""
+ADDITIVE = ("count", "rows", "sum", "mean", "percent", "share")
+
+
+def _lacking(table: OutputTable, name: str, column: str, unseen: int) -> list[int]:
+    """How many cells every line along ``name`` lacks of a column, of those whose sum it tells."""
     others = [one for one in table.by if one != name]
-    told = pl.any_horizontal(
-        [pl.col(one).is_not_null() for one in table.told if table.numeric(one)] or [pl.lit(value=True)]
+    whole = pl.col(name).cast(pl.String).is_in(list(TOTALS))
+    frame = table.frame.with_columns(pl.col(column).is_not_null().alias(TOLD), whole.alias(WHOLE))
+    parts = frame.filter(~pl.col(WHOLE))[name].n_unique() + unseen
+    lines = frame.group_by(others) if others else frame.group_by(pl.lit(1).alias(LINE))
+    counted = lines.agg(
+        (pl.col(TOLD) & pl.col(WHOLE)).any().alias(WHOLE), (pl.col(TOLD) & ~pl.col(WHOLE)).sum().alias(TOLD)
     )
-    frame = table.frame.with_columns(
-        told.alias("\x00told"), pl.col(name).cast(pl.String).is_in(list(TOTALS)).alias("\x00sum")
-    )
-    lines = frame.group_by(others) if others else frame.group_by(pl.lit(1).alias("\x00all"))
-    summed = lines.agg(
-        (pl.col("\x00told") & pl.col("\x00sum")).any().alias("sum"),
-        (~pl.col("\x00told") & ~pl.col("\x00sum")).sum().alias("hidden"),
-        (pl.col(name).n_unique()).alias("labels"),
-    )
-    shown = table.frame[name].n_unique()
-    lacking = pl.col("hidden") + shown - pl.col("labels")
-    return bool(summed.select((pl.col("sum") & (lacking == 1)).any()).item())
+    return [parts - count for count in counted.filter(pl.col(WHOLE))[TOLD].to_list()]
+
+
+TOLD, WHOLE, LINE = "\x00told", "\x00whole", "\x00line"
+"""Names that no column of a table has."""
 
 
 def _suggestion(table: OutputTable, unsafe: NDArray[np.bool_], belongs: CellRows) -> pl.DataFrame | None:

@@ -20,7 +20,7 @@ from typing import Any, Literal
 
 from sfumato.core.files import MEGABYTE, read_plain, write_whole
 from sfumato.core.ledger import START, checked_lines, hold_alone, mended, sealed, write_through
-from sfumato.core.portable import PRIVATE_FOLDER, open_private, sync_folder
+from sfumato.core.portable import PRIVATE_FOLDER, sync_folder
 from sfumato.errors import OutputError, ParameterError, UnreadableInput
 
 VERSION = 1
@@ -162,7 +162,7 @@ class OutputLog:
         """The log, ours alone and up to date until the end of the block."""
         path = self.folder / LOG
         try:
-            file = open_private(path, os.O_RDWR | os.O_APPEND)
+            file = os.open(path, os.O_RDWR | os.O_APPEND)
         except OSError as error:
             raise UnreadableInput(f"cannot open {path}: {error.strerror}") from None
         try:
@@ -178,6 +178,11 @@ class OutputLog:
         line = sealed(entry, self._last)
         write_through(file, json.dumps(line).encode() + b"\n")
         self._last = line["hash"]
+
+    def refresh(self) -> None:
+        """Read what others may have added meanwhile."""
+        with self._turn():
+            pass
 
     def add(
         self,
@@ -270,8 +275,9 @@ class OutputLog:
 
 
 def _lines(content: bytes, path: Path) -> list[dict[str, Any]]:
+    """The lines of a log; a last one without its end was being written when the process died, and nothing was said of it."""
     try:
-        return checked_lines(content, path)
+        return checked_lines(content[: content.rfind(b"\n") + 1], path)
     except UnreadableInput:
         raise _damaged(path) from None
 

@@ -160,6 +160,7 @@ class OutputSession:
 
     def _others(self) -> Iterator[tuple[LoggedOutput, NDArray[np.bool_] | None]]:
         """The outputs before, but for those that were refused, with whose records they are about."""
+        self.log.refresh()
         same = self.universe is not None and self.log.terms.get("universe") == self.universe.digest
         for one in self.log.all_reviewed():
             if one.state == "refused":

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import itertools
 import re
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
@@ -199,8 +200,6 @@ def _summed(belongs: CellRows, values: NDArray[np.float64]) -> NDArray[np.float6
 
 def _of_values(statistic: CellStatistic, belongs: CellRows, behind: Behind) -> NDArray[np.float64]:
     values = behind.numbers(str(statistic.column))
-    known = ~np.isnan(values[belongs.row])
-    rows = belongs.row[known]
     x = pl.col("x")
     weighted = (x * pl.col("w")).sum() / pl.col("w").sum() if behind.weight else x.mean()
     formulas: dict[str, Any] = {
@@ -208,9 +207,18 @@ def _of_values(statistic: CellStatistic, belongs: CellRows, behind: Behind) -> N
         "median": x.median(), "min": x.min(), "max": x.max(), "range": x.max() - x.min(), "mode": x.mode().min(),
     }  # fmt: skip
     formulas["quantile"] = x.quantile(statistic.level if statistic.kind == "quantile" else 0.5, "linear")
+    return _grouped(formulas[statistic.kind], belongs, behind, values, 0.0 if statistic.kind == "sum" else np.nan)
+
+
+def _grouped(
+    formula: pl.Expr, belongs: CellRows, behind: Behind, values: NDArray[np.float64], nothing: float
+) -> NDArray[np.float64]:
+    """A formula of the known values ``x`` and weights ``w`` of every cell; ``nothing`` where there are none."""
+    known = ~np.isnan(values[belongs.row])
+    rows = belongs.row[known]
     frame = pl.DataFrame({"cell": belongs.cell[known], "x": values[rows], "w": behind.weights[rows]})
-    found = frame.group_by("cell").agg(formulas[statistic.kind].alias("told"))
-    told = np.full(belongs.size, 0.0 if statistic.kind == "sum" else np.nan)
+    found = frame.group_by("cell").agg(formula.alias("told"))
+    told = np.full(belongs.size, nothing)
     told[found["cell"].to_numpy()] = found["told"].cast(pl.Float64).fill_null(float("nan")).to_numpy()
     return told
 
@@ -224,12 +232,37 @@ def fits(
     *,
     guessed: bool = False,
 ) -> bool:
-    """Whether a column holds this statistic of the records, up to rounding."""
+    """Whether a column holds this statistic of the records, up to rounding and to what people mean by it.
+
+    Shares may be told in percent, deviations divided by n, and percentiles be any number between the two values they lie between.
+    """
+    ways = _meant(statistic, belongs, behind, by, told)
+    for again in itertools.islice(ways, 1) if guessed else ways:  # a guess takes the usual way only
+        there = np.where(np.isnan(again) & (told == 0), np.nan, told)  # nobody there: nothing, or zero
+        if bool(agrees(there, again, guessed=guessed)[belongs.known].all()):
+            return True
+    return False
+
+
+def _meant(
+    statistic: CellStatistic, belongs: CellRows, behind: Behind, by: Sequence[str], told: NDArray[np.float64]
+) -> Iterator[NDArray[np.float64]]:
+    """The ways to compute a statistic that are in use."""
     again = computed(statistic, belongs, behind, by)
-    if statistic.kind in ("percent", "share") and not agrees(told, again)[belongs.known].all():
-        again = again / 100 if statistic.kind == "percent" else again * 100
-    told = np.where(np.isnan(again) & (told == 0), np.nan, told)  # nobody there: nothing, or zero
-    return bool(agrees(told, again, guessed=guessed)[belongs.known].all())
+    yield again
+    if statistic.kind == "percent":
+        yield again / 100
+    elif statistic.kind == "share":
+        yield again * 100
+    elif statistic.kind in ("sd", "var"):
+        x, values = pl.col("x"), behind.numbers(str(statistic.column))
+        yield _grouped(getattr(x, {"sd": "std", "var": "var"}[statistic.kind])(ddof=0), belongs, behind, values, np.nan)
+    elif statistic.kind in QUANTILES:
+        x, values = pl.col("x"), behind.numbers(str(statistic.column))
+        ends = [
+            _grouped(x.quantile(statistic.level, way), belongs, behind, values, np.nan) for way in ("lower", "higher")
+        ]
+        yield np.clip(told, *ends)
 
 
 def found_by_computing(
