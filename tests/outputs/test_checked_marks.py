@@ -103,6 +103,7 @@ def test_points_of_a_roc_curve():
     verdict = sf.check_output((fpr, tpr), kind="roc", counts=(40, 60), rules=sf.OutputRules(threshold=30))
     assert rules_of(verdict) == {"marks"}
     assert verdict.suggestion.to_dict(as_series=False) == {"fpr": [0.0, 0.5, 1.0], "tpr": [0.0, 0.9, 1.0]}
+    assert sf.check_output((fpr, tpr), kind="roc", counts=(40, 60), rules=sf.OutputRules(threshold=26)).passes
     assert rules_of(sf.check_output((fpr, tpr), kind="roc", counts=(4, 600))) >= {"threshold"}
     for wrong, words in (((4,), "two numbers"), ((-4, 6), "negative")):
         with pytest.raises(ParameterError, match=words):

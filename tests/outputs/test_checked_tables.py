@@ -120,6 +120,13 @@ def test_percentages_look_at_numerator_denominator_and_complement():
     )  # 5 of 50, and its complement
 
 
+@pytest.mark.parametrize(("sharing", "status"), [(9, "fail"), (10, "pass")])
+def test_ten_persons_are_enough_to_share_a_value(sharing, status):
+    people = pl.DataFrame({"x": [99.0] * sharing + [float(i % 40) for i in range(80)]})
+    assert sf.check_output(99.0, people, tells="max(x)").status == status
+    assert sf.check_output(99.0, people, tells="mode(x)").status == status
+
+
 @pytest.mark.parametrize("statistic", ["min", "max"])
 def test_extremes_are_refused_unless_enough_share_them(statistic):
     people = pl.DataFrame({"g": ["a"] * 30 + ["b"] * 30, "x": [1.0] * 15 + [9.0] * 15 + [float(i) for i in range(30)]})

@@ -151,6 +151,13 @@ def test_passes_need_approval_unless_they_are_accepted(folder, tmp_path):
     assert call("release", folder, "-o", tmp_path / "c", "--accept-passes")[0] == 1
 
 
+def test_what_is_refused_stays_though_it_passes(folder, tmp_path):
+    decide(folder, "refuse", "1")
+    decide(folder, "approve", "2-3")
+    assert call("release", folder, "-o", tmp_path / "out", "--accept-passes")[0] == 0
+    assert not list((tmp_path / "out").glob("001-*"))
+
+
 def test_nothing_approved_is_nothing_released(folder, tmp_path):
     decide(folder, "refuse", "1-3")
     assert call("release", folder, "-o", tmp_path / "out") == (1, "nothing is approved, so there is nothing to release")
