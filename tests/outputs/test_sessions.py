@@ -251,6 +251,38 @@ def test_two_who_add_at_once(people, tmp_path):
     assert log.strangers() == []
 
 
+def test_one_who_was_overtaken_is_judged_again(people, tmp_path):
+    first, second = (sf.output_session(tmp_path / "out", people, unit="who") for _ in range(2))
+    table = people.group_by("sex").agg(pl.col("cost").mean())
+    few = pl.col("who") > 2
+    other = people.filter(few).group_by("sex").agg(pl.col("cost").mean())
+    judge, calls = first._judged, []
+
+    def slow(*words):
+        judged = judge(*words)
+        if not calls:
+            second.add(other, "in between", where=few, tells="mean")
+        calls.append(judged.verdict.status)
+        return judged
+
+    object.__setattr__(first, "_judged", slow)
+    assert rules_of(first.add(table, "slow", tells="mean")) == {"difference"}
+    assert calls == ["pass", "fail"]
+    assert [one.title for one in OutputLog.at(tmp_path / "out").outputs] == ["in between", "slow"]
+
+
+def test_missing_values_and_names_that_are_taken(tmp_path):
+    people = pl.DataFrame(
+        {"g": ["a", "b"] * 30, "x": [None, float("nan"), 1.0, 2.0, 3.0, 4.0] * 10, "persons": ["p", "q"] * 30}
+    )
+    with sf.output_session(tmp_path / "out", people) as session:
+        verdict = session.mean("x", by=["g"])
+        assert verdict.passes
+        assert verdict.shown["persons"].to_list() == [20, 20]
+        with pytest.raises(ParameterError, match="called 'persons'"):
+            session.count(["persons"])
+
+
 @settings(max_examples=60)
 @given(
     st.lists(

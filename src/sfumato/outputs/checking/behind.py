@@ -78,6 +78,15 @@ class Behind:
             raise SchemaError(f"column {name!r} holds infinite numbers; make them missing first")
         return values
 
+    def there(self, name: str) -> NDArray[np.bool_]:
+        """Per row whether a column is known; a number that is none is missing."""
+        column = self.dataset.column(name)
+        missing = (
+            column.is_null() | column.is_nan().fill_null(value=True) if column.dtype.is_float() else column.is_null()
+        )
+        known: NDArray[np.bool_] = ~missing.to_numpy()
+        return known
+
     @cached_property
     def weights(self) -> NDArray[np.float64]:
         """Per row its weight; one where there are none."""

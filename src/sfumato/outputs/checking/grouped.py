@@ -365,8 +365,8 @@ def _as_cells(statistic: CellStatistic, belongs: CellRows, behind: Behind, rules
     if statistic.column is None:
         return [belongs.contributions(behind, np.ones(len(behind)), depth)]
     if statistic.kind == "count":
-        missing = behind.dataset.column(statistic.column).is_null().to_numpy()
-        return [belongs.contributions(behind, np.where(missing, np.nan, 1.0), depth)]
+        known = behind.there(statistic.column)
+        return [belongs.contributions(behind, np.where(known, 1.0, np.nan), depth)]
     return [belongs.contributions(behind, behind.numbers(name) * behind.weights, depth) for name in statistic.columns]
 
 

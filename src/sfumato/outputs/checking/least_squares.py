@@ -53,8 +53,7 @@ def fit_line(behind: Behind, answer: str, on: Sequence[str], where: Any = None) 
     y = behind.numbers(answer)
     rows &= ~np.isnan(y)
     for name in on:
-        rows &= ~dataset.column(name).is_null().to_numpy()
-        rows &= ~np.isnan(behind.numbers(name)) if behind.is_numeric(name) else True
+        rows &= behind.there(name)
     if not rows.any():
         raise SchemaError("no row has all columns of the regression; nothing can be fitted")
     names, columns = ["intercept"], [np.ones(int(rows.sum()))]

@@ -105,6 +105,10 @@ class ReviewedOutput:
         }
 
 
+class Overtaken(Exception):
+    """Somebody else added an output after this one was judged."""
+
+
 class OutputLog:
     """A session's folder: read whole and checked, added to a line at a time."""
 
@@ -194,10 +198,16 @@ class OutputLog:
         comment: str = "",
         exception: str = "",
         sample: bytes | None = None,
+        after: int,
     ) -> LoggedOutput:
-        """Write an output and its line; the line comes last, so that what it names is there."""
+        """Write an output and its line; the line comes last, so that what it names is there.
+
+        ``after`` is how many outputs it was compared with: where there are more by now, nothing is written.
+        """
         with self._turn() as file:
-            number = len(self.outputs) + 1
+            if len(self.outputs) != after:
+                raise Overtaken
+            number = after + 1
             name = f"{number:03d}-{slug(title)}{suffix}"
             write_whole(self.folder / FILES / name, content)
             if sample is not None:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 import numpy as np
 import polars as pl
@@ -20,7 +21,7 @@ from sfumato.outputs.checking.behind import Behind
 from sfumato.outputs.checking.check import check_output
 from sfumato.outputs.checking.comparing import Universe, beside_others, packed, unpacked
 from sfumato.outputs.checking.least_squares import fit_line
-from sfumato.outputs.checking.log import LOG, LoggedOutput, OutputLog, now
+from sfumato.outputs.checking.log import LOG, LoggedOutput, OutputLog, Overtaken, now
 from sfumato.outputs.checking.verdict import OutputRules, OutputVerdict
 from sfumato.release.documents import versions
 
@@ -28,9 +29,15 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 Levels = Sequence[float]
-Judged = tuple[OutputVerdict, "NDArray[np.bool_] | None"]
-"""What was found of an output, and whose records it is about."""
 QUARTERS: Levels = (0.25, 0.5, 0.75)
+
+
+class JudgedOutput(NamedTuple):
+    """What was found of an output, whose records it is about, and how many outputs it was compared with."""
+
+    verdict: OutputVerdict
+    sample: NDArray[np.bool_] | None
+    after: int
 
 
 def output_session(
@@ -105,7 +112,7 @@ class OutputSession:
 
     def check(self, output: Any, *, data: Any = None, where: Any = None, **said: Any) -> OutputVerdict:
         """Judge an output by the session's rules and beside its other outputs; nothing is written. For what can be said see :func:`sfumato.check_output`."""
-        return self._judged(output, data, where, said)[0]
+        return self._judged(output, data, where, said).verdict
 
     def add(
         self,
@@ -125,20 +132,31 @@ class OutputSession:
         """
         if not title.strip():
             raise ParameterError("an output has a title that says what it shows")
-        judged = self._judged(output, data, where, said)
-        self._log(output, title, judged, comment, exception)
-        return judged[0]
+        return self._added(output, title, lambda: self._judged(output, data, where, said), comment, exception)
 
-    def _log(self, output: Any, title: str, judged: Judged, comment: str = "", exception: str = "") -> None:
-        """Write an output that was judged."""
-        verdict, sample = judged
-        content, suffix = _written(output, verdict)
-        kept = None if sample is None else packed(sample)
-        self.log.add(
-            title.strip(), content, suffix, verdict.to_dict(), comment=comment, exception=exception, sample=kept
-        )
+    def _added(
+        self,
+        output: Any,
+        title: str,
+        judge: Callable[[], JudgedOutput],
+        comment: str,
+        exception: str = "",
+        *,
+        safe: bool = False,
+    ) -> OutputVerdict:
+        """Judge an output and log it; where somebody else added one meanwhile, judge it again. What must be ``safe`` and is not is refused."""
+        while True:
+            verdict, sample, after = judge()
+            if safe and verdict.status == "fail":
+                raise ReleaseRefused("; ".join(one.sentence for one in verdict.reasons if one.status == "fail"))
+            content, suffix = _written(output, verdict)
+            said = {"comment": comment, "exception": exception}
+            kept = None if sample is None else packed(sample)
+            with contextlib.suppress(Overtaken):
+                self.log.add(title.strip(), content, suffix, verdict.to_dict(), **said, sample=kept, after=after)
+                return verdict
 
-    def _judged(self, output: Any, data: Any, where: Any, said: Mapping[str, Any]) -> Judged:
+    def _judged(self, output: Any, data: Any, where: Any, said: Mapping[str, Any]) -> JudgedOutput:
         if strange := {"rules", "unit"} & set(said):
             raise ParameterError(f"{' and '.join(sorted(strange))} belong to the session, not to an output of it")
         if data is None and self.universe is None and where is not None:
@@ -156,11 +174,13 @@ class OutputSession:
             and verdict.persons != self.universe.persons(sample)
         ):
             sample = None  # a model left rows out: how many is known, and not which
-        return verdict.with_reasons(beside_others(verdict, sample, self._others(), self.universe, self.rules)), sample
+        self.log.refresh()
+        others = list(self._others())
+        found = beside_others(verdict, sample, others, self.universe, self.rules)
+        return JudgedOutput(verdict.with_reasons(found), sample, len(self.log.outputs))
 
     def _others(self) -> Iterator[tuple[LoggedOutput, NDArray[np.bool_] | None]]:
         """The outputs before, but for those that were refused, with whose records they are about."""
-        self.log.refresh()
         same = self.universe is not None and self.log.terms.get("universe") == self.universe.digest
         for one in self.log.all_reviewed():
             if one.state == "refused":
@@ -232,15 +252,8 @@ class OutputSession:
         Rows with a missing value are left out. Coefficients with their standard errors, statistics and p values are written.
         """
         model, rows = fit_line(self.behind, answer, on, where)
-        judged = self._judged(model, None, rows, {})
-        return self._kept(model, title or f"Regression of {answer} on {', '.join(on)}", judged, comment)
-
-    def _kept(self, output: Any, title: str, judged: Judged, comment: str) -> OutputVerdict:
-        """Log an output that was made here; one that breaks a rule is refused instead."""
-        if judged[0].status == "fail":
-            raise ReleaseRefused("; ".join(one.sentence for one in judged[0].reasons if one.status == "fail"))
-        self._log(output, title, judged, comment)
-        return judged[0]
+        named = title or f"Regression of {answer} on {', '.join(on)}"
+        return self._added(model, named, lambda: self._judged(model, None, rows, {}), comment, safe=True)
 
     def _grouped(
         self, by: Sequence[str], where: Any, found: Sequence[pl.Expr], counting: str | None = None
@@ -250,9 +263,12 @@ class OutputSession:
             raise ParameterError("by is a list of columns: by=['region']")
         some = Behind.of(self.behind.dataset, unit=self.behind.unit, where=where)
         some.dataset.require([*by, *([] if counting is None else [counting])])
-        if counting is not None:
-            some.numbers(counting)
+        taken = {"persons", *(one.meta.output_name() for one in found)} & set(by)
+        if taken:
+            raise ParameterError(f"a column called {min(taken)!r} makes cells and would be told too; rename it first")
         frame = some.dataset.to_polars().with_columns(pl.Series("\x00who", some.who))
+        if counting is not None:
+            frame = frame.with_columns(pl.Series(counting, some.numbers(counting)).fill_nan(None))
         known = frame if counting is None else frame.filter(pl.col(counting).is_not_null())
         people = pl.col("\x00who").n_unique().cast(pl.Int64).alias("persons")
         if not by:
@@ -268,11 +284,9 @@ class OutputSession:
         self, frame: pl.DataFrame, title: str, by: Sequence[str], tells: Mapping[str, str], comment: str, where: Any
     ) -> OutputVerdict:
         said = {"by": list(by), "tells": tells}
-        judged = self._judged(frame, None, where, said)
-        if judged[0].suggestion is not None:
-            frame = judged[0].suggestion
-            judged = self._judged(frame, None, where, said)
-        return self._kept(frame, title, judged, comment)
+        first = self._judged(frame, None, where, said).verdict
+        kept = frame if first.suggestion is None else first.suggestion
+        return self._added(kept, title, lambda: self._judged(kept, None, where, said), comment, safe=True)
 
     def to_dict(self) -> dict[str, Any]:
         """The outputs of the session, as plain data."""

@@ -155,7 +155,7 @@ def computed(statistic: CellStatistic, belongs: CellRows, behind: Behind, by: Se
     """The statistic of every cell from the records; NaN where there are none. Means and sums are weighted, where there is a weight."""
     kind = statistic.kind
     if kind == "count":
-        having = None if statistic.column is None else ~behind.dataset.column(statistic.column).is_null().to_numpy()
+        having = None if statistic.column is None else behind.there(statistic.column)
         return belongs.persons(behind, having).astype(np.float64)
     if kind == "rows":
         return _summed(belongs, behind.weights)
