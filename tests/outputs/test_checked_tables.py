@@ -388,6 +388,38 @@ def test_what_is_not_known_is_for_review(output):
         assert verdict.next_steps
 
 
+def test_rows_of_the_data_are_no_result():
+    people = pl.DataFrame({"g": ["a", "b"] * 30, "id": [f"p{i}" for i in range(60)]})
+    for output in (people, people.head(5), people.select("id")):
+        assert rules_of(sf.check_output(output, people)) == {"per record"}
+    assert sf.check_output(people.select("g").unique(), people).status == "review"
+
+
+def test_names_of_statistics_without_a_column():
+    pd = pytest.importorskip("pandas", reason="pandas is not installed")
+    draw = np.random.default_rng(3)
+    frame = pd.DataFrame(
+        {"g": draw.choice(["a", "b"], 400), "x": draw.lognormal(1, 0.5, 400).round(3), "y": draw.normal(size=400)}
+    )
+    described = sf.check_output(frame.groupby("g")["x"].describe(), frame)
+    assert described.tells[1:] == (
+        "mean(x)",
+        "sd(x)",
+        "min(x)",
+        "quantile(x, 0.25)",
+        "quantile(x, 0.5)",
+        "quantile(x, 0.75)",
+        "max(x)",
+    )
+    assert rules_of(described) == {"extreme", "exact"}
+    assert sf.check_output(frame.groupby("g")["y"].agg(["mean", "std"]), frame).tells == ("mean(y)", "sd(y)")
+    assert sf.check_output(frame.g.value_counts(normalize=True), frame).passes
+    assert sf.check_output(
+        pd.crosstab(frame.g, frame.x > 2.5, normalize="all").stack().rename("share").reset_index(),
+        frame.assign(x=frame.x > 2.5),
+    ).tells == ("percent",)
+
+
 def test_one_number_can_be_judged_when_it_is_said():
     people = pl.DataFrame({"x": [float(i) for i in range(30)]})
     assert sf.check_output(people["x"].mean(), people, tells="mean(x)").passes

@@ -17,6 +17,7 @@ from sfumato.outputs.checking.telling import (
     EXTREMES,
     QUANTILES,
     CellStatistic,
+    bare,
     fits,
     found_by_computing,
     named,
@@ -32,10 +33,12 @@ PER_RECORD = re.compile(
     r"(std_|standard_|student(ized)?_)?(resid(ual)?s?|fitted(_?values?)?|leverage|hat(_diag)?|cooks?_?d(istance)?|dffits.*|dfb.*|influence)",
     re.IGNORECASE,
 )
+TOLD, WHOLE, LINE = "\x00told", "\x00whole", "\x00line"
+"""Names that no column of a table has."""
 COARSER = "make the groups coarser, or leave the cells out (verdict.suggestion)"
 PROTECT = "sf.tabulate(data, by, ...).protect() publishes such a table with margins so that nothing can be computed"
 GIVE_DATA = "give the records behind it (data=...), so that every cell can be judged"
-SAY_WHAT = "say what it tells: tells={'column': 'mean(cost)'}"
+SAY_WHAT = "say what it tells: tells='mean(cost)', or tells={'column': 'mean(cost)', ...}"
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -50,7 +53,8 @@ class OutputTable:
 
     def called(self, name: str) -> str:
         """A column in a message: by its name where that is one of a column or a statistic, else by its place; the columns of a cross table are called by data values."""
-        if name in self.by or name in self.columns or next(named(name, self.columns), None) is not None:
+        known = name in self.by or name in self.columns or bare(name) is not None
+        if known or next(named(name, self.columns), None) is not None:
             return repr(name)
         return f"column {self.frame.columns.index(name) + 1}"
 
@@ -76,7 +80,9 @@ def long_form(frame: pl.DataFrame, across: str | None, by: Sequence[str] | None,
     rest = [name for name in frame.columns if name not in kept]
     if not rest or not all(frame[name].dtype.is_numeric() for name in rest):
         return frame
-    return frame.unpivot(rest, index=kept, variable_name=across, value_name="value")
+    told = "value" if "value" not in (*kept, across) else "value told"
+    long = frame.unpivot(rest, index=kept, variable_name=LINE, value_name=TOLD)  # a label may be called like the column
+    return long.rename({LINE: across, TOLD: told})
 
 
 DESCRIBED = {
@@ -182,7 +188,7 @@ def judge_with_records(
 ) -> OutputVerdict:
     """Judge a table by the records behind it."""
     belongs = membership(table.frame, table.by, behind)
-    reasons = _unknown_cells(table, belongs)
+    reasons = _unknown_cells(table, belongs) + _combinations(table, belongs, behind, rules)
     found, more = _statistics(table, belongs, behind, tells)
     reasons += more
     told = np.zeros(belongs.size, dtype=bool)
@@ -244,6 +250,15 @@ def kind_of_table(found: Sequence[tuple[str, CellStatistic]]) -> str:
     """What a table is called: by what it tells."""
     kinds = list(dict.fromkeys(one.kind for _, one in found))
     return f"table: {', '.join(kinds)}" if kinds else "table"
+
+
+def _combinations(table: OutputTable, belongs: CellRows, behind: Behind, rules: OutputRules) -> list[OutputReason]:
+    """A table that tells nothing but which combinations there are: those of few persons are records of them."""
+    few = int((belongs.persons(behind)[belongs.known] < rules.threshold).sum()) if not table.told else 0
+    if not few:
+        return []
+    words = f"{few:,} of {belongs.size:,} rows are combinations that fewer than {rules.threshold} persons have"
+    return [broken("per record", f"{words}: they look like records", "give out tables, not records")]
 
 
 def _unknown_cells(table: OutputTable, belongs: CellRows) -> list[OutputReason]:
@@ -505,10 +520,6 @@ def _lacking(table: OutputTable, name: str, column: str, unseen: int) -> list[in
         (pl.col(TOLD) & pl.col(WHOLE)).any().alias(WHOLE), (pl.col(TOLD) & ~pl.col(WHOLE)).sum().alias(TOLD)
     )
     return [parts - count for count in counted.filter(pl.col(WHOLE))[TOLD].to_list()]
-
-
-TOLD, WHOLE, LINE = "\x00told", "\x00whole", "\x00line"
-"""Names that no column of a table has."""
 
 
 def _suggestion(table: OutputTable, unsafe: NDArray[np.bool_], belongs: CellRows) -> pl.DataFrame | None:

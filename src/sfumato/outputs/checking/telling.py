@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import itertools
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -125,6 +125,25 @@ def named(name: str, columns: Sequence[str]) -> Iterator[CellStatistic]:
             yield CellStatistic("quantile", (column, f"{level / 100 if level >= 1 else level:g}"))
 
 
+def bare(name: str) -> Callable[[str], CellStatistic] | None:
+    """What a name says that names a statistic and no column: ``mean``, ``25%``, ``0.5``; to be asked for every column. None for other names.
+
+    >>> bare("std")("cost"), bare("75%")("cost"), bare("cost")
+    (CellStatistic(kind='sd', words=('cost',)), CellStatistic(kind='quantile', words=('cost', '0.75')), None)
+    """
+    kind = ALIASES.get(name.lower(), name.lower())
+    if TAKES.get(kind) == (1, 1):
+        return lambda column: CellStatistic(kind, (column,))
+    if found := re.fullmatch(r"(?:q|p)?(\d{1,2}(?:\.\d+)?%|0?\.\d+)", name.lower()):
+        level = float(found[1].rstrip("%")) / (100 if found[1].endswith("%") else 1)
+        return (lambda column: CellStatistic("quantile", (column, f"{level:g}"))) if 0 < level < 1 else None
+    return None
+
+
+MOST_TRIED = 60
+"""Columns beyond which nothing is guessed."""
+
+
 def step_of(values: NDArray[np.float64]) -> float:
     """The power of ten that numbers were rounded to: the largest that all are multiples of; 0 where there is none.
 
@@ -237,7 +256,8 @@ def fits(
     Shares may be told in percent, deviations divided by n, and percentiles be any number between the two values they lie between.
     """
     ways = _meant(statistic, belongs, behind, by, told)
-    for again in itertools.islice(ways, 1) if guessed else ways:  # a guess takes the usual way only
+    usual = guessed and statistic.kind not in ("percent", "share")  # a guess takes the usual way only
+    for again in itertools.islice(ways, 1) if usual else ways:
         there = np.where(np.isnan(again) & (told == 0), np.nan, told)  # nobody there: nothing, or zero
         if bool(agrees(there, again, guessed=guessed)[belongs.known].all()):
             return True
@@ -275,6 +295,9 @@ def found_by_computing(
     if not fitting and name in columns and behind.is_numeric(name):
         tried = [CellStatistic(kind, (name,)) for kind in TRIED]
         fitting = [one for one in tried if fits(one, told, belongs, behind, by, guessed=True)]
+    if not fitting and (asked := bare(name)) is not None:
+        numeric = [one for one in columns if behind.is_numeric(one)][:MOST_TRIED]
+        fitting = [one for one in map(asked, numeric) if fits(one, told, belongs, behind, by, guessed=True)]
     if fitting:
         return fitting
     counting = [CellStatistic("count"), CellStatistic("rows"), CellStatistic("percent")]
