@@ -120,6 +120,15 @@ def test_percentages_look_at_numerator_denominator_and_complement():
     )  # 5 of 50, and its complement
 
 
+def test_the_whole_is_a_hundred_percent_and_tells_nothing():
+    pd = pytest.importorskip("pandas", reason="pandas is not installed")
+    frame = pd.DataFrame({"g": ["a", "b"] * 40, "s": ["u", "u", "v", "v"] * 20})
+    for how in ("all", "index", "columns"):
+        assert sf.check_output(pd.crosstab(frame.g, frame.s, margins=True, normalize=how), frame).passes
+    one = frame.assign(s="u")  # everybody is of one kind: that is told of both groups
+    assert rules_of(sf.check_output(pd.crosstab(one.g, one.s, normalize="index"), one)) == {"share"}
+
+
 @pytest.mark.parametrize(("sharing", "status"), [(9, "fail"), (10, "pass")])
 def test_ten_persons_are_enough_to_share_a_value(sharing, status):
     people = pl.DataFrame({"x": [99.0] * sharing + [float(i % 40) for i in range(80)]})

@@ -158,6 +158,8 @@ class CellRows:
     absent: tuple[int, int] = (0, 0)
     unseen: tuple[int, ...] = ()
     """Per column that makes cells, the labels of the data that the output does not show."""
+    margins: tuple[NDArray[np.bool_], ...] = ()
+    """Per column that makes cells, which of them are over all of its values."""
 
     def persons(self, behind: Behind, having: NDArray[np.bool_] | None = None) -> NDArray[np.int64]:
         """Persons per cell, each once; ``having`` says which rows of the data count."""
@@ -225,7 +227,7 @@ def membership(frame: pl.DataFrame, by: Sequence[str], behind: Behind) -> CellRo
     cell = np.concatenate(cells_found) if cells_found else np.zeros(0, dtype=np.int64)
     absent = _absent(places[:, known & ~total], data, sizes)
     unseen = tuple(len(np.setdiff1d(ours, theirs)) for ours, theirs in zip(data, places, strict=True))
-    return CellRows(row, cell, size, known, total, absent, unseen)
+    return CellRows(row, cell, size, known, total, absent, unseen, tuple(places == EVERYTHING))
 
 
 EVERYTHING, UNKNOWN = -1, -2

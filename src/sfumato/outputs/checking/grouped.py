@@ -368,10 +368,18 @@ def _offences(
             offences["share"] = _small_part(*sides, rules)
     if statistic.kind == "percent":
         part = belongs.persons(behind).astype(np.float64)
-        offences["share"] = _small_part(part, whole_of(statistic, belongs, behind, table.by) - part, rules)
+        rest = whole_of(statistic, belongs, behind, table.by) - part
+        offences["share"] = _small_part(part, rest, rules) & ~_wholes(statistic, table, belongs)
     if statistic.kind in EXTREMES:
         offences["extreme"] = _shared_by_few(statistic, belongs, behind, rules)
     return offences
+
+
+def _wholes(statistic: CellStatistic, table: OutputTable, belongs: CellRows) -> NDArray[np.bool_]:
+    """Cells that are a hundred percent by what they are: the sum over all columns that the percentage is not within."""
+    others = [one for name, one in zip(table.by, belongs.margins, strict=False) if name not in statistic.words]
+    whole: NDArray[np.bool_] = np.all([np.ones(belongs.size, dtype=bool), *others], axis=0)
+    return whole
 
 
 def _as_cells(statistic: CellStatistic, belongs: CellRows, behind: Behind, rules: OutputRules) -> list[Any]:

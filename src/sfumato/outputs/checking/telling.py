@@ -196,13 +196,24 @@ def whole_of(statistic: CellStatistic, belongs: CellRows, behind: Behind, by: Se
     unknown = [word for word in statistic.words if word not in by]
     if unknown:
         raise ParameterError(f"percent takes columns of the table.{did_you_mean(unknown[0], by)}")
-    frame = pl.DataFrame({name: behind.dataset.encoded(name).codes for name in statistic.words})
+    whole = np.full(belongs.size, np.nan)
+    summed = np.stack([belongs.margins[list(by).index(word)] for word in statistic.words])
+    for pattern in np.unique(summed, axis=1).T:  # a margin of a column is within all of its values
+        within = [word for word, over_all in zip(statistic.words, pattern, strict=True) if not over_all]
+        here = (summed == pattern[:, None]).all(axis=0)[belongs.cell]
+        whole[belongs.cell[here]] = _persons_within(within, behind)[belongs.row[here]]
+    return whole
+
+
+def _persons_within(names: Sequence[str], behind: Behind) -> NDArray[np.int64]:
+    """Per row of the data the persons with the same values of some columns; without columns all."""
+    if not names:
+        return np.full(len(behind), behind.persons, dtype=np.int64)
+    frame = pl.DataFrame({name: behind.dataset.encoded(name).codes for name in names})
     group = frame.select(pl.struct(pl.all()).rank("dense").alias("g"))["g"].to_numpy().astype(np.int64) - 1
     pairs = distinct(group * behind.people + behind.who) // behind.people
-    sizes = np.bincount(pairs, minlength=int(group.max(initial=0)) + 1)
-    whole = np.full(belongs.size, np.nan)
-    whole[belongs.cell] = sizes[group[belongs.row]]
-    return whole
+    counted: NDArray[np.int64] = np.bincount(pairs, minlength=int(group.max(initial=0)) + 1)[group]
+    return counted
 
 
 def _sums(belongs: CellRows, behind: Behind, values: NDArray[np.float64]) -> NDArray[np.float64]:
