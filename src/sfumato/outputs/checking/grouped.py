@@ -442,24 +442,22 @@ def _percentiles(
 ) -> dict[str, NDArray[np.bool_]]:
     """Cells with too few persons between percentiles, or whose percentiles are told too exactly."""
     values = behind.numbers(column)
-    bands, exact = np.zeros(belongs.size, dtype=bool), np.zeros(belongs.size, dtype=bool)
-    step = step_of(np.concatenate([table.values(name) for name in names]))
+    told = np.stack([table.values(name) for name in names])
+    step = step_of(told.reshape(-1))
+    some = belongs.known & ~np.isnan(told).all(axis=0)
+    enough = belongs.persons(behind, ~np.isnan(values)) >= rules.threshold
+    bands, exact = some & ~enough, np.zeros(belongs.size, dtype=bool)
     order = np.argsort(belongs.cell, kind="stable")
     ends = np.searchsorted(belongs.cell[order], np.arange(belongs.size + 1))
-    for cell in np.flatnonzero(belongs.known):
+    for cell in np.flatnonzero(some & enough):
         rows = belongs.row[order[ends[cell] : ends[cell + 1]]]
         rows = rows[~np.isnan(values[rows])]
-        told = {name: table.values(name)[cell] for name in names}
-        points = np.array([one for one in told.values() if not np.isnan(one)])
-        if len(points):
-            counts = band_counts(values[rows], behind.who[rows], points)
-            if counts[-1] == 0 and _near(values[rows], behind.who[rows], points.max(), 0.0) >= rules.threshold:
-                counts.pop()  # the largest value, and enough persons have it
-            bands[cell] = min(counts) < rules.threshold
-            near = [
-                _near(values[rows], behind.who[rows], told[name], step) for name in names if not np.isnan(told[name])
-            ]
-            exact[cell] = min(near) < rules.threshold
+        x, who, points = values[rows], behind.who[rows], told[~np.isnan(told[:, cell]), cell]
+        counts = band_counts(x, who, points)
+        if counts[-1] == 0 and _near(x, who, points.max(), 0.0) >= rules.threshold:
+            counts.pop()  # the largest value, and enough persons have it
+        bands[cell] = min(counts) < rules.threshold
+        exact[cell] = min(_near(x, who, one, step) for one in points) < rules.threshold
     return {"bands": bands, "exact": exact & ~bands}
 
 
