@@ -111,6 +111,7 @@ GROUPS = {
         "register:build",
         "What was released, of what, to whom, and what all of it tells together: start, list, check, add, withdraw.",
     ),
+    "outputs": ("outputs:build", "Outputs of researchers: review and decide, release what is approved, verify."),
     "policy": ("policy:build", "Privacy policies: check, compile, run, hold against a release, export."),
 }
 """The same of groups of commands."""

@@ -1,0 +1,1 @@
+"""Results that researchers made themselves: what each is, who stands behind it, and whether it may leave."""

@@ -1,0 +1,248 @@
+"""One question of any output: may it leave?"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from sfumato.errors import ParameterError, did_you_mean, nearest
+from sfumato.outputs.checking import fitted, marks
+from sfumato.outputs.checking.behind import Behind
+from sfumato.outputs.checking.counted import counts_of, judge_with_counts
+from sfumato.outputs.checking.grouped import GIVE_DATA, columns_of, described, judge_with_records, long_form, unlabelled
+from sfumato.outputs.checking.peeking import across_of, frame_of, number_of, peek, vector_of
+from sfumato.outputs.checking.verdict import OutputRules, OutputVerdict, broken, open_question, passed
+from sfumato.outputs.protected import ProtectedTable
+from sfumato.outputs.rules import Threshold
+from sfumato.outputs.table import MagnitudeTable, SensitiveTable
+
+KINDS = ("table", "regression", "correlation", "test", "tree", "survival", "roc", "histogram", "scatter", "residuals")
+
+
+def check_output(
+    output: Any,
+    data: Any = None,
+    *,
+    kind: str | None = None,
+    by: Sequence[str] | None = None,
+    tells: Mapping[str, str] | str | None = None,
+    across: str | None = None,
+    column: str | None = None,
+    features: Sequence[str] | None = None,
+    counts: Any = None,
+    unit: str | None = None,
+    where: Any = None,
+    weight: str | None = None,
+    rules: OutputRules | None = None,
+) -> OutputVerdict:
+    """Judge a table, model, curve or picture before it leaves: ``pass``, ``review`` or ``fail``, with reasons and what to do.
+
+    ``data`` are the records behind it (any frame); ``unit`` the column that tells persons apart (else the one with that role; else every row is a person), ``where`` which of them
+    were used, ``weight`` what they were weighted by. Persons are counted without weights. Of tables, ``by`` names the columns that make cells, ``tells`` what the others tell
+    (``{"cost": "mean(cost)"}``); both are found where they can be, and what is told is computed again from the records. ``across`` is the column that the columns of a cross
+    table are values of. Without records ``counts`` are the persons behind every row: too few fails, and what counts cannot show is for review. ``kind`` says what it is where it cannot be
+    seen: ``survival``, ``roc`` (``counts`` are those with the outcome and without), ``histogram`` (of the ``column``), ``scatter``, ``residuals``. ``features`` are the columns of a model.
+
+    What is not known is never a pass. Nothing in a verdict's text is a data value.
+
+    >>> import polars as pl
+    >>> people = pl.DataFrame({"region": ["n"] * 30 + ["s"] * 4, "cost": [float(i % 7 + 1) for i in range(34)]})
+    >>> check_output(people.group_by("region").agg(pl.len().alias("n"), pl.col("cost").mean()), people).status
+    'fail'
+    """
+    asked = OutputRules() if rules is None else rules
+    if not isinstance(asked, OutputRules):
+        raise ParameterError("rules are given as sf.OutputRules(threshold=10, ...)")
+    if kind is not None and kind not in KINDS:
+        raise ParameterError(f"there is no kind of output {kind!r}.{did_you_mean(kind, KINDS)}")
+    behind = None if data is None else Behind.of(data, unit=unit, weight=weight, where=where)
+    if behind is None and any(one is not None for one in (unit, where, weight)):
+        raise ParameterError("unit, where and weight are about the records: give data=... too")
+    found = kind or kind_of(output, tells)
+    if found in ("table", "correlation"):
+        return _table(output, found, behind, asked, by=by, tells=tells, across=across, counts=counts)
+    if found == "survival":
+        return marks.judge_survival(output, asked)
+    if found == "roc":
+        return marks.judge_roc(output, *_with_and_without(counts), asked)
+    if found == "histogram":
+        return marks.judge_histogram(output, asked, behind, column)
+    if found == "scatter":
+        return marks.judge_scatter(output, asked)
+    return _fitted(output, found, behind, asked, features=features, counts=counts)
+
+
+def _fitted(
+    output: Any, kind: str, behind: Behind | None, rules: OutputRules, *, features: Sequence[str] | None, counts: Any
+) -> OutputVerdict:
+    persons = number_of(counts)
+    if kind == "regression":
+        named = None if features is None else list(features)
+        return fitted.judge_model(output, rules, behind, features=named, persons=persons)
+    if kind == "test":
+        return fitted.judge_test(output, float(behind.persons) if behind is not None else persons, rules)
+    if kind == "tree":
+        return fitted.judge_tree(output, rules, behind)
+    if kind == "influence":
+        return fitted.judge_influence(rules)
+    if kind == "keeper":
+        return fitted.judge_keeper(rules)
+    if kind == "ours":
+        return _ours(output, rules)
+    if kind == "residuals" or _per_record(output, behind):
+        reason = broken(
+            "per record",
+            "this is a figure per record, which is never given out",
+            "tell percentiles, or counts in bands",
+        )
+        return OutputVerdict("residuals", (reason,))
+    reason = open_question(
+        "kind",
+        "what this is is not known here, so somebody must look at it",
+        f"say it (kind=..., tells=...), or {GIVE_DATA}",
+    )
+    return OutputVerdict("unknown", (reason,))
+
+
+def kind_of(output: Any, tells: Any = None) -> str:
+    """What an output seems to be; ``unknown`` where it cannot be told."""
+    if isinstance(output, MagnitudeTable | SensitiveTable | ProtectedTable):
+        return "ours"
+    if _has(output, "statistic", "pvalue"):  # results of scipy are tuples too
+        return "test"
+    if isinstance(output, bool | str | bytes | Mapping | tuple | list | np.ndarray):
+        return "unknown"
+    if number_of(output) is not None:
+        return "table" if tells else "unknown"
+    if peek(output, "event_table") is not None or _has(output, "surv_times", "n_events", "n_risk"):
+        return "survival"
+    if any(peek(output, name) is not None for name in fitted.INFLUENCE):
+        return "influence"
+    if any(peek(output, name) is not None for name in fitted.HOLDS_RECORDS):
+        return "keeper"
+    if peek(output, "tree_") is not None or _has(output, "children_left", "n_node_samples"):
+        return "tree"
+    frame = frame_of(output)
+    if frame is not None:
+        return _kind_of_frame(frame)
+    fitted_line = peek(output, "params") is not None and _has_one(output, "nobs", "df_resid", "model")
+    return "regression" if fitted_line or peek(output, "coef_") is not None else "unknown"
+
+
+def _has(output: Any, *names: str) -> bool:
+    return all(peek(output, name) is not None for name in names)
+
+
+def _has_one(output: Any, *names: str) -> bool:
+    return any(peek(output, name) is not None for name in names)
+
+
+def _kind_of_frame(frame: pl.DataFrame) -> str:
+    names = {name.lower().replace(" ", "_") for name in frame.columns}
+    if names & {"at_risk", "n_risk", "num_at_risk"} and marks.survival_frame(frame) is not None:
+        return "survival"
+    if {"fpr", "tpr"} <= names:
+        return "roc"
+    return "correlation" if _looks_correlated(frame) else "table"
+
+
+def _looks_correlated(frame: pl.DataFrame) -> bool:
+    """Whether a frame is a symmetric matrix with ones along its diagonal."""
+    numbers = [name for name in frame.columns if frame[name].dtype.is_numeric()]
+    if len(numbers) < 2 or frame.height != len(numbers):
+        return False
+    values = frame.select(numbers).cast(pl.Float64).fill_null(float("nan")).to_numpy()
+    return bool(np.allclose(np.diag(values), 1.0) and np.allclose(values, values.T))
+
+
+def _table(
+    output: Any,
+    kind: str,
+    behind: Behind | None,
+    rules: OutputRules,
+    *,
+    by: Sequence[str] | None,
+    tells: Mapping[str, str] | str | None,
+    across: str | None,
+    counts: Any,
+) -> OutputVerdict:
+    if isinstance(by, str):
+        raise ParameterError("by is a list of columns: by=['region']")
+    frame = pl.DataFrame({"value": [number_of(output)]}) if number_of(output) is not None else frame_of(output)
+    if frame is None:
+        raise ParameterError("the output is no frame of polars, pandas or Arrow; say what it is with kind=...")
+    if kind == "correlation":
+        return fitted.judge_correlation(frame, behind, rules, number_of(counts))
+    if by is None and tells is None and (summary := described(frame)) is not None:
+        frame, tells = summary
+    frame = long_form(frame, across or across_of(output), by, behind)
+    if isinstance(tells, Mapping) and (strange := [name for name in tells if name not in frame.columns]):
+        raise ParameterError(f"tells: the output has no column {strange[0]!r}.{nearest(strange[0], frame.columns)}")
+    apart = [counts] if isinstance(counts, str) else []
+    table = columns_of(frame, by, apart, behind, tells)
+    if behind is not None and by is None and (verdict := unlabelled(table, behind)) is not None:
+        return verdict
+    if behind is not None:
+        return judge_with_records(table, behind, rules, tells)
+    if isinstance(counts, str):
+        said = dict.fromkeys(table.told, tells) if isinstance(tells, str) else dict(tells or {})
+        tells = {**said, counts: "count"}
+    return judge_with_counts(table, counts_of(counts, table), rules, tells)
+
+
+def _with_and_without(counts: Any) -> tuple[int | None, int | None]:
+    if counts is None:
+        return None, None
+    found = vector_of(list(counts.values()) if isinstance(counts, Mapping) else counts)
+    if found is None or len(found) != 2 or np.isnan(found).any() or (found % 1 != 0).any():
+        raise ParameterError("counts of a ROC curve are two numbers of persons: with the outcome, and without")
+    return int(found[0]), int(found[1])
+
+
+def _per_record(output: Any, behind: Behind | None) -> bool:
+    """Whether it is one number for every record."""
+    values = vector_of(output)
+    return (
+        behind is not None and values is not None and len(values) in (len(behind), behind.persons) and len(values) > 1
+    )
+
+
+def _ours(output: Any, rules: OutputRules) -> OutputVerdict:
+    """A table of :func:`sfumato.tabulate`: a protected one was audited already, others are judged as they are."""
+    if isinstance(output, ProtectedTable):
+        asked = max((rule.t for rule in output.judged.rules if isinstance(rule, Threshold)), default=0)
+        reasons = [passed("audit", "the table was protected, and its audit holds")]
+        if asked < rules.threshold:
+            reasons = [
+                broken(
+                    "threshold",
+                    f"the table was protected for fewer than {rules.threshold} persons",
+                    "protect it with sf.Threshold(...) of that number",
+                )
+            ]
+        table = output.judged.table
+        shown = output.to_polars()
+        by = tuple(one.column for one in table.dimensions)
+        persons = len(np.unique(table.contributions.respondent))
+        return OutputVerdict("protected table", tuple(reasons), persons, shown, None, by, (str(table.measure),))
+    table = output.table if isinstance(output, SensitiveTable) else output
+    judged = table.sensitive(*rules.of_counts, *(rules.of_amounts if table.measure.kind == "sum" else ()))
+    reasons = [
+        broken(name, f"{count:,} cells break the rule {name.replace('_', ' ')}", "protect() it")
+        for name, count in judged.count().items()
+        if count
+    ]
+    fine = [] if reasons else [passed("table", f"all {len(judged.unsafe):,} cells are safe")]
+    by = tuple(one.column for one in table.dimensions)
+    return OutputVerdict(
+        "table",
+        (*reasons, *fine),
+        len(np.unique(table.contributions.respondent)),
+        table.to_polars(),
+        None,
+        by,
+        (str(table.measure),),
+    )

@@ -1,0 +1,216 @@
+"""Outputs of one session beside each other: two whose records differ by few persons tell of those few."""
+
+from __future__ import annotations
+
+import dataclasses
+import hashlib
+import zlib
+from collections.abc import Iterable, Sequence
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import polars as pl
+
+from sfumato.core.dataset import Dataset
+from sfumato.outputs.checking.behind import Behind, chosen, how_many
+from sfumato.outputs.checking.verdict import OutputReason, OutputRules, OutputVerdict, broken, open_question
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from sfumato.outputs.checking.log import LoggedOutput
+
+ADDITIVE = ("count", "rows", "sum", "mean", "percent", "share")
+ROW, COPY = "\x00row", "\x00copy"
+"""Names that no column of a table has."""
+SAME_RECORDS = "use the same records for both, or records that differ by more persons"
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Universe:
+    """All records of a session; what an output is about is some of them."""
+
+    behind: Behind
+
+    @cached_property
+    def size(self) -> int:
+        """How many records there are."""
+        return len(self.behind)
+
+    @cached_property
+    def digest(self) -> str:
+        """What tells one universe from another: all of it, in its order."""
+        frame = self.behind.dataset.to_polars()
+        flat = frame.select([name for name, dtype in frame.schema.items() if not dtype.is_nested()])
+        return hashlib.sha256(flat.write_csv().encode()).hexdigest()
+
+    def persons(self, sample: NDArray[np.bool_]) -> int:
+        """How many persons some records are of."""
+        return how_many(self.behind.who[sample])
+
+    def has_unit(self, data: Any) -> bool:
+        """Whether a frame has the column that tells persons apart."""
+        dataset = data if isinstance(data, Dataset) else Dataset(data)
+        return self.behind.unit in dataset.columns
+
+    def sample(self, data: Any, where: Any) -> NDArray[np.bool_] | None:
+        """The records an output is about: those of the session, or of another frame made of them; None where nobody can tell."""
+        if data is None:
+            return (
+                np.ones(self.size, dtype=bool)
+                if where is None
+                else chosen(self.behind.dataset, where).to_numpy().copy()
+            )
+        other = Behind.of(data, unit=self.behind.unit if self.has_unit(data) else None, where=where)
+        found = self._of_content(other)
+        return self._of_names(other) if found is None and other.unit is not None else found
+
+    def _of_names(self, other: Behind) -> NDArray[np.bool_] | None:
+        """All records of the persons of another frame, where it has as many."""
+        names = set(other.dataset.encoded(str(other.unit)).labels)
+        ours = self.behind.dataset.encoded(str(self.behind.unit))
+        there: NDArray[np.bool_] = np.array([one in names for one in ours.labels], dtype=bool)[ours.codes]
+        return there if int(there.sum()) == len(other) and names <= set(ours.labels) else None
+
+    def _of_content(self, other: Behind) -> NDArray[np.bool_] | None:
+        """The records that say the same; of equal ones the first. Only where the other frame has all columns."""
+        names = self.behind.dataset.columns
+        if not set(names) <= set(other.dataset.columns):
+            return None
+        ours, theirs = (_numbered(one.dataset.to_polars().select(names), names) for one in (self.behind, other))
+        try:
+            joined = theirs.join(ours.with_row_index(ROW), on=[*names, COPY], how="left", nulls_equal=True)
+        except pl.exceptions.PolarsError:  # columns of other types
+            return None
+        rows = joined[ROW]
+        if rows.null_count():
+            return None
+        there = np.zeros(self.size, dtype=bool)
+        there[rows.to_numpy()] = True
+        return there
+
+
+def _numbered(frame: pl.DataFrame, names: Sequence[str]) -> pl.DataFrame:
+    return frame.with_columns(pl.int_range(pl.len()).over(names).alias(COPY))
+
+
+def packed(sample: NDArray[np.bool_]) -> bytes:
+    """A sample as it is kept.
+
+    >>> unpacked(packed(np.array([True, False, True])), 3).tolist()
+    [True, False, True]
+    """
+    return zlib.compress(np.packbits(sample).tobytes(), 6)
+
+
+def unpacked(kept: bytes, size: int) -> NDArray[np.bool_]:
+    """The inverse of :func:`packed`."""
+    found: NDArray[np.bool_] = np.unpackbits(np.frombuffer(zlib.decompress(kept), dtype=np.uint8), count=size).astype(
+        bool
+    )
+    return found
+
+
+def fewest_apart(one: NDArray[np.bool_], other: NDArray[np.bool_], universe: Universe, by: Sequence[str]) -> int:
+    """In the cells of some columns, the fewest persons who are in one sample and not in the other; 0 where there are none.
+
+    Without columns all persons are one cell.
+    """
+    apart = one != other
+    if not apart.any():
+        return 0
+    rows = np.flatnonzero(apart)
+    codes = [universe.behind.dataset.encoded(name).codes[rows] for name in by]
+    frame = pl.DataFrame({"who": universe.behind.who[rows], **{f"by {at}": code for at, code in enumerate(codes)}})
+    keys = [f"by {at}" for at in range(len(codes))]
+    people = pl.col("who").n_unique()
+    counted = frame.group_by(keys).agg(people) if keys else frame.select(people)
+    return int(counted["who"].to_numpy().min())
+
+
+def beside_others(
+    verdict: OutputVerdict,
+    sample: NDArray[np.bool_] | None,
+    others: Iterable[tuple[LoggedOutput, NDArray[np.bool_] | None]],
+    universe: Universe | None,
+    rules: OutputRules,
+) -> list[OutputReason]:
+    """What a new output tells together with those before it."""
+    found: dict[str, list[int]] = {}
+    for other, seen in others:
+        kinds = [_difference(verdict, sample, other, seen, universe, rules)]
+        if sample is None or seen is None or np.array_equal(sample, seen):
+            kinds.append("linked" if _follows(verdict, other) else "")
+        for kind in filter(None, kinds):
+            found.setdefault(kind, []).append(other.number)
+    return [_told(kind, numbers, rules) for kind, numbers in found.items()]
+
+
+def _difference(
+    verdict: OutputVerdict,
+    sample: NDArray[np.bool_] | None,
+    other: LoggedOutput,
+    seen: NDArray[np.bool_] | None,
+    universe: Universe | None,
+    rules: OutputRules,
+) -> str:
+    """How two outputs differ by few persons: by number, in all, or in cells; nothing where they do not."""
+    theirs = other.verdict["persons"]
+    if sample is None or seen is None or universe is None:
+        near = verdict.persons is not None and theirs is not None and rules.small(abs(verdict.persons - theirs))
+        return "sizes" if near else ""
+    known = universe.behind.dataset.columns
+    common = [name for name in verdict.by if name in other.verdict["by"] and name in known]
+    if not rules.small(fewest_apart(sample, seen, universe, common)):
+        return ""
+    return "cells" if common else "records"
+
+
+def in_ranges(numbers: Sequence[int]) -> str:
+    """Numbers in few words.
+
+    >>> in_ranges([1, 2, 3, 7, 9, 10])
+    '1–3, 7, 9, 10'
+    """
+    runs: list[list[int]] = []
+    for number in sorted(numbers):
+        if runs and number == runs[-1][-1] + 1:
+            runs[-1].append(number)
+        else:
+            runs.append([number])
+    told = [f"{run[0]}–{run[-1]}" if len(run) > 2 else ", ".join(map(str, run)) for run in runs]
+    return ", ".join(told)
+
+
+def _told(kind: str, numbers: Sequence[int], rules: OutputRules) -> OutputReason:
+    others = f"output{'s' if len(numbers) > 1 else ''} {in_ranges(numbers)}"
+    few = f"fewer than {rules.threshold} persons"
+    if kind == "records":
+        return broken("difference", f"its records differ by {few} from those of {others}", SAME_RECORDS)
+    if kind == "cells":
+        return broken("difference", f"in some cells its records differ by {few} from those of {others}", SAME_RECORDS)
+    if kind == "sizes":
+        words = f"its number of persons differs by fewer than {rules.threshold} from that of {others}: the records may differ by as few"
+        return open_question("difference", words, SAME_RECORDS)
+    together = "protect them together: sf.tabulate(data, [['a', 'b'], ['a']], ...).protect()"
+    return open_question("linked", f"cells that are left out may follow from {others} together with this one", together)
+
+
+def _follows(verdict: OutputVerdict, other: LoggedOutput) -> bool:
+    """Whether cells that one table leaves out may follow from the other: a table by fewer columns is its margin."""
+    if other.status == "fail" or not (verdict.hidden or other.verdict["hidden"]):
+        return False
+    mine, theirs = set(verdict.by), set(other.verdict["by"])
+    nested = (theirs <= mine and verdict.hidden) or (mine <= theirs and other.verdict["hidden"])
+    return bool(nested and _additive(verdict.tells) & _additive(other.verdict["tells"]))
+
+
+def _additive(tells: Iterable[str]) -> set[str]:
+    """What adds up over cells: persons, or a column."""
+    found = set()
+    for one in tells:
+        kind, _, column = one.partition("(")
+        if kind in ADDITIVE:
+            found.add(column.rstrip(")") if column and kind in ("sum", "mean", "share") else "persons")
+    return found

@@ -1,0 +1,469 @@
+"""Fitted models: what they leave free, whom their terms single out, and when one is a table of means in disguise."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import polars as pl
+
+from sfumato.outputs.checking.behind import Behind, CellRows, how_many
+from sfumato.outputs.checking.peeking import array_of, names_of, number_of, peek, vector_of
+from sfumato.outputs.checking.verdict import OutputReason, OutputRules, OutputVerdict, broken, open_question, passed
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+INFLUENCE = ("hat_matrix_diag", "cooks_distance", "dfbetas", "resid_studentized")
+HOLDS_RECORDS = ("support_vectors_", "_fit_X", "X_train_", "X_fit_", "exemplars_", "cluster_centers_indices_")
+ENSEMBLE = ("estimators_",)
+TOO_MUCH_WORK = 4e10
+"""Multiplications beyond which leverages are not computed."""
+SURE = 1 - 1e-7
+
+
+def judge_model(
+    output: Any, rules: OutputRules, behind: Behind | None, *, features: list[str] | None, persons: float | None = None
+) -> OutputVerdict:
+    """A regression, as statsmodels and scikit-learn leave it: judged by its design and the persons behind it."""
+    shown = coefficients(output)
+    design, answer, question = _design(output, behind, features)
+    claimed = number_of(peek(output, "nobs"))
+    claimed = persons if claimed is None else claimed
+    count = _parameters(output, design)
+    reasons: list[OutputReason] = [] if question is None else [question]
+    who, more = _who(design, behind)
+    reasons += more
+    seen = how_many(who) if who is not None else None
+    known = min((one for one in (seen, claimed) if one is not None), default=None)
+    if claimed is None and design is not None:
+        reasons.append(
+            open_question(
+                "counts",
+                "the model does not say how many persons it was fitted to; all of the data were taken for them",
+                "say it: counts=...",
+            )
+        )
+    reasons += _freedom(known, count, number_of(peek(output, "df_resid")), rules)
+    if design is not None and who is not None and len(who) == len(design):
+        reasons += judge_design(design, answer, who, rules, _terms(output, design.shape[1]))
+        if known is not None and claimed is not None and claimed != len(design):
+            reasons.append(
+                open_question(
+                    "counts",
+                    "the model says another number of observations than its design has rows: weights do not count persons",
+                    "fit it without frequency weights",
+                )
+            )
+    elif question is None:
+        reasons.append(
+            open_question(
+                "records",
+                "the design of the model is not there, so that rare levels cannot be seen",
+                "give data=... with the columns of the model",
+            )
+        )
+    fit = number_of(peek(output, "rsquared"))
+    if fit is not None and fit >= SURE:
+        reasons.append(
+            broken(
+                "fit",
+                "the model fits without error: its coefficients tell every value",
+                "give out no model that fits perfectly",
+            )
+        )
+    return OutputVerdict("regression", tuple(reasons), None if known is None else int(known), shown)
+
+
+def coefficients(output: Any) -> pl.DataFrame | None:
+    """What leaves of a model: its terms with coefficients and, where there are any, standard errors, statistics and p values."""
+    values = vector_of(peek(output, "params"))
+    if values is None:
+        found = array_of(peek(output, "coef_"))
+        values = None if found is None else found.reshape(-1)
+        intercept = vector_of(peek(output, "intercept_"))
+        values = np.r_[intercept, values] if values is not None and intercept is not None else values
+    if values is None:
+        return None
+    columns: dict[str, Any] = {"term": _terms(output, len(values)), "coefficient": values}
+    for name, path in (("standard_error", "bse"), ("statistic", "tvalues"), ("p_value", "pvalues")):
+        found = vector_of(peek(output, path))
+        if found is not None and len(found) == len(values):
+            columns[name] = found
+    return pl.DataFrame(columns)
+
+
+def _terms(output: Any, count: int) -> list[str]:
+    for path in ("params.index", "model.exog_names", "feature_names_in_"):
+        names = names_of(peek(output, path))
+        if names is not None and len(names) == count:
+            return names
+        if names is not None and len(names) == count - 1:
+            return ["intercept", *names]
+    return [f"term {number}" for number in range(1, count + 1)]
+
+
+def _design(
+    output: Any, behind: Behind | None, features: list[str] | None
+) -> tuple[NDArray[np.float64] | None, NDArray[np.float64] | None, OutputReason | None]:
+    """The matrix that a model was fitted to and what it explains; a question where it cannot be had."""
+    exog = array_of(peek(output, "model.exog")) if peek(output, "model.exog") is not None else None
+    if exog is not None and exog.ndim == 2 and np.isfinite(exog).all():
+        answer = vector_of(peek(output, "model.endog"))
+        return exog, answer if answer is not None and len(answer) == len(exog) else None, None
+    names = features or names_of(peek(output, "feature_names_in_"))
+    if behind is None or names is None:
+        return None, None, None
+    lacking = [name for name in names if name not in behind.dataset.columns or not behind.is_numeric(name)]
+    if lacking:
+        return (
+            None,
+            None,
+            open_question(
+                "records",
+                f"{len(lacking):,} features of the model are no columns of numbers of the data",
+                "give the data as the model saw them",
+            ),
+        )
+    columns = [behind.numbers(name) for name in names]
+    return np.column_stack([np.ones(len(behind)), *columns]), None, None
+
+
+def _parameters(output: Any, design: NDArray[np.float64] | None) -> int | None:
+    """How many coefficients a model has."""
+    values = vector_of(peek(output, "params"))
+    if values is not None:
+        return len(values)
+    found = array_of(peek(output, "coef_"))
+    if found is not None:
+        return int(found.size) + 1
+    return None if design is None else design.shape[1]
+
+
+def _who(
+    design: NDArray[np.float64] | None, behind: Behind | None
+) -> tuple[NDArray[np.int64] | None, list[OutputReason]]:
+    """Per row of the design its person; a question where rows and persons cannot be brought together."""
+    if behind is None:
+        return (None if design is None else np.arange(len(design))), []
+    if design is None or len(design) == len(behind):
+        return behind.who, []
+    if behind.unit is None:
+        return np.arange(len(design)), []
+    return np.arange(len(design)), [
+        open_question(
+            "records",
+            "the model has another number of rows than the data: whose they are is not known",
+            "give the records the model was fitted to (where=...)",
+        )
+    ]
+
+
+def _freedom(known: float | None, count: int | None, said: float | None, rules: OutputRules) -> list[OutputReason]:
+    """Whether a model leaves enough degrees of freedom: persons less coefficients."""
+    if known is None or count is None:
+        left = said
+    else:
+        left = min(known - count, known - count if said is None else said)
+    if left is None:
+        return [
+            open_question(
+                "residual_df",
+                "how many persons and coefficients the model has is not known",
+                "give data=..., or counts=...",
+            )
+        ]
+    if left < rules.residual_df:
+        return [
+            broken(
+                "residual_df",
+                f"the model leaves fewer than {rules.residual_df} degrees of freedom",
+                "fit fewer terms, or to more persons",
+            )
+        ]
+    return [passed("residual_df", f"the model leaves at least {rules.residual_df} degrees of freedom")]
+
+
+def judge_design(
+    design: NDArray[np.float64],
+    answer: NDArray[np.float64] | None,
+    who: NDArray[np.int64],
+    rules: OutputRules,
+    names: Sequence[str] = (),
+) -> list[OutputReason]:
+    """What the matrix of a model gives away: levels of few persons, cells of a saturated model, persons who decide a coefficient alone."""
+    rare = rare_columns(design, who, rules.threshold)
+    reasons: list[OutputReason] = []
+    bases = rare_bases(design, who, rules.threshold, names)
+    if bases:
+        reasons.append(
+            broken(
+                "levels",
+                f"the level that others are compared with is that of fewer than {rules.threshold} persons (columns: {bases:,})",
+                "compare with a common level",
+            )
+        )
+    if rare:
+        reasons.append(
+            broken(
+                "levels",
+                f"{len(rare):,} of {design.shape[1]:,} terms of the model single out fewer than {rules.threshold} persons",
+                "join rare levels before fitting",
+            )
+        )
+    if (cell := cells_of_design(design, design.shape[1])) is not None:
+        cells = int(cell.max(initial=-1)) + 1
+        if cells == np.linalg.matrix_rank(design):
+            reasons += _saturated(cell, cells, answer, who, rules)
+    alone = deciding(design)
+    if alone is None:
+        reasons.append(
+            open_question(
+                "leverage",
+                "the model is too large to see whether somebody decides a coefficient alone",
+                "fit fewer terms",
+            )
+        )
+    elif alone and not rare:
+        reasons.append(
+            broken(
+                "leverage",
+                f"some records ({alone:,}) decide a coefficient alone",
+                "join rare levels, or leave terms out",
+            )
+        )
+    if not reasons:
+        reasons.append(
+            passed(
+                "levels",
+                f"every term is about at least {rules.threshold} persons, and nobody decides a coefficient alone",
+            )
+        )
+    return reasons
+
+
+def rare_columns(design: NDArray[np.float64], who: NDArray[np.int64], least: int) -> list[int]:
+    """Columns that differ from their commonest value for somebody, but for fewer than ``least`` persons; a constant differs for nobody.
+
+    >>> dummy = np.r_[np.ones(3), np.zeros(20)]
+    >>> rare_columns(np.column_stack([np.ones(23), dummy, np.arange(23.0)]), np.arange(23), 10)
+    [1]
+    """
+    rare = []
+    for place, column in enumerate(design.T):
+        values, counts = np.unique(column, return_counts=True)
+        if len(values) == 1:
+            continue
+        others = column != values[np.argmax(counts)]
+        sides = [others] if len(values) > 2 else [others, ~others]
+        if any(how_many(who[side]) < least for side in sides):
+            rare.append(place)
+    return rare
+
+
+LEVEL = re.compile(r"(?P<column>.+?)(?:\[(?:T\.)?[^\]]*\]|_[^_]+)")
+
+
+def rare_bases(design: NDArray[np.float64], who: NDArray[np.int64], least: int, names: Sequence[str]) -> int:
+    """Columns whose base level, where all their dummies are zero, is that of somebody, but of fewer than ``least`` persons.
+
+    Dummies belong together when they are called so (``region[T.south]``, ``region_south``) and no record has two of them.
+    """
+    groups: dict[str, list[int]] = {}
+    for place, name in enumerate(names):
+        if ":" not in name and (found := LEVEL.fullmatch(name)) and np.isin(design[:, place], (0.0, 1.0)).all():
+            groups.setdefault(found["column"], []).append(place)
+    sums = [design[:, places].sum(axis=1) for places in groups.values()]
+    bases = [how_many(who[one == 0]) for one in sums if one.max(initial=0) <= 1]
+    return sum(0 < one < least for one in bases)
+
+
+def cells_of_design(design: NDArray[np.float64], most: int) -> NDArray[np.int64] | None:
+    """Per row the number of its combination of values; None where there are more than ``most`` combinations.
+
+    >>> cells_of_design(np.array([[1.0, 0.0], [1.0, 2.0], [1.0, 0.0]]), 2)
+    array([0, 1, 0])
+    """
+    cell = np.zeros(len(design), dtype=np.int64)
+    for column in design.T:
+        values, place = np.unique(column, return_inverse=True)
+        if len(values) > most:
+            return None
+        _, cell = np.unique(cell * len(values) + place.reshape(-1), return_inverse=True)
+        if int(cell.max(initial=-1)) >= most:
+            return None
+    return cell.astype(np.int64)
+
+
+def _saturated(
+    cell: NDArray[np.int64], cells: int, answer: NDArray[np.float64] | None, who: NDArray[np.int64], rules: OutputRules
+) -> list[OutputReason]:
+    """A model with a coefficient for every combination of its values is a table of means, and judged as one."""
+    belongs = CellRows(np.arange(len(cell)), cell, cells, np.ones(cells, dtype=bool), np.zeros(cells, dtype=bool))
+    behind = _Rows(who)
+    values = np.ones(len(cell)) if answer is None else answer
+    table = belongs.contributions(behind, values, max(2, rules.dominant))  # type: ignore[arg-type]
+    judged = rules.of_counts if answer is None else (*rules.of_counts, *rules.of_amounts)
+    unsafe = np.logical_or.reduce([rule.unsafe(table) for rule in judged])
+    if answer is not None and np.isin(answer, (0.0, 1.0)).all():  # of yes and no, both sides count
+        sides = [belongs.persons(behind, answer == side) for side in (0.0, 1.0)]  # type: ignore[arg-type]
+        unsafe |= np.minimum(*sides) < rules.threshold
+    if unsafe.any():
+        return [
+            broken(
+                "saturated",
+                f"the model has a coefficient for every combination: it is a table of means, and {int(unsafe.sum()):,} of its {cells:,} cells are unsafe",
+                "leave out interactions, or join rare levels",
+            )
+        ]
+    return [passed("saturated", f"the model is a table of means, and all of its {cells:,} cells are safe")]
+
+
+class _Rows:
+    """Persons of rows, where there is no table beside them."""
+
+    unit = "person"
+
+    def __init__(self, who: NDArray[np.int64]) -> None:
+        self.who = who
+        self.people = int(who.max(initial=0)) + 1
+
+
+def deciding(design: NDArray[np.float64]) -> int | None:
+    r"""Records whose fitted value is their own: leverage :math:`h_{ii} = x_i^\top (X^\top X)^{+} x_i` of one; None for very large models."""
+    rows, columns = design.shape
+    if rows * columns**2 > TOO_MUCH_WORK:
+        return None
+    scale = np.sqrt((design**2).mean(axis=0))
+    scaled = design / np.where(scale > 0, scale, 1.0)
+    leverage = np.einsum("ij,ij->i", scaled @ np.linalg.pinv(scaled.T @ scaled, hermitian=True), scaled)
+    return int((leverage >= SURE).sum())
+
+
+# What is no regression
+
+
+def judge_influence(rules: OutputRules) -> OutputVerdict:
+    """Leverages, residuals and their kin are figures per record."""
+    reason = broken(
+        "per record",
+        "leverages, residuals and distances are figures per record, which are never given out",
+        "tell how many records are beyond a bound instead",
+    )
+    return OutputVerdict("influence", (reason,))
+
+
+def judge_keeper(rules: OutputRules) -> OutputVerdict:
+    """A model that keeps records of persons gives them away."""
+    reason = broken(
+        "per record", "the model keeps records of persons inside", "give out a model that keeps coefficients only"
+    )
+    return OutputVerdict("model that keeps records", (reason,))
+
+
+def judge_tree(output: Any, rules: OutputRules, behind: Behind | None) -> OutputVerdict:
+    """Every leaf of a tree must hold enough persons, and not all of one kind."""
+    inner = peek(output, "tree_")
+    tree = output if inner is None else inner
+    left, counts = vector_of(peek(tree, "children_left")), vector_of(peek(tree, "n_node_samples"))
+    if left is None or counts is None or len(left) != len(counts):
+        return OutputVerdict(
+            "tree",
+            (
+                open_question(
+                    "marks", "the leaves of the tree cannot be counted", "give out its rules as a table with counts"
+                ),
+            ),
+        )
+    leaf = left < 0
+    if (counts < 0).any():
+        return OutputVerdict(
+            "tree", (open_question("marks", "the tree tells negative numbers of records", "fit it again"),)
+        )
+    few = int((counts[leaf] < rules.threshold).sum())
+    reasons: list[OutputReason] = []
+    if few:
+        reasons.append(
+            broken(
+                "marks",
+                f"{few:,} of {int(leaf.sum()):,} leaves hold fewer than {rules.threshold} records",
+                f"fit it with min_samples_leaf={rules.threshold} or more",
+            )
+        )
+    impurity = vector_of(peek(tree, "impurity"))
+    if impurity is not None and len(impurity) == len(leaf) and int(leaf.sum()) > 1 and (impurity[leaf] <= 1e-12).any():
+        reasons.append(
+            broken(
+                "all_equal",
+                f"{int((impurity[leaf] <= 1e-12).sum()):,} leaves hold records of one kind only",
+                "prune the tree",
+            )
+        )
+    if behind is not None and behind.persons < len(behind):
+        reasons.append(
+            open_question(
+                "records", "persons have several records, and the tree counts records", "fit it to one record a person"
+            )
+        )
+    if not reasons:
+        reasons.append(passed("marks", f"each of {int(leaf.sum()):,} leaves holds at least {rules.threshold} records"))
+    shown = pl.DataFrame({"leaf": np.arange(1, int(leaf.sum()) + 1), "records": counts[leaf].astype(np.int64)})
+    return OutputVerdict("tree", tuple(reasons), int(counts[0]) if len(counts) else None, shown)
+
+
+def judge_test(output: Any, persons: float | None, rules: OutputRules) -> OutputVerdict:
+    """A test: a statistic and a p value of enough persons."""
+    parts = {name: number_of(peek(output, name)) for name in ("statistic", "pvalue", "df")}
+    shown = pl.DataFrame({name: [value] for name, value in parts.items() if value is not None})
+    said = parts["df"]
+    left = (
+        said if said is not None and (persons is None or said < persons) else None if persons is None else persons - 2
+    )
+    if left is None:
+        reasons = (
+            open_question("residual_df", "how many persons were compared is not known", "give counts=..., or data=..."),
+        )
+    elif left < rules.residual_df:
+        reasons = (
+            broken(
+                "residual_df",
+                f"the test leaves fewer than {rules.residual_df} degrees of freedom",
+                "compare more persons",
+            ),
+        )
+    else:
+        reasons = (passed("residual_df", f"the test leaves at least {rules.residual_df} degrees of freedom"),)
+    return OutputVerdict("test", reasons, None if persons is None else int(persons), shown)
+
+
+def judge_correlation(
+    frame: pl.DataFrame, behind: Behind | None, rules: OutputRules, persons: float | None
+) -> OutputVerdict:
+    """A matrix of correlations: enough persons with both values, and no two columns that are one."""
+    names = [name for name in frame.columns if frame[name].dtype.is_numeric()]
+    values = frame.select(names).cast(pl.Float64).fill_null(float("nan")).to_numpy()
+    reasons: list[OutputReason] = []
+    square = values.shape[0] == values.shape[1]
+    apart = values[~np.eye(len(values), dtype=bool)] if square else values.reshape(-1)
+    if (np.abs(apart[~np.isnan(apart)]) >= SURE).any():
+        reasons.append(
+            broken(
+                "fit",
+                "two columns are a straight line of each other: who knows one knows the other",
+                "leave one of them out",
+            )
+        )
+    if behind is not None and all(name in behind.dataset.columns for name in names):
+        columns = np.column_stack([behind.numbers(name) for name in names])
+        complete = ~np.isnan(columns).any(axis=1)
+        persons = float(how_many(behind.who[complete]))
+        if rare_columns(columns[complete], behind.who[complete], rules.threshold):
+            reasons.append(
+                broken("levels", f"some columns are about fewer than {rules.threshold} persons", "join rare levels")
+            )
+    elif persons is not None:
+        reasons.append(open_question("records", "rare levels of the columns cannot be seen", "give data=..."))
+    reasons += _freedom(persons, 2, None, rules)
+    return OutputVerdict("correlation", tuple(reasons), None if persons is None else int(persons), frame)

@@ -1,0 +1,382 @@
+"""Marks on a picture: steps of a survival curve, points of a ROC curve, bars of a histogram, dots of a scatter plot.
+
+Every mark must stand for enough persons. Where it does not, marks are joined until they do, and that version is suggested.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import polars as pl
+
+from sfumato.errors import ParameterError, SchemaError
+from sfumato.outputs.checking.behind import how_many
+from sfumato.outputs.checking.peeking import frame_of, peek, vector_of
+from sfumato.outputs.checking.verdict import OutputReason, OutputRules, OutputVerdict, broken, open_question, passed
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from sfumato.outputs.checking.behind import Behind
+
+SURVIVAL = {
+    "time": r"time|timeline|event_at|surv_times|duration|t",
+    "events": r"observed|events|n_events|num_events|deaths|d",
+    "at_risk": r"at_risk|n_risk|num_at_risk|n",
+    "survival": r"survival|surv_prob|km_estimate|s|estimate",
+    "censored": r"censored|n_censored",
+}
+DIGITS = 3
+
+
+def joined(counts: Sequence[float], least: int) -> list[tuple[int, int]]:
+    """Neighbours put together until each group counts enough: first and one past the last of every group; what is left goes to the last.
+
+    >>> joined([4, 7, 2, 12, 3], 10), joined([1, 2], 10)
+    ([(0, 2), (2, 5)], [])
+    """
+    groups, start, total = [], 0, 0.0
+    for place, count in enumerate(counts):
+        total += count
+        if total >= least:
+            groups.append((start, place + 1))
+            start, total = place + 1, 0.0
+    if groups and start < len(counts):
+        groups[-1] = (groups[-1][0], len(counts))
+    return groups
+
+
+# Survival
+
+
+def survival_frame(output: Any) -> pl.DataFrame | None:
+    """The steps of a survival curve: time, events, at_risk and, where it is told, survival; None for what is none.
+
+    Taken are fitters like those of lifelines (``event_table``), results like those of statsmodels (``surv_times``), and frames.
+    """
+    table = frame_of(events) if (events := peek(output, "event_table")) is not None else None
+    if table is None and peek(output, "surv_times") is not None:
+        parts = {"time": "surv_times", "events": "n_events", "at_risk": "n_risk", "survival": "surv_prob"}
+        arrays = {name: vector_of(peek(output, path)) for name, path in parts.items()}
+        known = {name: one for name, one in arrays.items() if one is not None}
+        table = pl.DataFrame(known) if len({len(one) for one in known.values()}) == 1 else None
+    if table is None:
+        table = frame_of(output)
+    return None if table is None else _with_our_names(table)
+
+
+def _with_our_names(table: pl.DataFrame) -> pl.DataFrame | None:
+    names: dict[str, str] = {}
+    for ours, pattern in SURVIVAL.items():
+        same = [one for one in table.columns if re.fullmatch(pattern, re.sub(r"\W+", "_", one.strip().lower()))]
+        numeric = [one for one in same if table[one].dtype.is_numeric()]
+        if numeric and numeric[0] not in names:
+            names[numeric[0]] = ours
+    if not {"time", "events", "at_risk"} <= set(names.values()):
+        return None
+    return table.select(list(names)).rename(names).cast(pl.Float64).sort("time")
+
+
+def judge_survival(output: Any, rules: OutputRules) -> OutputVerdict:
+    """Every step of a survival curve must be the events of enough persons, and enough must be left at its end, or nobody."""
+    steps = survival_frame(output)
+    kind = "survival curve"
+    if steps is None:
+        return OutputVerdict(
+            kind,
+            (
+                open_question(
+                    "marks",
+                    "the numbers at risk and of events are not there",
+                    "give a table with time, events and at_risk",
+                ),
+            ),
+        )
+    events, at_risk = (steps[name].fill_null(float("nan")).to_numpy() for name in ("events", "at_risk"))
+    if np.isnan(events).any() or np.isnan(at_risk).any():
+        return OutputVerdict(
+            kind, (open_question("marks", "numbers of events or at risk are missing in some steps", "fill them in"),)
+        )
+    if (events < 0).any() or (at_risk < events).any():
+        raise ParameterError("events of a survival table are numbers of persons, and no more than are at risk")
+    happens = events > 0
+    few = int((happens & (events < rules.threshold)).sum())
+    left = _left_after(steps, events, at_risk)
+    reasons: list[OutputReason] = []
+    if few:
+        reasons.append(
+            broken(
+                "marks",
+                f"{few:,} of {int(happens.sum()):,} steps are the events of fewer than {rules.threshold} persons",
+                "tell steps of enough events only",
+            )
+        )
+    if rules.small(left):
+        reasons.append(
+            broken(
+                "marks", f"fewer than {rules.threshold} persons are left after the last step", "end the curve earlier"
+            )
+        )
+    reasons += _censored(steps, rules)
+    if not reasons:
+        reasons.append(
+            passed("marks", f"each of {int(happens.sum()):,} steps is the events of at least {rules.threshold} persons")
+        )
+    persons = int(at_risk.max(initial=0))
+    return OutputVerdict(
+        kind,
+        tuple(reasons),
+        persons,
+        steps,
+        binned_survival(steps, rules) if few or rules.small(left) or len(reasons) > 1 else None,
+    )
+
+
+def _left_after(steps: pl.DataFrame, events: NDArray[np.float64], at_risk: NDArray[np.float64]) -> float:
+    """Persons who are still at risk after the last step."""
+    if not len(events):
+        return 0.0
+    gone = events[-1] + (float(steps["censored"][-1] or 0) if "censored" in steps.columns else 0.0)
+    return float(at_risk[-1] - gone)
+
+
+def _censored(steps: pl.DataFrame, rules: OutputRules) -> list[OutputReason]:
+    if "censored" not in steps.columns:
+        return []
+    counts = steps["censored"].fill_null(0).to_numpy()
+    few = int(((counts > 0) & (counts < rules.threshold)).sum())
+    if not few:
+        return []
+    return [
+        broken(
+            "marks",
+            f"{few:,} steps tell of fewer than {rules.threshold} censored persons",
+            "leave out the numbers censored and at risk",
+        )
+    ]
+
+
+def binned_survival(steps: pl.DataFrame, rules: OutputRules) -> pl.DataFrame | None:
+    r"""The curve with steps joined until each is the events of enough persons: its value at the end of each, rounded.
+
+    .. math:: S(t) = \prod_{t_i \le t} \left(1 - \frac{d_i}{n_i}\right)
+
+    :math:`d_i` events and :math:`n_i` persons at risk (Kaplan and Meier 1958, doi:10.2307/2281868). A last step that would leave few persons is not told.
+    """
+    events, at_risk, time = (steps[name].to_numpy() for name in ("events", "at_risk", "time"))
+    with np.errstate(all="ignore"):
+        survival = np.cumprod(np.where(at_risk > 0, 1 - events / np.where(at_risk > 0, at_risk, 1), 1.0))
+    rest = at_risk - events
+    ends = [end - 1 for _, end in joined(events.tolist(), rules.threshold)]
+    last = np.flatnonzero(events > 0)
+    ends = [min(end, int(last[-1])) for end in ends] if len(last) else ends
+    kept = [end for end in ends if not rules.small(rest[end])]
+    if not kept:
+        return None
+    return pl.DataFrame({"time": time[kept], "survival": np.round(survival[kept], DIGITS)})
+
+
+# ROC
+
+
+def judge_roc(output: Any, positives: int | None, negatives: int | None, rules: OutputRules) -> OutputVerdict:
+    """Between neighbouring points of a ROC curve enough persons must stand: Δtpr · positives + Δfpr · negatives."""
+    fpr, tpr = _rates(output)
+    shown = pl.DataFrame({"fpr": fpr, "tpr": tpr})
+    kind = "ROC curve"
+    if positives is None or negatives is None:
+        return OutputVerdict(
+            kind,
+            (
+                open_question(
+                    "counts",
+                    "how many persons have the outcome, and how many have not, is not known",
+                    "give counts=(with, without)",
+                ),
+            ),
+            shown=shown,
+        )
+    if positives < 0 or negatives < 0:
+        raise ParameterError("counts are numbers of persons; some are negative")
+    steps = np.round(np.diff(tpr) * positives + np.diff(fpr) * negatives, 6)
+    few = int(((steps > 0) & (steps < rules.threshold)).sum())
+    persons = positives + negatives
+    reasons = [*(_too_few_with(positives, negatives, rules))]
+    if few:
+        reasons.append(
+            broken(
+                "marks",
+                f"{few:,} of {len(steps):,} steps stand for fewer than {rules.threshold} persons",
+                "tell fewer points",
+            )
+        )
+    if not reasons:
+        reasons.append(passed("marks", f"each of {len(steps):,} steps stands for at least {rules.threshold} persons"))
+    thinner = _thinned(fpr, tpr, steps, rules) if few else None
+    return OutputVerdict(kind, tuple(reasons), persons, shown, thinner)
+
+
+def _too_few_with(positives: int, negatives: int, rules: OutputRules) -> list[OutputReason]:
+    if min(positives, negatives) >= rules.threshold:
+        return []
+    return [
+        broken("threshold", f"fewer than {rules.threshold} persons have the outcome, or have it not", "tell no curve")
+    ]
+
+
+def _rates(output: Any) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """The false and true positive rates, rising."""
+    frame = frame_of(output)
+    if frame is not None:
+        low = {name.lower(): name for name in frame.columns}
+        pair: Any = [frame[low[name]] if name in low else None for name in ("fpr", "tpr")]
+    else:
+        pair = output[:2] if isinstance(output, tuple | list) else (peek(output, "fpr"), peek(output, "tpr"))
+    arrays = [vector_of(one) for one in pair]
+    if len(arrays) != 2 or arrays[0] is None or arrays[1] is None or len(arrays[0]) != len(arrays[1]):
+        raise SchemaError("a ROC curve has the columns fpr and tpr, of equal length")
+    fpr, tpr = arrays[0], arrays[1]
+    if (
+        np.isnan(fpr).any()
+        or np.isnan(tpr).any()
+        or min(fpr.min(initial=0), tpr.min(initial=0)) < 0
+        or max(fpr.max(initial=0), tpr.max(initial=0)) > 1
+    ):
+        raise SchemaError("rates of a ROC curve lie between 0 and 1")
+    order = np.lexsort((tpr, fpr))
+    return fpr[order], tpr[order]
+
+
+def _thinned(
+    fpr: NDArray[np.float64], tpr: NDArray[np.float64], steps: NDArray[np.float64], rules: OutputRules
+) -> pl.DataFrame | None:
+    ends = [end for _, end in joined(steps.tolist(), rules.threshold)]
+    kept = [0, *ends] if ends else []
+    return pl.DataFrame({"fpr": np.round(fpr[kept], DIGITS), "tpr": np.round(tpr[kept], DIGITS)}) if kept else None
+
+
+# Histograms
+
+
+def judge_histogram(output: Any, rules: OutputRules, behind: Behind | None, column: str | None) -> OutputVerdict:
+    """Every bar must stand for enough persons, and the outermost edges must not be somebody's own value.
+
+    ``output`` is ``(counts, edges)`` as numpy gives them, or a frame with the columns ``from``, ``to`` and ``count``. With records and a column
+    the bars are counted again, by persons.
+    """
+    counts, edges = _bars(output)
+    shown = pl.DataFrame({"from": edges[:-1], "to": edges[1:], "count": counts})
+    reasons: list[OutputReason] = []
+    persons = counts
+    if behind is not None and column is not None:
+        values = behind.numbers(column)
+        persons = np.array(_in_bars(values, behind.who, edges), dtype=np.float64)
+        outer = [int((values == edge).sum()) for edge in (edges[0], edges[-1])]
+        if any(rules.small(one) for one in outer):
+            reasons.append(
+                broken(
+                    "extreme",
+                    f"the outermost edges are values that fewer than {rules.threshold} persons have",
+                    "choose round edges",
+                )
+            )
+    else:
+        reasons.append(
+            open_question(
+                "records",
+                "whether the edges are somebody's own values, and a person has several rows, is not known",
+                "give data=..., column=...",
+            )
+        )
+    least = 0 if rules.zeros else 1
+    few = int(((persons < rules.threshold) & (persons >= least)).sum())
+    if few:
+        reasons.append(
+            broken(
+                "marks",
+                f"{few:,} of {len(persons):,} bars stand for fewer than {rules.threshold} persons",
+                "choose wider bars",
+            )
+        )
+    if not reasons:
+        reasons.append(passed("marks", f"each of {len(persons):,} bars stands for at least {rules.threshold} persons"))
+    wider = [
+        (edges[start], edges[end], counts[start:end].sum()) for start, end in joined(persons.tolist(), rules.threshold)
+    ]
+    suggestion = (
+        pl.DataFrame(wider, schema=["from", "to", "count"], orient="row")
+        if few and wider and len(reasons) == 1
+        else None
+    )
+    return OutputVerdict("histogram", tuple(reasons), int(persons.sum()), shown, suggestion)
+
+
+def _bars(output: Any) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    frame = frame_of(output)
+    if frame is not None:
+        if not {"from", "to", "count"} <= set(frame.columns):
+            raise SchemaError("a histogram as a frame has the columns from, to and count")
+        ordered = frame.sort("from")
+        counts, low, high = (vector_of(ordered[name]) for name in ("count", "from", "to"))
+        edges = None if low is None or high is None else np.r_[low, high[-1:]]
+    else:
+        pair: Any = output[:2] if isinstance(output, tuple | list) else (None, None)
+        counts, edges = (vector_of(one) for one in pair)
+    if (
+        counts is None
+        or edges is None
+        or len(edges) != len(counts) + 1
+        or np.isnan(counts).any()
+        or np.isnan(edges).any()
+    ):
+        raise SchemaError("a histogram is (counts, edges) with one edge more than counts")
+    if (counts < 0).any() or (counts % 1 != 0).any():
+        raise ParameterError(
+            "bars of a histogram count persons: whole numbers, none negative; densities and weights are not judged"
+        )
+    return counts, edges
+
+
+def _in_bars(values: NDArray[np.float64], who: NDArray[np.int64], edges: NDArray[np.float64]) -> list[int]:
+    """Persons per bar; the last bar holds its right edge too."""
+    bar = np.searchsorted(edges, values, side="right") - 1
+    bar[values == edges[-1]] = len(edges) - 2
+    return [how_many(who[bar == one]) for one in range(len(edges) - 1)]
+
+
+# Scatter plots and other dots
+
+
+def judge_scatter(output: Any, rules: OutputRules) -> OutputVerdict:
+    """Every dot is a person: refused, and offered as counts on a grid."""
+    frame = frame_of(output)
+    numbers = [] if frame is None else [name for name in frame.columns if frame[name].dtype.is_numeric()]
+    if frame is None or len(numbers) < 2:
+        raise SchemaError("a scatter plot is a frame with two columns of numbers")
+    reason = broken(
+        "marks", f"each of {frame.height:,} dots is a record", "give the counts on a grid instead (verdict.suggestion)"
+    )
+    return OutputVerdict("scatter plot", (reason,), None, frame, on_a_grid(frame, numbers[:2], rules))
+
+
+def on_a_grid(frame: pl.DataFrame, names: Sequence[str], rules: OutputRules, across: int = 10) -> pl.DataFrame | None:
+    """Counts of dots on a grid of round edges, only where there are enough."""
+    clean = frame.select(pl.col(names).cast(pl.Float64)).filter(pl.all_horizontal(pl.col(names).is_finite()))
+    if clean.height < rules.threshold:
+        return None
+    steps = {name: _round_step(clean[name].to_numpy(), across) for name in names}
+    places = [((pl.col(name) / step).floor() * step).round(9).alias(f"{name} from") for name, step in steps.items()]
+    counted = clean.with_columns(places).group_by([f"{name} from" for name in names]).agg(pl.len().alias("count"))
+    kept = counted.filter(pl.col("count") >= rules.threshold).sort([f"{name} from" for name in names])
+    return kept if kept.height else None
+
+
+def _round_step(values: NDArray[np.float64], across: int) -> float:
+    """A round width that cuts the middle nine tenths of values into about so many."""
+    low, high = np.quantile(values, [0.05, 0.95])
+    width = (high - low) / across or 1.0
+    power = 10.0 ** np.floor(np.log10(width))
+    return float(next(power * one for one in (1, 2, 5, 10) if power * one >= width * 0.999))

@@ -1,0 +1,111 @@
+"""Looking at objects of others without trusting them: an attribute may be missing, raise, or hold anything."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import narwhals as nw
+import numpy as np
+import polars as pl
+
+from sfumato.core.dataset import Dataset
+from sfumato.errors import ParameterError, SchemaError
+
+MOST_CELLS = 2_000_000
+"""Tables that are larger are no results that anybody could look at."""
+
+
+def peek(thing: Any, path: str) -> Any:
+    """An attribute, or one of an attribute; None where there is none or it cannot be had.
+
+    >>> peek(3 + 4j, "real"), peek(3, "model.exog")
+    (3.0, None)
+    """
+    for name in path.split("."):
+        try:
+            thing = getattr(thing, name)
+        except Exception:  # noqa: BLE001 - a property of somebody else's class may raise anything
+            return None
+        if thing is None:
+            return None
+    return thing
+
+
+def array_of(thing: Any) -> np.ndarray[Any, Any] | None:
+    """Numbers as an array of floats; None for what holds none."""
+    try:
+        found = np.asarray(thing, dtype=np.float64)
+    except Exception:  # noqa: BLE001 - whatever __array__ of somebody else's class raises
+        return None
+    return found
+
+
+def vector_of(thing: Any) -> np.ndarray[Any, Any] | None:
+    """One row of numbers; None for what is none."""
+    found = None if thing is None else array_of(thing)
+    if found is None or found.ndim > 2 or (found.ndim == 2 and min(found.shape) > 1):
+        return None
+    return found.reshape(-1)
+
+
+def number_of(thing: Any) -> float | None:
+    """One finite number; None for what is none."""
+    if thing is None or isinstance(thing, bool | str):
+        return None
+    try:
+        found = float(thing)
+    except Exception:  # noqa: BLE001 - as above
+        return None
+    return found if np.isfinite(found) else None
+
+
+def names_of(thing: Any) -> list[str] | None:
+    """A list of names, such as those of coefficients; None where there is none."""
+    try:
+        return None if thing is None else [str(one) for one in thing]
+    except Exception:  # noqa: BLE001 - as above
+        return None
+
+
+def frame_of(output: Any) -> pl.DataFrame | None:
+    """An output as a polars frame, its index of pandas as columns; None for what is no frame.
+
+    Columns of pandas with several levels get one name, the levels joined by ``_``.
+    """
+    if isinstance(output, pl.LazyFrame):
+        raise ParameterError(
+            "the output is a lazy frame; collect() it first, so that what is checked is what is given out"
+        )
+    plain = output.to_frame(output.name or "value") if isinstance(output, pl.Series) else _without_index(output)
+    try:
+        frame = nw.from_native(plain, eager_only=True)
+    except Exception:  # noqa: BLE001 - no frame, or one that cannot say so
+        return None
+    if len(frame) * max(1, len(frame.columns)) > MOST_CELLS:
+        raise SchemaError(
+            f"the output has {len(frame):,} rows and {len(frame.columns):,} columns: no table of results is as large"
+        )
+    return Dataset(frame).to_polars()
+
+
+def _without_index(output: Any) -> Any:
+    """A pandas frame or series with its index as columns, unless it only counts rows."""
+    if peek(output, "index.names") is None or peek(output, "reset_index") is None:
+        return output
+    try:
+        frame = output.to_frame() if peek(output, "columns") is None else output
+        if peek(frame, "columns.nlevels") not in (None, 1):
+            frame = frame.copy()
+            frame.columns = ["_".join(str(part) for part in name if str(part)) for name in frame.columns]
+        named = any(name is not None for name in frame.index.names) or type(frame.index).__name__ != "RangeIndex"
+        flat = frame.reset_index() if named else frame.copy()
+        flat.columns = [str(name) for name in flat.columns]
+        return flat
+    except Exception:  # noqa: BLE001 - an index that cannot be made a column
+        return output
+
+
+def across_of(output: Any) -> str | None:
+    """The column that the columns of a pandas cross table are values of."""
+    found = peek(output, "columns.name")
+    return found if isinstance(found, str) else None

@@ -1,0 +1,183 @@
+"""The output checker's side: what is in a session, what is decided of it, and the folder of what may leave."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from sfumato.core.files import MEGABYTE, read_plain
+from sfumato.errors import InternalError, ReleaseRefused, UnreadableInput
+from sfumato.outputs.checking.log import MOST_BYTES, OutputLog, ReviewedOutput, now
+from sfumato.outputs.checking.verdict import OutputRules
+from sfumato.release.certificates import signature_holds, signed
+from sfumato.release.documents import digest_of, versions
+from sfumato.release.exchange import in_place
+from sfumato.release.manifest import Claim
+from sfumato.release.publish import replace, write_json
+
+MANIFEST = "manifest.json"
+MANIFEST_VERSION = 1
+MOST_LINES = 40
+MOST_SHOWN = 4000
+
+
+def review(log: OutputLog) -> dict[str, Any]:
+    """A session as its checker sees it, as plain data."""
+    outputs = log.all_reviewed()
+    states = [one.state for one in outputs]
+    return {
+        "folder": str(log.folder),
+        "researcher": log.researcher,
+        "started": log.terms.get("started"),
+        "rules": OutputRules(**log.terms["rules"]).told(),
+        "outputs": [one.to_dict() for one in outputs],
+        "counts": {state: states.count(state) for state in sorted(set(states))},
+        "strangers": log.strangers(),
+        "settled": settled(outputs),
+    }
+
+
+def settled(outputs: list[ReviewedOutput]) -> bool:
+    """Whether all is decided and nothing refused."""
+    return bool(outputs) and all(one.state == "approved" for one in outputs)
+
+
+def head_of(log: OutputLog, number: int, lines: int = MOST_LINES) -> str:
+    """The first lines of an output, as text; what is no text is not shown."""
+    try:
+        text = log.content(number).decode("utf-8")
+    except UnicodeDecodeError:
+        return "(this file is no text)"
+    found = text.splitlines()
+    more = f"\n… and {len(found) - lines:,} more lines" if len(found) > lines else ""
+    return "\n".join(line[:MOST_SHOWN] for line in found[:lines]) + more
+
+
+def releasable(log: OutputLog, *, accept_passes: bool) -> Iterator[tuple[ReviewedOutput, str]]:
+    """The outputs that may leave, and on whose word."""
+    for one in log.all_reviewed():
+        if one.state == "approved":
+            yield one, "approved"
+        elif accept_passes and one.state == "undecided" and one.logged.status == "pass":
+            yield one, "passes"
+
+
+def release_outputs(
+    log: OutputLog, folder: Path, *, accept_passes: bool = False, partly: bool = False, sign: Path | None = None
+) -> dict[str, Any]:
+    """Copy what may leave into a new folder with a manifest, or nothing; returns the manifest.
+
+    Released are approved outputs as they were when they were approved and, with ``accept_passes``, those that pass and nobody decided of. One that is undecided, changed
+    since, or missing stops the release, unless ``partly``: then it stays behind, as refused ones always do.
+    """
+    leaving = list(releasable(log, accept_passes=accept_passes))
+    numbers = {one.logged.number for one, _ in leaving}
+    waiting = [
+        one.logged.number for one in log.all_reviewed() if one.logged.number not in numbers and one.state != "refused"
+    ]
+    if waiting and not partly:
+        named = ", ".join(map(str, waiting[:20])) + (" …" if len(waiting) > 20 else "")
+        raise ReleaseRefused(
+            f"{len(waiting):,} of {len(log.outputs):,} outputs are not decided, changed or missing: {named}; decide first, or leave them behind with --partly"
+        )
+    if not leaving:
+        raise ReleaseRefused("nothing is approved, so there is nothing to release")
+    with in_place(folder, force=False) as made:
+        entries = [_copied(log, one, word, made) for one, word in leaving]
+        said = _manifest(log, entries)
+        public = {**said, "digest": digest_of(said)}
+        if sign is not None:
+            public = signed(public, sign)
+        write_json(made / MANIFEST, public)
+        if any(claim.status != "holds" for claim in verify_outputs(made)):
+            raise InternalError("the folder does not hold what its manifest says; nothing was written")
+    return public
+
+
+def _copied(log: OutputLog, one: ReviewedOutput, word: str, made: Path) -> dict[str, Any]:
+    """Copy an output, the very bytes that were decided of, and say so."""
+    content = log.content(one.logged.number)
+    digest = hashlib.sha256(content).hexdigest()
+    expected = one.decision.sha256 if word == "approved" and one.decision is not None else one.logged.sha256
+    if digest != expected:
+        raise ReleaseRefused(f"output {one.logged.number} was changed just now; nothing was written, look again")
+    replace(made / one.logged.file, content)
+    decided = {} if one.decision is None or word != "approved" else {"by": one.decision.by, "at": one.decision.at}
+    return {
+        "number": one.logged.number,
+        "title": one.logged.title,
+        "file": one.logged.file,
+        "sha256": digest,
+        "bytes": len(content),
+        "kind": one.logged.verdict["kind"],
+        "checked": one.logged.status if one.as_checked else "changed after the check",
+        "released": word,
+        **decided,
+    }
+
+
+def _manifest(log: OutputLog, entries: list[dict[str, Any]]) -> dict[str, Any]:
+    """What anybody may know: files with digests, and the rules without what would help an intruder."""
+    return {
+        "sfumato_outputs": MANIFEST_VERSION,
+        "created": now(),
+        "rules": OutputRules(**log.terms["rules"]).told(),
+        "counts_persons_by": "row" if log.terms.get("unit") is None else "unit",
+        "outputs": entries,
+        "versions": versions(),
+    }
+
+
+def verify_outputs(folder: Path, *, key: Path | None = None) -> list[Claim]:
+    """Whether a released folder holds what its manifest says, and nothing else; with a key, whether it is that of who signed it."""
+    manifest = _read_manifest(folder)
+    claims = [
+        _claim(
+            "manifest",
+            digest_of(manifest) == manifest.get("digest"),
+            "as it was written",
+            "changed since it was written",
+        )
+    ]
+    claims += [
+        _claim(one["file"], _as_listed(folder, one), "as listed", "missing or changed") for one in manifest["outputs"]
+    ]
+    listed = {MANIFEST, *(one["file"] for one in manifest["outputs"])}
+    more = [path.name for path in folder.iterdir() if path.name not in listed]
+    claims.append(_claim("folder", not more, "no other files", f"{len(more):,} files that the manifest does not list"))
+    if key is not None or "signature" in manifest:
+        told = "by the key given" if key is not None else "fits; whose key it is, is not known here"
+        claims.append(_claim("signature", signature_holds(manifest, key), told, "does not fit"))
+    return claims
+
+
+def _claim(name: str, holds: bool, good: str, bad: str) -> Claim:
+    return Claim(name, "holds" if holds else "fails", good if holds else bad)
+
+
+def _read_manifest(folder: Path) -> dict[str, Any]:
+    file = folder / MANIFEST
+    if not file.is_file():
+        raise UnreadableInput(f"{folder} holds no {MANIFEST}; name a folder that outputs were released to")
+    try:
+        found = json.loads(read_plain(file, most=64 * MEGABYTE, what="a manifest"))
+        sound = found["sfumato_outputs"] == MANIFEST_VERSION and all(
+            isinstance(one["file"], str) and Path(one["file"]).name == one["file"] and isinstance(one["sha256"], str)
+            for one in found["outputs"]
+        )
+    except (ValueError, KeyError, TypeError, RecursionError):
+        sound = False
+    if not sound:
+        raise UnreadableInput(f"{file} is no manifest of outputs, or was damaged")
+    return dict(found)
+
+
+def _as_listed(folder: Path, listed: Mapping[str, Any]) -> bool:
+    try:
+        content = read_plain(folder / listed["file"], most=MOST_BYTES, what="an output")
+    except UnreadableInput:
+        return False
+    return hashlib.sha256(content).hexdigest() == str(listed["sha256"])

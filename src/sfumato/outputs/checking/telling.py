@@ -1,0 +1,324 @@
+"""What a column of a table tells: a statistic by its text, by its name, or found by computing it again."""
+
+from __future__ import annotations
+
+import dataclasses
+import itertools
+import re
+from collections.abc import Callable, Iterator, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import polars as pl
+
+from sfumato.errors import ParameterError, did_you_mean
+from sfumato.outputs.checking.behind import distinct
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from sfumato.outputs.checking.behind import Behind, CellRows
+
+FORM = re.compile(r"\s*([a-z_]+)\s*(?:\((.*)\))?\s*", re.DOTALL)
+ALIASES = {
+    "n": "count", "size": "rows", "len": "rows", "persons": "count", "total": "sum", "average": "mean", "avg": "mean",
+    "std": "sd", "stddev": "sd", "stdev": "sd", "variance": "var", "sem": "se", "minimum": "min", "maximum": "max",
+    "percentage": "percent", "pct": "percent", "proportion": "share", "rate": "share", "nunique": "count",
+}  # fmt: skip
+TAKES = {
+    "count": (0, 1), "rows": (0, 0), "sum": (1, 1), "mean": (1, 1), "sd": (1, 1), "var": (1, 1), "se": (1, 1), "ratio": (2, 2), "share": (1, 1),
+    "median": (1, 1), "quantile": (2, 2), "min": (1, 1), "max": (1, 1), "range": (1, 1), "mode": (1, 1), "percent": (0, 9),
+}  # fmt: skip
+"""Every statistic and how many words it takes."""
+QUANTILES = ("median", "quantile")
+EXTREMES = ("min", "max", "range", "mode")
+AMOUNTS = ("sum", "mean", "sd", "var", "se", "ratio", "share")
+TRIED = ("max", "min", "range", "median", "mean", "sum", "sd", "var", "se")
+"""What a column is tried for that is called like one of the data and nothing more is said of; where several fit, all are judged."""
+
+
+@dataclasses.dataclass(frozen=True)
+class CellStatistic:
+    """A statistic of the records of a cell: its kind, and the columns or numbers it takes."""
+
+    kind: str
+    words: tuple[str, ...] = ()
+
+    @classmethod
+    def of(cls, text: str) -> CellStatistic:
+        """A statistic from its text.
+
+        >>> CellStatistic.of("mean(cost)"), str(CellStatistic.of("quantile(cost, 0.25)")), str(CellStatistic.of("N"))
+        (CellStatistic(kind='mean', words=('cost',)), 'quantile(cost, 0.25)', 'count')
+        """
+        found = FORM.fullmatch(
+            text.lower() if "(" not in text else text[: text.index("(")].lower() + text[text.index("(") :]
+        )
+        kind = ALIASES.get(found[1], found[1]) if found else ""
+        if found is None or kind not in TAKES:
+            raise ParameterError(
+                f"a column tells one of {', '.join(TAKES)}, such as mean(cost).{did_you_mean(kind, TAKES) if kind else ''}"
+            )
+        words = tuple(word.strip() for word in (found[2] or "").split(",") if word.strip())
+        least, most = TAKES[kind]
+        if not least <= len(words) <= most:
+            raise ParameterError(
+                f"{kind} takes {least} {'column' if least == 1 else 'words'}, such as {_example(kind)}"
+            )
+        made = cls(kind, words)
+        if kind == "quantile" and not 0 < made.level < 1:
+            raise ParameterError("quantile takes a column and a share between 0 and 1: quantile(cost, 0.25)")
+        return made
+
+    @property
+    def column(self) -> str | None:
+        """The column it is about."""
+        return self.words[0] if self.words and self.kind != "percent" else None
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """All columns it takes."""
+        return self.words[:1] if self.kind == "quantile" else self.words
+
+    @property
+    def level(self) -> float:
+        """Of a quantile: the share below it."""
+        if self.kind == "median":
+            return 0.5
+        try:
+            return float(self.words[1])
+        except ValueError:
+            return float("nan")
+
+    def __str__(self) -> str:
+        return f"{self.kind}({', '.join(self.words)})" if self.words else self.kind
+
+
+def _parsed(text: str) -> CellStatistic | None:
+    try:
+        return CellStatistic.of(text)
+    except ParameterError:
+        return None
+
+
+def _example(kind: str) -> str:
+    return {"quantile": "quantile(cost, 0.25)", "ratio": "ratio(cost, days)"}.get(kind, f"{kind}(cost)")
+
+
+def named(name: str, columns: Sequence[str]) -> Iterator[CellStatistic]:
+    """What a name says: ``mean(cost)``, ``cost_mean``, ``mean_cost``, ``n``."""
+    if (said := _parsed(name)) is not None:
+        yield said
+    for column in sorted(columns, key=len, reverse=True):
+        rest = (
+            name[len(column) :].strip("_ .:").lower()
+            if name.startswith(column)
+            else name[: -len(column)].strip("_ .:").lower()
+            if name.endswith(column)
+            else ""
+        )
+        kind = ALIASES.get(rest, rest)
+        if kind in TAKES and TAKES[kind][0] == 1:
+            yield CellStatistic(kind, (column,))
+        elif found := re.fullmatch(r"(?:q|p)?(\d{1,2}|0?\.\d+)%?", rest):
+            level = float(found[1])
+            yield CellStatistic("quantile", (column, f"{level / 100 if level >= 1 else level:g}"))
+
+
+def bare(name: str) -> Callable[[str], CellStatistic] | None:
+    """What a name says that names a statistic and no column: ``mean``, ``25%``, ``0.5``; to be asked for every column. None for other names.
+
+    >>> bare("std")("cost"), bare("75%")("cost"), bare("cost")
+    (CellStatistic(kind='sd', words=('cost',)), CellStatistic(kind='quantile', words=('cost', '0.75')), None)
+    """
+    kind = ALIASES.get(name.lower(), name.lower())
+    if TAKES.get(kind) == (1, 1):
+        return lambda column: CellStatistic(kind, (column,))
+    if found := re.fullmatch(r"(?:q|p)?(\d{1,2}(?:\.\d+)?%|0?\.\d+)", name.lower()):
+        level = float(found[1].rstrip("%")) / (100 if found[1].endswith("%") else 1)
+        return (lambda column: CellStatistic("quantile", (column, f"{level:g}"))) if 0 < level < 1 else None
+    return None
+
+
+MOST_TRIED = 60
+"""Columns beyond which nothing is guessed."""
+
+
+def step_of(values: NDArray[np.float64]) -> float:
+    """The power of ten that numbers were rounded to: the largest that all are multiples of; 0 where there is none.
+
+    >>> step_of(np.array([1200.0, 300.0])), step_of(np.array([0.25, 1.5])), step_of(np.array([np.pi]))
+    (100.0, 0.01, 0.0)
+    """
+    told = values[np.isfinite(values) & (values != 0)]
+    for power in range(12, -10, -1):
+        scaled = told * 10.0**-power if power <= 0 else told / 10.0**power
+        if len(told) and np.all(np.abs(scaled - np.round(scaled)) <= 1e-13 * np.abs(scaled)):
+            return float(10.0**power)
+    return 0.0
+
+
+def agrees(told: NDArray[np.float64], again: NDArray[np.float64], *, guessed: bool = False) -> NDArray[np.bool_]:
+    """Whether numbers are those computed again, but for rounding; where nothing is told there is nothing to compare.
+
+    What a column tells is not guessed from numbers that are rounded by more than a twentieth.
+    """
+    slack = 0.5 * step_of(told) * (1 + 1e-9) + 1e-7 * np.maximum(1e-9, np.abs(again))
+    if guessed:
+        slack = np.minimum(slack, 0.05 * np.abs(again) + 1e-7)
+    near: NDArray[np.bool_] = np.isnan(told) | (np.abs(told - again) <= slack)
+    return near
+
+
+def computed(statistic: CellStatistic, belongs: CellRows, behind: Behind, by: Sequence[str]) -> NDArray[np.float64]:
+    """The statistic of every cell from the records; NaN where there are none. Means and sums are weighted, where there is a weight."""
+    kind = statistic.kind
+    if kind == "count":
+        having = None if statistic.column is None else behind.there(statistic.column)
+        return belongs.persons(behind, having).astype(np.float64)
+    if kind == "rows":
+        return _summed(belongs, behind.weights)
+    if kind == "percent":
+        count = belongs.persons(behind).astype(np.float64)
+        with np.errstate(all="ignore"):
+            return 100 * count / whole_of(statistic, belongs, behind, by)
+    if kind == "ratio":
+        above, below = (_sums(belongs, behind, behind.numbers(name)) for name in statistic.words)
+        with np.errstate(all="ignore"):
+            return above / below
+    return _of_values(statistic, belongs, behind)
+
+
+def whole_of(statistic: CellStatistic, belongs: CellRows, behind: Behind, by: Sequence[str]) -> NDArray[np.float64]:
+    """What a percentage is of: all persons, or those with the same values of the columns it names."""
+    if not statistic.words:
+        return np.full(belongs.size, float(behind.persons))
+    unknown = [word for word in statistic.words if word not in by]
+    if unknown:
+        raise ParameterError(f"percent takes columns of the table.{did_you_mean(unknown[0], by)}")
+    whole = np.full(belongs.size, np.nan)
+    summed = np.stack([belongs.margins[list(by).index(word)] for word in statistic.words])
+    for pattern in np.unique(summed, axis=1).T:  # a margin of a column is within all of its values
+        within = [word for word, over_all in zip(statistic.words, pattern, strict=True) if not over_all]
+        here = (summed == pattern[:, None]).all(axis=0)[belongs.cell]
+        whole[belongs.cell[here]] = _persons_within(within, behind)[belongs.row[here]]
+    return whole
+
+
+def _persons_within(names: Sequence[str], behind: Behind) -> NDArray[np.int64]:
+    """Per row of the data the persons with the same values of some columns; without columns all."""
+    if not names:
+        return np.full(len(behind), behind.persons, dtype=np.int64)
+    frame = pl.DataFrame({name: behind.dataset.encoded(name).codes for name in names})
+    group = frame.select(pl.struct(pl.all()).rank("dense").alias("g"))["g"].to_numpy().astype(np.int64) - 1
+    pairs = distinct(group * behind.people + behind.who) // behind.people
+    counted: NDArray[np.int64] = np.bincount(pairs, minlength=int(group.max(initial=0)) + 1)[group]
+    return counted
+
+
+def _sums(belongs: CellRows, behind: Behind, values: NDArray[np.float64]) -> NDArray[np.float64]:
+    weighed = np.where(np.isnan(values), 0.0, values) * behind.weights
+    return _summed(belongs, weighed)
+
+
+def _summed(belongs: CellRows, values: NDArray[np.float64]) -> NDArray[np.float64]:
+    summed: NDArray[np.float64] = np.bincount(belongs.cell, weights=values[belongs.row], minlength=belongs.size).astype(
+        np.float64
+    )
+    return summed
+
+
+def _of_values(statistic: CellStatistic, belongs: CellRows, behind: Behind) -> NDArray[np.float64]:
+    values = behind.numbers(str(statistic.column))
+    x = pl.col("x")
+    weighted = (x * pl.col("w")).sum() / pl.col("w").sum() if behind.weight else x.mean()
+    formulas: dict[str, Any] = {
+        "sum": (x * pl.col("w")).sum(), "mean": weighted, "share": weighted, "sd": x.std(), "var": x.var(), "se": x.std() / pl.len().sqrt(),
+        "median": x.median(), "min": x.min(), "max": x.max(), "range": x.max() - x.min(), "mode": x.mode().min(),
+    }  # fmt: skip
+    formulas["quantile"] = x.quantile(statistic.level if statistic.kind == "quantile" else 0.5, "linear")
+    return _grouped(formulas[statistic.kind], belongs, behind, values, 0.0 if statistic.kind == "sum" else np.nan)
+
+
+def _grouped(
+    formula: pl.Expr, belongs: CellRows, behind: Behind, values: NDArray[np.float64], nothing: float
+) -> NDArray[np.float64]:
+    """A formula of the known values ``x`` and weights ``w`` of every cell; ``nothing`` where there are none."""
+    known = ~np.isnan(values[belongs.row])
+    rows = belongs.row[known]
+    frame = pl.DataFrame({"cell": belongs.cell[known], "x": values[rows], "w": behind.weights[rows]})
+    found = frame.group_by("cell").agg(formula.alias("told"))
+    told = np.full(belongs.size, nothing)
+    told[found["cell"].to_numpy()] = found["told"].cast(pl.Float64).fill_null(float("nan")).to_numpy()
+    return told
+
+
+def fits(
+    statistic: CellStatistic,
+    told: NDArray[np.float64],
+    belongs: CellRows,
+    behind: Behind,
+    by: Sequence[str],
+    *,
+    guessed: bool = False,
+) -> bool:
+    """Whether a column holds this statistic of the records, up to rounding and to what people mean by it.
+
+    Shares may be told in percent, deviations divided by n, and percentiles be any number between the two values they lie between.
+    """
+    ways = _meant(statistic, belongs, behind, by, told)
+    usual = guessed and statistic.kind not in ("percent", "share")  # a guess takes the usual way only
+    for again in itertools.islice(ways, 1) if usual else ways:
+        there = np.where(np.isnan(again) & (told == 0), np.nan, told)  # nobody there: nothing, or zero
+        if bool(agrees(there, again, guessed=guessed)[belongs.known].all()):
+            return True
+    return False
+
+
+def _meant(
+    statistic: CellStatistic, belongs: CellRows, behind: Behind, by: Sequence[str], told: NDArray[np.float64]
+) -> Iterator[NDArray[np.float64]]:
+    """The ways to compute a statistic that are in use."""
+    again = computed(statistic, belongs, behind, by)
+    yield again
+    if statistic.kind == "percent":
+        yield again / 100
+    elif statistic.kind == "share":
+        yield again * 100
+    elif statistic.kind in ("sd", "var"):
+        x, values = pl.col("x"), behind.numbers(str(statistic.column))
+        yield _grouped(getattr(x, {"sd": "std", "var": "var"}[statistic.kind])(ddof=0), belongs, behind, values, np.nan)
+    elif statistic.kind in QUANTILES:
+        x, values = pl.col("x"), behind.numbers(str(statistic.column))
+        ends = [
+            _grouped(x.quantile(statistic.level, way), belongs, behind, values, np.nan) for way in ("lower", "higher")
+        ]
+        yield np.clip(told, *ends)
+
+
+def found_by_computing(
+    name: str, told: NDArray[np.float64], belongs: CellRows, behind: Behind, by: Sequence[str]
+) -> list[CellStatistic]:
+    """What a column tells, from its name and confirmed by the records, or by trying: all that fit, since nobody knows which is meant."""
+    columns = behind.dataset.columns
+    said = [one for one in named(name, columns) if _can_be(one, behind)]
+    fitting = [one for one in said if fits(one, told, belongs, behind, by)][:1]
+    if not fitting and name in columns and behind.is_numeric(name):
+        tried = [CellStatistic(kind, (name,)) for kind in TRIED]
+        fitting = [one for one in tried if fits(one, told, belongs, behind, by, guessed=True)]
+    if not fitting and (asked := bare(name)) is not None:
+        numeric = [one for one in columns if behind.is_numeric(one)][:MOST_TRIED]
+        fitting = [one for one in map(asked, numeric) if fits(one, told, belongs, behind, by, guessed=True)]
+    if fitting:
+        return fitting
+    counting = [CellStatistic("count"), CellStatistic("rows"), CellStatistic("percent")]
+    counting += [CellStatistic("percent", (one,)) for one in by] if len(by) > 1 else []
+    return [one for one in counting if fits(one, told, belongs, behind, by, guessed=True)][:1]
+
+
+def _can_be(statistic: CellStatistic, behind: Behind) -> bool:
+    """Whether the data have the columns that a statistic takes."""
+    if statistic.kind == "percent":
+        return True
+    names = behind.dataset.columns
+    return all(word in names and (statistic.kind == "count" or behind.is_numeric(word)) for word in statistic.columns)
