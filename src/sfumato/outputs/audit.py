@@ -166,6 +166,7 @@ def audit(
         exposed += _everybody(problem, intruder, cells, exact=exact)
         exposed += _singles(problem, intruder, cells, known_moves)
         low[cells], high[cells] = intruder.low, intruder.high
+        place[cells] = -1
         programs += intruder.programs
     listed = np.flatnonzero(hidden)
     bare = [Exposed(int(p), NOBODY, *[float(problem.value[p])] * 2) for p in problem.primaries if not hidden[p]]
@@ -208,9 +209,11 @@ def _use(
     """Widen the intervals of a component by tables that are known to look alike."""
     for cell in cells[problem.primary[cells]]:
         for move in moves.get(int(cell), ()):
-            at = place[move.cells]
+            # cells of other components move by themselves: the part that stands here is a proof without them
+            here = place[move.cells] >= 0
+            at, moved, signs = place[move.cells[here]], move.cells[here], move.signs[here]
             for amount in (move.up, -move.down):
-                shifted = problem.value[move.cells] + amount * move.signs
+                shifted = problem.value[moved] + amount * signs
                 intruder.low[at] = np.minimum(intruder.low[at], shifted)
                 intruder.high[at] = np.maximum(intruder.high[at], shifted)
 

@@ -116,6 +116,24 @@ def impossible(lost: int, primaries: int) -> Unsatisfiable:
     )
 
 
+def with_hidden(problem: Problem, found: Suppression, hidden: NDArray[np.bool_]) -> Suppression:
+    """The same suppression with fewer cells; a bound on the cost stays one."""
+    cost = float(problem.weight[hidden].sum())
+    return dataclasses.replace(found, hidden=hidden, cost=cost, bound=None if found.bound is None else min(cost, found.bound))
+
+
+def without_needless(problem: Problem, found: Suppression) -> Suppression:
+    """Publish cells that need no protection and follow from a sum anyway: what an intruder can find out stays as it is."""
+    hidden, size = found.hidden.copy(), abs(problem.matrix)
+    while True:
+        lines = np.flatnonzero(np.asarray(size @ hidden.astype(np.float64)).round() == 1)
+        cells = np.unique(size[lines].indices)
+        known = cells[hidden[cells] & ~problem.primary[cells]]
+        if not len(known):
+            return with_hidden(problem, found, hidden)
+        hidden[known] = False
+
+
 # The intruder's own program, and the cut it gives.
 
 

@@ -14,7 +14,7 @@ from sfumato.core.randomness import Seed
 from sfumato.errors import ParameterError, ReleaseRefused, Unsatisfiable
 from sfumato.outputs.audit import TableAudit, audit
 from sfumato.outputs.changing import adjusted, audit_rounded, downwards, random_rounded, rounded
-from sfumato.outputs.exact import Suppression, suppress_exactly
+from sfumato.outputs.exact import Suppression, suppress_exactly, with_hidden, without_needless
 from sfumato.outputs.heuristic import Boxes, suppress_by_boxes
 from sfumato.outputs.rules import Threshold
 
@@ -163,14 +163,29 @@ def protect(
     if method == "auto":
         chosen = "exact" if len(judged) * problem.size <= EXACTLY else "heuristic"
     found, moves = _suppressed(judged, chosen, problem, rounds, progress)
+    found, seen = _audited(problem, without_needless(problem, found), moves)
     published = np.where(found.hidden, np.nan, problem.value)
-    seen = audit(problem, found.hidden, exact=int(found.hidden.sum()) <= ALL_INTERVALS, moves=moves)
     if not seen.holds:
         raise ReleaseRefused(
             f"the audit fails for {len({one.cell for one in seen.exposed}):,} cells, so nothing is published; make the table coarser"
         )
     _require_something(published, problem)
     return ProtectedTable(judged, chosen, problem, published, True, found, options, moves, seen)
+
+
+def _audited(
+    problem: Problem, found: Suppression, moves: dict[int, list[Move]]
+) -> tuple[Suppression, TableAudit]:
+    """The audit, after cells that it finds to be told anyway, and that may be, were published."""
+    exact = int(found.hidden.sum()) <= ALL_INTERVALS
+    seen = audit(problem, found.hidden, exact=exact, moves=moves)
+    known = seen.hidden[(seen.high - seen.low <= problem.slack) & ~problem.primary[seen.hidden]]
+    if not exact or not len(known):
+        return found, seen
+    hidden = found.hidden.copy()
+    hidden[known] = False
+    found = with_hidden(problem, found, hidden)
+    return found, audit(problem, hidden, exact=True, moves=moves)
 
 
 def _require_something(published: NDArray[np.float64], problem: Problem) -> None:
