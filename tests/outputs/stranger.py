@@ -193,7 +193,8 @@ def broken(share, records, rules, measure, *, negatives=False, singles=False, **
             least, most = solver.interval(cell, known)
             value, need = truth.value[cell], max(0.0, float(truth.need[cell]))
             down = 1.0 if measure == "count" else need
-            down = min(down, value - solver.low)
+            brought = 0.0 if owner is None or negatives else contributions(records, cell, measure, **options).get(owner)
+            down = min(down, value - (brought or solver.low))  # nobody believes in less than the own contribution
             if value - least < down - near or most - value < need - near or most - least <= 0:
                 who = "everybody" if owner is None else "one who is alone in a cell"
                 wrong.append(f"{who} narrows {sorted(cell)} down to [{least}, {most}], true {value}, need {need}")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -233,9 +233,27 @@ def _everybody(problem: Problem, intruder: TableIntruder, cells: NDArray[np.int6
     return exposed
 
 
-def _wide(problem: Problem, cell: int, low: float, high: float) -> bool:
+def _wide(problem: Problem, cell: int, low: float, high: float, owner: int = NOBODY) -> bool:
     down, up = float(problem.value[cell]) - low, high - float(problem.value[cell])
-    return bool(down >= problem.down[cell] - problem.slack and up >= problem.up[cell] - problem.slack)
+    return _enough(problem, cell, down, up, owner)
+
+
+def _enough(problem: Problem, cell: int, down: float, up: float, owner: int = NOBODY) -> bool:
+    """Whether a cell can be so much less and so much more as it must."""
+    return bool(
+        down >= problem.need(cell, -1, owner) - problem.slack and up >= problem.need(cell, 1, owner) - problem.slack
+    )
+
+
+def knowing(problem: Problem, cell: int, moves: Sequence[Move]) -> list[int]:
+    """The respondents alone in a cell of some proof to whom the other proofs of a cell do not suffice, where all together do."""
+    met = [set(problem.owner[move.cells].tolist()) for move in moves]
+    own = int(problem.owner[cell])
+    return [
+        owner
+        for owner in sorted(set().union(*met) - {NOBODY, own})
+        if not _suffice(problem, cell, [m for m, who in zip(moves, met, strict=True) if owner not in who], owner)
+    ]
 
 
 def _singles(
@@ -246,23 +264,21 @@ def _singles(
     owners = owners[owners != NOBODY]
     exposed = []
     for at in np.flatnonzero(problem.primary[cells]) if len(owners) else ():
-        cell, given = int(cells[at]), moves.get(int(cells[at]), [])
-        met = [set(problem.owner[move.cells].tolist()) for move in given]
+        cell = int(cells[at])
+        given = moves.get(cell, [])
         proved = _suffice(problem, cell, given)
-        for owner in sorted(set().union(*met) - {NOBODY}) if proved else owners.tolist():
-            blind = [move for move, who in zip(given, met, strict=True) if owner not in who]
-            if owner == problem.owner[cell] or _suffice(problem, cell, blind):
-                continue
+        others = (owner for owner in owners.tolist() if owner != problem.owner[cell])
+        for owner in knowing(problem, cell, given) if proved else others:
             known = problem.owner[cells] == owner
             low, high = intruder.extreme(int(at), -1, known), intruder.extreme(int(at), 1, known)
-            if not _wide(problem, cell, low, high):
+            if not _wide(problem, cell, low, high, owner):
                 exposed.append(Exposed(cell, int(owner), low, high))
     return exposed
 
 
-def _suffice(problem: Problem, cell: int, moves: list[Move]) -> bool:
+def _suffice(problem: Problem, cell: int, moves: Sequence[Move], owner: int = NOBODY) -> bool:
     """Whether moves carry a cell as far up and down as it must be."""
     sizes = [float(m.signs[m.cells == cell].sum()) for m in moves]
     up = max((m.up * size for m, size in zip(moves, sizes, strict=True)), default=0.0)
     down = max((m.down * size for m, size in zip(moves, sizes, strict=True)), default=0.0)
-    return bool(up >= problem.up[cell] - problem.slack and down >= problem.down[cell] - problem.slack)
+    return _enough(problem, cell, down, up, owner)

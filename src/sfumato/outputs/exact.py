@@ -92,7 +92,7 @@ def suppress_exactly(
 
 def _succeeded(seen: TableAudit, problem: Problem) -> list[TableAttack]:
     wanted = [TableAttack(one.cell, sign, one.owner) for one in seen.exposed for sign in (1, -1)]
-    return list(dict.fromkeys(one for one in wanted if problem.need(one.cell, one.sign) > problem.slack))
+    return list(dict.fromkeys(one for one in wanted if problem.need(one.cell, one.sign, one.owner) > problem.slack))
 
 
 def _require_possible(problem: Problem, attacks: list[TableAttack]) -> None:
@@ -101,7 +101,7 @@ def _require_possible(problem: Problem, attacks: list[TableAttack]) -> None:
     lost = {
         one.cell
         for one in attacks
-        if push(problem, everything, one)[0] < problem.need(one.cell, one.sign) - problem.slack
+        if push(problem, everything, one)[0] < problem.need(one.cell, one.sign, one.owner) - problem.slack
     }
     if lost:
         raise impossible(len(lost), len(problem.primaries))
@@ -153,7 +153,7 @@ def push(problem: Problem, hidden: NDArray[np.bool_], attack: TableAttack) -> tu
 
 def _cut(problem: Problem, attack: TableAttack, found: Any) -> NDArray[np.float64]:
     """What every cell must give for an attack to fail: coefficients of y, with the need as the right side."""
-    need = problem.need(attack.cell, attack.sign)
+    need = problem.need(attack.cell, attack.sign, attack.owner)
     by_upper, by_lower = -found.upper.marginals, found.lower.marginals
     room = by_upper * (problem.upper - problem.value) + by_lower * (problem.value - problem.lower)
     room = np.where(problem.known_to(attack.owner), 0.0, np.maximum(room, 0.0))
@@ -202,7 +202,7 @@ def _by_cuts(
         new = []
         for one in attacks:
             reached, answer = push(problem, hidden, one)
-            if answer is not None and reached < problem.need(one.cell, one.sign) - problem.slack:
+            if answer is not None and reached < problem.need(one.cell, one.sign, one.owner) - problem.slack:
                 new.append(_cut(problem, one, answer))
         if not new:
             return _told(problem, hidden, found.mip_dual_bound, number, len(cuts))
@@ -237,9 +237,9 @@ def _whole(problem: Problem, attacks: list[TableAttack], nodes: int) -> Suppress
     for number, one in enumerate(attacks, start=1):
         at = number * size + one.cell
         if one.sign > 0:
-            low[at] = problem.up[one.cell]
+            low[at] = problem.need(one.cell, 1, one.owner)
         else:
-            high[at] = -problem.down[one.cell]
+            high[at] = -problem.need(one.cell, -1, one.owner)
     aim = np.concatenate([_cost(problem), np.zeros(size * count)])
     kinds = np.concatenate([np.ones(size), np.zeros(size * count)])
     found = milp(aim, constraints=rows, bounds=Bounds(low, high), integrality=kinds, options={"node_limit": nodes})

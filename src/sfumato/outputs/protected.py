@@ -13,9 +13,10 @@ from sfumato.core.progress import Progress, silent
 from sfumato.core.randomness import Seed
 from sfumato.errors import ParameterError, ReleaseRefused, Unsatisfiable
 from sfumato.outputs.audit import TableAudit, audit
+from sfumato.outputs.boxes import Boxes
 from sfumato.outputs.changing import adjusted, audit_rounded, downwards, random_rounded, rounded
 from sfumato.outputs.exact import Suppression, suppress_exactly, with_hidden, without_needless
-from sfumato.outputs.heuristic import Boxes, suppress_by_boxes
+from sfumato.outputs.heuristic import suppress_by_boxes
 from sfumato.outputs.rules import Threshold
 
 if TYPE_CHECKING:

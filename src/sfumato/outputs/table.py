@@ -26,8 +26,8 @@ if TYPE_CHECKING:
 MEASURE = re.compile(r"\s*(?:(count|rows)|sum\((.+)\))\s*")
 BEYOND = 3.0
 """What an intruder takes for the most that a suppressed grand total can be, as a multiple of the true one."""
-LEAST = 1e-6
-"""How far a sensitive sum must stay unknown at least, as a share of the grand total: less is within the slack of the solver."""
+LEAST = 1e-8
+"""How far a sensitive sum must stay unknown at least, as a share of the grand total: less is within the slack of comparisons."""
 Zeros = Literal["known", "free"]
 Weight = Literal["value", "one", "log"]
 

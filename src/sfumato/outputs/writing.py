@@ -106,7 +106,7 @@ def lock(made: ProtectedTable, digest: str) -> dict[str, Any]:
             str(cell): [float(problem.down[cell]), float(problem.up[cell])] for cell in problem.primaries.tolist()
         },
         "bounds": [float(problem.lower.min(initial=0.0)), float(problem.upper.max(initial=0.0))],
-        "alone": {str(cell): int(problem.owner[cell]) for cell in kept.tolist() if problem.owner[cell] >= 0},
+        "alone": {str(cell): int(problem.owner[cell]) for cell in np.flatnonzero(problem.owner >= 0).tolist()},
         "audit": {
             "exact": seen.exact,
             "components": seen.components,
