@@ -6,7 +6,6 @@ published. A box with enough room up and down is thereby a proof that a cell sta
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -24,6 +23,10 @@ MANY = {1: 400, 2: 30, 3: 10, 4: 5}
 """Moves along a column that are combined, by the number of columns: at first, and where none of these will do."""
 MOST_PIECES = 12
 """Boxes that are put together to carry a cell as far as it must go."""
+
+
+Parts = dict[int, list[int]]
+"""Every node that is a sum → what it is the sum of."""
 
 
 class Need(NamedTuple):
@@ -56,6 +59,8 @@ class Boxes:
         self.room_down = problem.value - problem.lower
         self.room_up = problem.upper - problem.value
         self.extra = 1e-9 * max(1.0, float(problem.weight.max(initial=0.0)))
+        self.parts: list[Parts] = [{w: p.tolist() for w, p in one.parts.items()} for one in self.dimensions]
+        self.siblings: dict[tuple[int, int], list[tuple[list[int], list[int]]]] = {}
 
     def find(self, cell: int, need: Need, hidden: NDArray[np.bool_], usable: NDArray[np.bool_]) -> Move | None:
         """The cheapest box that protects a cell, of a few and then of many."""
@@ -177,28 +182,39 @@ class Boxes:
         dimension = self.dimensions[axis]
         start = self.place[cell] - node * self.strides[axis]
         line = self.variables[start + np.arange(dimension.size) * self.strides[axis]]
-        cost = np.where(hidden[line], 0.0, self.problem.weight[line] + self.extra)
-        enough = self.room_down[line] >= need
-        cost = np.where(usable[line], np.where(enough, cost, 1e6 * (cost + 1.0)), np.inf)
-        below = [[]] if node not in dimension.parts else [p for p in _paths(dimension, node, cost, 3) if p is not None]
+        bare = np.where(hidden[line], 0.0, self.problem.weight[line] + self.extra)
+        room = self.room_down[line]
+        dear = np.where(usable[line], np.where(room >= need, bare, 1e6 * (bare + 1.0)), np.inf)
+        # lines are short: plain lists are faster than arrays
+        cost, width = dear.tolist(), np.where(usable[line], -room, np.inf).tolist()
+        below = [[]] if node not in dimension.parts else _paths(self.parts[axis], node, cost, 3)
         if node == dimension.root:
             return [Along([node, *path], [1] * (1 + len(path))) for path in below][:most]
-        roomy = np.where(usable[line], self.room_down[line], -1.0)
         kept: list[Along] = []
         each = max(2, most // len(below)) if below else 0  # every way down from the node has its share
         for path in below:
             cheap: list[tuple[float, Along]] = []
             wide: list[tuple[float, Along]] = []
-            for climbed, partners in _partners(dimension, node):
-                best = partners[np.argsort(cost[partners], kind="stable")][:each]
-                cheap += _priced(dimension, cost, cost, [node, *path, *climbed], best)
-                best = partners[np.argsort(-roomy[partners], kind="stable")][:2]
-                wide += _priced(dimension, cost, -roomy, [node, *path, *climbed], best)
+            for climbed, partners in self._partners(axis, node):
+                plus = [node, *path, *climbed]
+                cheap += _priced(self.parts[axis], cost, plus, sorted(partners, key=cost.__getitem__)[:each])
+                wide += _priced(self.parts[axis], width, plus, sorted(partners, key=width.__getitem__)[:2])
             plus = [node, *path, *_climbed(dimension, node)]
-            up = [(float(cost[plus].sum()), Along(plus, [1] * len(plus)))] if not kept else []
+            up = [(sum(cost[one] for one in plus), Along(plus, [1] * len(plus)))] if not kept else []
             ways = (sorted(cheap, key=_price)[: max(1, each - 2)], sorted(wide, key=_price)[:1], up)
-            kept += [way for some in ways for price, way in some if np.isfinite(price)]
+            kept += [way for some in ways for price, way in some if price < np.inf]
         return [way for at, way in enumerate(kept) if way not in kept[:at]]
+
+    def _partners(self, axis: int, node: int) -> list[tuple[list[int], list[int]]]:
+        """Siblings of a node, of what it is a part of, and so on up; each with the nodes that were climbed."""
+        if (axis, node) not in self.siblings:
+            dimension, climbed, found, at = self.dimensions[axis], [], [], node
+            while (whole := int(dimension.above[at])) >= 0:
+                found.append((list(climbed), [one for one in self.parts[axis][whole] if one != at]))
+                climbed.append(whole)
+                at = whole
+            self.siblings[axis, node] = found
+        return self.siblings[axis, node]
 
     def near(
         self, cell: int, need: float, hidden: NDArray[np.bool_], usable: NDArray[np.bool_], most: int = 8
@@ -222,24 +238,17 @@ def _price(one: tuple[float, Along]) -> float:
 
 
 def _priced(
-    dimension: Dimension,
-    cost: NDArray[np.float64],
-    order: NDArray[np.float64],
-    plus: list[int],
-    partners: NDArray[np.int64],
+    parts: Parts, cost: list[float], plus: list[int], partners: list[int]
 ) -> list[tuple[float, Along]]:
     """Moves that take from each of some partners what they give to a node."""
     found = []
-    for partner in partners[np.isfinite(cost[partners])].tolist():
-        down = _path(dimension, partner, order if np.isfinite(order).all() else cost)
-        if down is not None:
+    given = sum(cost[one] for one in plus)
+    for partner in partners:
+        down = _path(parts, partner, cost)
+        if down is not None and cost[partner] < np.inf:
             minus = [partner, *down]
-            found.append(
-                (
-                    float(order[plus].sum() + order[minus].sum()),
-                    Along(plus + minus, [1] * len(plus) + [-1] * len(minus)),
-                )
-            )
+            price = given + sum(cost[one] for one in minus)
+            found.append((price, Along(plus + minus, [1] * len(plus) + [-1] * len(minus))))
     return found
 
 
@@ -251,29 +260,18 @@ def _climbed(dimension: Dimension, node: int) -> list[int]:
     return above
 
 
-def _partners(dimension: Dimension, node: int) -> Iterator[tuple[list[int], NDArray[np.int64]]]:
-    """Siblings of a node, of what it is a part of, and so on up; each with the nodes that were climbed."""
-    climbed: list[int] = []
-    while (whole := int(dimension.above[node])) >= 0:
-        parts = dimension.parts[whole]
-        yield list(climbed), parts[parts != node]
-        climbed.append(whole)
-        node = whole
-
-
-def _path(dimension: Dimension, node: int, cost: NDArray[np.float64]) -> list[int] | None:
+def _path(parts: Parts, node: int, cost: list[float]) -> list[int] | None:
     """The cheapest way down from a node to a value, without the node."""
     path: list[int] = []
-    while (parts := dimension.parts.get(node)) is not None:
-        node = int(parts[np.argmin(cost[parts])])
-        if not np.isfinite(cost[node]):
+    while node in parts:
+        node = min(parts[node], key=cost.__getitem__)
+        if cost[node] == np.inf:
             return None
         path.append(node)
     return path
 
 
-def _paths(dimension: Dimension, node: int, cost: NDArray[np.float64], most: int) -> Sequence[list[int] | None]:
-    parts = dimension.parts[node]
-    first = [int(one) for one in parts[np.argsort(cost[parts], kind="stable")][:most] if np.isfinite(cost[one])]
-    paths = [(one, _path(dimension, one, cost)) for one in first]
-    return [None if path is None else [one, *path] for one, path in paths]
+def _paths(parts: Parts, node: int, cost: list[float], most: int) -> list[list[int]]:
+    """Ways down from a node, by its cheapest parts."""
+    first = [one for one in sorted(parts[node], key=cost.__getitem__)[:most] if cost[one] < np.inf]
+    return [[one, *path] for one in first if (path := _path(parts, one, cost)) is not None]
