@@ -68,7 +68,7 @@ class RandomTable:
         )
 
 
-def random_table(number, most=140):
+def random_table(number, most=90):
     """The table with this number."""
     draw = np.random.default_rng(number)
     names = list("abc")[: int(draw.choice([1, 2, 2, 2, 3]))]
@@ -112,7 +112,7 @@ def random_table(number, most=140):
     )
 
 
-def published(number, folder, most=140):
+def published(number, folder, most=90):
     """What happened to a table: words, and what a stranger finds wrong."""
     made = random_table(number, most)
     try:

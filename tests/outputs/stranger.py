@@ -186,16 +186,24 @@ def broken(share, records, rules, measure, *, negatives=False, singles=False, **
     wrong += [f"a sensitive cell is published: {sorted(cell)}" for cell in sensitive if seen.texts[cell] != "x"]
     high = grand * (BEYOND if seen.texts[frozenset()] == "x" else 1.0)
     solver = Solver(seen, truth, low=-high if negatives else 0.0, high=high, whole=not measure.startswith("sum"))
-    owners = sorted({truth.alone[cell] for cell in seen.hidden if cell in truth.alone}) if singles else []
+    lone = [cell for cell in seen.hidden if singles and cell in truth.alone]
     for cell in (one for one in sensitive if seen.texts[one] == "x"):
-        for owner in (None, *(who for who in owners if truth.alone.get(cell) != who)):
-            known = [other for other in seen.hidden if owner is not None and truth.alone.get(other) == owner]
+        value, need = truth.value[cell], max(0.0, float(truth.need[cell]))
+        own, given = truth.alone.get(cell), contributions(records, cell, measure, **options)
+
+        def holds(known, brought=0.0, cell=cell, value=value, need=need):
             least, most = solver.interval(cell, known)
-            value, need = truth.value[cell], max(0.0, float(truth.need[cell]))
-            down = 1.0 if measure == "count" else need
-            brought = 0.0 if owner is None or negatives else contributions(records, cell, measure, **options).get(owner)
-            down = min(down, value - (brought or solver.low))  # nobody believes in less than the own contribution
-            if value - least < down - near or most - value < need - near or most - least <= 0:
-                who = "everybody" if owner is None else "one who is alone in a cell"
-                wrong.append(f"{who} narrows {sorted(cell)} down to [{least}, {most}], true {value}, need {need}")
+            # nobody believes in less than nothing, nor in less than the own contribution
+            down = min(1.0 if measure == "count" else need, value - (solver.low if negatives else brought))
+            return value - least >= down - near and most - value >= need - near and most - least > 0
+
+        others = [other for other in lone if truth.alone[other] != own]
+        if not holds([]):
+            wrong.append(f"everybody narrows {sorted(cell)} down, true {value}, need {need}")
+        elif others and not holds(others):  # all of them together know more than each
+            wrong += [
+                f"one who is alone in a cell narrows {sorted(cell)} down, true {value}, need {need}"
+                for who in sorted({truth.alone[other] for other in others})
+                if not holds([other for other in others if truth.alone[other] == who], given.get(who) or 0.0)
+            ]
     return wrong

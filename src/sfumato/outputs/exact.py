@@ -97,7 +97,7 @@ def _succeeded(seen: TableAudit, problem: Problem) -> list[TableAttack]:
 
 def _require_possible(problem: Problem, attacks: list[TableAttack]) -> None:
     """Raise where not even suppressing all that may be suppressed protects a cell."""
-    everything = problem.free | problem.primary
+    everything = problem.free | problem.unknown
     lost = {
         one.cell
         for one in attacks
@@ -128,7 +128,7 @@ def without_needless(problem: Problem, found: Suppression) -> Suppression:
     while True:
         lines = np.flatnonzero(np.asarray(size @ hidden.astype(np.float64)).round() == 1)
         cells = np.unique(size[lines].indices)
-        known = cells[hidden[cells] & ~problem.primary[cells]]
+        known = cells[hidden[cells] & ~problem.unknown[cells]]
         if not len(known):
             return with_hidden(problem, found, hidden)
         hidden[known] = False
@@ -177,7 +177,7 @@ def _starting_cuts(problem: Problem) -> list[NDArray[np.float64]]:
 
 def _choices(problem: Problem) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Bounds of y: primaries are suppressed, what is not free is published."""
-    return problem.primary.astype(np.float64), (problem.primary | problem.free).astype(np.float64)
+    return problem.unknown.astype(np.float64), (problem.unknown | problem.free).astype(np.float64)
 
 
 def _by_cuts(

@@ -83,9 +83,9 @@ class BoxSearch:
 
     def __init__(self, problem: Problem, boxes: Boxes | None) -> None:
         self.problem, self.boxes = problem, boxes
-        self.hidden = problem.primary.copy()
+        self.hidden = problem.unknown.copy()
         self.moves: dict[int, list[Move]] = {}
-        self.may = problem.free | problem.primary
+        self.may = problem.free | problem.unknown
         self.nobodys = problem.owner == NOBODY
 
     def protect(self, cell: int, owner: int = NOBODY) -> bool:
@@ -171,7 +171,7 @@ class BoxSearch:
             for move in moves:
                 for other in move.cells.tolist():
                     users.setdefault(other, set()).add(cell)
-        second = np.flatnonzero(self.hidden & ~problem.primary)
+        second = np.flatnonzero(self.hidden & ~problem.unknown)
         for cell in second[np.argsort(-problem.weight[second], kind="stable")].tolist():
             resting = users.get(cell, set())
             if len(resting) > MOST_USERS or any(len(self.moves[one]) > 1 for one in resting):
@@ -215,12 +215,27 @@ def suppress_by_boxes(
     if lost:
         raise impossible(lost, len(order))
     search.give_back()
+    seen = _until_it_holds(search)
+    cost = float(problem.weight[search.hidden].sum())
+    return Suppression(search.hidden, cost, None), search.moves, seen
+
+
+def suppress_further(problem: Problem, hidden: NDArray[np.bool_]) -> NDArray[np.bool_]:
+    """More cells to suppress, by linear programs, until the audit of what is suppressed so far holds."""
+    search = BoxSearch(problem, None)
+    search.hidden |= hidden
+    _until_it_holds(search)
+    return search.hidden
+
+
+def _until_it_holds(search: BoxSearch) -> TableAudit:
+    """Protect what the audit finds exposed, again and again."""
+    problem, count = search.problem, int(search.problem.primary.sum())
     for _ in range(MOST_ROUNDS):
         seen = audit(problem, search.hidden, exact=False, moves=search.moves)
         if seen.holds:
-            cost = float(problem.weight[search.hidden].sum())
-            return Suppression(search.hidden, cost, None), search.moves, seen
+            return seen
         unprotected = [one.cell for one in seen.exposed if not search.protect(one.cell, one.owner)]
         if unprotected:
-            raise impossible(len(set(unprotected)), len(order))
-    raise impossible(len({one.cell for one in seen.exposed}), len(order))
+            raise impossible(len(set(unprotected)), count)
+    raise impossible(len({one.cell for one in seen.exposed}), count)

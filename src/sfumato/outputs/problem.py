@@ -26,7 +26,8 @@ class Problem:
 
     ``matrix`` has a row for every sum: +1 for the parts, −1 for the whole. ``lower`` and ``upper`` are the intruder's bounds. A cell with ``primary``
     must not be narrowed down below ``value − down`` or above ``value + up``. ``free`` cells may be suppressed besides, at the cost ``weight``. ``owner`` is the
-    respondent who is alone in a cell and so knows it (−1: nobody). ``whole`` tells that cells are counts.
+    respondent who is alone in a cell and so knows it (−1: nobody). ``whole`` tells that cells are counts. ``aside`` cells are in no table that is about to
+    be published: an intruder does not know them whatever is decided. ``slide`` is how wide the interval of a cell must be, wherever it lies.
     """
 
     matrix: Any
@@ -40,6 +41,13 @@ class Problem:
     free: NDArray[np.bool_]
     owner: NDArray[np.int64]
     whole: bool = False
+    aside: NDArray[np.bool_] | None = None
+    slide: NDArray[np.float64] | None = None
+
+    @cached_property
+    def unknown(self) -> NDArray[np.bool_]:
+        """The cells that are suppressed whatever else is: those that must stay unknown, and those that nobody publishes."""
+        return self.primary if self.aside is None else self.primary | self.aside
 
     @property
     def size(self) -> int:

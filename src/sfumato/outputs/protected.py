@@ -16,7 +16,7 @@ from sfumato.outputs.audit import TableAudit, audit
 from sfumato.outputs.boxes import Boxes
 from sfumato.outputs.changing import adjusted, audit_rounded, downwards, random_rounded, rounded
 from sfumato.outputs.exact import Suppression, suppress_exactly, with_hidden, without_needless
-from sfumato.outputs.heuristic import suppress_by_boxes
+from sfumato.outputs.heuristic import suppress_by_boxes, suppress_further
 from sfumato.outputs.rules import Threshold
 
 if TYPE_CHECKING:
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from sfumato.outputs.audit import Move
+    from sfumato.outputs.beside import Beside
     from sfumato.outputs.problem import Problem
     from sfumato.outputs.table import SensitiveTable, Weight, Zeros
 
@@ -54,6 +55,7 @@ class ProtectedTable:
     options: dict[str, Any]
     moves: dict[int, list[Move]]
     audited: TableAudit
+    beside: Beside | None = None
 
     @property
     def hidden(self) -> NDArray[np.bool_]:
@@ -61,7 +63,12 @@ class ProtectedTable:
         return np.isnan(self.published)
 
     def audit(self) -> TableAudit:
-        """Look again at what is published from the intruder's side; for the owner only, since it tells intervals of suppressed cells."""
+        """Look again at what is published from the intruder's side; for the owner only, since it tells intervals of suppressed cells.
+
+        Where tables were published before of the same records, and not all of them together hold, what they tell is the answer.
+        """
+        if self.beside is not None and self.beside.earlier and not (seen := self.beside.audit(self.hidden)).holds:
+            return seen
         if self.suppression is not None:
             exact = int(self.hidden.sum()) <= ALL_INTERVALS
             return audit(self.problem, self.hidden, exact=exact, moves=self.moves)
@@ -90,13 +97,18 @@ class ProtectedTable:
         texts = [MARK if np.isnan(one) else _text(one, whole=self.judged.table.whole) for one in values.tolist()]
         return self.judged.table.labels(number).with_columns(pl.Series(str(self.judged.table.measure), texts))
 
-    def write(self, folder: str | Path, *, force: bool = False, sign: Path | None = None) -> Path:
-        """Write ``share/`` (table, certificate, page) and ``owner/`` (lock with parameters and intervals)."""
+    def write(
+        self, folder: str | Path, *, force: bool = False, sign: Path | None = None, to: str | None = None
+    ) -> Path:
+        """Write ``share/`` (table, certificate, page) and ``owner/`` (lock with parameters and intervals).
+
+        A table with a register is written down in it; ``to`` says who receives it.
+        """
         from pathlib import Path as At
 
         from sfumato.outputs.writing import publish
 
-        return publish(self, At(folder), force=force, sign=sign)
+        return publish(self, At(folder), force=force, sign=sign, to=to)
 
     def sentences(self) -> list[str]:
         """What a data steward reads."""
@@ -104,7 +116,7 @@ class ProtectedTable:
         head = f"{told['sensitive']:,} of {told['cells']:,} cells are sensitive; "
         if self.suppression is None:
             sums = "sums are as they must be" if self.additive else "sums need not fit"
-            return [head + f"{told['changed']:,} cells were changed ({self.method}), {sums}", self._audited()]
+            return [head + f"{told['changed']:,} cells were changed ({self.method}), {sums}", *self._audited()]
         share = told["suppressed"] / max(1, told["cells"])
         head += f"{told['suppressed']:,} are suppressed ({share:.1%}), {told['suppressed_besides']:,} of them to protect others"
         gap = self.suppression.gap
@@ -115,12 +127,17 @@ class ProtectedTable:
             if gap < 1e-6
             else f"at most {gap:.1%} above the least"
         )
-        return [f"{head}; {proof}", self._audited()]
+        return [f"{head}; {proof}", *self._audited()]
 
-    def _audited(self) -> str:
+    def _audited(self) -> list[str]:
         seen = self.audited
         word = "the audit holds" if seen.holds else f"the audit fails for {len(seen.exposed):,} cells"
-        return f"{word}: {seen.components:,} components, {seen.programs:,} programs, {seen.seconds:.2f} s"
+        parts = [
+            f"{count:,} {name}{'s' * (count != 1)}"
+            for count, name in ((seen.components, "component"), (seen.programs, "program"))
+        ]
+        told = f"{word}: {', '.join(parts)}, {seen.seconds:.2f} s"
+        return [told, *([] if self.beside is None else self.beside.sentences)]
 
     def __repr__(self) -> str:
         return "\n".join(self.sentences())
@@ -159,29 +176,81 @@ def protect(
     problem = judged.problem(weight=weight, zeros=zeros, singles=singles)
     options = {"weight": weight, "zeros": zeros, "singles": singles, "base": base, "reach": reach}
     if method in ("rounding", "cta", "perturb"):
+        if judged.table.memory is not None:
+            raise ParameterError(f"{method} cannot be put beside earlier tables; with a register protect by suppression")
         return _changed(judged, method, problem, options, Seed.of(seed))
     chosen = method
     if method == "auto":
         chosen = "exact" if len(judged) * problem.size <= EXACTLY else "heuristic"
     found, moves = _suppressed(judged, chosen, problem, rounds, progress)
-    found, seen = _audited(problem, without_needless(problem, found), moves)
+    found, beside = _with_earlier(judged, problem, without_needless(problem, found), rounds, singles)
+    found, seen = _audited(problem, found, moves, settled=beside is not None and bool(beside.earlier))
     published = np.where(found.hidden, np.nan, problem.value)
     if not seen.holds:
         raise ReleaseRefused(
             f"the audit fails for {len({one.cell for one in seen.exposed}):,} cells, so nothing is published; make the table coarser"
         )
     _require_something(published, problem)
-    return ProtectedTable(judged, chosen, problem, published, True, found, options, moves, seen)
+    return ProtectedTable(judged, chosen, problem, published, True, found, options, moves, seen, beside)
+
+
+def _with_earlier(
+    judged: SensitiveTable, problem: Problem, found: Suppression, rounds: int, singles: bool | None
+) -> tuple[Suppression, Beside | None]:
+    """What must be suppressed besides because of tables that were published of the same records before."""
+    memory = judged.table.memory
+    if memory is None:
+        return found, None
+    from sfumato.outputs.beside import Beside, put_beside
+
+    earlier, unknown = memory.earlier(judged.table)
+    if not earlier:
+        return found, Beside(problem, problem.size, (), {}, unknown)
+    alone = judged.table.attacked_by_singles(singles)
+    given_away = {}
+    for one in earlier:
+        seen = put_beside(judged, problem, memory, [one], singles=alone).audit(found.hidden)
+        given_away[one.entry.number] = len({exposed.cell for exposed in seen.exposed})
+    joint = put_beside(judged, problem, memory, earlier, singles=alone)
+    beside = dataclasses.replace(joint, given_away=given_away, unknown=unknown)
+    if beside.audit(found.hidden).holds:
+        return found, beside
+    try:
+        hidden = _together(beside, found, rounds)
+    except Unsatisfiable as error:
+        raise _already_told(beside, error) from None
+    return with_hidden(problem, dataclasses.replace(found, bound=None), hidden), beside
+
+
+def _together(beside: Beside, found: Suppression, rounds: int) -> NDArray[np.bool_]:
+    """Cells of the new table to suppress so that all tables together hold: the least where that can be proved, else more than alone."""
+    joint = beside.problem
+    if int(joint.primary.sum()) * joint.size <= EXACTLY:
+        least = suppress_exactly(joint, rounds=rounds)
+        if least is not None:
+            return without_needless(joint, least).hidden[: beside.size]
+    more = suppress_further(joint, beside.hidden(found.hidden))
+    return more[: beside.size]
+
+
+def _already_told(beside: Beside, error: Unsatisfiable) -> Unsatisfiable:
+    """Why a table cannot be published after others."""
+    told = [f"table {number} ({count:,} cells)" for number, count in beside.given_away.items() if count]
+    return Unsatisfiable(
+        f"together with what was published before of the same records, cells can be computed or narrowed down too far whatever is suppressed: "
+        f"{', '.join(told) or 'all tables together'}; tabulate by the same columns and records as before, or by coarser ones",
+        closest={**(error.closest or {}), "given_away": dict(beside.given_away)},
+    )
 
 
 def _audited(
-    problem: Problem, found: Suppression, moves: dict[int, list[Move]]
+    problem: Problem, found: Suppression, moves: dict[int, list[Move]], *, settled: bool
 ) -> tuple[Suppression, TableAudit]:
-    """The audit, after cells that it finds to be told anyway, and that may be, were published."""
+    """The audit, after cells that it finds to be told anyway, and that may be, were published; a settled suppression stays as it is."""
     exact = int(found.hidden.sum()) <= ALL_INTERVALS
     seen = audit(problem, found.hidden, exact=exact, moves=moves)
-    known = seen.hidden[(seen.high - seen.low <= problem.slack) & ~problem.primary[seen.hidden]]
-    if not exact or not len(known):
+    known = seen.hidden[(seen.high - seen.low <= problem.slack) & ~problem.unknown[seen.hidden]]
+    if settled or not exact or not len(known):
         return found, seen
     hidden = found.hidden.copy()
     hidden[known] = False
@@ -201,7 +270,7 @@ def _suppressed(
     judged: SensitiveTable, method: str, problem: Problem, rounds: int, progress: Progress
 ) -> tuple[Suppression, dict[int, list[Move]]]:
     if not problem.primary.any():
-        return Suppression(problem.primary.copy(), 0.0, 0.0), {}
+        return Suppression(problem.unknown.copy(), 0.0, 0.0), {}
     if method == "exact":
         found = suppress_exactly(problem, rounds=rounds)
         if found is not None:
