@@ -68,7 +68,7 @@ class RandomTable:
         )
 
 
-def random_table(number, most=90):
+def random_table(number, most=60):
     """The table with this number."""
     draw = np.random.default_rng(number)
     names = list("abc")[: int(draw.choice([1, 2, 2, 2, 3]))]
@@ -106,13 +106,13 @@ def random_table(number, most=90):
         "w" if kind == "sum(x)" and draw.random() < 0.2 else None,
         negatives,
         bool(kind == "sum(x)" and missing.any() and draw.random() < 0.5),
-        str(draw.choice(["heuristic", "heuristic", "exact", "auto"])),
+        str(draw.choice(["heuristic", "heuristic", "exact" if len(names) < 3 and count < 40 else "auto", "auto"])),
         str(draw.choice(["known", "known", "free"])),
         str(draw.choice(["value", "one", "log"])),
     )
 
 
-def published(number, folder, most=90):
+def published(number, folder, most=60):
     """What happened to a table: words, and what a stranger finds wrong."""
     made = random_table(number, most)
     try:

@@ -194,7 +194,7 @@ def _by_cuts(
             constraints=rows,
             bounds=Bounds(low, high),
             integrality=np.ones(problem.size),
-            options={"node_limit": nodes},
+            options={"node_limit": nodes, "mip_rel_gap": 0.0},
         )
         if found.x is None:
             return None
@@ -242,7 +242,8 @@ def _whole(problem: Problem, attacks: list[TableAttack], nodes: int) -> Suppress
             high[at] = -problem.need(one.cell, -1, one.owner)
     aim = np.concatenate([_cost(problem), np.zeros(size * count)])
     kinds = np.concatenate([np.ones(size), np.zeros(size * count)])
-    found = milp(aim, constraints=rows, bounds=Bounds(low, high), integrality=kinds, options={"node_limit": nodes})
+    limits = {"node_limit": nodes, "mip_rel_gap": 0.0}
+    found = milp(aim, constraints=rows, bounds=Bounds(low, high), integrality=kinds, options=limits)
     return None if found.x is None else _told(problem, found.x[:size] > 0.5, found.mip_dual_bound, 1, 0)
 
 

@@ -33,6 +33,8 @@ METHODS = ("auto", "exact", "heuristic", "rounding", "cta", "perturb")
 Method = Literal["auto", "exact", "heuristic", "rounding", "cta", "perturb"]
 EXACTLY = 30_000
 """Sensitive cells times cells up to which the least suppression is looked for by default."""
+FEW_ROUNDS, FEW_NODES = 15, 500
+"""How long the least suppression is looked for where nobody asked for it: rounds of cuts, and nodes of the search in each."""
 ALL_INTERVALS = 1500
 """Suppressed cells up to which the audit tells the tightest interval of every one."""
 MARK = "x"
@@ -182,7 +184,8 @@ def protect(
     chosen = method
     if method == "auto":
         chosen = "exact" if len(judged) * problem.size <= EXACTLY else "heuristic"
-    found, moves = _suppressed(judged, chosen, problem, rounds, progress)
+    effort = {"rounds": rounds} if method == "exact" else {"rounds": min(rounds, FEW_ROUNDS), "nodes": FEW_NODES}
+    found, moves = _suppressed(judged, chosen, problem, effort, progress)
     found, beside = _with_earlier(judged, problem, without_needless(problem, found), rounds, singles)
     found, seen = _audited(problem, found, moves, settled=beside is not None and bool(beside.earlier))
     published = np.where(found.hidden, np.nan, problem.value)
@@ -267,12 +270,12 @@ def _require_something(published: NDArray[np.float64], problem: Problem) -> None
 
 
 def _suppressed(
-    judged: SensitiveTable, method: str, problem: Problem, rounds: int, progress: Progress
+    judged: SensitiveTable, method: str, problem: Problem, effort: dict[str, int], progress: Progress
 ) -> tuple[Suppression, dict[int, list[Move]]]:
     if not problem.primary.any():
         return Suppression(problem.unknown.copy(), 0.0, 0.0), {}
     if method == "exact":
-        found = suppress_exactly(problem, rounds=rounds)
+        found = suppress_exactly(problem, **effort)
         if found is not None:
             return found, {}
     single = len(judged.table.places) == 1
