@@ -14,6 +14,7 @@ import numpy as np
 from scipy.optimize import Bounds, LinearConstraint, milp
 
 TOTAL = "Total"
+NESTED = ("n1", "n2", "s1", "s2")  # codes that are nested, besides those of a, b and c
 BEYOND = 3.0  # what a suppressed grand total may be at most, as a multiple of the true one
 
 
@@ -22,6 +23,8 @@ def above(label):
     core = label.rstrip("*")
     if label == TOTAL:
         return None
+    if label not in NESTED and core == label and not set(label) <= set("abc"):
+        return TOTAL  # a word, not a code
     stars = len(label) - len(core)
     return TOTAL if len(core) <= 1 or label.startswith("(") else core[:-1] + "*" * (stars + 1)
 

@@ -253,8 +253,9 @@ class _Proofs:
         up, down = np.zeros(problem.size), np.zeros(problem.size)
         np.maximum.at(up, self.of, self.up * size)
         np.maximum.at(down, self.of, self.down * size)
-        proved: NDArray[np.bool_] = (up >= problem.up - problem.slack) & (down >= problem.down - problem.slack)
-        return proved
+        near = problem.slack
+        proved: NDArray[np.bool_] = (up >= problem.up - near) & (down >= problem.down - near)
+        return proved if problem.slide is None else proved & (up + down >= problem.slide - near)
 
 
 def proofs_of(problem: Problem, hidden: NDArray[np.bool_], moves: Mapping[int, Iterable[Move]]) -> _Proofs:
@@ -288,10 +289,10 @@ def _wide(problem: Problem, cell: int, low: float, high: float, owner: int = NOB
 
 
 def _enough(problem: Problem, cell: int, down: float, up: float, owner: int = NOBODY) -> bool:
-    """Whether a cell can be so much less and so much more as it must."""
-    return bool(
-        down >= problem.need(cell, -1, owner) - problem.slack and up >= problem.need(cell, 1, owner) - problem.slack
-    )
+    """Whether a cell can be so much less and so much more as it must, and both together."""
+    near = problem.slack
+    wide = problem.slide is None or down + up >= problem.slide[cell] - near
+    return bool(wide and down >= problem.need(cell, -1, owner) - near and up >= problem.up[cell] - near)
 
 
 def knowing(problem: Problem, cell: int, moves: Sequence[Move]) -> list[int]:
@@ -320,13 +321,23 @@ def _singles(
         cell = int(cells[at])
         given = moves.get(cell, [])
         proved = _suffice(problem, cell, given)
-        others = (owner for owner in owners.tolist() if owner != problem.owner[cell])
-        for owner in knowing(problem, cell, given) if proved else others:
+        others = [owner for owner in owners.tolist() if owner != problem.owner[cell]]
+        lacking = knowing(problem, cell, given) if proved else others
+        if len(lacking) > 1 and _wide_to_all(problem, intruder, int(at), cells):
+            continue
+        for owner in lacking:
             known = problem.owner[cells] == owner
             low, high = intruder.extreme(int(at), -1, known), intruder.extreme(int(at), 1, known)
             if not _wide(problem, cell, low, high, owner):
                 exposed.append(Exposed(cell, int(owner), low, high))
     return exposed
+
+
+def _wide_to_all(problem: Problem, intruder: TableIntruder, at: int, cells: NDArray[np.int64]) -> bool:
+    """Whether a cell stays unknown even to all lone respondents but its own together, who know more than each of them."""
+    cell = int(cells[at])
+    known = (problem.owner[cells] != NOBODY) & (problem.owner[cells] != problem.owner[cell])
+    return _wide(problem, cell, intruder.extreme(at, -1, known), intruder.extreme(at, 1, known))
 
 
 def _suffice(problem: Problem, cell: int, moves: Sequence[Move], owner: int = NOBODY) -> bool:

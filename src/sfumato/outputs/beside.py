@@ -17,7 +17,7 @@ from sfumato.core.parameters import values_of
 from sfumato.outputs.audit import TableAudit, audit
 from sfumato.outputs.cells import Contributions, Dimension, TableCells
 from sfumato.outputs.problem import NOBODY, Problem
-from sfumato.outputs.rules import GroupDisclosure, rule_of
+from sfumato.outputs.rules import BEYOND, GroupDisclosure, rule_of
 from sfumato.register.shown import BY_CONTENT, person_columns, persons_of
 from sfumato.register.store import Register, RegisteredPeople, RegisteredRelease, moment
 
@@ -284,13 +284,16 @@ def _joined(problems: Sequence[Problem], atoms: _Atoms, apart: _Differences, mat
         parts = [getattr(one, name) for one in problems]
         return np.concatenate([*parts, np.broadcast_to(of_atoms, more), np.broadcast_to(of_differences, other)])
 
-    low, high = float(first.lower.min(initial=0.0)), float(max(one.upper.max(initial=0.0) for one in problems))
+    low, high = float(first.lower.min(initial=0.0)), float(max(one.upper.max(initial=0.0) for one in problems[1:]))
+    if (own := float(first.upper.max(initial=0.0))) > high:  # a total that is larger than all that were told may be suppressed
+        high = BEYOND * own
     aside = [np.zeros(first.size, dtype=bool), *(one.aside for one in problems[1:])]
     return Problem(
         matrix,
         whole("value", atoms.value, apart.value),
         whole("lower", low, low),
-        np.full(matrix.shape[1], high),  # nobody knows more of one table than that the largest of all bounds it
+        # nobody knows more of a table than that the largest of all bounds it, and what was known of its cells before
+        np.concatenate([np.where(first.upper < first.upper.max(), first.upper, high), np.full(matrix.shape[1] - first.size, high)]),
         whole("primary", False, apart.unsafe),
         whole("up", 0.0, apart.up),
         whole("down", 0.0, apart.down),
@@ -299,6 +302,7 @@ def _joined(problems: Sequence[Problem], atoms: _Atoms, apart: _Differences, mat
         whole("owner", atoms.owner, apart.owner),
         first.whole,
         np.concatenate([*aside, np.ones(more + other, dtype=bool)]),
+        None if first.slide is None else np.concatenate([first.slide, np.zeros(matrix.shape[1] - first.size)]),
     )
 
 

@@ -72,7 +72,7 @@ class Boxes:
 
     def again(self, cell: int, hidden: NDArray[np.bool_], blind: NDArray[np.bool_]) -> Move | None:
         """A box among what is suppressed anyway."""
-        need = Need(float(self.problem.up[cell]), float(self.problem.down[cell]))
+        need = Need(self.problem.need(cell, 1), self.problem.need(cell, -1))
         return self._best(cell, need, hidden, hidden & blind, FEW.get(len(self.shape), 3))
 
     def pieces(

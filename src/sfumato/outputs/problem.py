@@ -115,8 +115,9 @@ class Problem:
 
         Nobody believes in less than nothing, nor one respondent in less than the own cells that the cell holds: down is asked for as far as that.
         """
-        if sign > 0:
-            return float(self.up[cell])
+        if sign > 0:  # an interval that must be wide is asked to be so upwards; the audit takes it wherever it lies
+            wide = 0.0 if self.slide is None else float(self.slide[cell]) - self.need(cell, -1, owner)
+            return max(float(self.up[cell]), wide)
         down = float(self.down[cell])
         if owner == NOBODY or self.lower[cell] < 0:
             return down

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import itertools
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
@@ -11,13 +12,14 @@ import polars as pl
 from sfumato.core.notebook import html_table
 from sfumato.core.progress import Progress, silent
 from sfumato.core.randomness import Seed
-from sfumato.errors import ParameterError, ReleaseRefused, Unsatisfiable
+from sfumato.errors import ParameterError, ReleaseRefused, SfumatoError, Unsatisfiable
 from sfumato.outputs.audit import TableAudit, audit
 from sfumato.outputs.boxes import Boxes
 from sfumato.outputs.changing import adjusted, audit_rounded, downwards, random_rounded, rounded
 from sfumato.outputs.exact import Suppression, suppress_exactly, with_hidden, without_needless
 from sfumato.outputs.heuristic import suppress_by_boxes, suppress_further
 from sfumato.outputs.rules import Threshold
+from sfumato.outputs.table import SensitiveTable
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -27,7 +29,7 @@ if TYPE_CHECKING:
     from sfumato.outputs.audit import Move
     from sfumato.outputs.beside import Beside
     from sfumato.outputs.problem import Problem
-    from sfumato.outputs.table import SensitiveTable, Weight, Zeros
+    from sfumato.outputs.table import Weight, Zeros
 
 METHODS = ("auto", "exact", "heuristic", "rounding", "cta", "perturb")
 Method = Literal["auto", "exact", "heuristic", "rounding", "cta", "perturb"]
@@ -37,6 +39,8 @@ FEW_ROUNDS, FEW_NODES = 15, 500
 """How long the least suppression is looked for where nobody asked for it: rounds of cuts, and nodes of the search in each."""
 ALL_INTERVALS = 1500
 """Suppressed cells up to which the audit tells the tightest interval of every one."""
+MOST_TRIED = 20_000
+"""Cells of a table up to which the nearest one that can be published is looked for."""
 MARK = "x"
 """What stands in place of a suppressed cell."""
 
@@ -163,6 +167,8 @@ def protect(
     rounds: int = 200,
     base: int | None = None,
     reach: int = 1,
+    slide: float = 0.0,
+    prior: float | None = None,
     seed: Seed | int | str | None = None,
     progress: Progress = silent,
 ) -> ProtectedTable:
@@ -170,23 +176,72 @@ def protect(
 
     ``exact`` suppresses at the least cost (``weight``: value, one, log) and tells the gap, ``heuristic`` by boxes, ``auto`` the one that fits the size. ``rounding`` is controlled rounding to
     multiples of ``base``, ``perturb`` random rounding keyed by ``seed`` (counts only), ``cta`` adjustment of sensitive cells. ``zeros="free"`` lets empty cells be suppressed; by default everybody knows
-    that they are empty. ``singles``: whether respondents who are alone in a cell attack with what they know of it (by default for sums).
+    that they are empty. ``singles``: whether respondents who are alone in a cell attack with what they know of it (by default for sums). ``slide``: intervals of sensitive cells must be as wide as so
+    many times what the rules ask for on both sides, wherever they lie; ``prior``: an intruder knows every cell within so many percent before. Both go with suppression. Where nothing can be published, the error names the nearest table that can.
     """
+    options: dict[str, Any] = {"weight": weight, "zeros": zeros, "singles": singles, "base": base, "reach": reach}
+    options |= {"slide": slide, "prior": prior}
+    try:
+        return _protected(judged, method, options, rounds, seed, progress)
+    except Unsatisfiable as error:
+        found = nearest(judged, {**options, "weight": weight})
+        if found is None:
+            raise
+        words = ", ".join(found["by"])
+        raise Unsatisfiable(
+            f"{error}; the nearest that can be published: {words} ({found['published']:,} of {found['cells']:,} cells)",
+            closest={**(error.closest or {}), "nearest": found},
+        ) from None
+
+
+def nearest(judged: SensitiveTable, options: dict[str, Any]) -> dict[str, Any] | None:
+    """The table of fewer columns of which the most cells can be published, of as many columns as possible; the total alone where none can."""
+    table = judged.table
+    if len(table.places) > 1 or len(judged.unsafe) > MOST_TRIED:
+        return None
+    columns = table.places[0]
+    for count in range(len(columns) - 1, 0, -1):
+        found = []
+        for some in itertools.combinations(columns, count):
+            smaller = dataclasses.replace(table, places=(some,), known={})
+            try:
+                made = _protected(SensitiveTable(smaller, judged.rules), "heuristic", options, FEW_ROUNDS, None, silent)
+            except SfumatoError:
+                continue
+            told = int((~made.hidden).sum())
+            by = [table.dimensions[at].column for at in some]
+            found.append({"by": by, "cells": len(made.published), "published": told})
+        if found:
+            return max(found, key=lambda one: int(one["published"]))
+    if judged.unsafe[table.variables[0][0]] or table.memory is not None:
+        return None
+    return {"by": ["the total alone"], "cells": 1, "published": 1}
+
+
+def _protected(
+    judged: SensitiveTable,
+    method: str,
+    options: dict[str, Any],
+    rounds: int,
+    seed: Seed | int | str | None,
+    progress: Progress,
+) -> ProtectedTable:
     if method not in METHODS:
         raise ParameterError(f"a table is protected by one of {', '.join(METHODS)}")
     judged.require_some_safe()
-    problem = judged.problem(weight=weight, zeros=zeros, singles=singles)
-    options = {"weight": weight, "zeros": zeros, "singles": singles, "base": base, "reach": reach}
+    problem = judged.problem(**{name: options[name] for name in ("weight", "zeros", "singles", "slide", "prior")})
     if method in ("rounding", "cta", "perturb"):
         if judged.table.memory is not None:
             raise ParameterError(f"{method} cannot be put beside earlier tables; with a register protect by suppression")
+        if options["slide"] or options["prior"] is not None:
+            raise ParameterError(f"slide and prior go with suppression, not with {method}")
         return _changed(judged, method, problem, options, Seed.of(seed))
     chosen = method
     if method == "auto":
         chosen = "exact" if len(judged) * problem.size <= EXACTLY else "heuristic"
     effort = {"rounds": rounds} if method == "exact" else {"rounds": min(rounds, FEW_ROUNDS), "nodes": FEW_NODES}
     found, moves = _suppressed(judged, chosen, problem, effort, progress)
-    found, beside = _with_earlier(judged, problem, without_needless(problem, found), rounds, singles)
+    found, beside = _with_earlier(judged, problem, without_needless(problem, found), rounds, options["singles"])
     found, seen = _audited(problem, found, moves, settled=beside is not None and bool(beside.earlier))
     published = np.where(found.hidden, np.nan, problem.value)
     if not seen.holds:

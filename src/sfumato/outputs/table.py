@@ -16,7 +16,7 @@ from sfumato.core.notebook import html_table
 from sfumato.errors import ParameterError, SchemaError, Unsatisfiable
 from sfumato.outputs.cells import Contributions, Dimension, TableCells, cells_of, dimension_of
 from sfumato.outputs.problem import NOBODY, Problem
-from sfumato.outputs.rules import Dominance, PPercent, SensitivityRule, Threshold
+from sfumato.outputs.rules import BEYOND, Dominance, PPercent, SensitivityRule, Threshold
 from sfumato.outputs.selecting import selected
 
 if TYPE_CHECKING:
@@ -26,8 +26,6 @@ if TYPE_CHECKING:
     from sfumato.outputs.protected import ProtectedTable
 
 MEASURE = re.compile(r"\s*(?:(count|rows)|sum\((.+)\))\s*")
-BEYOND = 3.0
-"""What an intruder takes for the most that a suppressed grand total can be, as a multiple of the true one."""
 LEAST = 1e-8
 """How far a sensitive sum must stay unknown at least, as a share of the grand total: less is within the slack of comparisons."""
 Zeros = Literal["known", "free"]
@@ -383,9 +381,18 @@ class SensitiveTable:
             return np.ceil(np.maximum(need, 1.0) - 1e-9)
         return np.maximum(need, LEAST * float(max(one.size.max(initial=0.0) for one in self.cells)))
 
-    def problem(self, *, weight: Weight = "value", zeros: Zeros = "known", singles: bool | None = None) -> Problem:
+    def problem(
+        self,
+        *,
+        weight: Weight = "value",
+        zeros: Zeros = "known",
+        singles: bool | None = None,
+        slide: float = 0.0,
+        prior: float | None = None,
+    ) -> Problem:
         """The equations, the intruder's bounds and what must stay unknown.
 
+        ``slide`` asks for intervals as wide as so many times what is asked for on both sides (SPL); an intruder with ``prior`` knows every cell within so many percent before.
         Of sums both sides alike; a count must be able to be one less, and up as far as the rules ask. Nobody is asked to believe in negative contributions where there are none.
         """
         pick, cells = self.table.of_variables, self.cells
@@ -405,6 +412,8 @@ class SensitiveTable:
         asked = np.where(self.unsafe, 1.0, 0.0) if self.table.counted else up
         down = np.minimum(asked, value - lower)
         upper = np.full(len(value), ceiling)
+        if prior is not None:
+            lower, upper = self._known_before(value, lower, upper, prior, up, down)
         free = (count > 0) | (zeros == "free")
         return Problem(
             self.table.matrix,
@@ -418,7 +427,31 @@ class SensitiveTable:
             free,
             owner,
             self.table.whole,
+            slide=slide * (up + down) if slide else None,
         )
+
+    def _known_before(
+        self,
+        value: NDArray[np.float64],
+        lower: NDArray[np.float64],
+        upper: NDArray[np.float64],
+        prior: float,
+        up: NDArray[np.float64],
+        down: NDArray[np.float64],
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Bounds of an intruder who knows every cell within some percent; refused where these tell sensitive cells by themselves."""
+        reach = prior / 100 * np.abs(value)
+        reach = np.floor(reach + 1e-9) if self.table.whole else reach
+        lower, upper = np.maximum(lower, value - reach), np.minimum(upper, value + reach)
+        near = 1e-9 * max(1.0, float(np.abs(value).max(initial=0.0)))
+        lost = int((self.unsafe & ((up > upper - value + near) | (down > value - lower + near))).sum())
+        if lost:
+            raise Unsatisfiable(
+                f"an intruder who knows every cell within {prior:g} % knows {lost:,} of {len(self):,} sensitive cells too well already, whatever is suppressed; "
+                "weaken the rules, or assume an intruder who knows less (a larger percentage)",
+                closest={"sensitive": len(self), "unprotected": lost, "prior": prior},
+            )
+        return lower, upper
 
     def require_some_safe(self) -> None:
         """Raise where every cell with anybody in it is unsafe."""

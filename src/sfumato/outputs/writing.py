@@ -140,6 +140,8 @@ def lock(made: ProtectedTable, digest: str) -> dict[str, Any]:
         "needs": {
             str(cell): [float(problem.down[cell]), float(problem.up[cell])] for cell in problem.primaries.tolist()
         },
+        "slide": options["slide"],
+        "prior": options["prior"],
         "bounds": [float(problem.lower.min(initial=0.0)), float(problem.upper.max(initial=0.0))],
         "alone": {str(cell): int(problem.owner[cell]) for cell in np.flatnonzero(problem.owner >= 0).tolist()},
         "audit": {
