@@ -82,22 +82,34 @@ def random_table(number, most=35):
         column = draw.choice(values, count, p=draw.dirichlet(np.full(len(values), 0.8))).tolist()
         gone = depth[name] == 0 and draw.random() < 0.2
         columns[name] = [None if gone and draw.random() < 0.08 else value for value in column]
-    amount = draw.choice([draw.integers(0, 9, count).astype(float), draw.lognormal(2, 1.5, count).round(2), draw.pareto(1, count).round(1)])
+    amount = draw.choice(
+        [
+            draw.integers(0, 9, count).astype(float),
+            draw.lognormal(2, 1.5, count).round(2),
+            draw.pareto(1, count).round(1),
+        ]
+    )
     amount[draw.random(count) < draw.choice([0.0, 0.3])] = 0.0
     negatives = bool(kind == "sum(x)" and draw.random() < 0.2)
     amount = amount * np.where(negatives & (draw.random(count) < 0.3), -1.0, 1.0)
     missing = draw.random(count) < draw.choice([0.0, 0.0, 0.15])
-    columns["x"] = [None if gone and kind == "sum(x)" else value for value, gone in zip(amount.tolist(), missing, strict=True)]
+    columns["x"] = [
+        None if gone and kind == "sum(x)" else value for value, gone in zip(amount.tolist(), missing, strict=True)
+    ]
     columns["who"] = draw.integers(0, max(2, int(count * draw.choice([0.3, 0.7]))), count).tolist()
     columns["w"] = draw.choice([1.0, 1.5, 4.0], count).tolist()
-    rules = [("threshold", {"t": int(draw.choice([2, 3, 5]))})] if kind != "sum(x)" else [
-        [("p_percent", {"p": float(draw.choice([10, 25])), "colluders": int(draw.choice([1, 1, 2]))})],
-        [("threshold", {"t": int(draw.choice([2, 3]))}), ("p_percent", {"p": 10.0, "colluders": 1})],
-        [("dominance", {"n": int(draw.choice([1, 2])), "k": float(draw.choice([75, 90]))})],
-    ][int(draw.integers(0, 3))]
+    rules = (
+        [("threshold", {"t": int(draw.choice([2, 3, 5]))})]
+        if kind != "sum(x)"
+        else [
+            [("p_percent", {"p": float(draw.choice([10, 25])), "colluders": int(draw.choice([1, 1, 2]))})],
+            [("threshold", {"t": int(draw.choice([2, 3]))}), ("p_percent", {"p": 10.0, "colluders": 1})],
+            [("dominance", {"n": int(draw.choice([1, 2])), "k": float(draw.choice([75, 90]))})],
+        ][int(draw.integers(0, 3))]
+    )
     linked = len(names) == 3 and draw.random() < 0.6
     return RandomTable(
-        pl.DataFrame(columns, schema_overrides={name: pl.String for name in names}),
+        pl.DataFrame(columns, schema_overrides=dict.fromkeys(names, pl.String)),
         [names[:2], [names[0], names[2]]] if linked else names,
         kind,
         list(rules),
@@ -136,7 +148,7 @@ def main(first, last):
         for number in range(first, last):
             try:
                 word, wrong = published(number, Path(folder))
-            except Exception as error:
+            except Exception as error:  # noqa: BLE001
                 word, wrong = "error", [f"{type(error).__name__}: {error}"]
             counts[word if not wrong else f"WRONG {word}"] += 1
             for one in wrong[:3]:

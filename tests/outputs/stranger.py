@@ -68,10 +68,10 @@ def read_folder(share):
             own[tuple(row[:-1])] = cell
         for axis in range(len(columns)):
             parts = {}
-            for labels in own:
+            for labels, cell in own.items():
                 if (upper := above(labels[axis])) is not None:
                     whole = (*labels[:axis], upper, *labels[axis + 1 :])
-                    parts.setdefault(whole, []).append(own[labels])
+                    parts.setdefault(whole, []).append(cell)
             sums += [(own[whole], cells) for whole, cells in parts.items()]
     return Seen(texts, sums)
 

@@ -92,7 +92,9 @@ def too_narrow(frame, folders, small):
             continue
         ends = []
         for sign in (1.0, -1.0):
-            solved = milp(sign * line, constraints=constraint, bounds=Bounds(0, true.sum()), integrality=np.ones(len(line)))
+            solved = milp(
+                sign * line, constraints=constraint, bounds=Bounds(0, true.sum()), integrality=np.ones(len(line))
+            )
             ends.append(sign * solved.fun)
         if ends[1] - ends[0] < 1:
             found.append((line, ends))
@@ -118,7 +120,9 @@ def test_all_folders_together_tell_no_small_population(register, tmp_path, by, w
     alone = sf.tabulate(frame, by, hierarchies=TREE, where=where).protect(RULES)
     found = too_narrow(frame, [(tmp_path / "one", []), (tmp_path / "two", conditions)], 5)
     # a difference that is made of whole cells of one table is left to the audit of that table
-    assert [line for line, _ in found if not whole_cells(frame, line, [(["region", "diagnosis"], []), (by, conditions)])] == []
+    assert [
+        line for line, _ in found if not whole_cells(frame, line, [(["region", "diagnosis"], []), (by, conditions)])
+    ] == []
     assert made.hidden.sum() >= alone.hidden.sum()
 
 
@@ -242,7 +246,16 @@ def test_the_command_asks_the_register_and_is_written_down(tmp_path):
     people().write_csv(tmp_path / "data.csv")
     register = tmp_path / "releases.db"
     assert call("register", "start", register)[0] == 0
-    words = ["table", tmp_path / "data.csv", "region x diagnosis: count", "--protect", "--threshold", 5, "--register", register]
+    words = [
+        "table",
+        tmp_path / "data.csv",
+        "region x diagnosis: count",
+        "--protect",
+        "--threshold",
+        5,
+        "--register",
+        register,
+    ]
     assert call(*words, "--to", "the press", "-o", tmp_path / "one")[0] == 0
     code, told = call(*words, "--to", "the press", "-o", tmp_path / "two", "--where", "year = c", "--json")
     assert code == 0

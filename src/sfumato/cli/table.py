@@ -67,7 +67,11 @@ def table(
     cost: Annotated[str, typer.Option(help="what a suppressed cell costs: value, one or log")] = "value",
     seed: Annotated[str | None, typer.Option(help="hexadecimal text, for perturb")] = None,
     slide: Annotated[
-        float, typer.Option(help="how wide the interval of a sensitive cell must be, as a multiple of what is asked for on both sides", min=0)
+        float,
+        typer.Option(
+            help="how wide the interval of a sensitive cell must be, as a multiple of what is asked for on both sides",
+            min=0,
+        ),
     ] = 0.0,
     prior: Annotated[
         float | None, typer.Option(help="an intruder knows every cell within so many percent before", min=0)
@@ -118,7 +122,9 @@ def table(
         zeroed: Any = "free" if free_zeros else "known"
         priced: Any = cost
         how: dict[str, Any] = {"base": base, "reach": reach, "seed": seed, "slide": slide, "prior": prior}
-        protected = judged.protect(method, weight=priced, zeros=zeroed, progress=on_progress, **how) if protect else None
+        protected = (
+            judged.protect(method, weight=priced, zeros=zeroed, progress=on_progress, **how) if protect else None
+        )
         if output is not None and protected is not None:
             protected.write(output, force=force, sign=sign, to=to)
     if protected is None:
@@ -146,7 +152,9 @@ def _register(register: Path | None, to: str | None, key: Path | None, output: P
             raise ParameterError("--to and --register-key go with --register")
         return None
     if not to or output is None:
-        raise ParameterError("a register wants to know what was published and who receives it: give --protect -o FOLDER --to RECIPIENT")
+        raise ParameterError(
+            "a register wants to know what was published and who receives it: give --protect -o FOLDER --to RECIPIENT"
+        )
     from sfumato.register.store import open_register
 
     return open_register(register, key=key)

@@ -186,9 +186,7 @@ class EarlierTable:
         amount = amounts(memory.dataset, measure, saved["weight"], "absolute")[rows]
         given = Contributions(codes, memory.respondent[rows], amount, saved["missing_counts"])
         places = tuple(tuple(group) for group in saved["places"])
-        table = MagnitudeTable(
-            dimensions, places, measure, given, saved["absolute"], saved["unit"], saved["weight"]
-        )
+        table = MagnitudeTable(dimensions, places, measure, given, saved["absolute"], saved["unit"], saved["weight"])
         judged = SensitiveTable(table, tuple(rule_of(rule) for rule in saved["rules"]))
         hidden = np.zeros(saved["cells"], dtype=bool)
         hidden[saved["suppressed"]] = True
@@ -234,7 +232,9 @@ class Beside:
             count = self.given_away.get(entry.number, 0)
             ours = f"{count:,} cell{'s' * (count != 1)} could be computed, or narrowed down too far; more are suppressed, and none can be now"
             what = ours if count else "nothing more can be computed from both"
-            told.append(f"beside table {entry.number} of the register ({entry.created[:10]}, to {entry.recipient}): {what}")
+            told.append(
+                f"beside table {entry.number} of the register ({entry.created[:10]}, to {entry.recipient}): {what}"
+            )
         told += [f"release {number} of the register: unknown, {why}" for number, why in self.unknown.items()]
         return told
 
@@ -266,7 +266,9 @@ def put_beside(
     atoms = _Atoms.of(memory, tables, rows)
     apart = _differences(judged, problem, memory, _nested(tables, atoms), atoms)
     size = int(starts[-1]) + len(atoms.rows) + len(apart.sign)
-    links = [atoms.links(number, table, int(starts[number]), int(starts[-1]), size) for number, table in enumerate(tables)]
+    links = [
+        atoms.links(number, table, int(starts[number]), int(starts[-1]), size) for number, table in enumerate(tables)
+    ]
     wide = sparse.block_diag([one.matrix for one in problems], format="csr")
     wide = sparse.csr_matrix((wide.data, wide.indices, wide.indptr), shape=(wide.shape[0], size))
     if not singles:
@@ -285,7 +287,9 @@ def _joined(problems: Sequence[Problem], atoms: _Atoms, apart: _Differences, mat
         return np.concatenate([*parts, np.broadcast_to(of_atoms, more), np.broadcast_to(of_differences, other)])
 
     low, high = float(first.lower.min(initial=0.0)), float(max(one.upper.max(initial=0.0) for one in problems[1:]))
-    if (own := float(first.upper.max(initial=0.0))) > high:  # a total that is larger than all that were told may be suppressed
+    if (
+        own := float(first.upper.max(initial=0.0))
+    ) > high:  # a total that is larger than all that were told may be suppressed
         high = BEYOND * own
     aside = [np.zeros(first.size, dtype=bool), *(one.aside for one in problems[1:])]
     return Problem(
@@ -293,7 +297,9 @@ def _joined(problems: Sequence[Problem], atoms: _Atoms, apart: _Differences, mat
         whole("value", atoms.value, apart.value),
         whole("lower", low, low),
         # nobody knows more of a table than that the largest of all bounds it, and what was known of its cells before
-        np.concatenate([np.where(first.upper < first.upper.max(), first.upper, high), np.full(matrix.shape[1] - first.size, high)]),
+        np.concatenate(
+            [np.where(first.upper < first.upper.max(), first.upper, high), np.full(matrix.shape[1] - first.size, high)]
+        ),
         whole("primary", False, apart.unsafe),
         whole("up", 0.0, apart.up),
         whole("down", 0.0, apart.down),
@@ -365,7 +371,10 @@ class _Atoms:
         for group, variables in zip(table.places, table.variables, strict=True):
             dimensions = [table.dimensions[at] for at in group]
             for levels in np.ndindex(*(len(one.ancestors) for one in dimensions)):
-                nodes = [one.ancestors[level][codes[at, there]] for one, level, at in zip(dimensions, levels, group, strict=True)]
+                nodes = [
+                    one.ancestors[level][codes[at, there]]
+                    for one, level, at in zip(dimensions, levels, group, strict=True)
+                ]
                 cells.append(variables[np.ravel_multi_index(nodes, [one.size for one in dimensions])])
                 atoms.append(there)
         count = 1 + max(int(one.max()) for one in table.variables)
@@ -394,7 +403,9 @@ def _with_empty(
     Where there are too many they are left out, as if the intruder knew.
     """
     joined = np.zeros((1, 0), dtype=np.int64)
-    values = [[_values(memory, t, own, at) for at in range(len(t.dimensions))] for t, own in zip(tables, rows, strict=True)]
+    values = [
+        [_values(memory, t, own, at) for at in range(len(t.dimensions))] for t, own in zip(tables, rows, strict=True)
+    ]
     for number, table in enumerate(tables):
         own = np.unique(distinct[:, number])  # −1 among them where a record is not in the table
         if len(joined) * len(own) > MOST_ATOMS * 50:
@@ -434,7 +445,7 @@ def _summed(
     persons = np.bincount(pairs[0], minlength=count)
     owner = np.full(count, NOBODY, dtype=np.int64)
     owner[pairs[0]] = np.where(persons[pairs[0]] == 1, pairs[1], NOBODY)
-    held = np.bincount(member[there], weights=amount[there], minlength=count)
+    held: NDArray[np.float64] = np.bincount(member[there], weights=amount[there], minlength=count).astype(np.float64)
     return (persons.astype(np.float64) if counted else held), owner
 
 

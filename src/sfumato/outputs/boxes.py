@@ -105,7 +105,9 @@ class Boxes:
         rise, fall, price = self.room_up[cells], self.room_down[cells], self.problem.weight[cells] + self.extra
         change, left, there = np.zeros(len(cells)), need, direction != 0
         for _ in range(MOST_PIECES):
-            room = np.where(direction > 0, (rise - change)[at], np.where(there, (fall + change)[at], np.inf)).min(axis=1)
+            room = np.where(direction > 0, (rise - change)[at], np.where(there, (fall + change)[at], np.inf)).min(
+                axis=1
+            )
             amount = np.minimum(np.floor(room + 1e-9) if self.problem.whole else room, left)
             if not (useful := amount > self.problem.slack).any():
                 return None
@@ -208,7 +210,9 @@ class Boxes:
     def _partners(self, axis: int, node: int) -> list[tuple[list[int], list[int]]]:
         """Siblings of a node, of what it is a part of, and so on up; each with the nodes that were climbed."""
         if (axis, node) not in self.siblings:
-            dimension, climbed, found, at = self.dimensions[axis], [], [], node
+            dimension, at = self.dimensions[axis], node
+            climbed: list[int] = []
+            found: list[tuple[list[int], list[int]]] = []
             while (whole := int(dimension.above[at])) >= 0:
                 found.append((list(climbed), [one for one in self.parts[axis][whole] if one != at]))
                 climbed.append(whole)
@@ -223,7 +227,8 @@ class Boxes:
         nodes = np.unravel_index(self.place[cell], self.shape)
         spanned = [
             sorted(
-                {at for way in self._along(axis, int(node), cell, need, hidden, usable, most) for at in way.nodes} | {int(node)}
+                {at for way in self._along(axis, int(node), cell, need, hidden, usable, most) for at in way.nodes}
+                | {int(node)}
             )
             for axis, node in enumerate(nodes)
         ]
@@ -237,9 +242,7 @@ def _price(one: tuple[float, Along]) -> float:
     return one[0]
 
 
-def _priced(
-    parts: Parts, cost: list[float], plus: list[int], partners: list[int]
-) -> list[tuple[float, Along]]:
+def _priced(parts: Parts, cost: list[float], plus: list[int], partners: list[int]) -> list[tuple[float, Along]]:
     """Moves that take from each of some partners what they give to a node."""
     found = []
     given = sum(cost[one] for one in plus)

@@ -119,7 +119,9 @@ def impossible(lost: int, primaries: int) -> Unsatisfiable:
 def with_hidden(problem: Problem, found: Suppression, hidden: NDArray[np.bool_]) -> Suppression:
     """The same suppression with fewer cells; a bound on the cost stays one."""
     cost = float(problem.weight[hidden].sum())
-    return dataclasses.replace(found, hidden=hidden, cost=cost, bound=None if found.bound is None else min(cost, found.bound))
+    return dataclasses.replace(
+        found, hidden=hidden, cost=cost, bound=None if found.bound is None else min(cost, found.bound)
+    )
 
 
 def without_needless(problem: Problem, found: Suppression) -> Suppression:

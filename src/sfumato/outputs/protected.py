@@ -201,7 +201,7 @@ def nearest(judged: SensitiveTable, options: dict[str, Any]) -> dict[str, Any] |
         return None
     columns = table.places[0]
     for count in range(len(columns) - 1, 0, -1):
-        found = []
+        found: list[dict[str, Any]] = []
         for some in itertools.combinations(columns, count):
             smaller = dataclasses.replace(table, places=(some,), known={})
             try:
@@ -232,7 +232,9 @@ def _protected(
     problem = judged.problem(**{name: options[name] for name in ("weight", "zeros", "singles", "slide", "prior")})
     if method in ("rounding", "cta", "perturb"):
         if judged.table.memory is not None:
-            raise ParameterError(f"{method} cannot be put beside earlier tables; with a register protect by suppression")
+            raise ParameterError(
+                f"{method} cannot be put beside earlier tables; with a register protect by suppression"
+            )
         if options["slide"] or options["prior"] is not None:
             raise ParameterError(f"slide and prior go with suppression, not with {method}")
         return _changed(judged, method, problem, options, Seed.of(seed))

@@ -114,17 +114,13 @@ def tabulate(
     )
 
 
-def _memory(
-    register: Any, full: Dataset, rows: NDArray[np.int64], respondent: NDArray[np.int64]
-) -> TableMemory:
+def _memory(register: Any, full: Dataset, rows: NDArray[np.int64], respondent: NDArray[np.int64]) -> TableMemory:
     from sfumato.outputs.beside import TableMemory
     from sfumato.register.store import Register, open_register
 
     if full.copies is not None:
         raise ParameterError("a table that was counted by an engine has no records to register; read it into memory")
-    return TableMemory(
-        register if isinstance(register, Register) else open_register(register), full, rows, respondent
-    )
+    return TableMemory(register if isinstance(register, Register) else open_register(register), full, rows, respondent)
 
 
 def _groups(by: Sequence[Any]) -> list[list[str]]:

@@ -36,7 +36,9 @@ def publish(made: ProtectedTable, folder: Path, *, force: bool, sign: Path | Non
     """
     memory = made.judged.table.memory
     if (memory is None) != (to is None):
-        raise ParameterError("a register wants to know who receives the table, and nobody else does: give both or neither")
+        raise ParameterError(
+            "a register wants to know who receives the table, and nobody else does: give both or neither"
+        )
     if memory is None:
         return _write(made, folder, force=force, sign=sign)
     number = _planned(made, memory, folder, str(to))
