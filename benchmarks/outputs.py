@@ -16,8 +16,8 @@ CODES = {"region": (10, 10), "branch": (5, 5), "size": (5, 5)}
 
 CASES = (
     ("count", ["region", "branch", "size"], [Threshold(5)]),
-    # respondents who are alone in a cell attack sums too; a hundred thousand such cells take minutes
-    ("sum(turnover)", ["region", "branch"], [Threshold(300), PPercent(10)]),
+    # respondents who are alone in a cell attack sums too
+    ("sum(turnover)", ["region", "branch", "size"], [Threshold(5), PPercent(10)]),
 )
 
 

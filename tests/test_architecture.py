@@ -48,7 +48,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     | {"io", "engines"},
     "policy": GROUND | {"registry", "recipe_files", "release"},
     "parties": GROUND | {"kernels", "dp", "registry", "recipe_files", "release"},
-    "outputs": GROUND | {"kernels", "registry", "recipe_files", "release", "report", "io"},
+    "outputs": GROUND | {"kernels", "registry", "recipe_files", "release", "register", "report", "io"},
     "arx": GROUND | {"registry", "recipe_files"},
     "sql_tests": GROUND,
     "testing": GROUND | {"verbs", "registry"},

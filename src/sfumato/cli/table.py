@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import contextlib
+import os
 import re
+import sys
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from sfumato.cli.options import Data, Json, Quiet, read_data, reading
+from sfumato.cli.remembered import RegisterFile, RegisterKey
 from sfumato.cli.talk import give_json, out, progress, tell
 from sfumato.core.source import NOTHING_SAID, Intake
 from sfumato.errors import ParameterError
@@ -61,6 +66,22 @@ def table(
     ] = False,
     cost: Annotated[str, typer.Option(help="what a suppressed cell costs: value, one or log")] = "value",
     seed: Annotated[str | None, typer.Option(help="hexadecimal text, for perturb")] = None,
+    slide: Annotated[
+        float,
+        typer.Option(
+            help="how wide the interval of a sensitive cell must be, as a multiple of what is asked for on both sides",
+            min=0,
+        ),
+    ] = 0.0,
+    prior: Annotated[
+        float | None, typer.Option(help="an intruder knows every cell within so many percent before", min=0)
+    ] = None,
+    where: Annotated[
+        str | None, typer.Option(help="only records that fulfil this: 'year = 2024 and age >= 18 and region in n1, n2'")
+    ] = None,
+    register: RegisterFile = None,
+    to: Annotated[str | None, typer.Option("--to", help="with --register: who receives the table")] = None,
+    register_key: RegisterKey = None,
     force: Annotated[bool, typer.Option("--force", help="replace an earlier release")] = False,
     sign: Annotated[Path | None, typer.Option(help="a private key to sign the certificate with")] = None,
     json: Json = False,
@@ -70,6 +91,7 @@ def table(
     """Count persons or sum a column by other columns, and publish what nobody can be computed from.
 
     Without --protect only says how many cells are sensitive. Exit code 4 when nothing can be published, 1 when an audit fails.
+    With --register the table is protected and audited together with those published before of the same records.
     """
     from sfumato import recipe_files as recipes
     from sfumato.outputs.table import tabulate
@@ -80,10 +102,11 @@ def table(
         raise ParameterError("a table is written only when it is protected: give --protect with -o")
     if output is not None:
         refuse_existing(output, force=force)
+    known = _register(register, to, register_key, output)
     loaded = None if recipe is None else recipes.load(recipe)
     dataset = read_data(data, quiet=quiet, intake=intake, recipe=loaded)
     rules = _rules(threshold, zeros, dominance, p_percent, pq, colluders, group, all_equal)
-    with progress("tabulating", quiet=quiet) as on_progress:
+    with progress("tabulating", quiet=quiet) as on_progress, solvers_aside():
         made = tabulate(
             dataset,
             groups,
@@ -92,20 +115,24 @@ def table(
             weight=weight,
             negatives="absolute" if negatives else "refuse",
             missing_counts=missing_counts,
+            where=where,
+            register=known,
         )
         judged = made.sensitive(*rules)
-        if not protect:
-            _tell_sensitive(judged, json=json)
-            return
         zeroed: Any = "free" if free_zeros else "known"
         priced: Any = cost
-        protected = judged.protect(
-            method, weight=priced, zeros=zeroed, base=base, reach=reach, seed=seed, progress=on_progress
+        how: dict[str, Any] = {"base": base, "reach": reach, "seed": seed, "slide": slide, "prior": prior}
+        protected = (
+            judged.protect(method, weight=priced, zeros=zeroed, progress=on_progress, **how) if protect else None
         )
-    if output is not None:
-        protected.write(output, force=force, sign=sign)
+        if output is not None and protected is not None:
+            protected.write(output, force=force, sign=sign, to=to)
+    if protected is None:
+        _tell_sensitive(judged, json=json)
+        return
     if json:
-        give_json({**protected.summary(), "folder": None if output is None else str(output)})
+        told = {} if protected.beside is None else {"register": protected.beside.to_dict()}
+        give_json({**protected.summary(), "folder": None if output is None else str(output), **told})
     elif output is None:
         for number in range(len(groups)):
             out().print(protected.to_polars(number).write_csv().rstrip("\n"), markup=False, soft_wrap=True)
@@ -113,9 +140,41 @@ def table(
         tell(sentence, quiet=quiet)
     if output is not None:
         tell(
-            f"share  {output / 'share'}: table, certificate, page\nkeep   {output / 'owner'}: lock with parameters and intervals",
+            f"share  {output / 'share'}: table, certificate, page\nkeep   {output / 'owner'}: lock and page with parameters and intervals",
             quiet=quiet,
         )
+
+
+def _register(register: Path | None, to: str | None, key: Path | None, output: Path | None) -> Any:
+    """The register of a table, open and checked; options that go without one are refused."""
+    if register is None:
+        if to or key:
+            raise ParameterError("--to and --register-key go with --register")
+        return None
+    if not to or output is None:
+        raise ParameterError(
+            "a register wants to know what was published and who receives it: give --protect -o FOLDER --to RECIPIENT"
+        )
+    from sfumato.register.store import open_register
+
+    return open_register(register, key=key)
+
+
+@contextlib.contextmanager
+def solvers_aside() -> Iterator[None]:
+    """Solvers talk to the standard output now and then; what they say goes where talk goes."""
+    try:
+        kept = os.dup(1)
+    except OSError:  # no standard output
+        yield
+        return
+    sys.stdout.flush()
+    try:
+        os.dup2(2, 1)
+        yield
+    finally:
+        os.dup2(kept, 1)
+        os.close(kept)
 
 
 def _tell_sensitive(judged: Any, *, json: bool) -> None:

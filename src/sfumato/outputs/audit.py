@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -154,17 +154,18 @@ def audit(
     """
     started = time.perf_counter()
     groups = components_of(problem, hidden)
-    place = np.full(problem.size, -1, dtype=np.int64)
-    known_moves = {cell: [m for m in given if _proves(problem, hidden, m)] for cell, given in (moves or {}).items()}
-    low, high = problem.value.copy(), problem.value.copy()
+    proofs = proofs_of(problem, hidden, moves or {})
+    low, high = proofs.widest(problem)
+    known_moves, blind = proofs.by_cell(), proofs.for_all(problem)
     exposed: list[Exposed] = []
     programs = 0
     for cells in groups:
-        place[cells] = np.arange(len(cells))
+        if not exact and blind[cells[problem.primary[cells]]].all():
+            continue  # everything that must stay unknown here is proved to
         intruder = TableIntruder(problem, cells)
-        _use(problem, intruder, place, cells, known_moves)
+        intruder.low, intruder.high = low[cells], high[cells]
         exposed += _everybody(problem, intruder, cells, exact=exact)
-        exposed += _singles(problem, intruder, cells, known_moves)
+        exposed += _singles(problem, intruder, cells, known_moves, blind)
         low[cells], high[cells] = intruder.low, intruder.high
         programs += intruder.programs
     listed = np.flatnonzero(hidden)
@@ -181,38 +182,90 @@ def audit(
     )
 
 
-def _proves(problem: Problem, hidden: NDArray[np.bool_], move: Move) -> bool:
-    """Whether a move gives tables that an intruder cannot tell from the true one."""
-    if not hidden[move.cells].all():
-        return False
-    step = problem.by_cell[:, move.cells] @ move.signs
-    if np.abs(step).max(initial=0.0) * max(move.up, move.down) > problem.slack:
-        return False
-    return all(
-        bool(
-            (problem.value[move.cells] + amount * move.signs <= problem.upper[move.cells] + problem.slack).all()
-            and (problem.value[move.cells] + amount * move.signs >= problem.lower[move.cells] - problem.slack).all()
-            and (not problem.whole or not np.any((amount * move.signs) % 1))
+@dataclasses.dataclass(frozen=True, eq=False)
+class _Proofs:
+    """Moves that were checked, laid end to end: ``which`` is the move of every entry, ``of`` the cell that a move is about."""
+
+    moves: list[Move]
+    of: NDArray[np.int64]
+    which: NDArray[np.int64]
+    cells: NDArray[np.int64]
+    signs: NDArray[np.float64]
+    up: NDArray[np.float64]
+    down: NDArray[np.float64]
+
+    @classmethod
+    def laid(cls, named: Sequence[tuple[int, Move]]) -> _Proofs:
+        """Moves laid end to end."""
+        moves = [move for _, move in named]
+        return cls(
+            moves,
+            np.array([cell for cell, _ in named], dtype=np.int64),
+            np.repeat(np.arange(len(moves)), [len(move.cells) for move in moves]).astype(np.int64),
+            np.concatenate([np.zeros(0, dtype=np.int64), *(move.cells for move in moves)]),
+            np.concatenate([np.zeros(0), *(move.signs for move in moves)]),
+            np.array([move.up for move in moves]),
+            np.array([move.down for move in moves]),
         )
-        for amount in (move.up, -move.down)
-    )
+
+    def shifted(self, problem: Problem) -> list[NDArray[np.float64]]:
+        """Every entry as far up and as far down as its move carries it."""
+        return [problem.value[self.cells] + amount[self.which] * self.signs for amount in (self.up, -self.down)]
+
+    def sound(self, problem: Problem, hidden: NDArray[np.bool_]) -> NDArray[np.bool_]:
+        """The moves that give tables which an intruder cannot tell from the true one: equations, bounds, only suppressed cells, whole counts."""
+        from scipy import sparse
+
+        count, near = len(self.moves), problem.slack
+        bad = ~hidden[self.cells]
+        for amount, table in zip((self.up, self.down), self.shifted(problem), strict=True):
+            bad |= (table > problem.upper[self.cells] + near) | (table < problem.lower[self.cells] - near)
+            if problem.whole:
+                bad |= (amount[self.which] * self.signs) % 1 != 0
+        sound: NDArray[np.bool_] = np.bincount(self.which, weights=bad, minlength=count) == 0
+        step = abs(problem.matrix @ sparse.csc_matrix((self.signs, (self.cells, self.which)), (problem.size, count)))
+        off = step.max(axis=0).toarray().reshape(-1) if step.shape[0] else np.zeros(count)
+        return sound & (off * np.maximum(self.up, self.down) <= near)
+
+    def widest(self, problem: Problem) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Least and most of every cell in the tables that are known to look alike."""
+        low, high = problem.value.copy(), problem.value.copy()
+        for table in self.shifted(problem):
+            np.minimum.at(low, self.cells, table)
+            np.maximum.at(high, self.cells, table)
+        return low, high
+
+    def by_cell(self) -> dict[int, list[Move]]:
+        """The moves of every cell."""
+        found: dict[int, list[Move]] = {}
+        for cell, move in zip(self.of.tolist(), self.moves, strict=True):
+            found.setdefault(cell, []).append(move)
+        return found
+
+    def for_all(self, problem: Problem) -> NDArray[np.bool_]:
+        """The cells that moves carry far enough which touch no cell that some other respondent knows: proved for everybody at once."""
+        touched = (problem.owner[self.cells] != NOBODY) & (
+            problem.owner[self.cells] != problem.owner[self.of[self.which]]
+        )
+        free = np.bincount(self.which, weights=touched, minlength=len(self.moves)) == 0
+        own = np.where(self.cells == self.of[self.which], self.signs, 0.0)
+        size = np.bincount(self.which, weights=own, minlength=len(self.moves)) * free
+        up, down = np.zeros(problem.size), np.zeros(problem.size)
+        np.maximum.at(up, self.of, self.up * size)
+        np.maximum.at(down, self.of, self.down * size)
+        near = problem.slack
+        proved: NDArray[np.bool_] = (up >= problem.up - near) & (down >= problem.down - near)
+        return proved if problem.slide is None else proved & (up + down >= problem.slide - near)
 
 
-def _use(
-    problem: Problem,
-    intruder: TableIntruder,
-    place: NDArray[np.int64],
-    cells: NDArray[np.int64],
-    moves: Mapping[int, list[Move]],
-) -> None:
-    """Widen the intervals of a component by tables that are known to look alike."""
-    for cell in cells[problem.primary[cells]]:
-        for move in moves.get(int(cell), ()):
-            at = place[move.cells]
-            for amount in (move.up, -move.down):
-                shifted = problem.value[move.cells] + amount * move.signs
-                intruder.low[at] = np.minimum(intruder.low[at], shifted)
-                intruder.high[at] = np.maximum(intruder.high[at], shifted)
+def proofs_of(problem: Problem, hidden: NDArray[np.bool_], moves: Mapping[int, Iterable[Move]]) -> _Proofs:
+    """The moves that are proofs; what is none is left out."""
+    named = [(int(cell), move) for cell, given in moves.items() for move in given if len(move.cells)]
+    found = _Proofs.laid(named)
+    if not named:
+        return found
+    sound = found.sound(problem, hidden)
+    return found if sound.all() else _Proofs.laid([one for one, holds in zip(named, sound, strict=True) if holds])
 
 
 def _everybody(problem: Problem, intruder: TableIntruder, cells: NDArray[np.int64], *, exact: bool) -> list[Exposed]:
@@ -230,36 +283,66 @@ def _everybody(problem: Problem, intruder: TableIntruder, cells: NDArray[np.int6
     return exposed
 
 
-def _wide(problem: Problem, cell: int, low: float, high: float) -> bool:
+def _wide(problem: Problem, cell: int, low: float, high: float, owner: int = NOBODY) -> bool:
     down, up = float(problem.value[cell]) - low, high - float(problem.value[cell])
-    return bool(down >= problem.down[cell] - problem.slack and up >= problem.up[cell] - problem.slack)
+    return _enough(problem, cell, down, up, owner)
+
+
+def _enough(problem: Problem, cell: int, down: float, up: float, owner: int = NOBODY) -> bool:
+    """Whether a cell can be so much less and so much more as it must, and both together."""
+    near = problem.slack
+    wide = problem.slide is None or down + up >= problem.slide[cell] - near
+    return bool(wide and down >= problem.need(cell, -1, owner) - near and up >= problem.up[cell] - near)
+
+
+def knowing(problem: Problem, cell: int, moves: Sequence[Move]) -> list[int]:
+    """The respondents alone in a cell of some proof to whom the other proofs of a cell do not suffice, where all together do."""
+    met = [set(problem.owner[move.cells].tolist()) for move in moves]
+    own = int(problem.owner[cell])
+    return [
+        owner
+        for owner in sorted(set().union(*met) - {NOBODY, own})
+        if not _suffice(problem, cell, [m for m, who in zip(moves, met, strict=True) if owner not in who], owner)
+    ]
 
 
 def _singles(
-    problem: Problem, intruder: TableIntruder, cells: NDArray[np.int64], moves: Mapping[int, list[Move]]
+    problem: Problem,
+    intruder: TableIntruder,
+    cells: NDArray[np.int64],
+    moves: Mapping[int, list[Move]],
+    blind: NDArray[np.bool_],
 ) -> list[Exposed]:
     """The same for every respondent who is alone in some of the cells; proofs that leave the own cells alone hold for them too."""
     owners = np.unique(problem.owner[cells])
     owners = owners[owners != NOBODY]
     exposed = []
-    for at in np.flatnonzero(problem.primary[cells]) if len(owners) else ():
-        cell, given = int(cells[at]), moves.get(int(cells[at]), [])
-        met = [set(problem.owner[move.cells].tolist()) for move in given]
+    for at in np.flatnonzero(problem.primary[cells] & ~blind[cells]) if len(owners) else ():
+        cell = int(cells[at])
+        given = moves.get(cell, [])
         proved = _suffice(problem, cell, given)
-        for owner in sorted(set().union(*met) - {NOBODY}) if proved else owners.tolist():
-            blind = [move for move, who in zip(given, met, strict=True) if owner not in who]
-            if owner == problem.owner[cell] or _suffice(problem, cell, blind):
-                continue
+        others = [owner for owner in owners.tolist() if owner != problem.owner[cell]]
+        lacking = knowing(problem, cell, given) if proved else others
+        if len(lacking) > 1 and _wide_to_all(problem, intruder, int(at), cells):
+            continue
+        for owner in lacking:
             known = problem.owner[cells] == owner
             low, high = intruder.extreme(int(at), -1, known), intruder.extreme(int(at), 1, known)
-            if not _wide(problem, cell, low, high):
+            if not _wide(problem, cell, low, high, owner):
                 exposed.append(Exposed(cell, int(owner), low, high))
     return exposed
 
 
-def _suffice(problem: Problem, cell: int, moves: list[Move]) -> bool:
+def _wide_to_all(problem: Problem, intruder: TableIntruder, at: int, cells: NDArray[np.int64]) -> bool:
+    """Whether a cell stays unknown even to all lone respondents but its own together, who know more than each of them."""
+    cell = int(cells[at])
+    known = (problem.owner[cells] != NOBODY) & (problem.owner[cells] != problem.owner[cell])
+    return _wide(problem, cell, intruder.extreme(at, -1, known), intruder.extreme(at, 1, known))
+
+
+def _suffice(problem: Problem, cell: int, moves: Sequence[Move], owner: int = NOBODY) -> bool:
     """Whether moves carry a cell as far up and down as it must be."""
     sizes = [float(m.signs[m.cells == cell].sum()) for m in moves]
     up = max((m.up * size for m, size in zip(moves, sizes, strict=True)), default=0.0)
     down = max((m.down * size for m, size in zip(moves, sizes, strict=True)), default=0.0)
-    return bool(up >= problem.up[cell] - problem.slack and down >= problem.down[cell] - problem.slack)
+    return _enough(problem, cell, down, up, owner)

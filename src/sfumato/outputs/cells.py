@@ -235,8 +235,11 @@ def _fill(
     total = np.ones(len(summed)) if cells.counted else summed  # a person in a cell is one, however many rows
     there = np.bincount(group, weights=known) > 0
     cell, respondent = place[first], who[first]
-    if missing_counts:
-        np.add.at(cells.n, cell[~there], 1)
+    silent, of_silent = cell[~there], respondent[~there]
     cell, respondent, total = cell[there], respondent[there], total[there]
     order = np.argsort(-np.abs(total), kind="stable")
     _ranked(cells, cell[order], respondent[order], total[order])
+    if missing_counts:
+        np.add.at(cells.n, silent, 1)
+        alone = cells.n[silent] == 1  # who said nothing, and is alone, knows that the cell is empty
+        cells.owner[silent[alone]] = of_silent[alone]

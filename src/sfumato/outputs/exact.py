@@ -92,16 +92,16 @@ def suppress_exactly(
 
 def _succeeded(seen: TableAudit, problem: Problem) -> list[TableAttack]:
     wanted = [TableAttack(one.cell, sign, one.owner) for one in seen.exposed for sign in (1, -1)]
-    return list(dict.fromkeys(one for one in wanted if problem.need(one.cell, one.sign) > problem.slack))
+    return list(dict.fromkeys(one for one in wanted if problem.need(one.cell, one.sign, one.owner) > problem.slack))
 
 
 def _require_possible(problem: Problem, attacks: list[TableAttack]) -> None:
     """Raise where not even suppressing all that may be suppressed protects a cell."""
-    everything = problem.free | problem.primary
+    everything = problem.free | problem.unknown
     lost = {
         one.cell
         for one in attacks
-        if push(problem, everything, one)[0] < problem.need(one.cell, one.sign) - problem.slack
+        if push(problem, everything, one)[0] < problem.need(one.cell, one.sign, one.owner) - problem.slack
     }
     if lost:
         raise impossible(len(lost), len(problem.primaries))
@@ -114,6 +114,26 @@ def impossible(lost: int, primaries: int) -> Unsatisfiable:
         "make the table coarser, weaken the rule, or let empty cells be suppressed (zeros='free')",
         closest={"sensitive": primaries, "unprotected": lost},
     )
+
+
+def with_hidden(problem: Problem, found: Suppression, hidden: NDArray[np.bool_]) -> Suppression:
+    """The same suppression with fewer cells; a bound on the cost stays one."""
+    cost = float(problem.weight[hidden].sum())
+    return dataclasses.replace(
+        found, hidden=hidden, cost=cost, bound=None if found.bound is None else min(cost, found.bound)
+    )
+
+
+def without_needless(problem: Problem, found: Suppression) -> Suppression:
+    """Publish cells that need no protection and follow from a sum anyway: what an intruder can find out stays as it is."""
+    hidden, size = found.hidden.copy(), abs(problem.matrix)
+    while True:
+        lines = np.flatnonzero(np.asarray(size @ hidden.astype(np.float64)).round() == 1)
+        cells = np.unique(size[lines].indices)
+        known = cells[hidden[cells] & ~problem.unknown[cells]]
+        if not len(known):
+            return with_hidden(problem, found, hidden)
+        hidden[known] = False
 
 
 # The intruder's own program, and the cut it gives.
@@ -135,7 +155,7 @@ def push(problem: Problem, hidden: NDArray[np.bool_], attack: TableAttack) -> tu
 
 def _cut(problem: Problem, attack: TableAttack, found: Any) -> NDArray[np.float64]:
     """What every cell must give for an attack to fail: coefficients of y, with the need as the right side."""
-    need = problem.need(attack.cell, attack.sign)
+    need = problem.need(attack.cell, attack.sign, attack.owner)
     by_upper, by_lower = -found.upper.marginals, found.lower.marginals
     room = by_upper * (problem.upper - problem.value) + by_lower * (problem.value - problem.lower)
     room = np.where(problem.known_to(attack.owner), 0.0, np.maximum(room, 0.0))
@@ -159,7 +179,7 @@ def _starting_cuts(problem: Problem) -> list[NDArray[np.float64]]:
 
 def _choices(problem: Problem) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Bounds of y: primaries are suppressed, what is not free is published."""
-    return problem.primary.astype(np.float64), (problem.primary | problem.free).astype(np.float64)
+    return problem.unknown.astype(np.float64), (problem.unknown | problem.free).astype(np.float64)
 
 
 def _by_cuts(
@@ -176,7 +196,7 @@ def _by_cuts(
             constraints=rows,
             bounds=Bounds(low, high),
             integrality=np.ones(problem.size),
-            options={"node_limit": nodes},
+            options={"node_limit": nodes, "mip_rel_gap": 0.0},
         )
         if found.x is None:
             return None
@@ -184,7 +204,7 @@ def _by_cuts(
         new = []
         for one in attacks:
             reached, answer = push(problem, hidden, one)
-            if answer is not None and reached < problem.need(one.cell, one.sign) - problem.slack:
+            if answer is not None and reached < problem.need(one.cell, one.sign, one.owner) - problem.slack:
                 new.append(_cut(problem, one, answer))
         if not new:
             return _told(problem, hidden, found.mip_dual_bound, number, len(cuts))
@@ -219,12 +239,13 @@ def _whole(problem: Problem, attacks: list[TableAttack], nodes: int) -> Suppress
     for number, one in enumerate(attacks, start=1):
         at = number * size + one.cell
         if one.sign > 0:
-            low[at] = problem.up[one.cell]
+            low[at] = problem.need(one.cell, 1, one.owner)
         else:
-            high[at] = -problem.down[one.cell]
+            high[at] = -problem.need(one.cell, -1, one.owner)
     aim = np.concatenate([_cost(problem), np.zeros(size * count)])
     kinds = np.concatenate([np.ones(size), np.zeros(size * count)])
-    found = milp(aim, constraints=rows, bounds=Bounds(low, high), integrality=kinds, options={"node_limit": nodes})
+    limits = {"node_limit": nodes, "mip_rel_gap": 0.0}
+    found = milp(aim, constraints=rows, bounds=Bounds(low, high), integrality=kinds, options=limits)
     return None if found.x is None else _told(problem, found.x[:size] > 0.5, found.mip_dual_bound, 1, 0)
 
 

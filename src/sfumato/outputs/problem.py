@@ -13,8 +13,10 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-NEAR = 1e-7
-"""Slack of a comparison, as a share of the largest value of the table: the solver's own is 1e-7."""
+NEAR = 1e-9
+"""Slack of a comparison, as a share of the largest value of the table: what sums of doubles are off by."""
+SOLVER = 1e-6
+"""Slack of a comparison in any table: the solver's own is 1e-7 for every sum."""
 NOBODY = -1
 
 
@@ -24,7 +26,8 @@ class Problem:
 
     ``matrix`` has a row for every sum: +1 for the parts, −1 for the whole. ``lower`` and ``upper`` are the intruder's bounds. A cell with ``primary``
     must not be narrowed down below ``value − down`` or above ``value + up``. ``free`` cells may be suppressed besides, at the cost ``weight``. ``owner`` is the
-    respondent who is alone in a cell and so knows it (−1: nobody). ``whole`` tells that cells are counts.
+    respondent who is alone in a cell and so knows it (−1: nobody). ``whole`` tells that cells are counts. ``aside`` cells are in no table that is about to
+    be published: an intruder does not know them whatever is decided. ``slide`` is how wide the interval of a cell must be, wherever it lies.
     """
 
     matrix: Any
@@ -38,6 +41,13 @@ class Problem:
     free: NDArray[np.bool_]
     owner: NDArray[np.int64]
     whole: bool = False
+    aside: NDArray[np.bool_] | None = None
+    slide: NDArray[np.float64] | None = None
+
+    @cached_property
+    def unknown(self) -> NDArray[np.bool_]:
+        """The cells that are suppressed whatever else is: those that must stay unknown, and those that nobody publishes."""
+        return self.primary if self.aside is None else self.primary | self.aside
 
     @property
     def size(self) -> int:
@@ -47,8 +57,8 @@ class Problem:
     @cached_property
     def slack(self) -> float:
         """What counts as nothing in this table."""
-        near = NEAR * max(1.0, float(np.abs(self.value).max(initial=0.0)))
-        return min(near, 0.01) if self.whole else near
+        most = float(np.abs(self.value).max(initial=0.0))
+        return min(max(SOLVER * min(1.0, most), NEAR * most), 0.01 if self.whole else np.inf)
 
     @cached_property
     def by_cell(self) -> Any:
@@ -60,9 +70,58 @@ class Problem:
         """The cells that must stay unknown."""
         return np.flatnonzero(self.primary)
 
-    def need(self, cell: int, sign: int) -> float:
-        """How far up (sign 1) or down (sign −1) a cell must stay unknown."""
-        return float(self.up[cell] if sign > 0 else self.down[cell])
+    @cached_property
+    def owned(self) -> dict[int, list[int]]:
+        """Every respondent who is alone in some cells → these cells."""
+        found: dict[int, list[int]] = {}
+        for cell in np.flatnonzero(self.owner != NOBODY).tolist():
+            found.setdefault(int(self.owner[cell]), []).append(cell)
+        return found
+
+    @cached_property
+    def _wholes(self) -> list[tuple[int, ...]]:
+        """Per cell the cells that it is a part of by one sum."""
+        lines = self.matrix.tocoo()
+        whole = np.full(self.matrix.shape[0], -1, dtype=np.int64)
+        whole[lines.row[lines.data < 0]] = lines.col[lines.data < 0]
+        found: list[list[int]] = [[] for _ in range(self.size)]
+        parts = lines.data > 0
+        for row, cell in zip(lines.row[parts].tolist(), lines.col[parts].tolist(), strict=True):
+            found[cell].append(int(whole[row]))
+        return [tuple(one) for one in found]
+
+    def above(self, cell: int) -> set[int]:
+        """All cells that hold what a cell holds, and itself."""
+        found, left = {cell}, [cell]
+        while left:
+            fresh = [one for one in self._wholes[left.pop()] if one not in found]
+            found.update(fresh)
+            left += fresh
+        return found
+
+    @cached_property
+    def _brought(self) -> dict[int, dict[int, float]]:
+        """Per lone respondent the cells above the own ones, and what is in them for certain."""
+        found: dict[int, dict[int, float]] = {}
+        for owner, cells in self.owned.items():
+            known = found.setdefault(owner, {})
+            for own in cells:
+                for cell in self.above(own):
+                    known[cell] = max(known.get(cell, 0.0), float(self.value[own]))
+        return found
+
+    def need(self, cell: int, sign: int, owner: int = NOBODY) -> float:
+        """How far up (sign 1) or down (sign −1) a cell must stay unknown to everybody, or to one who is alone in some cells.
+
+        Nobody believes in less than nothing, nor one respondent in less than the own cells that the cell holds: down is asked for as far as that.
+        """
+        if sign > 0:  # an interval that must be wide is asked to be so upwards; the audit takes it wherever it lies
+            wide = 0.0 if self.slide is None else float(self.slide[cell]) - self.need(cell, -1, owner)
+            return max(float(self.up[cell]), wide)
+        down = float(self.down[cell])
+        if owner == NOBODY or self.lower[cell] < 0:
+            return down
+        return min(down, max(0.0, float(self.value[cell]) - self._brought.get(owner, {}).get(cell, 0.0)))
 
     def known_to(self, owner: int) -> NDArray[np.bool_]:
         """The cells that one respondent knows because nobody else is in them."""

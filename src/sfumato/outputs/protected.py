@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import itertools
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
@@ -11,12 +12,14 @@ import polars as pl
 from sfumato.core.notebook import html_table
 from sfumato.core.progress import Progress, silent
 from sfumato.core.randomness import Seed
-from sfumato.errors import ParameterError, ReleaseRefused, Unsatisfiable
+from sfumato.errors import ParameterError, ReleaseRefused, SfumatoError, Unsatisfiable
 from sfumato.outputs.audit import TableAudit, audit
+from sfumato.outputs.boxes import Boxes
 from sfumato.outputs.changing import adjusted, audit_rounded, downwards, random_rounded, rounded
-from sfumato.outputs.exact import Suppression, suppress_exactly
-from sfumato.outputs.heuristic import Boxes, suppress_by_boxes
+from sfumato.outputs.exact import Suppression, suppress_exactly, with_hidden, without_needless
+from sfumato.outputs.heuristic import suppress_by_boxes, suppress_further
 from sfumato.outputs.rules import Threshold
+from sfumato.outputs.table import SensitiveTable
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -24,15 +27,20 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from sfumato.outputs.audit import Move
+    from sfumato.outputs.beside import Beside
     from sfumato.outputs.problem import Problem
-    from sfumato.outputs.table import SensitiveTable, Weight, Zeros
+    from sfumato.outputs.table import Weight, Zeros
 
 METHODS = ("auto", "exact", "heuristic", "rounding", "cta", "perturb")
 Method = Literal["auto", "exact", "heuristic", "rounding", "cta", "perturb"]
 EXACTLY = 30_000
 """Sensitive cells times cells up to which the least suppression is looked for by default."""
+FEW_ROUNDS, FEW_NODES = 15, 500
+"""How long the least suppression is looked for where nobody asked for it: rounds of cuts, and nodes of the search in each."""
 ALL_INTERVALS = 1500
 """Suppressed cells up to which the audit tells the tightest interval of every one."""
+MOST_TRIED = 20_000
+"""Cells of a table up to which the nearest one that can be published is looked for."""
 MARK = "x"
 """What stands in place of a suppressed cell."""
 
@@ -53,6 +61,7 @@ class ProtectedTable:
     options: dict[str, Any]
     moves: dict[int, list[Move]]
     audited: TableAudit
+    beside: Beside | None = None
 
     @property
     def hidden(self) -> NDArray[np.bool_]:
@@ -60,7 +69,12 @@ class ProtectedTable:
         return np.isnan(self.published)
 
     def audit(self) -> TableAudit:
-        """Look again at what is published from the intruder's side; for the owner only, since it tells intervals of suppressed cells."""
+        """Look again at what is published from the intruder's side; for the owner only, since it tells intervals of suppressed cells.
+
+        Where tables were published before of the same records, and not all of them together hold, what they tell is the answer.
+        """
+        if self.beside is not None and self.beside.earlier and not (seen := self.beside.audit(self.hidden)).holds:
+            return seen
         if self.suppression is not None:
             exact = int(self.hidden.sum()) <= ALL_INTERVALS
             return audit(self.problem, self.hidden, exact=exact, moves=self.moves)
@@ -89,13 +103,18 @@ class ProtectedTable:
         texts = [MARK if np.isnan(one) else _text(one, whole=self.judged.table.whole) for one in values.tolist()]
         return self.judged.table.labels(number).with_columns(pl.Series(str(self.judged.table.measure), texts))
 
-    def write(self, folder: str | Path, *, force: bool = False, sign: Path | None = None) -> Path:
-        """Write ``share/`` (table, certificate, page) and ``owner/`` (lock with parameters and intervals)."""
+    def write(
+        self, folder: str | Path, *, force: bool = False, sign: Path | None = None, to: str | None = None
+    ) -> Path:
+        """Write ``share/`` (table, certificate, page) and ``owner/`` (lock with parameters and intervals).
+
+        A table with a register is written down in it; ``to`` says who receives it.
+        """
         from pathlib import Path as At
 
         from sfumato.outputs.writing import publish
 
-        return publish(self, At(folder), force=force, sign=sign)
+        return publish(self, At(folder), force=force, sign=sign, to=to)
 
     def sentences(self) -> list[str]:
         """What a data steward reads."""
@@ -103,7 +122,7 @@ class ProtectedTable:
         head = f"{told['sensitive']:,} of {told['cells']:,} cells are sensitive; "
         if self.suppression is None:
             sums = "sums are as they must be" if self.additive else "sums need not fit"
-            return [head + f"{told['changed']:,} cells were changed ({self.method}), {sums}", self._audited()]
+            return [head + f"{told['changed']:,} cells were changed ({self.method}), {sums}", *self._audited()]
         share = told["suppressed"] / max(1, told["cells"])
         head += f"{told['suppressed']:,} are suppressed ({share:.1%}), {told['suppressed_besides']:,} of them to protect others"
         gap = self.suppression.gap
@@ -114,12 +133,17 @@ class ProtectedTable:
             if gap < 1e-6
             else f"at most {gap:.1%} above the least"
         )
-        return [f"{head}; {proof}", self._audited()]
+        return [f"{head}; {proof}", *self._audited()]
 
-    def _audited(self) -> str:
+    def _audited(self) -> list[str]:
         seen = self.audited
         word = "the audit holds" if seen.holds else f"the audit fails for {len(seen.exposed):,} cells"
-        return f"{word}: {seen.components:,} components, {seen.programs:,} programs, {seen.seconds:.2f} s"
+        parts = [
+            f"{count:,} {name}{'s' * (count != 1)}"
+            for count, name in ((seen.components, "component"), (seen.programs, "program"))
+        ]
+        told = f"{word}: {', '.join(parts)}, {seen.seconds:.2f} s"
+        return [told, *([] if self.beside is None else self.beside.sentences)]
 
     def __repr__(self) -> str:
         return "\n".join(self.sentences())
@@ -143,6 +167,8 @@ def protect(
     rounds: int = 200,
     base: int | None = None,
     reach: int = 1,
+    slide: float = 0.0,
+    prior: float | None = None,
     seed: Seed | int | str | None = None,
     progress: Progress = silent,
 ) -> ProtectedTable:
@@ -150,27 +176,146 @@ def protect(
 
     ``exact`` suppresses at the least cost (``weight``: value, one, log) and tells the gap, ``heuristic`` by boxes, ``auto`` the one that fits the size. ``rounding`` is controlled rounding to
     multiples of ``base``, ``perturb`` random rounding keyed by ``seed`` (counts only), ``cta`` adjustment of sensitive cells. ``zeros="free"`` lets empty cells be suppressed; by default everybody knows
-    that they are empty. ``singles``: whether respondents who are alone in a cell attack with what they know of it (by default for sums).
+    that they are empty. ``singles``: whether respondents who are alone in a cell attack with what they know of it (by default for sums). ``slide``: intervals of sensitive cells must be as wide as so
+    many times what the rules ask for on both sides, wherever they lie; ``prior``: an intruder knows every cell within so many percent before. Both go with suppression. Where nothing can be published, the error names the nearest table that can.
     """
+    options: dict[str, Any] = {"weight": weight, "zeros": zeros, "singles": singles, "base": base, "reach": reach}
+    options |= {"slide": slide, "prior": prior}
+    try:
+        return _protected(judged, method, options, rounds, seed, progress)
+    except Unsatisfiable as error:
+        found = nearest(judged, {**options, "weight": weight})
+        if found is None:
+            raise
+        words = ", ".join(found["by"])
+        raise Unsatisfiable(
+            f"{error}; the nearest that can be published: {words} ({found['published']:,} of {found['cells']:,} cells)",
+            closest={**(error.closest or {}), "nearest": found},
+        ) from None
+
+
+def nearest(judged: SensitiveTable, options: dict[str, Any]) -> dict[str, Any] | None:
+    """The table of fewer columns of which the most cells can be published, of as many columns as possible; the total alone where none can."""
+    table = judged.table
+    if len(table.places) > 1 or len(judged.unsafe) > MOST_TRIED:
+        return None
+    columns = table.places[0]
+    for count in range(len(columns) - 1, 0, -1):
+        found: list[dict[str, Any]] = []
+        for some in itertools.combinations(columns, count):
+            smaller = dataclasses.replace(table, places=(some,), known={})
+            try:
+                made = _protected(SensitiveTable(smaller, judged.rules), "heuristic", options, FEW_ROUNDS, None, silent)
+            except SfumatoError:
+                continue
+            told = int((~made.hidden).sum())
+            by = [table.dimensions[at].column for at in some]
+            found.append({"by": by, "cells": len(made.published), "published": told})
+        if found:
+            return max(found, key=lambda one: int(one["published"]))
+    if judged.unsafe[table.variables[0][0]] or table.memory is not None:
+        return None
+    return {"by": ["the total alone"], "cells": 1, "published": 1}
+
+
+def _protected(
+    judged: SensitiveTable,
+    method: str,
+    options: dict[str, Any],
+    rounds: int,
+    seed: Seed | int | str | None,
+    progress: Progress,
+) -> ProtectedTable:
     if method not in METHODS:
         raise ParameterError(f"a table is protected by one of {', '.join(METHODS)}")
     judged.require_some_safe()
-    problem = judged.problem(weight=weight, zeros=zeros, singles=singles)
-    options = {"weight": weight, "zeros": zeros, "singles": singles, "base": base, "reach": reach}
+    problem = judged.problem(**{name: options[name] for name in ("weight", "zeros", "singles", "slide", "prior")})
     if method in ("rounding", "cta", "perturb"):
+        if judged.table.memory is not None:
+            raise ParameterError(
+                f"{method} cannot be put beside earlier tables; with a register protect by suppression"
+            )
+        if options["slide"] or options["prior"] is not None:
+            raise ParameterError(f"slide and prior go with suppression, not with {method}")
         return _changed(judged, method, problem, options, Seed.of(seed))
     chosen = method
     if method == "auto":
         chosen = "exact" if len(judged) * problem.size <= EXACTLY else "heuristic"
-    found, moves = _suppressed(judged, chosen, problem, rounds, progress)
+    effort = {"rounds": rounds} if method == "exact" else {"rounds": min(rounds, FEW_ROUNDS), "nodes": FEW_NODES}
+    found, moves = _suppressed(judged, chosen, problem, effort, progress)
+    found, beside = _with_earlier(judged, problem, without_needless(problem, found), rounds, options["singles"])
+    found, seen = _audited(problem, found, moves, settled=beside is not None and bool(beside.earlier))
     published = np.where(found.hidden, np.nan, problem.value)
-    seen = audit(problem, found.hidden, exact=int(found.hidden.sum()) <= ALL_INTERVALS, moves=moves)
     if not seen.holds:
         raise ReleaseRefused(
             f"the audit fails for {len({one.cell for one in seen.exposed}):,} cells, so nothing is published; make the table coarser"
         )
     _require_something(published, problem)
-    return ProtectedTable(judged, chosen, problem, published, True, found, options, moves, seen)
+    return ProtectedTable(judged, chosen, problem, published, True, found, options, moves, seen, beside)
+
+
+def _with_earlier(
+    judged: SensitiveTable, problem: Problem, found: Suppression, rounds: int, singles: bool | None
+) -> tuple[Suppression, Beside | None]:
+    """What must be suppressed besides because of tables that were published of the same records before."""
+    memory = judged.table.memory
+    if memory is None:
+        return found, None
+    from sfumato.outputs.beside import Beside, put_beside
+
+    earlier, unknown = memory.earlier(judged.table)
+    if not earlier:
+        return found, Beside(problem, problem.size, (), {}, unknown)
+    alone = judged.table.attacked_by_singles(singles)
+    given_away = {}
+    for one in earlier:
+        seen = put_beside(judged, problem, memory, [one], singles=alone).audit(found.hidden)
+        given_away[one.entry.number] = len({exposed.cell for exposed in seen.exposed})
+    joint = put_beside(judged, problem, memory, earlier, singles=alone)
+    beside = dataclasses.replace(joint, given_away=given_away, unknown=unknown)
+    if beside.audit(found.hidden).holds:
+        return found, beside
+    try:
+        hidden = _together(beside, found, rounds)
+    except Unsatisfiable as error:
+        raise _already_told(beside, error) from None
+    return with_hidden(problem, dataclasses.replace(found, bound=None), hidden), beside
+
+
+def _together(beside: Beside, found: Suppression, rounds: int) -> NDArray[np.bool_]:
+    """Cells of the new table to suppress so that all tables together hold: the least where that can be proved, else more than alone."""
+    joint = beside.problem
+    if int(joint.primary.sum()) * joint.size <= EXACTLY:
+        least = suppress_exactly(joint, rounds=rounds)
+        if least is not None:
+            return without_needless(joint, least).hidden[: beside.size]
+    more = suppress_further(joint, beside.hidden(found.hidden))
+    return more[: beside.size]
+
+
+def _already_told(beside: Beside, error: Unsatisfiable) -> Unsatisfiable:
+    """Why a table cannot be published after others."""
+    told = [f"table {number} ({count:,} cells)" for number, count in beside.given_away.items() if count]
+    return Unsatisfiable(
+        f"together with what was published before of the same records, cells can be computed or narrowed down too far whatever is suppressed: "
+        f"{', '.join(told) or 'all tables together'}; tabulate by the same columns and records as before, or by coarser ones",
+        closest={**(error.closest or {}), "given_away": dict(beside.given_away)},
+    )
+
+
+def _audited(
+    problem: Problem, found: Suppression, moves: dict[int, list[Move]], *, settled: bool
+) -> tuple[Suppression, TableAudit]:
+    """The audit, after cells that it finds to be told anyway, and that may be, were published; a settled suppression stays as it is."""
+    exact = int(found.hidden.sum()) <= ALL_INTERVALS
+    seen = audit(problem, found.hidden, exact=exact, moves=moves)
+    known = seen.hidden[(seen.high - seen.low <= problem.slack) & ~problem.unknown[seen.hidden]]
+    if settled or not exact or not len(known):
+        return found, seen
+    hidden = found.hidden.copy()
+    hidden[known] = False
+    found = with_hidden(problem, found, hidden)
+    return found, audit(problem, hidden, exact=True, moves=moves)
 
 
 def _require_something(published: NDArray[np.float64], problem: Problem) -> None:
@@ -182,12 +327,12 @@ def _require_something(published: NDArray[np.float64], problem: Problem) -> None
 
 
 def _suppressed(
-    judged: SensitiveTable, method: str, problem: Problem, rounds: int, progress: Progress
+    judged: SensitiveTable, method: str, problem: Problem, effort: dict[str, int], progress: Progress
 ) -> tuple[Suppression, dict[int, list[Move]]]:
     if not problem.primary.any():
-        return Suppression(problem.primary.copy(), 0.0, 0.0), {}
+        return Suppression(problem.unknown.copy(), 0.0, 0.0), {}
     if method == "exact":
-        found = suppress_exactly(problem, rounds=rounds)
+        found = suppress_exactly(problem, **effort)
         if found is not None:
             return found, {}
     single = len(judged.table.places) == 1

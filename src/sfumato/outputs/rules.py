@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     from sfumato.outputs.cells import TableCells
 
 SMALL = 1e-12
+BEYOND = 3.0
+"""What an intruder takes for the most that a suppressed grand total can be, as a multiple of the true one."""
 
 
 class SensitivityRule(Protocol):

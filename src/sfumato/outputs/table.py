@@ -16,18 +16,18 @@ from sfumato.core.notebook import html_table
 from sfumato.errors import ParameterError, SchemaError, Unsatisfiable
 from sfumato.outputs.cells import Contributions, Dimension, TableCells, cells_of, dimension_of
 from sfumato.outputs.problem import NOBODY, Problem
-from sfumato.outputs.rules import Dominance, PPercent, SensitivityRule, Threshold
+from sfumato.outputs.rules import BEYOND, Dominance, PPercent, SensitivityRule, Threshold
+from sfumato.outputs.selecting import selected
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from sfumato.outputs.beside import TableMemory
     from sfumato.outputs.protected import ProtectedTable
 
 MEASURE = re.compile(r"\s*(?:(count|rows)|sum\((.+)\))\s*")
-BEYOND = 3.0
-"""What an intruder takes for the most that a suppressed grand total can be, as a multiple of the true one."""
-LEAST = 1e-6
-"""How far a sensitive sum must stay unknown at least, as a share of the grand total: less is within the slack of the solver."""
+LEAST = 1e-8
+"""How far a sensitive sum must stay unknown at least, as a share of the grand total: less is within the slack of comparisons."""
 Zeros = Literal["known", "free"]
 Weight = Literal["value", "one", "log"]
 
@@ -67,6 +67,8 @@ def tabulate(
     weight: str | None = None,
     negatives: Literal["refuse", "absolute"] = "refuse",
     missing_counts: bool = False,
+    where: str | None = None,
+    register: Any = None,
 ) -> MagnitudeTable:
     """Count persons, or sum a column, by other columns; margins are the levels of their hierarchies and the total.
 
@@ -74,7 +76,8 @@ def tabulate(
     persons apart (else the one with that role; else every row is a person): rows of a person in a cell are one contribution, in margins too. ``measure`` is ``count`` (persons),
     ``rows`` (rows, judged by persons) or ``sum(column)``. Contributions are multiplied by ``weight``, if given, before they are ranked and summed; persons are counted without it. Missing contributions are
     none; with ``missing_counts`` their persons are counted. Negative ones are refused unless ``negatives="absolute"``: then they are ranked and judged by their absolute value, and the
-    true sum is published. A missing value of a column is a category of its own.
+    true sum is published. A missing value of a column is a category of its own. ``where`` keeps the records that fulfil conditions (``"year = 2024 and age >= 18"``).
+    ``register`` is a register of releases (its file, or the open register): the table is then protected and audited together with the tables that were published of the same records before.
 
     >>> import polars as pl
     >>> people = pl.DataFrame({"region": ["n", "n", "s"], "cost": [10, 5, 7]})
@@ -89,15 +92,35 @@ def tabulate(
     dataset.require([*columns, *(one for one in (asked.column, person, weight) if one is not None)])
     if len(dataset) == 0:
         raise SchemaError(f"{dataset.source.name} has no rows; there is nothing to tabulate")
-    amount = _amounts(dataset, asked, weight, negatives)
+    full, rows = dataset, np.arange(len(dataset))
+    respondent = rows if person is None else dataset.encoded(person).codes
+    if where is not None:
+        rows = selected(full, where)
+        if not len(rows):
+            raise SchemaError(f"no record of {full.source.name} fulfils the condition; there is nothing to tabulate")
+        dataset = full.take(rows)
+    amount = amounts(dataset, asked, weight, negatives)
     made = [dimension_of(name, dataset.encoded(name), _hierarchy(dataset, name, hierarchies)) for name in columns]
-    who = np.arange(len(dataset)) if person is None else dataset.encoded(person).codes
+    who = respondent[rows]
     codes = np.stack([code[dataset.encoded(name).codes] for name, (_, code) in zip(columns, made, strict=True)])
     given = Contributions(codes, who, amount, missing_counts)
     if asked.kind == "count" and person is not None:
         _require_one_place(codes, who)
     places = tuple(tuple(columns.index(name) for name in group) for group in groups)
-    return MagnitudeTable(tuple(one for one, _ in made), places, asked, given, negatives == "absolute", person, weight)
+    memory = None if register is None else _memory(register, full, rows, respondent)
+    dimensions = tuple(one for one, _ in made)
+    return MagnitudeTable(
+        dimensions, places, asked, given, negatives == "absolute", person, weight, where=where, memory=memory
+    )
+
+
+def _memory(register: Any, full: Dataset, rows: NDArray[np.int64], respondent: NDArray[np.int64]) -> TableMemory:
+    from sfumato.outputs.beside import TableMemory
+    from sfumato.register.store import Register, open_register
+
+    if full.copies is not None:
+        raise ParameterError("a table that was counted by an engine has no records to register; read it into memory")
+    return TableMemory(register if isinstance(register, Register) else open_register(register), full, rows, respondent)
 
 
 def _groups(by: Sequence[Any]) -> list[list[str]]:
@@ -121,7 +144,8 @@ def _hierarchy(dataset: Dataset, name: str, given: Mapping[str, Any] | None) -> 
     return dataset.schema.attributes[name].hierarchy if name in dataset.schema.attributes else None
 
 
-def _amounts(dataset: Dataset, asked: TableMeasure, weight: str | None, negatives: str) -> NDArray[np.float64]:
+def amounts(dataset: Dataset, asked: TableMeasure, weight: str | None, negatives: str) -> NDArray[np.float64]:
+    """What every record contributes, times its weight; NaN where nothing is known."""
     amount = np.ones(len(dataset)) if asked.column is None else _numbers(dataset, asked.column)
     if asked.column is None and weight is not None:
         raise ParameterError(f"a weight goes with sum(column); to publish weighted counts write sum({weight})")
@@ -172,6 +196,8 @@ class MagnitudeTable:
     unit: str | None = None
     weight: str | None = None
     known: dict[int, tuple[TableCells, ...]] = dataclasses.field(default_factory=dict)
+    where: str | None = None
+    memory: TableMemory | None = None
 
     @property
     def counted(self) -> bool:
@@ -182,6 +208,10 @@ class MagnitudeTable:
     def whole(self) -> bool:
         """Whether all cells are whole numbers."""
         return self.measure.kind != "sum"
+
+    def attacked_by_singles(self, singles: bool | None) -> bool:
+        """Whether respondents who are alone in a cell attack with what they know of it: by default of sums."""
+        return (not self.whole) if singles is None else singles
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -341,9 +371,24 @@ class SensitiveTable:
             np.maximum.at(need, np.concatenate(self.table.variables), asked)
         return need
 
-    def problem(self, *, weight: Weight = "value", zeros: Zeros = "known", singles: bool | None = None) -> Problem:
+    def at_least(self, need: NDArray[np.float64]) -> NDArray[np.float64]:
+        """How far cells must stay unknown: whole persons of counts, and more than comparisons are off by."""
+        if self.table.whole:
+            return np.ceil(np.maximum(need, 1.0) - 1e-9)
+        return np.maximum(need, LEAST * float(max(one.size.max(initial=0.0) for one in self.cells)))
+
+    def problem(
+        self,
+        *,
+        weight: Weight = "value",
+        zeros: Zeros = "known",
+        singles: bool | None = None,
+        slide: float = 0.0,
+        prior: float | None = None,
+    ) -> Problem:
         """The equations, the intruder's bounds and what must stay unknown.
 
+        ``slide`` asks for intervals as wide as so many times what is asked for on both sides (SPL); an intruder with ``prior`` knows every cell within so many percent before.
         Of sums both sides alike; a count must be able to be one less, and up as far as the rules ask. Nobody is asked to believe in negative contributions where there are none.
         """
         pick, cells = self.table.of_variables, self.cells
@@ -352,10 +397,8 @@ class SensitiveTable:
         most = int(np.argmax(size))
         ceiling = top * (BEYOND if self.unsafe[most] else 1.0)
         lower = np.full(len(value), -ceiling if self.table.absolute else 0.0)
-        least = 1.0 if self.table.whole else LEAST * top
-        up = np.where(self.unsafe, np.maximum(self.need(), least), 0.0)
-        up = np.ceil(up - 1e-9) if self.table.whole else up
-        alone = (not self.table.whole) if singles is None else singles
+        up = np.where(self.unsafe, self.at_least(self.need()), 0.0)
+        alone = self.table.attacked_by_singles(singles)
         owner = (
             np.where(count == 1, pick([one.owner for one in cells]), NOBODY) if alone else np.full(len(value), NOBODY)
         )
@@ -365,6 +408,8 @@ class SensitiveTable:
         asked = np.where(self.unsafe, 1.0, 0.0) if self.table.counted else up
         down = np.minimum(asked, value - lower)
         upper = np.full(len(value), ceiling)
+        if prior is not None:
+            lower, upper = self._known_before(value, lower, upper, prior, up, down)
         free = (count > 0) | (zeros == "free")
         return Problem(
             self.table.matrix,
@@ -378,7 +423,31 @@ class SensitiveTable:
             free,
             owner,
             self.table.whole,
+            slide=slide * (up + down) if slide else None,
         )
+
+    def _known_before(
+        self,
+        value: NDArray[np.float64],
+        lower: NDArray[np.float64],
+        upper: NDArray[np.float64],
+        prior: float,
+        up: NDArray[np.float64],
+        down: NDArray[np.float64],
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Bounds of an intruder who knows every cell within some percent; refused where these tell sensitive cells by themselves."""
+        reach = prior / 100 * np.abs(value)
+        reach = np.floor(reach + 1e-9) if self.table.whole else reach
+        lower, upper = np.maximum(lower, value - reach), np.minimum(upper, value + reach)
+        near = 1e-9 * max(1.0, float(np.abs(value).max(initial=0.0)))
+        lost = int((self.unsafe & ((up > upper - value + near) | (down > value - lower + near))).sum())
+        if lost:
+            raise Unsatisfiable(
+                f"an intruder who knows every cell within {prior:g} % knows {lost:,} of {len(self):,} sensitive cells too well already, whatever is suppressed; "
+                "weaken the rules, or assume an intruder who knows less (a larger percentage)",
+                closest={"sensitive": len(self), "unprotected": lost, "prior": prior},
+            )
+        return lower, upper
 
     def require_some_safe(self) -> None:
         """Raise where every cell with anybody in it is unsafe."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import dataclasses
 import io
 import math
 from collections.abc import Mapping
@@ -183,6 +184,14 @@ def _locked_problem(table: MagnitudeTable, published: np.ndarray[Any, Any], lock
         table.matrix, value, needs, owner=alone, upper=float(lock["bounds"][1]), whole=bool(lock["whole"])
     )
     problem.lower[:] = float(lock["bounds"][0])
+    if lock.get("prior") is not None:
+        reach = float(lock["prior"]) / 100 * np.abs(value)
+        reach = np.floor(reach + 1e-9) if lock["whole"] else reach
+        problem = dataclasses.replace(
+            problem, lower=np.maximum(problem.lower, value - reach), upper=np.minimum(problem.upper, value + reach)
+        )
+    if lock.get("slide"):
+        problem = dataclasses.replace(problem, slide=float(lock["slide"]) * (problem.up + problem.down))
     if float(np.abs(table.matrix @ value).max(initial=0.0)) > 10 * problem.slack:
         return "the values of the lock do not fit the sums"
     return problem

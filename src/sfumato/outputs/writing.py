@@ -14,22 +14,58 @@ import numpy as np
 from sfumato.core.parameters import values_of
 from sfumato.core.portable import PRIVATE_FOLDER, keep_private, sync_folder
 from sfumato.core.randomness import Seed
-from sfumato.errors import ReleaseRefused, printable
-from sfumato.release.certificates import AGGREGATES, FILE, signed
+from sfumato.errors import ParameterError, ReleaseRefused, printable
+from sfumato.release.certificates import AGGREGATES, FILE, read_any_certificate, signed
 from sfumato.release.documents import CERTIFICATE_VERSION, digest_of, versions
 from sfumato.release.exchange import in_place
 from sfumato.release.manifest import manifest_of, sha256_of
 from sfumato.release.publish import replace, write_json
 
 if TYPE_CHECKING:
+    from sfumato.outputs.beside import TableMemory
     from sfumato.outputs.protected import ProtectedTable
 
 LOCK = "lock.json"
 LOCK_VERSION = 1
 
 
-def publish(made: ProtectedTable, folder: Path, *, force: bool, sign: Path | None) -> Path:
-    """Write ``folder/share`` and ``folder/owner``, or nothing; a table that fails its own audit is not written."""
+def publish(made: ProtectedTable, folder: Path, *, force: bool, sign: Path | None, to: str | None = None) -> Path:
+    """Write ``folder/share`` and ``folder/owner``, or nothing; a table that fails its own audit is not written.
+
+    A table with a register is planned in it before, and is called released when it stands; one that was not written counts no more.
+    """
+    memory = made.judged.table.memory
+    if (memory is None) != (to is None):
+        raise ParameterError(
+            "a register wants to know who receives the table, and nobody else does: give both or neither"
+        )
+    if memory is None:
+        return _write(made, folder, force=force, sign=sign)
+    number = _planned(made, memory, folder, str(to))
+    written: str | None = None
+    try:
+        _write(made, folder, force=force, sign=sign)
+        written = str(read_any_certificate(folder / "share")["digest"])
+    finally:
+        with memory.register.turn():
+            memory.register.now_is(number, "withdrawn" if written is None else "released", certificate=written)
+    return folder
+
+
+def _planned(made: ProtectedTable, memory: TableMemory, folder: Path, to: str) -> int:
+    """Write a table down in its register, unless another was registered since it was looked at."""
+    from sfumato.release.documents import digest_of_input
+
+    with memory.register.turn():  # nobody registers anything between looking and writing down
+        known = () if made.beside is None else (*(one.number for one in made.beside.earlier), *made.beside.unknown)
+        earlier, unknown = memory.earlier(made.judged.table)
+        if {*(one.entry.number for one in earlier), *unknown} != set(known):
+            raise ReleaseRefused("another table of the same records was registered meanwhile; protect this one again")
+        entry = memory.entry(made, recipient=to, folder=folder, digest=digest_of_input(memory.dataset))
+        return memory.register.plan(entry, memory.people, memory.records(made.judged.table))
+
+
+def _write(made: ProtectedTable, folder: Path, *, force: bool, sign: Path | None) -> Path:
     if not made.audit().holds:
         raise ReleaseRefused("the table fails its own audit and is not written; protect it again")
     with in_place(folder, force=force) as place:
@@ -96,6 +132,7 @@ def lock(made: ProtectedTable, digest: str) -> dict[str, Any]:
         "weight": table.weight,
         "absolute": table.absolute,
         "missing_counts": table.contributions.missing_counts,
+        "where": table.where,
         "whole": table.whole,
         "rules": [{"rule": rule.name, **values_of(rule)} for rule in made.judged.rules],
         "method": made.method,
@@ -105,8 +142,10 @@ def lock(made: ProtectedTable, digest: str) -> dict[str, Any]:
         "needs": {
             str(cell): [float(problem.down[cell]), float(problem.up[cell])] for cell in problem.primaries.tolist()
         },
+        "slide": options["slide"],
+        "prior": options["prior"],
         "bounds": [float(problem.lower.min(initial=0.0)), float(problem.upper.max(initial=0.0))],
-        "alone": {str(cell): int(problem.owner[cell]) for cell in kept.tolist() if problem.owner[cell] >= 0},
+        "alone": {str(cell): int(problem.owner[cell]) for cell in np.flatnonzero(problem.owner >= 0).tolist()},
         "audit": {
             "exact": seen.exact,
             "components": seen.components,

@@ -60,7 +60,10 @@ MIGRATIONS: dict[int, Callable[[sqlite3.Connection], None]] = {}
 
 @dataclasses.dataclass(frozen=True)
 class RegisteredRelease:
-    """One release, as the register knows it. ``number`` is its row; ``people`` how many persons it shows or suppressed."""
+    """One release, as the register knows it. ``number`` is its row; ``people`` how many persons it shows or suppressed.
+
+    ``table`` says how the cells of a published table add up and which are suppressed, without labels and values; None for a release of records.
+    """
 
     number: int
     created: str
@@ -78,10 +81,15 @@ class RegisteredRelease:
     folder: str
     note: str = ""
     state: State = "planned"
+    table: Mapping[str, Any] | None = None
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain data."""
-        return dataclasses.asdict(self)
+        """Plain data; of a table how many cells it has and how many are suppressed."""
+        told = {**dataclasses.asdict(self), "table": None}
+        if self.table is not None:
+            suppressed = len(self.table["suppressed"])
+            told["table"] = {"measure": self.table["measure"], "cells": self.table["cells"], "suppressed": suppressed}
+        return told
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -151,7 +159,7 @@ class Register:
                 known[number] = RegisteredRelease(
                     number, **{**told["release"], "person": tuple(told["release"]["person"])}
                 )
-            else:
+            elif "state" in told:
                 earlier = known[told["of"]]
                 certificate = told.get("certificate", earlier.certificate)
                 known[told["of"]] = dataclasses.replace(earlier, state=told["state"], certificate=certificate)
@@ -194,9 +202,22 @@ class Register:
                 raise OutputError(f"{self.path} is held by another process; try again when that is done") from None
             raise OutputError(f"cannot write {self.path}: {error}; nothing was written down") from None
 
-    def plan(self, entry: Mapping[str, Any], people: RegisteredPeople) -> int:
-        """Write a release down before it stands; only inside a turn. Returns its number."""
-        return self._append({"release": dict(entry)}, people.packed())
+    def plan(self, entry: Mapping[str, Any], people: RegisteredPeople, rows: RegisteredPeople | None = None) -> int:
+        """Write a release down before it stands; only inside a turn. Returns its number.
+
+        ``rows`` are the records of a published table, under keyed hashes, and the cell each is counted in.
+        """
+        number = self._append({"release": dict(entry)}, people.packed())
+        if rows is not None:
+            self._append({"of": number, "rows": len(rows.hashes)}, rows.packed())
+        return number
+
+    def rows(self, number: int) -> RegisteredPeople:
+        """The records of a published table, and the cell each is counted in."""
+        row = self._connection.execute("SELECT body, people FROM events WHERE number = ?", (number + 1,)).fetchone()
+        if row is None or row[1] is None or json.loads(row[0]).get("of") != number:
+            raise ParameterError(f"release {number} of the register is no published table")
+        return RegisteredPeople.unpacked(row[1])
 
     def now_is(self, number: int, state: State, *, certificate: str | None = None) -> None:
         """Say what became of a planned release, and which certificate it has; only inside a turn."""

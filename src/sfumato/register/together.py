@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 
 NAME = "composition"
 """What a recipe calls the limit on what all releases of the same people tell together."""
+TABLE = "it is a published table, whose cells are not put beside the classes of records"
 CHANGED = "values were changed or drawn, so nobody knows the class a person seems to be in"
 BY_ROW = "people are told apart by whole rows, and some rows of one are not in the other: these may be the same people or others"
 
@@ -200,6 +201,8 @@ def _beside(
 
 def _not_aligned(entry: RegisteredRelease, person: Sequence[str], *, classes: bool) -> str | None:
     """Why the classes of an earlier release cannot be put beside those of this one, or None."""
+    if entry.table is not None:
+        return TABLE
     if tuple(entry.person) != tuple(person):
         return f"its people are told apart by {', '.join(entry.person)}, those of this one by {', '.join(person)}"
     return None if entry.classes and classes else CHANGED

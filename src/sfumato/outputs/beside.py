@@ -1,0 +1,574 @@
+"""Tables published before from the same records: what they tell together with a new one.
+
+Records are known again by what they say, under the keyed hashes of a register. Every cell of every table is a sum of *atoms*, the records that stand in the same cell of
+each table: with them as unknowns all tables are one set of equations, in which cells of the same records are the same, and cells that differ by a few records tell these.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping, Sequence
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from sfumato.core.parameters import values_of
+from sfumato.outputs.audit import TableAudit, audit
+from sfumato.outputs.cells import Contributions, Dimension, TableCells
+from sfumato.outputs.problem import NOBODY, Problem
+from sfumato.outputs.rules import BEYOND, GroupDisclosure, rule_of
+from sfumato.register.shown import BY_CONTENT, person_columns, persons_of
+from sfumato.register.store import Register, RegisteredPeople, RegisteredRelease, moment
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from numpy.typing import NDArray
+
+    from sfumato.core.dataset import Dataset
+    from sfumato.outputs.protected import ProtectedTable
+    from sfumato.outputs.table import MagnitudeTable, SensitiveTable
+
+FEW_RECORDS = 50
+"""Records by which two cells differ up to which the difference is judged like a cell of its own."""
+MOST_ATOMS = 20_000
+"""Combinations of cells up to which those without a record are unknowns too."""
+CHANGED = ("rounding", "cta", "perturb")
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class TableMemory:
+    """The register of a table, the records it was made of, and which of them it is about."""
+
+    register: Register
+    dataset: Dataset
+    rows: NDArray[np.int64]
+    respondent: NDArray[np.int64]
+    person: tuple[str, ...] = ()
+
+    @cached_property
+    def hashes(self) -> NDArray[np.void]:
+        """Every record of the source under a keyed hash of all that it says."""
+        return self.register.hashed(persons_of(self.dataset, ()))
+
+    @cached_property
+    def columns(self) -> tuple[str, ...]:
+        """What tells persons apart."""
+        return person_columns(self.dataset, self.person)
+
+    @cached_property
+    def people(self) -> RegisteredPeople:
+        """The persons of the table under keyed hashes; a table shows no classes."""
+        known = self.register.hashed(persons_of(self.dataset.take(self.rows), self.columns))
+        distinct = np.unique(known)
+        return RegisteredPeople(distinct, np.full(len(distinct), -1, dtype=np.int64))
+
+    def records(self, table: MagnitudeTable) -> RegisteredPeople:
+        """The records of the table in the order of their hashes, and the combination of values each has."""
+        order = np.argsort(self.hashes[self.rows], kind="stable")
+        codes = np.ravel_multi_index(tuple(table.contributions.codes), _leaves(table.dimensions)).astype(np.int64)
+        return RegisteredPeople(self.hashes[self.rows][order], codes[order])
+
+    def entry(self, made: ProtectedTable, *, recipient: str, folder: Path, digest: str) -> dict[str, Any]:
+        """What is written down of a table: how its cells add up and which are suppressed; no label, no value."""
+        return {
+            "created": moment(),
+            "recipient": recipient,
+            "source": self.dataset.source.name,
+            "certificate": "",
+            "input": digest,
+            "person": list(self.columns or BY_CONTENT),
+            "people": len(self.people.hashes),
+            "records": len(self.rows),
+            "k": None,
+            "classes": False,
+            "epsilon": None,
+            "delta": None,
+            "folder": str(folder.resolve()),
+            "note": f"table of {made.judged.table.measure.kind}",
+            "table": _kept(made),
+        }
+
+    def earlier(self, table: MagnitudeTable) -> tuple[list[EarlierTable], dict[int, str]]:
+        """Tables of the register that are about records of this source; and those of which nothing certain can be said, with the reason."""
+        found: list[EarlierTable] = []
+        unknown: dict[int, str] = {}
+        order = np.argsort(self.hashes, kind="stable")
+        for entry in self.register.standing:
+            if entry.table is None:
+                if self._shares(entry):
+                    unknown[entry.number] = "it is a release of records"
+                continue
+            known = self.register.rows(entry.number)
+            at = np.searchsorted(self.hashes[order], known.hashes).clip(max=len(order) - 1)
+            there = self.hashes[order][at] == known.hashes
+            reason = self._apart(entry, table, there)
+            if reason == "":
+                found.append(EarlierTable.of(entry, self, order[at], known.classes))
+            elif reason is not None:
+                unknown[entry.number] = reason
+        return found, unknown
+
+    def _shares(self, entry: RegisteredRelease) -> bool:
+        same = tuple(entry.person) == (self.columns or BY_CONTENT)
+        return same and bool(np.isin(self.people.hashes, self.register.people(entry.number).hashes).any())
+
+    def _apart(self, entry: RegisteredRelease, table: MagnitudeTable, there: NDArray[np.bool_]) -> str | None:
+        """Why an earlier table cannot be put beside this one; None where it is about others or tells something else, "" where it can."""
+        saved = entry.table or {}
+        if not there.any() and not self._shares(entry):
+            return None
+        alike = (saved["measure"], saved["weight"]) == (str(table.measure), table.weight)
+        if not alike or (table.counted and saved["unit"] != table.unit):
+            return None
+        if saved["method"] in CHANGED:
+            return "its cells were changed, not suppressed"
+        missing = int((~there).sum())
+        return f"{missing:,} of its {len(there):,} records are not here, or say something else now" if missing else ""
+
+
+def _leaves(dimensions: Sequence[Dimension]) -> tuple[int, ...]:
+    return tuple(len(one.ancestors[0]) for one in dimensions)
+
+
+def _kept(made: ProtectedTable) -> dict[str, Any]:
+    """The form of a table."""
+    table = made.judged.table
+    return {
+        "measure": str(table.measure),
+        "unit": table.unit,
+        "weight": table.weight,
+        "absolute": table.absolute,
+        "missing_counts": table.contributions.missing_counts,
+        "dimensions": [
+            {"column": one.column, "parent": one.parent.tolist(), "ancestors": [at.tolist() for at in one.ancestors]}
+            for one in table.dimensions
+        ],
+        "places": [list(group) for group in table.places],
+        "rules": [{"rule": rule.name, **values_of(rule)} for rule in made.judged.rules],
+        "method": made.method,
+        "singles": made.options["singles"],
+        "cells": len(made.published),
+        "suppressed": np.flatnonzero(made.hidden).tolist(),
+    }
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class EarlierTable:
+    """A table of the register made again from the records, with what was suppressed of it."""
+
+    entry: RegisteredRelease
+    judged: SensitiveTable
+    rows: NDArray[np.int64]
+    hidden: NDArray[np.bool_]
+    singles: bool | None
+
+    @classmethod
+    def of(
+        cls, entry: RegisteredRelease, memory: TableMemory, rows: NDArray[np.int64], classes: NDArray[np.int64]
+    ) -> EarlierTable:
+        """From what the register keeps and where its records are now."""
+        from sfumato.outputs.table import MagnitudeTable, SensitiveTable, TableMeasure, amounts
+
+        saved: Mapping[str, Any] = entry.table or {}
+        dimensions = tuple(
+            Dimension(
+                one["column"],
+                tuple(map(str, range(len(one["parent"])))),
+                np.array(one["parent"], dtype=np.int64),
+                tuple(np.array(at, dtype=np.int64) for at in one["ancestors"]),
+            )
+            for one in saved["dimensions"]
+        )
+        measure = TableMeasure.of(saved["measure"])
+        codes = np.stack(np.unravel_index(classes, _leaves(dimensions))).astype(np.int64)
+        amount = amounts(memory.dataset, measure, saved["weight"], "absolute")[rows]
+        given = Contributions(codes, memory.respondent[rows], amount, saved["missing_counts"])
+        places = tuple(tuple(group) for group in saved["places"])
+        table = MagnitudeTable(dimensions, places, measure, given, saved["absolute"], saved["unit"], saved["weight"])
+        judged = SensitiveTable(table, tuple(rule_of(rule) for rule in saved["rules"]))
+        hidden = np.zeros(saved["cells"], dtype=bool)
+        hidden[saved["suppressed"]] = True
+        return cls(entry, judged, rows, hidden, saved["singles"])
+
+    def problem(self) -> Problem:
+        """Its equations. What was published stays so; what was suppressed must stay as unknown as its own rules ask."""
+        made = self.judged.problem(weight="one", singles=self.singles)
+        none = np.zeros(made.size, dtype=bool)
+        return dataclasses.replace(made, primary=made.primary & self.hidden, free=none, aside=self.hidden)
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Beside:
+    """A new table and those published before as one set of equations; the new one's cells stand first.
+
+    ``given_away`` says how many cells could be computed, or narrowed down too far, from the new table as it would be protected alone and each earlier one.
+    """
+
+    problem: Problem
+    size: int
+    earlier: tuple[RegisteredRelease, ...]
+    given_away: Mapping[int, int] = dataclasses.field(default_factory=dict)
+    unknown: Mapping[int, str] = dataclasses.field(default_factory=dict)
+
+    def hidden(self, own: NDArray[np.bool_]) -> NDArray[np.bool_]:
+        """What an intruder does not see when these cells of the new table are suppressed."""
+        hidden = self.problem.unknown.copy()
+        hidden[: self.size] = own
+        return hidden
+
+    def audit(self, own: NDArray[np.bool_]) -> TableAudit:
+        """Look at all tables together."""
+        return audit(self.problem, self.hidden(own), exact=False)
+
+    @property
+    def sentences(self) -> list[str]:
+        """What a data steward reads."""
+        if not self.earlier and not self.unknown:
+            return ["no table of the register is about the same records"]
+        told = []
+        for entry in self.earlier:
+            count = self.given_away.get(entry.number, 0)
+            ours = f"{count:,} cell{'s' * (count != 1)} could be computed, or narrowed down too far; more are suppressed, and none can be now"
+            what = ours if count else "nothing more can be computed from both"
+            told.append(
+                f"beside table {entry.number} of the register ({entry.created[:10]}, to {entry.recipient}): {what}"
+            )
+        told += [f"release {number} of the register: unknown, {why}" for number, why in self.unknown.items()]
+        return told
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain data: counts only."""
+        return {
+            "earlier": [entry.number for entry in self.earlier],
+            "given_away": {str(number): count for number, count in self.given_away.items()},
+            "unknown": {str(number): why for number, why in self.unknown.items()},
+            "sentences": self.sentences,
+        }
+
+
+def put_beside(
+    judged: SensitiveTable,
+    problem: Problem,
+    memory: TableMemory,
+    earlier: Sequence[EarlierTable],
+    *,
+    singles: bool,
+) -> Beside:
+    """One problem of a new table and the earlier ones; ``singles``: whether respondents who are alone somewhere attack with what they know."""
+    from scipy import sparse
+
+    tables = [judged.table, *(one.judged.table for one in earlier)]
+    problems = [problem, *(one.problem() for one in earlier)]
+    starts = np.cumsum([0, *(one.size for one in problems)])
+    rows = [memory.rows, *(one.rows for one in earlier)]
+    atoms = _Atoms.of(memory, tables, rows)
+    apart = _differences(judged, problem, memory, _nested(tables, atoms), atoms)
+    size = int(starts[-1]) + len(atoms.rows) + len(apart.sign)
+    links = [
+        atoms.links(number, table, int(starts[number]), int(starts[-1]), size) for number, table in enumerate(tables)
+    ]
+    wide = sparse.block_diag([one.matrix for one in problems], format="csr")
+    wide = sparse.csr_matrix((wide.data, wide.indices, wide.indptr), shape=(wide.shape[0], size))
+    if not singles:
+        atoms.owner[:], apart.owner[:] = NOBODY, NOBODY
+    matrix = sparse.vstack([wide, *links, apart.lines(starts, len(atoms.rows), size)], format="csr")
+    return Beside(_joined(problems, atoms, apart, matrix), problem.size, tuple(one.entry for one in earlier))
+
+
+def _joined(problems: Sequence[Problem], atoms: _Atoms, apart: _Differences, matrix: Any) -> Problem:
+    """Cells of all tables, atoms, differences, end to end."""
+    first = problems[0]
+    more, other = len(atoms.rows), len(apart.sign)
+
+    def whole(name: str, of_atoms: Any, of_differences: Any) -> Any:
+        parts = [getattr(one, name) for one in problems]
+        return np.concatenate([*parts, np.broadcast_to(of_atoms, more), np.broadcast_to(of_differences, other)])
+
+    low, high = float(first.lower.min(initial=0.0)), float(max(one.upper.max(initial=0.0) for one in problems[1:]))
+    if (
+        own := float(first.upper.max(initial=0.0))
+    ) > high:  # a total that is larger than all that were told may be suppressed
+        high = BEYOND * own
+    aside = [np.zeros(first.size, dtype=bool), *(one.aside for one in problems[1:])]
+    return Problem(
+        matrix,
+        whole("value", atoms.value, apart.value),
+        whole("lower", low, low),
+        # nobody knows more of a table than that the largest of all bounds it, and what was known of its cells before
+        np.concatenate(
+            [np.where(first.upper < first.upper.max(), first.upper, high), np.full(matrix.shape[1] - first.size, high)]
+        ),
+        whole("primary", False, apart.unsafe),
+        whole("up", 0.0, apart.up),
+        whole("down", 0.0, apart.down),
+        np.concatenate([first.weight, np.zeros(matrix.shape[1] - first.size)]),
+        whole("free", False, False),
+        whole("owner", atoms.owner, apart.owner),
+        first.whole,
+        np.concatenate([*aside, np.ones(more + other, dtype=bool)]),
+        None if first.slide is None else np.concatenate([first.slide, np.zeros(matrix.shape[1] - first.size)]),
+    )
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class _Atoms:
+    """Records that stand in the same cell of every table: how many there are, and the codes of each in every table (−1: not in it)."""
+
+    member: NDArray[np.int64]
+    rows: NDArray[np.int64]
+    value: NDArray[np.float64]
+    owner: NDArray[np.int64]
+    codes: list[NDArray[np.int64]]
+
+    @classmethod
+    def of(cls, memory: TableMemory, tables: Sequence[MagnitudeTable], rows: Sequence[NDArray[np.int64]]) -> _Atoms:
+        """From the records of all tables; ``member`` is the atom of every record of the source, −1 for none."""
+        from sfumato.outputs.table import amounts
+
+        count = len(memory.dataset)
+        shown = np.full((count, len(tables)), -1, dtype=np.int64)
+        for number, (table, own) in enumerate(zip(tables, rows, strict=True)):
+            shown[own, number] = np.ravel_multi_index(tuple(table.contributions.codes), _leaves(table.dimensions))
+        there = np.flatnonzero((shown >= 0).any(axis=1))
+        distinct, atom = np.unique(shown[there], axis=0, return_inverse=True)
+        member = np.full(count, -1, dtype=np.int64)
+        member[there] = atom.reshape(-1)
+        first = tables[0]
+        amount = amounts(memory.dataset, first.measure, first.weight, "absolute")
+        distinct = _with_empty(memory, tables, rows, distinct)
+        value, owner = _summed(member, memory.respondent, amount, len(distinct), counted=first.counted)
+        codes = [
+            np.where(kind < 0, -1, np.stack(np.unravel_index(kind.clip(min=0), _leaves(table.dimensions))))
+            for table, kind in zip(tables, distinct.T, strict=True)
+        ]
+        return cls(member, np.bincount(member[there], minlength=len(distinct)), value, owner, codes)
+
+    def links(self, number: int, table: MagnitudeTable, start: int, atoms: int, size: int) -> Any:
+        """Every cell of the lowest level is the sum of its atoms."""
+        from scipy import sparse
+
+        codes = self.codes[number]
+        there = np.flatnonzero(codes[0] >= 0)
+        blocks = []
+        for group, variables in zip(table.places, table.variables, strict=True):
+            nodes = [table.dimensions[at].ancestors[-1][codes[at, there]] for at in group]
+            shape = [table.dimensions[at].size for at in group]
+            cells, line = np.unique(variables[np.ravel_multi_index(nodes, shape)], return_inverse=True)
+            where = (np.r_[line.reshape(-1), np.arange(len(cells))], np.r_[atoms + there, start + cells])
+            signs = np.r_[np.ones(len(there)), -np.ones(len(cells))]
+            blocks.append(sparse.csr_matrix((signs, where), shape=(len(cells), size)))
+        return sparse.vstack(blocks, format="csr")
+
+    def incidence(self, number: int, table: MagnitudeTable) -> Any:
+        """Cells of a table by atoms: 1 where a cell holds an atom."""
+        from scipy import sparse
+
+        codes = self.codes[number]
+        there = np.flatnonzero(codes[0] >= 0)
+        cells, atoms = [], []
+        for group, variables in zip(table.places, table.variables, strict=True):
+            dimensions = [table.dimensions[at] for at in group]
+            for levels in np.ndindex(*(len(one.ancestors) for one in dimensions)):
+                nodes = [
+                    one.ancestors[level][codes[at, there]]
+                    for one, level, at in zip(dimensions, levels, group, strict=True)
+                ]
+                cells.append(variables[np.ravel_multi_index(nodes, [one.size for one in dimensions])])
+                atoms.append(there)
+        count = 1 + max(int(one.max()) for one in table.variables)
+        where = (np.concatenate(cells), np.concatenate(atoms))
+        found = sparse.csr_matrix((np.ones(len(where[0])), where), shape=(count, len(self.rows)))
+        found.data[:] = 1.0
+        return found
+
+
+def _values(memory: TableMemory, table: MagnitudeTable, rows: NDArray[np.int64], at: int) -> NDArray[np.bool_]:
+    """Lowest codes of a column by the values that records have in it: whether the value has that code."""
+    column = memory.dataset.encoded(table.dimensions[at].column)
+    found = np.zeros((len(table.dimensions[at].ancestors[0]), len(column.labels)), dtype=bool)
+    found[table.contributions.codes[at], column.codes[rows]] = True
+    return found
+
+
+def _with_empty(
+    memory: TableMemory,
+    tables: Sequence[MagnitudeTable],
+    rows: Sequence[NDArray[np.int64]],
+    distinct: NDArray[np.int64],
+) -> NDArray[np.int64]:
+    """The atoms, and after them the combinations of cells that could hold a record and do not: an intruder does not know that they are empty.
+
+    Where there are too many they are left out, as if the intruder knew.
+    """
+    joined = np.zeros((1, 0), dtype=np.int64)
+    values = [
+        [_values(memory, t, own, at) for at in range(len(t.dimensions))] for t, own in zip(tables, rows, strict=True)
+    ]
+    for number, table in enumerate(tables):
+        own = np.unique(distinct[:, number])  # −1 among them where a record is not in the table
+        if len(joined) * len(own) > MOST_ATOMS * 50:
+            return distinct
+        fits = np.ones((len(joined), len(own)), dtype=bool)
+        mine = np.unravel_index(own.clip(min=0), _leaves(table.dimensions))
+        for before in range(number):
+            other = tables[before]
+            theirs = np.unravel_index(joined[:, before].clip(min=0), _leaves(other.dimensions))
+            for at, one in enumerate(table.dimensions):
+                for place, two in enumerate(other.dimensions):
+                    if one.column == two.column:
+                        shared = values[before][place].astype(np.int64) @ values[number][at].T.astype(np.int64) > 0
+                        free = (joined[:, before] < 0)[:, None] | (own < 0)[None, :]
+                        fits &= shared[np.ix_(theirs[place], mine[at])] | free
+        left, right = np.nonzero(fits)
+        joined = np.column_stack([joined[left], own[right]])
+        if len(joined) > MOST_ATOMS:
+            return distinct
+    joined = joined[(joined >= 0).any(axis=1)]
+    known = {one.tobytes() for one in np.ascontiguousarray(distinct)}
+    more = [one for one in np.ascontiguousarray(joined) if one.tobytes() not in known]
+    return np.concatenate([distinct, np.array(more, dtype=np.int64).reshape(-1, len(tables))])
+
+
+def _summed(
+    member: NDArray[np.int64],
+    respondent: NDArray[np.int64],
+    amount: NDArray[np.float64],
+    count: int,
+    *,
+    counted: bool,
+) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+    """What sets of records hold, and the respondent who is alone in one; −1 among the members is no set."""
+    there = (member >= 0) & ~np.isnan(amount)
+    pairs = np.unique(np.stack([member[there], respondent[there]]), axis=1)
+    persons = np.bincount(pairs[0], minlength=count)
+    owner = np.full(count, NOBODY, dtype=np.int64)
+    owner[pairs[0]] = np.where(persons[pairs[0]] == 1, pairs[1], NOBODY)
+    held: NDArray[np.float64] = np.bincount(member[there], weights=amount[there], minlength=count).astype(np.float64)
+    return (persons.astype(np.float64) if counted else held), owner
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class _Differences:
+    """Cells of the new table and of an earlier one of which one holds the other and a few records more: these, judged like cells.
+
+    The records are what the cell ``new`` holds more than ``old`` of the table with the number ``table`` (sign 1), or less (sign −1).
+    """
+
+    new: NDArray[np.int64]
+    table: NDArray[np.int64]
+    old: NDArray[np.int64]
+    sign: NDArray[np.float64]
+    value: NDArray[np.float64]
+    unsafe: NDArray[np.bool_]
+    up: NDArray[np.float64]
+    down: NDArray[np.float64]
+    owner: NDArray[np.int64]
+
+    def lines(self, starts: NDArray[np.int64], atoms: int, size: int) -> Any:
+        """Larger cell − smaller cell − what lies between = 0."""
+        from scipy import sparse
+
+        count = len(self.sign)
+        line = np.arange(count)
+        own = int(starts[-1]) + atoms + line
+        columns = np.concatenate([self.new, starts[self.table] + self.old, own])
+        signs = np.concatenate([self.sign, -self.sign, -np.ones(count)])
+        return sparse.csr_matrix((signs, (np.tile(line, 3), columns)), shape=(count, size))
+
+
+def _differences(
+    judged: SensitiveTable,
+    problem: Problem,
+    memory: TableMemory,
+    found: Sequence[Nested],
+    atoms: _Atoms,
+) -> _Differences:
+    cells = _as_cells(judged, memory, atoms, [one[-1] for one in found])
+    unsafe, up = np.zeros(len(found), dtype=bool), np.zeros(len(found))
+    for rule in judged.rules:
+        if found and not isinstance(rule, GroupDisclosure):  # which is about columns
+            hit = rule.unsafe(cells)
+            unsafe |= hit
+            up = np.maximum(up, np.where(hit, rule.need(cells), 0.0))
+    up = np.where(unsafe, judged.at_least(up), 0.0)
+    asked = unsafe.astype(np.float64) if judged.table.counted else up
+    owner = np.where(cells.n == 1, cells.owner, NOBODY)
+    down = np.minimum(asked, cells.value - float(problem.lower.min(initial=0.0)))
+    named = [np.array([one[at] for one in found], dtype=np.int64) for at in range(3)]
+    sign = np.array([one[3] for one in found], dtype=np.float64)
+    return _Differences(named[0], named[1], named[2], sign, cells.value, unsafe, up, down, owner)
+
+
+Nested = tuple[int, int, int, int, "NDArray[np.int64]"]
+
+
+def _nested(tables: Sequence[MagnitudeTable], atoms: _Atoms) -> list[Nested]:
+    """Pairs of cells of which one holds the other by what they are about, and a few records more: new cell, table, old cell, sign, the atoms between.
+
+    What is made of whole cells of one table is left to the audit of that table.
+    """
+    from scipy import sparse
+
+    ours = atoms.incidence(0, tables[0])
+    mine = np.asarray(ours @ atoms.rows)
+    found: dict[bytes, Nested] = {}
+    for number, table in enumerate(tables[1:], start=1):
+        theirs = atoms.incidence(number, table)
+        other = np.asarray(theirs @ atoms.rows)
+        both = (ours @ sparse.diags(atoms.rows.astype(np.float64)) @ theirs.T).tocoo()
+        for sign, small, large in ((1, other[both.col], mine[both.row]), (-1, mine[both.row], other[both.col])):
+            near = (both.data == small) & (large > small) & (large - small < FEW_RECORDS)
+            for new, old in zip(both.row[near].tolist(), both.col[near].tolist(), strict=True):
+                wide, thin = (ours[new].indices, theirs[old].indices)[::sign]
+                between = np.setdiff1d(wide, thin)
+                if len(np.intersect1d(wide, thin)) == len(thin) and not _whole_cells(atoms, between, (0, number)):
+                    found.setdefault(between.tobytes(), (new, number, old, sign, between))
+    return list(found.values())
+
+
+def _whole_cells(atoms: _Atoms, between: NDArray[np.int64], numbers: Sequence[int]) -> bool:
+    """Whether atoms are all those of some cells of one table."""
+    for number in numbers:
+        codes = atoms.codes[number]
+        _, kind = np.unique(codes, axis=1, return_inverse=True)
+        kind = kind.reshape(-1)
+        if (codes[0, between] >= 0).all() and np.isin(kind, kind[between]).sum() == len(between):
+            return True
+    return False
+
+
+def _as_cells(
+    judged: SensitiveTable, memory: TableMemory, atoms: _Atoms, between: Sequence[NDArray[np.int64]]
+) -> TableCells:
+    """Sets of atoms as the rules look at cells."""
+    from sfumato.outputs.table import amounts
+
+    table = judged.table
+    depth = max(2, *(rule.depth for rule in judged.rules))
+    amount = amounts(memory.dataset, table.measure, table.weight, "absolute")
+    count = len(between)
+    order = np.argsort(atoms.member, kind="stable")
+    ends = np.searchsorted(atoms.member[order], np.arange(len(atoms.rows) + 1))
+    cells = TableCells(
+        (),
+        np.zeros(count, dtype=np.int64),
+        np.zeros(count),
+        np.zeros(count),
+        np.zeros((count, depth)),
+        np.zeros(count),
+        np.full(count, NOBODY, dtype=np.int64),
+        table.counted,
+    )
+    for at, chosen in enumerate(between):
+        rows = np.concatenate([order[ends[atom] : ends[atom + 1]] for atom in chosen.tolist()])
+        rows = np.sort(rows[~np.isnan(amount[rows])])
+        who, place = np.unique(memory.respondent[rows], return_inverse=True)
+        held = np.ones(len(who)) if table.counted else np.bincount(place.reshape(-1), weights=amount[rows])
+        sizes = np.sort(np.abs(held))[::-1]
+        cells.n[at], cells.value[at], cells.size[at] = len(who), held.sum(), sizes.sum()
+        cells.top[at, : min(depth, len(sizes))] = sizes[:depth]
+        cells.least[at] = sizes[-1] if len(sizes) else 0.0
+        cells.owner[at] = who[0] if len(who) == 1 else NOBODY
+    return cells
