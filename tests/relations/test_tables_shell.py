@@ -124,6 +124,21 @@ def test_a_folder_is_profiled_into_a_recipe_that_runs(folder, sfumato):
     assert not any(value in text for value in values)
 
 
+def test_parts_of_one_table_are_one_and_two_files_of_one_name_are_refused(folder, sfumato):
+    (folder / "recipe.yaml").unlink()
+    (folder / "visits.parquet").write_bytes(b"")
+    code, _, talk = sfumato("profile", folder)
+    assert code == 5
+    assert "files of one name" in talk
+    parts = folder / "parts"
+    parts.mkdir()
+    for number in range(2):
+        pl.read_csv(folder / "people.csv").slice(100 * number, 100).write_parquet(parts / f"part{number}.parquet")
+    code, text, _ = sfumato("profile", parts)
+    assert code == 0
+    assert "tables:" not in text
+
+
 def guessed(**frames):
     found = sf.profile(frames)
     return {

@@ -107,13 +107,12 @@ def several_files(given: Sequence[str]) -> dict[str, Path] | None:
     folder = Path(given[0])
     if is_address(given[0]) or not folder.is_dir():
         return None
-    found = {
-        name: files for name, several in tables_in(folder).items() if (files := [f for f in several if _surely(f)])
-    }
-    twice = [name for name, several in found.items() if len(several) > 1]
-    if twice:
-        raise UnreadableInput(f"{folder} holds several files called {twice[0]}; leave one of them")
-    files = {name: one for name, (one,) in found.items()}
+    found = [file for several in tables_in(folder).values() for file in several if _surely(file)]
+    files = {file.stem: file for file in found}
+    if len(files) < len(found):
+        raise UnreadableInput(
+            f"{folder} holds files of one name that end otherwise; leave one of each, or name the files"
+        )
     return None if len(files) < 2 or _parts(list(files.values())) else files
 
 
