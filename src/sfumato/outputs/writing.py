@@ -60,7 +60,7 @@ def _planned(made: ProtectedTable, memory: TableMemory, folder: Path, to: str) -
 
     with memory.register.turn():  # nobody registers anything between looking and writing down
         known = () if made.beside is None else (*(one.number for one in made.beside.earlier), *made.beside.unknown)
-        earlier, unknown = memory.earlier(made.judged.table)
+        earlier, unknown = memory.earlier(made.judged)
         if {*(one.entry.number for one in earlier), *unknown} != set(known):
             raise ReleaseRefused("another table of the same records was registered meanwhile; protect this one again")
         entry = memory.entry(made, recipient=to, folder=folder, digest=digest_of_input(memory.dataset))
