@@ -261,3 +261,13 @@ def test_conditions_that_are_none(people, where, error):
 
 def test_the_folder_is_what_was_protected(written):
     assert len(read_folder(written / "share").hidden) == 12
+
+
+def test_the_owner_has_a_page_with_intervals_and_reasons(written):
+    page = (written / "owner" / "report.html").read_text()
+    lock = json.loads((written / "owner" / "lock.json").read_text())
+    assert page.count('<tr><th scope="row"><bdi>') == len(lock["cells"]) == 12
+    assert "protects others" in page
+    assert "p percent" in page
+    assert "http" not in page.replace("http-equiv", "")
+    assert not any("owner" in file.name for file in (written / "share").iterdir())

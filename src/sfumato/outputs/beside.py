@@ -15,7 +15,7 @@ import numpy as np
 
 from sfumato.core.parameters import values_of
 from sfumato.outputs.audit import TableAudit, audit
-from sfumato.outputs.cells import Contributions, Dimension, TableCells
+from sfumato.outputs.cells import Contributions, Dimension, TableCells, amounts
 from sfumato.outputs.problem import NOBODY, Problem
 from sfumato.outputs.rules import BEYOND, GroupDisclosure, rule_of
 from sfumato.register.shown import BY_CONTENT, person_columns, persons_of
@@ -90,7 +90,7 @@ class TableMemory:
             "table": _kept(made),
         }
 
-    def earlier(self, table: MagnitudeTable) -> tuple[list[EarlierTable], dict[int, str]]:
+    def earlier(self, judged: SensitiveTable) -> tuple[list[EarlierTable], dict[int, str]]:
         """Tables of the register that are about records of this source; and those of which nothing certain can be said, with the reason."""
         found: list[EarlierTable] = []
         unknown: dict[int, str] = {}
@@ -103,9 +103,9 @@ class TableMemory:
             known = self.register.rows(entry.number)
             at = np.searchsorted(self.hashes[order], known.hashes).clip(max=len(order) - 1)
             there = self.hashes[order][at] == known.hashes
-            reason = self._apart(entry, table, there)
+            reason = self._apart(entry, judged.table, there)
             if reason == "":
-                found.append(EarlierTable.of(entry, self, order[at], known.classes))
+                found.append(EarlierTable.of(entry, self, judged, order[at], known.classes))
             elif reason is not None:
                 unknown[entry.number] = reason
         return found, unknown
@@ -166,11 +166,14 @@ class EarlierTable:
 
     @classmethod
     def of(
-        cls, entry: RegisteredRelease, memory: TableMemory, rows: NDArray[np.int64], classes: NDArray[np.int64]
+        cls,
+        entry: RegisteredRelease,
+        memory: TableMemory,
+        new: SensitiveTable,
+        rows: NDArray[np.int64],
+        classes: NDArray[np.int64],
     ) -> EarlierTable:
         """From what the register keeps and where its records are now."""
-        from sfumato.outputs.table import MagnitudeTable, SensitiveTable, TableMeasure, amounts
-
         saved: Mapping[str, Any] = entry.table or {}
         dimensions = tuple(
             Dimension(
@@ -181,13 +184,22 @@ class EarlierTable:
             )
             for one in saved["dimensions"]
         )
-        measure = TableMeasure.of(saved["measure"])
         codes = np.stack(np.unravel_index(classes, _leaves(dimensions))).astype(np.int64)
-        amount = amounts(memory.dataset, measure, saved["weight"], "absolute")[rows]
+        amount = amounts(memory.dataset, new.table.measure, saved["weight"], "absolute")[rows]
         given = Contributions(codes, memory.respondent[rows], amount, saved["missing_counts"])
         places = tuple(tuple(group) for group in saved["places"])
-        table = MagnitudeTable(dimensions, places, measure, given, saved["absolute"], saved["unit"], saved["weight"])
-        judged = SensitiveTable(table, tuple(rule_of(rule) for rule in saved["rules"]))
+        table = dataclasses.replace(
+            new.table,
+            dimensions=dimensions,
+            places=places,
+            contributions=given,
+            absolute=saved["absolute"],
+            unit=saved["unit"],
+            known={},
+            where=None,
+            memory=None,
+        )
+        judged = dataclasses.replace(new, table=table, rules=tuple(rule_of(rule) for rule in saved["rules"]))
         hidden = np.zeros(saved["cells"], dtype=bool)
         hidden[saved["suppressed"]] = True
         return cls(entry, judged, rows, hidden, saved["singles"])
@@ -325,8 +337,6 @@ class _Atoms:
     @classmethod
     def of(cls, memory: TableMemory, tables: Sequence[MagnitudeTable], rows: Sequence[NDArray[np.int64]]) -> _Atoms:
         """From the records of all tables; ``member`` is the atom of every record of the source, −1 for none."""
-        from sfumato.outputs.table import amounts
-
         count = len(memory.dataset)
         shown = np.full((count, len(tables)), -1, dtype=np.int64)
         for number, (table, own) in enumerate(zip(tables, rows, strict=True)):
@@ -543,8 +553,6 @@ def _as_cells(
     judged: SensitiveTable, memory: TableMemory, atoms: _Atoms, between: Sequence[NDArray[np.int64]]
 ) -> TableCells:
     """Sets of atoms as the rules look at cells."""
-    from sfumato.outputs.table import amounts
-
     table = judged.table
     depth = max(2, *(rule.depth for rule in judged.rules))
     amount = amounts(memory.dataset, table.measure, table.weight, "absolute")

@@ -8,15 +8,18 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import polars as pl
 
 from sfumato.core.hierarchy import bind
-from sfumato.errors import ParameterError
+from sfumato.errors import ParameterError, SchemaError
 from sfumato.outputs.problem import NOBODY
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from sfumato.core.dataset import Dataset
     from sfumato.core.encoding import Encoded
+    from sfumato.outputs.table import TableMeasure
 
 TOTAL, MISSING = "Total", "(missing)"
 MOST_CELLS = 5_000_000
@@ -243,3 +246,30 @@ def _fill(
         np.add.at(cells.n, silent, 1)
         alone = cells.n[silent] == 1  # who said nothing, and is alone, knows that the cell is empty
         cells.owner[silent[alone]] = of_silent[alone]
+
+
+def amounts(dataset: Dataset, asked: TableMeasure, weight: str | None, negatives: str) -> NDArray[np.float64]:
+    """What every record contributes, times its weight; NaN where nothing is known."""
+    amount = np.ones(len(dataset)) if asked.column is None else _numbers(dataset, asked.column)
+    if asked.column is None and weight is not None:
+        raise ParameterError(f"a weight goes with sum(column); to publish weighted counts write sum({weight})")
+    if weight is not None:
+        factors = _numbers(dataset, weight)
+        if np.isnan(factors).any() or (factors < 0).any():
+            raise SchemaError(f"the weight {weight!r} is missing or negative in some rows; fill it in first")
+        amount = amount * factors
+    below = int((amount < 0).sum())
+    if below and negatives == "refuse":
+        raise SchemaError(
+            f"{below:,} contributions to {asked} are negative, and the rules are about positive ones; say how they count: negatives='absolute'"
+        )
+    return amount
+
+
+def _numbers(dataset: Dataset, name: str) -> NDArray[np.float64]:
+    if not dataset.dtype(name).is_numeric():
+        raise SchemaError(f"column {name!r} holds no numbers; sum a column of numbers")
+    values: NDArray[np.float64] = dataset.column(name).cast(pl.Float64).fill_null(float("nan")).to_numpy()
+    if np.isinf(values).any():
+        raise SchemaError(f"column {name!r} holds infinite numbers; make them missing first")
+    return values.copy()

@@ -19,7 +19,6 @@ from sfumato.outputs.changing import adjusted, audit_rounded, downwards, random_
 from sfumato.outputs.exact import Suppression, suppress_exactly, with_hidden, without_needless
 from sfumato.outputs.heuristic import suppress_by_boxes, suppress_further
 from sfumato.outputs.rules import Threshold
-from sfumato.outputs.table import SensitiveTable
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -29,7 +28,7 @@ if TYPE_CHECKING:
     from sfumato.outputs.audit import Move
     from sfumato.outputs.beside import Beside
     from sfumato.outputs.problem import Problem
-    from sfumato.outputs.table import Weight, Zeros
+    from sfumato.outputs.table import SensitiveTable, Weight, Zeros
 
 METHODS = ("auto", "exact", "heuristic", "rounding", "cta", "perturb")
 Method = Literal["auto", "exact", "heuristic", "rounding", "cta", "perturb"]
@@ -205,7 +204,9 @@ def nearest(judged: SensitiveTable, options: dict[str, Any]) -> dict[str, Any] |
         for some in itertools.combinations(columns, count):
             smaller = dataclasses.replace(table, places=(some,), known={})
             try:
-                made = _protected(SensitiveTable(smaller, judged.rules), "heuristic", options, FEW_ROUNDS, None, silent)
+                made = _protected(
+                    dataclasses.replace(judged, table=smaller), "heuristic", options, FEW_ROUNDS, None, silent
+                )
             except SfumatoError:
                 continue
             told = int((~made.hidden).sum())
@@ -263,7 +264,7 @@ def _with_earlier(
         return found, None
     from sfumato.outputs.beside import Beside, put_beside
 
-    earlier, unknown = memory.earlier(judged.table)
+    earlier, unknown = memory.earlier(judged)
     if not earlier:
         return found, Beside(problem, problem.size, (), {}, unknown)
     alone = judged.table.attacked_by_singles(singles)

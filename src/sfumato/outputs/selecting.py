@@ -30,7 +30,7 @@ COMPARED: dict[str, Callable[[Any, Any], Any]] = {
 
 
 @dataclasses.dataclass(frozen=True)
-class Condition:
+class RecordCondition:
     """A column compared with a value (``=``, ``!=``, ``<`` …) or held against several (``in``)."""
 
     column: str
@@ -57,18 +57,18 @@ class Condition:
             raise ParameterError(f"column {self.column!r} holds numbers; compare it with a number") from None
 
 
-def conditions(text: str) -> tuple[Condition, ...]:
+def conditions(text: str) -> tuple[RecordCondition, ...]:
     """Conditions from their text.
 
     >>> conditions("year = 2024 and region in n1, n2")
-    (Condition(column='year', how='=', value='2024'), Condition(column='region', how='in', value='n1, n2'))
+    (RecordCondition(column='year', how='=', value='2024'), RecordCondition(column='region', how='in', value='n1, n2'))
     """
     parts = [CONDITION.fullmatch(part) for part in re.split(r"\s+and\s+", text)]
     if not parts or any(part is None for part in parts):
         raise ParameterError(
             "a condition is a column, one of = != < <= > >= in, and a value: 'year = 2024 and region in n1, n2'"
         )
-    return tuple(Condition(part[1], part[2], part[3]) for part in parts if part is not None)
+    return tuple(RecordCondition(part[1], part[2], part[3]) for part in parts if part is not None)
 
 
 def selected(dataset: Dataset, text: str) -> NDArray[np.int64]:

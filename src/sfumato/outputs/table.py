@@ -14,7 +14,7 @@ import polars as pl
 from sfumato.core.dataset import Dataset
 from sfumato.core.notebook import html_table
 from sfumato.errors import ParameterError, SchemaError, Unsatisfiable
-from sfumato.outputs.cells import Contributions, Dimension, TableCells, cells_of, dimension_of
+from sfumato.outputs.cells import Contributions, Dimension, TableCells, amounts, cells_of, dimension_of
 from sfumato.outputs.problem import NOBODY, Problem
 from sfumato.outputs.rules import BEYOND, Dominance, PPercent, SensitivityRule, Threshold
 from sfumato.outputs.selecting import selected
@@ -142,33 +142,6 @@ def _hierarchy(dataset: Dataset, name: str, given: Mapping[str, Any] | None) -> 
     if given and name in given:
         return given[name]
     return dataset.schema.attributes[name].hierarchy if name in dataset.schema.attributes else None
-
-
-def amounts(dataset: Dataset, asked: TableMeasure, weight: str | None, negatives: str) -> NDArray[np.float64]:
-    """What every record contributes, times its weight; NaN where nothing is known."""
-    amount = np.ones(len(dataset)) if asked.column is None else _numbers(dataset, asked.column)
-    if asked.column is None and weight is not None:
-        raise ParameterError(f"a weight goes with sum(column); to publish weighted counts write sum({weight})")
-    if weight is not None:
-        factors = _numbers(dataset, weight)
-        if np.isnan(factors).any() or (factors < 0).any():
-            raise SchemaError(f"the weight {weight!r} is missing or negative in some rows; fill it in first")
-        amount = amount * factors
-    below = int((amount < 0).sum())
-    if below and negatives == "refuse":
-        raise SchemaError(
-            f"{below:,} contributions to {asked} are negative, and the rules are about positive ones; say how they count: negatives='absolute'"
-        )
-    return amount
-
-
-def _numbers(dataset: Dataset, name: str) -> NDArray[np.float64]:
-    if not dataset.dtype(name).is_numeric():
-        raise SchemaError(f"column {name!r} holds no numbers; sum a column of numbers")
-    values: NDArray[np.float64] = dataset.column(name).cast(pl.Float64).fill_null(float("nan")).to_numpy()
-    if np.isinf(values).any():
-        raise SchemaError(f"column {name!r} holds infinite numbers; make them missing first")
-    return values.copy()
 
 
 def _require_one_place(codes: NDArray[np.int64], who: NDArray[np.int64]) -> None:

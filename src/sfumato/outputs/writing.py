@@ -27,6 +27,8 @@ if TYPE_CHECKING:
 
 LOCK = "lock.json"
 LOCK_VERSION = 1
+MOST_ROWS = 1000
+"""Suppressed cells that the owner's page lists."""
 
 
 def publish(made: ProtectedTable, folder: Path, *, force: bool, sign: Path | None, to: str | None = None) -> Path:
@@ -58,7 +60,7 @@ def _planned(made: ProtectedTable, memory: TableMemory, folder: Path, to: str) -
 
     with memory.register.turn():  # nobody registers anything between looking and writing down
         known = () if made.beside is None else (*(one.number for one in made.beside.earlier), *made.beside.unknown)
-        earlier, unknown = memory.earlier(made.judged.table)
+        earlier, unknown = memory.earlier(made.judged)
         if {*(one.entry.number for one in earlier), *unknown} != set(known):
             raise ReleaseRefused("another table of the same records was registered meanwhile; protect this one again")
         entry = memory.entry(made, recipient=to, folder=folder, digest=digest_of_input(memory.dataset))
@@ -81,6 +83,7 @@ def _write(made: ProtectedTable, folder: Path, *, force: bool, sign: Path | None
             public = signed(public, sign)
         write_json(share / FILE, public)
         write_json(owner / LOCK, lock(made, public["digest"]))
+        replace(owner / "report.html", owner_page(made, str(said["created"])).encode())
         for one in (share, owner, place):
             sync_folder(one)
         keep_private(owner)
@@ -159,6 +162,45 @@ def lock(made: ProtectedTable, digest: str) -> dict[str, Any]:
     }
 
 
+def owner_page(made: ProtectedTable, created: str) -> str:
+    """A page for the owner: what was suppressed and why, and what an intruder can find out of it."""
+    from sfumato.report.pages import rendered
+
+    seen, told, judged = made.audited, made.summary(), made.judged
+    order = np.argsort(~made.problem.primary[seen.hidden], kind="stable")[:MOST_ROWS]  # what must stay unknown first
+    count = judged.count()
+    return rendered(
+        "table_owner.html",
+        measure=str(judged.table.measure),
+        created=created,
+        sentences=made.sentences(),
+        cells=told["cells"],
+        sensitive=told["sensitive"],
+        hidden=len(seen.hidden),
+        seconds=seen.seconds,
+        exact=seen.exact,
+        rules=[(rule.name.replace("_", " "), count[rule.name], _sentence(values_of(rule))) for rule in judged.rules],
+        rows=[_row(made, int(at)) for at in order],
+        more=len(seen.hidden) > len(order),
+    )
+
+
+def _row(made: ProtectedTable, at: int) -> tuple[str, float, float, float, str]:
+    """A suppressed cell with what it is, the least and the most it can be, and why it was."""
+    seen, cell = made.audited, int(made.audited.hidden[at])
+    table = made.judged.table
+    for number, variables in enumerate(table.variables):
+        places = np.flatnonzero(variables == cell)
+        if len(places):
+            dimensions = [table.dimensions[one] for one in table.places[number]]
+            nodes = np.unravel_index(int(places[0]), [one.size for one in dimensions])
+            label = ", ".join(one.labels[int(node)] for one, node in zip(dimensions, nodes, strict=True))
+            break
+    why = [name.replace("_", " ") for name, found in made.judged.found.items() if found[cell]]
+    words = ", ".join(why) or "protects others"
+    return label, float(made.problem.value[cell]), float(seen.low[at]), float(seen.high[at]), words
+
+
 def page(said: Mapping[str, Any]) -> str:
     """A small page about a published table, without a network and without a script."""
     told = said["summary"]
@@ -186,7 +228,8 @@ def page(said: Mapping[str, Any]) -> str:
 
 def _sentence(rule: Mapping[str, Any]) -> str:
     shown = ", ".join(f"{key} {value}" for key, value in rule.items() if key != "rule")
-    return f"{str(rule['rule']).replace('_', ' ')}{f' ({shown})' if shown else ''}"
+    name = str(rule.get("rule", "")).replace("_", " ")
+    return f"{name}{f' ({shown})' if shown else ''}".strip() if name else shown
 
 
 def _safe(text: str) -> str:
