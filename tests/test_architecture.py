@@ -82,7 +82,10 @@ MAY_IMPORT: dict[str, set[str]] = {
         "report",
     }
     | {"examples", "dp", "vault", "comparison", "engines", "parties", "arx", "sql_tests", "register", "advice"}
-    | {"hierarchies", "outputs", "results"},
+    | {"hierarchies", "outputs", "results", "web"},
+    "web": GROUND
+    | {"verbs", "policy", "recipe_files", "registry", "profiling", "assessment", "intruders", "evaluation", "release"}
+    | {"report", "comparison", "examples", "dp", "hierarchies", "io"},
     "__main__": {"cli"},
     # the public names
     "__init__": GROUND

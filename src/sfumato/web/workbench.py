@@ -1,0 +1,173 @@
+"""The state of an open workbench: the project, the worker, what is under way, and answers that were asked for before."""
+
+from __future__ import annotations
+
+import asyncio
+import dataclasses
+import time
+from collections import OrderedDict
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from sfumato.web.project import Opened, Project
+from sfumato.web.tasks import TASKS
+from sfumato.web.worker import BenchProcess
+
+if TYPE_CHECKING:
+    from sfumato.core.recipe import Recipe
+
+KEPT_ANSWERS = 300
+PAUSE = 0.2
+"""Seconds between two words of progress that pages are told."""
+
+
+@dataclasses.dataclass
+class Underway:
+    """Long work under way: which task, for which version, since when, how far, in words."""
+
+    task: str
+    title: str
+    version: int
+    started: float
+    share: float = 0.0
+    words: str = ""
+
+
+class Workbench:
+    """What all tabs share. Every edit goes through :meth:`edit`; every number through :meth:`answer` or :meth:`do`."""
+
+    def __init__(self, project: Project) -> None:
+        self.project = project
+        self.worker = BenchProcess(on_fresh=self._fresh)
+        self.job: Underway | None = None
+        self.opened: dict[str, Any] | None = None
+        """What ``open_data`` answered: records, columns, notes; None: no table is open."""
+        self._answers: OrderedDict[tuple[Any, ...], asyncio.Future[Any]] = OrderedDict()
+        self._listeners: list[Callable[[], None]] = []
+        self._opened_listeners: list[Callable[[], None]] = []
+        self._told = 0.0
+        self._opening: asyncio.Task[Any] | None = None
+
+    def close(self) -> None:
+        """End the worker and let go of the project."""
+        self.worker.close()
+        self.project.close()
+
+    # the recipe
+
+    @property
+    def recipe(self) -> Recipe:
+        """The recipe in use."""
+        return self.project.recipe
+
+    def edit(self, recipe: Recipe, sentence: str, *, based_on: int | None = None) -> int:
+        """Make a recipe the one in use; ``based_on`` is the version that the page showed when the user began."""
+        return self.project.edit(recipe, sentence, based_on=self.project.version if based_on is None else based_on)
+
+    # the data
+
+    async def open(
+        self, *, path: str | None = None, example: str | None = None, options: dict[str, Any] | None = None
+    ) -> None:
+        """Open a table; a project without a recipe gets the proposed one as its first version."""
+        data = Opened(path=path, example=example, options=options or {})
+        opened = await self.do("open_data", "Reading the table", path=path, example=example, options=options or {})
+        self.opened = opened
+        self._answers.clear()
+        self.project.set_data(dataclasses.replace(data, digest=opened["digest"], name=opened["name"]))
+        if not self.project.has_recipe:
+            proposed = await self.do("propose", "Looking at the columns")
+            self.project.edit(proposed["recipe"], f"Opened {opened['name']}", based_on=0)
+        self.tell_opened()
+
+    async def reopen(self) -> None:
+        """Open the table that the project is about, once; a table that changed since keeps the recipe and drops the numbers."""
+        data = self.project.data
+        if data.path is None and data.example is None:
+            return
+        self.opened = await self.do(
+            "open_data", "Reading the table", path=data.path, example=data.example, options=dict(data.options)
+        )
+        self._answers.clear()
+        if data.digest is not None and self.opened["digest"] != data.digest:
+            self.opened["changed"] = True
+        self.tell_opened()
+
+    def _fresh(self) -> None:
+        """A new process holds no data: let it read them again."""
+        self.opened = None
+        self._answers.clear()
+        self.tell_opened()
+        self._opening = asyncio.get_running_loop().create_task(self.reopen())
+
+    # questions
+
+    async def answer(self, task: str, *, version: int | None = None, **given: Any) -> Any:
+        """What a quick task says of a version of the recipe (by default the one in use); asked once, then remembered."""
+        number = self.project.version if version is None else version
+        key = (task, number if TASKS[task].recipe else 0, repr(sorted(given.items())))
+        if key not in self._answers:
+            self._answers[key] = asyncio.ensure_future(self._ask(task, number, given))
+            while len(self._answers) > KEPT_ANSWERS:
+                self._answers.popitem(last=False)
+        self._answers.move_to_end(key)
+        try:
+            return await asyncio.shield(self._answers[key])
+        except Exception:
+            self._answers.pop(key, None)  # what failed is asked again
+            raise
+
+    async def do(self, task: str, title: str, *, version: int | None = None, **given: Any) -> Any:
+        """Do long work that tells how far it is; one at a time, the next one waits."""
+        number = self.project.version if version is None else version
+        job = Underway(task, title, number, time.monotonic())
+
+        def progress(share: float, words: str) -> None:
+            job.share, job.words = share, words
+            self.job = job
+            if time.monotonic() - self._told >= PAUSE:
+                self._told = time.monotonic()
+                self.tell()
+
+        if self.job is None:
+            self.job = job
+        self.tell()
+        try:
+            return await self._ask(task, number, given, on_progress=progress)
+        finally:
+            self.job = None
+            self.tell()
+
+    async def cancel(self) -> None:
+        """End the long work under way."""
+        if self.job is not None:
+            await self.worker.cancel(self.job.task)
+
+    async def _ask(self, task: str, version: int, given: dict[str, Any], **how: Any) -> Any:
+        recipe: dict[str, Any] = {"recipe": self.project.recipe_of(version)} if TASKS[task].recipe else {}
+        return await self.worker.ask(task, **how, **recipe, **given)
+
+    # who is told
+
+    def listen(self, listener: Callable[[], None]) -> Callable[[], None]:
+        """Call somebody when work begins, goes on or ends; what comes back ends that."""
+        return _entered(self._listeners, listener)
+
+    def listen_opened(self, listener: Callable[[], None]) -> Callable[[], None]:
+        """Call somebody when a table was opened or is gone; what comes back ends that."""
+        return _entered(self._opened_listeners, listener)
+
+    def tell(self) -> None:
+        """Tell all who listen for work."""
+        for listener in tuple(self._listeners):
+            listener()
+
+    def tell_opened(self) -> None:
+        """Tell all who listen for tables."""
+        for listener in tuple(self._opened_listeners):
+            listener()
+
+
+def _entered(listeners: list[Callable[[], None]], listener: Callable[[], None]) -> Callable[[], None]:
+    listeners.append(listener)
+    return lambda: listeners.remove(listener) if listener in listeners else None
