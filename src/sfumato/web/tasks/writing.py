@@ -15,6 +15,11 @@ if TYPE_CHECKING:
     from sfumato.release.release import Release
     from sfumato.web.bench import Bench
 
+
+class NotMade(ParameterError):
+    """There is no release to write."""
+
+
 HISTORY = "history.jsonl"
 """In the owner's folder: how the recipe came to be what it is."""
 
@@ -32,15 +37,13 @@ def write(
     defuse: bool = False,
     pictures: bool = False,
 ) -> dict[str, Any]:
-    """Write the release that was made of a version, and read it back as a stranger would.
+    """Write the release that was made of a version, read it back, and compute again all that its certificate says.
 
     ``history`` is the log of the project, which stays with the owner as what led to this release.
     """
     release: Release | None = bench.kept(f"release {key}")
     if release is None:
-        raise ParameterError(
-            "the release of this version is not made yet, or was forgotten meanwhile: make it under Run"
-        )
+        raise NotMade("the release of this version is not made yet, or was forgotten meanwhile: make it under Run")
     if not folder.strip():
         raise ParameterError("name the folder that the release is written to")
     progress(0.1, "writing, reading back, judging what was written")
@@ -48,8 +51,8 @@ def write(
     place = Path(folder).expanduser()
     told: dict[str, Any] = {"format": format, "force": force, "defuse": defuse, "pictures": pictures}
     written = release.write(place, sign=sign, more=trail, **told)
-    progress(0.8, "checking the certificate")
-    found = verify(written / "share")
+    progress(0.6, "computing again what the certificate says")
+    found = verify(written / "share", original=bench.data, owner=written / "owner")
     return {
         "folder": str(written),
         "share": listed(written / "share"),
