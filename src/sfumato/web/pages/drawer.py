@@ -39,7 +39,6 @@ class Drawer:
     def place(self) -> None:
         """Put the panel here."""
         self.aside = element("aside", "drawer", id="drawer", tabindex=-1, aria_label="Recipe and history")
-        self.aside.on("keydown.escape", self.close)
         with self.aside:
             self.inner = self.page.live(self._draw)
         self._tell()
@@ -168,7 +167,7 @@ class Drawer:
                 raise
             self.page.redraw(self.inner)
         except SfumatoError as error:
-            with self.problems, element("ul", "problem", role="alert"):
+            with self.problems, element("div", "problem", role="alert"), element("ul"):
                 for line in error.problems if isinstance(error, RecipeError) else [str(error)]:
                     text(line.removeprefix("the recipe: "), "li")
 

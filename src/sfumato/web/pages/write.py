@@ -129,14 +129,19 @@ class Writing:
         said = {name: value or None for name, value in self.said.items() if name in ("format", "sign")}
         said |= {name: self.said[name] for name in ("force", "pictures", "defuse")}
         folder = self.said["folder"] or str(workbench.project.folder / "releases" / f"version-{version}")
-        given: dict[str, Any] = {**said, "key": key, "folder": folder, "history": workbench.project.history}
+        given: dict[str, Any] = {**said, "key": key, "folder": folder}
         try:
-            return dict(await workbench.do("write", "Writing the release", **given))
+            return await self._written(given)
         except TaskFailed as error:
             if error.kind != "NotMade":
                 raise
         await workbench.do("make", "Making the release", version=version, key=key)
-        return dict(await workbench.do("write", "Writing the release", **given))
+        return await self._written(given)
+
+    async def _written(self, given: dict[str, Any]) -> dict[str, Any]:
+        """Write what was made; the history as it is at this moment goes with it."""
+        workbench = self.page.workbench
+        return dict(await workbench.do("write", "Writing the release", history=workbench.project.history, **given))
 
     def _result(self) -> None:
         if self.written is None:
