@@ -34,10 +34,10 @@ MEANINGS = {
 
 def draw(page: Page) -> None:
     """Draw the stage."""
-    Writing(page).draw()
+    WriteForm(page).draw()
 
 
-class Writing:
+class WriteForm:
     """The form and what came of it; what was typed stays while the recipe changes."""
 
     def __init__(self, page: Page) -> None:
