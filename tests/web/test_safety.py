@@ -80,7 +80,14 @@ def test_who_is_not_our_browser_is_kept_out(tmp_path: Path) -> None:
         assert ask(bench, SOCKET + "polling", **ours)[0] == 200
         assert ask(bench, SOCKET + "polling", "POST", Cookie=cookie)[0] == 403
         assert ask(bench, "/", "POST", **ours, Content_Length=str(1 << 40))[0] == 413
-        for path in ("/docs", "/openapi.json", "/redoc", "/sfumato/../guard.py", "/nothing?zip=12345"):
+        for path in (
+            "/docs",
+            "/openapi.json",
+            "/redoc",
+            "/sfumato/../guard.py",
+            "/nothing?zip=12345",
+            "/sfumato/take/recipe.yaml",
+        ):
             assert ask(bench, path, **ours)[0] in (404, 405), path
         assert bench.stop() == 130
         assert not any("12345" in line or "Traceback" in line for line in bench.said)

@@ -47,6 +47,8 @@ def enter(app: Any, workbench: Workbench) -> None:
 
     def take(kind: str) -> Any:
         def answer() -> Response:
+            if not workbench.project.has_recipe:
+                return Response("There is no recipe yet: open a table first.", media_type="text/plain", status_code=404)
             name, words = taken(workbench.project, kind)
             heads = {"content-disposition": f'attachment; filename="{name}"'}
             return Response(words, media_type=KINDS_TAKEN[kind].media, headers=heads)
