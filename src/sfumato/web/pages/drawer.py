@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 
 VALUE = "(event) => emit(event.target.value)"
 """What an input tells of itself."""
+PAGE = 50
+"""Versions that are listed at once."""
 FEW = 3
 MANY = 200
 """Changes that are listed under a version, and in a comparison."""
@@ -32,6 +34,7 @@ class Drawer:
         self.shown = ""
         self.kind = "recipe"
         self.compared: int | None = None
+        self.most = PAGE
         self.draft: str | None = None
         self.begun = 0
         """The version that the draft was begun on."""
@@ -179,8 +182,15 @@ class Drawer:
         if self.compared is not None:
             self._draw_comparison(self.compared)
         with element("ol", "history", reversed=True, tabindex=0, aria_label="Versions, the newest first"):
-            for entry in reversed(project.log):
+            for entry in project.log[::-1][: self.most]:
                 self._draw_version(entry)
+        older = len(project.log) - self.most
+        if older > 0:
+            button(f"Show {min(older, PAGE):,} older versions", self._show_older, key="older versions")
+
+    def _show_older(self) -> None:
+        self.most += PAGE
+        self.page.redraw(self.inner)
 
     def _draw_version(self, entry: Version) -> None:
         project = self.page.workbench.project
