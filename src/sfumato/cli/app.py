@@ -81,6 +81,10 @@ COMMANDS = {
         "table:table",
         "Count persons or sum a column by other columns, and publish what nobody can be computed from.",
     ),
+    "serve": (
+        "serve:serve",
+        "Open the workbench: an editor of the recipe in a browser on this machine. Nothing is uploaded anywhere.",
+    ),
     "list": ("explain:list_names", "List what can be written in a recipe, with one line of meaning each."),
     "import": (
         "bring:import_project",

@@ -1,0 +1,74 @@
+"""What pages load besides the library that draws them: our style, a script that keeps the focus, and what draws pictures."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import functools
+from importlib.metadata import version
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import sfumato.report
+from sfumato.core.files import MEGABYTE, read_plain, write_whole
+from sfumato.core.portable import PRIVATE_FOLDER
+from sfumato.errors import SfumatoError
+from sfumato.web.folders import home
+from sfumato.web.take_away import KINDS as KINDS_TAKEN
+from sfumato.web.take_away import taken
+
+if TYPE_CHECKING:
+    from sfumato.web.workbench import Workbench
+
+FILES = Path(__file__).parent / "files"
+TOKENS = Path(sfumato.report.__file__).parent / "templates" / "tokens.css"
+"""Colours, which reports have too."""
+MOST_BYTES = 16 * MEGABYTE
+KINDS = {".css": "text/css", ".js": "text/javascript"}
+
+
+def enter(app: Any, workbench: Workbench) -> None:
+    """Serve the files below ``/sfumato/``, and what can be taken away below ``/sfumato/take/``."""
+    from fastapi.responses import Response
+
+    async def vega() -> Response:
+        heads = {"cache-control": "private, max-age=3600"}  # it holds no data, and every page has it
+        return Response(await asyncio.to_thread(pictures), media_type="text/javascript", headers=heads)
+
+    def own(file: Path) -> Any:
+        def answer() -> Response:
+            return Response(file.read_bytes(), media_type=KINDS[file.suffix])
+
+        return answer
+
+    app.add_api_route("/sfumato/vega.js", vega, methods=["GET"])
+    for file in (*sorted(FILES.iterdir()), TOKENS):
+        app.add_api_route(f"/sfumato/{file.name}", own(file), methods=["GET"])
+
+    def take(kind: str) -> Any:
+        def answer() -> Response:
+            if not workbench.project.has_recipe:
+                return Response("There is no recipe yet: open a table first.", media_type="text/plain", status_code=404)
+            name, words = taken(workbench.project, kind)
+            heads = {"content-disposition": f'attachment; filename="{name}"'}
+            return Response(words, media_type=KINDS_TAKEN[kind].media, headers=heads)
+
+        return answer
+
+    for kind, parcel in KINDS_TAKEN.items():
+        app.add_api_route(f"/sfumato/take/{parcel.file}", take(kind), methods=["GET"])
+
+
+@functools.cache
+def pictures() -> str:
+    """The script that draws pictures, which sets ``window.vegaEmbed``; it takes seconds to make, so it is kept, a version a file."""
+    kept = home() / f"vega-{version('vl-convert-python')}.js"
+    with contextlib.suppress(SfumatoError, UnicodeDecodeError):
+        return read_plain(kept, most=MOST_BYTES, what="a script").decode()
+    import vl_convert
+
+    script = vl_convert.javascript_bundle(None)  # type: ignore[arg-type]
+    with contextlib.suppress(SfumatoError, OSError):
+        home().mkdir(mode=PRIVATE_FOLDER, parents=True, exist_ok=True)
+        write_whole(kept, script.encode())
+    return script

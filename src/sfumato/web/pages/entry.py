@@ -1,0 +1,22 @@
+"""Entering all pages in the application."""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+from nicegui import ui
+
+from sfumato.web.pages import assets, shell
+from sfumato.web.pages.stages import STAGES
+
+if TYPE_CHECKING:
+    from sfumato.web.workbench import Workbench
+
+
+def enter(app: Any, workbench: Workbench) -> None:
+    """Enter all pages in the application."""
+    assets.enter(app, workbench)
+    for stage in STAGES:
+        draw = importlib.import_module(f"sfumato.web.pages.{stage.module}").draw
+        ui.page(stage.path, title=f"{stage.name} · sfumato")(shell.page_of(stage, workbench, draw))

@@ -1,0 +1,80 @@
+"""Small parts that all pages are put together from. Text that comes from data goes in as text, never as markup or a property string."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+from nicegui import ui
+from nicegui.element import Element
+
+
+def element(tag: str, *classes: str, key: str | None = None, **attributes: Any) -> ui.element:
+    """An HTML element; attributes are set one by one (``aria_label`` is ``aria-label``), so no value can become another attribute.
+
+    ``key`` names it across redraws: the focus goes back to the element of the same key.
+    """
+    made = ui.element(tag).classes(" ".join(classes))
+    for name, value in attributes.items():
+        made.props[name.rstrip("_").replace("_", "-")] = value
+    if key is not None:
+        made.props["data-key"] = key
+    return made
+
+
+def text(words: str, tag: str = "span", *classes: str, **attributes: Any) -> ui.element:
+    """Words in an element, shown as they are."""
+    made = element(tag, *classes, **attributes)
+    with made:
+        Words(words)
+    return made
+
+
+class Words(Element):
+    """A piece of text that is nothing but text."""
+
+    def __init__(self, words: str) -> None:
+        super().__init__("span")
+        self._text = words
+
+    def say(self, words: str) -> None:
+        """Say something else in place."""
+        self._text = words
+        self.update()
+
+
+def button(
+    words: str,
+    on_click: Callable[..., Any],
+    *classes: str,
+    key: str | None = None,
+    label: str | None = None,
+    **attributes: Any,
+) -> ui.element:
+    """A native button; ``label`` is what a screen reader says where the words alone do not tell."""
+    made = element("button", "button", *classes, key=key or words, type="button", **attributes)
+    if label is not None:
+        made.props["aria-label"] = label
+    with made:
+        Words(words)
+    made.on("click", on_click)
+    return made
+
+
+@contextlib.contextmanager
+def section(title: str, *classes: str, level: int = 2) -> Iterator[ui.element]:
+    """A part of a page with a heading."""
+    with element("section", *classes) as made:
+        text(title, f"h{level}")
+        yield made
+
+
+class Chart(Element, component=Path(__file__).parent / "files" / "chart.js"):
+    """A picture in Vega-Lite; ``look`` and ``pick`` are told with the id of the datum. ``label`` says what it shows to who cannot see it."""
+
+    def __init__(self, spec: dict[str, Any], label: str) -> None:
+        super().__init__()
+        self._props["spec"] = spec
+        self._props["label"] = label

@@ -1,0 +1,200 @@
+"""What every page has: the bar of stages, the strip of figures with undo and redo, what is under way, and the promise that nothing leaves."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from typing import TYPE_CHECKING, Any
+
+from nicegui import ui
+from nicegui.logging import log
+
+from sfumato.errors import SfumatoError
+from sfumato.web.discreet import told_bug
+from sfumato.web.pages.drawer import VALUE, Drawer
+from sfumato.web.pages.parts import Words, button, element, text
+from sfumato.web.pages.stages import STAGES, Stage
+from sfumato.web.pages.strip import UnderWay, draw_figures, draw_undo
+
+if TYPE_CHECKING:
+    from sfumato.web.workbench import Workbench
+
+HEAD = (
+    '<link rel="stylesheet" href="/sfumato/tokens.css"><link rel="stylesheet" href="/sfumato/dark.css">'
+    '<link rel="stylesheet" href="/sfumato/workbench.css"><link rel="stylesheet" href="/sfumato/shell.css">'
+    '<script type="module" src="/sfumato/focus.js"></script><script type="module" src="/sfumato/shell.js"></script>'
+    '<script type="module" src="/sfumato/vega.js"></script>'
+)
+COLOURS = {"system": None, "light": False, "dark": True}
+
+
+class Page:
+    """One tab on one stage: what its parts are drawn from, and drawn anew with when something changes."""
+
+    def __init__(self, stage: Stage, workbench: Workbench) -> None:
+        self.stage = stage
+        self.workbench = workbench
+        self.client = ui.context.client
+        self.version = workbench.project.version
+        """The version that this tab shows; an edit of another tab's version is refused."""
+        self.messages = element("div", "messages")
+        self._leave: list[Callable[[], None]] = []
+        self._redraws: dict[int, Callable[[], None]] = {}
+        self.client.on_delete(self._left)  # a tab that was cut off for a moment comes back and goes on
+        self.client.on_exception(self._broken)
+
+    def live(
+        self, draw: Callable[[], Awaitable[None] | None], *, job: bool = False, tag: str = "div", classes: str = ""
+    ) -> ui.element:
+        """A part that is drawn now, and again whenever the recipe changes (with ``job``: whenever work goes on or ends).
+
+        ``draw`` fills the part; what it raises of ours is shown in its place.
+        """
+        place = element(tag, *classes.split())
+        drawing: dict[str, Any] = {"task": None, "again": False}
+
+        async def once() -> None:
+            with self.client, place:
+                place.clear()
+                try:
+                    answer = draw()
+                    if answer is not None:
+                        await answer
+                except SfumatoError as error:
+                    self.complain(str(error))
+                except Exception as error:  # noqa: BLE001 - a part that fails is our bug; the others go on, and so does this one later
+                    log.exception(error)
+                    self.complain(f"{told_bug(error)} Please report it.")
+
+        async def drawn() -> None:
+            drawing["again"] = True
+            while drawing["again"]:
+                drawing["again"] = False
+                await once()
+            drawing["task"] = None
+
+        def changed() -> None:
+            self.version = self.workbench.project.version
+            drawing["again"] = True
+            if drawing["task"] is None:
+                drawing["task"] = asyncio.get_running_loop().create_task(drawn())
+
+        source = self.workbench if job else self.workbench.project
+        self._leave.append(source.listen(changed))
+        if not job:
+            self._leave.append(self.workbench.listen_opened(changed))
+        self._redraws[place.id] = changed
+        changed()
+        return place
+
+    def redraw(self, place: ui.element) -> None:
+        """Draw a live part again although the recipe is the same."""
+        self._redraws[place.id]()
+
+    def edit(self, recipe: Any, sentence: str) -> None:
+        """Make a recipe the one in use; where it cannot be, say why in place."""
+        self.attempt(lambda: self.workbench.edit(recipe, sentence, based_on=self.version))
+
+    def attempt(self, act: Callable[[], Any]) -> Any:
+        """Do something that may be refused; what is refused is said at the top of the page."""
+        try:
+            return act()
+        except SfumatoError as error:
+            self.say(str(error))
+            return None
+
+    async def wait_for(self, doing: Awaitable[Any]) -> Any:
+        """Wait for work that may be refused or cancelled; what is refused is said at the top of the page."""
+        try:
+            return await doing
+        except SfumatoError as error:
+            self.say(str(error))
+            return None
+
+    def say(self, words: str) -> None:
+        """Say something at the top of the page, until it is dismissed."""
+        with self.client, self.messages:
+            self.messages.clear()
+            with element("div", "message", role="alert"):
+                Words(words)
+                button("Dismiss", self.messages.clear, "quiet", key="dismiss")
+
+    def complain(self, words: str) -> None:
+        """Say in place what is wrong."""
+        text(words, "p", "problem", role="alert")
+
+    def leaving(self, leave: Callable[[], None]) -> None:
+        """Do this when the tab is gone."""
+        self._leave.append(leave)
+
+    def _broken(self, error: Exception) -> None:
+        """Show what is wrong: what we refuse in our words, all else as our bug, without what the error says, which may quote a person."""
+        self.say(str(error) if isinstance(error, SfumatoError) else f"{told_bug(error)} Please report it.")
+
+    def _left(self) -> None:
+        for leave in self._leave:
+            leave()
+        self._leave.clear()
+
+
+def page_of(stage: Stage, workbench: Workbench, draw: Callable[[Page], Any]) -> Callable[[], Awaitable[None]]:
+    """A page: the shell around what a stage draws."""
+
+    async def page() -> None:
+        ui.add_head_html(HEAD)
+        text("Skip to the work", "a", "skip", href="#work")
+        here = Page(stage, workbench)
+        colours = ui.dark_mode(COLOURS[workbench.colours])
+        drawer = Drawer(here)
+        _bar(here, drawer)
+        with element("div", "strip"):
+            here.live(lambda: draw_figures(here), classes="figures")
+            here.live(lambda: draw_undo(here, drawer), classes="undo")
+        here.messages.move(ui.context.slot.parent)
+        drawer.place()
+        body = element("div", "body", id="work", tabindex=-1)
+        UnderWay(here)
+        _foot(here, colours)
+        with body:
+            answer = draw(here)
+            if answer is not None:
+                await answer
+
+    return page
+
+
+def _bar(page: Page, drawer: Drawer) -> None:
+    with element("header", "bar"):
+        text("sfumato", "span", "brand")
+        with element("nav", "stages", aria_label="Stages", tabindex=0):
+            for stage in STAGES:
+                current = {"aria_current": "page"} if stage is page.stage else {}
+                text(stage.name, "a", "stage", href=stage.path, **current)
+        drawer.switch("recipe", "⟨⟩ Recipe")
+
+
+def _foot(page: Page, colours: ui.dark_mode) -> None:
+    """What stays where, and the choice of light or dark."""
+    workbench = page.workbench
+
+    def chosen(event: Any) -> None:
+        workbench.colours = event.args if event.args in COLOURS else "system"
+        colours.value = COLOURS[workbench.colours]
+
+    with element("footer", "foot", "soft", "small"):
+        where = (
+            "Everything stays on this machine." if workbench.local else "Who has this address can work with these data."
+        )
+        page.live(lambda: _said_of_data(page, where), classes="where")
+        with element("label", "colours"):
+            Words("Colours ")
+            with element("select", "select", "small", key="colours").on("change", chosen, js_handler=VALUE):
+                for name, words in (("system", "as the system"), ("light", "light"), ("dark", "dark")):
+                    picked = {"selected": True} if workbench.colours == name else {}
+                    text(words, "option", value=name, **picked)
+
+
+def _said_of_data(page: Page, where: str) -> None:
+    project = page.workbench.project
+    about = f" {project.data.name} ·" if project.data.name else ""
+    Words(f"{where}{about} project {project.folder}")

@@ -1,0 +1,27 @@
+"""The stages, in their order; one is entered here and nowhere else."""
+
+from __future__ import annotations
+
+import dataclasses
+
+
+@dataclasses.dataclass(frozen=True)
+class Stage:
+    """A page of the workbench: its name in the bar, its address, and the module that draws it (its function ``draw``)."""
+
+    name: str
+    path: str
+    module: str
+
+
+STAGES = (
+    Stage("Data", "/", "data"),
+    Stage("Hierarchies", "/hierarchies", "hierarchies"),
+    Stage("Promises", "/promises", "promises"),
+    Stage("Run", "/run", "run"),
+    Stage("Explore", "/explore", "explore"),
+    Stage("Look", "/look", "look"),
+    Stage("Write", "/write", "write"),
+    Stage("Policies", "/policies", "policies"),
+    Stage("Questions", "/questions", "questions"),
+)

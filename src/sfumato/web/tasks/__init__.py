@@ -1,0 +1,33 @@
+"""What the bench can be asked, and where the function of each is.
+
+A task is entered here and nowhere else: its name, its ``module:function`` below this room, and its lane. ``quick`` ones are
+counts that follow the mouse; ``long`` ones tell how far they are and can be stopped. A function takes the bench, the progress to call, and
+named plain values (a recipe is a :class:`~sfumato.core.recipe.Recipe`); it gives plain data back.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Literal
+
+
+@dataclasses.dataclass(frozen=True)
+class Task:
+    """Where a task is, in which lane it runs, and whether it is about the recipe (which is then given to it).
+
+    One that cannot be ``cancelled`` ends soon by itself: what it writes stands whole or not at all.
+    """
+
+    home: str
+    lane: Literal["quick", "long"] = "quick"
+    recipe: bool = True
+    cancelled: bool = True
+
+
+TASKS: dict[str, Task] = {
+    "open_data": Task("data:open_data", "long", recipe=False),
+    "propose": Task("data:propose", "long", recipe=False),
+    "today": Task("promises:today"),
+    "make": Task("running:make", "long"),
+    "write": Task("writing:write", "long", recipe=False, cancelled=False),
+}
