@@ -64,7 +64,7 @@ class FormField:
     ``default`` and ``value`` are plain data as in a recipe; a field that is ``required`` has no default, and its value is None until
     one is entered. ``optional`` fields may stay empty where that means something of its own. ``low``, ``high`` and ``step`` bound
     numbers (of a share too, which is 0–1 here and shown in percent); an end that is itself not allowed is ``open_low`` or
-    ``open_high``. ``single``: one column may stand alone, without a list.
+    ``open_high``. ``single``: one column may stand alone, without a list; ``least``: entries of a list.
     """
 
     name: str
@@ -83,6 +83,7 @@ class FormField:
     step: float | None = None
     whole: bool = False
     single: bool = False
+    least: int = 0
     example: Any = None
 
     @property
@@ -223,12 +224,13 @@ def _field(name: str, info: Any, thing: Any, schema: Schema | None) -> FormField
         optional=declared.optional and default is None,
         default=default,
         value=value,
+        least=max((word.min_length for word in declared.said if hasattr(word, "min_length")), default=0),
         example=(info.examples or [None])[0],
     )
-    return dataclasses.replace(plain, **_drawn(declared, schema, value))
+    return dataclasses.replace(plain, **_drawn(declared, schema))
 
 
-def _drawn(declared: Declared, schema: Schema | None, value: Any) -> dict[str, Any]:
+def _drawn(declared: Declared, schema: Schema | None) -> dict[str, Any]:
     """The kind of a field and what only that kind has."""
     kinds, names = declared.types, declared.names
     if kinds == (bool,):
@@ -245,7 +247,7 @@ def _drawn(declared: Declared, schema: Schema | None, value: Any) -> dict[str, A
     if kinds in ((str,), (datetime.date,)):
         return {"kind": "text" if kinds == (str,) else "date"}
     if len(kinds) == 1:
-        return _several(kinds[0], names, schema, value)
+        return _several(kinds[0], names, schema)
     return {"kind": "yaml"}
 
 
@@ -293,7 +295,7 @@ def offered_columns(schema: Schema | None, roles: Sequence[str] = ()) -> tuple[C
     return (*first, *(one for one in columns if one not in first))
 
 
-def _several(kind: Any, names: Naming | None, schema: Schema | None, value: Any) -> dict[str, Any]:
+def _several(kind: Any, names: Naming | None, schema: Schema | None) -> dict[str, Any]:
     """Fields of lists and mappings."""
     if (pair := _pair(kind)) is not None:
         simple = pair[0] == (str,) and all(_in_one_line(part) for part in pair[1])
@@ -304,9 +306,7 @@ def _several(kind: Any, names: Naming | None, schema: Schema | None, value: Any)
         return {"kind": "numbers", "whole": float not in items}
     if items and (words := _words(items)):
         return {"kind": "many", "choices": tuple(Choice(word, spoken(word)) for word in words)}
-    if items == (str,) and all(one == one.strip() != "" and len(one.splitlines()) == 1 for one in value or ()):
-        return {"kind": "texts"}
-    return {"kind": "yaml"}
+    return {"kind": "texts"} if items == (str,) else {"kind": "yaml"}
 
 
 def _items(kind: Any) -> tuple[Any, ...] | None:
@@ -355,7 +355,7 @@ def shown(field: FormField, value: Any) -> str:
     if field.kind == "numbers":
         return ", ".join(inline(number) for number in value)
     if field.kind == "texts":
-        return "\n".join(value)
+        return "\n".join(map(_line, value))
     if field.kind in ("yaml", "mapping") and isinstance(value, list | dict):
         return write_yaml(value) if value else ""
     return inline(value) if field.kind in ("number", "yaml") else str(value)
@@ -370,6 +370,20 @@ def inline(value: Any) -> str:
     if isinstance(value, str):
         return value if _reads_as_itself(value) else json.dumps(value, ensure_ascii=False)
     return json.dumps(value, ensure_ascii=False)
+
+
+def _line(text: str) -> str:
+    """A text as a line of its own; what a line would lose or break stands in quotes."""
+    plain = text == text.strip() != "" and len(text.splitlines()) == 1 and not text.startswith('"')
+    return text if plain else json.dumps(text)
+
+
+def _unquoted(line: str) -> str:
+    try:
+        text = json.loads(line) if line.startswith('"') else line
+    except ValueError:
+        raise ParameterError("has a quotation mark that is not closed") from None
+    return str(text)
 
 
 def _reads_as_itself(text: str) -> bool:
@@ -391,8 +405,9 @@ def read_value(field: FormField, entered: Any) -> Any:
         return _read_mapping(entered)
     if isinstance(entered, str):
         entered = entered if field.kind in ("text", "yaml", "texts") else entered.strip()
-        return LEFT_OUT if entered == "" else _read_text(field, entered)
-    if entered is None or (field.required and isinstance(entered, list) and not entered):
+        nothing = [] if field.kind == "texts" and field.required and not field.least else LEFT_OUT
+        return nothing if entered == "" else _read_text(field, entered)
+    if entered is None or (field.required and field.least and isinstance(entered, list) and not entered):
         return LEFT_OUT
     if field.kind == "columns":
         chosen = list(entered)
@@ -408,7 +423,7 @@ def _read_text(field: FormField, text: str) -> Any:
     if field.kind == "numbers":
         return [number_in(part, whole=field.whole) for part in re.split(r"[,;\s]+", text) if part]
     if field.kind == "texts":
-        return [line.strip() for line in text.splitlines() if line.strip()]
+        return [_unquoted(line.strip()) for line in text.split("\n") if line.strip()]
     if field.kind == "switch":
         return text == "true"
     if field.kind in ("columns", "many"):
