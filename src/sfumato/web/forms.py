@@ -419,7 +419,7 @@ def _read_text(field: FormField, text: str) -> Any:
     if field.kind == "number":
         return number_in(text, whole=field.whole)
     if field.kind == "share":
-        return share_in(text)
+        return _within(field, share_in(text))
     if field.kind == "numbers":
         return [number_in(part, whole=field.whole) for part in re.split(r"[,;\s]+", text) if part]
     if field.kind == "texts":
@@ -461,6 +461,18 @@ def share_in(text: str) -> float:
         return float(decimal.Decimal(text.removesuffix("%").strip().replace(",", ".")) / 100)
     except decimal.InvalidOperation:
         raise ParameterError("should be a number of percent") from None
+
+
+def _within(field: FormField, share: float) -> float:
+    """A share that is within its limits; what is said of one that is not is in percent, as it was entered."""
+    low, high = (
+        None if end is None else _plain_number(decimal.Decimal(repr(end)) * 100) for end in (field.low, field.high)
+    )
+    if field.low is not None and (share < field.low or (field.open_low and share == field.low)):
+        raise ParameterError(f"should be {'more than' if field.open_low else 'at least'} {low} %")
+    if field.high is not None and (share > field.high or (field.open_high and share == field.high)):
+        raise ParameterError(f"should be {'less than' if field.open_high else 'at most'} {high} %")
+    return share
 
 
 def _read_mapping(entered: Any) -> Any:

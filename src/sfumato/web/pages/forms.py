@@ -80,9 +80,10 @@ class Form:
             self._draw(field)
         with element("details", "more"):
             text(f"{len(rest) - len(touched)} more settings", "summary", **{"data-key": f"{self.key}-more"})
-            for field in rest:
-                if field not in touched:
-                    self._draw(field)
+            with element("div", "form"):
+                for field in rest:
+                    if field not in touched:
+                        self._draw(field)
 
     def submit(self) -> bool:
         """Make the object of what was entered; False: something is wrong, and said at its field."""

@@ -96,7 +96,7 @@ class PolicyStage:
         """Open the file whose path was entered."""
         await self.open_policy(path=self.given["path"].strip())
 
-    async def open_policy(self, **given: str) -> None:
+    async def open_policy(self, **given: Any) -> None:
         """Read a policy; what is wrong with it is said in its place."""
         self.read = self.compiled = None
         self.problem = ""
@@ -175,7 +175,7 @@ class PolicyStage:
         self.problem, self.compiled = "", None
         self.version = self.page.workbench.project.version
         try:
-            use = {**self.use, "budget": share_in(self.use["budget"] or "0")}
+            use: dict[str, Any] = {**self.use, "budget": share_in(self.use["budget"] or "0")}
             given = {"path": read["path"] if not read["text"] else "", "text": read["text"]}
             self.compiled = await self.page.workbench.do("compile_policy", "Compiling the policy", **use, **given)
         except SfumatoError as error:

@@ -104,7 +104,7 @@ class PromiseStage:
     def _published(self) -> None:
         """Published thresholds, each with its source; they set the class size."""
         with self.details("published", "Published thresholds, with their sources", "more"):
-            text("None makes a release lawful; they say what others take.", "p", "soft small")
+            text("None makes a release lawful; they say what others take.", "p", "soft", "small")
             with element("ul", "plainlist"):
                 for rule in PUBLISHED:
                     with element("li", "entry"):
@@ -152,7 +152,7 @@ class PromiseStage:
                 f"without {title_of(step.name)}", steps=self.recipe.steps[:place] + self.recipe.steps[place + 1 :]
             )
 
-        key, title = f"step-{place}", title_of(step.name)
+        key, title = self.step_key(place), title_of(step.name)
         with element("div", "cardhead"):
             text(f"{place + 1}. {title}", "h3")
             with element("div", "buttons"):
@@ -167,10 +167,23 @@ class PromiseStage:
                 button("Remove", gone, "quiet", key=f"{key}-remove", label=f"Remove {title}")
         text(meaning_of(type(step)), "p")
         told = summary_of(step)
-        with self.details(key, told or "all settings as they come", "more") as opened:
+        with self.details(key, f"Settings: {told or 'all as they come'}", "more") as opened:
             Form(step, self.recipe.schema, key, become).draw()
         opened.on("keydown", lambda: self.move(place, -1), js_handler=ALT_UP)
         opened.on("keydown", lambda: self.move(place, 1), js_handler=ALT_DOWN)
+
+    def _mover(self, sign: str, by: int, label: str, place: int, *, end: bool) -> None:
+        """A button that moves a step; at the end of the list it stays, so that it keeps the focus, and does nothing."""
+        about = {"aria_keyshortcuts": "Alt+ArrowUp Alt+ArrowDown", "aria_disabled": "true" if end else "false"}
+        key = f"{self.step_key(place)}-{'up' if by < 0 else 'down'}"
+        made = button(sign, lambda: self.move(place, by), key=key, label=label, **about)
+        made.on("keydown", lambda: self.move(place, -1), js_handler=ALT_UP)
+        made.on("keydown", lambda: self.move(place, 1), js_handler=ALT_DOWN)
+
+    def step_key(self, place: int) -> str:
+        """What a step is known by when it moves: its name, and which one of that name it is."""
+        names = [step.name for step in self.recipe.steps]
+        return f"step-{names[place]}-{names[:place].count(names[place])}"
 
     def move(self, place: int, by: int) -> None:
         """Put a step earlier or later."""
@@ -178,10 +191,6 @@ class PromiseStage:
         if not 0 <= to < len(steps):
             return
         steps[place], steps[to] = steps[to], steps[place]
-        here, there = f"step-{place}" in self.open, f"step-{to}" in self.open
-        self.open -= {f"step-{place}", f"step-{to}"}
-        self.open |= {f"step-{to}"} if here else set()
-        self.open |= {f"step-{place}"} if there else set()
         self.edit(f"{title_of(steps[to].name)}: {'earlier' if by < 0 else 'later'}", steps=tuple(steps))
 
     def add_step(self, made: Any) -> None:
@@ -255,7 +264,7 @@ class PromiseStage:
             text(meaning_of(type(agreement.metric)), "p")
             bounds(key, agreement, become)
             if form_of(agreement.metric):
-                with self.details(key, summary_of(agreement.metric) or "all settings as they come", "more"):
+                with self.details(key, f"Settings: {summary_of(agreement.metric) or 'all as they come'}", "more"):
                     Form(agreement.metric, self.recipe.schema, key, lambda made, _: become(metric=made)).draw()
 
     def add_agreement(self, made: Any) -> None:

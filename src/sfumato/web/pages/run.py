@@ -6,6 +6,8 @@ import asyncio
 import time
 from typing import TYPE_CHECKING, Any
 
+from nicegui import ui
+
 from sfumato.web.catalogue import title_of
 from sfumato.web.pages.parts import Words, button, element, section, text
 from sfumato.web.worker import Cancelled, TaskFailed
@@ -71,8 +73,10 @@ class RunStage:
         with element("div", "card", "job"):
             text(f"Making the release for version {job.version}", "h2")
             element("progress", value=job.share, max=1, aria_label="How far the run is")
-            words = job.words or "searching"
-            text(f"{job.share:.0%} · {words} · {clock(time.monotonic() - job.started)}", "p", role="status")
+            with element("p"):
+                text(f"{job.share:.0%} · {job.words or 'searching'} · ", "span", role="status")
+                elapsed = Words(clock(time.monotonic() - job.started))
+            ui.timer(1.0, lambda: elapsed.say(clock(time.monotonic() - job.started)))
             button("Cancel", self.bench.cancel, key="cancel-run", label="Cancel the run")
 
     def draw_outcome(self) -> None:
@@ -185,7 +189,7 @@ def show(outcome: dict[str, Any]) -> None:
         if outcome["risks"]:
             _risks(outcome["risks"])
     if outcome["preserved"]:
-        with section("What masking kept", level=3), element("ul"):
+        with section("What masking kept"), element("ul"):
             for line in outcome["preserved"]:
                 text(line, "li")
     _reasons(outcome["reasons"])
@@ -203,30 +207,33 @@ def _judged(holds: bool, promise: str, sentence: str) -> None:
         text(sentence)
 
 
+def scrolling(label: str) -> Any:
+    """A box that scrolls sideways, by keys too."""
+    return element("div", "scroll", tabindex=0, role="region", aria_label=label)
+
+
 def _columns(columns: list[dict[str, Any]]) -> None:
-    with section("Columns", level=3), element("div", "scroll", tabindex=0, role="region", aria_label="Columns"):
-        with element("table", "points"):
-            _head("column", "what happened", "distinct values")
-            with element("tbody"):
-                for column in columns:
-                    after = "–" if column["after"] is None else f"{column['after']:,}"
-                    with element("tr"):
-                        text(column["name"], "th", scope="row")
-                        text(column["action"], "td")
-                        text(f"{column['before']:,} → {after}", "td", "num")
+    with section("Columns"), scrolling("Columns"), element("table", "points"):
+        _head("column", "what happened", "distinct values")
+        with element("tbody"):
+            for column in columns:
+                after = "–" if column["after"] is None else f"{column['after']:,}"
+                with element("tr"):
+                    text(column["name"], "th", scope="row")
+                    text(column["action"], "td")
+                    text(f"{column['before']:,} → {after}", "td", "num")
 
 
 def _risks(risks: list[dict[str, Any]]) -> None:
-    with section("Risks", level=3), element("div", "scroll", tabindex=0, role="region", aria_label="Risks"):
-        with element("table", "points"):
-            _head("risk", "before", "after")
-            with element("tbody"):
-                for risk in risks:
-                    with element("tr"):
-                        text(title_of(risk["name"]), "th", scope="row")
-                        for when in ("before", "after"):
-                            with element("td", "num"):
-                                meter(risk[when])
+    with section("Risks"), scrolling("Risks"), element("table", "points"):
+        _head("risk", "before", "after")
+        with element("tbody"):
+            for risk in risks:
+                with element("tr"):
+                    text(title_of(risk["name"]), "th", scope="row")
+                    for when in ("before", "after"):
+                        with element("td", "num"):
+                            meter(risk[when])
 
 
 def meter(share: float) -> None:
@@ -252,6 +259,6 @@ def _reasons(reasons: dict[str, Any] | None) -> None:
     )
     for heading, sentences in words:
         if sentences:
-            with section(heading, level=3), element("ul"):
+            with section(heading), element("ul"):
                 for sentence in sentences:
                     text(sentence, "li")
