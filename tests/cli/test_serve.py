@@ -114,12 +114,12 @@ def test_others_are_let_in_only_when_it_is_meant_and_encrypted(
 
 
 def test_names_and_addresses_of_a_place() -> None:
-    assert server.Place().names(8123) == {"127.0.0.1:8123", "localhost:8123"}
-    assert server.Place(port=80).names(80) == {"127.0.0.1:80", "localhost:80", "127.0.0.1", "localhost"}
-    assert server.Place("::1").names(443) == {"[::1]:443", "[::1]"}
-    assert server.Place("Bench.example").names(8443) == {"bench.example:8443"}
-    assert server.Place().address(8123, "t") == "http://127.0.0.1:8123/?token=t"
-    assert server.Place("::1").address(8123, "t") == "https://[::1]:8123/?token=t"
+    assert server.Reach().names(8123) == {"127.0.0.1:8123", "localhost:8123"}
+    assert server.Reach(port=80).names(80) == {"127.0.0.1:80", "localhost:80", "127.0.0.1", "localhost"}
+    assert server.Reach("::1").names(443) == {"[::1]:443", "[::1]"}
+    assert server.Reach("Bench.example").names(8443) == {"bench.example:8443"}
+    assert server.Reach().address(8123, "t") == "http://127.0.0.1:8123/?token=t"
+    assert server.Reach("::1").address(8123, "t") == "https://[::1]:8123/?token=t"
 
 
 def test_a_missing_extra_is_named(serve: Callable[..., Any], monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from sfumato import recipe_files as recipes
 from sfumato.errors import ParameterError, SfumatoError
 from sfumato.web.forms import share_in
-from sfumato.web.pages.forms import AS_TYPED, AS_TYPED_IN_AREA, VALUE, option
+from sfumato.web.pages.forms import AS_TYPED, AS_TYPED_IN_AREA, CHECKED, VALUE, option
 from sfumato.web.pages.parts import button, element, section, text
 
 if TYPE_CHECKING:
@@ -35,6 +35,7 @@ class PolicyStage:
         self.page = page
         self.given = {"path": "", "text": ""}
         self.read: dict[str, Any] | None = None
+        self.keep = True
         self.use = {"purpose": "", "recipient": "", "budget": "0", "on_conflict": "privacy"}
         self.compiled: dict[str, Any] | None = None
         self.version = 0
@@ -47,11 +48,11 @@ class PolicyStage:
             text("Open a table first, on the stage Data.", "p", "soft")
             return
         await self._open()
-        if self.problem:
-            text(self.problem, "p", "problem", role="alert")
         self._found()
         if self.read is not None and self.read["purposes"]:
             self._choose()
+        if self.problem:
+            text(self.problem, "p", "problem", role="alert")
         if self.compiled is not None:
             self._proposed(self.compiled)
 
@@ -150,6 +151,11 @@ class PolicyStage:
                     about = {"type": "number", "min": 0, "max": 100, "step": "any", AS_TYPED: self.use["budget"]}
                     made = element("input", "input", key="policy-budget", id="policy-budget", **about)
                     made.on("change", lambda event: self.use.update(budget=event.args), js_handler=VALUE)
+                with element("label", "switch"):
+                    on = {"checked": True} if self.keep else {}
+                    kept = element("input", key="policy-keep", type="checkbox", **on)
+                    kept.on("change", lambda event: setattr(self, "keep", bool(event.args)), js_handler=CHECKED)
+                    text("Keep what the recipe in use promises")
             button("Compile to a recipe", self.compile, "primary", key="policy-compile")
 
     def _select(self, name: str, label: str, choices: dict[str, str]) -> None:
@@ -175,7 +181,7 @@ class PolicyStage:
         self.problem, self.compiled = "", None
         self.version = self.page.workbench.project.version
         try:
-            use: dict[str, Any] = {**self.use, "budget": share_in(self.use["budget"] or "0")}
+            use: dict[str, Any] = {**self.use, "budget": share_in(self.use["budget"] or "0"), "keep": self.keep}
             given = {"path": read["path"] if not read["text"] else "", "text": read["text"]}
             self.compiled = await self.page.workbench.do("compile_policy", "Compiling the policy", **use, **given)
         except SfumatoError as error:

@@ -6,15 +6,14 @@ import asyncio
 import time
 from typing import TYPE_CHECKING, Any
 
-from nicegui import ui
-
 from sfumato.web.catalogue import title_of
 from sfumato.web.pages.parts import Words, button, element, section, text
+from sfumato.web.pages.strip import UnderWay
 from sfumato.web.worker import Cancelled, TaskFailed
 
 if TYPE_CHECKING:
     from sfumato.web.pages.shell import Page
-    from sfumato.web.workbench import Workbench
+    from sfumato.web.workbench import Underway, Workbench
 
 MADE = "made of"
 """Under this and the digest of the table the workbench keeps what came of each version, for every tab and for one that comes later."""
@@ -26,7 +25,7 @@ def draw(page: Page) -> None:
     with element("div", "work run"):
         text("Does the recipe lead to a release?", "h1")
         page.live(stage.draw_start, classes="start")
-        page.live(stage.draw_progress, job=True, classes="progress")
+        RunUnderWay(page)
         page.live(stage.draw_outcome, classes="outcome")
 
 
@@ -52,9 +51,8 @@ class RunStage:
         if not self.bench.project.has_recipe or self.bench.opened is None:
             text("Open a table first, on the stage Data.", "p", "soft")
             return
-        running = self.bench.job is not None and self.bench.job.task == "make"
         with element("div", "startrow"):
-            button("Make the release", self.start, "primary", key="make", disabled=running)
+            button("Make the release", self.start, "primary", key="make")
             beside = element("span", "soft", role="status")
             with beside:
                 counted = Words("…")
@@ -64,20 +62,6 @@ class RunStage:
     def start(self) -> None:
         """Begin a run of the version in use; it goes on when this tab is closed."""
         begin(self.bench)
-
-    def draw_progress(self) -> None:
-        """How far the run is: nodes, words, time, and a way to end it."""
-        job = self.bench.job
-        if job is None or job.task != "make":
-            return
-        with element("div", "card", "job"):
-            text(f"Making the release for version {job.version}", "h2")
-            element("progress", value=job.share, max=1, aria_label="How far the run is")
-            with element("p"):
-                text(f"{job.share:.0%} · {job.words or 'searching'} · ", "span", role="status")
-                elapsed = Words(clock(time.monotonic() - job.started))
-            ui.timer(1.0, lambda: elapsed.say(clock(time.monotonic() - job.started)))
-            button("Cancel", self.bench.cancel, key="cancel-run", label="Cancel the run")
 
     def draw_outcome(self) -> None:
         """What came out of the newest run, and for which version."""
@@ -103,7 +87,8 @@ class RunStage:
 
     def _unsatisfiable(self, outcome: dict[str, Any], number: int) -> None:
         with section("Nothing satisfies the recipe", "card"):
-            text(outcome["message"], "p")
+            message = outcome["message"]
+            text(f"{message[:1].upper()}{message[1:]}", "p")
             if outcome["lost"] is not None:
                 share = outcome["lost"] / outcome["records"]
                 lost = f"{outcome['lost']:,} of {outcome['records']:,} records ({share:.1%})"
@@ -148,25 +133,29 @@ async def _run(bench: Workbench, version: int) -> None:
         outcome = {"said": str(error), "failed": True}
     outcomes[version] = outcome
     if outcome.get("made"):
-        bench.project.note(version, effect_of(outcome))
+        bench.project.note(version, outcome["effect"])
     bench.project.tell()
 
 
-def effect_of(outcome: dict[str, Any]) -> dict[str, Any]:
-    """What a version did, in numbers, for the history."""
-    marketer = next((risk for risk in outcome["risks"] if risk["name"] == "marketer_risk"), None)
-    told = {"lost": outcome["suppressed"], "holds": outcome["holds"]}
-    more = {} if outcome["loss"] is None else {"loss": outcome["loss"]}
-    return {**told, **more, **({} if marketer is None else {"marketer_risk": marketer["after"]})}
+class RunUnderWay(UnderWay):
+    """How far the run is: its version, how much is decided, in words, since when, and a way to end it."""
 
+    def update(self) -> None:
+        """Show the run as it is now; other work is shown at the foot of the page alone."""
+        job = self.page.workbench.job
+        if job is None or job.task == "make":
+            super().update()
 
-def clock(seconds: float) -> str:
-    """Minutes and seconds.
-
-    >>> clock(67.4)
-    '1:07'
-    """
-    return f"{int(seconds) // 60}:{int(seconds) % 60:02}"
+    def _draw(self, job: Underway) -> None:
+        begun = time.time() - (time.monotonic() - job.started)
+        with element("div", "card", "runjob"):
+            text(f"Making the release for version {job.version}", "h2")
+            self.bar = element("progress", max=1, aria_label="How far the run is")
+            with element("p"):
+                with element("span"):
+                    self.words = Words("")
+                element("span", "soft", "number", data_started=int(begun * 1000))
+            button("Cancel", self.page.workbench.cancel, key="cancel-run", label="Cancel the run")
 
 
 # what came out

@@ -82,8 +82,9 @@ def compile_policy(
     recipient: str = "",
     budget: float = 0.0,
     on_conflict: str = "privacy",
+    keep: bool = True,
 ) -> dict[str, Any]:
-    """The ``recipe`` that enforces a policy on the table as it is described now.
+    """The ``recipe`` that enforces a policy on the table as it is described now; with ``keep``, what is promised now is promised too.
 
     ``decisions`` (``rule``, ``subject``, ``text``) are what had to be decided, ``delete_by`` the day the data must be gone ("": none is said).
     """
@@ -91,7 +92,8 @@ def compile_policy(
     policy = preset(path.removeprefix(PRESET)) if path.startswith(PRESET) else parse_policy(text)[0]
     described = bench.data.with_schema(recipe.schema)
     use: dict[str, Any] = {"purpose": purpose, "recipient": recipient or None}
-    compiled = compile_policies(Policies.one(policy), described, **use, budget=budget, on_conflict=on_conflict)
+    use |= {"budget": budget, "on_conflict": on_conflict, "meet": recipe.meet if keep else ()}
+    compiled = compile_policies(Policies.one(policy), described, **use)
     decisions = [{"rule": one.rule, "subject": one.subject, "text": one.text} for one in compiled.decisions]
     gone = "" if compiled.delete_by is None else compiled.delete_by.isoformat()
     return {"recipe": compiled.recipe, "decisions": decisions, "delete_by": gone}

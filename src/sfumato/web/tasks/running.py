@@ -13,6 +13,7 @@ from sfumato.errors import ParameterError, Unsatisfiable
 from sfumato.policy.compile import feasible
 from sfumato.release.alternatives import alternatives_in_passing
 from sfumato.verbs import run
+from sfumato.web.tasks.writing import effect_of
 
 if TYPE_CHECKING:
     from sfumato.core.dataset import Dataset
@@ -34,7 +35,7 @@ def make(bench: Bench, progress: Progress, *, recipe: Recipe, key: str) -> dict[
     (as :meth:`Verdict.to_dict`); ``told`` (one line about the records), ``records``, ``released``, ``suppressed`` (counts); ``scores`` by name and
     ``loss`` (the score that the search made small; None: no search); ``risks`` (``name``, ``before``, ``after``); ``columns`` (``name``,
     ``roles``, ``action``, ``level``, ``top``, ``before``, ``after``: distinct values); ``limits`` and ``contract`` (as :meth:`Kept.to_dict`);
-    ``preserved`` and ``warnings`` (sentences); ``levels`` by column; ``reasons`` (``choice``, ``neighbours``, ``outlook``; None: no search).
+    ``preserved`` and ``warnings`` (sentences); ``levels`` by column; ``effect`` (for the history); ``reasons`` (``choice``, ``neighbours``, ``outlook``; None: no search).
 
     Where nothing satisfies the recipe: ``message``, ``lost`` and ``records`` of the nearest miss (None: not known), and ``ways``: up to three
     changes that help, each with ``words``, the ``sentence`` of the edit, and the whole ``recipe``.
@@ -79,6 +80,7 @@ def told(release: Release) -> dict[str, Any]:
         "preserved": [str(kept) for kept in release.preserved],
         "warnings": list(release.warnings),
         "levels": levels,
+        "effect": effect_of(release),
         "reasons": None if others is None else dataclasses.asdict(others.reasons()),
     }
 
