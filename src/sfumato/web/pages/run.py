@@ -145,6 +145,9 @@ class RunUnderWay(UnderWay):
         job = self.page.workbench.job
         if job is None or job.task == "make":
             super().update()
+        elif self.shown is not None:
+            self.shown = None
+            self.place.clear()
 
     def _draw(self, job: Underway) -> None:
         begun = time.time() - (time.monotonic() - job.started)
