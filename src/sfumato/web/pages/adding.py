@@ -18,7 +18,7 @@ SEARCH = """(event) => {
   const wanted = event.target.value.toLowerCase();
   const box = event.target.closest('details');
   let seen = 0;
-  for (const group of box.querySelectorAll('.group')) {
+  for (const group of box.querySelectorAll('.catalogue')) {
     let any = false;
     for (const one of group.querySelectorAll('.entry')) {
       const fits = one.textContent.toLowerCase().includes(wanted);
@@ -59,9 +59,9 @@ class Adding:
             about = {"type": "search", "placeholder": "search", "aria_label": f"{self.words}: search"}
             element("input", "input", key=f"{self.key}-search", **about).on("input", js_handler=SEARCH)
             text(f"{len(entries)} found", "span", "found", "soft", "small", role="status")
-            with element("div", "list", tabindex=0, role="group", aria_label=f"{self.words}: all there is"):
+            with element("div", "every", tabindex=0, role="group", aria_label=f"{self.words}: all there is"):
                 for group in dict.fromkeys(entry.group for entry in entries):
-                    with element("div", "group"):
+                    with element("div", "catalogue"):
                         text(group, "h3", "grouphead")
                         for entry in entries:
                             if entry.group == group:
@@ -119,7 +119,7 @@ class Adding:
             )
             form.draw()
             with element("div", "buttons"):
-                button(self.words, form.submit, "primary", key=f"{self.key}-submit")
+                button(self.words, form.submit, "strongly", key=f"{self.key}-submit")
                 button("Cancel", lambda: self.choose(None), "quiet", key=f"{self.key}-cancel")
 
     def _finished(self, made: Any, field: Any) -> None:

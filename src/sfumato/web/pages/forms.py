@@ -61,7 +61,7 @@ class Form:
 
     def draw(self) -> None:
         """Draw all fields; those that need not be filled in stand apart, below."""
-        with element("div", "form"):
+        with element("div", "fields"):
             first = [field for field in self.fields.values() if field.required] or list(self.fields.values())[:1]
             rest = [field for field in self.fields.values() if field not in first]
             for field in first:
@@ -80,7 +80,7 @@ class Form:
             self._draw(field)
         with element("details", "more"):
             text(f"{len(rest) - len(touched)} more settings", "summary", **{"data-key": f"{self.key}-more"})
-            with element("div", "form"):
+            with element("div", "fields"):
                 for field in rest:
                     if field not in touched:
                         self._draw(field)
@@ -91,7 +91,7 @@ class Form:
 
     def _draw(self, field: FormField) -> None:
         name = f"{self.key}-{field.name}"
-        with element("div", "field", f"kind-{field.kind}"):
+        with element("div", "formfield", f"kind-{field.kind}"):
             if field.kind not in ("switch", "segments", "many", "columns", "mapping"):
                 text(field.label, "label", "label", **{"for": name})
             DRAWN[field.kind](self, field, name)
@@ -208,10 +208,10 @@ def _switch(form: Form, field: FormField, name: str) -> None:
 
 def _segments(form: Form, field: FormField, name: str) -> None:
     choices = [*([("", "not said")] if field.optional else []), *((one.value, one.words) for one in field.choices)]
-    with element("fieldset", "segments", **_described(name)):
+    with element("fieldset", "choices", **_described(name)):
         text(field.label, "legend", "label")
         for value, words in choices:
-            with element("label", "segment"):
+            with element("label", "choice"):
                 chosen = {"checked": True} if value == (form.values[field.name] or "") else {}
                 about = {"type": "radio", "name": name, "value": value, **chosen}
                 made = element("input", key=f"{name}-{value}", **about)

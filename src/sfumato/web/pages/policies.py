@@ -25,7 +25,7 @@ SEVERITY = {"error": "It cannot be used", "warning": "Take care", "note": "Good 
 def draw(page: Page) -> None:
     """Draw the stage."""
     stage = PolicyStage(page)
-    page.live(stage.draw, classes="work policies")
+    page.live(stage.draw, classes="policies")
 
 
 class PolicyStage:
@@ -69,7 +69,7 @@ class PolicyStage:
                 about = {"type": "text", AS_TYPED: self.given["path"], "spellcheck": "false"}
                 path = element("input", "input", "wide", key="policy-path", id="policy-path", **about)
                 path.on("change", lambda event: self.given.update(path=event.args), js_handler=VALUE)
-                button("Open", self.open_given, "primary", key="policy-open")
+                button("Open", self.open_given, "strongly", key="policy-open")
             with element("details", "more"):
                 text("or paste its text", "summary", key="policy-paste")
                 area = {
@@ -141,12 +141,12 @@ class PolicyStage:
         read: dict[str, Any] = self.read or {}
         chosen = next(one for one in read["purposes"] if one["name"] == self.use["purpose"])
         with section("What the table is for"):
-            with element("div", "form"):
+            with element("div", "fields"):
                 self._select("purpose", "Purpose", {one["name"]: one["name"] for one in read["purposes"]})
                 people = {"": "the controller itself", **{one: one for one in chosen["recipients"]}}
                 self._select("recipient", "Recipient", people)
                 self._select("on_conflict", "Where a floor is above a cap", CONFLICTS)
-                with element("div", "field"):
+                with element("div", "formfield"):
                     text("Records that may be suppressed, in percent", "label", "label", **{"for": "policy-budget"})
                     about = {"type": "number", "min": 0, "max": 100, "step": "any", AS_TYPED: self.use["budget"]}
                     made = element("input", "input", key="policy-budget", id="policy-budget", **about)
@@ -156,11 +156,11 @@ class PolicyStage:
                     kept = element("input", key="policy-keep", type="checkbox", **on)
                     kept.on("change", lambda event: setattr(self, "keep", bool(event.args)), js_handler=CHECKED)
                     text("Keep what the recipe in use promises")
-            button("Compile to a recipe", self.compile, "primary", key="policy-compile")
+            button("Compile to a recipe", self.compile, "strongly", key="policy-compile")
 
     def _select(self, name: str, label: str, choices: dict[str, str]) -> None:
         key = f"policy-{name}"
-        with element("div", "field"):
+        with element("div", "formfield"):
             text(label, "label", "label", **{"for": key})
             with element("select", "input", key=key, id=key) as made:
                 for value, words in choices.items():
@@ -207,7 +207,7 @@ class PolicyStage:
                 for line in lines:
                     kind = {"+": "added", "-": "gone"}.get(line[:1], "same")
                     text(line, "span", "diffline", kind)
-            button("Use this recipe", self.take, "primary", key="policy-use")
+            button("Use this recipe", self.take, "strongly", key="policy-use")
 
     def take(self) -> None:
         """Make it the recipe in use: one version."""

@@ -30,7 +30,7 @@ ALT_UP, ALT_DOWN = (
 def draw(page: Page) -> None:
     """Draw the stage."""
     stage = PromiseStage(page)
-    page.live(stage.draw, classes="work promises")
+    page.live(stage.draw, classes="promises")
 
 
 class PromiseStage:

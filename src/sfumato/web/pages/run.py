@@ -22,7 +22,7 @@ MADE = "made of"
 def draw(page: Page) -> None:
     """Draw the stage."""
     stage = RunStage(page)
-    with element("div", "work run"):
+    with element("div", "run"):
         text("Does the recipe lead to a release?", "h1")
         page.live(stage.draw_start, classes="start")
         RunUnderWay(page)
@@ -52,7 +52,7 @@ class RunStage:
             text("Open a table first, on the stage Data.", "p", "soft")
             return
         with element("div", "startrow"):
-            button("Make the release", self.start, "primary", key="make")
+            button("Make the release", self.start, "strongly", key="make")
             beside = element("span", "soft", role="status")
             with beside:
                 counted = Words("…")
