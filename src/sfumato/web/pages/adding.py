@@ -54,18 +54,21 @@ class Adding:
                 self._form(self.chosen)
 
     def _list(self) -> None:
+        self.stage.details(self.key, self.words, self._every, "add")
+
+    def _every(self) -> None:
+        """Everything there is, under headings, and a field that leaves of it what is searched for."""
         entries = catalogue(self.family)
-        with self.stage.details(self.key, self.words, "add"):
-            about = {"type": "search", "placeholder": "search", "aria_label": f"{self.words}: search"}
-            element("input", "input", key=f"{self.key}-search", **about).on("input", js_handler=SEARCH)
-            text(f"{len(entries)} found", "span", "found", "soft", "small", role="status")
-            with element("div", "every", tabindex=0, role="group", aria_label=f"{self.words}: all there is"):
-                for group in dict.fromkeys(entry.group for entry in entries):
-                    with element("div", "catalogue"):
-                        text(group, "h3", "grouphead")
-                        for entry in entries:
-                            if entry.group == group:
-                                self._entry(entry)
+        about = {"type": "search", "placeholder": "search", "aria_label": f"{self.words}: search"}
+        element("input", "input", key=f"{self.key}-search", **about).on("input", js_handler=SEARCH)
+        text(f"{len(entries)} found", "span", "found", "soft", "small", role="status")
+        with element("div", "every", tabindex=0, role="group", aria_label=f"{self.words}: all there is"):
+            for group in dict.fromkeys(entry.group for entry in entries):
+                with element("div", "catalogue"):
+                    text(group, "h3", "grouphead")
+                    for entry in entries:
+                        if entry.group == group:
+                            self._entry(entry)
 
     def _entry(self, entry: Entry) -> None:
         with element("div", "entry"):

@@ -15,6 +15,7 @@ AS_TYPED, AS_TYPED_IN_AREA = "^value", ".defaultValue"
 """What stands in a field at first. As the property ``value`` it would be set again with everything that changes on the page, over what is
 being typed."""
 VALUE = "(event) => emit(event.target.value)"
+TOGGLED = "(event) => emit(event.target.open)"
 CHECKED = "(event) => emit(event.target.checked)"
 FOLLOW = """(event) => {
   const box = event.target.closest('.slider');
@@ -47,12 +48,15 @@ class Form:
         at_once: bool = True,
         crowd: str | None = None,
         start: Mapping[str, Any] | None = None,
+        opened: set[str] | None = None,
     ) -> None:
         self.cls = thing if isinstance(thing, type) else type(thing)
         self.fields = {field.name: field for field in form_of(thing, schema)}
         self.key, self.on_made, self.at_once = key, on_made, at_once
         self.values: dict[str, Any] = {name: field.value for name, field in self.fields.items()}
         self.values |= dict(start or {})
+        self.opened: set[str] = set() if opened is None else opened
+        """Keys of parts that are open; whoever draws the form again hands them in again."""
         self.crowd = crowd
         """The field whose slider tells how many records stand in smaller classes."""
         self._slider: ui.element | None = None
@@ -78,12 +82,18 @@ class Form:
             return
         for field in touched:
             self._draw(field)
-        with element("details", "more"):
-            text(f"{len(rest) - len(touched)} more settings", "summary", **{"data-key": f"{self.key}-more"})
+        key = f"{self.key}-more"
+        more = element("details", "more")
+        if key in self.opened:
+            more.props["open"] = True
+        with more:
+            text(f"{len(rest) - len(touched)} more settings", "summary", key=f"{key}-open")
             with element("div", "fields"):
                 for field in rest:
                     if field not in touched:
                         self._draw(field)
+        turned = {True: self.opened.add, False: self.opened.discard}
+        more.on("toggle", lambda event: turned[bool(event.args)](key), js_handler=TOGGLED)
 
     def submit(self) -> bool:
         """Make the object of what was entered; False: something is wrong, and said at its field."""

@@ -14,13 +14,12 @@ from sfumato.formulas.choosing_k import PUBLISHED
 from sfumato.web.catalogue import meaning_of, sentence_of, summary_of, title_of
 from sfumato.web.forms import form_of
 from sfumato.web.pages.adding import Adding
-from sfumato.web.pages.forms import VALUE, Form, most_shown, option
+from sfumato.web.pages.forms import TOGGLED, VALUE, Form, most_shown, option
 from sfumato.web.pages.parts import Words, button, element, section, text
 
 if TYPE_CHECKING:
     from sfumato.web.pages.shell import Page
 
-TOGGLED = "(event) => emit(event.target.open)"
 ALT_UP, ALT_DOWN = (
     "(event) => { if (event.altKey && event.key === 'ArrowUp') { event.preventDefault(); emit() } }",
     "(event) => { if (event.altKey && event.key === 'ArrowDown') { event.preventDefault(); emit() } }",
@@ -103,7 +102,8 @@ class PromiseStage:
 
     def _published(self) -> None:
         """Published thresholds, each with its source; they set the class size."""
-        with self.details("published", "Published thresholds, with their sources", "more"):
+
+        def fill() -> None:
             text("None makes a release lawful; they say what others take.", "p", "soft", "small")
             with element("ul", "plainlist"):
                 for rule in PUBLISHED:
@@ -119,6 +119,8 @@ class PromiseStage:
                             key=f"take-{rule.name}-{rule.k}",
                             label=label,
                         )
+
+        self.details("published", "Published thresholds, with their sources", fill, "more")
 
     def take(self, k: int) -> None:
         """Promise k-anonymity of this size, in place of the one that is promised."""
@@ -167,8 +169,8 @@ class PromiseStage:
                 button("Remove", gone, "quiet", key=f"{key}-remove", label=f"Remove {title}")
         text(meaning_of(type(step)), "p")
         told = summary_of(step)
-        with self.details(key, f"Settings: {told or 'all as they come'}", "more") as opened:
-            Form(step, self.recipe.schema, key, become).draw()
+        form = Form(step, self.recipe.schema, key, become, opened=self.open)
+        opened = self.details(key, f"Settings: {told or 'all as they come'}", form.draw, "more")
         opened.on("keydown", lambda: self.move(place, -1), js_handler=ALT_UP)
         opened.on("keydown", lambda: self.move(place, 1), js_handler=ALT_DOWN)
 
@@ -264,8 +266,10 @@ class PromiseStage:
             text(meaning_of(type(agreement.metric)), "p")
             bounds(key, agreement, become)
             if form_of(agreement.metric):
-                with self.details(key, f"Settings: {summary_of(agreement.metric) or 'all as they come'}", "more"):
-                    Form(agreement.metric, self.recipe.schema, key, lambda made, _: become(metric=made)).draw()
+                schema, taken = self.recipe.schema, (lambda made, _: become(metric=made))
+                form = Form(agreement.metric, schema, key, taken, opened=self.open)
+                told = summary_of(agreement.metric) or "all as they come"
+                self.details(key, f"Settings: {told}", form.draw, "more")
 
     def add_agreement(self, made: Any) -> None:
         """One line more in the contract; how far it may be off is set in its card."""
@@ -278,19 +282,29 @@ class PromiseStage:
         """Make a recipe with something changed the one in use."""
         self.page.edit(dataclasses.replace(self.recipe, **changed), sentence)
 
-    def details(self, key: str, summary: str, *classes: str) -> Any:
-        """A part that can be opened, and stays so when it is drawn anew."""
+    def details(self, key: str, summary: str, fill: Callable[[], Any], *classes: str) -> Any:
+        """A part that can be opened, and stays so when it is drawn anew; it is filled when it is opened first."""
         made = element("details", *classes)
-        if key in self.open:
-            made.props["open"] = True
-        made.on("toggle", lambda event: self.toggled(key, bool(event.args)), js_handler=TOGGLED)
         with made:
             text(summary, "summary", key=f"{key}-open")
+            inside = element("div")
+
+        def toggled(is_open: bool) -> None:
+            self.toggled(key, is_open)
+            if is_open and not inside.default_slot.children:
+                with inside:
+                    fill()
+
+        made.on("toggle", lambda event: toggled(bool(event.args)), js_handler=TOGGLED)
+        if key in self.open:
+            made.props["open"] = True
+            with inside:
+                fill()
         return made
 
     def toggled(self, key: str, is_open: bool) -> None:
         """Remember what is open."""
-        self.open = self.open | {key} if is_open else self.open - {key}
+        (self.open.add if is_open else self.open.discard)(key)
 
 
 def bounds(key: str, agreement: Agreement, become: Callable[..., None]) -> None:
@@ -335,7 +349,7 @@ class Card:
     ) -> None:
         self.model, self.key = model, key
         crowd = crowd_field(model)
-        self.form = Form(model, stage.recipe.schema, key, become, crowd=crowd)
+        self.form = Form(model, stage.recipe.schema, key, become, crowd=crowd, opened=stage.open)
         with element("article", "card", aria_label=model.promise):
             with element("div", "cardhead"):
                 text(model.promise, "h3")
@@ -347,8 +361,8 @@ class Card:
             self.under = element("p", "under", id=f"{key}-under", aria_live="polite")
             with self.under:
                 self.told = Words("…")
-            with stage.details(f"{key}-implies", "What it implies", "more"), element("div", "implies"):
-                self.implies = Words("…")
+            self.implies = ""
+            stage.details(f"{key}-implies", "What it implies", lambda: text(self.implies or "…", "p"), "more")
 
     def stands(self, told: dict[str, Any], today: dict[str, Any]) -> None:
         """Say how the table stands today."""
@@ -366,7 +380,7 @@ class Card:
             under = smaller(today, most_shown(crowd))
             self.form.counts(under)
             self.told.say(under_told(under[crowd], crowd))
-        self.implies.say(implied(told))
+        self.implies = implied(told)
 
 
 def crowd_field(model: Any) -> str | None:
