@@ -22,7 +22,7 @@ GREEK = {"alpha": "α", "beta": "β", "delta": "δ", "epsilon": "ε", "ge": "≥
 
 
 @dataclasses.dataclass(frozen=True)
-class Entry:
+class CatalogueEntry:
     """Something that can be added: its name in a recipe, as it is said, one line about it, and its heading."""
 
     name: str
@@ -31,24 +31,24 @@ class Entry:
     group: str
 
 
-def catalogue(family: str) -> tuple[Entry, ...]:
+def catalogue(family: str) -> tuple[CatalogueEntry, ...]:
     """All members of a family, group by group."""
     return _entries(family, tuple(registry.family(family)))
 
 
 @cache
-def _entries(family: str, names: tuple[str, ...]) -> tuple[Entry, ...]:
+def _entries(family: str, names: tuple[str, ...]) -> tuple[CatalogueEntry, ...]:
     entries = [_entry(registry.family(family)[name]) for name in names]
     groups = list(dict.fromkeys([*AGAINST.values(), *(entry.group for entry in entries)]))
     return tuple(sorted(entries, key=lambda entry: groups.index(entry.group)))
 
 
-def _entry(cls: Any) -> Entry:
+def _entry(cls: Any) -> CatalogueEntry:
     described = registry.describe(cls)
     facts = described.get("facts")
     group = AGAINST[facts["against"]] if facts else _room(cls.__module__)
     title = cls.title if isinstance(cls, type) and issubclass(cls, Utility) else title_of(cls.name)
-    return Entry(cls.name, title, meaning_of(cls), group)
+    return CatalogueEntry(cls.name, title, meaning_of(cls), group)
 
 
 def _room(module: str) -> str:

@@ -49,7 +49,7 @@ class FormError(ParameterError):
 
 
 @dataclasses.dataclass(frozen=True)
-class Choice:
+class FormChoice:
     """Something that can be chosen: what it is in a recipe, how it is called, and under which heading it stands."""
 
     value: str
@@ -75,7 +75,7 @@ class FormField:
     optional: bool = False
     default: Any = None
     value: Any = None
-    choices: tuple[Choice, ...] = ()
+    choices: tuple[FormChoice, ...] = ()
     low: float | None = None
     high: float | None = None
     open_low: bool = False
@@ -178,7 +178,7 @@ def values_entered(thing: Any, schema: Schema | None = None) -> dict[str, Any]:
 
 
 @dataclasses.dataclass(frozen=True)
-class Declared:
+class DeclaredType:
     """A type with what stands around it taken off: its alternatives but None, and all that was said about it."""
 
     types: tuple[Any, ...]
@@ -186,7 +186,7 @@ class Declared:
     optional: bool
 
     @classmethod
-    def of(cls, annotation: Any, said: Sequence[Any] = ()) -> Declared:
+    def of(cls, annotation: Any, said: Sequence[Any] = ()) -> DeclaredType:
         """Take ``Annotated`` and ``… | None`` off."""
         origin = typing.get_origin(annotation)
         if origin is typing.Annotated:
@@ -207,11 +207,11 @@ class Declared:
 
 
 def _inside(kind: Any) -> list[Naming | None]:
-    return [Declared.of(part).names for part in typing.get_args(kind) if typing.get_origin(kind) is not Literal]
+    return [DeclaredType.of(part).names for part in typing.get_args(kind) if typing.get_origin(kind) is not Literal]
 
 
 def _field(name: str, info: Any, thing: Any, schema: Schema | None) -> FormField:
-    declared = Declared.of(info.annotation, info.metadata)
+    declared = DeclaredType.of(info.annotation, info.metadata)
     required = bool(info.is_required())
     default = None if required else plain_data(info.get_default(call_default_factory=True))
     value = default if thing is None else plain_data(getattr(thing, name))
@@ -230,14 +230,14 @@ def _field(name: str, info: Any, thing: Any, schema: Schema | None) -> FormField
     return dataclasses.replace(plain, **_drawn(declared, schema))
 
 
-def _drawn(declared: Declared, schema: Schema | None) -> dict[str, Any]:
+def _drawn(declared: DeclaredType, schema: Schema | None) -> dict[str, Any]:
     """The kind of a field and what only that kind has."""
     kinds, names = declared.types, declared.names
     if kinds == (bool,):
         return {"kind": "switch"}
     if words := _words(kinds) or (names.words if names and names.what == "words" else ()):
         few = len(words) + declared.optional <= FEW
-        return {"kind": "segments" if few else "select", "choices": tuple(Choice(w, spoken(w)) for w in words)}
+        return {"kind": "segments" if few else "select", "choices": tuple(FormChoice(w, spoken(w)) for w in words)}
     if kinds and set(kinds) <= {int, float}:
         return _number(declared)
     if names is not None and names.what == "columns" and (drawn := _columns(kinds, names, schema)):
@@ -258,7 +258,7 @@ def _words(kinds: tuple[Any, ...]) -> tuple[str, ...]:
     return words if only else ()
 
 
-def _number(declared: Declared) -> dict[str, Any]:
+def _number(declared: DeclaredType) -> dict[str, Any]:
     low, open_low = _limit(declared.said, "ge", "gt")
     high, open_high = _limit(declared.said, "le", "lt")
     whole = float not in declared.types
@@ -286,11 +286,11 @@ def _columns(kinds: tuple[Any, ...], names: Naming, schema: Schema | None) -> di
     return {"kind": "columns" if lists else "column", "choices": offered, "single": bool(lists) and str in kinds}
 
 
-def offered_columns(schema: Schema | None, roles: Sequence[str] = ()) -> tuple[Choice, ...]:
+def offered_columns(schema: Schema | None, roles: Sequence[str] = ()) -> tuple[FormChoice, ...]:
     """The columns of a schema under the role they have, those of certain roles first."""
     if schema is None:
         return ()
-    columns = [Choice(name, name, " and ".join(map(str, one.roles))) for name, one in schema.attributes.items()]
+    columns = [FormChoice(name, name, " and ".join(map(str, one.roles))) for name, one in schema.attributes.items()]
     first = [one for one in columns if set(one.group.split(" and ")) & set(roles)]
     return (*first, *(one for one in columns if one not in first))
 
@@ -305,7 +305,7 @@ def _several(kind: Any, names: Naming | None, schema: Schema | None) -> dict[str
     if items and set(items) <= {int, float}:
         return {"kind": "numbers", "whole": float not in items}
     if items and (words := _words(items)):
-        return {"kind": "many", "choices": tuple(Choice(word, spoken(word)) for word in words)}
+        return {"kind": "many", "choices": tuple(FormChoice(word, spoken(word)) for word in words)}
     return {"kind": "texts"} if items == (str,) else {"kind": "yaml"}
 
 
@@ -313,8 +313,8 @@ def _items(kind: Any) -> tuple[Any, ...] | None:
     """What a list holds; None: it is no list."""
     origin, args = typing.get_origin(kind), typing.get_args(kind)
     if origin is tuple:
-        return Declared.of(args[0]).types if len(args) == 2 and args[1] is Ellipsis else None
-    return Declared.of(args[0]).types if isinstance(origin, type) and _is_list(origin) else None
+        return DeclaredType.of(args[0]).types if len(args) == 2 and args[1] is Ellipsis else None
+    return DeclaredType.of(args[0]).types if isinstance(origin, type) and _is_list(origin) else None
 
 
 def _is_list(origin: type) -> bool:
@@ -326,7 +326,7 @@ def _pair(kind: Any) -> tuple[tuple[Any, ...], tuple[Any, ...]] | None:
     origin, args = typing.get_origin(kind), typing.get_args(kind)
     if not (isinstance(origin, type) and issubclass(origin, Mapping)) or len(args) != 2:
         return None
-    return Declared.of(args[0]).types, Declared.of(args[1]).types
+    return DeclaredType.of(args[0]).types, DeclaredType.of(args[1]).types
 
 
 def _in_one_line(kind: Any) -> bool:

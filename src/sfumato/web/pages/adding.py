@@ -6,9 +6,9 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from sfumato import registry
-from sfumato.web.catalogue import Entry, catalogue, meaning_of, title_of
+from sfumato.web.catalogue import CatalogueEntry, catalogue, meaning_of, title_of
 from sfumato.web.forms import FormError, form_of, read_form
-from sfumato.web.pages.forms import Form
+from sfumato.web.pages.forms import DrawnForm
 from sfumato.web.pages.parts import button, element, text
 
 if TYPE_CHECKING:
@@ -70,7 +70,7 @@ class Adding:
                         if entry.group == group:
                             self._entry(entry)
 
-    def _entry(self, entry: Entry) -> None:
+    def _entry(self, entry: CatalogueEntry) -> None:
         with element("div", "entry"):
             with element("div"):
                 text(entry.title, "span", "strong")
@@ -112,7 +112,7 @@ class Adding:
         with element("div", "card", "draft"):
             text(f"{self.words}: {title_of(name)}", "h3")
             text(meaning_of(cls), "p")
-            form = Form(
+            form = DrawnForm(
                 cls,
                 self.stage.recipe.schema,
                 f"{self.key}-draft",

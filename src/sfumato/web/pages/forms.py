@@ -32,7 +32,7 @@ FOLLOW = """(event) => {
 """A number follows its slider without a word to the server; so does the count that hangs on it."""
 
 
-class Form:
+class DrawnForm:
     """A form on a page. ``on_made`` gets the object whenever what stands in the fields makes one, and the field that was changed.
 
     With ``at_once`` every change is tried; without, only :meth:`submit` does so: a form of something that is not there yet.
@@ -155,7 +155,7 @@ def _described(name: str) -> dict[str, str]:
     return {"aria_describedby": f"{name}-help {name}-problem"}
 
 
-def _input(form: Form, field: FormField, name: str, **attributes: Any) -> ui.element:
+def _input(form: DrawnForm, field: FormField, name: str, **attributes: Any) -> ui.element:
     """A field of text, a number or a date; what stands in it counts when it is left, or on Enter."""
     value = _text(field, form.values[field.name])
     made = element("input", "input", key=name, id=name, **{AS_TYPED: value}, **_described(name), **attributes)
@@ -167,7 +167,7 @@ def _text(field: FormField, value: Any) -> str:
     return value if isinstance(value, str) else shown(field, value)
 
 
-def _number(form: Form, field: FormField, name: str) -> None:
+def _number(form: DrawnForm, field: FormField, name: str) -> None:
     percent = 100 if field.kind == "share" else 1
     of_crowd = form.crowd == field.name
     value = form.values[field.name]
@@ -184,7 +184,7 @@ def _number(form: Form, field: FormField, name: str) -> None:
             text("%", "span", "soft")
 
 
-def _range(form: Form, field: FormField, name: str, ends: list[float]) -> None:
+def _range(form: DrawnForm, field: FormField, name: str, ends: list[float]) -> None:
     low, high, step = ends
     text(_end(low), "span", "soft", "small")
     limits = {"min": low, "max": high, "step": step, AS_TYPED: _text(field, form.values[field.name])}
@@ -208,7 +208,7 @@ def _end(number: float) -> str:
     return f"{number:,.10g}"
 
 
-def _switch(form: Form, field: FormField, name: str) -> None:
+def _switch(form: DrawnForm, field: FormField, name: str) -> None:
     with element("label", "switch"):
         on = {"checked": True} if form.values[field.name] else {}
         made = element("input", key=name, id=name, type="checkbox", **on, **_described(name))
@@ -216,7 +216,7 @@ def _switch(form: Form, field: FormField, name: str) -> None:
         text(field.label, "span", "label")
 
 
-def _segments(form: Form, field: FormField, name: str) -> None:
+def _segments(form: DrawnForm, field: FormField, name: str) -> None:
     choices = [*([("", "not said")] if field.optional else []), *((one.value, one.words) for one in field.choices)]
     with element("fieldset", "choices", **_described(name)):
         text(field.label, "legend", "label")
@@ -229,7 +229,7 @@ def _segments(form: Form, field: FormField, name: str) -> None:
                 text(words)
 
 
-def _select(form: Form, field: FormField, name: str) -> None:
+def _select(form: DrawnForm, field: FormField, name: str) -> None:
     value = form.values[field.name]
     with element("select", "input", key=name, id=name, **_described(name)) as made:
         if field.required or field.optional:
@@ -262,7 +262,7 @@ def option(words: str, value: str, *, chosen: bool = False) -> None:
     made._text = words  # an option holds text and no other element
 
 
-def _columns(form: Form, field: FormField, name: str) -> None:
+def _columns(form: DrawnForm, field: FormField, name: str) -> None:
     """Columns that are chosen, in their order, each with a button that takes it out; and a list to choose another from."""
     held = form.values[field.name]
     chosen = [held] if isinstance(held, str) else list(held or ())
@@ -302,7 +302,7 @@ def _add_column(field: FormField, name: str, left: list[Any], on_added: Callable
     made.on("change", lambda event: on_added(event.args) if event.args else None, js_handler=VALUE)
 
 
-def _many(form: Form, field: FormField, name: str) -> None:
+def _many(form: DrawnForm, field: FormField, name: str) -> None:
     held = list(form.values[field.name] or ())
     words = [choice.value for choice in field.choices]
 
@@ -320,7 +320,7 @@ def _many(form: Form, field: FormField, name: str) -> None:
                 text(choice.words)
 
 
-def _mapping(form: Form, field: FormField, name: str) -> None:
+def _mapping(form: DrawnForm, field: FormField, name: str) -> None:
     """A table of two columns; a row whose key is emptied is gone, and there is always one more to fill in."""
     held = form.values[field.name]
     rows = [list(row) for row in (held if isinstance(held, list) else _rows(field, held))] + [["", ""]]
@@ -357,7 +357,7 @@ def _map_key(field: FormField, name: str, place: int, key: str, typed: Callable[
     made.on("change", lambda event: typed(place, 0, event.args), js_handler=VALUE)
 
 
-def _area(form: Form, field: FormField, name: str) -> None:
+def _area(form: DrawnForm, field: FormField, name: str) -> None:
     value = _text(field, form.values[field.name])
     lines = max(2, min(12, value.count("\n") + 1))
     about = {"rows": lines, "spellcheck": "false", AS_TYPED_IN_AREA: value, **_described(name)}
@@ -365,11 +365,11 @@ def _area(form: Form, field: FormField, name: str) -> None:
     made.on("change", lambda event: form.changed(field, event.args), js_handler=VALUE)
 
 
-def _line(form: Form, field: FormField, name: str) -> None:
+def _line(form: DrawnForm, field: FormField, name: str) -> None:
     _input(form, field, name, type="date" if field.kind == "date" else "text", spellcheck="false")
 
 
-DRAWN: dict[str, Callable[[Form, FormField, str], None]] = {
+DRAWN: dict[str, Callable[[DrawnForm, FormField, str], None]] = {
     "switch": _switch,
     "segments": _segments,
     "select": _select,

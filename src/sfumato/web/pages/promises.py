@@ -14,7 +14,7 @@ from sfumato.formulas.choosing_k import PUBLISHED
 from sfumato.web.catalogue import meaning_of, sentence_of, summary_of, title_of
 from sfumato.web.forms import form_of
 from sfumato.web.pages.adding import Adding
-from sfumato.web.pages.forms import TOGGLED, VALUE, Form, most_shown, option
+from sfumato.web.pages.forms import TOGGLED, VALUE, DrawnForm, most_shown, option
 from sfumato.web.pages.parts import Words, button, element, section, text
 
 if TYPE_CHECKING:
@@ -74,7 +74,7 @@ class PromiseStage:
         if self.page.workbench.opened is not None:
             await self._fill_in(problems, cards)
 
-    async def _fill_in(self, problems: Any, cards: list[Card]) -> None:
+    async def _fill_in(self, problems: Any, cards: list[PromiseCard]) -> None:
         bench = self.page.workbench
         today, standing = await bench.answer("today"), await bench.answer("standing")
         for card, told in zip(cards, standing["promises"], strict=False):
@@ -85,7 +85,7 @@ class PromiseStage:
 
     # promises
 
-    def _card(self, place: int, model: Any) -> Card:
+    def _card(self, place: int, model: Any) -> PromiseCard:
         def become(made: Any, field: Any) -> None:
             meet = (*self.recipe.meet[:place], made, *self.recipe.meet[place + 1 :])
             self.edit(sentence_of(made.name, field, made), meet=meet)
@@ -94,7 +94,7 @@ class PromiseStage:
             meet = self.recipe.meet[:place] + self.recipe.meet[place + 1 :]
             self.edit(f"without {model.promise}", meet=meet)
 
-        return Card(self, f"promise-{place}", model, become, gone)
+        return PromiseCard(self, f"promise-{place}", model, become, gone)
 
     def add_model(self, made: Any) -> None:
         """Promise something more."""
@@ -169,7 +169,7 @@ class PromiseStage:
                 button("Remove", gone, "quiet", key=f"{key}-remove", label=f"Remove {title}")
         text(meaning_of(type(step)), "p")
         told = summary_of(step)
-        form = Form(step, self.recipe.schema, key, become, opened=self.open)
+        form = DrawnForm(step, self.recipe.schema, key, become, opened=self.open)
         opened = self.details(key, f"Settings: {told or 'all as they come'}", form.draw, "more")
         opened.on("keydown", lambda: self.move(place, -1), js_handler=ALT_UP)
         opened.on("keydown", lambda: self.move(place, 1), js_handler=ALT_DOWN)
@@ -267,7 +267,7 @@ class PromiseStage:
             bounds(key, agreement, become)
             if form_of(agreement.metric):
                 schema, taken = self.recipe.schema, (lambda made, _: become(metric=made))
-                form = Form(agreement.metric, schema, key, taken, opened=self.open)
+                form = DrawnForm(agreement.metric, schema, key, taken, opened=self.open)
                 told = summary_of(agreement.metric) or "all as they come"
                 self.details(key, f"Settings: {told}", form.draw, "more")
 
@@ -336,7 +336,7 @@ def bounds(key: str, agreement: Agreement, become: Callable[..., None]) -> None:
     )
 
 
-class Card:
+class PromiseCard:
     """A promise: what it is, its fields, and how the table stands today."""
 
     def __init__(
@@ -349,7 +349,7 @@ class Card:
     ) -> None:
         self.model, self.key = model, key
         crowd = crowd_field(model)
-        self.form = Form(model, stage.recipe.schema, key, become, crowd=crowd, opened=stage.open)
+        self.form = DrawnForm(model, stage.recipe.schema, key, become, crowd=crowd, opened=stage.open)
         with element("article", "card", aria_label=model.promise):
             with element("div", "cardhead"):
                 text(model.promise, "h3")
