@@ -158,14 +158,8 @@ class PromiseStage:
         with element("div", "cardhead"):
             text(f"{place + 1}. {title}", "h3")
             with element("div", "buttons"):
-                up = button(
-                    "↑", lambda: self.move(place, -1), key=f"{key}-up", label=f"{title} earlier", disabled=not place
-                )
-                down = button(
-                    "↓", lambda: self.move(place, 1), key=f"{key}-down", label=f"{title} later", disabled=last
-                )
-                for one in (up, down):
-                    one.props["aria-keyshortcuts"] = "Alt+ArrowUp Alt+ArrowDown"
+                for sign, by, word, end in (("↑", -1, "earlier", place == 0), ("↓", 1, "later", last)):
+                    self._mover(sign, by, f"{title} {word}", place, end=end)
                 button("Remove", gone, "quiet", key=f"{key}-remove", label=f"Remove {title}")
         text(meaning_of(type(step)), "p")
         told = summary_of(step)
