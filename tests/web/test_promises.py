@@ -16,7 +16,7 @@ import sfumato as sf
 from sfumato import recipe_files as recipes
 from sfumato import registry
 from sfumato.core.recipe import Recipe
-from sfumato.errors import ParameterError, SfumatoError
+from sfumato.errors import ParameterError
 from sfumato.verbs import judge
 from sfumato.web.bench import Bench
 from sfumato.web.catalogue import catalogue, sentence_of, summary_of, title_of
@@ -84,8 +84,9 @@ def test_what_follows_from_a_promise_of_the_same_recipe_is_told(bench: Bench) ->
 def test_columns_that_are_not_there_are_told_once(bench: Bench) -> None:
     schema = recipe().schema
     more = recipes.from_dict({"columns": {**dict.fromkeys(schema.attributes, "quasi"), "height": "quasi"}})
-    with pytest.raises(SfumatoError, match="height"):
-        promises.standing(bench, quiet, recipe=more)
+    told = promises.standing(bench, quiet, recipe=dataclasses.replace(more, meet=(sf.KAnonymity(3),)))
+    assert ["height" in problem for problem in told["problems"]] == [True]
+    assert [(one["holds"], one["problem"]) for one in told["promises"]] == [(None, "not judged: see above")]
 
 
 def test_combinations_are_the_levels_that_the_step_allows(bench: Bench) -> None:
@@ -180,7 +181,7 @@ def test_what_is_wrong_with_a_policy_is_found_and_not_raised(bench: Bench) -> No
     read = policies.read_policy(
         bench, quiet, text='{"sfumato_policy": 1, "name": "x", "purposes": [{"name": "a", "modls": []}]}'
     )
-    assert [one["severity"] for one in read["findings"]][:1] == ["error"] or read["findings"] == []
+    assert any("modls" in one["path"] for one in read["findings"])
     broken = policies.read_policy(bench, quiet, text="{")
     assert broken["findings"][0]["severity"] == "error"
     assert broken["purposes"] == []

@@ -106,7 +106,7 @@ class FormField:
     @property
     def slider(self) -> tuple[float, float, float] | None:
         """Ends and step of a slider: where both ends are known and near enough to be told apart by hand."""
-        if self.kind not in ("number", "share") or self.low is None or self.high is None or self.required is None:
+        if self.kind not in ("number", "share") or self.low is None or self.high is None:
             return None
         step = self.step or (self.high - self.low) / 100
         low = self.low + step if self.open_low else self.low

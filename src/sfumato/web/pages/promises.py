@@ -76,12 +76,13 @@ class PromiseStage:
 
     async def _fill_in(self, problems: Any, cards: list[PromiseCard]) -> None:
         bench = self.page.workbench
-        today, standing = await bench.answer("today"), await bench.answer("standing")
-        for card, told in zip(cards, standing["promises"], strict=False):
-            card.stands(told, today)
+        standing = await bench.answer("standing")
         with problems:
             for sentence in standing["problems"]:
                 text(sentence, "p", "problem")
+        today = {"sizes": [], "records": []} if standing["problems"] else await bench.answer("today")
+        for card, told in zip(cards, standing["promises"], strict=False):
+            card.stands(told, today)
 
     # promises
 
@@ -364,14 +365,16 @@ class PromiseCard:
             self.today.say("today: not known")
             self.told.say(told["problem"])
             self.under.classes("problem")
-        else:
-            mark = "✓" if told["holds"] else "✗"
-            self.today.say(f"today: {told['attained'] or ('it holds' if told['holds'] else 'it does not hold')} {mark}")
-            sentence = told["sentence"]
-            self.told.say(f"{sentence[:1].upper()}{sentence[1:]}.")
+            return
+        mark = "✓" if told["holds"] else "✗"
+        self.today.say(f"today: {told['attained'] or ('it holds' if told['holds'] else 'it does not hold')} {mark}")
+        sentence = told["sentence"]
+        self.told.say(f"{sentence[:1].upper()}{sentence[1:]}.")
         crowd = self.model.crowd
-        if crowd and not told["problem"]:
-            under = smaller(today, most_shown(crowd))
+        under = smaller(today, most_shown(crowd)) if crowd else []
+        if (
+            crowd and under[crowd] == told["records"]
+        ):  # not where missing values are like any other: classes do not tell
             self.form.counts(under)
             self.told.say(under_told(under[crowd], crowd))
         self.implies = implied(told)

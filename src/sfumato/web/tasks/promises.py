@@ -36,13 +36,13 @@ def standing(bench: Bench, progress: Progress, *, recipe: Recipe) -> dict[str, A
     cannot be judged; ""), ``implies`` (promises of this recipe that follow from it) and ``strong_enough`` (names of models that follow from it
     when it is strong enough).
     """
-    described = bench.data.with_schema(recipe.schema)
     try:
-        described.checked()
-        problems: list[str] = []
+        described = bench.data.with_schema(recipe.schema).checked()
     except SfumatoError as error:
-        problems = str(error).split("\n")
-    return {"problems": problems, "promises": [_stands(bench, described, recipe, model) for model in recipe.meet]}
+        unknown: dict[str, Any] = {"holds": None, "attained": "", "sentence": "", "records": 0, "implies": [], "strong_enough": []}
+        promised = [{"promise": model.promise, **unknown, "problem": "not judged: see above"} for model in recipe.meet]
+        return {"problems": str(error).split("\n"), "promises": promised}
+    return {"problems": [], "promises": [_stands(bench, described, recipe, model) for model in recipe.meet]}
 
 
 def _stands(bench: Bench, described: Any, recipe: Recipe, model: Model) -> dict[str, Any]:
