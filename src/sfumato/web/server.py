@@ -26,6 +26,8 @@ if TYPE_CHECKING:
 
 LOCAL = "127.0.0.1"
 ANYWHERE = ("0.0.0.0", "::", "")  # noqa: S104 - these are refused
+AWAY = 60.0
+"""Seconds that a page may be silent, on a busy or sleeping machine, and still goes on where it was; then it is loaded anew."""
 PATIENCE = 2
 """Seconds that open pages have to close when the server ends."""
 REDIRECT = (
@@ -123,7 +125,8 @@ def application(workbench: Workbench) -> Any:
     app = FastAPI(docs_url=None, redoc_url=None, openapi_url=None)
     enter(app, workbench)
     drawing.on_startup(workbench.begin)
-    ui.run_with(app, title="sfumato", language="en-US", tailwind=False, show_welcome_message=False, dark=None)
+    look: dict[str, Any] = {"title": "sfumato", "language": "en-US", "dark": None, "tailwind": False}
+    ui.run_with(app, show_welcome_message=False, reconnect_timeout=AWAY, **look)
     return app
 
 
