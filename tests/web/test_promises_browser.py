@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +10,7 @@ import polars as pl
 import pytest
 
 from sfumato import examples
-from tests.web.browser import NEEDS_BROWSER, Tab, open_browser, served
+from tests.web.browser import NEEDS_BROWSER, Tab, served
 
 pytestmark = NEEDS_BROWSER
 
@@ -29,12 +28,6 @@ meet:
 steps:
 - global_recoding: {budget: 0.02}
 """
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Any]:
-    with open_browser() as opened:
-        yield opened
 
 
 @pytest.fixture
