@@ -39,7 +39,14 @@ def standing(bench: Bench, progress: Progress, *, recipe: Recipe) -> dict[str, A
     try:
         described = bench.data.with_schema(recipe.schema).checked()
     except SfumatoError as error:
-        unknown: dict[str, Any] = {"holds": None, "attained": "", "sentence": "", "records": 0, "implies": [], "strong_enough": []}
+        unknown: dict[str, Any] = {
+            "holds": None,
+            "attained": "",
+            "sentence": "",
+            "records": 0,
+            "implies": [],
+            "strong_enough": [],
+        }
         promised = [{"promise": model.promise, **unknown, "problem": "not judged: see above"} for model in recipe.meet]
         return {"problems": str(error).split("\n"), "promises": promised}
     return {"problems": [], "promises": [_stands(bench, described, recipe, model) for model in recipe.meet]}
