@@ -12,7 +12,7 @@ from pydantic import AfterValidator, Field
 from sfumato.core.classes import projected
 from sfumato.core.evidence import wildcard_frequencies
 from sfumato.core.model import Evidence, Facts, Model, Needs, Verdict
-from sfumato.core.parameters import parameters
+from sfumato.core.parameters import COLUMNS, parameters
 from sfumato.errors import SchemaError, did_you_mean
 from sfumato.models.sensitive import extreme, share_of_records, verdict
 
@@ -21,7 +21,9 @@ if TYPE_CHECKING:
 
     from sfumato.core.schema import Schema
 
-Combination = Annotated[Sequence[str], Field(min_length=1), AfterValidator(lambda names: tuple(dict.fromkeys(names)))]
+Combination = Annotated[
+    Sequence[str], COLUMNS, Field(min_length=1), AfterValidator(lambda names: tuple(dict.fromkeys(names)))
+]
 
 
 class _OnColumns(Model, Protocol):
@@ -68,8 +70,8 @@ class KOnSubsets(_OnColumns):
     ✗ 2-anonymity on any column: 2 of 10 records (20.0%) are among fewer than 2 on some column; the smallest group has 1
     """
 
-    k: Annotated[int, Field(ge=1, description="smallest group that is acceptable")]
-    size: Annotated[int, Field(ge=1, description="how many quasi-identifiers an intruder knows")]
+    k: Annotated[int, Field(ge=1, examples=[5], description="smallest group that is acceptable")]
+    size: Annotated[int, Field(ge=1, examples=[2], description="how many quasi-identifiers an intruder knows")]
 
     name: ClassVar[str] = "k_on_subsets"
 
@@ -118,7 +120,7 @@ class KOnCombinations(_OnColumns):
     Reference: as there.
     """
 
-    k: Annotated[int, Field(ge=1, description="smallest group that is acceptable")]
+    k: Annotated[int, Field(ge=1, examples=[5], description="smallest group that is acceptable")]
     combinations: Annotated[
         Sequence[Combination],
         AfterValidator(tuple),

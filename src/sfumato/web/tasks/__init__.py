@@ -29,5 +29,10 @@ TASKS: dict[str, Task] = {
     "propose": Task("data:propose", "long", recipe=False),
     "today": Task("promises:today"),
     "make": Task("running:make", "long"),
+    "standing": Task("promises:standing"),
+    "combinations": Task("promises:combinations"),
+    "policy_presets": Task("policies:presets", recipe=False),
+    "read_policy": Task("policies:read_policy", recipe=False),
+    "compile_policy": Task("policies:compile_policy", "long"),
     "write": Task("writing:write", "long", recipe=False, cancelled=False),
 }
