@@ -23,6 +23,18 @@ class Task:
 TASKS: dict[str, Task] = {
     "open_data": Task("data:open_data", "long", recipe=False),
     "propose": Task("data:propose", "long", recipe=False),
+    "columns": Task("data:columns", recipe=False),
+    "alone": Task("data:alone"),
+    "suggest": Task("data:suggest", recipe=False),
+    "rows": Task("data:rows"),
+    "overview": Task("hierarchies:overview"),
+    "levels": Task("hierarchies:levels"),
+    "without_place": Task("hierarchies:without_place"),
+    "search_levels": Task("hierarchies:search_levels", "long"),
+    "groups": Task("hierarchies:groups"),
+    "regroup": Task("hierarchies:regroup"),
+    "delimiter_of": Task("hierarchies:delimiter_of", recipe=False),
+    "export_hierarchy": Task("hierarchies:export_hierarchy"),
     "today": Task("promises:today"),
     "make": Task("running:make", "long"),
 }
