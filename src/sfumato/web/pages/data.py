@@ -1,10 +1,20 @@
-"""The stage *Data*: open a table, see its columns, say what they are."""
+"""The stage *Data*: open a table, see its columns, say what they are, look at its rows."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import dataclasses
+from typing import TYPE_CHECKING, Any
 
-from sfumato.web.pages.parts import button, text
+from sfumato import registry
+from sfumato.core.schema import Kind, Role
+from sfumato.errors import ParameterError
+from sfumato.profiling.finding import percent
+from sfumato.web import edits
+from sfumato.web.checked import check, checked, forget
+from sfumato.web.pages.opening import Opening
+from sfumato.web.pages.parts import button, element, section, text
+from sfumato.web.pages.rows import Rows
+from sfumato.web.pages.widgets import ColumnList
 
 if TYPE_CHECKING:
     from sfumato.web.pages.shell import Page
@@ -12,15 +22,179 @@ if TYPE_CHECKING:
 
 def draw(page: Page) -> None:
     """Draw the stage."""
-    page.live(lambda: _opened(page) if page.workbench.opened else _empty(page))
+    stage = DataStage(page)
+    page.live(stage.changed)
 
 
-def _empty(page: Page) -> None:
-    text("Open a table", "h1")
-    button("Try the invented hospital", lambda: page.wait_for(page.workbench.open(example="hospital")), key="hospital")
+class DataStage:
+    """What this tab shows of the table; it is drawn once, and its parts are filled anew when the recipe changes."""
 
+    def __init__(self, page: Page) -> None:
+        self.page = page
+        self.wb = page.workbench
+        self.place = element("div", "work", "stage-data")
+        self.shows: tuple[Any, ...] | None = None
+        self.columns: ColumnList | None = None
+        self.rows: Rows | None = None
 
-async def _opened(page: Page) -> None:
-    text("What are the columns?", "h1")
-    today = await page.workbench.answer("today")
-    text(f"{sum(today['records']):,} records, {today['records'][0]:,} of them alone", "p")
+    async def changed(self) -> None:
+        """Show what there is now: nothing yet, a table that is looked at, or its columns."""
+        opened = self.wb.opened
+        shows = (None if opened is None else (opened["name"], opened["records"], opened["digest"]), self._ready)
+        if shows != self.shows:
+            self.shows = shows
+            self._frame()
+        if self._ready and opened is not None:
+            await self._fill()
+
+    @property
+    def _ready(self) -> bool:
+        return self.wb.opened is not None and self.wb.project.has_recipe
+
+    def _frame(self) -> None:
+        """What stays while a table is open."""
+        self.columns = self.rows = None
+        with self.page.client, self.place:
+            self.place.clear()
+            if self.wb.opened is None:
+                Opening(self.page).draw()
+            elif not self._ready:
+                text("What are the columns?", "h1")
+                text("Looking at the columns …", "p", "soft", role="status")
+            else:
+                self._table()
+
+    def _table(self) -> None:
+        opened = self.wb.opened or {}
+        text("What are the columns?", "h1")
+        self.sentence = element("p", "lead", role="status")
+        self.notes = element("div", "notes")
+        with section("Columns"):
+            self.columns = ColumnList(
+                rows=[],
+                segments=list(edits.SEGMENTS),
+                more=[name for name in edits.CHOICES if name not in edits.SEGMENTS],
+                kinds=[str(kind) for kind in Kind],
+            )
+            self.columns.on("role", lambda event: self.page.wait_for(self._role(event.args)))
+            self.columns.on("kind", lambda event: self.page.attempt(lambda: self._kind(event.args)))
+            self.columns.on("accept", lambda event: self._accept(event.args))
+            text(
+                "With the focus on a tick box, the keys d, q, s and p give a role. Shift and click select a range.",
+                "p",
+                "soft",
+                "small",
+            )
+        with section("Rows"):
+            self.rows = Rows(self.page)
+            self.rows.draw()
+        with section("The file"):
+            Opening(self.page).draw_reading(opened)
+
+    async def _fill(self) -> None:
+        version = self.wb.project.version
+        cards = await self.wb.answer("columns")
+        single = await self.wb.answer("alone", version=version)
+        if self.columns is None or version != self.wb.project.version:
+            return
+        with self.page.client:
+            self._say(single)
+            self._note(cards)
+            self.columns.fill(rows=[self._row(card) for card in cards["columns"]])
+        if self.rows is not None:
+            await self.rows.fill()
+
+    def _row(self, card: dict[str, Any]) -> dict[str, Any]:
+        """One line of the list; a role is a guess while nobody has touched it and it is the proposed one."""
+        attribute = self.wb.recipe.schema.attributes.get(card["name"])
+        seen = checked(self.wb.project)
+        roles = [str(Role.ASK)] if attribute is None else [str(role) for role in attribute.roles]
+        return {
+            "name": card["name"],
+            "role": "ask" if attribute is None else edits.choice_of(attribute),
+            "kind": card["kind"] if attribute is None else str(attribute.kind),
+            "guess": card["name"] not in seen and roles == card["roles"] and roles != ["ask"],
+            "missing": card["missing"],
+            "distinct": card["distinct"],
+            "bars": card["bars"],
+            "why": card["reasons"],
+        }
+
+    def _say(self, single: dict[str, Any]) -> None:
+        """The first sentence: how far the quasi-identifiers single people out."""
+        self.sentence.clear()
+        count = single["columns"]
+        if not count:
+            words = "No column is a quasi-identifier yet: nobody outside is taken to know anything."
+        else:
+            share = single["alone"] / single["records"] if single["records"] else 0.0
+            together = "1 column singles out" if count == 1 else f"{count} columns together single out"
+            words = f"{together} {percent(share)} of the records."
+        with self.sentence:
+            text(words)
+
+    def _note(self, cards: dict[str, Any]) -> None:
+        """What wants an answer: columns nobody decided on, columns the recipe does not know, codes that may be missing values."""
+        self.notes.clear()
+        schema, opened = self.wb.recipe.schema, self.wb.opened or {}
+        names = set(opened.get("columns", ()))
+        asked = [name for name in schema.columns(Role.ASK) if name in names] + [n for n in names if n not in schema.attributes]
+        absent = [name for name in schema.attributes if name not in names]
+        with self.notes:
+            if opened.get("changed"):
+                text("The table changed since the project was open last. The recipe is as it was; numbers are new.", "p", "problem")
+            if asked:
+                waits = "1 column waits" if len(asked) == 1 else f"{len(asked)} columns wait"
+                text(f"{waits} for your decision (role ask). Nothing runs before.", "p", "problem")
+            if absent:
+                lacks = "1 column that the table lacks" if len(absent) == 1 else f"{len(absent)} columns that the table lacks"
+                text(f"The recipe names {lacks}.", "p", "problem")
+            if absent or len(asked) > len(schema.columns(Role.ASK)):
+                button("Look at all columns anew", lambda: self.page.wait_for(self._anew()), key="propose anew")
+            for note in opened.get("notes", ()):
+                text(str(note), "p", "soft", "small")
+
+    # gestures
+
+    async def _role(self, given: Any) -> None:
+        columns, choice = self._named(given), str(given.get("role"))
+        if choice not in edits.CHOICES:
+            raise ParameterError("there is no such role")
+        suggested = {}
+        if Role.QUASI in edits.CHOICES[choice][0]:
+            old = self.wb.recipe.schema.attributes
+            bare = [name for name in columns if name not in old or old[name].hierarchy is None]
+            specs = await self.wb.answer("suggest", columns=bare) if bare else {}
+            suggested = {name: registry.build("hierarchies", spec) for name, spec in specs.items()}
+        self._edit(edits.with_role(self.wb.recipe, columns, choice, suggested), columns)
+
+    def _kind(self, given: Any) -> None:
+        columns = self._named(given)
+        self._edit(edits.with_kind(self.wb.recipe, columns, str(given.get("kind"))), columns)
+
+    def _accept(self, given: Any) -> None:
+        names = set((self.wb.opened or {}).get("columns", ()))
+        check(self.wb.project, [name for name in given if name in names])
+        self.wb.project.tell()
+
+    async def _anew(self) -> None:
+        """Propose everything anew, for a table that the recipe is not about."""
+        proposed = await self.wb.do("propose", "Looking at the columns")
+        old = self.wb.recipe
+        fresh = dataclasses.replace(proposed["recipe"], limits=old.limits, contract=())
+        forget(self.wb.project)
+        self.page.edit(fresh, "Looked at all columns anew")
+
+    def _named(self, given: Any) -> list[str]:
+        known = (self.wb.opened or {}).get("columns", ())
+        columns = [str(name) for name in given.get("columns", ())]
+        if not columns or any(name not in known for name in columns):
+            raise ParameterError("the table has no such column")
+        return columns
+
+    def _edit(self, change: edits.Change, columns: list[str]) -> None:
+        before = self.wb.project.version
+        check(self.wb.project, columns)
+        self.page.edit(change.recipe, change.sentence)
+        if self.wb.project.version == before:
+            self.wb.project.tell()

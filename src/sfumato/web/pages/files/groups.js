@@ -1,0 +1,1 @@
+export default { template: "<div></div>", props: { data: Object } };
