@@ -25,6 +25,7 @@ from sfumato.core.step import Goal
 from sfumato.errors import ParameterError, RecipeError
 from sfumato.intruders import BATTERY, attack_release
 from sfumato.report.measures import plain_words, title_of
+from sfumato.web.forms import form_of, read_form
 from tests.hierarchies.contract import keeps_the_contract
 from tests.models import test_contract as model_contract
 from tests.steps import masking_contract
@@ -297,6 +298,15 @@ def test_pages_have_words_for_it(package):
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize("family", NAMES)
+def test_the_workbench_has_a_form_for_it(package, family):
+    cls = registry.family(family)[NAMES[family]]
+    fields = form_of(cls)
+    assert all(field.help for field in fields)
+    lacking = {field.name: 4 if field.kind == "number" else "age" for field in fields if field.required}
+    assert read_form(cls, {**{field.name: field.value for field in fields}, **lacking}) == cls(**lacking)
+
+
 def test_the_whole_way(package, sfumato, people, tmp_path):
     recipe, release = tmp_path / "recipe.yaml", tmp_path / "release"
     recipe.write_text(RECIPE, encoding="utf-8")

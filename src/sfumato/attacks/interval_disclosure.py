@@ -11,7 +11,7 @@ from pydantic import Field
 from sfumato.attacks.crowd import distinct
 from sfumato.core.attack import Attack, Finding, NothingToAttack
 from sfumato.core.hierarchy import bind
-from sfumato.core.parameters import parameters
+from sfumato.core.parameters import COLUMNS, parameters
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -49,9 +49,9 @@ class IntervalDisclosure(Attack):
         USUAL_WIDTHS
     )
     levels: Annotated[int, Field(ge=0, description="categories: levels up the hierarchy that count as disclosed")] = 0
-    columns: Annotated[tuple[str, ...] | None, Field(description="columns to look at; None: all that were masked")] = (
-        None
-    )
+    columns: Annotated[
+        tuple[str, ...] | None, COLUMNS, Field(description="columns to look at; None: all that were masked")
+    ] = None
 
     name: ClassVar[str] = "interval_disclosure"
     follows_rows: ClassVar[bool] = True

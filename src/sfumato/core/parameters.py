@@ -11,7 +11,7 @@ import dataclasses
 import functools
 import importlib
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, TypeVar, dataclass_transform
+from typing import Any, Literal, TypeVar, dataclass_transform
 
 from pydantic import ConfigDict, Field, ValidationError
 from pydantic.dataclasses import dataclass
@@ -19,6 +19,31 @@ from pydantic.dataclasses import dataclass
 from sfumato.errors import ParameterError, did_you_mean
 
 T = TypeVar("T")
+
+
+@dataclasses.dataclass(frozen=True)
+class Naming:
+    """Marks, in the declaration of a field, what its text names: columns of the table, a file, or one of certain words.
+
+    The text is all there is in the field: a name, a list of names, or the keys of a mapping. ``roles`` are those of the columns that
+    are offered first. Validation does not look at it; whoever offers choices does.
+
+    >>> from typing import Annotated
+    >>> @parameters
+    ... class Averages:
+    ...     columns: Annotated[tuple[str, ...], COLUMNS]
+    >>> Averages.__pydantic_fields__["columns"].metadata
+    [Naming(what='columns', roles=(), words=())]
+    """
+
+    what: Literal["columns", "file", "words"]
+    roles: tuple[str, ...] = ()
+    words: tuple[str, ...] = ()
+
+
+COLUMNS = Naming("columns")
+SENSITIVE_COLUMNS = Naming("columns", roles=("sensitive",))
+FILE = Naming("file")
 
 
 @dataclass_transform(frozen_default=True, field_specifiers=(Field, dataclasses.field))

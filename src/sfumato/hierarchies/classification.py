@@ -11,7 +11,7 @@ from typing import Annotated, ClassVar
 from pydantic import Field
 
 from sfumato.core.hierarchy import TOP, Hierarchy, Paths
-from sfumato.core.parameters import parameters
+from sfumato.core.parameters import Naming, parameters
 from sfumato.errors import InternalError, ParameterError, SchemaError, did_you_mean, require
 from sfumato.hierarchies import code_lists
 from sfumato.hierarchies.intervals import Intervals
@@ -263,7 +263,9 @@ class PublicClassification(Hierarchy):
     """
 
     of: Annotated[
-        str, Field(description="icd10, isco08, nace, nuts, isced, countries, us_states, ages or icd10_blocks")
+        str,
+        Naming("words", words=tuple(SCHEMES)),
+        Field(description="icd10, isco08, nace, nuts, isced, countries, us_states, ages or icd10_blocks"),
     ]
     version: Annotated[
         str | None, Field(description="version of the classification; the one built in if not given")

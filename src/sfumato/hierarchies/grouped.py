@@ -12,7 +12,7 @@ import numpy as np
 from pydantic import AfterValidator, Field
 
 from sfumato.core.hierarchy import TOP, Hierarchy, JointCounts, Paths
-from sfumato.core.parameters import parameters
+from sfumato.core.parameters import SENSITIVE_COLUMNS, parameters
 from sfumato.errors import ParameterError, SchemaError
 from sfumato.hierarchies.intervals import CellReading, Exact, exact, on_axis, read, written
 from sfumato.hierarchies.listed import EVERYWHERE, Extent, Number, category_paths, extent_paths
@@ -218,7 +218,9 @@ class GroupedNumbers(Hierarchy):
     (('7', '<20', '<40', '*'), ('23', '20-39', '<40', '*'), ('60', '>=40', '>=40', '*'))
     """
 
-    sensitive: Annotated[str, Field(min_length=1, description="the column that groups are to tell the most about")]
+    sensitive: Annotated[
+        str, SENSITIVE_COLUMNS, Field(min_length=1, description="the column that groups are to tell the most about")
+    ]
     groups: Annotated[int, Field(ge=2, le=100, description="groups on level 1, at most")] = 8
     at_least: Annotated[int, Field(ge=1, description="records of every group, at least")] = 50
     measure: Annotated[

@@ -9,7 +9,7 @@ import numpy as np
 from pydantic import Field
 
 from sfumato.core.model import TOLERANCE, Evidence, Facts, Model, Needs, Verdict
-from sfumato.core.parameters import parameters
+from sfumato.core.parameters import FILE, parameters
 from sfumato.core.population import weight_column
 from sfumato.errors import ParameterError, SchemaError
 from sfumato.models.sensitive import extreme, share_of_records, verdict, verdict_of_worst
@@ -54,7 +54,7 @@ class KMap(Model):
     """
 
     k: Annotated[int, Field(ge=1, description="smallest number of matching population records that is acceptable")]
-    population: Annotated[str | None, Field(description="file with a table of the whole population")] = None
+    population: Annotated[str | None, FILE, Field(description="file with a table of the whole population")] = None
     weights: Annotated[bool, Field(description="estimate the population by survey weights")] = False
     fraction: Annotated[float | None, Field(gt=0, le=1, description="share of the population that was sampled")] = None
     confidence: Annotated[
@@ -180,7 +180,7 @@ class DeltaPresence(Model):
 
     low: Annotated[float, Field(ge=0, le=1, description="least chance of presence that is acceptable")]
     high: Annotated[float, Field(gt=0, le=1, description="greatest chance of presence that is acceptable")]
-    population: Annotated[str | None, Field(description="file with a table of the whole population")] = None
+    population: Annotated[str | None, FILE, Field(description="file with a table of the whole population")] = None
 
     name: ClassVar[str] = "delta_presence"
     facts: ClassVar[Facts] = Facts(against="membership")

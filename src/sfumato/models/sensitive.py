@@ -10,6 +10,7 @@ from pydantic import Field
 
 from sfumato.core.encoding import Column, parts_of
 from sfumato.core.model import Evidence, Model, Needs, Verdict
+from sfumato.core.parameters import SENSITIVE_COLUMNS
 from sfumato.core.schema import Role, Schema
 from sfumato.errors import SchemaError, did_you_mean
 
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
 
 Sensitive = Annotated[
     str | Annotated[tuple[str, ...], Field(min_length=2)],
+    SENSITIVE_COLUMNS,
     Field(description="the sensitive column; a list of columns stands for the combinations of their values"),
 ]
 Reference = Literal["original", "released"]

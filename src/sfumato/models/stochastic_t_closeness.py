@@ -11,7 +11,7 @@ from pydantic import Field
 from sfumato import kernels
 from sfumato.core.classes import Counts
 from sfumato.core.model import TOLERANCE, Evidence, Facts, Model, Needs, SensitiveModel, Verdict, before_masking
-from sfumato.core.parameters import parameters
+from sfumato.core.parameters import SENSITIVE_COLUMNS, parameters
 from sfumato.errors import ParameterError, SchemaError
 from sfumato.models.sensitive import Reference, needs_of, share_of_records, verdict_of_worst
 from sfumato.models.t_closeness import axis, axis_problem
@@ -61,7 +61,7 @@ class StochasticTCloseness(SensitiveModel):
     ✓ stochastic 2-closeness of salary (laplace): no class is farther than a factor of 1.372 from the original table
     """
 
-    sensitive: Annotated[str, Field(description="the sensitive column")]
+    sensitive: Annotated[str, SENSITIVE_COLUMNS, Field(description="the sensitive column")]
     t: Annotated[
         float, Field(ge=0, allow_inf_nan=False, description="largest distance; multiplicative: largest factor")
     ]

@@ -12,7 +12,7 @@ from pydantic import AfterValidator, Field
 from sfumato.core.classes import projected
 from sfumato.core.evidence import wildcard_frequencies
 from sfumato.core.model import Evidence, Facts, Model, Needs, Verdict
-from sfumato.core.parameters import parameters
+from sfumato.core.parameters import COLUMNS, parameters
 from sfumato.errors import SchemaError, did_you_mean
 from sfumato.models.sensitive import extreme, share_of_records, verdict
 
@@ -21,7 +21,9 @@ if TYPE_CHECKING:
 
     from sfumato.core.schema import Schema
 
-Combination = Annotated[Sequence[str], Field(min_length=1), AfterValidator(lambda names: tuple(dict.fromkeys(names)))]
+Combination = Annotated[
+    Sequence[str], COLUMNS, Field(min_length=1), AfterValidator(lambda names: tuple(dict.fromkeys(names)))
+]
 
 
 class _OnColumns(Model, Protocol):

@@ -9,7 +9,7 @@ from pydantic import Field
 
 from sfumato.core.encoding import tallied
 from sfumato.core.metric import ColumnUtility, Measure
-from sfumato.core.parameters import parameters
+from sfumato.core.parameters import COLUMNS, parameters
 from sfumato.utility.averaging import (
     Side,
     added,
@@ -201,7 +201,7 @@ class Classification(ColumnUtility):
     (0.0, 0.6667)
     """
 
-    label: Annotated[str, Field(min_length=1, description="the column to be predicted")]
+    label: Annotated[str, COLUMNS, Field(min_length=1, description="the column to be predicted")]
     columns: Columns = None
 
     name: ClassVar[str] = "classification"

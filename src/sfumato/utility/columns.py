@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 from pydantic import Field
 
 from sfumato.core.encoding import numbers_of
+from sfumato.core.parameters import COLUMNS
 from sfumato.core.schema import Kind, Role
 from sfumato.errors import ParameterError, SchemaError, did_you_mean
 from sfumato.utility.averaging import records_of
@@ -18,16 +19,23 @@ if TYPE_CHECKING:
     from sfumato.core.pair import Pair
 
 Columns = Annotated[
-    tuple[str, ...] | None, Field(min_length=1, description="columns to look at; all quasi-identifiers when left out")
+    tuple[str, ...] | None,
+    COLUMNS,
+    Field(min_length=1, description="columns to look at; all quasi-identifiers when left out"),
 ]
 NumericColumns = Annotated[
-    tuple[str, ...] | None, Field(min_length=1, description="columns to look at; all numeric ones when left out")
+    tuple[str, ...] | None,
+    COLUMNS,
+    Field(min_length=1, description="columns to look at; all numeric ones when left out"),
 ]
 AllColumns = Annotated[
     tuple[str, ...] | None,
+    COLUMNS,
     Field(min_length=1, description="columns to look at; all but identifiers and weights when left out"),
 ]
-Weights = Annotated[dict[str, Annotated[float, Field(ge=0)]], Field(description="importance of columns, 1 by default")]
+Weights = Annotated[
+    dict[str, Annotated[float, Field(ge=0)]], COLUMNS, Field(description="importance of columns, 1 by default")
+]
 
 NOT_DATA = frozenset({Role.DIRECT, Role.UNIT, Role.WEIGHT})
 """Roles of columns that say who a record is about or how much it counts, not what is known about people."""

@@ -16,7 +16,7 @@ from pydantic import AfterValidator, Field
 from sfumato.core.dataset import Dataset
 from sfumato.core.metric import ColumnUtility, Measure, Utility
 from sfumato.core.pair import Pair
-from sfumato.core.parameters import parameters
+from sfumato.core.parameters import COLUMNS, parameters
 from sfumato.core.ranges import day, number
 from sfumato.errors import ParameterError, SchemaError
 from sfumato.utility.averaging import class_sizes, records_of
@@ -304,7 +304,7 @@ class Timeliness(Utility):
     0.5
     """
 
-    column: Annotated[str, Field(min_length=1, description="the column of dates")]
+    column: Annotated[str, COLUMNS, Field(min_length=1, description="the column of dates")]
     days: Annotated[float, Field(ge=0, description="the age in days up to which a record is timely")]
     today: Annotated[str, Field(description="the day ages are counted to, like 2025-06-01")]
 
@@ -394,7 +394,9 @@ class Validity(ColumnUtility):
 
     columns: AllColumns = None
     rules: Annotated[
-        dict[str, str | tuple[float | None, float | None]], Field(description="column: pattern, or least and greatest")
+        dict[str, str | tuple[float | None, float | None]],
+        COLUMNS,
+        Field(description="column: pattern, or least and greatest"),
     ] = Field(default_factory=dict)
 
     name: ClassVar[str] = "validity"

@@ -10,7 +10,7 @@ import numpy as np
 from pydantic import Field
 
 from sfumato.core.metric import ColumnUtility, Measure, Utility
-from sfumato.core.parameters import parameters
+from sfumato.core.parameters import COLUMNS, parameters
 from sfumato.core.randomness import Seed
 from sfumato.errors import SchemaError
 from sfumato.utility.averaging import records_of
@@ -59,7 +59,7 @@ class PredictiveAccuracy(ColumnUtility):
     0.0
     """
 
-    label: Annotated[str, Field(min_length=1, description="the column to be predicted")]
+    label: Annotated[str, COLUMNS, Field(min_length=1, description="the column to be predicted")]
     columns: AllColumns = None
     held_out: Annotated[float, Field(gt=0, lt=1, description="share of people the models are tested on")] = 0.3
     records: Annotated[int, Field(ge=10, description="people that are looked at, at most")] = 20_000
@@ -175,8 +175,8 @@ class RegressionOverlap(Utility):
     1.0
     """
 
-    outcome: Annotated[str, Field(min_length=1, description="the column that is explained")]
-    predictors: Annotated[tuple[str, ...], Field(min_length=1, description="the columns that explain it")]
+    outcome: Annotated[str, COLUMNS, Field(min_length=1, description="the column that is explained")]
+    predictors: Annotated[tuple[str, ...], COLUMNS, Field(min_length=1, description="the columns that explain it")]
     level: Annotated[float, Field(gt=0, lt=1, description="confidence of the intervals")] = 0.95
 
     name: ClassVar[str] = "regression_overlap"

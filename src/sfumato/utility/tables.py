@@ -15,7 +15,7 @@ from pydantic import Field
 from sfumato.core.encoding import label
 from sfumato.core.hierarchy import TOP
 from sfumato.core.metric import ColumnUtility, Measure, Utility
-from sfumato.core.parameters import parameters
+from sfumato.core.parameters import COLUMNS, parameters
 from sfumato.core.randomness import Seed
 from sfumato.formulas.binning import Binned, binned
 from sfumato.utility.averaging import normalised
@@ -46,7 +46,9 @@ class CountError(Utility):
     0.0
     """
 
-    where: Annotated[Mapping[str, Condition], Field(min_length=1, description="column → value, values, or [low, high]")]
+    where: Annotated[
+        Mapping[str, Condition], COLUMNS, Field(min_length=1, description="column → value, values, or [low, high]")
+    ]
 
     name: ClassVar[str] = "count"
     line: ClassVar[str] = "relative error of one count"
@@ -139,7 +141,9 @@ class TableDistance(ColumnUtility):
     0.0
     """
 
-    columns: Annotated[tuple[str, ...], Field(min_length=1, max_length=4, description="the columns of the table")]
+    columns: Annotated[
+        tuple[str, ...], COLUMNS, Field(min_length=1, max_length=4, description="the columns of the table")
+    ]
 
     name: ClassVar[str] = "table"
     line: ClassVar[str] = "share of records in another cell of a table than before"

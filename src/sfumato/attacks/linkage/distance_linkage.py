@@ -24,7 +24,7 @@ from sfumato.attacks.linkage.compared import (
 from sfumato.attacks.linkage.files import Files, files_of
 from sfumato.attacks.linkage.search import Credits, linked
 from sfumato.core.attack import Attack, Finding
-from sfumato.core.parameters import parameters
+from sfumato.core.parameters import COLUMNS, parameters
 from sfumato.errors import ParameterError
 
 if TYPE_CHECKING:
@@ -132,6 +132,7 @@ class DistanceLinkage(Attack):
     ] = "zero"
     weights: Annotated[
         Mapping[str, Annotated[float, Field(ge=0, allow_inf_nan=False)]],
+        COLUMNS,
         Field(description="weights of columns, 1 where none is given"),
     ] = Field(default_factory=dict)
     one_to_one: Annotated[bool, Field(description="whether no record may be linked twice")] = False

@@ -10,7 +10,7 @@ import numpy as np
 from pydantic import Field
 
 from sfumato import kernels
-from sfumato.core.parameters import parameters
+from sfumato.core.parameters import COLUMNS, parameters
 from sfumato.core.step import Goal, Span, Step
 from sfumato.steps.local.axes import Axis, axes_of, points_of, space_of
 from sfumato.steps.local.cutting import blocks_of
@@ -62,7 +62,9 @@ class KMember(Step):
     ['25-26', '25-27', '27-28']
     """
 
-    weights: Annotated[dict[str, float], Field(description="importance of columns")] = Field(default_factory=dict)
+    weights: Annotated[dict[str, float], COLUMNS, Field(description="importance of columns")] = Field(
+        default_factory=dict
+    )
     start: Annotated[Start, Field(description="where the next cluster starts, seen from the last one")] = "nearest"
     pool: Annotated[int, Field(ge=0, description="how many times k records a cluster may choose from; 0 for all")] = 8
     block: Annotated[int, Field(ge=2, description="how many different records are clustered at once")] = 50_000

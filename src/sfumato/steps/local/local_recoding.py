@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
 from pydantic import Field
 
 from sfumato.core.hierarchy import all_or_nothing, ends_of
-from sfumato.core.parameters import parameters
+from sfumato.core.parameters import COLUMNS, parameters
 from sfumato.core.step import Goal, Span, Step
 from sfumato.errors import ParameterError
 from sfumato.steps.local.k_member import plan_k_member
@@ -99,10 +99,12 @@ class LocalRecoding(Step):
         Literal["tuple", "attribute", "cell", "none"], Field(description="what may be suppressed besides")
     ] = "none"
     budget: Annotated[float, Field(ge=0, le=1, description="share of records that may be suppressed")] = 0.0
-    weights: Annotated[dict[str, float], Field(description="importance of columns")] = Field(default_factory=dict)
-    levels: Annotated[dict[str, int | tuple[int, int]], Field(description="highest level, or lowest and highest")] = (
-        Field(default_factory=dict)
+    weights: Annotated[dict[str, float], COLUMNS, Field(description="importance of columns")] = Field(
+        default_factory=dict
     )
+    levels: Annotated[
+        dict[str, int | tuple[int, int]], COLUMNS, Field(description="highest level, or lowest and highest")
+    ] = Field(default_factory=dict)
 
     name: ClassVar[str] = "local_recoding"
 

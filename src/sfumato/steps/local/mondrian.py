@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
 import numpy as np
 from pydantic import Field
 
-from sfumato.core.parameters import parameters
+from sfumato.core.parameters import COLUMNS, parameters
 from sfumato.core.step import Goal, Span, Step
 from sfumato.errors import ParameterError
 from sfumato.steps.local.axes import axes_of, points_of, space_of
@@ -173,9 +173,13 @@ class Mondrian(Step):
     mode: Annotated[
         Modes, Field(description="strict keeps equal values together, relaxed makes equal halves, single cuts all over")
     ] = "strict"
-    weights: Annotated[dict[str, float], Field(description="importance of columns")] = Field(default_factory=dict)
+    weights: Annotated[dict[str, float], COLUMNS, Field(description="importance of columns")] = Field(
+        default_factory=dict
+    )
     budget: Annotated[float, Field(ge=0, le=1, description="share of records that may be suppressed")] = 0.0
-    order: Annotated[tuple[str, ...] | None, Field(description="columns in the order in which ties are cut")] = None
+    order: Annotated[
+        tuple[str, ...] | None, COLUMNS, Field(description="columns in the order in which ties are cut")
+    ] = None
 
     name: ClassVar[str] = "mondrian"
 

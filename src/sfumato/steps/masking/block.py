@@ -12,6 +12,7 @@ from pydantic import AfterValidator, Field
 
 from sfumato.core.design import marks_by, strata_of, units_of, weights_of
 from sfumato.core.encoding import as_column, numbers_of
+from sfumato.core.parameters import COLUMNS
 from sfumato.core.randomness import Marks, canonical_order, placed_back
 from sfumato.core.schema import Kind, Role
 from sfumato.errors import ParameterError, SchemaError
@@ -156,7 +157,7 @@ def _once(names: Sequence[str]) -> tuple[str, ...]:
     return tuple(names)
 
 
-Names = Annotated[Sequence[str], Field(min_length=1), AfterValidator(_once)]
+Names = Annotated[Sequence[str], COLUMNS, Field(min_length=1), AfterValidator(_once)]
 """One or more columns, each once."""
 
 

@@ -12,7 +12,7 @@ import polars as pl
 from pydantic import Field
 
 from sfumato.core.encoding import numbers_of
-from sfumato.core.parameters import parameters
+from sfumato.core.parameters import COLUMNS, parameters
 from sfumato.core.randomness import canonical_order
 from sfumato.core.schema import Role, Schema, checked_bounds
 from sfumato.core.step import Account, ColumnStep, Declaration, Effect, Goal, Masked
@@ -167,6 +167,7 @@ class InsensitiveMicroaggregate(ColumnStep):
     epsilon: Annotated[float, Field(gt=0, allow_inf_nan=False, description="ε of all columns together")]
     bounds: Annotated[
         dict[str, tuple[float, float]] | None,
+        COLUMNS,
         Field(description="lowest and highest value by column, known without the data; None: those of the schema"),
     ] = None
     method: Annotated[Literal["individual_ranking", "total_order"], Field(description="what is sorted into groups")] = (

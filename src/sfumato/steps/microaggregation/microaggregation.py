@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
 import numpy as np
 from pydantic import Field
 
-from sfumato.core.parameters import parameters
+from sfumato.core.parameters import COLUMNS, parameters
 from sfumato.core.schema import Attribute, Kind, Role, Schema
 from sfumato.core.step import Centres, Clue, ColumnStep, Goal, Masked, Runs
 from sfumato.steps.kept import kept
@@ -107,7 +107,7 @@ class Microaggregate(ColumnStep):
     missing: Annotated[
         Literal["refuse", "pattern", "leave"], Field(description="what to do with records that lack values")
     ] = "refuse"
-    axis: Annotated[str | None, Field(description="single_axis: the column that orders the records")] = None
+    axis: Annotated[str | None, COLUMNS, Field(description="single_axis: the column that orders the records")] = None
     gamma: Annotated[
         float | None, Field(ge=0, allow_inf_nan=False, description="v_mdav: 0.2 scattered data, 1.1 clustered")
     ] = None

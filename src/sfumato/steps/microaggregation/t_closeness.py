@@ -11,7 +11,7 @@ from pydantic import Field
 
 from sfumato import kernels
 from sfumato.core.model import TOLERANCE
-from sfumato.core.parameters import parameters
+from sfumato.core.parameters import SENSITIVE_COLUMNS, parameters
 from sfumato.core.randomness import canonical_order
 from sfumato.core.schema import Schema
 from sfumato.core.step import Goal, Masked, Step
@@ -190,7 +190,7 @@ class TClosenessMicroaggregate(Step):
     True
     """
 
-    sensitive: Annotated[str, Field(description="the confidential column, which must have an order")]
+    sensitive: Annotated[str, SENSITIVE_COLUMNS, Field(description="the confidential column, which must have an order")]
     t: Annotated[float, Field(gt=0, le=1, description="largest earth mover's distance of a group")]
     k: Annotated[int, Field(ge=2, description="least number of records of a group")]
     method: Annotated[Method, Field(description="how groups are found")] = "t_closeness_first"

@@ -13,7 +13,7 @@ from pydantic import AfterValidator, BeforeValidator, Field
 
 from sfumato.core.encoding import SEPARATOR, encode_column, joint_label
 from sfumato.core.keys import KeyReference, reference_form
-from sfumato.core.parameters import parameters
+from sfumato.core.parameters import COLUMNS, FILE, parameters
 from sfumato.core.schema import Attribute, Kind, Role, Schema
 from sfumato.core.step import ColumnStep, Goal, Learner, Masked, Preserved, Span, Step
 from sfumato.errors import ParameterError, SchemaError
@@ -229,7 +229,7 @@ def _columns(given: Any) -> tuple[str, ...]:
     return names
 
 
-Columns = Annotated[tuple[str, ...], BeforeValidator(_columns)]
+Columns = Annotated[tuple[str, ...], COLUMNS, BeforeValidator(_columns)]
 Reference = Annotated[dict[str, str], BeforeValidator(reference_form), AfterValidator(dict)]
 
 
@@ -286,7 +286,9 @@ class Pseudonymize(ColumnStep):
     together: Annotated[bool, Field(description="several columns make one identity")] = False
     length: Annotated[int | None, Field(ge=4, le=64, description="characters of a code; 16 when not said")] = None
     encoding: Annotated[Encoding | None, Field(description="letters and 2-7, or hexadecimal digits")] = None
-    vault: Annotated[str | None, Field(min_length=1, description="encrypted file that remembers pseudonyms")] = None
+    vault: Annotated[str | None, FILE, Field(min_length=1, description="encrypted file that remembers pseudonyms")] = (
+        None
+    )
     kind: Annotated[Fake | None, Field(description="fake only: what the fakes are; a name when not said")] = None
     locale: Annotated[str | None, Field(description="fake only: language and country; en_US when not said")] = None
     algorithm: Annotated[Algorithm | None, Field(description="unkeyed_hash only: sha256 when not said")] = None

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 import numpy as np
 from pydantic import AfterValidator, Field
 
-from sfumato.core.parameters import parameters
+from sfumato.core.parameters import COLUMNS, parameters
 from sfumato.core.step import Masked, Step
 from sfumato.errors import ParameterError, ReleaseRefused
 
@@ -34,7 +34,7 @@ class Authorised(Step):
     [1, 3]
     """
 
-    by: Annotated[str, Field(description="column that names each row's policy")]
+    by: Annotated[str, COLUMNS, Field(description="column that names each row's policy")]
     allowed: Annotated[Sequence[str], AfterValidator(tuple), Field(description="policies that allow the use")]
 
     name: ClassVar[str] = "authorised"

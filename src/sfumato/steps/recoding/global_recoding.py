@@ -14,7 +14,7 @@ from sfumato import kernels
 from sfumato.core.classes import Placement, pack_rows, remap_to
 from sfumato.core.evidence import needed
 from sfumato.core.objective import OBJECTIVES, objective_named
-from sfumato.core.parameters import parameters
+from sfumato.core.parameters import COLUMNS, Naming, parameters
 from sfumato.core.population import count_needed
 from sfumato.core.schema import Kind
 from sfumato.core.step import Fineness, Goal, Learner, Plan, Span, Step
@@ -136,14 +136,20 @@ class GlobalRecoding(Step):
         "tuple"
     )
     budget: Annotated[float, Field(ge=0, le=1, description="share of records that may be suppressed")] = 0.02
-    objective: Annotated[str, Field(description="what is made small: " + ", ".join(o.name for o in OBJECTIVES))] = (
-        "loss"
+    objective: Annotated[
+        str,
+        Naming("words", words=tuple(o.name for o in OBJECTIVES)),
+        Field(description="what is made small: " + ", ".join(o.name for o in OBJECTIVES)),
+    ] = "loss"
+    label: Annotated[
+        str | None, COLUMNS, Field(min_length=1, description="objective classification: what is predicted")
+    ] = None
+    weights: Annotated[dict[str, float], COLUMNS, Field(description="importance of columns")] = Field(
+        default_factory=dict
     )
-    label: Annotated[str | None, Field(min_length=1, description="objective classification: what is predicted")] = None
-    weights: Annotated[dict[str, float], Field(description="importance of columns")] = Field(default_factory=dict)
-    levels: Annotated[dict[str, int | tuple[int, int]], Field(description="highest level, or lowest and highest")] = (
-        Field(default_factory=dict)
-    )
+    levels: Annotated[
+        dict[str, int | tuple[int, int]], COLUMNS, Field(description="highest level, or lowest and highest")
+    ] = Field(default_factory=dict)
     algorithm: Annotated[AlgorithmName, Field(description="how the lattice of levels is searched")] = "auto"
     effort: Annotated[int | None, Field(ge=1, description="nodes that the algorithm anytime looks at")] = None
     seconds: Annotated[float | None, Field(gt=0, description="time after which the algorithm anytime stops")] = None

@@ -13,7 +13,7 @@ from pydantic import Field
 from sfumato.core.classes import ladder_of, remap_to
 from sfumato.core.encoding import Encoded
 from sfumato.core.hierarchy import is_fixed
-from sfumato.core.parameters import parameters
+from sfumato.core.parameters import COLUMNS, parameters
 from sfumato.core.schema import Attribute, Kind, Schema
 from sfumato.core.step import Account, Declaration, Effect, Masked, Step
 from sfumato.errors import ParameterError, SchemaError
@@ -55,9 +55,11 @@ class PersonalLevels(Step):
     ['53711', '537**']
     """
 
-    levels: Annotated[Levels, Field(description="column → lowest level, for everybody")] = Field(default_factory=dict)
+    levels: Annotated[Levels, COLUMNS, Field(description="column → lowest level, for everybody")] = Field(
+        default_factory=dict
+    )
     own: Annotated[dict[str, Levels], Field(description="policy → column → lowest level")] = Field(default_factory=dict)
-    by: Annotated[str | None, Field(description="column that names each row's policy")] = None
+    by: Annotated[str | None, COLUMNS, Field(description="column that names each row's policy")] = None
 
     name: ClassVar[str] = "personal_levels"
     accounting: ClassVar[Declaration] = Declaration(

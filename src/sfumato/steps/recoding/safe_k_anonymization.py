@@ -15,7 +15,7 @@ from pydantic import Field
 from sfumato import kernels
 from sfumato.core.classes import ladder_of, remap_to
 from sfumato.core.hierarchy import bind, is_fixed
-from sfumato.core.parameters import parameters
+from sfumato.core.parameters import COLUMNS, parameters
 from sfumato.core.randomness import canonical_order
 from sfumato.core.schema import Attribute, Kind, Role, Schema
 from sfumato.core.step import Account, Declaration, Effect, Goal, Masked, Step
@@ -217,7 +217,9 @@ class SafeAnonymize(Step):
     k: Annotated[int | None, Field(ge=2, description="least number of sampled records of a class; instead of δ")] = None
     beta: Annotated[float | None, Field(gt=0, lt=1, description="share that is sampled; None: 1 − e^−ε")] = None
     levels: Annotated[
-        dict[str, Annotated[int, Field(ge=0)]], Field(description="level of each column, chosen without the data")
+        dict[str, Annotated[int, Field(ge=0)]],
+        COLUMNS,
+        Field(description="level of each column, chosen without the data"),
     ] = Field(default_factory=dict)
 
     name: ClassVar[str] = "safe_k_anonymization"

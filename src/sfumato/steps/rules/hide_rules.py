@@ -10,7 +10,7 @@ import numpy as np
 import polars as pl
 from pydantic import AfterValidator, BeforeValidator, Field
 
-from sfumato.core.parameters import parameters
+from sfumato.core.parameters import COLUMNS, parameters
 from sfumato.core.schema import Missing, Schema
 from sfumato.core.step import Goal, Masked, Step
 from sfumato.errors import ParameterError, SchemaError
@@ -76,6 +76,7 @@ class HideRules(Step):
     among: Annotated[
         Sequence[str] | None,
         AfterValidator(lambda names: None if names is None else tuple(names)),
+        COLUMNS,
         Field(description="columns whose other rules are counted, and kept by exact; all categories if not said"),
     ] = None
     largest: Annotated[int, Field(ge=2, le=6, description="items of a rule that is counted, at most")] = LARGEST_RULE

@@ -14,7 +14,7 @@ from sfumato.core.classes import Placement
 from sfumato.core.evidence import needed
 from sfumato.core.hierarchy import Ladder, all_or_nothing, ends_of
 from sfumato.core.objective import Objective, Tally, objective_named
-from sfumato.core.parameters import parameters
+from sfumato.core.parameters import COLUMNS, parameters
 from sfumato.core.population import count_needed
 from sfumato.core.step import Goal, Plan, Span, Step
 from sfumato.errors import ParameterError, SchemaError, Unsatisfiable
@@ -151,7 +151,7 @@ def ends_only(lattice: Lattice) -> Lattice:
     )
 
 
-Combination = Annotated[Sequence[str], Field(min_length=1), AfterValidator(tuple)]
+Combination = Annotated[Sequence[str], COLUMNS, Field(min_length=1), AfterValidator(tuple)]
 Named = Annotated[Sequence[Combination], Field(min_length=1), AfterValidator(tuple)]
 
 
@@ -195,9 +195,9 @@ class Suppress(Step):
 
     what: Annotated[Literal["tuple", "attribute", "cell"], Field(description="what is left out")]
     budget: Annotated[float, Field(ge=0, le=1, description="share of records or columns that may be hit")] = 1.0
-    importance: Annotated[dict[str, float], Field(description="how precious columns are; 1 where not said")] = Field(
-        default_factory=dict
-    )
+    importance: Annotated[
+        dict[str, float], COLUMNS, Field(description="how precious columns are; 1 where not said")
+    ] = Field(default_factory=dict)
     combinations: Annotated[
         Annotated[int, Field(ge=1)] | Named | None,
         Field(description="k on so many columns, or on named ones; cell only"),

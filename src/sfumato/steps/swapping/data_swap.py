@@ -11,7 +11,7 @@ from pydantic import Field
 
 from sfumato import kernels
 from sfumato.core.classes import count_rows
-from sfumato.core.parameters import parameters
+from sfumato.core.parameters import COLUMNS, parameters
 from sfumato.core.step import ColumnStep, Goal, Masked, Preserved
 from sfumato.errors import ParameterError, SchemaError
 from sfumato.steps.kept import table_kept, values_kept
@@ -175,7 +175,9 @@ class SwapSimilar(ColumnStep):
     """
 
     columns: Annotated[Columns, Field(description="columns whose values are exchanged as one")]
-    by: Annotated[str, Field(description="column with numbers, dates or an order in which partners are similar")]
+    by: Annotated[
+        str, COLUMNS, Field(description="column with numbers, dates or an order in which partners are similar")
+    ]
     k: Annotated[int | None, Field(ge=2, description="records in smaller classes are at risk; by default all are")] = (
         None
     )

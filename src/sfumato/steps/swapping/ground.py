@@ -14,6 +14,7 @@ from pydantic import AfterValidator, Field
 from sfumato import kernels
 from sfumato.core.design import strata_of, units_of
 from sfumato.core.encoding import numbers_of
+from sfumato.core.parameters import COLUMNS
 from sfumato.core.randomness import canonical_order
 from sfumato.core.schema import Kind, Role
 from sfumato.errors import ParameterError, SchemaError
@@ -102,10 +103,10 @@ def _once_each(names: Sequence[str]) -> tuple[str, ...]:
     return tuple(names)
 
 
-Columns = Annotated[Sequence[str], Field(min_length=1), AfterValidator(_once_each)]
+Columns = Annotated[Sequence[str], COLUMNS, Field(min_length=1), AfterValidator(_once_each)]
 """One column or more."""
 
-Within = Annotated[Sequence[str], AfterValidator(_once_each)]
+Within = Annotated[Sequence[str], COLUMNS, AfterValidator(_once_each)]
 """Columns that make strata; an empty list for the whole table."""
 
 

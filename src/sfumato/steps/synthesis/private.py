@@ -18,7 +18,7 @@ from sfumato.core.budget import SAFETY, PrivacyLoss, epsilon_of_rho, rho_of_budg
 from sfumato.core.dataset import NOBODY
 from sfumato.core.declared import ROW, Relation, declared, require_declared
 from sfumato.core.ledger import Ledger
-from sfumato.core.parameters import parameters
+from sfumato.core.parameters import COLUMNS, FILE, parameters
 from sfumato.core.randomness import canonical_order
 from sfumato.core.schema import Role, Schema
 from sfumato.core.step import ONE_RECORD, Account, Declaration, Effect, Goal, Step, Synthetic
@@ -113,10 +113,13 @@ class SynthesizePrivately(Step):
         Field(description="cells of a column of numbers; of all, or by column"),
     ] = USUAL_BINS
     decimals: Annotated[
-        dict[str, Annotated[int, Field(ge=0, le=12)]], Field(description="digits after the point of columns of numbers")
+        dict[str, Annotated[int, Field(ge=0, le=12)]],
+        COLUMNS,
+        Field(description="digits after the point of columns of numbers"),
     ] = Field(default_factory=dict)
     other: Annotated[
         dict[str, str | int | float],
+        COLUMNS,
         Field(description="by column, what missing and undeclared values count as; else they are released as missing"),
     ] = Field(default_factory=dict)
     leaves: Annotated[
@@ -135,7 +138,7 @@ class SynthesizePrivately(Step):
     holdout: Annotated[float, Field(ge=0, lt=1, description="share of units set aside before anything is counted")] = (
         0.0
     )
-    ledger: Annotated[str | None, Field(min_length=1, description="file from which the loss is spent")] = None
+    ledger: Annotated[str | None, FILE, Field(min_length=1, description="file from which the loss is spent")] = None
     seconds: Annotated[
         float | None, Field(gt=0, allow_inf_nan=False, description="most time for fitting; then it ends with an error")
     ] = None

@@ -14,7 +14,7 @@ from pydantic import Field
 from sfumato.core.classes import count_rows
 from sfumato.core.dataset import NOBODY
 from sfumato.core.design import marks_by, strata_of
-from sfumato.core.parameters import parameters
+from sfumato.core.parameters import COLUMNS, parameters
 from sfumato.core.randomness import canonical_order
 from sfumato.core.schema import Attribute, Kind, Role
 from sfumato.core.step import Goal, Step, Synthetic
@@ -111,7 +111,9 @@ class Synthesize(Step):
         dataclasses.field(default_factory=dict)
     )
     special: Annotated[
-        Mapping[str, Sequence[float]], Field(description="column of numbers: codes in it that are no measurements")
+        Mapping[str, Sequence[float]],
+        COLUMNS,
+        Field(description="column of numbers: codes in it that are no measurements"),
     ] = dataclasses.field(default_factory=dict)
     rules: Annotated[Sequence[str], Field(description="what must hold in every record: age < 15 => married = no")] = ()
     learn_rules: Annotated[bool, Field(description="whether rules that the table itself keeps are kept too")] = False

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Protocol
 import numpy as np
 from pydantic import Field
 
-from sfumato.core.parameters import parameters
+from sfumato.core.parameters import COLUMNS, parameters
 from sfumato.core.step import Fineness, Goal, Span, Step
 from sfumato.steps.taxonomy.cut import (
     Cut,
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from sfumato.core.schema import Schema
 
 
-Label = Annotated[str, Field(min_length=1, description="column that classifiers will predict")]
+Label = Annotated[str, COLUMNS, Field(min_length=1, description="column that classifiers will predict")]
 
 
 class _GreedyCut(Step, Protocol):

@@ -13,7 +13,7 @@ from pydantic import Field
 
 from sfumato import kernels
 from sfumato.core.classes import ClassTable, Layout
-from sfumato.core.parameters import parameters
+from sfumato.core.parameters import COLUMNS, parameters
 from sfumato.core.step import Fineness, Goal, Span, Step
 from sfumato.errors import ParameterError
 from sfumato.steps.taxonomy.cut import Cut, CutRecoding, Ground, cut_recoding, group_of_ranks, recode_columns
@@ -216,7 +216,9 @@ class KOptimize(Step):
     objective: Annotated[Literal["discernibility", "classification"], Field(description="what is made small")] = (
         "discernibility"
     )
-    label: Annotated[str | None, Field(min_length=1, description="column to classify by, for classification")] = None
+    label: Annotated[
+        str | None, COLUMNS, Field(min_length=1, description="column to classify by, for classification")
+    ] = None
     cuts: Annotated[int, Field(ge=1, le=500, description="cut points of all columns together")] = 50
     budget: Annotated[float, Field(ge=0, le=1, description="share of records that may be suppressed")] = 1.0
     effort: Annotated[int, Field(ge=1, description="sets of cut points that are looked at")] = 20_000
