@@ -123,6 +123,13 @@ def with_level(recipe: Recipe, column: str, level: int | None) -> Change:
     return Change(_stepped(recipe, step, changed), f"{column}: level {level}")
 
 
+def with_recoding(recipe: Recipe) -> Change:
+    """Recode whole columns, instead of what formed classes so far; steps that mask single columns stay."""
+    step = registry.build("steps", {"global_recoding": {"budget": 0.02}})
+    kept = tuple(old for old in recipe.steps if old.masks)
+    return Change(dataclasses.replace(recipe, steps=(*kept, step)), "Whole columns are recoded")
+
+
 def _without_levels(recipe: Recipe, columns: Sequence[str]) -> Recipe:
     step = recoding(recipe)
     if step is None or not set(columns) & set(step.levels):

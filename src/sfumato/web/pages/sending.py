@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 def enter(app: Any, workbench: Workbench) -> None:
-    """Take files at ``/sfumato/upload``; the guard has let only the owner through."""
+    """Take files at ``/sfumato/upload/file``; the guard has let only the owner through."""
     from fastapi import Request
     from fastapi.responses import JSONResponse
 
@@ -27,4 +27,4 @@ def enter(app: Any, workbench: Workbench) -> None:
         return JSONResponse({"kept": kept})
 
     upload.__annotations__["request"] = Request  # the annotations of this module are text, and Request is known in here only
-    app.add_api_route("/sfumato/upload", upload, methods=["POST"])
+    app.add_api_route("/sfumato/upload/file", upload, methods=["POST"])

@@ -31,6 +31,7 @@ TASKS: dict[str, Task] = {
     "levels": Task("hierarchies:levels"),
     "without_place": Task("hierarchies:without_place"),
     "search_levels": Task("hierarchies:search_levels", "long"),
+    "begin": Task("hierarchies:begin"),
     "groups": Task("hierarchies:groups"),
     "regroup": Task("hierarchies:regroup"),
     "delimiter_of": Task("hierarchies:delimiter_of", recipe=False),

@@ -2,27 +2,36 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import hashlib
 import re
 from collections import OrderedDict
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from sfumato import registry
+from sfumato.core.choices import required_fields
 from sfumato.core.classes import ClassTable, count_classes
 from sfumato.core.encoding import positions_in
 from sfumato.core.hierarchy import Hierarchy, Ladder, bind
+from sfumato.core.parameters import values_of
 from sfumato.core.step import Goal
 from sfumato.errors import ParameterError, SchemaError, SfumatoError
-from sfumato.hierarchies.classification import PublicClassification
+from sfumato.hierarchies.classification import SCHEMES, PublicClassification
 from sfumato.hierarchies.file import HierarchyFile, read_hierarchy
+from sfumato.hierarchies.grouped import GroupedNumbers
+from sfumato.hierarchies.intervals import Intervals
 from sfumato.hierarchies.listed import write_hierarchy
+from sfumato.hierarchies.mask import MaskLeft, MaskRight
+from sfumato.hierarchies.order import Order
 from sfumato.hierarchies.table import Table
 from sfumato.hierarchies.tree import Tree
+from sfumato.profiling.columns import look_at
+from sfumato.profiling.suggested import suggest as suggest_hierarchy
 from sfumato.web import edits
 from sfumato.web.groups import Grouping
 from sfumato.web.tasks.data import described, without_hierarchies
@@ -235,7 +244,8 @@ def levels(
         "k": k,
         "records": base.total,
         "top": fitted.ladder.top,
-        **_lost(fitted),
+        "uncovered": _lost(fitted)["uncovered"],
+        "records_lost": _lost(fitted)["records"],
         "levels": [_level(fitted, classes.roll_up({column: n}), n, k) for n in range(fitted.ladder.depth)],
     }
 
@@ -325,6 +335,82 @@ def without_place(
     lost = [(labels[i], int(fitted.counts[i])) for i in np.flatnonzero(fitted.uncovered).tolist()]
     lost.sort(key=lambda node: (-node[1], str(node[0])))
     return {"values": lost[:LISTED], "more": max(0, len(lost) - LISTED)}
+
+
+# What a builder begins with.
+
+
+def begin(bench: Bench, progress: Progress, *, recipe: Recipe, column: str, builder: str) -> dict[str, Any] | None:
+    """A hierarchy of a kind that suits the column, in a recipe's words; None where somebody must say more first."""
+    table = described(bench, recipe)
+    fields = _begun(table, column, builder)
+    return None if fields is None else {builder: fields}
+
+
+def _begun(table: Dataset, column: str, builder: str) -> dict[str, Any] | None:
+    cls = registry.family("hierarchies")[builder]
+    if cls in BEGINNINGS:
+        return BEGINNINGS[cls](table, column)
+    return None if required_fields(cls) else {}
+
+
+def _as_tree(table: Dataset, column: str) -> dict[str, Any] | None:
+    made = _grouping(table, column, _counts(table, column)).hierarchy()
+    return values_of(made) if isinstance(made, Tree) else None
+
+
+def _as_table(table: Dataset, column: str) -> dict[str, Any]:
+    return values_of(_grouping(table, column, _counts(table, column)).hierarchy(as_table=True))
+
+
+def _whole_length(table: Dataset, column: str) -> dict[str, Any]:
+    return {"length": max(map(len, _counts(table, column)), default=1) or 1}
+
+
+def _in_order_read(table: Dataset, column: str) -> dict[str, Any]:
+    nodes = in_reading_order(list(_counts(table, column).items()))
+    return {"values": [value for value, _ in nodes], "sizes": [2, 4]}
+
+
+def _round_widths(table: Dataset, column: str) -> dict[str, Any]:
+    suggested = suggest_hierarchy(look_at(column, table.column(column))).hierarchy
+    return suggested.get(Intervals.name) or {"widths": [5, 10, 20]}
+
+
+def _about_the_sensitive(table: Dataset, column: str) -> dict[str, Any] | None:
+    sensitive = table.schema.sensitive
+    return {"sensitive": sensitive[0]} if sensitive else None
+
+
+def _likeliest(table: Dataset, column: str) -> dict[str, Any]:
+    """The classification that knows most of the values."""
+    values = list(_counts(table, column))
+    known = {name: len(values) for name in SCHEMES}
+    for name in SCHEMES:
+        with contextlib.suppress(SfumatoError):
+            known[name] = len(uncovered(PublicClassification(name), values))
+    return {"of": min(known, key=lambda name: known[name])}
+
+
+BEGINNINGS: dict[Any, Callable[[Dataset, str], dict[str, Any] | None]] = {
+    Tree: _as_tree,
+    Table: _as_table,
+    MaskRight: _whole_length,
+    MaskLeft: _whole_length,
+    Order: _in_order_read,
+    Intervals: _round_widths,
+    GroupedNumbers: _about_the_sensitive,
+    PublicClassification: _likeliest,
+}
+"""Hierarchies that want something of the column to begin with, and what that is."""
+
+
+def _grouping(table: Dataset, column: str, counts: Mapping[str, int]) -> Grouping:
+    """The groups that the column has now; where its hierarchy fails, none."""
+    try:
+        return Grouping.of(table.schema[column].hierarchy, counts)
+    except SchemaError:
+        return Grouping.of(None, counts)
 
 
 # Levels that the search would choose.
