@@ -65,6 +65,7 @@ class Grouping:
         boxes: dict[str, list[tuple[str, int]]] = {}
         for (group, member), n in records.items():
             boxes.setdefault(group, []).append((member, n))
+        single = {group for group, members in boxes.items() if [member for member, _ in members] == [group]}
         placed = {row[0] for row in self.rows} | {label for row in self.rows for label in row[1:]}
         lost = [(value, n) for value, n in counts.items() if value not in placed and value != TOP]
         return {
@@ -76,7 +77,9 @@ class Grouping:
             "groups": [
                 {"label": group, "records": sum(n for _, n in members), "members": _ranked(members)}
                 for group, members in boxes.items()
+                if group not in single
             ],
+            "single": _ranked([member for group in single for member in boxes[group]]),
             "lost": _ranked(lost),
         }
 
@@ -84,7 +87,7 @@ class Grouping:
 
     def changed(self, act: str, level: int, **given: Any) -> Grouping:
         """The grouping after an act of this name."""
-        acts = {"move": self.moved, "rename": self.renamed, "adopt": self.adopting}
+        acts = {"move": self.moved, "part": self.parted, "rename": self.renamed}
         if act not in acts:
             raise ParameterError(f"groups cannot be changed by {act!r}")
         return acts[act](level, **given)  # type: ignore[operator,no-any-return]
@@ -98,10 +101,17 @@ class Grouping:
         if above is None:
             above = (name,) * (depth - 2 - level) + (self.top,)
         chosen = set(members)
-        moved = [row[:level] + (name, *above) if row[level - 1] in chosen else row for row in rows]
+        moved = [(*row[:level], name, *above) if row[level - 1] in chosen else row for row in rows]
         listed = {row[0] for row in rows}
         new = [member for member in members if member not in listed] if level == 1 else []
         return dataclasses.replace(self, rows=(*moved, *((member, name, *above) for member in new)))
+
+    def parted(self, level: int, members: Sequence[str]) -> Grouping:
+        """Let some labels of the level below stand for themselves, each alone."""
+        apart = self
+        for member in members:
+            apart = apart.moved(level, [member], member)
+        return apart
 
     def renamed(self, level: int, old: str, new: str) -> Grouping:
         """Give a group another name; where its label is repeated above, it is renamed there too."""
@@ -109,10 +119,6 @@ class Grouping:
         if any(row[level] == name for row in self.rows):
             raise ParameterError("there is a group of that name already; move the values there instead")
         return dataclasses.replace(self, rows=tuple(_relabelled(row, level, old, name) for row in self.rows))
-
-    def adopting(self, level: int, other: str) -> Grouping:
-        """Put all values that have no place under one label."""
-        return dataclasses.replace(self, other=self._name(other))
 
     def hierarchy(self, *, as_table: bool = False) -> Tree | Table:
         """The hierarchy that this makes: a tree, or a table where a tree would count the levels otherwise."""

@@ -75,8 +75,10 @@ async def take(project: Path, header: str, parts: AsyncIterator[bytes], *, most:
                     raise TooLarge(f"a file of more than {most:,} bytes is not taken; give its path instead")
                 file.write(part)
         partial.replace(path)
+    except TooLarge:
+        raise
     except OSError as error:
-        raise OutputError(f"the file cannot be kept: {error.strerror}") from None
+        raise OutputError(f"the file cannot be kept: {error.strerror or 'the connection broke off'}") from None
     finally:
         partial.unlink(missing_ok=True)
     return path.name

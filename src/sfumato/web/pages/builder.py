@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import dataclasses
+import itertools
 from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING, Any
 
 from sfumato import registry
-from sfumato.hierarchies.dates import Dates
+from sfumato.hierarchies.dates import Dates, Level
 from sfumato.hierarchies.intervals import Intervals
 from sfumato.web.forms import FormError, FormField, form_of, read_form, spoken, values_entered
 from sfumato.web.pages.parts import button, element, text
@@ -32,12 +33,49 @@ TITLES = {
 }
 """What kinds of hierarchies are called; plug-ins by their own name."""
 
-NICE = (0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 3, 4, 5, 6, 7, 8, 10, 12, 15, 20, 25, 30, 50, 100, 200, 250, 500, 1000, 2000, 5000)
+NICE = (
+    0.01,
+    0.02,
+    0.05,
+    0.1,
+    0.2,
+    0.5,
+    1,
+    2,
+    3,
+    4,
+    5,
+    6,
+    7,
+    8,
+    10,
+    12,
+    15,
+    20,
+    25,
+    30,
+    50,
+    100,
+    200,
+    250,
+    500,
+    1000,
+    2000,
+    5000,
+)
 """Widths that a slider offers for the finest level; others can be typed."""
 MOST_TIMES = 20
+FEW = 3
+"""So many fields stand side by side; of more, those as they usually are can be opened."""
 VALUE = "(e) => emit(e.target.value)"
 CHECKED = "(e) => emit(e.target.checked)"
-PERIODS = (("month", "year"), ("month", "quarter", "year", "decade"), ("quarter", "year"), ("week",), ("year", "decade"))
+PERIODS: tuple[tuple[Level, ...], ...] = (
+    ("month", "year"),
+    ("month", "quarter", "year", "decade"),
+    ("quarter", "year"),
+    ("week",),
+    ("year", "decade"),
+)
 
 Try = Callable[[Any, bool], Awaitable[None]]
 """Called with a hierarchy, and whether it is meant (or only looked at while a slider moves)."""
@@ -57,9 +95,17 @@ class Builder:
             if self.hierarchy is None:
                 return
             secret = set(type(self.hierarchy).secret) - {"values", "path"}
-            for field in form_of(self.hierarchy, self.schema):
-                if field.name not in secret:
+            fields = [field for field in form_of(self.hierarchy, self.schema) if field.name not in secret]
+            usual = [field for field in fields if field.value == field.default and not field.required]
+            for field in fields:
+                if field not in usual or len(fields) <= FEW:
                     self._field(field)
+            if usual and len(fields) > FEW:
+                with element("details", "options"):
+                    text("More settings", "summary", key="more settings")
+                    with element("div", "fields"):
+                        for field in usual:
+                            self._field(field)
         self.problems[""] = element("div", "notes")
         if isinstance(self.hierarchy, Intervals):
             self._sliders(self.hierarchy)
@@ -122,7 +168,9 @@ class Builder:
                 with element("label", "tickbox"):
                     marked = {"checked": True} if choice.value in now else {}
                     box = element("input", key=f"field {field.name} {choice.value}", type="checkbox", **marked)
-                    box.on("change", lambda event, word=choice.value: ticked(word, bool(event.args)), js_handler=CHECKED)
+                    box.on(
+                        "change", lambda event, word=choice.value: ticked(word, bool(event.args)), js_handler=CHECKED
+                    )
                     text(choice.words, "span", "small")
 
     async def _entered(self, name: str, value: Any) -> None:
@@ -143,7 +191,7 @@ class Builder:
 
     def _sliders(self, hierarchy: Intervals) -> None:
         widths = [float(width) for width in hierarchy.widths]
-        times = [round(b / a) for a, b in zip(widths, widths[1:], strict=False)]
+        times = [round(b / a) for a, b in itertools.pairwise(widths)]
         nice = sorted({*NICE, widths[0]})
         state: dict[str, Any] = {"finest": widths[0], "times": times}
 
@@ -185,7 +233,10 @@ class Builder:
             base = _whole(float(self.hierarchy.widths[0]))
             ladders = ((5, 10, 20), (3, 6, 12, 24), (10, 50), (base, base * 2, base * 4), (base, base * 5, base * 25))
             offered = [
-                (" ".join(map(str, some)), dataclasses.replace(self.hierarchy, widths=some, open_below=None, open_above=None))
+                (
+                    " ".join(map(str, some)),
+                    dataclasses.replace(self.hierarchy, widths=some, open_below=None, open_above=None),
+                )
                 for some in dict.fromkeys(ladders)
             ]
         elif isinstance(self.hierarchy, Dates):
@@ -198,7 +249,9 @@ class Builder:
                 button(words, lambda h=hierarchy: self.use(h, True), key=f"preset {words}", label=f"preset {words}")
 
 
-def _slider(title: str, words: str, low: int, high: int, now: int, key: str, moved: Callable[[Any, bool], Awaitable[None]]) -> None:
+def _slider(
+    title: str, words: str, low: int, high: int, now: int, key: str, moved: Callable[[Any, bool], Awaitable[None]]
+) -> None:
     with element("label", "slider"):
         text(title, "span", "small", "soft")
         bar = element("input", key=key, type="range", min=low, max=high, step=1, value=now)

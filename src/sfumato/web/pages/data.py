@@ -13,17 +13,26 @@ from sfumato.web import edits
 from sfumato.web.checked import check, checked, forget
 from sfumato.web.pages.opening import Opening
 from sfumato.web.pages.parts import button, element, section, text
-from sfumato.web.pages.rows import Rows
+from sfumato.web.pages.rows import RowPages
 from sfumato.web.pages.widgets import ColumnList
 
 if TYPE_CHECKING:
     from sfumato.web.pages.shell import Page
+    from sfumato.web.workbench import Workbench
 
 
 def draw(page: Page) -> None:
     """Draw the stage."""
     stage = DataStage(page)
     page.live(stage.changed)
+
+
+async def open_problems(workbench: Workbench) -> int:
+    """How many columns wait for somebody's decision: what the stage counts."""
+    if workbench.opened is None or not workbench.project.has_recipe:
+        return 0
+    attributes = workbench.recipe.schema.attributes
+    return sum(name not in attributes or attributes[name].has(Role.ASK) for name in workbench.opened["columns"])
 
 
 class DataStage:
@@ -35,7 +44,7 @@ class DataStage:
         self.place = element("div", "work", "stage-data")
         self.shows: tuple[Any, ...] | None = None
         self.columns: ColumnList | None = None
-        self.rows: Rows | None = None
+        self.rows: RowPages | None = None
 
     async def changed(self) -> None:
         """Show what there is now: nothing yet, a table that is looked at, or its columns."""
@@ -86,7 +95,7 @@ class DataStage:
                 "small",
             )
         with section("Rows"):
-            self.rows = Rows(self.page)
+            self.rows = RowPages(self.page)
             self.rows.draw()
         with section("The file"):
             Opening(self.page).draw_reading(opened)
@@ -138,16 +147,26 @@ class DataStage:
         self.notes.clear()
         schema, opened = self.wb.recipe.schema, self.wb.opened or {}
         names = set(opened.get("columns", ()))
-        asked = [name for name in schema.columns(Role.ASK) if name in names] + [n for n in names if n not in schema.attributes]
+        asked = [name for name in schema.columns(Role.ASK) if name in names] + [
+            n for n in names if n not in schema.attributes
+        ]
         absent = [name for name in schema.attributes if name not in names]
         with self.notes:
             if opened.get("changed"):
-                text("The table changed since the project was open last. The recipe is as it was; numbers are new.", "p", "problem")
+                text(
+                    "The table changed since the project was open last. The recipe is as it was; numbers are new.",
+                    "p",
+                    "problem",
+                )
             if asked:
                 waits = "1 column waits" if len(asked) == 1 else f"{len(asked)} columns wait"
                 text(f"{waits} for your decision (role ask). Nothing runs before.", "p", "problem")
             if absent:
-                lacks = "1 column that the table lacks" if len(absent) == 1 else f"{len(absent)} columns that the table lacks"
+                lacks = (
+                    "1 column that the table lacks"
+                    if len(absent) == 1
+                    else f"{len(absent)} columns that the table lacks"
+                )
                 text(f"The recipe names {lacks}.", "p", "problem")
             if absent or len(asked) > len(schema.columns(Role.ASK)):
                 button("Look at all columns anew", lambda: self.page.wait_for(self._anew()), key="propose anew")

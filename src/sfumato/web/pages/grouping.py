@@ -12,7 +12,7 @@ from sfumato.hierarchies.suppress import SuppressedValue
 from sfumato.hierarchies.table import Table
 from sfumato.hierarchies.tree import Tree
 from sfumato.web.pages.parts import button, element, section, text
-from sfumato.web.pages.widgets import Groups
+from sfumato.web.pages.widgets import GroupBoxes
 
 if TYPE_CHECKING:
     from sfumato.web.pages.hierarchies import HierarchyStage
@@ -53,9 +53,14 @@ class GroupEditor:
                     button("Change the groups by hand", lambda: self._begin(column), key="by hand")
                 return
             self._levels(groups)
-            box = Groups(
-                groups=groups["groups"], lost=groups["lost"] if groups["level"] == 1 else [], top=groups["top"], k=groups["k"]
+            box = GroupBoxes(
+                groups=groups["groups"],
+                lost=groups["lost"] if groups["level"] == 1 else [],
+                single=groups["single"],
+                top=groups["top"],
+                k=groups["k"],
             )
+            box.on("part", lambda event: self._part(event.args))
             box.on("move", lambda event: self._move(event.args))
             box.on("rename", lambda event: self._rename(event.args))
 
@@ -64,7 +69,9 @@ class GroupEditor:
             for level in range(1, groups["levels"] + 1):
                 words = "Put groups together" if level == groups["levels"] else f"Level {level}"
                 pressed = "true" if level == groups["level"] else "false"
-                button(words, lambda n=level: self._at(n), "quiet", key=f"groups of level {level}", aria_pressed=pressed)
+                button(
+                    words, lambda n=level: self._at(n), "quiet", key=f"groups of level {level}", aria_pressed=pressed
+                )
 
     async def _at(self, level: int) -> None:
         self.level = level
@@ -79,6 +86,10 @@ class GroupEditor:
         count = "1 value" if len(members) == 1 else f"{len(members)} values"
         what = count if self.level == 1 else count.replace("value", "group")
         await self._change("move", {"members": members, "to": str(given["to"])}, f"moved {what} to another group")
+
+    async def _part(self, given: Any) -> None:
+        members = [str(member) for member in given["members"]]
+        await self._change("part", {"members": members}, f"{len(members)} stand alone")
 
     async def _rename(self, given: Any) -> None:
         await self._change("rename", {"old": str(given["old"]), "new": str(given["new"])}, "renamed a group")

@@ -10,13 +10,14 @@ from sfumato.errors import SfumatoError
 from sfumato.web import edits
 from sfumato.web.pages.builder import TITLES, Builder
 from sfumato.web.pages.grouping import GroupEditor
-from sfumato.web.pages.importing import Exchange
+from sfumato.web.pages.importing import HierarchyFiles
 from sfumato.web.pages.parts import button, element, section, text
 from sfumato.web.pages.widgets import Levels
 from sfumato.web.tasks.hierarchies import bands
 
 if TYPE_CHECKING:
     from sfumato.web.pages.shell import Page
+    from sfumato.web.workbench import Workbench
 
 
 def draw(page: Page) -> None:
@@ -40,7 +41,7 @@ class HierarchyStage:
         self.levels: Levels | None = None
         self.turn = 0
         self.editor = GroupEditor(self)
-        self.exchange = Exchange(self)
+        self.exchange = HierarchyFiles(self)
 
     # what is shown
 
@@ -91,9 +92,9 @@ class HierarchyStage:
                 self.exchange.draw(column)
 
     async def _asked(self, column: str, draft: Mapping[str, Any] | None) -> tuple[dict[str, Any] | None, str]:
-        given = {} if draft is None else {"hierarchy": dict(draft)}
+        given = None if draft is None else dict(draft)
         try:
-            return await self.wb.answer("levels", column=column, at=self.at(), **given), ""
+            return await self.wb.answer("levels", column=column, at=self.at(), hierarchy=given), ""
         except SfumatoError as error:
             return None, str(error)
 
@@ -129,7 +130,9 @@ class HierarchyStage:
                 current = {"aria_current": "true"} if name == self.column else {}
                 known = name in fixed or name in found
                 words = f"{levels[name]}/{top}" if known and top is not None else "?" if top is None else f"–/{top}"
-                with element("button", "pick", *(["on"] if current else []), key=f"column {name}", type="button", **current) as pick:
+                with element(
+                    "button", "pick", *(["on"] if current else []), key=f"column {name}", type="button", **current
+                ) as pick:
                     text(name, "span", "lab")
                     with element("span", "soft", "small"):
                         if line["uncovered"] or line["error"]:
@@ -223,7 +226,7 @@ class HierarchyStage:
                     if answer is not None:
                         spec, words, top = self.draft, self.draft_words, answer["top"]
                         button("Use it", lambda: self.put(spec, words, top), "strongly", key="use draft")
-                    button("Discard", lambda: self._discard(), key="discard draft")
+                    button("Discard", self._discard, key="discard draft")
             self.listed = element("div")
 
     def _mend(self) -> None:
@@ -240,8 +243,7 @@ class HierarchyStage:
         await self._try(spec, words, meant=True)
 
     async def _list_lost(self) -> None:
-        given = {} if self.draft is None else {"hierarchy": self.draft}
-        answer = await self.wb.answer("without_place", column=self.column, **given)
+        answer = await self.wb.answer("without_place", column=self.column, hierarchy=self.draft)
         with self.page.client, self.listed:
             self.listed.clear()
             with element("ul", "entries", tabindex=0, aria_label="values without a place"):
@@ -321,11 +323,23 @@ class HierarchyStage:
         self.wb.project.tell()
 
 
+async def open_problems(workbench: Workbench) -> int:
+    """How many quasi-identifiers have values without a place, or a hierarchy that does not fit: what the stage counts."""
+    if workbench.opened is None or not workbench.project.has_recipe:
+        return 0
+    lines = await workbench.answer("overview")
+    return sum(bool(line["uncovered"] or line["error"]) for line in lines)
+
+
 def sentence_of(hierarchy: Any) -> str:
     """A hierarchy in the history: its kind and numbers of ours, never a label."""
     words = TITLES.get(hierarchy.name, hierarchy.name).lower()
     numbers = {n: v for n, v in registry.write(hierarchy)[hierarchy.name].items() if n not in hierarchy.secret}
-    said = [", ".join(map(str, v)) for v in numbers.values() if isinstance(v, list) and all(isinstance(w, int | float) for w in v)]
+    said = [
+        ", ".join(map(str, v))
+        for v in numbers.values()
+        if isinstance(v, list) and all(isinstance(w, int | float) for w in v)
+    ]
     return f"{words} {said[0]}" if said else words
 
 

@@ -22,7 +22,7 @@ VALUE = "(e) => emit(e.target.value)"
 MOST_BYTES = 256 * 1024**2
 
 
-class Exchange:
+class HierarchyFiles:
     """The part of the stage where hierarchies come and go as files of ARX's format."""
 
     def __init__(self, stage: HierarchyStage) -> None:
@@ -41,12 +41,18 @@ class Exchange:
                 field.on("input", lambda event: setattr(self, "path", str(event.args)), js_handler=VALUE)
                 look = button("Look at it", lambda: None, key="import path")
                 look.props["type"] = "submit"
-            form.on("submit.prevent", lambda: self.stage.page.wait_for(self._import(Path(self.path.strip()).expanduser())))
+            form.on(
+                "submit.prevent", lambda: self.stage.page.wait_for(self._import(Path(self.path.strip()).expanduser()))
+            )
             drop = Drop(words="Choose a file", field="upload hierarchy", accept=".csv,.txt", most=MOST_BYTES)
             drop.on("done", lambda event: self._sent(str(event.args)))
             if self.stage.wb.recipe.schema[column].hierarchy is not None:
                 with element("p", "tools"):
-                    button("Save this hierarchy as a file", lambda: self.stage.page.wait_for(self._export(column)), key="export")
+                    button(
+                        "Save this hierarchy as a file",
+                        lambda: self.stage.page.wait_for(self._export(column)),
+                        key="export",
+                    )
             self.more = element("div", "notes", role="status")
 
     def ask(self, builder: str) -> None:
@@ -56,13 +62,19 @@ class Exchange:
             if builder == "like":
                 self._examples()
             else:
-                text("This kind needs more than the column says: name a file here, or choose another kind.", "p", "problem")
+                text(
+                    "This kind needs more than the column says: name a file here, or choose another kind.",
+                    "p",
+                    "problem",
+                )
 
     def _examples(self) -> None:
         typed: dict[str, str] = {"examples": ""}
         with element("label", "option"):
             text("Examples, one a line: 75001 → 75 → FR", "span", "small", "soft")
-            area = element("textarea", "field", "mono", key="examples", rows=4, cols=40, placeholder="75001 -> 75 -> FR")
+            area = element(
+                "textarea", "field", "mono", key="examples", rows=4, cols=40, placeholder="75001 -> 75 -> FR"
+            )
             area.on("input", lambda event: typed.update(examples=str(event.args)), js_handler=VALUE)
         button("Look at it", lambda: self._by_example(typed["examples"]), key="use examples")
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import dataclasses
+import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -12,6 +13,7 @@ from sfumato.errors import SfumatoError
 from sfumato.io.formats import FORMAT_OF_SUFFIX, FORMATS
 from sfumato.web import uploads
 from sfumato.web.checked import forget
+from sfumato.web.folders import recent
 from sfumato.web.pages.parts import button, element, section, text
 from sfumato.web.pages.widgets import Drop
 
@@ -49,6 +51,8 @@ class Opening:
         """The page of a workbench without a table."""
         text("Which table shall be safe to share?", "h1")
         text("It is read on this machine and stays here.", "p", "soft")
+        if self.wb.trouble:
+            self.page.complain(self.wb.trouble)
         self._again()
         self.problem = element("div", "notes")
         with element("div", "openings"):
@@ -65,8 +69,7 @@ class Opening:
                     key="hospital",
                 )
                 text("3,000 stays of people who do not exist.", "p", "soft", "small")
-            self.recent = element("div", "recent")
-            """The place of recent projects."""
+            self._recent()
         self._options(open_=False)
 
     def draw_reading(self, opened: dict[str, Any]) -> None:
@@ -95,6 +98,18 @@ class Opening:
             text(f"This project is about {data.name or 'a table'}. ")
             button("Open it again", lambda: self.page.wait_for(self.wb.reopen()), key="reopen")
 
+    def _recent(self) -> None:
+        """Projects that were open before; each has a workbench of its own."""
+        here = str(self.wb.project.folder)
+        known = [one for one in recent() if one["folder"] != here][:6]
+        if not known:
+            return
+        with section("Projects you had open"), element("ul", "entries", tabindex=0, aria_label="recent projects"):
+            for one in known:
+                with element("li"):
+                    text(str(one.get("name") or Path(one["folder"]).name))
+                    text(f"sfumato serve --project {shlex.quote(one['folder'])}", "code", "small", "soft")
+
     def _path(self, *, empty: bool = False) -> None:
         with element("form", "tools") as form:
             self.field = element(
@@ -114,7 +129,7 @@ class Opening:
             element_open = button("Open", lambda: None, "strongly", key="open path")
             element_open.props["type"] = "submit"
             button("Browse …", lambda: self._browse(self.path or None), key="browse")
-        form.on("submit.prevent", lambda: self._open_path())
+        form.on("submit.prevent", self._submitted)
 
     def _typed(self, event: Any) -> None:
         self.path = str(event.args)
@@ -138,9 +153,11 @@ class Opening:
                 for name, title, choices in CHOICES:
                     _select(self.chosen, name, title, choices)
                 _missing_values(self.chosen)
-            text("Where nothing is said, sfumato finds out. Of a workbook the first sheet is read.", "p", "soft", "small")
+            text(
+                "Where nothing is said, sfumato finds out. Of a workbook the first sheet is read.", "p", "soft", "small"
+            )
             if again:
-                button("Read it again", lambda: self._open_path(), key="read again")
+                button("Read it again", self._submitted, key="read again")
 
     async def _browse(self, path: str | None) -> None:
         """Show what is in a folder of this machine."""
@@ -169,6 +186,9 @@ class Opening:
                 text(more, "span", "soft", "small")
 
     # acts
+
+    async def _submitted(self) -> None:
+        await self._open_path()
 
     async def _chosen(self, folder: str, name: str) -> None:
         self.path = str(Path(folder) / name)
@@ -200,9 +220,12 @@ class Opening:
     def _write_down(self, options: dict[str, Any]) -> None:
         """A recipe that was there before says from now on how the table is read."""
         said = {name: value for name, value in options.items() if name != "format"}
-        recipe = self.wb.recipe
+        recipe, data = self.wb.recipe, self.wb.project.data
         intake = dataclasses.replace(Intake.of(said), missing_in=recipe.intake.missing_in)
-        if intake != recipe.intake:
+        if said:  # from now on the recipe says it, so that Undo takes it back
+            left = {name: value for name, value in options.items() if name not in said}
+            self.wb.project.set_data(dataclasses.replace(data, options=left))
+        if intake != recipe.intake and (said or recipe.intake.said()):
             self.page.edit(dataclasses.replace(recipe, intake=intake), "Another way to read the table")
 
     def _complain(self, words: str) -> None:
@@ -253,9 +276,7 @@ def _missing_values(chosen: dict[str, str]) -> None:
     with element("label", "option"):
         text("Codes for missing values", "span", "small", "soft")
         field = element("input", "field", key="reading missing_values", type="text", placeholder="NA, -9")
-        field.on(
-            "change", lambda event: chosen.update({"missing_values": str(event.args)}), js_handler=VALUE
-        )
+        field.on("change", lambda event: chosen.update({"missing_values": str(event.args)}), js_handler=VALUE)
 
 
 def _read_as(opened: dict[str, Any]) -> str:

@@ -5,13 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from sfumato.web.pages.parts import Words, button, element, text
-from sfumato.web.pages.widgets import Grid
+from sfumato.web.pages.widgets import RowGrid
 
 if TYPE_CHECKING:
     from sfumato.web.pages.shell import Page
 
 
-class Rows:
+class RowPages:
     """A page of rows, and what this tab was asked to show of it. Nothing of that is kept: another visit begins anew."""
 
     def __init__(self, page: Page) -> None:
@@ -26,14 +26,20 @@ class Rows:
         with element("div", "tools"):
             text("owner's eyes only", "span", "tag")
             button("First", lambda: self._go(1), "quiet", key="first page", label="first page of rows")
-            button("Previous", lambda: self._go(self.at - 1), "quiet", key="previous page", label="previous page of rows")
-            self.number = element("input", "field", "short", key="page of rows", type="number", min=1, aria_label="page of rows")
-            self.number.on("change", lambda event: self._go(event.args), js_handler="(e) => emit(Number(e.target.value) || 1)")
+            button(
+                "Previous", lambda: self._go(self.at - 1), "quiet", key="previous page", label="previous page of rows"
+            )
+            self.number = element(
+                "input", "field", "short", key="page of rows", type="number", min=1, aria_label="page of rows"
+            )
+            self.number.on(
+                "change", lambda event: self._go(event.args), js_handler="(e) => emit(Number(e.target.value) || 1)"
+            )
             with element("span", "soft", "small"):
                 self.of = Words("of …")
             button("Next", lambda: self._go(self.at + 1), "quiet", key="next page", label="next page of rows")
             button("Last", lambda: self._go(-1), "quiet", key="last page", label="last page of rows")
-        self.grid = Grid(label="rows of the table", columns=[], numbers=[], cells=[], sort="", descending=False)
+        self.grid = RowGrid(label="rows of the table", columns=[], numbers=[], cells=[], sort="", descending=False)
         self.grid.on("sort", lambda event: self._sorted(event.args))
         self.grid.on("show", lambda event: self._show(event.args))
         self.grid.on("hide", lambda event: self._hide(event.args))

@@ -26,5 +26,7 @@ def enter(app: Any, workbench: Workbench) -> None:
             return JSONResponse({"error": str(error)}, status_code=507)
         return JSONResponse({"kept": kept})
 
-    upload.__annotations__["request"] = Request  # the annotations of this module are text, and Request is known in here only
+    upload.__annotations__["request"] = (
+        Request  # the annotations of this module are text, and Request is known in here only
+    )
     app.add_api_route("/sfumato/upload/file", upload, methods=["POST"])

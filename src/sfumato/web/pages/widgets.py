@@ -27,7 +27,7 @@ class ColumnList(Filled, component=FILES / "columns.js"):
     """The columns with their roles. Tells ``role``, ``kind`` and ``accept``."""
 
 
-class Grid(Filled, component=FILES / "grid.js"):
+class RowGrid(Filled, component=FILES / "grid.js"):
     """A page of rows. Tells ``sort``, ``show`` and ``hide`` with the name of a column."""
 
 
@@ -35,7 +35,7 @@ class Levels(Filled, component=FILES / "levels.js"):
     """The levels of a hierarchy side by side. Tells ``use`` with a level."""
 
 
-class Groups(Filled, component=FILES / "groups.js"):
+class GroupBoxes(Filled, component=FILES / "groups.js"):
     """Groups of values that can be moved. Tells ``move`` and ``rename``."""
 
 

@@ -200,7 +200,9 @@ def rows(
     hidden = [n for n in data.columns if _names_people(attributes.get(n)) and n not in shown]
     if sort in hidden:
         sort = None  # the order would tell what is not shown
-    order = None if sort is None else bench.known(f"order {descending} {sort}", lambda: order_of(data, sort, descending))
+    order = (
+        None if sort is None else bench.known(f"order {descending} {sort}", lambda: order_of(data, sort, descending))
+    )
     pages = max(1, -(-len(data) // ROWS))
     page = min(max(page, 1), pages)
     places = np.arange((page - 1) * ROWS, min(page * ROWS, len(data)))

@@ -148,7 +148,7 @@ def _covers(hierarchy: Hierarchy, values: Sequence[str]) -> bool:
 
 
 @dataclasses.dataclass(eq=False)
-class Remembered:
+class Lately:
     """What was fitted and rolled up last, by a digest of what it was made from."""
 
     things: OrderedDict[str, Any] = dataclasses.field(default_factory=OrderedDict)
@@ -165,7 +165,7 @@ class Remembered:
 
 
 def _fitted(bench: Bench, table: Dataset, column: str, hierarchy: Any, labels: Any, counts: Any) -> Fitted:
-    memory: Remembered = bench.known("fitted hierarchies", Remembered)
+    memory: Lately = bench.known("fitted hierarchies", Lately)
     intake = table.source.intake
     fitted: Fitted = memory.known(("fit", column, hierarchy, intake), lambda: fit(hierarchy, labels, counts), 100)
     return fitted
@@ -266,7 +266,7 @@ def _others(bench: Bench, table: Dataset, base: ClassTable, column: str, at: Map
             except SfumatoError:  # told where that column is looked at; here it stays as it is
                 ladder = own
         ladders.append(ladder)
-    memory: Remembered = bench.known("classes at levels", Remembered)
+    memory: Lately = bench.known("classes at levels", Lately)
     parts = (base.columns, table.schema, table.source.intake, column, sorted(chosen.items()))
     raised = dataclasses.replace(base, ladders=tuple(ladders))
     classes: ClassTable = memory.known(parts, lambda: raised.roll_up(chosen), KEPT)
@@ -355,7 +355,12 @@ def _begun(table: Dataset, column: str, builder: str) -> dict[str, Any] | None:
 
 
 def _as_tree(table: Dataset, column: str) -> dict[str, Any] | None:
-    made = _grouping(table, column, _counts(table, column)).hierarchy()
+    """The groups that the column has now; the lowest level of them where a tree would count the levels otherwise."""
+    now = _grouping(table, column, _counts(table, column))
+    made = now.hierarchy()
+    if not isinstance(made, Tree):
+        lowest = tuple((row[0], row[1], row[-1]) for row in now.rows)
+        made = dataclasses.replace(now, rows=lowest).hierarchy()
     return values_of(made) if isinstance(made, Tree) else None
 
 

@@ -6,6 +6,7 @@ export default {
         <input type="search" class="field" v-model="query" aria-label="find a value" placeholder="Find a value" data-key="find a value" />
         <span v-if="picked.length" class="bulk">{{ picked.length === 1 ? "1 selected" : picked.length + " selected" }}
           <button type="button" class="button" data-key="move selected" @click="ask(picked)">Move to …</button>
+          <button type="button" class="button quiet" data-key="part selected" @click="part(picked)">Each for itself</button>
           <button type="button" class="button quiet" data-key="clear values" @click="chosen = {}">Clear</button></span>
       </div>
       <div class="groups">
@@ -43,13 +44,13 @@ export default {
         </form>
       </dialog>
     </div>`,
-  props: { groups: Array, lost: Array, top: String, whole_level: Boolean, k: Number },
+  props: { groups: Array, lost: Array, single: Array, top: String, k: Number },
   data() {
     return { query: "", chosen: {}, over: null, dragged: [], moving: [], target: "", fresh: "", whole: {} };
   },
   computed: {
     picked() {
-      return this.groups.flatMap((g) => g.members).concat(this.lost).map((m) => m[0]).filter((name) => this.chosen[name]);
+      return this.groups.flatMap((g) => g.members).concat(this.lost, this.single).map((m) => m[0]).filter((name) => this.chosen[name]);
     },
     names() {
       return this.groups.map((g) => g.label).filter((label) => label !== this.top);
@@ -66,6 +67,7 @@ export default {
         ...some("g " + g.label, g.members), records: g.records, lost: false,
         name: g.label === this.top ? null : g.label, title: g.label === this.top ? "in no group" : g.label,
       }));
+      if (this.single.length) mine.push({ ...some("single", this.single), records: sum(this.single), lost: false, alone: true, name: null, title: "each for itself" });
       if (!this.lost.length) return mine;
       return [{ ...some("lost", this.lost), records: sum(this.lost), lost: true, name: null, title: "no place yet" }, ...mine];
     },
@@ -80,6 +82,7 @@ export default {
     dropped(g) {
       this.over = null;
       if (g.name !== null && this.dragged.length) this.send(this.dragged, g.name);
+      else if (g.alone && this.dragged.length) this.part(this.dragged);
       this.dragged = [];
     },
     ask(members, fresh = false) {
@@ -101,6 +104,10 @@ export default {
     send(members, to) {
       this.chosen = {};
       this.$emit("move", { members, to });
+    },
+    part(members) {
+      this.chosen = {};
+      this.$emit("part", { members });
     },
     rename(g, event) {
       const name = event.target.value.trim();
