@@ -85,9 +85,11 @@ class HierarchyStage:
                 self._builder(column)
                 self.notice = element("div", "notes")
                 self._notice(answer, problem)
+                if isinstance(groups, dict):
+                    self.editor.draw(column, groups)
                 if answer is not None:
                     self._levels(column, answer)
-                if groups is not None:
+                if isinstance(groups, str):
                     self.editor.draw(column, groups)
                 self.exchange.draw(column)
 

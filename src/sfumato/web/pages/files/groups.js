@@ -10,7 +10,7 @@ export default {
           <button type="button" class="button quiet" data-key="clear values" @click="chosen = {}">Clear</button></span>
       </div>
       <div class="groups">
-        <div v-for="g in boxes" :key="g.key" :class="['group', { lost: g.lost, over: over === g.key }]" role="group" :aria-label="g.title"
+        <div v-for="g in boxes" :key="g.key" :class="['group', { lost: g.lost, alone: g.alone, over: over === g.key }]" role="group" :aria-label="g.title"
           @dragover.prevent="over = g.key" @dragleave="over = null" @drop.prevent="dropped(g)">
           <div class="grouphead">
             <input v-if="g.name !== null" class="groupname" :value="g.name" :aria-label="'name of the group ' + g.name" :data-key="'group ' + g.name" @change="rename(g, $event)" />
@@ -34,7 +34,7 @@ export default {
       <dialog ref="dialog" class="sheet" aria-labelledby="move-title" @close="moving = []">
         <form method="dialog" @submit.prevent="move">
           <h3 id="move-title">Move {{ moving.length === 1 ? "1 value" : moving.length + " values" }} to …</h3>
-          <select v-if="names.length" ref="list" class="field listbox" size="8" v-model="target" aria-label="group to move to" @keydown.enter.prevent="move" @dblclick="move">
+          <select v-if="names.length" ref="list" class="field listbox" :size="Math.min(10, Math.max(3, names.length))" v-model="target" aria-label="group to move to" @keydown.enter.prevent="move" @dblclick="move">
             <option v-for="g in names" :key="g" :value="g">{{ g }}</option>
           </select>
           <label class="option"><span class="small soft">or a new group called</span>
